@@ -2,6 +2,7 @@ import type { ErrorKind } from "../errors.ts";
 import type { Answer } from "../protocol/answers.ts";
 import type { AnyEndpoint } from "../protocol/endpoints.ts";
 import type { ErrorClass } from "../protocol/classify.ts";
+import type { Reply } from "./ports.ts";
 import { classify } from "../protocol/classify.ts";
 
 /** What an ERROR answer means for the call it answers. The specification gives no codes (section 7), so this table does. */
@@ -56,3 +57,10 @@ export function dispositionOf(answer: Answer, { extended }: Pick<AnyEndpoint, "e
   if (is === "missing" && extended) return { is, ...table[is], what: "the service has no such endpoint, or no such vault" };
   return { is, ...table[is] };
 }
+
+/** A 5xx in which the service's own words refuse the credentials: it counts as a refusal, whatever else broke. */
+export const refusesCredentials = (
+  reply: Reply & { type: "no-answer" },
+  endpoint: Pick<AnyEndpoint, "extended">,
+): reply is Reply & { type: "no-answer"; answer: Answer } =>
+  reply.answer !== undefined && dispositionOf(reply.answer, endpoint).is === "credentials";

@@ -85,11 +85,11 @@ interface Detail {
 
 /** The class of an ERROR answer; `service` if no rule matches. */
 export function classify(answer: Answer): ErrorClass {
-  if (answer.httpStatus >= 500) return "server";
   const details = readDetails(answer.body);
   const table = object(answer.body["responseStatus"]) === undefined ? foreignRules : errorRules;
-  const rule = table.find((candidate) => matches(candidate, answer.httpStatus, details));
-  return rule?.is ?? "service";
+  const is = table.find((candidate) => matches(candidate, answer.httpStatus, details))?.is ?? "service";
+  // A 5xx says that something broke, unless the service's own words refuse the credentials.
+  return answer.httpStatus >= 500 && is !== "credentials" ? "server" : is;
 }
 
 function matches(rule: ErrorRule, httpStatus: number, details: readonly Detail[]): boolean {

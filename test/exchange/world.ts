@@ -12,7 +12,8 @@ import { endRequest, singleRequest, startRequest } from "../../src/service/reque
 import { openStore } from "../../src/store/sqlite/store.ts";
 
 /** Fault of the network at the next call. */
-export type Weather = "fine" | "no-connection" | "request-lost" | "response-lost" | "garbled" | "server-error" | "clock-set-back";
+export type Weather =
+  "fine" | "no-connection" | "request-lost" | "response-lost" | "garbled" | "server-error" | "broken-after" | "clock-set-back";
 
 /** Thrown where a process dies: whatever it was doing stops there. */
 export class Crash extends Error {}
@@ -142,6 +143,9 @@ export class World {
     if (weather === "response-lost") return { type: "no-answer", cause: "reset" };
     if (weather === "garbled") return { type: "no-answer", cause: "not JSON" };
     const parsed = JSON.parse(response.body) as Record<string, unknown>;
+    if (weather === "broken-after") {
+      return { type: "no-answer", cause: "HTTP 503", httpStatus: 503, answer: { httpStatus: 503, body: parsed } };
+    }
     return { type: "answer", answer: { httpStatus: response.status, body: parsed } };
   }
 }

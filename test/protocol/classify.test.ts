@@ -18,7 +18,7 @@ const answers: [ErrorClass, number, Detail | string][] = [
   ["rate", 429, {}],
   ["rate", 400, { message: "Rate limit exceeded" }],
   ["rate", 403, "TOO-MANY-REQUESTS"],
-  ["server", 500, { property: "vault.credentials", message: "invalid" }],
+  ["credentials", 500, { property: "vault.credentials", message: "invalid" }],
   ["server", 503, {}],
 
   ["locked", 423, {}],

@@ -106,7 +106,7 @@ function waysOf(reason: SkipReason, { count, uuids }: Group): string {
   const ways: Record<SkipReason, string> = {
     held: `with --discard-pending the same command line starts again with the old credentials; vault ack ${count === uuids.length ? uuids.join(" ") : "--all"} (finishes what is held)`,
     locked: `${skipWords.locked.help}; vault guard ${one} --reset (after it was unlocked); vault get ${one} (asks the service again where it is gone)`,
-    guard: `vault guard ${one} (shows the counters)`,
+    guard: `vault guard ${one} (shows the counters and the way on)`,
     limited: skipWords.limited.help,
   };
   return ways[reason];

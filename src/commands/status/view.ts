@@ -61,7 +61,9 @@ export async function guardList({ vaults, breakers }: GuardDocument, view: View)
     named(vault),
     counter(vault.unackedStarts, vault.limits.unackedStarts, palette),
     counter(vault.failedAttempts, vault.limits.failedAttempts, palette),
-    vault.refuses === null ? { text: "nothing", paint: palette.good } : { text: vault.refuses, paint: palette.bad },
+    vault.refuses === null
+      ? { text: "nothing", paint: palette.good }
+      : { text: `${vault.refuses}\nnext: ${hintOf(vault.next.slice(0, 1))}`, paint: palette.bad },
   ]);
   const table = listTable(["Vault", "Unacked", "Failures", "Guard refuses"], rows, { palette, columns: view.facts.columns });
   return `${table}${open.join("")}`;

@@ -7,7 +7,7 @@ import type { ChosenPair, PairChoice } from "../start/choose-pair.ts";
 import { choosePairs } from "../start/choose-pair.ts";
 import type { ExchangeContext } from "../context.ts";
 import { circumstances, currentRecord, note, pause, summarize } from "../context.ts";
-import { dispositionOf } from "../dispositions.ts";
+import { dispositionOf, refusesCredentials } from "../dispositions.ts";
 import { withErrorFacts } from "../error-facts.ts";
 import { guardStart } from "../guard.ts";
 import type { Reply } from "../ports.ts";
@@ -95,18 +95,13 @@ async function sendDelete(context: ExchangeContext, kind: Kind, pair: ChosenPair
       await session.recordDeleted(exchangeId);
       return { kind, externalRef, generation };
     }
-    if (reply.type === "no-answer") throw await unanswered(context, exchangeId, reply);
+    const endpoint = singleEndpoint(kind, "delete");
+    if (reply.type === "no-answer" && !refusesCredentials(reply, endpoint)) throw await unanswered(context, exchangeId, reply);
     if (reply.type === "answer") await throwIfMissing(context, record, exchangeId, reply);
     const repeat =
       reply.type === "not-sent"
         ? await notSent(context, exchangeId, reply, attempt)
-        : await refusedBy(
-            context,
-            exchangeId,
-            { ...pair, endpoint: singleEndpoint(kind, "delete"), what: "delete" },
-            reply.answer,
-            attempt,
-          );
+        : await refusedBy(context, exchangeId, { ...pair, endpoint, what: "delete" }, reply.answer, attempt);
     context.emit({ type: "retrying", step: "delete", cause: repeat.cause, waitMs: repeat.waitMs });
     await pause(context, repeat.waitMs);
   }

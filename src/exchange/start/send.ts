@@ -7,6 +7,7 @@ import type { Seen } from "../breaker.ts";
 import { circumstances, currentRecord, interrupted, note, pause } from "../context.ts";
 import { guardLastStart, guardStart } from "../guard.ts";
 import { allowsRetry } from "../lockout.ts";
+import { refusesCredentials } from "../dispositions.ts";
 import { nextTry } from "../next-try.ts";
 import type { Reply, StartCall } from "../ports.ts";
 import type { Intent, RunPart, VaultRecord } from "../records.ts";
@@ -114,7 +115,9 @@ async function judgeReply(
   const success = answer && readStartSuccess(planned.endpoint, context.session.uuid, answer);
   if (success !== undefined) return { success };
   if (reply.type === "not-sent") return await notSent(context, exchangeId, reply, attempt);
-  if (reply.type === "no-answer") return await noAnswer(context, planned, exchangeId, reply, attempt, unanswered);
+  if (reply.type === "no-answer" && !refusesCredentials(reply, planned.endpoint)) {
+    return await noAnswer(context, planned, exchangeId, reply, attempt, unanswered);
+  }
   return await refusedBy(context, exchangeId, planned, reply.answer, attempt);
 }
 

@@ -52,7 +52,7 @@ describe("the plan of many vaults", () => {
 
         held   an exchange is held; vault ack finishes it, --discard-pending drops it
         guard  the lockout guard would refuse the start; vault guard shows the
-               counters
+               counters and the way on
       "
     `);
   });
@@ -73,7 +73,7 @@ describe("the plan of many vaults", () => {
         123e4567-e89b-42d3-a456-000000000003  a\\u{1b}b  held
 
         held   an exchange is held; vault ack finishes it, --discard-pending drops it
-        guard  the lockout guard would refuse the start; vault guard shows the counters
+        guard  the lockout guard would refuse the start; vault guard shows the counters and the way on
       "
     `);
   });

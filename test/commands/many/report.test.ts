@@ -181,7 +181,7 @@ describe("rows for a person", () => {
         123e4567-e89b-42d3-a456-000000000007
         hint: another run with --out-dir or --exec keeps what they deliver
       1 skipped (guard): the lockout guard would refuse the start
-        next: vault guard 123e4567-e89b-42d3-a456-000000000008 (shows the counters)
+        next: vault guard 123e4567-e89b-42d3-a456-000000000008 (shows the counters and the way on)
       "
     `);
   });
@@ -226,7 +226,7 @@ describe("rows for a person", () => {
         123e4567-e89b-42d3-a456-000000000007
         hint: another run with --out-dir or --exec keeps what they deliver
       1 skipped (guard): the lockout guard would refuse the start
-        next: vault guard 123e4567-e89b-42d3-a456-000000000008 (shows the counters)
+        next: vault guard 123e4567-e89b-42d3-a456-000000000008 (shows the counters and the way on)
       "
     `);
   });

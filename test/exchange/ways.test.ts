@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import type { Credentials } from "../../src/exchange/records.ts";
+import { ack, currentIsAccepted, known, knownVault, run, starts } from "./engine.ts";
+import type { World } from "./world.ts";
+
+const lost = (times: number) => Array.from({ length: times }, () => "response-lost" as const);
+
+/** In doubt, and somebody else has read the vault since. Returns the credentials that are right. */
+async function readElsewhere(): Promise<{ world: World; right: Credentials }> {
+  const world = await knownVault();
+  await run(world, "get", { noAck: true });
+  const offered = await world.hold(async ({ session }) => await session.credentials(2));
+  world.weather = lost(12);
+  await ack(world);
+  world.time += 61_000;
+  expect(await ack(world)).toBe("in-doubt");
+  return { world, right: world.colleague(offered) };
+}
+
+const importing = async (world: World, credentials: Credentials): Promise<void> => {
+  await world.hold(async ({ session }) => await session.recordPair({ credentials, kind: "credit-card/offline" }));
+};
+
+describe("a vault that nothing endangers is not stopped", () => {
+  it("by reads whose acknowledgement was processed and not answered: each later read proves that it arrived", async () => {
+    const world = await knownVault();
+    for (let read = 1; read <= 6; read += 1) {
+      world.weather = ["fine", ...lost(12)];
+      expect((await run(world, "get")).code).toBe("pending");
+      world.time += 61_000;
+      expect(await ack(world)).toBe("in-doubt");
+      expect((await known(world)).unackedStarts).toBeLessThanOrEqual(2);
+    }
+    expect((await run(world, "get")).code).toBe("ok");
+    expect(await currentIsAccepted(world)).toBe(true);
+    expect(await known(world)).toMatchObject({ unackedStarts: 0, failedAttempts: 0 });
+  });
+
+  it("by a refusal that comes with a 5xx, which counts as one", async () => {
+    const world = await knownVault();
+    await importing(world, { encryptedData: "wrong", payload: "wrong" });
+    world.weather = ["broken-after"];
+    expect((await run(world, "get")).code).toBe("ok");
+    expect(world.sandbox.inspect(world.uuid)).toMatchObject({ maxFailedAccesses: 1 });
+  });
+});
+
+describe("in doubt, with both credentials refused", () => {
+  it("a plain get sends nothing again, and the message names the import", async () => {
+    const { world } = await readElsewhere();
+    expect((await run(world, "get")).code).toBe("rejected");
+    const sent = starts(world);
+    const { code, error } = await run(world, "get");
+    expect(code).toBe("guard");
+    expect(error?.facts.hint).toContain(`vault import ${world.uuid} --credentials @FILE`);
+    expect(error?.message).not.toContain("administrator");
+    expect(starts(world)).toBe(sent);
+    expect(await known(world)).toMatchObject({ unackedStarts: 1, failedAttempts: 2, possiblyFailed: 0 });
+  });
+
+  it.each(["--force", "the audit log"])("once the right ones are imported, exit 8 names the ways that are open: %s", async (way) => {
+    const { world, right } = await readElsewhere();
+    expect((await run(world, "get")).code).toBe("rejected");
+    await importing(world, right);
+    const { code, error } = await run(world, "get");
+    expect(code).toBe("guard");
+    expect(error?.facts.hint).toMatch(/^vault get \S+ --generation 3 --force \(.*\); vault guard \S+ --reset --failed N --starts N /);
+    if (way === "--force") expect((await run(world, "get", { generation: 3, force: true })).code).toBe("ok");
+    else {
+      await world.hold(async ({ session }) => await session.resetCounters({ failedAttempts: 1, unackedStarts: 0 }));
+      expect((await run(world, "get")).code).toBe("ok");
+    }
+    expect(await currentIsAccepted(world)).toBe(true);
+    expect(world.sandbox.inspect(world.uuid)).toMatchObject({ state: "active" });
+  });
+
+  it("--force that has locked the vault does not say that nothing was sent", async () => {
+    const { world } = await readElsewhere();
+    expect((await run(world, "get")).code).toBe("rejected");
+    const { code, error } = await run(world, "get", { force: true });
+    expect(code).toBe("rejected");
+    expect(error?.message).toMatch(/by the counters, the vault is locked now/);
+    expect(error?.message).not.toContain("not sent");
+    expect(error?.facts.hint).toMatch(/^vault guard \S+ --reset \(after an administrator/);
+    expect(world.sandbox.inspect(world.uuid).state).toBe("locked");
+  });
+});
+
+describe("the last start that cannot lock the vault", () => {
+  it("is not sent where its acknowledgement waits for something else; a plain get sends it", async () => {
+    const world = await knownVault();
+    await run(world, "get");
+    for (let left = 0; left < 3; left += 1) await run(world, "get", { noAck: true, discardPending: true });
+    const held = await run(world, "get", { noAck: true, discardPending: true });
+    expect(held).toMatchObject({ code: "guard" });
+    expect(held.error?.facts.hint).toBe(`vault get ${world.uuid}`);
+    expect((await run(world, "get", { discardPending: true })).code).toBe("ok");
+  });
+});
