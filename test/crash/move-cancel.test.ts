@@ -1,0 +1,47 @@
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { stride } from "../support/campaign.ts";
+import { runKilledAt } from "../support/crash.ts";
+import { expectExit, expectFarFromLock, expectInStep } from "../support/lab.ts";
+import { disconnected } from "../support/pg-connections.ts";
+import { postgres } from "../support/postgres.ts";
+import { team } from "../support/team.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+it.each(["to a directory", "from a directory"])(
+  "state move %s, killed at each of its steps and given up: one place has everything, and can be used",
+  { timeout: 600_000 },
+  async (direction) => {
+    const server = await postgres();
+    for (let n = 1; n < 400; n += stride) {
+      const { lab, uuid, machines, another } = await team();
+      const directory = join(tempDir("given-up"), "state");
+      const [shared, local] = [machines[1], another(directory)];
+      if (direction === "from a directory") expectExit(await shared.vault("state", "move", "--to", directory, "--yes"), 0);
+      const there = another(server.location(`given_up_${direction.slice(0, 2)}_${n}`));
+      expectExit(await there.vault("state", "init"), 0);
+      const [from, to] = direction === "to a directory" ? [shared, local] : [local, there];
+      const { killed } = await runKilledAt(n, from, ["state", "move", "--to", to.stateDir, "--yes"]);
+      await disconnected(server.sql);
+      for (const each of [shared, there]) {
+        const schema = new URL(each.stateDir).searchParams.get("schema") ?? "";
+        await server.sql(`UPDATE ${schema}.state SET ends_at = '-infinity'`);
+      }
+      // The mark of the place has no password.
+      const canceled = await from.vaultWith({ env: { PGPASSWORD: "password" } }, "state", "move", "--cancel", "--yes", "--json");
+      expectExit(canceled, 0, 14);
+      const reads = [await from.vault("get", uuid, "--json"), await to.vault("get", uuid, "--json")];
+      const isMoved = reads[0]?.code !== 0;
+      expect(
+        reads.map(({ code }) => code === 0),
+        `step ${n}: ${canceled.stderr}`,
+      ).toEqual([!isMoved, isMoved]);
+      if (canceled.code === 0) expect(isMoved).toBe(false);
+      await expectInStep(lab, isMoved ? to : from, uuid);
+      expectFarFromLock(lab, uuid);
+      // What was given up can be begun again.
+      if (!isMoved) expectExit(await from.vault("state", "move", "--to", to.stateDir, "--yes"), 0);
+      if (!killed) return;
+    }
+  },
+);
