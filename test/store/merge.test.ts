@@ -228,6 +228,15 @@ describe("what a merged backup counts", () => {
     expect(here.states()).toEqual(["x1 acknowledged", "y2 discarded", "x2 acknowledged"]);
   });
 
+  it("counts a start after an acknowledgement that its success has shown", () => {
+    const here = read().exchange("x2", "", "intent").exchange("x3", "C", "ending");
+    const there = here.copy().exchange("y4", "Y", "held", "C");
+    here.restore(there.contents());
+    expect(here.states()).toContain("x3 acknowledged");
+    expect(here.counters()).toEqual({ starts: 1, failed: 0, possibly: 0 });
+    expect(here.rows.vault?.unanswered_starts).toBe(0);
+  });
+
   it("an exchange that expired, and is in doubt again since its base was refused, stays in doubt", () => {
     const here = read().exchange("x2", "C", "expired");
     const file = here.contents();

@@ -21,13 +21,14 @@ export function recount(vault: VaultRow, before: ExchangeRow | undefined, after:
   update(vault, Object.fromEntries(columns) as typeof now);
 }
 
-function countedBy({ state, counted_start: start, counted_failed: failed }: ExchangeRow) {
-  const unanswered = state === "intent" ? start : 0;
-  const possibly = unanswered * failed;
+function countedBy({ state, new_generation: made, counted_start: start, counted_failed: failed }: ExchangeRow) {
+  // A later success has ended it, if it is no intent any more, and zeroed failed attempts.
+  const maybeFailed = state === "intent" ? start : 0;
+  const possibly = maybeFailed * failed;
   return {
     unacked_starts: start,
-    unanswered_starts: unanswered,
-    quiet_starts: unanswered - possibly,
+    unanswered_starts: made === null ? start : 0,
+    quiet_starts: maybeFailed - possibly,
     failed_attempts: possibly,
     possibly_failed: possibly,
   };

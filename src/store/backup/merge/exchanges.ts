@@ -34,8 +34,14 @@ export function settleKnown({ rows, theirs, vault, left, goesOn, isUsable }: Mee
 
 /** Adds the exchanges that only the file has, and counts those that no later acknowledgement has zeroed. */
 export function addExchanges({ rows, theirs, vault, left, goesOn, fresh }: Meeting, numbers: Map<number, number>, now: number): void {
-  const ends = [...rows.exchanges, ...theirs.exchanges].filter(({ adopted }) => adopted === 0).map((row) => row.acknowledged_at ?? "");
-  const [lastEnd = "", lastProof] = [ends.toSorted().at(-1), vault.proven_at ?? ""];
+  const acknowledged = [...rows.exchanges, ...theirs.exchanges].filter((row) => row.adopted === 0 && row.state === "acknowledged");
+  const [lastEnd = "", lastProof] = [
+    acknowledged
+      .map((row) => row.started_at)
+      .toSorted()
+      .at(-1),
+    vault.proven_at ?? "",
+  ];
   const ourLast = rows.exchanges.at(-1);
   for (const row of fresh) {
     const added = { ...numbered(row, numbers), adopted: 1, ...(row === left && !goesOn ? closed : {}) };
