@@ -5,6 +5,7 @@ import { stride } from "../support/campaign.ts";
 import { killHook } from "../support/crash.ts";
 import { expectExit, expectFarFromLock, expectInStep } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
+import { closeConnections } from "../support/pg-connections.ts";
 import { postgres } from "../support/postgres.ts";
 import type { Team } from "../support/team.ts";
 import { team } from "../support/team.ts";
@@ -76,7 +77,8 @@ describe.each(operations)(
         expect(again.code, `step ${n}: ${code} ${stderr}\n${again.stderr}`).toBe(0);
         await expectInStep(lab, next, uuid);
         expectFarFromLock(lab, uuid);
-        if (!isStopped) return;
+        await closeConnections();
+      if (!isStopped) return;
       }
     });
   },
