@@ -42,7 +42,7 @@ describe.concurrent("contents that cannot be written", () => {
     expectError(await machine.vault("ack", uuid, "--json"), 11, "pending");
     const held = await machine.vault("get", uuid, "--json");
     expectError(held, 11, "pending");
-    expect(errorOf(held).hint).toMatch(/--unread.*--discard-pending/);
+    expect(errorOf(held).hint).toMatch(/--discard-pending.*--unread/);
     const again = await machine.vault("get", uuid, "--discard-pending", "--json");
     expectExit(again, 0);
     expect(documentOf(again).vault.content).toBe(note);
