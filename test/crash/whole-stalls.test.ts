@@ -78,7 +78,7 @@ describe.each(operations)(
         await expectInStep(lab, next, uuid);
         expectFarFromLock(lab, uuid);
         await closeConnections();
-      if (!isStopped) return;
+        if (!isStopped) return;
       }
     });
   },
