@@ -109,7 +109,7 @@ const at = (time: number): string => new Date(Math.ceil(time / 1000) * 1000).toI
 const notDue = ({ uuid }: AtGate, cause: string, dueAt: number): VaultError =>
   new VaultError("network", `not sent: ${cause}; the next trial start is due at ${at(dueAt)}`, {
     uuid,
-    hint: "run it again then; vault guard (shows the circuit breaker)",
+    hint: `run it again then; vault guard ${uuid ?? "--all"} --reset --unanswered (if the service works again)`,
   });
 
 /** Says when the next trial of a vault is due, after a start that got no answer. */
