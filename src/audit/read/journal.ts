@@ -59,8 +59,8 @@ const itemOf = (line: JournalLine, exchange: Exchange | null): Omit<Item, keyof 
 
 function wordingOf(line: JournalLine, exchange: Exchange | null): Wording | null {
   if (line.event === "created") return success("CREATE_VAULT", "vault created");
-  // Clearing possibly failed attempts does not mean that the vault was unlocked.
-  if (line.event === "counters-reset" && line.detail["only"] === "unanswered") return null;
+  // A word about what the audit log shows does not mean that the vault was unlocked.
+  if (line.event === "counters-reset" && line.detail["to"] !== "all") return null;
   if (line.event === "counters-reset") return success("UNLOCK_VAULT", "counters reset on this machine, after an unlock");
   const action = actions[exchange?.operation ?? ""];
   if (action === undefined) return null;
