@@ -173,6 +173,7 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
     facts,
     asOf,
     now,
+    isWholeLog: options.until === undefined && inputs.every(({ format }) => format !== "journal"),
   };
   const every = rankVaults(context);
   const selected = selection === undefined ? undefined : selectedOf(context, selection, every.length);
@@ -181,7 +182,9 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
   const counts = countVerdicts(every);
   const { changed } = replayer;
   const whatIf =
-    changed === undefined ? undefined : whatIfReport(changed.whatIf, traced, { ...context, fold: changed.fold }, every, replayer);
+    changed === undefined
+      ? undefined
+      : whatIfReport(changed.whatIf, traced, { ...context, fold: changed.fold, isWholeLog: false }, every, replayer);
   const reenactment = options.reenact?.finish(asOf, statesOf(context, every));
   return {
     summary: summaryOf({

@@ -148,6 +148,11 @@ describe("the journal as audit items", () => {
       /^vault is locked \(service: "the vault is locked: vault locked \(vaultUuid\)", HTTP 423, error [0-9a-f-]{36}\)$/,
     );
     expect(reset).toMatchObject({ action: "UNLOCK_VAULT", outcome: "SUCCESS", vault: one?.uuid, externalRef: null });
+    // What the audit log shows of the starts is no unlock.
+    const before = (await itemsOf(machine)).length;
+    await run(machine, 0, "guard", one?.uuid ?? "", "--reset", "--unanswered");
+    await run(machine, 0, "guard", one?.uuid ?? "", "--reset", "--failed", "1", "--starts", "0");
+    expect(await itemsOf(machine)).toHaveLength(before);
   });
 
   test("the start that locks is told in the words of the service", async () => {

@@ -88,6 +88,8 @@ describe("a text that is not trusted", () => {
 
   test("is cut, and names no command but its own", () => {
     expect(escape("x".repeat(1e6))).toHaveLength(200);
+    const counted = { support: "Wait: vault guard 00000000-0000-4000-8000-000000000001 --reset --failed 2 --starts 0", developer: "" };
+    expect(textOf([{ ...reports.lockedByStarts(), advice: counted }])).toContain(`\n${counted.support.slice(6)}\n`);
     const advice = { support: "vault delete x; vault delete ../../etc", developer: "`rm -rf /` vault guard x" };
     expect(textOf([{ ...reports.lockedByStarts(), advice }])).not.toContain("```");
   });

@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { ReplayOptions } from "../../src/audit/replay.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { failure, line, moment, reportOfOne, replayText, rules, vaultUuid } from "./support.ts";
 
@@ -336,6 +337,21 @@ describe("items that need care", () => {
     const at = async (now: string) => (await reportOfOne([created, read(10)], { now: Date.parse(now) })).advice.support;
     expect(await at(moment(60))).toMatch(/^Have the client acknowledge it before/);
     expect(await at(moment(600))).toMatch(/the token has expired/);
+  });
+
+  it("advice names the command that sets the guard's counters to the log's, where these are certain", async () => {
+    const setTo = async (lines: readonly string[], more: Partial<ReplayOptions> = {}): Promise<string | undefined> =>
+      / --reset( .*)$/.exec((await reportOfOne(lines, more)).advice.support)?.[1];
+    expect(await setTo([created, read(1), ack(2), read(3), failure(4), failure(5)])).toBe(" --failed 2 --starts 1");
+    expect(await setTo([created, read(1), read(2), read(3), read(4)])).toBe(" --failed 0 --starts 4");
+    expect(await setTo([created, read(1), ack(2), failure(3)])).toBe(" --failed 1 --starts 0");
+    expect(await setTo([created, read(1), ack(2)])).toBeUndefined();
+    // What came before the log, and what may follow it, is unknown.
+    expect(await setTo([failure(1), failure(2)])).toBeUndefined();
+    expect(await setTo([created, failure(1), failure(2)], { until: Date.parse(moment(9)) })).toBeUndefined();
+    // After a lock, an administrator comes first.
+    const locked = await reportOfOne([created, failure(1), failure(2), failure(3)]);
+    expect(locked.advice.support).toMatch(/administrator unlock the vault in the console, and run vault guard \S+ --reset on each/);
   });
 });
 

@@ -167,4 +167,4 @@ export function leftOut(summary: ReplaySummary): string[] {
 }
 
 /** A command about a vault, as advice names it. */
-export const advisedCommand = /\bvault [a-z]+ [0-9a-f-]{36}(?: --[a-z]+)*/g;
+export const advisedCommand = /\bvault [a-z]+ [0-9a-f-]{36}(?: --[a-z]+(?: \d+)?)*/g;

@@ -4,8 +4,30 @@ import { beforeRelease } from "../fold/rules.ts";
 
 type Known = Pick<VaultReport, "uuid" | "verdict" | "certainty" | "exchange" | "unackedStarts" | "failedAttempts"> & { cause?: Cause };
 
-/** Returns the next step for support and for the developer of the client. `now` is in milliseconds since the epoch. */
-export function adviceOf(vault: Known, rules: Rules, now: number): VaultReport["advice"] {
+/** What advice depends on, beside the report. */
+interface Circumstances {
+  rules: Rules;
+  /** Current time, in milliseconds since the epoch. */
+  now: number;
+  /** The items are the service's own, up to the last one. */
+  isWholeLog: boolean;
+}
+
+/** Returns the next step for support and for the developer of the client. */
+export function adviceOf(vault: Known, { rules, now, isWholeLog }: Circumstances): VaultReport["advice"] {
+  const { support, developer } = stepsOf(vault, rules, now);
+  return { support: isWholeLog ? `${support}${countersAdvice(vault)}` : support, developer };
+}
+
+/** Names the command that sets the lockout guard's counters to those of the log, if they are certain. */
+function countersAdvice({ uuid, verdict, certainty, unackedStarts, failedAttempts }: Known): string {
+  const isOpenToStarts = verdict === "at-risk" || verdict === "open-exchange" || verdict === "ok";
+  if (!isOpenToStarts || certainty !== "certain" || unackedStarts + failedAttempts === 0) return "";
+  const command = `vault guard ${uuid} --reset --failed ${failedAttempts} --starts ${unackedStarts}`;
+  return ` Where the lockout guard of this program counts otherwise, and no item is newer than this log: ${command}`;
+}
+
+function stepsOf(vault: Known, rules: Rules, now: number): VaultReport["advice"] {
   if (vault.certainty === "unknown") {
     return {
       support:

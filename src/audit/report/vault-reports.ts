@@ -33,6 +33,8 @@ export interface ReportContext {
   asOf: number;
   /** Current time, for advice, in milliseconds since the epoch. */
   now: number;
+  /** The items are the service's own, up to the last one: not this machine's journal, no --until, no --what-if. */
+  isWholeLog: boolean;
 }
 
 /** Latest time that a Date can hold. */
@@ -123,7 +125,7 @@ export function reportOf(context: ReportContext, vault: number): VaultReport {
       return { at: iso(time), kind, text: contradictionText(kind, item, rules), item };
     }),
     moreContradictions: contradictions.more,
-    advice: adviceOf({ ...known, certainty: judgement.certainty }, rules, context.now),
+    advice: adviceOf({ ...known, certainty: judgement.certainty }, { rules, now: context.now, isWholeLog: context.isWholeLog }),
     ...timelineOf(context, vault, chain),
   };
 }
