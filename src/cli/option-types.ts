@@ -47,6 +47,10 @@ export const optionTypes = {
     z.string().check(z.regex(/^[1-9]\d{0,8}$/, { error: "must be a whole number of at least 1, such as 3" })),
     z.transform(Number),
   ),
+  count: z.pipe(
+    z.string().check(z.regex(/^(?:0|[1-9]\d{0,8})$/, { error: "must be a whole number of at least 0, such as 1" })),
+    z.transform(Number),
+  ),
   port: z.pipe(z.string().check(z.refine(isPort, { error: "must be a port from 0 to 65535, such as 4000" })), z.transform(Number)),
 };
 

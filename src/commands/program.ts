@@ -14,7 +14,7 @@ import { exportVaults } from "./export/descriptor.ts";
 import { forget } from "./forget.ts";
 import { get } from "./get.ts";
 import { label } from "./label.ts";
-import { guard } from "./guard.ts";
+import { guard } from "./guard/guard.ts";
 import { help } from "./help/descriptor.ts";
 import { importVaults } from "./import/descriptor.ts";
 import { info } from "./info/descriptor.ts";

@@ -69,9 +69,12 @@ export const importOf = (uuid: string, more = ""): Way => ({
   note: "the right credentials",
 });
 
+/** A word as a shell takes it. */
+const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`);
+
 /** Reads with one of the stored credentials, or of those in the file of a container. */
 const getOf = (uuid: string, file: string | undefined, generation: number): string =>
-  `vault get ${uuid}${file === undefined ? "" : ` --credentials @${file} --credentials-out ${file}`} --generation ${generation}`;
+  `vault get ${uuid}${file === undefined ? "" : ` --credentials ${quoted(`@${file}`)} --credentials-out ${quoted(file)}`} --generation ${generation}`;
 
 /** A person chooses among the candidates: each is one command. */
 export const choices = (uuid: string, file: string | undefined, generations: readonly Generation[]): Way[] =>
@@ -104,7 +107,7 @@ function startedWays({ uuid, open, ...vault }: Situation, given: Circumstances):
 function guardedWays(vault: Situation, { policy, file }: Circumstances): Way[] {
   const { uuid, first } = vault;
   const { failedWouldLock, onlyUnanswered } = judge(vault, policy);
-  const where = file === undefined ? "" : ` --credentials ${file}`;
+  const where = file === undefined ? "" : ` --credentials ${quoted(file)}`;
   const shown: Way = {
     command: `vault guard ${uuid} --reset --failed N --starts N${where}`,
     note: "what the audit log shows since the last success and acknowledgement",

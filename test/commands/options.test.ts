@@ -115,6 +115,7 @@ test.each<[string, unknown]>([
     ] as const
   ).map(([text, change]): [string, unknown] => [`audit-replay a --what-if ${text}`, { files: ["a"], whatIf: { text, ...change } }]),
   [`guard ${uuid} --reset --yes`, { vaults: [uuid], reset: true, yes: true }],
+  [`guard ${uuid} --reset --failed 0 --starts 4 --credentials f`, { vaults: [uuid], reset: true, failed: 0, starts: 4, credentials: "f" }],
   [
     `import ${uuid} --kind generic/offline --credentials @p --label l --rebind`,
     { uuid, kind: "generic/offline", credentials: "@p", label: "l", rebind: true },

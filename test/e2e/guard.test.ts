@@ -177,4 +177,27 @@ describe.concurrent("counters", () => {
     expect((await machine.status(uuid)).unackedStarts).toBe(0);
     expectExit(await machine.vault("ack", uuid), 0);
   });
+
+  it("are set to what the audit log shows: after two refusals, credentials that were imported read", async () => {
+    const lab = await openLab(offlineNote);
+    const { service, vault } = lab;
+    const machine = lab.machine();
+    for (const n of [1, 2]) {
+      const get = firstGetArgs(machine, { ...vault, credentials: wrong(n) });
+      expectError(await machine.vault(...get, "--json"), 6, "rejected");
+    }
+    // Another program has read the vault meanwhile, and one more attempt has failed since: that is what the log shows.
+    const right = `@${machine.file("right.json", vault.credentials)}`;
+    expectExit(await machine.vault("import", vault.uuid, "--credentials", right), 0);
+    expectError(await machine.vault("get", vault.uuid, "--json"), 8, "guard");
+    expect(service.sandbox.requests()).toHaveLength(2);
+    expectExit(await machine.vault("guard", vault.uuid, "--reset", "--failed", "1", "--starts", "0"), 0);
+    expect(await machine.status(vault.uuid)).toMatchObject({ failedAttempts: 1, unackedStarts: 0 });
+    expectExit(await machine.vault("get", vault.uuid), 0);
+    await expectInStep(lab, machine, vault.uuid);
+    // One number leaves the other.
+    expectExit(await machine.vault("guard", vault.uuid, "--reset", "--starts", "3"), 0);
+    expectExit(await machine.vault("guard", vault.uuid, "--reset", "--failed", "1"), 0);
+    expect(await machine.status(vault.uuid)).toMatchObject({ failedAttempts: 1, unackedStarts: 3 });
+  });
 });

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -20,15 +20,37 @@ interface Volume {
   run(...more: string[]): Promise<RunResult>;
 }
 
-async function openVolume(): Promise<Volume> {
+async function openVolume(name = "volume"): Promise<Volume> {
   const lab = await openLab([offlineNote, offlineNote]);
   const { uuid, kind, credentials } = lab.vault;
-  const file = join(tempDir("volume"), "shared.json");
+  const file = join(tempDir(name), "shared.json");
   writeFileSync(file, `${JSON.stringify(credentials)}\n`);
   const args = ["get", uuid, "--kind", kind, "--credentials", `@${file}`, "--credentials-out", file, "--json"];
   const start = (env: Record<string, string> = {}, ...more: string[]): RunningVault => lab.machine().start({ env }, ...args, ...more);
   return { lab, file, start, run: async (...more) => await start({}, ...more).exit };
 }
+
+/** Kills containers in their starts until the guard refuses one: the commands that its hint names, each as its words. */
+async function killedUntilRefused(volume: Volume): Promise<string[][]> {
+  volume.lab.faults("get-start:hang*all");
+  for (let run = 1; run <= 2; run += 1) {
+    const sent = requests(volume);
+    const container = volume.start();
+    await arrived(volume, sent + 1);
+    container.kill("SIGKILL");
+    expect((await container.exit).signal).toBe("SIGKILL");
+  }
+  volume.lab.service.faults.clear();
+  const refused = await volume.run();
+  expectError(refused, 8, "guard");
+  return (errorOf(refused).hint ?? "").split("; ").map((way) => shellWords(way.replace(/ \([^)]*\)$/, "")));
+}
+
+/** As a shell splits them. */
+const shellWords = (command: string): string[] =>
+  execFileSync("/bin/sh", ["-c", `printf '%s\\n' ${command}`], { encoding: "utf8" })
+    .split("\n")
+    .slice(0, -1);
 
 /** Without probes, which name no vault. */
 const requests = ({ lab }: Volume): number => lab.service.sandbox.requests().filter(({ uuid }) => uuid === lab.vault.uuid).length;
@@ -250,6 +272,76 @@ describe.concurrent("the counts toward lockout are in the file", () => {
     expect(codes).toContain(8);
     expectFarFromLock(volume.lab, volume.lab.vault.uuid);
     expect(readJson(volume.file)).toMatchObject({ status: "pending", attempts: { refused: expect.any(Array) as string[] } });
+  });
+
+  it.each([
+    ["none of the starts arrived", 0],
+    ["what the audit log shows", 1],
+  ])("the command that the hint names is enough, as it is printed, on a machine with nothing set up: %s", async (_, which) => {
+    const volume = await openVolume("a volume's");
+    const { lab, file } = volume;
+    const { uuid } = lab.vault;
+    const ways = await killedUntilRefused(volume);
+    expect(readJson(file)).toMatchObject({ attempts: { failedAttempts: 2, breaker: { lostTrials: 0 } } });
+    const [program, ...args] = ways[which]?.map((word) => (word === "N" ? "0" : word)) ?? [];
+    expect([program, ...args].join(" ")).toBe(
+      `vault guard ${uuid} --reset ${which === 0 ? "--unanswered" : "--failed 0 --starts 0"} --credentials ${file}`,
+    );
+    const person = lab.machine();
+    for (const name of Object.keys(person.env)) if (/BASE_URL|APP_UUID|API_KEY/.test(name)) delete person.env[name];
+    const before = requests(volume);
+    const reset = await person.vault(...args, "--json");
+    expectExit(reset, 0);
+    expect(reset.stderr).toBe("");
+    expect(JSON.parse(reset.stdout)).toMatchObject({
+      vaults: [{ uuid, failedAttempts: 0, unackedStarts: 0, allows: true }],
+      breakers: which === 0 ? [] : [{ state: "open" }],
+    });
+    expect([existsSync(person.stateDir), existsSync(person.configDir)]).toEqual([false, false]);
+    expect(requests(volume)).toBe(before);
+    expectExit(await volume.run(), 0);
+    await expectLive(volume);
+  });
+
+  it("are set in a pending recovery document too, which stays what it is", async () => {
+    const volume = await openVolume();
+    const { lab, file } = volume;
+    const { uuid } = lab.vault;
+    expectExit(await volume.run("--no-ack"), 0);
+    const pending = readJson(file) as Recovery & { attempts: object };
+    expect(pending).toMatchObject({ status: "pending", attempts: { unackedStarts: 1, failedAttempts: 0 } });
+    const shown = await lab.machine().vault("guard", uuid, "--credentials", file, "--json");
+    expect(JSON.parse(shown.stdout)).toMatchObject({ vaults: [{ unackedStarts: 1 }] });
+    expectExit(await lab.machine().vault("guard", uuid, "--reset", "--starts", "3", "--credentials", `@${file}`), 0);
+    expect(readJson(file)).toEqual({ ...pending, attempts: { ...pending.attempts, unackedStarts: 3 } });
+    expectExit(await volume.run(), 0);
+    await expectLive(volume);
+  });
+
+  it("are left where the word does not fit the file", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid, credentials, kind } = lab.vault;
+    const machine = lab.machine();
+    const other = "123e4567-e89b-42d3-a456-426614174000";
+    const bare = machine.file("bare.json", credentials);
+    const plain = machine.file("plain.json", { format: 2, uuid, kind, credentials });
+    const texts = [bare, plain].map((file) => readFileSync(file, "utf8"));
+    const reset = async (file: string, ...more: string[]): Promise<RunResult> =>
+      await machine.vault("guard", "--reset", "--credentials", file, ...more);
+    for (const file of [bare, plain]) {
+      for (const more of [["--unanswered"], ["--yes"], ["--failed", "0"]]) {
+        const nothing = await reset(file, uuid, ...more);
+        expectExit(nothing, 0);
+        expect(nothing.stderr).toMatch(/holds no counters; it was not changed/);
+      }
+    }
+    expectError(await reset(bare, uuid, "--failed", "1", "--json"), 3, "invalid-input", /bare credentials, which have no counters/);
+    expectError(await reset(plain, uuid, "--json"), 2, "usage", /^confirmation required: Reset the counters/);
+    expectError(await reset(plain, other, "--unanswered", "--json"), 3, "invalid-input", new RegExp(`credentials of vault ${uuid}`));
+    expect([bare, plain].map((file) => readFileSync(file, "utf8"))).toEqual(texts);
+    // What the log shows counts, whatever the file has said so far.
+    expectExit(await reset(plain, uuid, "--failed", "1"), 0);
+    expect(readJson(plain)).toMatchObject({ uuid, credentials, attempts: { failedAttempts: 1, unackedStarts: 0 } });
   });
 
   it("elsewhere it is told that the guard knows one run only", async () => {

@@ -29,7 +29,7 @@ export function checkNotOurs(app: Pick<App, "configuration" | "host" | "settings
  */
 export function checkWritable(
   app: Pick<App, "configuration" | "host" | "settings" | "stateDirectory">,
-  flag: "--credentials-out" | "--out",
+  flag: "--credentials" | "--credentials-out" | "--out",
   path: string,
 ): void {
   checkNotOurs(app, flag, path);

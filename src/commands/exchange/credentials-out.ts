@@ -37,6 +37,11 @@ export class CredentialsOut {
     this.#content = content;
   }
 
+  /** What it holds, as far as this run knows; null where there is nothing. */
+  get content(): string | null {
+    return this.#content;
+  }
+
   get isState(): boolean {
     return this.#isState;
   }
@@ -138,22 +143,40 @@ export async function withCredentialsOut<T>(
   work: (out: CredentialsOut | undefined) => Promise<T>,
 ): Promise<T> {
   if (path === undefined) return await work(undefined);
-  checkWritable(app, "--credentials-out", path);
-  const named = resolve(app.host.cwd, path);
+  return await withCredentialsFile(app, { flag: "--credentials-out", path, reads: dryRun === true }, work);
+}
+
+/** The file of credentials that a flag names. */
+interface Named {
+  flag: "--credentials" | "--credentials-out";
+  path: string;
+  /** Nothing is written. */
+  reads: boolean;
+}
+
+/**
+ * As `withCredentialsOut`, for whichever flag names the file.
+ *
+ * @throws as `withCredentialsOut`
+ */
+export async function withCredentialsFile<T>(app: Needs, named: Named, work: (out: CredentialsOut) => Promise<T>): Promise<T> {
+  const { flag, path, reads } = named;
+  checkWritable(app, flag, path);
+  const whole = resolve(app.host.cwd, path);
   // A file has one lock, whatever path leads to it.
-  const file = join(realpathSync(dirname(named)), basename(named));
-  const begin = async (): Promise<T> => await work(new CredentialsOut(path, file, readContent(path, file)));
-  if (dryRun === true) return await begin();
-  return await locked(app, path, file, async () => {
+  const file = join(realpathSync(dirname(whole)), basename(whole));
+  const begin = async (): Promise<T> => await work(new CredentialsOut(path, file, readContent(named, file)));
+  if (reads) return await begin();
+  return await locked(app, named, file, async () => {
     removeLeftovers(file);
     return await begin();
   });
 }
 
-async function locked<T>(app: Pick<App, "host" | "withLock">, path: string, file: string, work: () => Promise<T>): Promise<T> {
+async function locked<T>(app: Pick<App, "host" | "withLock">, { flag, path }: Named, file: string, work: () => Promise<T>): Promise<T> {
   const lock = join(dirname(file), `.${basename(file)}.vault-lock`);
   const why = obstacleAt(lock);
-  if (why !== null) throw new VaultError("invalid-input", `--credentials-out: ${lock}, its lock, is ${why}; nothing was sent`);
+  if (why !== null) throw new VaultError("invalid-input", `${flag}: ${lock}, its lock, is ${why}; nothing was sent`);
   let isHeld = false;
   try {
     return await app.withLock(lock, path, async () => {
@@ -168,20 +191,20 @@ async function locked<T>(app: Pick<App, "host" | "withLock">, path: string, file
       });
     }
     if (error instanceof VaultError && error.code === "busy") {
-      throw new VaultError("busy", `another run is using ${path} (--credentials-out); nothing was sent`, {
+      throw new VaultError("busy", `another run is using ${path} (${flag}); nothing was sent`, {
         hint: "run it again when it has finished, or wait longer with --max-wait",
       });
     }
-    throw new VaultError("invalid-input", `--credentials-out: ${path} cannot be locked: ${(error as Error).message}`, {
+    throw new VaultError("invalid-input", `${flag}: ${path} cannot be locked: ${(error as Error).message}`, {
       hint: `check ${lock}: it is empty, and may be removed while no run is using it`,
       cause: error,
     });
   }
 }
 
-function readContent(path: string, file: string): string | null {
+function readContent({ flag, path }: Named, file: string): string | null {
   const unreadable = (why: string): VaultError =>
-    new VaultError("invalid-input", `--credentials-out: ${path} ${why}; it is not replaced, and nothing was sent`, {
+    new VaultError("invalid-input", `${flag}: ${path} ${why}; it is not replaced, and nothing was sent`, {
       hint: "name another file, or move this one away",
     });
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > longest) throw unreadable("is too long for credentials");

@@ -4,8 +4,9 @@ import { VaultError } from "../../errors.ts";
 import type { Delivery, Handover } from "../../exchange/handover.ts";
 import type { Attempts } from "../../exchange/records.ts";
 import { HandoverFailure } from "../../exchange/handover.ts";
-import type { GivenCredentials, RecoveryDocument } from "../../exchange/recovery/document.ts";
-import { credentialsJson, recoveryJson } from "../../exchange/recovery/document.ts";
+import type { RecoveryDocument } from "../../exchange/recovery/document.ts";
+import { credentialsJson, documentWith, recoveryJson } from "../../exchange/recovery/document.ts";
+import { noAttempts } from "../../exchange/recovery/reset-attempts.ts";
 import { deviceOf } from "../../exchange/recovery/of-exchange.ts";
 import { hasField } from "../../cli/output.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
@@ -49,7 +50,7 @@ export function createHandover(app: Needs, options: HandoverOptions): Handover {
     async recordAttempts(attempts) {
       spent = attempts;
       if (out?.isState !== true || isDelivered || given.document === undefined) return;
-      await count(out, uuid, withAttempts(given.document, { uuid, label, kind }, attempts));
+      await count(out, uuid, documentWith(given.document, { uuid, label, kind }, attempts));
     },
     async deliver(delivery) {
       isDelivered = true;
@@ -76,15 +77,7 @@ export function createHandover(app: Needs, options: HandoverOptions): Handover {
 }
 
 /** What a file says that is the only place of its credentials, once a start or an acknowledgement from here has proven them. */
-const soleAttempts: Attempts = {
-  unackedStarts: 0,
-  unansweredStarts: 0,
-  quietStarts: 0,
-  failedAttempts: 0,
-  possiblyFailed: 0,
-  refused: [],
-  sole: true,
-};
+const soleAttempts: Attempts = { ...noAttempts, sole: true };
 
 /** The counts once a start has been accepted, which resets the failed attempts and closes the breaker. */
 const started = (spent: Attempts): Attempts => ({
@@ -96,16 +89,6 @@ const started = (spent: Attempts): Attempts => ({
   sole: false,
   breaker: undefined,
 });
-
-/** The given document with the counts in it. */
-function withAttempts(
-  given: GivenCredentials,
-  vault: { uuid: string; label: string | null; kind: Kind },
-  attempts: Attempts,
-): RecoveryFile {
-  if (given.type === "recovery") return recoveryJson(given.document, attempts);
-  return credentialsJson({ ...vault, credentials: given.credentials, device: given.device }, attempts);
-}
 
 /** Writes the counts durably: without that nothing may be sent. */
 async function count(out: CredentialsOut, uuid: string, document: RecoveryFile): Promise<void> {

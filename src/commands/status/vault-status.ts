@@ -3,6 +3,7 @@ import type { Policy } from "../../exchange/context.ts";
 import { summarize } from "../../exchange/context.ts";
 import type { Breaker } from "../../exchange/breaker.ts";
 import { passage } from "../../exchange/breaker.ts";
+import type { Counters } from "../../exchange/lockout.ts";
 import { judge } from "../../exchange/lockout.ts";
 import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
 import { waysOn } from "../../exchange/ways.ts";
@@ -106,18 +107,27 @@ export function describeVault(
 }
 
 /** One vault of `guard`. */
-export function describeGuard(record: VaultRecord, policy: Policy, now: number): VaultGuard {
-  const verdict = judge(record, policy);
+export const describeGuard = (record: VaultRecord, policy: Policy, now: number): VaultGuard =>
+  describeCounters(record, policy, waysOn(record, { policy, now }));
+
+/** Counters of a vault, wherever they are from. */
+export function describeCounters(
+  counted: Counters & Pick<VaultRecord, "uuid" | "label">,
+  policy: Policy,
+  next: VaultGuard["next"],
+): VaultGuard {
+  const verdict = judge(counted, policy);
+  const { uuid, label, unackedStarts, failedAttempts, possiblyFailed, unansweredStarts } = counted;
   return {
-    uuid: record.uuid,
-    label: record.label,
-    unackedStarts: record.unackedStarts,
-    failedAttempts: record.failedAttempts,
-    possiblyFailed: record.possiblyFailed,
-    unansweredStarts: record.unansweredStarts,
+    uuid,
+    label,
+    unackedStarts,
+    failedAttempts,
+    possiblyFailed,
+    unansweredStarts,
     limits: { ...policy },
     allows: verdict.allows,
-    next: waysOn(record, { policy, now }),
+    next,
     refuses: verdict.allows
       ? null
       : verdict.failedWouldLock

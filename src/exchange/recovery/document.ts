@@ -212,6 +212,12 @@ export function credentialsJson(
   return { format: newestFormat, uuid, label, kind, credentials, ...defined({ device }), ...withAttempts(counted) };
 }
 
+/** A given document, in the newest format, with these counters in place of its own. `vault` is for what a bare pair does not say. */
+export function documentWith(given: GivenCredentials, vault: { uuid: string; label: string | null; kind: Kind }, counted: Attempts) {
+  if (given.type === "recovery") return recoveryJson(given.document, counted);
+  return credentialsJson({ ...vault, credentials: given.credentials, device: given.device }, counted);
+}
+
 function withAttempts(counted: Attempts | undefined): { attempts?: Attempts } {
   const isNone =
     counted === undefined ||
