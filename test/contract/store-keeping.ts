@@ -300,7 +300,32 @@ export function describeKeeping(name: string, make: Make): void {
       await on.session.resetCounters({ failedAttempts: 2 });
       expect(await known(on.session)).toMatchObject({ unackedStarts: 1, failedAttempts: 2, possiblyFailed: 0 });
       await on.session.resetCounters({ unackedStarts: 3 });
-      expect(await known(on.session)).toMatchObject({ unackedStarts: 3, unansweredStarts: 0, failedAttempts: 2 });
+      expect(await known(on.session)).toMatchObject({ unackedStarts: 3, unansweredStarts: 1, failedAttempts: 2 });
+    });
+
+    it("starts that the audit log shows stay counted when an acknowledgement from before them is found out", async () => {
+      await on.session.recordPair({ credentials: pair("old"), kind: "credit-card/online" });
+      await on.session.recordIntent(intent("x1", 1));
+      await on.session.recordStarted("x1", started("second"));
+      await on.session.recordEnding("x1", true);
+      await on.session.markInDoubt("x1", problem);
+      await on.session.recordIntent(intent("x2", 2));
+      await on.session.recordIntent(intent("x3", 2));
+      await on.session.resetCounters({ unackedStarts: 1, failedAttempts: 0 });
+      await on.session.recordIntent(intent("x4", 2));
+      await on.session.recordStarted("x4", started("third"));
+      expect(await known(on.session)).toMatchObject({ unackedStarts: 2, unansweredStarts: 1 });
+    });
+
+    it("an acknowledgement takes back failures of starts since that its token disproves, and no others", async () => {
+      await on.session.recordPair({ credentials: pair("old"), kind: "credit-card/online" });
+      await on.session.recordIntent(intent("x1", 1));
+      await on.session.recordStarted("x1", started("second"));
+      await on.session.recordIntent(intent("x2", 1));
+      await on.session.recordIntent(intent("x3", 2));
+      await on.session.recordEnding("x1", true);
+      await on.session.acknowledge("x1");
+      expect(await known(on.session)).toMatchObject({ unackedStarts: 2, failedAttempts: 1, possiblyFailed: 1 });
     });
 
     it("what was handed out is known elsewhere, and a token that is no UTF-8 comes back as it was", async () => {

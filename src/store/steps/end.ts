@@ -3,7 +3,7 @@ import type { HoldReason } from "../../exchange/states.ts";
 import { endExchange, exchangeIn, zeroStarts } from "./exchange-rows.ts";
 import { findGeneration, provenByEnd } from "./generations.ts";
 import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
-import { journal, noteError, vaultOf } from "./rows.ts";
+import { journal, noteError, update, vaultOf } from "./rows.ts";
 
 /** Each function implements the method of `VaultSession` by its name. */
 export function hold(
@@ -55,8 +55,20 @@ export function acknowledge(rows: VaultRows, exchangeId: string): void {
   }
   provenByEnd(rows, offered, base);
   vaultOf(rows).last_error = null;
+  disproveFailures(rows, row);
   zeroStarts(rows, row);
   endExchange(rows, row, "acknowledged", { generation: row.new_generation });
+}
+
+/** The token was alive, so the service has processed no start since: none with the old credentials has failed either. */
+function disproveFailures(rows: VaultRows, acknowledged: ExchangeRow): void {
+  const vault = vaultOf(rows);
+  for (const row of rows.exchanges.slice(rows.exchanges.indexOf(acknowledged) + 1)) {
+    if (row.state !== "intent" || row.base_generation !== acknowledged.base_generation) continue;
+    const possibly = Math.min(row.counted_failed, vault.possibly_failed);
+    update(vault, { failed_attempts: vault.failed_attempts - possibly, possibly_failed: vault.possibly_failed - possibly });
+    row.counted_failed = 0;
+  }
 }
 
 export function expire(rows: VaultRows, exchangeId: string, error: ErrorNote): void {

@@ -38,11 +38,15 @@ export function resetCounters(rows: VaultRows, to: CounterReset): void {
   const failed = { failed_attempts: to === "unanswered" ? failedAttempts - possiblyFailed : 0, possibly_failed: 0, quiet_starts: 0 };
   if (typeof to === "string") update(vault, { ...starts, ...failed });
   else {
-    if (to.unackedStarts !== undefined) update(vault, { ...starts, unacked_starts: to.unackedStarts });
+    const { unackedStarts: shown } = to;
+    if (shown !== undefined) update(vault, { unacked_starts: shown, unanswered_starts: Math.min(vault.unanswered_starts, shown) });
     if (to.failedAttempts !== undefined) update(vault, { ...failed, failed_attempts: to.failedAttempts });
   }
   if (to === "all") vault.last_error = null;
-  settleCounted(rows.exchanges.filter(({ state }) => state === "intent"));
+  // As many as the audit log shows, the last ones, stay counted where an exchange before them turns out to be acknowledged.
+  const counted = rows.exchanges.filter((row) => row.counted_start === 1).toReversed();
+  const shown = typeof to === "string" ? 0 : (to.unackedStarts ?? counted.length);
+  settleCounted(counted.slice(shown).filter(({ state }) => state === "intent"));
   journal(rows, "counters-reset", null, { to, unackedStarts, failedAttempts, possiblyFailed });
 }
 
