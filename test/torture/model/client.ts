@@ -1,6 +1,10 @@
+import { isOpen, meet } from "./breaker.ts";
 import type { Command, Exchange, Generation, Point, Process, State, Store } from "./state.ts";
 import { exchangeOf, generationOf, openOf } from "./state.ts";
 import { lockAt } from "./service-part.ts";
+import type { Way } from "./next.ts";
+import { waysOn } from "./next.ts";
+import { isSole } from "./store-part.ts";
 
 /** The decisions of a process, as DESIGN has them; what is wrong on purpose (flaws.ts) replaces one of them. */
 export interface Client {
@@ -10,14 +14,20 @@ export interface Client {
   toSettle(store: Store, command: Command): string;
   /** Numbers of the generations that may be right, in the order in which they are to be tried. */
   candidates(store: Store): number[];
-  /** One more start could be the one that locks. */
-  guardRefuses(store: Store): boolean;
+  /** One more start could be the one that locks, or the last before it, whose acknowledgement waits for something. */
+  guardRefuses(store: Store, command?: Command): boolean;
   /** One failed attempt is left before the last, and there is more than one to try. */
   isForAPerson(store: Store, candidates: readonly number[]): boolean;
-  /** A start is sent only after an answered probe. */
-  needsProbe(store: Store): boolean;
+  /** Only a trial goes out: the last start, of whatever process, was not answered. */
+  isOpen(store: Store): boolean;
+  /** A trial need not wait until it is due, since the service has answered something else. */
+  mayTryAtOnce(store: Store): boolean;
+  /** A probe, or an end call, was answered: what that does to the breaker. */
+  heard(store: Store): void;
   /** An unanswered start of this generation may be repeated by the program itself. */
   mayRepeat(store: Store, generation: number): boolean;
+  /** What a command that has ended with this code names to be done next. */
+  waysOn(client: Client, store: Store, code: string): Way[];
   /** A definite error about the token, with so many end calls unanswered before. */
   deadToken(store: Store, exchange: number | null, before: number): "expire" | "markInDoubt";
 }
@@ -63,7 +73,7 @@ export const client: Client = {
     if (open !== undefined && open.state !== "in-doubt") order.splice(0, order.length, open.base);
     return [...new Set(order)].filter((number) => (generationOf(store, number)?.standing ?? "superseded") !== "superseded");
   },
-  guardRefuses: (store) => failedWouldLock(store) || store.unacked + 1 >= lockAt.unacked,
+  guardRefuses: (store, command) => failedWouldLock(store) || store.unacked + 1 >= lockAt.unacked - (command?.noAck ? 1 : 0),
   isForAPerson(store, candidates) {
     const isLikely = (number: number): boolean => {
       const generation = generationOf(store, number);
@@ -71,12 +81,11 @@ export const client: Client = {
     };
     return candidates.filter(isLikely).length > 1 && store.failed + 2 >= lockAt.failed;
   },
-  needsProbe: (store) => store.outage || store.exchanges.at(-1)?.state === "intent",
-  mayRepeat(store, number) {
-    const generation = generationOf(store, number);
-    const isSafe = generation?.proven === true && !generation.elsewhere && openOf(store)?.state !== "in-doubt";
-    return isSafe && store.unacked + 1 <= lockAt.unacked - 2 && !failedWouldLock(store);
-  },
+  isOpen,
+  mayTryAtOnce: ({ breaker }) => !breaker.isOpen || !breaker.isHinted,
+  heard: () => undefined,
+  mayRepeat: (store, number) => isSole(store, number) && store.unacked + 1 <= lockAt.unacked - 2 && !failedWouldLock(store),
+  waysOn,
   deadToken(store, id, before) {
     const exchange = exchangeOf(store, id);
     const isOursAlone = generationOf(store, exchange?.next ?? null)?.elsewhere === false && exchange?.adopted === false;
@@ -88,9 +97,10 @@ const idle = {
   purpose: "own" as const,
   exchange: null,
   pairs: [],
-  tried: 0,
+  tried: [],
   forced: false,
   repeated: false,
+  trial: null,
   reply: null,
   offered: null,
   limited: false,
@@ -146,18 +156,22 @@ export function choose(client: Client, state: State, place: number): string | un
   const { store } = state;
   const process = state.processes[place] as Process;
   const { chooses, force } = process.command;
-  const forced = force === true && process.tried === 0;
+  const forced = force === true;
   const isSent = (number: number): boolean => forced || generationOf(store, number)?.standing !== "superseded";
   const wanted = chooses
     ? process.pairs.filter((number) => generationOf(store, number) !== undefined && isSent(number))
     : client.candidates(store);
   if (wanted.length === 0) return finish(state, place, "no-credentials");
   const fresh = wanted.filter((number) => !isRefused(store, number));
-  const pairs = forced ? [...fresh, ...wanted.filter((number) => isRefused(store, number))] : fresh;
-  const code = process.tried > 0 ? "rejected" : "guard";
-  if (pairs.length === 0) return finish(state, place, code);
+  const all = forced ? [...fresh, ...wanted.filter((number) => isRefused(store, number))] : fresh;
+  const pairs = all.filter((number) => !process.tried.includes(number));
+  const isFirst = process.tried.length === 0;
+  if (pairs.length === 0) return finish(state, place, isFirst ? "guard" : "rejected");
+  // Nothing more is sent to a vault that the last refusal has locked, or could lock with the next one.
+  const isLocked = store.failed - store.possibly >= lockAt.failed;
+  if (!isFirst && (isLocked || (!forced && client.guardRefuses(store)))) return finish(state, place, "rejected");
   // One failed attempt is left before the last: where there is more than one candidate, a person chooses.
-  if (!forced && !chooses && client.isForAPerson(store, pairs)) return finish(state, place, code);
+  if (isFirst && !forced && !chooses && client.isForAPerson(store, pairs)) return finish(state, place, "guard");
   Object.assign(process, { purpose: "own", exchange: null, offered: null, pairs, forced });
   return tryStart(client, state, place);
 }
@@ -165,8 +179,9 @@ export function choose(client: Client, state: State, place: number): string | un
 /** Before each start that is sent, repetitions included. */
 export function tryStart(client: Client, state: State, place: number): string | undefined {
   const process = state.processes[place] as Process;
-  if (!process.forced && client.guardRefuses(state.store)) return finish(state, place, "guard");
-  const at = client.needsProbe(state.store) ? "probe" : "recordIntent";
-  Object.assign(process, { at, reply: null, late: false, exchange: null });
+  if (!process.forced && client.guardRefuses(state.store, process.command)) return finish(state, place, "guard");
+  const at = !process.forced && client.isOpen(state.store) ? "trial" : "recordIntent";
+  if (at === "trial") meet(state.store);
+  Object.assign(process, { at, reply: null, late: false, exchange: null, trial: null });
   return undefined;
 }

@@ -21,8 +21,8 @@ export function askedBy(state: State, process: Process): string {
   const place = (pair: number | null | undefined): number => live.length - live.findLastIndex((generation) => generation.pair === pair);
   const operation = process.command.do === "update" ? "update" : "get";
   switch (at) {
-    case "probe":
-      return "probe";
+    case "trial":
+      return "trial";
     case "recordIntent":
       return `recordIntent ${operation} ${place(generationOf(state.store, process.pairs[0] ?? null)?.pair)}`;
     case "send-start":
@@ -73,7 +73,10 @@ export class Conformance {
   }
 
   static async open(engine: Engine): Promise<Conformance> {
-    return new Conformance(await RealStore.open(engine, { now: () => noon, elapsed: () => noon, sleep: async () => Promise.resolve() }));
+    let time = noon;
+    // What is written later has a later time.
+    const clock = { now: () => (time += 1), elapsed: () => noon, sleep: async () => Promise.resolve() };
+    return new Conformance(await RealStore.open(engine, clock));
   }
 
   async close(): Promise<void> {
@@ -134,6 +137,10 @@ export class Conformance {
     else if (label.startsWith("an administrator unlocks")) {
       this.#service.unlock();
       await this.#store.session.resetCounters("all");
+    } else if (label === "guard --reset --unanswered") await this.#engine.resetUnanswered();
+    else if (label.startsWith("guard --reset --failed")) {
+      const { failed, unacked } = this.#service.read();
+      await this.#store.session.resetCounters({ failedAttempts: failed, unackedStarts: unacked });
     } else if (label.startsWith("somebody else starts")) {
       const { old, new: offered, token } = this.#service.otherStart(label.includes("acknowledges"));
       const exchangeId = this.#ids.next();

@@ -1,5 +1,7 @@
 import type { Parts } from "./moves.ts";
 import { asDesigned } from "./protocol.ts";
+import { close } from "./breaker.ts";
+import { waysOn } from "./next.ts";
 import { lockAt } from "./service-part.ts";
 import type { Store } from "./state.ts";
 import { exchangeOf, openOf } from "./state.ts";
@@ -17,6 +19,9 @@ export interface Flaw {
 
 const free = "a vault without limit";
 const limited = "a limited vault";
+const probed = "a gateway in front of the service that answers probes";
+const silent = "a gateway in front of the service that is silent";
+const imported = "a gateway, imports and misread errors";
 const { client, steps } = asDesigned;
 export const decides = (change: Partial<Parts["client"]>): Parts => ({ ...asDesigned, client: { ...client, ...change } });
 export const writes = (change: Partial<StoreSteps>): Parts => ({ ...asDesigned, steps: { ...steps, ...change } });
@@ -155,23 +160,164 @@ export const flaws: Flaw[] = [
     }),
   },
   {
-    mistake: "an unanswered start of a proven pair is no possibly failed one",
+    mistake: "a second start that is no trial",
     in: free,
-    breaks: /^counting: .* failed/,
+    breaks: /^the breaker: .* no trial/,
+    parts: decides({ isOpen: () => false }),
+  },
+  {
+    mistake: "a start whose process has died does not open the breaker",
+    in: free,
+    breaks: /^the breaker: .* no trial/,
+    parts: decides({ isOpen: ({ breaker }) => breaker.isOpen }),
+  },
+  {
+    mistake: "each answered probe lets a trial out at once",
+    in: probed,
+    breaks: /^the breaker: more than one trial/,
+    parts: decides({ mayTryAtOnce: () => true }),
+  },
+  {
+    mistake: "an answered probe closes the breaker",
+    in: probed,
+    breaks: /^the breaker/,
+    parts: decides({ heard: close }),
+  },
+  {
+    mistake: "a trial goes past the guard",
+    in: silent,
+    breaks: /^never the locking request/,
+    parts: decides({ guardRefuses: (store, command) => !client.isOpen(store) && client.guardRefuses(store, command) }),
+  },
+  {
+    mistake: "a trial leaves two before each limit",
+    in: silent,
+    breaks: /^(stopped for nothing: .* guard|in a circle)/,
+    parts: decides({
+      guardRefuses: (store, command) =>
+        client.guardRefuses(store, command) || (client.isOpen(store) && store.unacked + 1 > lockAt.unacked - 2),
+    }),
+  },
+  {
+    mistake: "an unanswered start of sole credentials counts as possibly failed",
+    in: silent,
+    breaks: /^stopped for nothing: .* guard/,
     parts: writes({
       recordIntent(store, intent) {
-        steps.recordIntent(store, intent);
-        if (store.generations.find((g) => g.number === intent.base)?.proven !== true) return;
-        Object.assign(store, { failed: store.failed - 1, possibly: store.possibly - 1 });
-        Object.assign(store.exchanges.at(-1) ?? {}, { countedFailed: 0 });
+        const { refusedSince } = store;
+        steps.recordIntent(Object.assign(store, { refusedSince: true }), intent);
+        store.refusedSince = refusedSince;
       },
     }),
   },
   {
-    mistake: "a second start without a probe",
+    mistake: "④ leaves the possible failures of starts that its token disproves",
+    in: silent,
+    breaks: /^stopped for nothing: .* guard/,
+    parts: writes({
+      acknowledge(store, id) {
+        const { failed, possibly } = store;
+        steps.acknowledge(store, id);
+        Object.assign(store, { failed, possibly });
+      },
+    }),
+  },
+  {
+    mistake: "the success of a start with the new credentials leaves the starts before counted",
     in: free,
-    breaks: /^after an unanswered start/,
-    parts: decides({ needsProbe: () => false }),
+    breaks: /^counting: .* a later one has shown it/,
+    parts: writes({
+      start(store, id, offered) {
+        const { unacked } = store;
+        steps.start(store, id, offered);
+        store.unacked = unacked + 1;
+      },
+    }),
+  },
+  {
+    mistake: "guard --reset --unanswered leaves the starts counted",
+    in: silent,
+    breaks: /^(in a circle: a reset|counting: .* a later one has shown it)/,
+    parts: writes({
+      resetCounters(store, to) {
+        const { unacked } = store;
+        steps.resetCounters(store, to);
+        if (to === "unanswered") store.unacked = unacked;
+      },
+    }),
+  },
+  {
+    mistake: "a reset to what the audit log shows is zeroed by an acknowledgement of before",
+    in: free,
+    breaks: /^counting: .* starts/,
+    parts: writes({
+      resetCounters(store, to) {
+        steps.resetCounters(store, to);
+        for (const each of store.exchanges) Object.assign(each, { countedStart: 0, countedFailed: 0 });
+      },
+    }),
+  },
+  {
+    mistake: "a refused start counts as unacknowledged",
+    in: imported,
+    breaks: /^(stopped for nothing|in a circle|no way|counting: .* a later one has shown it)/,
+    parts: writes({
+      reject(store, id, counts) {
+        const { unacked } = store;
+        steps.reject(store, id, counts);
+        store.unacked = unacked;
+      },
+    }),
+  },
+  {
+    mistake: "a refusal is erased by the doubt that it causes",
+    in: "imports and misread errors",
+    breaks: /^never what was refused before/,
+    parts: writes({
+      reject(store, id, counts) {
+        steps.reject(store, id, counts);
+        const next = openOf(store)?.next;
+        const offered = store.generations.find((g) => g.number === next)?.pair;
+        store.refused = store.refused.filter((pair) => pair !== offered);
+      },
+    }),
+  },
+  {
+    mistake: "the last start before the lock is sent although its acknowledgement waits",
+    in: silent,
+    breaks: /^never the locking request: the last start before it/,
+    parts: decides({ guardRefuses: (store) => client.guardRefuses(store) }),
+  },
+  {
+    mistake: "exit 8 names an administrator, although the service has locked nothing",
+    in: silent,
+    breaks: /^no way on: get is guard/,
+    parts: decides({ waysOn: (its, store, code) => (code === "guard" ? ["guard --reset"] : waysOn(its, store, code)) }),
+  },
+  {
+    mistake: "exit 8 names vault ack, and exit 12 vault get",
+    in: silent,
+    breaks: /^in a circle: get is guard, next: ack; ack is in-doubt, next: get/,
+    parts: decides({
+      waysOn(its, store, code) {
+        if (openOf(store)?.state !== "in-doubt") return waysOn(its, store, code);
+        return code === "guard" ? ["ack"] : ["get"];
+      },
+    }),
+  },
+  {
+    mistake: "exit 8 names vault get for credentials that were refused twice and imported since",
+    in: imported,
+    breaks: /^in a circle: .* get is guard, next: get$/,
+    parts: decides({
+      waysOn: (its, store, code) => waysOn(its, store, code).map((way) => (way === "get --generation N --force" ? "get" : way)),
+    }),
+  },
+  {
+    mistake: "exit 6 does not name the import of the right credentials",
+    in: imported,
+    breaks: /^in a circle/,
+    parts: decides({ waysOn: (its, store, code) => waysOn(its, store, code).map((way) => (way === "import" ? "get" : way)) }),
   },
   {
     mistake: "a left read of a limited vault is acknowledged where the guard refuses",
@@ -194,7 +340,7 @@ export const flaws: Flaw[] = [
   {
     mistake: "writes of a process that has lost its lock take effect",
     in: "two processes, and a lock that breaks",
-    breaks: /^order: a start is sent without ①/,
+    breaks: /^(order: a start is sent without ①|the breaker: .* no trial)/,
     parts: { ...asDesigned, isFenced: false },
   },
 ];

@@ -1,3 +1,4 @@
+import { isOpen } from "./breaker.ts";
 import type { Exchange, Generation, Process, State, Store } from "./state.ts";
 import { generationOf, openStates } from "./state.ts";
 import { lockAt } from "./service-part.ts";
@@ -28,7 +29,11 @@ export function keyOf(state: State): string {
   let key = durable(state, names, false);
   if (state.processes.length === 1) key += processKey(state.processes[0] ?? null, names, state);
   else key += state.processes.map((process) => processKey(process, names, state)).sort();
-  const { delayed, fault } = state;
+  const { delayed, fault, truth } = state;
+  key += `|${truth.isSilent ? "s" : ""}${truth.atOnce}${truth.hasArrived ? "a" : ""}${truth.isSet ? "=" : ""}${truth.refused
+    .map((pair) => names.of(pair))
+    .sort()
+    .join("")}`;
   if (delayed !== null) key += "end" in delayed ? `|end${names.of(delayed.end)}` : `|start${names.of(delayed.start)}${delayed.operation}`;
   return fault === null ? key : key + fault;
 }
@@ -46,14 +51,18 @@ function durable(state: State, names: Names, isExact: boolean): string {
   for (const g of kept) {
     key += `${names.of(g.pair)}${letters[g.standing]}${g.proven && (isExact || g.standing !== "superseded") ? "!" : ""}`;
     if (g.standing === "superseded") continue;
-    key += `${store.refused.includes(g.pair) ? "?" : ""}${g.refused ? "r" : ""}${g.elsewhere ? "e" : ""}${g.placed?.[0] ?? ""}`;
+    key += `${store.refused.includes(g.pair) ? "?" : ""}${g.refused ? "r" : ""}${g.elsewhere ? "e" : ""}${g.ended ? "x" : ""}${g.placed?.[0] ?? ""}`;
   }
   const most = isExact ? lockAt : enough;
   const [starts, failures] = [Math.min(store.unacked, most.unacked), Math.min(store.failed, most.failed)];
-  key += ` ${failures}${isExact ? Math.min(store.possibly, failures) : ""}${starts}${store.limited ? "L" : ""}${store.outage ? "o" : ""}${store.proof === null ? "" : "p"},`;
+  key += ` ${failures}${isExact ? Math.min(store.possibly, failures) : ""}${starts}${store.limited ? "L" : ""}${breakerKey(store, isExact)}${store.proof === null ? "" : "p"},`;
+  key += `${store.unanswered}${store.quiet}${store.refusedSince ? "R" : ""}`;
   for (const exchange of keptExchanges(state)) key += exchangeKey(exchange, state, kept, isExact);
   return key;
 }
+
+const breakerKey = (store: Store, isExact: boolean): string =>
+  isExact ? (isOpen(store) ? "o" : "") : (store.breaker.isOpen ? "o" : "") + (store.breaker.isHinted ? "h" : "");
 
 const letters = { current: "c", imported: "i", offered: "o", superseded: "s", void: "v" } as const;
 
@@ -70,11 +79,18 @@ function keptGenerations({ store, service, processes }: State): Generation[] {
   );
 }
 
-/** The open one, the last one, those of processes, and those that a refusal would put in doubt again. */
+/** The open one and what is counted after it, the last one, those that a refusal would make possible failures, those of processes, and those that a refusal would put in doubt again. */
 function keptExchanges({ store, processes }: State): Exchange[] {
   const last = store.exchanges.at(-1);
+  const openAt = store.exchanges.findIndex((e) => openStates.includes(e.state) || isReopened(e, store));
   return store.exchanges.filter(
-    (e) => openStates.includes(e.state) || e === last || isReopened(e, store) || processes.some((process) => process?.exchange === e.id),
+    (e, at) =>
+      openStates.includes(e.state) ||
+      e === last ||
+      isReopened(e, store) ||
+      (e.countedStart === 1 && openAt >= 0 && at > openAt) ||
+      (e.state === "intent" && e.countedStart === 1 && e.countedFailed === 0) ||
+      processes.some((process) => process?.exchange === e.id),
   );
 }
 
@@ -85,11 +101,15 @@ function exchangeKey(exchange: Exchange, { processes, store }: State, kept: read
   const owner = processes.find((process) => process?.exchange === exchange.id);
   const { state, operation, delivered, saveOwed, limited, seen } = exchange;
   const place = (number: number | null): number => kept.findIndex((g) => g.number === number);
-  if (state === "intent" && owner !== undefined) return `(intent${operation}${place(exchange.base)}+${exchange.countedFailed})`;
+  if (state === "intent" && owner !== undefined)
+    return `(intent${operation}${place(exchange.base)}+${exchange.countedFailed}${exchange.countedStart}${exchange.arrived && !isExact ? "A" : ""})`;
   if (!openStates.includes(state)) {
     if (isExact) return `(${state})`;
     if (isReopened(exchange, store)) return `(x${place(exchange.base)}${place(exchange.next)})`;
-    return exchange === store.exchanges.at(-1) && ["acknowledged", "intent"].includes(state) ? `(${state[0]})` : "";
+    if (state === "intent")
+      return `(i${place(exchange.base)}${exchange.countedFailed}${exchange.countedStart}${exchange.id > store.breaker.closedAfter ? "!" : ""})`;
+    if (exchange === store.exchanges.at(-1) && state === "acknowledged") return "(a)";
+    return exchange.countedStart === 1 ? "(1)" : "";
   }
   const isUnderWay = owner?.at === "send-end" || owner?.at === "end-answered";
   const ends = Math.min(exchange.ends, isUnderWay ? 2 : 1);
@@ -100,7 +120,7 @@ function exchangeKey(exchange: Exchange, { processes, store }: State, kept: read
   return `${key})`;
 }
 
-const beforeSuccess = ["probe", "recordIntent", "send-start", "start-answered"];
+const beforeSuccess = ["trial", "recordIntent", "send-start", "start-answered"];
 
 function processKey(process: Process | null, names: Names, { store }: State): string {
   if (process === null) return "|";
@@ -112,7 +132,7 @@ function processKey(process: Process | null, names: Names, { store }: State): st
   const isChosen = purpose === "left" && command.chooses === true;
   if (isChosen || (purpose === "own" && beforeSuccess.includes(at))) {
     for (const number of process.pairs) key += `.${store.generations.findIndex((g) => g.number === number)}`;
-    key += `${process.tried}${process.repeated ? "r" : ""}${process.forced ? "!" : ""}`;
+    key += `-${process.tried.map((number) => store.generations.findIndex((g) => g.number === number)).join(".")}${process.repeated ? "r" : ""}${process.forced ? "!" : ""}${process.trial?.[0] ?? ""}`;
   }
   if (process.reply !== null) key += process.reply;
   if (process.late) key += "late";
@@ -131,8 +151,16 @@ export function prune(state: State): void {
   store.generations = keptGenerations(state);
   store.exchanges = keptExchanges(state);
   if (store.refused.length > 0) store.refused = store.refused.filter((pair) => store.generations.some((g) => g.pair === pair));
-  store.unacked = Math.min(store.unacked, enough.unacked);
-  store.failed = Math.min(store.failed, enough.failed);
-  store.possibly = Math.min(store.possibly, store.failed);
+  const starts = Math.max(0, store.unacked - enough.unacked);
+  const failures = Math.max(0, store.failed - enough.failed);
+  Object.assign(store, { unacked: store.unacked - starts, unanswered: Math.max(0, store.unanswered - starts) });
+  Object.assign(store, { failed: store.failed - failures, possibly: Math.max(0, store.possibly - failures) });
+  store.quiet = Math.min(store.quiet, store.unanswered);
+  const isOver = (e: Exchange): boolean => e.state === "intent" && !state.processes.some((process) => process?.exchange === e.id);
+  if (store.exchanges.some((e) => isOver(e) && e.arrived)) state.truth.hasArrived = true;
+  if (store.unanswered === 0) state.truth.hasArrived = false;
+  if (store.unacked === 0) state.truth.isSet = false;
+  for (const exchange of store.exchanges) if (isOver(exchange)) exchange.arrived = false;
+  state.truth.refused = state.truth.refused.filter((pair) => store.generations.some((g) => g.pair === pair));
   for (const exchange of store.exchanges) if (exchange.ends > 2) exchange.ends = 2;
 }

@@ -1,7 +1,8 @@
+import { claim, noteStart } from "./breaker.ts";
 import type { Client } from "./client.ts";
 import { choose, finish, tryStart } from "./client.ts";
 import type { Point, Process, State, Store } from "./state.ts";
-import { exchangeOf } from "./state.ts";
+import { exchangeOf, generationOf } from "./state.ts";
 import type { StoreSteps } from "./store-part.ts";
 import { NotTaken } from "./store-part.ts";
 
@@ -32,27 +33,32 @@ function onward({ client }: Parts, process: Process): void {
   process.at = client.afterSuccess[client.afterSuccess.indexOf(process.at) + 1] ?? "end-answered";
 }
 
-/** The probe: without an answer nothing is started. */
-export function probed(parts: Parts, state: State, place: number, isAnswered: boolean): string | undefined {
-  const process = state.processes[place] as Process;
-  if (!isAnswered) return finish(state, place, "network");
-  process.at = "recordIntent";
-  return write(parts, state, place, (steps, store) => steps.isBack(store));
+/** The breaker lets a trial out, or does not while there is time. */
+export function tried(state: State, place: number, trial: Process["trial"]): string | undefined {
+  if (trial === null) return finish(state, place, "network");
+  Object.assign(state.processes[place] as Process, { at: "recordIntent", trial });
+  return undefined;
 }
 
 /** ①. It is noted as an exchange of its own for every start that is sent. */
 function recordIntent(parts: Parts, state: State, place: number): string | undefined {
   const process = state.processes[place] as Process;
   const id = (state.fresh += 1);
-  const { command, pairs } = process;
+  const { command, pairs, trial } = process;
   const operation = command.do === "update" ? "update" : "get";
-  const code = write(parts, state, place, (steps, store) => steps.recordIntent(store, { id, operation, base: pairs[0] ?? 0 }));
-  if (code === undefined) Object.assign(process, { at: "send-start", exchange: id });
-  return code;
+  const code = write(parts, state, place, (steps, store) => {
+    claim(store, trial);
+    steps.recordIntent(store, { id, operation, base: pairs[0] ?? 0 });
+  });
+  if (code !== undefined) return code;
+  Object.assign(process, { at: "send-start", exchange: id });
+  if (trial === "at once") state.truth.atOnce += 1;
+  return undefined;
 }
 
 /** An answer to the start, or none, has come. */
-export function startReplied(parts: Parts, process: Process): void {
+export function startReplied(parts: Parts, state: State, process: Process): void {
+  noteStart(state, process);
   process.at = process.reply === "success" ? (parts.client.afterSuccess[0] ?? "store") : "start-answered";
 }
 
@@ -61,6 +67,7 @@ function startAnswered(parts: Parts, state: State, place: number): string | unde
   const process = state.processes[place] as Process;
   const id = process.exchange ?? 0;
   const { reply, late } = process;
+  if (reply === "refused" && !process.fenced) state.truth.refused.push(generationOf(state.store, process.pairs[0] ?? null)?.pair ?? 0);
   const refused = write(parts, state, place, (steps, store) => {
     if (reply === "not-sent" || reply === "rate" || reply === "application") steps.revertIntent(store, id);
     else if (reply === "refused" || reply === "locked" || reply === "gone") steps.reject(store, id, reply === "refused");
@@ -81,8 +88,8 @@ function startAnswered(parts: Parts, state: State, place: number): string | unde
       return tryStart(parts.client, state, place);
     }
     case "refused": {
-      process.tried += 1;
-      if (process.command.chooses || process.tried >= 2) return finish(state, place, "rejected");
+      process.tried.push(process.pairs[0] ?? 0);
+      if (process.command.chooses || process.tried.length >= 2) return finish(state, place, "rejected");
       process.repeated = false;
       return choose(parts.client, state, place);
     }
@@ -104,14 +111,16 @@ function storePair(parts: Parts, state: State, place: number): string | undefine
   const process = state.processes[place] as Process;
   const number = (state.fresh += 1);
   const pair = process.offered ?? 0;
-  const code = write(parts, state, place, (steps, store) =>
+  const base = generationOf(state.store, exchangeOf(state.store, process.exchange)?.base ?? null)?.pair;
+  state.truth.refused = state.truth.refused.filter((refused) => refused !== base);
+  const code = write(parts, state, place, (steps, store) => {
     steps.start(store, process.exchange ?? 0, {
       number,
       pair,
       limited: process.limited || store.limited,
       elsewhere: process.command.out === true,
-    }),
-  );
+    });
+  });
   if (code === undefined) onward(parts, process);
   return code;
 }
@@ -172,6 +181,7 @@ function endAnswered(parts: Parts, state: State, place: number): string | undefi
     if (reply === "success") steps.acknowledge(store, id);
     else if (reply === "token" || reply === "no-answer") steps[settled](store, id);
     else steps.endAnswered(store, id);
+    if (reply !== "no-answer" && reply !== "not-sent") parts.client.heard(store);
   });
   if (refused !== undefined) return reply === "success" ? "pending" : refused;
   if (reply === "application") return finish(state, place, "pending");
@@ -191,6 +201,12 @@ const writing: Partial<Record<Point, (parts: Parts, state: State, place: number)
   ending,
   "end-answered": endAnswered,
 };
+
+export function die(state: State, place: number): string {
+  const { at, fenced } = state.processes[place] as Process;
+  if (!fenced && at === "send-start") state.truth.isSilent = true;
+  return finish(state, place, "died");
+}
 
 /** What a process writes where it sends nothing; with no outcome to choose from it delivers. */
 export function writeNext(parts: Parts, state: State, place: number): string | undefined {

@@ -60,7 +60,7 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
           ...tables.map((table) => `DELETE FROM ${table}`),
           `UPDATE vaults SET ${assigned.join(", ")}`,
           "DELETE FROM breakers",
-          ...(rows.isAway ? [`INSERT INTO breakers (service, version, lost_at) VALUES (${text(service)}, 1, 0)`] : []),
+          `INSERT INTO breakers (service, version, lost_at, closed_at) VALUES (${[service, 1, rows.breaker.lostAt, rows.breaker.closedAt].map(text).join(", ")})`,
           ...tables.flatMap((table) => numbered[table].map((row) => insert(table, row))),
           "COMMIT",
         ].join(";"),
@@ -74,7 +74,7 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
           'credentials', ${rows("SELECT * FROM credentials WHERE sealed IS NOT NULL ORDER BY generation")},
           'exchanges', ${rows("SELECT * FROM exchanges ORDER BY seq")},
           'refusals', ${rows("SELECT combination FROM refusals")},
-          'isAway', (SELECT count(*) > 0 FROM breakers WHERE lost_at IS NOT NULL)) AS read`,
+          'breaker', (SELECT json_build_object('lostAt', lost_at, 'closedAt', closed_at) FROM breakers)) AS read`,
       );
       const [{ read } = { read: undefined }] = found;
       if (read === undefined) throw new Error("the state says nothing");

@@ -24,7 +24,7 @@ export function protocol(bounds: Bounds, parts: Parts = asDesigned): Model<State
       return found;
     },
     key: keyOf,
-    violation: (state) => violation(bounds, state),
+    violation: (state) => violation(parts, bounds, state),
     // A vault that the service has deleted, after its last read, has nothing to come back to.
     isGoal: (state) => state.service.deleted || isInStep(state),
   };
@@ -32,7 +32,7 @@ export function protocol(bounds: Bounds, parts: Parts = asDesigned): Model<State
 
 function forgetCounters({ service, store }: State): void {
   Object.assign(service, { failed: 0, unacked: 0 });
-  Object.assign(store, { failed: 0, possibly: 0, unacked: 0 });
+  Object.assign(store, { failed: 0, possibly: 0, unacked: 0, unanswered: 0, quiet: 0 });
   for (const exchange of store.exchanges) Object.assign(exchange, { countedStart: 0, countedFailed: 0 });
 }
 
@@ -42,8 +42,9 @@ const ack: Command = { name: "ack", do: "ack" };
 /** By somebody who knows which credentials are the right ones. */
 const choose: Command = { name: "get --generation N", do: "get", chooses: true };
 const plain = [get, update, ack, choose];
+const noAck: Command = { name: "get --no-ack", do: "get", noAck: true };
 const waiting: Command[] = [
-  { name: "get --no-ack", do: "get", noAck: true },
+  noAck,
   { name: "get --discard-pending", do: "get", discard: true },
   { name: "get, after the token", do: "get", lapsed: true },
   { name: "ack --saved", do: "ack", saved: true },
@@ -54,8 +55,10 @@ const choosing: Command = { name: "get --generation N --force", do: "get", force
 
 /** Each explored to the end. */
 export const allBounds: Bounds[] = [
-  { name: "a vault without limit", commands: plain, processes: 1, uses: null, idempotentEnd: null },
-  { name: "a limited vault", commands: [...plain, unread], processes: 1, uses: 2, idempotentEnd: null },
+  { name: "a vault without limit", commands: [get, ack, choose], processes: 1, uses: null, idempotentEnd: null, fewFaults: true },
+  { name: "reads and updates", commands: plain, processes: 1, uses: null, idempotentEnd: false, fewFaults: true },
+  { name: "every kind of fault", commands: [get, ack, choose], processes: 1, uses: null, idempotentEnd: false },
+  { name: "a limited vault", commands: [get, ack, choose, unread], processes: 1, uses: 2, idempotentEnd: false, fewFaults: true },
   { name: "held exchanges", commands: [get, update, ack, choose, ...waiting], processes: 1, uses: null, idempotentEnd: false, saves: true },
   {
     name: "held exchanges of a limited vault",
@@ -85,12 +88,33 @@ export const allBounds: Bounds[] = [
     documents: true,
     fewFaults: true,
   },
+  ...(["answers probes", "is silent"] as const).map((gateway) => ({
+    name: `a gateway in front of the service that ${gateway}`,
+    commands: [get, noAck, ack, choose],
+    processes: 1,
+    uses: null,
+    idempotentEnd: false,
+    fewFaults: true as const,
+    gateway,
+  })),
+  {
+    name: "a gateway, imports and misread errors",
+    commands: [get, choosing],
+    processes: 1,
+    uses: null,
+    idempotentEnd: false,
+    imports: 1,
+    misread: true,
+    fewFaults: true,
+    gateway: "is silent",
+  },
   {
     name: "forced starts",
     commands: [get, ack, choose, { name: "get --force", do: "get", force: true }],
     processes: 1,
     uses: null,
     idempotentEnd: false,
+    fewFaults: true,
   },
   {
     name: "others who use the vault",
@@ -103,7 +127,7 @@ export const allBounds: Bounds[] = [
   },
   {
     name: "two processes, and a lock that breaks",
-    commands: [get, ack, choosing],
+    commands: [get, choosing],
     processes: 2,
     uses: null,
     idempotentEnd: false,
@@ -111,5 +135,13 @@ export const allBounds: Bounds[] = [
     uncounted: true,
     fewFaults: true,
   },
-  { name: "requests that arrive late", commands: [get, ack, choosing], processes: 1, uses: null, idempotentEnd: false, delays: true },
+  {
+    name: "requests that arrive late",
+    commands: [get, ack, choosing],
+    processes: 1,
+    uses: null,
+    idempotentEnd: false,
+    delays: true,
+    fewFaults: true,
+  },
 ];

@@ -1,7 +1,7 @@
 import { VaultError, asVaultError } from "../../../src/errors.ts";
 import { acknowledgeOpen } from "../../../src/exchange/end/acknowledge.ts";
 import type { Breaker, ServiceBreaker } from "../../../src/exchange/breaker.ts";
-import { after, closed, noResponse } from "../../../src/exchange/breaker.ts";
+import { after } from "../../../src/exchange/breaker.ts";
 import type { ExchangeContext } from "../../../src/exchange/context.ts";
 import { HandoverFailure } from "../../../src/exchange/handover.ts";
 import type { EndCall, Reply, StartCall, VaultSession } from "../../../src/exchange/ports.ts";
@@ -43,6 +43,8 @@ type Writing = (typeof writing)[number];
 
 /** By the clock of the program a token dies only where a command or a call says so: the service's is another. */
 const noon = Date.parse("2026-11-20T12:00:00Z");
+/** The last start was lost so long ago that a trial is due. */
+const longAgo = (breaker: Breaker): Breaker => ({ ...breaker, version: breaker.version + 1, lostAt: (breaker.lostAt ?? 0) - 3_600_000 });
 /** No token lives that long. */
 const ages = 365 * 86_400_000;
 
@@ -54,6 +56,10 @@ export class RealEngine {
   /** By how much the wall clock is ahead of the monotonic one. */
   #ahead = 0;
   #isDead = false;
+  /** When the start was lost after which a trial is due now that is not claimed. */
+  #lostAt: number | null = null;
+  /** What stands in its place meanwhile. */
+  #shifted: number | null = null;
   #tell: (event: Event) => void = () => undefined;
   #next: Promise<Event> = Promise.resolve({ code: "" });
 
@@ -87,6 +93,8 @@ export class RealEngine {
   async die(asked: Asked): Promise<void> {
     this.#isDead = true;
     await this.step(asked, "dies");
+    // Nobody has claimed the trial that was due.
+    await this.#store.breaker.change((now) => this.#notDue(now));
   }
 
   #listen(): void {
@@ -101,7 +109,8 @@ export class RealEngine {
   }
 
   async #work(command: Command, generation: number | undefined): Promise<string> {
-    const context = this.#context((await this.#store.read()).outage);
+    await this.#store.breaker.read();
+    const context = this.#context();
     if (command.do === "ack") {
       const choice = { unread: command.unread === true, saved: command.saved === true };
       return (await acknowledgeOpen(context, choice)) === null ? "nothing" : "ok";
@@ -129,7 +138,7 @@ export class RealEngine {
     return "ok";
   }
 
-  #context(isOpen: boolean): ExchangeContext {
+  #context(): ExchangeContext {
     const clock = { now: () => this.#time + this.#ahead, elapsed: () => this.#time, sleep: async () => Promise.resolve() };
     return {
       session: this.#session(),
@@ -145,10 +154,15 @@ export class RealEngine {
         },
         end: async (call) => this.#late(await this.#ask(await this.#endCall(call)), (outcome) => this.#service.end(call, outcome)),
       },
-      breaker: this.#breaker(isOpen),
+      breaker: this.#breaker(),
+      // It is never answered; the trial comes due all the same, or does not.
       probe: async () => {
-        if ((await this.#ask("probe")) === "answered") return { type: "answer", answer: { httpStatus: 404, body: {} } };
-        this.#time += 60_000;
+        if ((await this.#ask("trial")) !== "the trial is due") this.#time += 60_000;
+        else {
+          this.#lostAt = this.#store.breaker.known.lostAt;
+          await this.#store.breaker.change(longAgo);
+          this.#shifted = this.#store.breaker.known.lostAt;
+        }
         return { type: "no-answer", cause: "reset" };
       },
       clock,
@@ -163,25 +177,27 @@ export class RealEngine {
     };
   }
 
-  /**
-   * A breaker that an answered probe closes, so that the next start goes out whenever the network wants it to: more than the real one
-   * lets out. It opens with the step that notes an unanswered start.
-   */
-  #breaker(isOpen: boolean): ServiceBreaker {
-    let known: Breaker = isOpen ? { ...closed, version: 1, lostAt: this.#time } : closed;
+  /** The real one, behind a gateway through which no answer but that to a start is heard. */
+  #breaker(): ServiceBreaker {
+    const real = this.#store.breaker;
+    const unheard = (change: (breaker: Breaker) => Breaker) => (before: Breaker) => {
+      const changed = change(before);
+      return changed === before || changed.hint === "given" ? before : this.#notDue(changed);
+    };
     return {
       get known() {
-        return known;
+        return real.known;
       },
-      now: () => this.#time,
-      read: async () => Promise.resolve(known),
-      change: async (change) => {
-        known = change(known);
-        if (known.hint !== "given") return known;
-        await this.#store.breaker.change((now) => after(now, { type: "answered", at: 0 }));
-        return (known = closed);
-      },
+      now: () => real.now(),
+      read: async () => await real.read(),
+      change: async (change) => await real.change(unheard(change)),
     };
+  }
+
+  /** A trial that was given back is due as it was before. */
+  #notDue(breaker: Breaker): Breaker {
+    const isShifted = this.#shifted !== null && breaker.lostAt === this.#shifted;
+    return isShifted ? { ...breaker, version: breaker.version + 1, lostAt: this.#lostAt } : breaker;
   }
 
   async #startCall({ operation, credentials }: StartCall): Promise<string> {
@@ -224,10 +240,7 @@ export class RealEngine {
     if (!writing.includes(name as Writing)) return async (...values) => await method.apply(real, values);
     return async (...values) => {
       await this.#ask(await this.#written(name as Writing, values));
-      const result = await method.apply(real, values);
-      if (name === "noteUnanswered")
-        await this.#store.breaker.change((now) => after(now, { type: "unanswered", at: 0, response: noResponse }));
-      return result;
+      return await method.apply(real, values);
     };
   }
 
@@ -246,6 +259,13 @@ export class RealEngine {
     if (name === "recordEnding") return words(second);
     const facts = third as { delivered: boolean; saveOwed: boolean };
     return name === "hold" ? words(facts.delivered, facts.saveOwed) : name;
+  }
+
+  /** `vault guard --reset --unanswered`, as the command does it. */
+  async resetUnanswered(): Promise<void> {
+    const { session, breaker } = this.#store;
+    await session.resetCounters("unanswered");
+    await breaker.change((now) => after(now, { type: "answered", at: breaker.now() }));
   }
 
   /** `vault import` of a pair, as the command does it. Returns false where it is refused. */

@@ -12,8 +12,13 @@ export interface ModelRows {
   exchanges: Row[];
   superseded: Row[];
   refusals: Row[];
-  /** Whether the circuit breaker is open. */
-  isAway: boolean;
+  breaker: BreakerTimes;
+}
+
+/** When the circuit breaker has opened, null where it is closed; and when it was last closed. */
+export interface BreakerTimes {
+  lostAt: number | null;
+  closedAt: number;
 }
 
 /** The rows of one vault in a real state. */
@@ -31,7 +36,7 @@ export interface RealRows {
     credentials: CredentialsRow[];
     exchanges: ExchangeRow[];
     refusals: { combination: string }[];
-    isAway: boolean;
+    breaker: BreakerTimes;
   }>;
   close(): Promise<void>;
 }

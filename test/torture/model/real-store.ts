@@ -5,13 +5,17 @@ import { parseGivenKey } from "../../../src/secrets/key-source.ts";
 import { seal } from "../../../src/secrets/sealing.ts";
 import { sealToken } from "../../../src/store/steps/exchange-rows.ts";
 import type { ExchangeRow } from "../../../src/store/steps/rows.ts";
+import { isFound } from "./breaker.ts";
 import { kind, RealPairs, service, uuid } from "./real-pairs.ts";
 import { openPostgresRows } from "./postgres-rows.ts";
-import type { RealRows, Row } from "./real-rows.ts";
+import type { BreakerTimes, RealRows, Row } from "./real-rows.ts";
 import { openSqliteRows } from "./sqlite-rows.ts";
 import type { Exchange, Generation, Store } from "./state.ts";
 
-const started = "2026-11-20T12:00:00Z";
+/** A start without an outcome opens the breaker, once it is met. */
+const isLeft = (last: ExchangeRow | undefined, { closedAt }: BreakerTimes): boolean =>
+  last?.state === "intent" && Date.parse(last.started_at) > closedAt;
+
 const key = "7".repeat(64);
 const sealingKey = parseGivenKey(key);
 
@@ -65,6 +69,7 @@ export class RealStore {
   async load(store: Store): Promise<void> {
     this.#exchanges.clear();
     this.seen.clear();
+    const now = this.breaker.now();
     const print = (pair: number): string => fingerprint(uuid, this.pairs.pair(pair));
     const superseded = store.generations.filter(({ standing }) => standing === "superseded").map(({ pair }) => print(pair));
     await this.#rows.write({
@@ -73,13 +78,17 @@ export class RealStore {
         unacked_starts: store.unacked,
         failed_attempts: store.failed,
         possibly_failed: store.possibly,
+        unanswered_starts: store.unanswered,
+        quiet_starts: store.quiet,
+        refused_since: Number(store.refusedSince),
         limited: Number(store.limited),
         proof_expiry: store.proof === null ? null : this.expiry(store.proof),
         forgotten: 0,
         last_error: null,
       },
-      isAway: store.outage,
-      credentials: store.generations.map(({ pair, standing, proven, elsewhere, refused, placed }, index) => ({
+      // As if it had just opened; and an older start without an outcome opens it no more.
+      breaker: { lostAt: store.breaker.isOpen ? now : null, closedAt: isFound(store) ? 0 : now },
+      credentials: store.generations.map(({ pair, standing, proven, elsewhere, refused, placed, ended }, index) => ({
         generation: index + 1,
         standing,
         proven: Number(proven),
@@ -89,14 +98,15 @@ export class RealStore {
         elsewhere: Number(elsewhere),
         refused: Number(refused),
         placed,
+        ended: Number(ended),
       })),
       superseded: [...new Set(superseded)].map((fingerprint) => ({ fingerprint })),
-      exchanges: store.exchanges.map((exchange) => this.#row(store, exchange)),
+      exchanges: store.exchanges.map((exchange) => this.#row(store, exchange, now)),
       refusals: store.refused.map((pair) => ({ combination: this.pairs.combination(pair), fingerprint: print(pair) })),
     });
   }
 
-  #row(store: Store, exchange: Exchange): Row {
+  #row(store: Store, exchange: Exchange, now: number): Row {
     const id = this.exchangeId(store, exchange.id);
     const next = store.generations.find((generation) => generation.number === exchange.next);
     this.#exchanges.set(id, exchange.id);
@@ -109,7 +119,7 @@ export class RealStore {
       external_ref: "",
       base_generation: this.generation(store, exchange.base),
       new_generation: next === undefined ? null : this.generation(store, exchange.next),
-      started_at: started,
+      started_at: new Date(now).toISOString(),
       token: next === undefined ? null : this.#sealedToken(id, next.pair),
       limited: Number(exchange.limited),
       delivered: Number(exchange.delivered),
@@ -133,9 +143,9 @@ export class RealStore {
 
   /** What is durable now, in the terms of the model. */
   async read(): Promise<Store> {
-    const { vault, credentials, exchanges, refusals, isAway } = await this.#rows.read();
+    const { vault, credentials, exchanges, refusals, breaker } = await this.#rows.read();
     return {
-      generations: credentials.map(({ generation, fingerprint: print, standing, proven, elsewhere, refused, placed }) => ({
+      generations: credentials.map(({ generation, fingerprint: print, standing, proven, elsewhere, refused, placed, ended }) => ({
         number: generation,
         pair: this.pairs.number(print),
         standing,
@@ -143,14 +153,22 @@ export class RealStore {
         elsewhere: elsewhere === 1,
         refused: refused === 1,
         placed,
+        ended: ended === 1,
       })),
       refused: refusals.map(({ combination }) => this.pairs.number(combination)),
       exchanges: exchanges.map((row) => this.#exchange(row)),
       unacked: vault.unacked_starts,
       failed: vault.failed_attempts,
       possibly: vault.possibly_failed,
+      unanswered: vault.unanswered_starts,
+      quiet: vault.quiet_starts,
+      refusedSince: vault.refused_since === 1,
       limited: vault.limited === 1,
-      outage: isAway,
+      breaker: {
+        isOpen: breaker.lostAt !== null || isLeft(exchanges.at(-1), breaker),
+        isHinted: false,
+        closedAfter: Number.MAX_SAFE_INTEGER,
+      },
       proof: vault.proof_expiry === null ? null : Date.parse(vault.proof_expiry) - Date.parse("2026-11-21T00:00:00Z"),
     };
   }
@@ -178,6 +196,7 @@ export class RealStore {
       countedFailed: row.counted_failed,
       adopted: row.adopted === 1,
       seen: this.seen.has(id),
+      arrived: false,
     };
   }
 

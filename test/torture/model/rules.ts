@@ -1,16 +1,20 @@
+import { circle, stopped } from "./calm.ts";
+import type { Parts } from "./moves.ts";
 import { lockAt } from "./service-part.ts";
 import type { Process, State } from "./state.ts";
 import { exchangeOf, generationOf, openOf, openStates } from "./state.ts";
 import type { Bounds } from "./world.ts";
 
 /** The invariants of DESIGN, as what is wrong with a state; undefined where all hold. */
-export function violation(bounds: Bounds, state: State): string | undefined {
+export function violation(parts: Parts, bounds: Bounds, state: State): string | undefined {
+  const isAtRest = bounds.gateway !== undefined && state.processes.every((process) => process === null);
   return (
     state.fault ??
     nothingLost(state) ??
     oneExchange(state) ??
     counting(bounds, state) ??
-    state.processes.map((process) => (process === null ? undefined : aboutToSend(state, process))).find((v) => v !== undefined)
+    state.processes.map((process) => (process === null ? undefined : aboutToSend(state, process))).find((v) => v !== undefined) ??
+    (isAtRest ? (stopped(parts, bounds, state) ?? circle(parts, bounds, state)) : undefined)
   );
 }
 
@@ -33,17 +37,21 @@ function oneExchange({ store }: State): string | undefined {
 }
 
 /** 4: counters. What others do, what is forced and what a broken lock lets through our records do not cover. */
-function counting(bounds: Bounds, { service, store }: State): string | undefined {
+function counting(bounds: Bounds, { service, store, processes, truth }: State): string | undefined {
   if (bounds.strangers || bounds.documents || bounds.delays || bounds.lockBreaks) return undefined;
-  if (store.unacked < service.unacked) return "counting: the service has counted more starts without acknowledgement than we";
+  if (store.unacked < service.unacked && !service.locked)
+    return "counting: the service has counted more starts without acknowledgement than we";
   if (store.failed < service.failed) return "counting: the service has counted more failed accesses than we";
+  const hasRead = processes.some((process) => process?.at === "deliver");
+  if (hasRead && !truth.isSet && store.unacked - store.unanswered > service.unacked)
+    return "counting: a start that the service has acknowledged still counts, although a later one has shown it";
   const isForced = bounds.commands.some(({ force, careful }) => force && !careful);
   return service.locked && !isForced ? "never the locking request: the vault is locked" : undefined;
 }
 
 /** 2 and 4: what must be so when a request leaves. */
 function aboutToSend(state: State, process: Process): string | undefined {
-  const { store } = state;
+  const { store, truth } = state;
   const exchange = exchangeOf(store, process.exchange);
   if (process.at === "send-end") {
     if (!process.fenced && (exchange?.state !== "ending" || generationOf(store, exchange.next)?.pair !== process.offered))
@@ -59,9 +67,12 @@ function aboutToSend(state: State, process: Process): string | undefined {
   if (generation === undefined || (generation.standing === "superseded" && !process.command.force))
     return "never a superseded pair: one is about to be sent";
   if (openOf(store)?.state === "ending") return "one exchange at a time: a start would drop one that may have been acknowledged";
-  if (!process.command.force && store.refused.includes(generation.pair))
+  if (!process.command.force && truth.refused.includes(generation.pair))
     return "never what was refused before: it is about to be sent again";
-  if (store.outage) return "after an unanswered start: one is sent before a probe was answered";
+  if (!process.forced && truth.isSilent && process.trial === null) return "the breaker: a start that is no trial goes out while it is open";
+  if (truth.atOnce > 1) return "the breaker: more than one trial goes out before it is due";
+  const isLast = store.unacked >= lockAt.unacked - 1;
+  if (isLast && process.command.noAck) return "never the locking request: the last start before it, whose acknowledgement waits";
   if (process.forced && !process.command.careful) return undefined;
   const before = store.failed - exchange.countedFailed;
   if (store.unacked >= lockAt.unacked) return "never the locking request: the 5th start without acknowledgement by our records";

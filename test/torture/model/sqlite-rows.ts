@@ -7,7 +7,7 @@ import { openStore } from "../../../src/store/sqlite/store.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow } from "../../../src/store/steps/rows.ts";
 import { memoryFolder } from "../../support/memory-folder.ts";
 import { service, uuid } from "./real-pairs.ts";
-import type { RealRows, Row } from "./real-rows.ts";
+import type { BreakerTimes, RealRows, Row } from "./real-rows.ts";
 
 const tables = ["credentials", "exchanges", "superseded", "refusals"] as const;
 
@@ -41,7 +41,8 @@ export async function openSqliteRows(clock: Clock, key: string): Promise<RealRow
       const assigned = Object.keys(rows.vault).map((column) => `${column} = ?`);
       run(db, `UPDATE vaults SET ${assigned.join(", ")}`, ...Object.values(rows.vault));
       run(db, "DELETE FROM breakers");
-      if (rows.isAway) run(db, "INSERT INTO breakers VALUES (?, 1, 0, 0, 'none', NULL, NULL, 0)", service);
+      const { lostAt, closedAt } = rows.breaker;
+      run(db, "INSERT INTO breakers VALUES (?, 1, ?, 0, 'none', NULL, NULL, ?)", service, lostAt, closedAt);
       for (const table of tables) for (const row of rows[table]) insert(table, row);
       db.exec("COMMIT");
       session = await lock();
@@ -52,7 +53,7 @@ export async function openSqliteRows(clock: Clock, key: string): Promise<RealRow
         credentials: all<CredentialsRow>(db, "SELECT * FROM credentials WHERE sealed IS NOT NULL ORDER BY generation"),
         exchanges: all<ExchangeRow>(db, "SELECT * FROM exchanges ORDER BY seq"),
         refusals: all<{ combination: string }>(db, "SELECT combination FROM refusals"),
-        isAway: one(db, "SELECT 1 FROM breakers WHERE lost_at IS NOT NULL") !== undefined,
+        breaker: one<BreakerTimes>(db, "SELECT lost_at AS lostAt, closed_at AS closedAt FROM breakers") as BreakerTimes,
       }),
     close: async () => {
       await session.release();

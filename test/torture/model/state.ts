@@ -16,6 +16,21 @@ export interface State {
   delayed: Delayed | null;
   /** A step that must not happen was taken. */
   fault: string | null;
+  truth: Truth;
+}
+
+/** What has happened, whatever the program knows of it: for the invariants alone. */
+export interface Truth {
+  /** The last start that was sent got no answer, and no person has said since that the service is back. */
+  isSilent: boolean;
+  /** Trials that did not wait until they were due, since a start was last answered. */
+  atOnce: number;
+  /** Some of the starts that count as unanswered have reached the service, as its audit log shows. */
+  hasArrived: boolean;
+  /** A person has set the number of starts to what the audit log shows, which may have been any of them. */
+  isSet: boolean;
+  /** Pairs that were refused to us, and neither accepted since nor imported again. */
+  refused: number[];
 }
 
 export type Operation = "get" | "update";
@@ -47,6 +62,8 @@ export interface Generation {
   refused: boolean;
   /** Where an imported one stands among the candidates. */
   placed: Placed | null;
+  /** An end call for a successor may have been sent since it was last accepted. */
+  ended: boolean;
 }
 
 export interface Exchange {
@@ -66,6 +83,8 @@ export interface Exchange {
   adopted: boolean;
   /** The truth, which the program does not know after a crash: a user has had the contents, or has waived them. */
   seen: boolean;
+  /** The truth, which only an audit log shows: the start has reached the service. */
+  arrived: boolean;
 }
 
 /** What is durable for the vault. */
@@ -80,11 +99,26 @@ export interface Store {
   failed: number;
   /** The part of `failed` that is only possible. */
   possibly: number;
+  /** The part of `unacked` that got no answer. */
+  unanswered: number;
+  /** The part of `unanswered`, since the last success, that counted no possible failure. */
+  quiet: number;
+  /** Credentials were refused since the last success. */
+  refusedSince: boolean;
   limited: boolean;
-  /** A start went unanswered, and no probe was answered since. */
-  outage: boolean;
+  breaker: Breaker;
   /** When the token of the last start that succeeded here expires, on a clock that counts starts; null where none has. */
   proof: number | null;
+}
+
+/** The circuit breaker of the service. */
+export interface Breaker {
+  /** Only trials go out. */
+  isOpen: boolean;
+  /** The one trial of this opening that does not wait until it is due has gone out. */
+  isHinted: boolean;
+  /** The last exchange before it was closed: an older ① without an outcome does not open it. */
+  closedAfter: number;
 }
 
 /** A recovery document, as it leaves a state before ③. */
@@ -120,8 +154,8 @@ export interface Command {
 
 /** Where a process is: what it does next. Between two of these it may die. */
 export type Point =
-  /** Asks whether the service is there, before a start after one that went unanswered. */
-  | "probe"
+  /** Waits until the breaker lets a trial out. */
+  | "trial"
   /** ① */
   | "recordIntent"
   | "send-start"
@@ -150,12 +184,14 @@ export interface Process {
   exchange: number | null;
   /** Generations that are candidates, the one that is tried first. */
   pairs: number[];
-  /** How many of them this command has tried. */
-  tried: number;
+  /** Those that this command has tried, and that were refused. */
+  tried: number[];
   /** --force has not been used up: it lets one request through. */
   forced: boolean;
   /** The automatic repetition is used up. */
   repeated: boolean;
+  /** As what the breaker has let its start out; null where it is closed, or --force goes past it. */
+  trial: "due" | "at once" | null;
   reply: StartReply | EndReply | null;
   /** The pair, and so the token, that it has in memory: handed out by a success, or of the exchange that was left. */
   offered: number | null;
@@ -172,9 +208,18 @@ export interface Process {
 }
 
 /** A copy to be changed. */
-export function edit({ service, store, processes, ...rest }: State): State {
-  return { ...rest, service: copyService(service), store: copyStore(store), processes: processes.map(copyProcess) };
+export function edit({ service, store, processes, truth, ...rest }: State): State {
+  return {
+    ...rest,
+    service: copyService(service),
+    store: copyStore(store),
+    processes: processes.map(copyProcess),
+    truth: copyTruth(truth),
+  };
 }
+
+export const copyTruth = (truth: Truth): Truth => ({ ...truth, refused: [...truth.refused] });
+export const firstTruth = (): Truth => ({ isSilent: false, atOnce: 0, hasArrived: false, isSet: false, refused: [] });
 
 export const copyService = (service: Service): Service => ({ ...service, open: service.open === null ? null : { ...service.open } });
 
@@ -183,10 +228,11 @@ export const copyStore = (store: Store): Store => ({
   generations: store.generations.map((generation) => ({ ...generation })),
   refused: [...store.refused],
   exchanges: store.exchanges.map((exchange) => ({ ...exchange })),
+  breaker: { ...store.breaker },
 });
 
 export const copyProcess = (process: Process | null): Process | null =>
-  process === null ? null : { ...process, pairs: [...process.pairs] };
+  process === null ? null : { ...process, pairs: [...process.pairs], tried: [...process.tried] };
 
 export const openStates: readonly ExchangeState[] = ["started", "held", "ending", "in-doubt"];
 export const openOf = (store: Store): Exchange | undefined => store.exchanges.find((e) => openStates.includes(e.state));
@@ -202,8 +248,11 @@ export const emptyStore = (): Store => ({
   unacked: 0,
   failed: 0,
   possibly: 0,
+  unanswered: 0,
+  quiet: 0,
+  refusedSince: false,
   limited: false,
-  outage: false,
+  breaker: { isOpen: false, isHinted: false, closedAfter: 0 },
   proof: null,
 });
 
@@ -213,11 +262,14 @@ export function firstState(processes: number, uses: number | null): State {
     service: { pair: 1, open: null, failed: 0, unacked: 0, locked: false, deleted: false, uses },
     store: {
       ...emptyStore(),
-      generations: [{ number: 1, pair: 1, standing: "imported", proven: false, elsewhere: true, refused: false, placed: null }],
+      generations: [
+        { number: 1, pair: 1, standing: "imported", proven: false, elsewhere: true, refused: false, placed: null, ended: false },
+      ],
     },
     processes: Array.from({ length: processes }, () => null),
     fresh: 2,
     delayed: null,
     fault: null,
+    truth: firstTruth(),
   };
 }

@@ -1,11 +1,10 @@
 import { VaultError } from "../../../src/errors.ts";
-import { after, noResponse } from "../../../src/exchange/breaker.ts";
 import type { VaultSession } from "../../../src/exchange/ports.ts";
 import { kind } from "./real-pairs.ts";
 import type { RealStore } from "./real-store.ts";
 import type { Document, Store } from "./state.ts";
-import type { StoreSteps } from "./store-part.ts";
-import { NotTaken, storeSteps } from "./store-part.ts";
+import type { Attempts, StoreSteps } from "./store-part.ts";
+import { isSole, NotTaken, storeSteps } from "./store-part.ts";
 
 /** One call of the port, to the model and to the code. */
 export interface Call {
@@ -26,16 +25,11 @@ export function callsFor(real: RealStore, store: Store): Call[] {
     recording(firstNew),
     ...adoptions(store),
     ...[
-      { unacked: 2, failed: 1, possibly: 0 },
-      { unacked: 0, failed: 2, possibly: 2 },
+      { unacked: 2, unanswered: 1, quiet: 1, failed: 1, possibly: 0 },
+      { unacked: 0, unanswered: 0, quiet: 0, failed: 2, possibly: 2 },
     ].map(takingOver),
     handingOut(store),
-    ...(["all", "unanswered"] as const).map(resetting),
-    {
-      name: "isBack",
-      inModel: (steps, s) => steps.isBack(s),
-      inCode: async (_, { breaker }) => await breaker.change((now) => after(now, { type: "answered", at: 0 })),
-    },
+    ...(["all", "unanswered", { unacked: 1, failed: 1 }, { unacked: 2, failed: 0 }] as const).map(resetting),
   ];
 }
 
@@ -54,7 +48,7 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
           kind,
           externalRef: "",
           generation: real.generation(store, number),
-          sole: false,
+          sole: isSole(store, number),
           seen: null,
         }),
     ),
@@ -71,10 +65,7 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
     call(
       "unanswered",
       (steps, s) => steps.unanswered(s, id),
-      async (session) => {
-        await session.noteUnanswered(at, error);
-        await real.breaker.change((now) => after(now, { type: "unanswered", at: 0, response: noResponse }));
-      },
+      async (session) => await session.noteUnanswered(at, error),
     ),
     ...both.map((counts) =>
       call(
@@ -148,13 +139,14 @@ const recording = (pair: number): Call => ({
   inCode: async (session, real) => await session.recordPair({ credentials: real.pairs.pair(pair), kind }),
 });
 
-const resetting = (only: "all" | "unanswered"): Call => ({
-  name: `resetCounters, ${only}`,
-  inModel: (steps, store) => steps.resetCounters(store, only),
-  inCode: async (session) => await session.resetCounters(only),
+const resetting = (to: Parameters<StoreSteps["resetCounters"]>[1]): Call => ({
+  name: `resetCounters, ${JSON.stringify(to)}`,
+  inModel: (steps, store) => steps.resetCounters(store, to),
+  inCode: async (session) =>
+    await session.resetCounters(typeof to === "string" ? to : { unackedStarts: to.unacked, failedAttempts: to.failed }),
 });
 
-const takingOver = (counted: { unacked: number; failed: number; possibly: number }): Call => ({
+const takingOver = (counted: Omit<Attempts, "refused">): Call => ({
   name: `takeOver ${JSON.stringify(counted)}`,
   inModel: (steps, store) => steps.takeOver(store, { ...counted, refused: [] }),
   inCode: async (session) =>
@@ -162,8 +154,8 @@ const takingOver = (counted: { unacked: number; failed: number; possibly: number
       unackedStarts: counted.unacked,
       failedAttempts: counted.failed,
       possiblyFailed: counted.possibly,
-      unansweredStarts: counted.unacked,
-      quietStarts: 0,
+      unansweredStarts: counted.unanswered,
+      quietStarts: counted.quiet,
       refused: [],
       sole: false,
     }),

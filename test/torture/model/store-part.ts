@@ -14,7 +14,6 @@ export interface StoreSteps {
   recordIntent(store: Store, intent: { id: number; operation: Operation; base: number }): void;
   revertIntent(store: Store, id: number): void;
   unanswered(store: Store, id: number): void;
-  isBack(store: Store): void;
   /** `counts` is false for a vault that is locked or gone. */
   reject(store: Store, id: number, counts: boolean): void;
   start(store: Store, id: number, offered: { number: number; pair: number; limited: boolean; elsewhere: boolean }): void;
@@ -29,12 +28,15 @@ export interface StoreSteps {
   record(store: Store, given: { number: number; pair: number }): void;
   takeOver(store: Store, attempts: Attempts): void;
   markElsewhere(store: Store, generations: readonly number[]): void;
-  resetCounters(store: Store, only: "all" | "unanswered"): void;
+  /** To what an audit log shows; to nothing; or without what unanswered starts have counted. */
+  resetCounters(store: Store, to: "all" | "unanswered" | Pick<Store, "failed" | "unacked">): void;
 }
 
 /** What travels with credentials that have no state of their own. */
 export interface Attempts {
   unacked: number;
+  unanswered: number;
+  quiet: number;
   failed: number;
   possibly: number;
   refused: readonly number[];
@@ -46,10 +48,48 @@ function inState(store: Store, id: number, from: readonly ExchangeState[]): Exch
   return exchange;
 }
 
-function count(store: Store, starts: number, failed: number, possibly: number): void {
-  store.unacked = Math.max(0, store.unacked + starts);
-  store.failed = Math.max(0, store.failed + failed);
-  store.possibly = Math.max(0, store.possibly + possibly);
+type Counts = Partial<Record<"unacked" | "unanswered" | "quiet" | "failed" | "possibly", number>>;
+
+function count(store: Store, by: Counts): void {
+  for (const [what, more] of Object.entries(by) as [keyof Counts, number][]) store[what] = Math.max(0, store[what] + more);
+}
+
+/** A start that may still get no answer counts one start, and with other than sole credentials a possible failure. */
+const unansweredStart = ({ countedFailed }: Exchange, by: 1 | -1): Counts => ({
+  unacked: by,
+  unanswered: by,
+  ...(countedFailed === 1 ? { failed: by, possibly: by } : { quiet: by }),
+});
+
+/** Takes back what ① has counted, unless it was zeroed since. */
+function takeBack(store: Store, exchange: Exchange): void {
+  if (exchange.countedStart === 1) count(store, unansweredStart(exchange, -1));
+  Object.assign(exchange, { countedStart: 0, countedFailed: 0 });
+}
+
+/** Nobody else can have made them stale: made and proven here, known nowhere else, followed by none, and nothing was refused since. */
+export function isSole(store: Store, number: number): boolean {
+  const generation = generationOf(store, number);
+  return generation?.proven === true && !generation.elsewhere && !generation.ended && !store.refusedSince;
+}
+
+/** The service has acknowledged an exchange: only starts after it count. */
+function zeroStarts(store: Store, acknowledged: Exchange): void {
+  const since = store.exchanges.slice(store.exchanges.indexOf(acknowledged) + 1).filter((e) => e.countedStart === 1);
+  settleCounted(store.exchanges.filter((e) => !since.includes(e)));
+  Object.assign(store, { unacked: since.length, unanswered: since.filter((e) => e.state === "intent").length });
+}
+
+/** The start that an unanswered one may have failed like. */
+const isQuiet = ({ state, countedStart, countedFailed }: Exchange): boolean =>
+  state === "intent" && countedStart === 1 && countedFailed === 0;
+
+/** A start was refused: so may have been those with the same credentials that got no answer. */
+function countRefusal(store: Store, base: number): void {
+  const same = store.exchanges.filter((e) => isQuiet(e) && e.base === base);
+  for (const each of same) each.countedFailed = 1;
+  count(store, { failed: 1 + same.length, possibly: same.length, quiet: -same.length });
+  store.refusedSince = true;
 }
 
 /** How many superseded pairs are kept. */
@@ -57,7 +97,7 @@ const keptSuperseded = 5;
 
 function makeCurrent(store: Store, number: number | null): void {
   const current = generationOf(store, number);
-  if (current !== undefined) Object.assign(current, { standing: "current", proven: true, refused: false, placed: null });
+  if (current !== undefined) Object.assign(current, { standing: "current", proven: true, refused: false, placed: null, ended: false });
   const old = store.generations.filter((g) => g.standing === "superseded").slice(0, -keptSuperseded);
   if (old.length > 0) store.generations = store.generations.filter((g) => !old.includes(g));
 }
@@ -70,9 +110,7 @@ function doubtOfferedBy(store: Store, base: number): void {
   if (left?.base !== base || left.state === "ending") return;
   left.state = "in-doubt";
   const next = generationOf(store, left.next);
-  if (next === undefined) return;
-  if (next.standing === "void") next.standing = "offered";
-  forgetRefusal(store, next);
+  if (next?.standing === "void") next.standing = "offered";
 }
 
 /** A pair that was refused may be the valid one since. */
@@ -81,9 +119,9 @@ function forgetRefusal(store: Store, generation: Generation): void {
   for (const each of store.generations) if (each.pair === generation.pair) each.refused = false;
 }
 
-/** What was counted for starts of before can no longer be taken back. */
-function settleCounted(store: Store): void {
-  for (const exchange of store.exchanges) if (exchange.state === "intent") Object.assign(exchange, { countedStart: 0, countedFailed: 0 });
+/** What these starts have counted can no longer be taken back. */
+function settleCounted(exchanges: readonly Exchange[]): void {
+  for (const each of exchanges) Object.assign(each, { countedStart: 0, countedFailed: 0 });
 }
 
 const live: readonly string[] = ["current", "imported", "offered"];
@@ -100,34 +138,40 @@ function ensure(store: Store, number: number, pair: number, placed: Placed | nul
     return known.number;
   }
   if (isSuperseded(store, pair)) throw new NotTaken();
-  store.generations.push({ number, pair, standing: "imported", proven: false, elsewhere: true, refused: false, placed });
+  store.generations.push({ number, pair, standing: "imported", proven: false, elsewhere: true, refused: false, placed, ended: false });
   return number;
 }
 
 export const storeSteps: StoreSteps = {
   recordIntent(store, { id, operation, base }) {
     if (exchangeOf(store, id) !== undefined || generationOf(store, base) === undefined) throw new NotTaken();
-    const nothing = { next: null, delivered: false, saveOwed: false, ends: 0, limited: false, adopted: false, seen: false };
-    store.exchanges.push({ id, operation, state: "intent", base, countedStart: 1, countedFailed: 1, ...nothing });
-    count(store, 1, 1, 1);
+    const nothing = { next: null, delivered: false, saveOwed: false, ends: 0, limited: false, adopted: false, seen: false, arrived: false };
+    const exchange: Exchange = {
+      id,
+      operation,
+      state: "intent",
+      base,
+      countedStart: 1,
+      countedFailed: isSole(store, base) ? 0 : 1,
+      ...nothing,
+    };
+    store.exchanges.push(exchange);
+    count(store, unansweredStart(exchange, 1));
   },
   revertIntent(store, id) {
     const exchange = inState(store, id, ["intent"]);
-    count(store, -exchange.countedStart, -exchange.countedFailed, -exchange.countedFailed);
+    takeBack(store, exchange);
     exchange.state = "discarded";
   },
   unanswered(store, id) {
     inState(store, id, ["intent"]);
-    store.outage = true;
-  },
-  isBack(store) {
-    store.outage = false;
   },
   reject(store, id, counts) {
     const exchange = inState(store, id, ["intent"]);
+    takeBack(store, exchange);
     exchange.state = "rejected";
-    if (!counts) return count(store, 0, -exchange.countedFailed, -exchange.countedFailed);
-    count(store, 0, 1 - exchange.countedFailed, -exchange.countedFailed);
+    if (!counts) return;
+    countRefusal(store, exchange.base);
     const base = generationOf(store, exchange.base);
     if (base !== undefined) {
       base.refused = true;
@@ -139,17 +183,24 @@ export const storeSteps: StoreSteps = {
     const exchange = inState(store, id, ["intent"]);
     const base = generationOf(store, exchange.base);
     if (base === undefined) throw new NotTaken();
+    takeBack(store, exchange);
+    // Where the credentials are those of an exchange, its acknowledgement has arrived.
+    const arrived = store.exchanges.find((e) => e.next === exchange.base && e.state !== "acknowledged");
+    if (arrived !== undefined) zeroStarts(store, arrived);
     for (const left of store.exchanges) {
-      if (left.id === id) continue;
-      if (left.state === "in-doubt" && left.next === exchange.base) left.state = "acknowledged";
-      else if (left.state === "in-doubt" && left.base === exchange.base) left.state = "expired";
-      else if (left.state === "intent" || openStates.includes(left.state)) left.state = "discarded";
+      if (left.id === id || !(left.state === "intent" || openStates.includes(left.state))) continue;
+      const mayHaveArrived = left.state === "in-doubt" || left.ends > 0;
+      if (mayHaveArrived && left.next === exchange.base) left.state = "acknowledged";
+      else if (mayHaveArrived && left.base === exchange.base) left.state = "expired";
+      else left.state = "discarded";
     }
     for (const each of store.generations) if (each.number !== exchange.base) each.standing = "superseded";
     makeCurrent(store, exchange.base);
-    store.generations.push({ number, pair, standing: "offered", proven: false, elsewhere, refused: false, placed: null });
-    Object.assign(exchange, { state: "started", next: number, limited });
-    Object.assign(store, { failed: 0, possibly: 0, limited, proof: pair });
+    const facts = { standing: "offered", proven: false, elsewhere, refused: false, placed: null, ended: false } as const;
+    store.generations.push({ number, pair, ...facts });
+    Object.assign(exchange, { state: "started", next: number, limited, countedStart: 1 });
+    count(store, { unacked: 1 });
+    Object.assign(store, { failed: 0, possibly: 0, quiet: 0, refusedSince: false, limited, proof: pair });
     store.refused = store.refused.filter((refused) => refused !== base.pair);
   },
   hold(store, id, { delivered, saveOwed }) {
@@ -159,6 +210,8 @@ export const storeSteps: StoreSteps = {
   ending(store, id, delivered) {
     const exchange = inState(store, id, ["started", "held", "ending"]);
     Object.assign(exchange, { state: "ending", ends: exchange.ends + 1, delivered: exchange.delivered || delivered });
+    const base = generationOf(store, exchange.base);
+    if (base !== undefined) base.ended = true;
   },
   endAnswered(store, id) {
     const exchange = inState(store, id, ["ending"]);
@@ -177,8 +230,14 @@ export const storeSteps: StoreSteps = {
     if (base !== undefined) base.standing = "superseded";
     makeCurrent(store, exchange.next);
     if (next !== undefined) forgetRefusal(store, next);
-    store.unacked = 0;
-    settleCounted(store);
+    // Its token was alive, so no start since was answered by the service: none with its old credentials has failed either.
+    for (const each of store.exchanges.slice(store.exchanges.indexOf(exchange) + 1)) {
+      if (each.state !== "intent" || each.base !== exchange.base) continue;
+      const possibly = Math.min(each.countedFailed, store.possibly);
+      count(store, { failed: -possibly, possibly: -possibly });
+      each.countedFailed = 0;
+    }
+    zeroStarts(store, exchange);
   },
   expire(store, id) {
     const exchange = inState(store, id, ["ending", "in-doubt"]);
@@ -224,6 +283,7 @@ export const storeSteps: StoreSteps = {
       countedFailed: 0,
       adopted: true,
       seen: false,
+      arrived: true,
     });
     store.unacked += 1;
   },
@@ -232,9 +292,12 @@ export const storeSteps: StoreSteps = {
     ensure(store, number, pair, null);
     if (known !== undefined) forgetRefusal(store, known);
   },
-  takeOver(store, { unacked, failed, possibly, refused }) {
+  takeOver(store, { unacked, unanswered, quiet, failed, possibly, refused }) {
+    const answered = Math.max(store.unacked - store.unanswered, unacked - unanswered);
     const definite = Math.max(store.failed - store.possibly, failed - possibly);
     store.unacked = Math.max(store.unacked, unacked);
+    store.unanswered = store.unacked - answered;
+    store.quiet = Math.max(store.quiet, quiet);
     store.failed = Math.max(store.failed, failed);
     store.possibly = store.failed - definite;
     for (const pair of refused) if (!store.refused.includes(pair)) store.refused.push(pair);
@@ -242,9 +305,13 @@ export const storeSteps: StoreSteps = {
   markElsewhere(store, generations) {
     for (const each of store.generations) if (generations.includes(each.number)) each.elsewhere = true;
   },
-  resetCounters(store, only) {
-    if (only === "all") Object.assign(store, { unacked: 0, failed: 0, possibly: 0 });
-    else count(store, 0, -store.possibly, -store.possibly);
-    settleCounted(store);
+  resetCounters(store, to) {
+    if (to === "unanswered") count(store, { unacked: -store.unanswered, failed: -store.possibly });
+    else Object.assign(store, to === "all" ? { unacked: 0, failed: 0 } : to);
+    const shown = typeof to === "string" ? 0 : to.unacked;
+    Object.assign(store, { unanswered: Math.min(store.unanswered, shown), quiet: 0, possibly: 0 });
+    // As many as the audit log shows, the last ones, stay counted where an exchange before them turns out to be acknowledged.
+    const counted = store.exchanges.filter((e) => e.countedStart === 1).toReversed();
+    settleCounted(counted.slice(shown).filter((e) => e.state === "intent"));
   },
 };

@@ -1,10 +1,11 @@
 import type { Step } from "./checker.ts";
+import { close } from "./breaker.ts";
 import { begin } from "./client.ts";
 import type { Parts } from "./moves.ts";
 import * as moves from "./moves.ts";
 import { lockAt, serviceEnd, serviceStart } from "./service-part.ts";
 import type { Command, EndReply, Point, Process, StartReply, State } from "./state.ts";
-import { edit, generationOf, openOf } from "./state.ts";
+import { edit, exchangeOf, generationOf, openOf } from "./state.ts";
 
 /** What may happen, and how much of it. */
 export interface Bounds {
@@ -33,6 +34,8 @@ export interface Bounds {
   strangers?: true;
   /** A request that was believed lost can arrive later. */
   delays?: true;
+  /** What stands in front of the service, and loses starts; without it nothing is ever known before a trial is due. */
+  gateway?: "answers probes" | "is silent";
 }
 
 export type ModelStep = Step<State> & {
@@ -84,6 +87,32 @@ function beginnings(parts: Parts, bounds: Bounds, state: State, place: number): 
   });
 }
 
+export type Reset = "guard --reset" | "guard --reset --unanswered" | "guard --reset --failed N --starts N";
+
+/** What a person does who has read the service's audit log, or who is its administrator. */
+export function reset(parts: Parts, to: State, how: Reset): void {
+  const { service } = to;
+  if (how === "guard --reset") Object.assign(service, { locked: false, failed: 0, unacked: 0 });
+  const shown = { failed: service.failed, unacked: service.unacked };
+  parts.steps.resetCounters(to.store, how === "guard --reset" ? "all" : how === "guard --reset --unanswered" ? "unanswered" : shown);
+  if (how === "guard --reset --unanswered") {
+    close(to.store);
+    Object.assign(to.truth, { isSilent: false, atOnce: 0 });
+  }
+  // Whose audit log shows starts that have arrived.
+  if (how === "guard --reset --failed N --starts N") Object.assign(to.truth, { isSet: true, isSilent: to.store.breaker.isOpen });
+}
+
+/** Which of these helps where nothing else does, by what has truly happened. */
+function neededReset({ client }: Parts, { service, store, truth }: State): Reset | undefined {
+  if (service.deleted) return undefined;
+  const isLast = service.failed + 1 >= lockAt.failed || service.unacked + 1 >= lockAt.unacked;
+  if (service.locked || (isLast && client.guardRefuses(store))) return "guard --reset";
+  if (!client.guardRefuses(store)) return undefined;
+  const without = { ...store, unacked: store.unacked - store.unanswered, failed: store.failed - store.possibly };
+  return truth.hasArrived || client.guardRefuses(without) ? "guard --reset --failed N --starts N" : "guard --reset --unanswered";
+}
+
 /** What a person does with the lock of the vault in hand, all at once. */
 function whileFree(parts: Parts, bounds: Bounds, state: State): ModelStep[] {
   const found: ModelStep[] = [];
@@ -92,16 +121,12 @@ function whileFree(parts: Parts, bounds: Bounds, state: State): ModelStep[] {
     change(to);
     found.push({ label, isFine, to });
   };
-  const { locked, deleted } = state.service;
-  if (!deleted && (locked || parts.client.guardRefuses(state.store))) {
-    add("an administrator unlocks the vault, and vault guard --reset", true, (to) => {
-      Object.assign(to.service, { locked: false, failed: 0, unacked: 0 });
-      parts.steps.resetCounters(to.store, "all");
-    });
-  }
+  const how = neededReset(parts, state);
+  if (how !== undefined)
+    add(how === "guard --reset" ? `an administrator unlocks the vault, and ${how}` : how, true, (to) => reset(parts, to, how));
   if (bounds.imports === undefined) return found;
   const record = (label: string, isFine: boolean, pair: (to: State) => number): void =>
-    add(label, isFine, (to) => parts.steps.record(to.store, { number: (to.fresh += 1), pair: pair(to) }));
+    add(label, isFine, (to) => importPair(parts, to, pair(to)));
   const unproven = state.store.generations.filter((g) => g.standing === "imported" && !g.proven);
   if (unproven.length < bounds.imports) {
     if (bounds.documents) found.push(...documentsOfOthers(parts, state));
@@ -110,6 +135,11 @@ function whileFree(parts: Parts, bounds: Bounds, state: State): ModelStep[] {
     for (const pair of new Set(given)) record("import the pair of an exchange that was dropped", false, () => pair);
   }
   return found;
+}
+
+export function importPair(parts: Parts, to: State, pair: number): void {
+  parts.steps.record(to.store, { number: (to.fresh += 1), pair });
+  to.truth.refused = to.truth.refused.filter((refused) => refused !== pair);
 }
 
 /** Somebody else starts, and may acknowledge; before or after that the recovery document is imported. */
@@ -124,6 +154,8 @@ function documentsOfOthers(parts: Parts, state: State): ModelStep[] {
     serviceStart(to.service, old, "get", offered);
     if (isOver) serviceEnd(to.service, offered, false);
     parts.steps.adopt(to.store, { exchange, operation: "get", old, new: offered, unread: false }, [base, next]);
+    // Only the last exchange is looked at for a start without an outcome, and others reach the service.
+    to.truth.isSilent = to.store.breaker.isOpen;
     return { label: `somebody else starts${isOver ? " and acknowledges" : ""}; import the recovery document`, isFine: false, to };
   });
 }
@@ -136,9 +168,19 @@ function act(parts: Parts, bounds: Bounds, state: State, place: number, process:
     found.push({ label, isFine, to, place, code });
   };
   switch (process.at) {
-    case "probe":
-      go("GET probe: answered", true, (to) => moves.probed(parts, to, place, true));
-      go("GET probe: lost before the service", false, (to) => moves.probed(parts, to, place, false));
+    case "trial":
+      if (bounds.gateway === "answers probes") {
+        // Which may say that the service is back, or only that the gateway is there.
+        if (parts.client.mayTryAtOnce(state.store)) {
+          go("the probe is answered", true, (to) => {
+            parts.client.heard(to.store);
+            return moves.tried(to, place, "at once");
+          });
+          break;
+        }
+      }
+      go("the trial is due", true, (to) => moves.tried(to, place, "due"));
+      go("no trial is due while there is time", false, (to) => moves.tried(to, place, null));
       break;
     case "send-start":
       sendStart(parts, bounds, state, go);
@@ -159,10 +201,7 @@ function act(parts: Parts, bounds: Bounds, state: State, place: number, process:
     case "end-answered":
       go(wordsFor(process), true, (to) => moves.writeNext(parts, to, place));
   }
-  go("the process dies", false, (to) => {
-    to.processes[place] = null;
-    return "died";
-  });
+  go("the process dies", false, (to) => moves.die(to, place));
   return found;
 }
 
@@ -197,7 +236,7 @@ function sendStart(parts: Parts, bounds: Bounds, state: State, go: Go): void {
   const reply = (label: string, isFine: boolean, late: boolean, of: (to: State, process: Process) => StartReply): void =>
     go(`POST start: ${label}${late ? ", and no time is left" : ""}`, isFine, (to, process) => {
       Object.assign(process, { reply: of(to, process), late });
-      moves.startReplied(parts, process);
+      moves.startReplied(parts, to, process);
       return undefined;
     });
   const arrive = (to: State, process: Process): StartReply => {
@@ -205,6 +244,8 @@ function sendStart(parts: Parts, bounds: Bounds, state: State, go: Go): void {
     const offered = (to.fresh += 1);
     const said = serviceStart(to.service, pair, process.command.do === "update" ? "update" : "get", offered);
     if (said === "success") Object.assign(process, { offered, limited: to.service.uses !== null });
+    const intent = exchangeOf(to.store, process.exchange);
+    if (intent !== undefined) intent.arrived = said === "success" || said === "refused";
     return said;
   };
   reply("answered", true, false, arrive);
@@ -215,12 +256,6 @@ function sendStart(parts: Parts, bounds: Bounds, state: State, go: Go): void {
   reply("an unknown error", false, false, () => "unknown");
   if (!bounds.fewFaults) reply("an error about the application", false, false, () => "application");
   if (bounds.misread) reply("an error that is taken for a refusal", false, false, () => "refused");
-  if (bounds.fewFaults) return;
-  reply("a success without credentials", false, false, (to, process) => {
-    const said = arrive(to, process);
-    process.offered = null;
-    return said === "success" ? "unusable" : said;
-  });
   if (bounds.delays && state.delayed === null) {
     reply("on its way for long", false, true, (to, process) => {
       const start = generationOf(to.store, process.pairs[0] ?? null)?.pair ?? 0;
@@ -228,6 +263,12 @@ function sendStart(parts: Parts, bounds: Bounds, state: State, go: Go): void {
       return "no-answer";
     });
   }
+  if (bounds.fewFaults) return;
+  reply("a success without credentials", false, false, (to, process) => {
+    const said = arrive(to, process);
+    process.offered = null;
+    return said === "success" ? "unusable" : said;
+  });
 }
 
 const unsettled = ["lost before the service", "its answer is lost"];

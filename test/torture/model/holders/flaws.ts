@@ -97,7 +97,7 @@ export const holderFlaws: Flaw[] = [
         } catch (error) {
           if (!(error instanceof NotTaken)) throw error;
           steps.adopt({ ...store, generations: [] }, document, numbers);
-          const facts = { standing: "imported", proven: false, elsewhere: true, refused: false, placed: null } as const;
+          const facts = { standing: "imported", proven: false, elsewhere: true, refused: false, placed: null, ended: false } as const;
           store.generations.push({ number: numbers[1], pair: document.new, ...facts });
         }
       },
@@ -110,10 +110,10 @@ export const holderFlaws: Flaw[] = [
     parts: decides({ isForAPerson: () => false }),
   },
   {
-    mistake: "a second start without a probe",
+    mistake: "a second start that is no trial",
     in: alone,
-    breaks: /before a probe was answered/,
-    parts: decides({ needsProbe: () => false }),
+    breaks: /no trial is sent/,
+    parts: decides({ isOpen: () => false }),
   },
   {
     mistake: "after a forget a document is older than nothing",

@@ -15,7 +15,7 @@ export function prune(holders: Holders): void {
   for (const { store } of machines) for (const g of store.generations) if (g.standing !== "superseded") spokenOf.add(g.pair);
   if (backup !== null) for (const g of backup.generations) spokenOf.add(g.pair);
   const documents = new Set(papers.flatMap((paper) => ("pair" in paper ? [] : [paper.exchange])));
-  for (const { store, process } of machines) {
+  for (const { store, process, truth } of machines) {
     const open = openOf(store);
     store.generations = store.generations.filter(
       (g) => g.standing !== "superseded" || spokenOf.has(g.pair) || g.number === open?.base || g.number === open?.next,
@@ -37,6 +37,9 @@ export function prune(holders: Holders): void {
     }
     store.unacked = Math.min(store.unacked, lockAt.unacked);
     store.failed = Math.min(store.failed, lockAt.failed + 1);
+    store.unanswered = Math.min(store.unanswered, store.unacked);
+    store.quiet = Math.min(store.quiet, store.unanswered);
+    truth.refused = truth.refused.filter((pair) => spokenOf.has(pair));
   }
   if (file !== null)
     holders.file = { ...file, attempts: { ...file.attempts, refused: file.attempts.refused.filter((pair) => spokenOf.has(pair)) } };
@@ -67,9 +70,9 @@ export function keyOf(holders: Holders, withLeft: boolean): string {
   };
   const storeKey = (store: Store): string => {
     const place = (number: number | null): number => store.generations.findIndex((g) => g.number === number);
-    let key = `${store.unacked}${store.failed}${store.possibly}${store.outage ? "o" : ""}${name(store.proof)}`;
+    let key = `${store.unacked}${store.failed}${store.possibly}${store.unanswered}${store.quiet}${store.refusedSince ? "R" : ""}${store.breaker.isOpen ? "o" : ""}${name(store.proof)}`;
     for (const g of store.generations)
-      key += `,${name(g.pair)}${g.standing[0]}${g.proven ? "!" : ""}${g.elsewhere ? "e" : ""}${g.refused ? "r" : ""}${g.placed?.[0] ?? ""}`;
+      key += `,${name(g.pair)}${g.standing[0]}${g.proven ? "!" : ""}${g.elsewhere ? "e" : ""}${g.ended ? "x" : ""}${g.refused ? "r" : ""}${g.placed?.[0] ?? ""}`;
     key += `?${store.refused.map(name).sort().join("")}`;
     for (const e of store.exchanges)
       key += `;${id(e.id)}${e.state}${place(e.base)}${place(e.next)}${e.ends}${e.adopted ? "a" : ""}${e.countedStart}${e.countedFailed}`;
@@ -79,15 +82,15 @@ export function keyOf(holders: Holders, withLeft: boolean): string {
   let key = `${name(pair)}${name(open?.offered)}${failed}${unacked}${locked}${deleted}|${acked.map(name).join("")}`;
   for (const paper of papers)
     key += "pair" in paper ? `<${name(paper.pair)}` : `<${id(paper.exchange)}${name(paper.old)}${name(paper.new)}`;
-  for (const { store, process } of machines) {
-    key += `|${storeKey(store)}|`;
+  for (const { store, process, truth } of machines) {
+    key += `|${storeKey(store)}|${truth.isSilent ? "s" : ""}${truth.refused.map(name).sort().join("")}`;
     if (process === null) continue;
     const place = (number: number): number => store.generations.findIndex((g) => g.number === number);
     const { at, command, purpose, exchange, pairs, tried, forced, repeated, offered, before } = process;
-    key += `${at}${command.name}${purpose}${id(exchange)}p${pairs.map(place).join("")}${tried}${forced}${repeated}${name(offered)}${before > 0}`;
+    key += `${at}${command.name}${purpose}${id(exchange)}p${pairs.map(place).join("")}${tried.map(place).join("")}${forced}${repeated}${name(offered)}${before > 0}`;
   }
   if (backup !== null) key += `|${storeKey(backup)}`;
-  if (file !== null) key += `|${JSON.stringify({ ...file.attempts, refused: file.attempts.refused.map(name) })}`;
+  if (file !== null) key += `|${file.isOpen}${JSON.stringify({ ...file.attempts, refused: file.attempts.refused.map(name) })}`;
   if (withLeft) key += `|${left.runs}.${left.faults}.${left.events}`;
   return key + (fault ?? "");
 }

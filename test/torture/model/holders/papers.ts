@@ -1,3 +1,4 @@
+import { isOpen } from "../breaker.ts";
 import { isRefused } from "../client.ts";
 import type { Parts } from "../moves.ts";
 import type { Process, Store } from "../state.ts";
@@ -5,7 +6,7 @@ import { generationOf, openOf } from "../state.ts";
 import type { Attempts } from "../store-part.ts";
 import { NotTaken } from "../store-part.ts";
 import type { HolderBounds, Holders, Paper } from "./state.ts";
-import { nothingCounted, same, storeAt } from "./state.ts";
+import { nothingCounted, pairsOf, same, storeAt } from "./state.ts";
 
 export const describe = (paper: Paper): string => ("pair" in paper ? `export of ${paper.pair}` : `document ${paper.old}→${paper.new}`);
 
@@ -20,6 +21,10 @@ export function take(parts: Parts, to: Holders, place: number, paper: Paper): vo
     if (!(error instanceof NotTaken)) throw error;
     return false;
   }
+  const machine = to.machines[place] as Holders["machines"][number];
+  machine.truth.refused = machine.truth.refused.filter((refused) => !pairsOf(paper).includes(refused));
+  // Only of the last exchange is it seen that its start has no outcome.
+  if (!("pair" in paper)) machine.truth.isSilent = store.breaker.isOpen;
   return JSON.stringify(store) === before ? false : undefined;
 }
 
@@ -46,11 +51,18 @@ export function putOut(parts: Parts, bounds: HolderBounds, holders: Holders, pla
   const store = storeAt(holders, place);
   const paper = exported(parts, store)?.paper;
   if (paper === undefined) return;
-  if (bounds.container && place === 0) holders.file = { paper, attempts: attemptsOf(store) };
+  if (bounds.container && place === 0) holders.file = { paper, attempts: attemptsOf(store), isOpen: store.breaker.isOpen };
   else put(bounds, holders, paper);
 }
 
-const attemptsOf = ({ unacked, failed, possibly, refused }: Store): Attempts => ({ unacked, failed, possibly, refused: [...refused] });
+const attemptsOf = ({ unacked, unanswered, quiet, failed, possibly, refused }: Store): Attempts => ({
+  unacked,
+  unanswered,
+  quiet,
+  failed,
+  possibly,
+  refused: [...refused],
+});
 
 /** The file of a container: the counts before each start and after its outcome, and after ④ the new credentials. */
 export function keepFile(holders: Holders, { at, purpose, reply, offered }: Process): void {
@@ -58,8 +70,8 @@ export function keepFile(holders: Holders, { at, purpose, reply, offered }: Proc
   const { file } = holders;
   if (file === null) return;
   if (at === "end-answered" && reply === "success" && purpose === "own")
-    holders.file = { paper: { pair: offered ?? 0 }, attempts: nothingCounted };
-  else if (at === "recordIntent" || at === "start-answered") holders.file = { ...file, attempts: attemptsOf(store) };
+    holders.file = { paper: { pair: offered ?? 0 }, attempts: nothingCounted, isOpen: false };
+  else if (at === "recordIntent" || at === "start-answered") holders.file = { ...file, attempts: attemptsOf(store), isOpen: isOpen(store) };
 }
 
 /** Where a container begins: nothing is kept but what its file says. */
@@ -68,4 +80,5 @@ export function readFile(parts: Parts, to: Holders): void {
   if (to.file === null) return;
   take(parts, to, 0, to.file.paper);
   parts.steps.takeOver(store, to.file.attempts);
+  store.breaker.isOpen = to.file.isOpen;
 }

@@ -54,6 +54,8 @@ export function happen(parts: Parts, bounds: HolderBounds, holders: Holders, pla
       const kept = storeOf(to);
       kept.generations = kept.generations.filter((g) => g.standing === "superseded");
       kept.exchanges = [];
+      // With them a start without an outcome is forgotten.
+      (to.machines[place] as Holders["machines"][number]).truth.isSilent = kept.breaker.isOpen;
     });
   }
   if (may("colleague") && place === 0 && isWithPaper && !service.locked) {

@@ -29,12 +29,13 @@ export function holdersModel(bounds: HolderBounds, parts: Parts): Model<Holders>
       if (fault !== null) return fault;
       if (bounds.alone && service.locked) return "the vault is locked, and only one state has sent anything";
       if (service.deleted) return undefined;
-      for (const [place, { store, process }] of machines.entries()) {
+      for (const [place, machine] of machines.entries()) {
+        const { store, process } = machine;
         if (isSuperseded(store, service.pair)) return `${letters[place]} has superseded what the service accepts`;
         // A copy does not tell the original.
         const isVoid = !bounds.events.includes("copy") && store.generations.some((g) => g.pair === service.pair && g.standing === "void");
         if (isVoid && liveWith(store, service.pair) === undefined) return `${letters[place]} calls void what the service accepts`;
-        const mistake = process?.at === "send-start" ? aboutToSend(store, process) : undefined;
+        const mistake = process?.at === "send-start" ? aboutToSend(machine, process) : undefined;
         if (mistake !== undefined) return mistake;
       }
       if (machines.some(({ process }) => process !== null)) return undefined;
@@ -49,17 +50,21 @@ export function holdersModel(bounds: HolderBounds, parts: Parts): Model<Holders>
 }
 
 /** What must be so when a start leaves. */
-function aboutToSend(store: Store, { pairs: [number], forced, repeated, command }: Process): string | undefined {
+function aboutToSend(
+  { store, truth }: Holders["machines"][number],
+  { pairs: [number], forced, repeated, command, tried, trial }: Process,
+): string | undefined {
   const base = generationOf(store, number ?? null);
-  if (store.outage) return "a start is sent before a probe was answered";
   if (forced || base === undefined) return undefined;
+  if (truth.isSilent && trial === null) return "a start that is no trial is sent while the breaker is open";
+  if (truth.refused.includes(base.pair)) return "refused credentials are sent again";
   const isDead =
     base.standing === "superseded" || (!base.proven && store.generations.some((g) => g.pair === base.pair && g.standing === "superseded"));
   if (isDead) return "superseded credentials are sent";
   const before = store.failed - 1;
   if (before + 1 >= lockAt.failed) return "the last attempt before the lock is sent";
   const fresh = client.candidates(store).filter((each) => !isRefused(store, each));
-  const isGuess = client.isForAPerson({ ...store, failed: before }, fresh) && !command.chooses && !repeated;
+  const isGuess = client.isForAPerson({ ...store, failed: before }, fresh) && !command.chooses && !repeated && tried.length === 0;
   return isGuess ? "the last free attempt is spent on a guess" : undefined;
 }
 

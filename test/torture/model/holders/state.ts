@@ -1,5 +1,5 @@
-import type { EndReply, Command, Document, Process, Service, State, Store } from "../state.ts";
-import { copyProcess, copyService, copyStore, emptyStore } from "../state.ts";
+import type { EndReply, Command, Document, Process, Service, State, Store, Truth } from "../state.ts";
+import { copyProcess, copyService, copyStore, copyTruth, emptyStore, firstTruth } from "../state.ts";
 import type { Attempts } from "../store-part.ts";
 
 /**
@@ -10,12 +10,12 @@ export interface Holders {
   service: Service;
   /** Tokens that were acknowledged. */
   acked: number[];
-  machines: { store: Store; process: Process | null }[];
+  machines: { store: Store; process: Process | null; truth: Truth }[];
   /** Recovery documents and exports, and what a colleague's software holds. */
   papers: Paper[];
   backup: Store | null;
   /** What a container without a state of its own reads and writes: --credentials and --credentials-out. */
-  file: { paper: Paper; attempts: Attempts } | null;
+  file: { paper: Paper; attempts: Attempts; isOpen: boolean } | null;
   left: Left;
   fresh: number;
   fault: string | null;
@@ -52,12 +52,25 @@ export interface HolderBounds {
   first?: (holders: Holders) => void;
 }
 
-export const nothingCounted: Attempts = { unacked: 0, failed: 0, possibly: 0, refused: [] };
+export const nothingCounted: Attempts = { unacked: 0, unanswered: 0, quiet: 0, failed: 0, possibly: 0, refused: [] };
 
 export function firstHolders(bounds: HolderBounds): Holders {
   const store = emptyStore();
-  store.generations.push({ number: 1, pair: 1, standing: "current", proven: true, elsewhere: false, refused: false, placed: null });
-  const machines = Array.from({ length: bounds.machines }, (_, place) => ({ store: place === 0 ? store : emptyStore(), process: null }));
+  store.generations.push({
+    number: 1,
+    pair: 1,
+    standing: "current",
+    proven: true,
+    elsewhere: false,
+    refused: false,
+    placed: null,
+    ended: false,
+  });
+  const machines = Array.from({ length: bounds.machines }, (_, place) => ({
+    store: place === 0 ? store : emptyStore(),
+    process: null,
+    truth: firstTruth(),
+  }));
   const service = { pair: 1, open: null, failed: 0, unacked: 0, locked: false, deleted: false, uses: null };
   const holders: Holders = {
     service,
@@ -70,7 +83,7 @@ export function firstHolders(bounds: HolderBounds): Holders {
     fresh: 10,
     fault: null,
   };
-  if (bounds.container) holders.file = { paper: { pair: 1 }, attempts: nothingCounted };
+  if (bounds.container) holders.file = { paper: { pair: 1 }, attempts: nothingCounted, isOpen: false };
   bounds.first?.(holders);
   return holders;
 }
@@ -79,7 +92,11 @@ export const editHolders = (holders: Holders): Holders => ({
   ...holders,
   service: copyService(holders.service),
   acked: [...holders.acked],
-  machines: holders.machines.map(({ store, process }) => ({ store: copyStore(store), process: copyProcess(process) })),
+  machines: holders.machines.map(({ store, process, truth }) => ({
+    store: copyStore(store),
+    process: copyProcess(process),
+    truth: copyTruth(truth),
+  })),
   papers: [...holders.papers],
   left: { ...holders.left },
 });
@@ -96,6 +113,7 @@ export function on<T>(holders: Holders, place: number, change: (view: State) => 
     fresh: holders.fresh,
     delayed: null,
     fault: holders.fault,
+    truth: machine.truth,
   };
   const result = change(view);
   machine.store = view.store;

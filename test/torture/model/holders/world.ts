@@ -47,7 +47,7 @@ export function holderSteps(parts: Parts, bounds: HolderBounds, holders: Holders
   return found;
 }
 
-const requests = ["probe", "send-start", "send-end"];
+const requests = ["trial", "send-start", "send-end"];
 
 /** What is written up to the next request, or to the end; with the states in which the process may have died on the way. */
 function writeOn(parts: Parts, bounds: HolderBounds, holders: Holders, place: number): { died: Holders[] } {
@@ -57,7 +57,7 @@ function writeOn(parts: Parts, bounds: HolderBounds, holders: Holders, place: nu
     if (process === null || requests.includes(process.at)) return { died };
     if (holders.left.faults > 0 && process.at !== "recordIntent" && process.at !== "deliver") {
       const dead = editHolders(holders);
-      (dead.machines[place] as { process: null }).process = null;
+      on(dead, place, (view) => moves.die(view, 0));
       dead.left.faults -= 1;
       died.push(dead);
     }
@@ -74,12 +74,12 @@ function request(bounds: HolderBounds, holders: Holders, place: number, process:
   const fail = (label: string, change: (to: Holders) => void | false): void => {
     if (!fineOnly) add(label, { faults: 1 }, change);
   };
-  if (process.at === "probe") {
-    add("the probe is answered", {}, (to) => void on(to, place, (view) => moves.probed(parts, view, 0, true)));
-    fail("the probe is not answered", (to) => void on(to, place, (view) => moves.probed(parts, view, 0, false)));
+  if (process.at === "trial") {
+    add("the trial is due", {}, (to) => void on(to, place, (view) => moves.tried(view, 0, "due")));
+    fail("no trial is due while there is time", (to) => void on(to, place, (view) => moves.tried(view, 0, null)));
     return;
   }
-  fail(`dies at ${process.at}`, (to) => void ((to.machines[place] as { process: Process | null }).process = null));
+  fail(`dies at ${process.at}`, (to) => void on(to, place, (view) => moves.die(view, 0)));
   if (process.at === "send-start") {
     const store = storeAt(holders, place);
     const pair = generationOf(store, process.pairs[0] ?? null)?.pair ?? 0;
@@ -95,7 +95,7 @@ function request(bounds: HolderBounds, holders: Holders, place: number, process:
     };
     const reply = (to: Holders, said: StartReply, late: boolean): void => {
       Object.assign(processOf(to), { reply: said, late });
-      moves.startReplied(parts, processOf(to));
+      on(to, place, (view) => moves.startReplied(parts, view, processOf(to)));
     };
     add(`start with ${pair}`, {}, (to) => reply(to, arrive(to), false));
     for (const late of [true, false]) {
