@@ -28,7 +28,7 @@ export const guard = command(
       },
       yes: { flag: "--yes", help: "do not ask" },
     },
-    examples: ["vault guard", "vault guard $VAULT", "vault guard $VAULT --reset", "vault guard --all --reset --unanswered --yes"],
+    examples: ["vault guard", "vault guard $VAULT", "vault guard $VAULT --reset", "vault guard --all --reset --unanswered"],
     fields: ["vaults", "breakers"],
   },
   async (app: Needs, { vaults: names, all, failed, starts, credentials, ...flags }) => {

@@ -2,7 +2,7 @@
 
 # the settings of the service; each run has a state of its own, which is thrown away
 $ printf 'export VAULTSVC_BASE_URL=%s VAULTSVC_APP_UUID=%s VAULTSVC_API_KEY=%s VAULTSVC_STATE=$(mktemp -d)\n' "$BASE_URL" "$APP_UUID" "$APP_KEY" > settings
-$ cp note-pair.json shared.json; echo "vault get $NOTE --kind generic/offline --credentials @shared.json --credentials-out shared.json --field vault.content" > read
+$ cp note-pair.json shared.json; echo "vault get $NOTE --kind generic/offline --credentials @shared.json --credentials-out shared.json --field vault.content --max-wait 20s" > read
 
 # the file holds the new credentials, and says whose they are
 $ . ./settings; sh read
@@ -17,21 +17,27 @@ $ (. ./settings; sh read > first; echo $? > code) & . ./settings; sh read > seco
 | The treasure is under the third palm tree…
 | 0
 
-# where start after start goes unanswered, the counts are in the file, and it is not locked
-$ vault sandbox fault 'get-start:drop-after*all' --ready-file sandbox.json
+# where start after start goes unanswered, the counts are in the file, and so is the circuit breaker
+$ vault sandbox fault 'get-start:drop-before*all' --ready-file sandbox.json
 $ . ./settings; sh read
-exit 10
-$ . ./settings; sh read
+| 2 of 5 unacknowledged starts, 0 of 3 failed attempts
 exit 10
 $ cat shared.json
-| …"attempts":{"unackedStarts":2,"failedAttempts":2,"possiblyFailed":2,"refused":[]}…
+| …"attempts":{"unackedStarts":2,…"failedAttempts":0,"possiblyFailed":0,"refused":[],"sole":true,"breaker":{"lostAt":…
+$ . ./settings; sh read
+| …not sent: the service did not respond to a start; the next trial start is due at
+exit 10
+
+# past the breaker, the guard stops before the start that could lock, whatever insists
+$ . ./settings; sh -c "$(cat read) --force"; sh -c "$(cat read) --force"
+| 4 of 5 unacknowledged starts, 0 of 3 failed attempts
+exit 10
 $ . ./settings; sh read
 | …not sent: it could lock vault…
-| …shared.json holds the counts…
-| …--force
+| next: vault guard … --reset --unanswered --credentials shared.json
 exit 8
 
-# once it is known that nothing failed
+# once it is known that the service has none of them
 $ vault sandbox fault --clear --ready-file sandbox.json
 $ . ./settings; sh -c "$(cat read) --force"
 | The treasure is under the third palm tree…
