@@ -1,6 +1,6 @@
 /** Topics of `vault help`, in the order of lists, with what each is about. Their texts are topics/*.md. */
 export const topics = {
-  tour: "read vaults, pause an exchange, lose a response and meet the lockout guard, all in the sandbox",
+  tour: "read vaults, pause an exchange, lose responses and meet the circuit breaker, all in the sandbox",
   recipes: "containers, databases, CI runners, cron jobs, monitors, moving vaults, and unlocking: shell scripts to copy",
   environment: "every setting with its flag, environment variable and configuration key, and profiles",
   authentication: "how a call proves which application sends it: application key and JWT",

@@ -32,6 +32,7 @@ function withoutChance(text: string): string {
     .replaceAll(/sha256:[0-9a-f]{12}/g, "«fingerprint»")
     .replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d \((now|\d+ seconds? ago)\)/g, "«just now»")
     .replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d /g, "«date» ")
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "«time»")
     .replaceAll(/127\.0\.0\.1:\d+/g, "«address»")
     .replaceAll(/ +$/gm, "")
     .trim();
