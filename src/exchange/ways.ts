@@ -72,6 +72,9 @@ export const importOf = (uuid: string, more = ""): Way => ({
 /** A word as a shell takes it. */
 const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`);
 
+/** What a command about counters needs where they are in the file of a container. */
+export const inFile = (file: string | undefined): string => (file === undefined ? "" : ` --credentials ${quoted(file)}`);
+
 /** Reads with one of the stored credentials, or of those in the file of a container. */
 const getOf = (uuid: string, file: string | undefined, generation: number): string =>
   `vault get ${uuid}${file === undefined ? "" : ` --credentials ${quoted(`@${file}`)} --credentials-out ${quoted(file)}`} --generation ${generation}`;
@@ -107,7 +110,7 @@ function startedWays({ uuid, open, ...vault }: Situation, given: Circumstances):
 function guardedWays(vault: Situation, { policy, file }: Circumstances): Way[] {
   const { uuid, first } = vault;
   const { failedWouldLock, onlyUnanswered } = judge(vault, policy);
-  const where = file === undefined ? "" : ` --credentials ${quoted(file)}`;
+  const where = inFile(file);
   const shown: Way = {
     command: `vault guard ${uuid} --reset --failed N --starts N${where}`,
     note: "what the audit log shows since the last success and acknowledgement",

@@ -7,9 +7,10 @@ import type { ExchangeContext } from "../context.ts";
 import { dispositionOf } from "../dispositions.ts";
 import type { EndCall, Reply } from "../ports.ts";
 import type { VaultRecord } from "../records.ts";
+import { inFile } from "../ways.ts";
 
 /** What a start needs to pass the circuit breaker. */
-export type GateContext = Pick<ExchangeContext, "breaker" | "clock" | "deadline" | "emit" | "probe" | "signal">;
+export type GateContext = Pick<ExchangeContext, "breaker" | "clock" | "deadline" | "emit" | "file" | "probe" | "signal">;
 
 /** The vault of the start; none yet for a create. */
 export type AtGate = Pick<VaultRecord, "unansweredStarts"> & {
@@ -90,7 +91,7 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
     if (!isTold) context.emit({ type: "waiting", cause, waitMs: dueInMs, unansweredStarts, inTime: leftMs > 0 });
     isTold = true;
     // To the end, also where the trial is due later: another vault's may close the breaker before.
-    if (leftMs <= 0) throw notDue(vault, cause, way.dueAt);
+    if (leftMs <= 0) throw notDue(vault, cause, way.dueAt, context.file);
     await clock.sleep(Math.max(50, Math.min(lookMs, dueInMs, leftMs)), signal).catch(() => undefined);
     known = await breaker.read();
   }
@@ -106,10 +107,10 @@ const causeOf = (reply: Reply): string => (reply.type === "answer" ? `HTTP ${rep
 
 const at = (time: number): string => new Date(Math.ceil(time / 1000) * 1000).toISOString().replace(".000Z", "Z");
 
-const notDue = ({ uuid }: AtGate, cause: string, dueAt: number): VaultError =>
+const notDue = ({ uuid }: AtGate, cause: string, dueAt: number, file: string | undefined): VaultError =>
   new VaultError("network", `not sent: ${cause}; the next trial start is due at ${at(dueAt)}`, {
     uuid,
-    hint: `run it again then; vault guard ${uuid ?? "--all"} --reset --unanswered (if the service works again)`,
+    hint: `run it again then; vault guard ${uuid ?? "--all"} --reset --unanswered${inFile(file)} (if the service works again)`,
   });
 
 /** Says when the next trial of a vault is due, after a start that got no answer. */
