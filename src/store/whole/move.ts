@@ -16,15 +16,17 @@ export async function moveState(from: WholePlace, to: WholePlace, waiting: Waiti
   const here = await marksAt(from);
   if (here === null) throw nothingToMove(from.shown);
   if (here.moved !== null) {
-    if (here.moved.target !== (await marksAt(to))?.state) throw notHere(from.shown, here);
+    const there = await marksAt(to);
+    if (here.moved.target !== there?.state) throw notHere(from.shown, here);
+    if (!there.taken.includes(here.moved.move)) throw setBack(from.shown, here.moved);
     return { vaults: null };
   }
   const fence = here.fence ?? (await close(from, to, waiting));
   if (fence.target !== (await marksAt(to))?.state) throw fence.to === to.shown ? madeAnew(from.shown, fence) : notHere(from.shown, here);
   const copied = await to.transact("move", waiting, async (target) => await receive(from, target, fence));
-  if (copied === "in the way") {
+  if (copied === "in the way" || copied === "given up") {
     await openFence(from, waiting, fence);
-    throw inTheWay(to.shown);
+    throw copied === "in the way" ? inTheWay(to.shown) : canceledMove(from.shown);
   }
   await markMoved(from, waiting, fence);
   return { vaults: copied };
@@ -88,13 +90,13 @@ async function close(from: WholePlace, to: WholePlace, waiting: Waiting): Promis
   });
 }
 
-/** Takes the contents in, unless an earlier run has: returns the number of vaults, or null. What is in the way stays for good. */
-async function receive(from: WholePlace, target: Whole, fence: Fence): Promise<number | "in the way" | null> {
+/** Takes the contents in, unless an earlier run has: returns the number of vaults, or null. What is in the way, or given up, stays so for good. */
+async function receive(from: WholePlace, target: Whole, fence: Fence): Promise<number | "in the way" | "given up" | null> {
   const { marks } = target;
   const { state, taken, canceled } = marks;
   if (state !== fence.target) throw madeAnew(from.shown, fence);
   if (taken.includes(fence.move)) return null;
-  if (canceled.includes(fence.move)) throw canceledMove(from.shown);
+  if (canceled.includes(fence.move)) return "given up";
   if (marks.fence !== null || marks.moved !== null || !(await target.isEmpty())) {
     await target.mark({ canceled: [...canceled, fence.move] });
     return "in the way";
@@ -139,6 +141,15 @@ const inTheWay = (shown: string): VaultError =>
 
 const canceledMove = (shown: string): VaultError =>
   new VaultError("state", `the move of the state ${shown} was given up; nothing was changed`, { hint: "vault state move --to LOCATION" });
+
+const setBack = (shown: string, { to }: Fence): VaultError =>
+  new VaultError(
+    "state",
+    `the state ${shown} was moved to ${to}, and is not there any more: the one there was set back to before the move`,
+    {
+      hint: `bring it back there; if it is gone for good: vault state claim --state '${shown}'`,
+    },
+  );
 
 const madeAnew = (shown: string, { to }: Fence): VaultError =>
   new VaultError(

@@ -186,6 +186,31 @@ describe("a move that is given up", () => {
     target.dispose();
   });
 
+  it.each(["by the command", "by a target in which another vault is"])(
+    "%s, and the process dies before the state is used again: the move, run again, ends that",
+    async (how) => {
+      const { target, to, local } = await machines();
+      const [a, b] = local;
+      if (how === "by the command") {
+        await expect(moveState(hooked(a.place, fenced, { after: died }), to, patient(target.clock))).rejects.toThrow("died");
+        const dying = hooked(to, 1, { after: died });
+        await expect(cancelMove(a.place, async () => Promise.resolve(dying), patient(target.clock))).rejects.toThrow("died");
+      } else {
+        const put = async (): Promise<void> => await use(target.another(), target, b.id);
+        const full = hooked(to, received, { before: put, after: died });
+        await expect(moveState(a.place, full, patient(target.clock))).rejects.toThrow("died");
+      }
+      expect(await vaults(a.open())).toBeNull();
+      await expect(moveState(a.place, to, patient(target.clock))).rejects.toMatchObject({
+        code: "state",
+        message: expect.stringContaining("was given up") as string,
+      });
+      await goesOn(a.open(), target, a.id);
+      expect(await vaults(target.another())).toEqual(how === "by the command" ? [] : [b.id]);
+      target.dispose();
+    },
+  );
+
   it("is none that was not begun", async () => {
     const { target, local } = await machines();
     await expect(cancel(local[0], target)).rejects.toMatchObject({ code: "state" });
@@ -217,6 +242,19 @@ it("a target that was made anew meanwhile takes nothing, and the fence stays", a
   expect((await a.open().list()).map(({ generations }) => generations.map(({ proven }) => proven))).toEqual([[false, false]]);
   await goesOn(a.open(), target, a.id);
   await expect(claimMoved(a.place, patient(target.clock), target.clock.now())).rejects.toMatchObject({ code: "usage" });
+  target.dispose();
+});
+
+it("a target that was set back to before the move does not count as the place of the state", async () => {
+  const { target, to, local } = await machines();
+  const [a] = local;
+  await moveState(a.place, to, patient(target.clock));
+  await target.sql("DELETE FROM schema.meta WHERE name IN ('taken', 'predecessors')");
+  await expect(moveState(a.place, placeOf(target.another()), patient(target.clock))).rejects.toMatchObject({
+    code: "state",
+    facts: { hint: expect.stringContaining("vault state claim") as string },
+  });
+  expect(await vaults(a.open())).toBeNull();
   target.dispose();
 });
 
