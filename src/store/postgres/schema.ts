@@ -150,8 +150,9 @@ export const tables = (schema: string): string[] => [
   `INSERT INTO ${schema}.state (id, ends_at, usable) VALUES (1, '-infinity', true) ON CONFLICT DO NOTHING`,
   `INSERT INTO ${schema}.identity SELECT 1, pg_current_xact_id(), ${place.system}, ${place.database}, 0 ON CONFLICT DO NOTHING`,
   `INSERT INTO ${schema}.meta VALUES ('state', gen_random_uuid()::text), ('timeline', ${place.timeline}) ON CONFLICT DO NOTHING`,
+  // One that was fenced since this program has looked stays so.
   `INSERT INTO ${schema}.meta VALUES ('oldest', '${oldestVersion}'), ('version', '${schemaVersion}')
-    ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE meta.value <> '${unusableVersion}'`,
 ];
 
 /** Expressions for what tells one database from its copies, and a server from its successor after a failover. */

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Store } from "../../../src/exchange/ports.ts";
 import { DatabasePlace } from "../../../src/store/postgres/place.ts";
+import { tables } from "../../../src/store/postgres/schema.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import { SharedState as Whole } from "../../../src/store/postgres/whole-state.ts";
 import { DirectoryPlace } from "../../../src/store/sqlite/place.ts";
@@ -256,6 +257,20 @@ it("a target that was set back to before the move does not count as the place of
   });
   expect(await vaults(a.open())).toBeNull();
   target.dispose();
+});
+
+it("a state that was fenced while `state init` brought it up to date stays fenced", async () => {
+  const [target, other] = [await sharedState(), await sharedState()];
+  await use(target.another(), target, uuids[0]);
+  const source = target.another() as PostgresStore;
+  // As of another machine, whose program is newer than the schema was when it looked.
+  const init = async (): Promise<unknown> => await target.sql(tables(source.parts.schema).join(";\n"));
+  const from = hooked(placeOf(source), fenced, { after: died });
+  await expect(moveState(from, placeOf(other.another()), patient(target.clock))).rejects.toThrow("died");
+  await init();
+  expect(await vaults(target.another())).toBeNull();
+  await expect(target.another().lock(service, uuids[0], patient(target.clock))).rejects.toMatchObject({ code: "state" });
+  for (const state of [target, other]) state.dispose();
 });
 
 describe.each(["before", "after"] as const)("a connection that is cut %s the server has it", (cut) => {
