@@ -1,3 +1,4 @@
+import { after } from "../../src/exchange/breaker.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { acknowledgeOpen } from "../../src/exchange/end/acknowledge.ts";
 import { lockVault } from "../../src/exchange/lock-vault.ts";
@@ -121,7 +122,11 @@ export class TeamProcess {
       end: async (...given: Parameters<Service["end"]>) => await told("end", async () => await end(...given)),
     });
     try {
-      if (command === "guard --reset") return await context.session.resetCounters("all");
+      if (command === "guard --reset") {
+        // And a person says that the service works: these clocks stand still, so that no trial comes due.
+        await context.breaker.change((now) => after(now, { type: "answered", at: context.breaker.now() }));
+        return await context.session.resetCounters("all");
+      }
       if (command === "ack") return void (await acknowledgeOpen(context, { unread: false, saved: false }));
       await runExchange(context, {
         operation: command === "update" ? "update" : "get",

@@ -132,7 +132,7 @@ export class TeamWorld {
     this.#log.push(`a person at ${place}`);
     let code = "";
     for (let tries = 0; tries < 6 && code !== "ok" && code !== "state"; tries += 1) {
-      if (code === "guard") {
+      if (code === "guard" || code === "network") {
         this.#service.unlock();
         await this.#whole(process, "guard --reset");
       }
