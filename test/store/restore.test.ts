@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -33,6 +33,15 @@ describe("a state that is restored while others have it open", () => {
 
   const restore = async (serviceRestored = false) =>
     await (await whole.prepareRestore({ file, serviceRestored })).run(patient(state.clock));
+
+  it("a backup is recorded before its file is there", async () => {
+    state.sql("CREATE TRIGGER full BEFORE INSERT ON journal WHEN NEW.event = 'backup' BEGIN SELECT raise(ABORT, 'no'); END");
+    const later = join(state.root, "later.db");
+    const isThere: boolean[] = [];
+    const { backup } = openWholeState({ ...options(), warn: () => isThere.push(existsSync(later)) });
+    await backup(later, false);
+    expect([...isThere, existsSync(later)]).toEqual([false, true]);
+  });
 
   it("whoever has it open goes on, with all that is there", async () => {
     const open = state.another();

@@ -1,4 +1,4 @@
-import { accessSync, constants, lstatSync, realpathSync, statSync } from "node:fs";
+import { accessSync, constants, lstatSync, realpathSync, statSync, truncateSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { basename, dirname, join, resolve } from "node:path";
 import { VaultError } from "../../errors.ts";
@@ -7,7 +7,7 @@ import { checkBackup } from "./check.ts";
 import { append } from "../journal/journal.ts";
 import type { Opening } from "../sqlite/open-database.ts";
 import { openDatabase, schemaVersion } from "../sqlite/open-database.ts";
-import { replaceWith } from "../../files/durable-file.ts";
+import { replaceLater } from "../../files/durable-file.ts";
 import { checkPrivateDirectory, statIfThere } from "../../files/private-directory.ts";
 import { run } from "../sqlite/query.ts";
 import type { StoreOptions } from "../local-store.ts";
@@ -33,8 +33,8 @@ export interface BackupFacts extends Holdings {
 
 /**
  * Copies a snapshot of the whole state into one file while other processes go on. Sealed values stay sealed; the key is not
- * copied. The file (mode 0600) is whole and durable when this resolves, or does not exist. A failure to record the backup in the
- * journal is a warning.
+ * copied. The file (mode 0600) is whole and durable when this resolves, or does not exist. All
+ * credentials count as known elsewhere before it exists; a failure to record that is a warning.
  * @throws `invalid-input` for a file that cannot be written or, without `force`, exists; `state` if there is no state, or it
  * cannot be read
  */
@@ -47,16 +47,8 @@ export async function backupState({ options, opening }: WholeState, file: string
       hint: "use another directory with --state",
     });
   }
-  const holdings = await retryBusyDatabase(options.clock, file, () => {
-    try {
-      return copyWhole(connection, file);
-    } catch (error) {
-      if (isBusy(error)) throw error;
-      throw isDamaged(error) ? asStateError(opening.path, error) : asStateError(file, error, "the backup cannot be written");
-    }
-  });
   const at = new Date(options.clock.now()).toISOString();
-  try {
+  const record = async (holdings: Holdings): Promise<void> => {
     const detail = { file, vaults: holdings.vaults, pending: holdings.pending, keyId: holdings.keyId };
     const entry = { at, service: "", uuid: "", exchange: null, event: "backup", detail };
     await new StateDatabase(connection, opening.path, options.clock).write((db) => {
@@ -64,18 +56,32 @@ export async function backupState({ options, opening }: WholeState, file: string
       // All pairs are known elsewhere now. The migration of an older state marks them so.
       if (schemaVersion(db) >= opening.migrations.length) run(db, "UPDATE credentials SET elsewhere = 1");
     });
+  };
+  try {
+    const holdings = await replaceLater(file, async (temporary) => {
+      const copied = await retryBusyDatabase(options.clock, file, () => copyWhole(connection, { path: opening.path, file, temporary }));
+      // Before it is there: whoever dies in between leaves no file that the state does not know of.
+      await record(copied).catch((error: unknown) => {
+        options.warn(`the backup is complete, but the journal could not be written: ${(error as Error).message}`);
+      });
+      return copied;
+    });
+    return { ...holdings, file, bytes: statSync(file).size, at };
   } catch (error) {
-    options.warn(`the backup is complete, but the journal could not be written: ${(error as Error).message}`);
+    throw asStateError(file, error, "the backup cannot be written");
   }
-  return { ...holdings, file, bytes: statSync(file).size, at };
 }
 
 /** Copies by VACUUM INTO, which reads one snapshot, WAL included, and leaves out what was erased. It is not durable by itself. */
-function copyWhole(connection: DatabaseSync, file: string): Holdings {
-  return replaceWith(file, (temporary) => {
+function copyWhole(connection: DatabaseSync, { path, file, temporary }: { path: string; file: string; temporary: string }): Holdings {
+  try {
+    truncateSync(temporary);
     connection.prepare("VACUUM INTO ?").run(temporary);
     return checkBackup(temporary, Number.POSITIVE_INFINITY, null);
-  });
+  } catch (error) {
+    if (isBusy(error)) throw error;
+    throw isDamaged(error) ? asStateError(path, error) : asStateError(file, error, "the backup cannot be written");
+  }
 }
 
 /** @throws `invalid-input` for a file that cannot be written or, without `force`, exists */

@@ -41,19 +41,8 @@ export class SharedBackup {
   async backup(file: string, force: boolean): Promise<BackupFacts> {
     checkTarget(this.#options, file, force);
     await this.#store.ready();
-    const { schema, clock, warn } = this.#store.parts;
-    const holdings = await this.#place.read(async (whole) => await this.#write(file, whole));
-    const at = new Date(clock.now()).toISOString();
-    const { vaults, pending, keyId } = holdings;
-    const detail = { file, vaults, pending, keyId };
-    try {
-      const entry = { at, service: "", uuid: "", exchange: null, event: "backup", detail };
-      // All pairs are known elsewhere now.
-      const changes = [{ sql: `UPDATE ${schema}.credentials SET elsewhere = 1 WHERE elsewhere <> 1` }, append(schema, entry)];
-      await transactAtGate(this.#store.parts, changes, async () => await this.#store.check());
-    } catch (error) {
-      warn(`the backup is complete, but the journal could not be written: ${(error as Error).message}`);
-    }
+    const at = new Date(this.#store.parts.clock.now()).toISOString();
+    const holdings = await this.#place.read(async (whole) => await this.#write(file, at, whole));
     return { ...holdings, file, bytes: statSync(file).size, at };
   }
 
@@ -74,15 +63,28 @@ export class SharedBackup {
     return { backup: backup.holdings, vaults, isDamaged: false, run };
   }
 
-  async #write(file: string, whole: WholeReader): Promise<Holdings> {
+  async #write(file: string, at: string, whole: WholeReader): Promise<Holdings> {
     const { key } = await this.#store.ready();
     try {
       return await replaceLater(file, async (path) => {
         await writeStateFile(path, whole, key);
-        return checkBackup(path, Number.POSITIVE_INFINITY, null);
+        const holdings = checkBackup(path, Number.POSITIVE_INFINITY, null);
+        // Before it is there, as in `backupState`.
+        await this.#record(file, at, holdings).catch((error: unknown) => {
+          this.#store.parts.warn(`the backup is complete, but the journal could not be written: ${(error as Error).message}`);
+        });
+        return holdings;
       });
     } catch (error) {
       throw asStateError(file, error, "the backup cannot be written");
     }
+  }
+
+  async #record(file: string, at: string, { vaults, pending, keyId }: Holdings): Promise<void> {
+    const { schema } = this.#store.parts;
+    const entry = { at, service: "", uuid: "", exchange: null, event: "backup", detail: { file, vaults, pending, keyId } };
+    // All pairs are known elsewhere now.
+    const changes = [{ sql: `UPDATE ${schema}.credentials SET elsewhere = 1 WHERE elsewhere <> 1` }, append(schema, entry)];
+    await transactAtGate(this.#store.parts, changes, async () => await this.#store.check());
   }
 }

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Store } from "../../../src/exchange/ports.ts";
@@ -78,5 +79,18 @@ it("two machines that restore at once do it one after the other", async () => {
     await (await backupsOf(state.another()).prepareRestore({ file, serviceRestored: false })).run(patient(state.clock, 60_000));
   const outcomes = (await Promise.all([restore(), restore()])).map(({ vaults }) => vaults[0]?.outcome);
   expect(outcomes.toSorted()).toEqual(["known", "returned"]);
+  state.dispose();
+});
+
+it("a backup is recorded before its file is there", async () => {
+  const state = await sharedState();
+  await use(state.store, state, uuids[0], "x1");
+  await state.sql("ALTER TABLE schema.journal ADD CHECK (event <> 'backup')");
+  const store = state.another() as PostgresStore;
+  const file = join(tempDir("backup"), "backup.db");
+  const isThere: boolean[] = [];
+  store.parts.warn = () => isThere.push(existsSync(file));
+  await backupsOf(store).backup(file, false);
+  expect([...isThere, existsSync(file)]).toEqual([false, true]);
   state.dispose();
 });
