@@ -14,7 +14,7 @@ import { holderIn, holders } from "./holders.ts";
  * anything, waits for who holds a vault, and then does everything in one transaction that has the row of the gate locked. A gate
  * that was closed ends by itself; the transaction does not end before it is committed or gone.
  */
-export interface GatePlace {
+interface GatePlace {
   schema: string;
   clock: Clock;
   holder: Holder;

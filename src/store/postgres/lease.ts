@@ -16,7 +16,7 @@ const renewalMs = 5000;
 const neededMs = 5000;
 
 /** What a lease needs of its store. */
-export interface LeasePlace {
+interface LeasePlace {
   schema: string;
   clock: Clock;
   holder: Holder;

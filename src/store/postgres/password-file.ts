@@ -2,7 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 /** Whose password is looked up. */
-export interface Login {
+interface Login {
   host: string;
   port: number;
   database: string;

@@ -14,7 +14,7 @@ export const keys = {
   breakers: ["service"],
 } as const satisfies Record<ContentTable, readonly string[]>;
 
-export type PartTable = "credentials" | "exchanges" | "superseded" | "refusals";
+type PartTable = "credentials" | "exchanges" | "superseded" | "refusals";
 
 /** Whether rows of the table belong to a vault. */
 export const isPart = (table: ContentTable): table is PartTable => table !== "vaults" && table !== "journal" && table !== "breakers";

@@ -54,11 +54,3 @@ export async function readWhole(whole: WholeReader): Promise<Contents> {
   for await (const part of whole.parts()) parts.push(part);
   return joined(parts);
 }
-
-/** Reads what a state holds, lets a pure function change it, and writes what differs. Returns what the function has told besides. */
-export async function changeWhole<T>(whole: Whole, change: (now: Contents) => { after: Contents; told: T }): Promise<T> {
-  const before = await readWhole(whole);
-  const { after, told } = change(before);
-  await whole.write(before, after);
-  return told;
-}
