@@ -65,7 +65,9 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
   const keys = new Map(given.map((each) => [each.id, each]));
   const options = { directory, keySource, clock: host, platform: host.platform, warn: narrator.warn, keys };
   const store = openStore(options);
-  const sharing = { ...options, waiting, env: host.env, pid: host.pid, learnSecret: redactor.add };
+  // What this machine keeps of shared states, whatever the state in use.
+  const machineDirectory = stateDirectory(host);
+  const sharing = { ...options, directory: machineDirectory, waiting, env: host.env, pid: host.pid, learnSecret: redactor.add };
   const sharedAt = async (location: string): Promise<Shared> =>
     (await import("./store/postgres/open.ts")).openShared({ location, ...sharing });
   const shared = isShared(settings.state) ? await sharedAt(settings.state) : undefined;
@@ -111,7 +113,7 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
     configure: async (change: Parameters<typeof changeConfiguration>[1]) => await changeConfiguration(place, change),
     /** Changes the key of all sealed values. */
     rekey: async (plan: Pick<RekeyPlan, "to" | "skipMissing">) => {
-      const whole = { ...plan, keyFile: path, configuration: sealed, waiting };
+      const whole = { ...plan, keyFile: path, configuration: sealed, waiting, machineDirectory };
       if (shared === undefined) return await store.rekey(whole);
       return await shared.whole.rekey(waiting, async (locked) => await store.rekey({ ...whole, shared: locked }));
     },

@@ -200,6 +200,16 @@ describe("the whole of a shared state", () => {
     expectExit(await another(elsewhere).vault("status"), 0);
   });
 
+  it("keeps its key where that of a state in a directory with the same key file is changed", async () => {
+    const { lab, uuid, machines } = await team();
+    const [first] = machines;
+    const local = { VAULTSVC_STATE: join(first.home, "another-state") };
+    expectExit(await first.vaultWith({ env: local }, "state", "init"), 0);
+    expectExit(await first.vaultWith({ env: local }, "state", "rekey", "--yes"), 0);
+    expectExit(await first.vault("get", uuid, "--json"), 0);
+    await expectInStep(lab, first, uuid);
+  });
+
   it("has a journal, which is replayed", async () => {
     const { uuid, machines } = await team();
     expectExit(await machines[1].vault("label", uuid, "under-the-palm"), 0);

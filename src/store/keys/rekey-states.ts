@@ -18,7 +18,7 @@ export async function rekeyStates(
   { directory, keySource, clock, platform, warn }: Options,
   keyring: Keyring,
   open: (directory: string) => RekeyedStore,
-  { waiting, ...plan }: RekeyPlan,
+  { waiting, machineDirectory = directory, ...plan }: RekeyPlan,
 ): Promise<Rekeyed> {
   const stores = new Map<string, RekeyedStore>();
   const storeOf = (path: string): RekeyedStore => {
@@ -43,7 +43,7 @@ export async function rekeyStates(
     directory,
     keyring,
     access: keySource.access,
-    machine: new MachineRecord({ directory, platform, clock, warn }),
+    machine: new MachineRecord({ directory: machineDirectory, platform, clock, warn }),
     lockAll,
     query: async (path, query) => await storeOf(path).query(query),
     at: new Date(clock.now()).toISOString(),

@@ -81,7 +81,11 @@ export interface RekeyedStore {
   query<T>(query: (database: StateDatabase) => Promise<T>): Promise<T>;
 }
 
-export type RekeyPlan = Pick<Rekeying, "keyFile" | "to" | "skipMissing" | "configuration" | "shared"> & { waiting: Waiting };
+export type RekeyPlan = Pick<Rekeying, "keyFile" | "to" | "skipMissing" | "configuration" | "shared"> & {
+  waiting: Waiting;
+  /** Where this machine keeps what it knows of shared states; by default the directory of the state. */
+  machineDirectory?: string;
+};
 
 export interface Rekeyed {
   from: string[];
