@@ -56,6 +56,9 @@ const timeOutNow = { NODE_OPTIONS: `--require=${join(import.meta.dirname, "time-
 const goesOn = ({ step, which, fault }: Plan): boolean =>
   which === "every" && (step === "end" || /^(?:no connection|429)/.test(fault.name));
 
+/** While the circuit breaker is open, a command waits for a trial that none of these reaches. */
+const maxWaitOf = (plan: Plan): string => (goesOn(plan) ? "900ms" : plan.step === "start" && plan.which !== "first" ? "3s" : "20s");
+
 export async function tryCase(tried: Case): Promise<Row> {
   const { operation, fault } = tried;
   const service = await FaultyService.open(offlineCard, fault.strike === "no connection" ? certificate : undefined);
@@ -74,7 +77,7 @@ export async function tryCase(tried: Case): Promise<Row> {
   service.heal();
 
   const lab = { service, vault: service.vault };
-  const limits = ["--timeout", "15s", "--max-wait", goesOn(tried) ? "900ms" : "20s"];
+  const limits = ["--timeout", "15s", "--max-wait", maxWaitOf(tried)];
   const strike = async (): Promise<RunResult> => {
     const running = machine.start({ env: timeOutNow }, ...args, "--json", ...limits);
     service.onSilence = () => running.kill("SIGUSR2");
@@ -176,7 +179,7 @@ async function nextOne(
   run: (on: Machine, ...args: string[]) => Promise<RunResult>,
 ): Promise<string> {
   const before = service.sandbox.inspect(service.vault.uuid).counts.acknowledged;
-  const result = await run(machine, ...args);
+  const result = await run(machine, ...args, "--max-wait", "2s");
   const { code } = result;
   const { settled = [] } =
     code === 0 ? (JSON.parse(result.stdout) as GetDocument) : (errorOf(result) as { settled?: GetDocument["settled"] });

@@ -140,7 +140,8 @@ export class FaultyService {
       return;
     }
     const step: Step = request.url?.endsWith("-end") === true ? "end" : "start";
-    this.seen[step] += 1;
+    const isProbe = request.url?.includes("00000000-0000-0000-0000-000000000000") === true;
+    if (!isProbe) this.seen[step] += 1;
     // A connection serves one call, so that the next one has to be connected for.
     const headers: Record<string, string> = this.plan?.fault.strike === "no connection" ? { connection: "close" } : {};
     const call: StruckCall = {
@@ -153,10 +154,11 @@ export class FaultyService {
       silence: () => this.onSilence(),
     };
     const due = this.#due(step, this.seen[step]);
-    const strike = due?.strike;
+    // A probe is answered: what strikes a call does not strike it.
+    const strike = isProbe ? undefined : due?.strike;
     if (strike !== undefined && strike !== "no connection") return strike(call);
     const answer = call.process();
-    this.#expected = step === "start" && answer.status === 200 ? "end" : "start";
+    if (!isProbe) this.#expected = step === "start" && answer.status === 200 ? "end" : "start";
     call.send(answer);
   }
 

@@ -95,7 +95,7 @@ function checkFacts(success: NonNullable<ReturnType<typeof readStartSuccess>>): 
   if (success.usesRemaining !== null) expect(Number.isSafeInteger(success.usesRemaining)).toBe(true);
 }
 
-const classes = ["rate", "server", "application", "credentials", "token", "locked", "gone", "validation", "service"];
+const classes = ["rate", "server", "application", "credentials", "token", "locked", "gone", "missing", "validation", "service"];
 
 function checkError(answer: Answer): void {
   expect(classes).toContain(classify(answer));

@@ -68,11 +68,10 @@ export async function getGoesOn(lab: RewindLab, contents: object = { content: no
 async function decide(lab: RewindLab, hint: string, more: readonly string[]): Promise<RunResult> {
   const { uuid } = lab.vault;
   if (hint.includes("--reset --unanswered")) {
-    lab.service.sandbox.unlock(uuid);
-    expectExit(await here(lab, "guard", uuid, "--reset", "--yes"), 0);
+    expectExit(await here(lab, "guard", uuid, "--reset", "--unanswered", "--yes"), 0);
     return await here(lab, ...get(lab, ...more));
   }
-  expect(hint).toMatch(/--generation N/);
+  expect(hint).toMatch(/--generation \d+ \(/);
   const kept = [...(await here(lab, "status", uuid, "--history", "--json")).stdout.matchAll(/"generation": (\d+),\s+"standing"/g)];
   for (const [, number = ""] of kept) {
     const pair = credentialsIn((await here(lab, "export", uuid, "--generation", number)).stdout) as Pair;
