@@ -37,6 +37,9 @@ export async function followHints({ service, machine, args, last, run }: Way): P
   throw new Error(`the hints lead nowhere: ${done.join(", ")}: ${last.stderr}`);
 }
 
+/** Nobody waits for a trial of the circuit breaker that is minutes away. */
+const briefly = ["--max-wait", "2s"];
+
 /** The commands that a hint names, in its order, without `vault`; behind them the command itself, unless it is the last of them. */
 function commandsIn(hint: string, args: readonly string[], service: FaultyService): string[][] {
   const [operation = "", uuid = ""] = args;
@@ -46,7 +49,7 @@ function commandsIn(hint: string, args: readonly string[], service: FaultyServic
   const wanted = commands.filter(([name]) => name !== "forget" && name !== operation).map((command) => completed(command, service));
   // Of two ways to reset, the one for an audit log without a failed attempt comes first, and is enough.
   const unanswered = wanted.find((command) => command.includes("--unanswered"));
-  return [...(unanswered === undefined ? wanted : [unanswered]), [...args]];
+  return [...(unanswered === undefined ? wanted : [unanswered]), [...args, ...briefly]];
 }
 
 /** As it is typed: what stands for something is filled in, what asks is answered. */
