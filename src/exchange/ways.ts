@@ -122,9 +122,12 @@ function guardedWays(vault: Situation, { policy, file }: Circumstances): Way[] {
     ];
   }
   if (!failedWouldLock) return [shown];
-  if (first?.standing !== "imported") return [importOf(uuid), shown];
-  return [
-    { command: `${getOf(uuid, file, first.generation)} --force`, note: "sends the imported credentials; one more refusal locks the vault" },
-    shown,
-  ];
+  // Refused ones never lead on; for the others a person can say that they are right.
+  if (first === undefined || first.refused) return [importOf(uuid), shown];
+  const { generation, standing } = first;
+  const force: Way = {
+    command: `${getOf(uuid, file, generation)} --force`,
+    note: `sends the ${standing} credentials; one more refusal locks the vault`,
+  };
+  return [force, ...(standing === "imported" ? [] : [importOf(uuid)]), shown];
 }

@@ -322,7 +322,7 @@ describe.concurrent("vault doctor: vaults", () => {
     const { machine, uuid, database } = await healthy();
     sql(database, "UPDATE vaults SET failed_attempts = 2, label = 'daily'");
     expect(await problems(machine, "--offline")).toEqual([
-      finding("lock-risk", "warn", /^daily \(.*\): 2 of 3 failed/, /^vault import .*--reset --failed N/),
+      finding("lock-risk", "warn", /^daily \(.*\): 2 of 3 failed/, /^vault get .*--force .*vault import .*--reset --failed N/),
     ]);
     sql(database, `UPDATE vaults SET last_error = '{"at":"2026-01-01T00:00:00Z","code":"locked","message":"m"}'`);
     expect(await problems(machine, "--offline")).toEqual([

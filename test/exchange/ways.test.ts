@@ -74,6 +74,18 @@ describe("in doubt, with both credentials refused", () => {
     expect(world.sandbox.inspect(world.uuid)).toMatchObject({ state: "active" });
   });
 
+  it("credentials that were not refused lead on after two others were, without an import that changes nothing", async () => {
+    const world = await knownVault();
+    await run(world, "get");
+    for (const wrong of ["a", "b"]) {
+      expect((await run(world, "get", { given: { encryptedData: wrong, payload: wrong }, force: true })).code).toBe("rejected");
+    }
+    const { code, error } = await run(world, "get");
+    expect(code).toBe("guard");
+    expect(error?.facts.hint).toMatch(/^vault get \S+ --generation 2 --force /);
+    expect((await run(world, "get", { generation: 2, force: true })).code).toBe("ok");
+  });
+
   it("--force that has locked the vault does not say that nothing was sent", async () => {
     const { world } = await readElsewhere();
     expect((await run(world, "get")).code).toBe("rejected");
