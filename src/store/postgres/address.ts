@@ -18,7 +18,7 @@ export interface Address {
   isDurableAssumed: boolean;
   /** How long a connection may take to be made, and a round trip to be answered. */
   patienceMs: number;
-  /** The address for messages: without password and settings. */
+  /** The address for messages and marks: without password and settings, and of the same place when it is parsed. */
   shown: string;
 }
 
@@ -55,13 +55,14 @@ export function parseAddress(
     schema: query.get("schema") ?? "vaultsvc",
   };
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(found.schema)) throw refused("schema is not a plain name: a-z, 0-9 and _, at most 63");
-  const where = list.map(({ host, port }) => `${host}:${port}`).join(",");
+  const where = list.map(({ host, port }) => `${host.includes(":") ? `[${host}]` : encodeURIComponent(host)}:${port}`).join(",");
+  const [as, of] = [found.user, found.database].map(encodeURIComponent);
   return {
     ...found,
     tls: tlsFor(query, env, list),
     patienceMs: 10_000,
     isDurableAssumed: query.get("durable") === "assumed",
-    shown: `postgres://${found.user}@${where}/${found.database}${found.schema === "vaultsvc" ? "" : `?schema=${found.schema}`}`,
+    shown: `postgres://${as}@${where}/${of}${found.schema === "vaultsvc" ? "" : `?schema=${found.schema}`}`,
   };
 }
 

@@ -24,9 +24,12 @@ describe("the address of a shared state", () => {
     ],
     ["postgres://db/v?schema=team_a", { schema: "team_a", shown: "postgres://me@db:5432/v?schema=team_a" }],
     ["postgres://", { hosts: [{ host: "localhost", port: 5432 }], user: "me", database: "me", tls: undefined }],
+    ["postgres://a%40b@db/v%2F1", { user: "a@b", database: "v/1" }],
     ["postgres://%2Frun%2Fpg/v", { hosts: [{ host: "/run/pg", port: 5432 }], tls: undefined }],
   ])("%s", (location, expected) => {
     expect(parse(location)).toMatchObject(expected);
+    const { hosts, user, database, schema, shown } = parse(location);
+    expect(parse(shown)).toMatchObject({ hosts, user, database, schema, shown });
   });
 
   it("takes what it lacks from the environment, and warns once of what that has in vain", () => {
