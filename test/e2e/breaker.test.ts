@@ -1,44 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { main } from "../../src/main.ts";
-import { fakeHost } from "../support/fake-host.ts";
-import type { Gateway, Rule } from "../support/gateway.ts";
-import { startGateway } from "../support/gateway.ts";
-import type { Lab } from "../support/lab.ts";
-import { expectExit, expectFarFromLock, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
+import type { Behind } from "../support/behind-gateway.ts";
+import { behindGateway, fleet } from "../support/behind-gateway.ts";
+import type { Rule } from "../support/gateway.ts";
+import { expectExit, expectFarFromLock, firstGetArgs } from "../support/lab.ts";
 import { errorOf, machineFor, readJson } from "../support/machine.ts";
-import type { ManyVaults } from "../support/many.ts";
-import { importAll, outcomesOf, summaryOf } from "../support/many.ts";
-import { cleanEnv, type RunResult } from "../support/run-vault.ts";
-
-/** A machine behind a gateway, on a clock of their own that only waiting moves. */
-interface Behind {
-  lab: Lab;
-  gateway: Gateway;
-  machine: Machine;
-  clock: { time: number };
-  vault(...args: string[]): Promise<RunResult>;
-}
+import { outcomesOf, summaryOf } from "../support/many.ts";
+import type { RunResult } from "../support/run-vault.ts";
 
 const html = (status: number): Rule => ({ status });
-
-async function behindGateway(count = 1): Promise<Behind> {
-  const clock = { time: Date.parse("2026-11-21T12:00:00Z") };
-  const lab = await openLab(
-    Array.from({ length: count }, () => offlineNote),
-    { now: () => clock.time },
-  );
-  const gateway = await startGateway(lab.service.baseUrl);
-  const machine = machineFor({ ...lab.service, baseUrl: gateway.baseUrl });
-  const vault = async (...args: string[]): Promise<RunResult> => {
-    const { home, env } = machine;
-    const host = fakeHost({ home, cwd: home, env: cleanEnv({ env }), now: clock.time, files: "real" });
-    const code = await main(args, host);
-    clock.time = host.now();
-    return { code, signal: null, stdout: host.out, stderr: host.err };
-  };
-  return { lab, gateway, machine, clock, vault };
-}
 
 /** One vault that was read once. */
 async function warm(): Promise<Behind & { uuid: string }> {
@@ -212,16 +181,8 @@ describe("many vaults", () => {
   const count = 100;
   const all = ["get", "--all", "-o", "ndjson", "--run", "may", "--concurrency", "8"];
 
-  /** 100 vaults that were all read once. */
-  async function fleet(): Promise<Behind & ManyVaults> {
-    const behind = await behindGateway(count);
-    await importAll(behind.lab, behind.machine);
-    expectExit(await behind.vault("get", "--all", "-o", "ndjson", "--run", "first"), 0);
-    return { ...behind, uuids: behind.lab.service.vaults.map(({ uuid }) => uuid) };
-  }
-
   it("one bad second in a run stops no vault, and the run is done", async () => {
-    const { gateway, vault, lab, uuids } = await fleet();
+    const { gateway, vault, lab, uuids } = await fleet(count);
     // It ends with the first probe.
     gateway.be({ starts: (before) => (before >= 20 && gateway.probes() === 0 ? html(503) : "pass") });
     const result = await vault(...all);
@@ -235,7 +196,7 @@ describe("many vaults", () => {
     ["answered", "pass"],
     ["not answered", html(503)],
   ])("in an outage, with probes %s, a run costs the starts that were under way and one for each trial", async (_, probes) => {
-    const { gateway, vault, clock, lab, uuids } = await fleet();
+    const { gateway, vault, clock, lab, uuids } = await fleet(count);
     gateway.be({ probes, starts: (before) => (before < 20 ? "pass" : html(503)) });
     const began = clock.time;
     const first = await vault(...all, "--max-wait", "10s");

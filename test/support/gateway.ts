@@ -9,7 +9,7 @@ export type Rule = "pass" | "drop" | "lose" | "hang" | { status: number; type?: 
 export interface Gateway {
   baseUrl: string;
   /** Rules from now on; what is left out passes. `starts` may decide by the number of starts that came before. */
-  be(rules: { probes?: Rule; starts?: Rule | ((before: number) => Rule) }): void;
+  be(rules: { probes?: Rule; starts?: Rule | ((before: number) => Rule); ends?: () => Rule }): void;
   /** Starts and probes that came since `be`. */
   starts: () => number;
   probes: () => number;
@@ -36,7 +36,7 @@ export async function startGateway(behind: string): Promise<Gateway> {
       probes += 1;
       return rules.probes ?? "pass";
     }
-    if (!path.endsWith("-start")) return "pass";
+    if (!path.endsWith("-start")) return rules.ends?.() ?? "pass";
     starts += 1;
     return typeof rules.starts === "function" ? rules.starts(starts - 1) : (rules.starts ?? "pass");
   };
