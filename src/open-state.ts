@@ -65,11 +65,10 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
   const keys = new Map(given.map((each) => [each.id, each]));
   const options = { directory, keySource, clock: host, platform: host.platform, warn: narrator.warn, keys };
   const store = openStore(options);
-  // What this machine keeps of shared states, whatever the state in use.
-  const machineDirectory = stateDirectory(host);
-  const sharing = { ...options, directory: machineDirectory, waiting, env: host.env, pid: host.pid, learnSecret: redactor.add };
+  const sharing = { ...options, waiting, env: host.env, pid: host.pid, learnSecret: redactor.add };
+  // What this machine keeps of shared states is in one place, whatever the state in use.
   const sharedAt = async (location: string): Promise<Shared> =>
-    (await import("./store/postgres/open.ts")).openShared({ location, ...sharing });
+    (await import("./store/postgres/open.ts")).openShared({ location, ...sharing, directory: stateDirectory(host) });
   const shared = isShared(settings.state) ? await sharedAt(settings.state) : undefined;
   const placeAt = async (at: string | undefined): Promise<WholePlace> => {
     if (isShared(at)) return (await sharedAt(at)).place;
@@ -113,7 +112,7 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
     configure: async (change: Parameters<typeof changeConfiguration>[1]) => await changeConfiguration(place, change),
     /** Changes the key of all sealed values. */
     rekey: async (plan: Pick<RekeyPlan, "to" | "skipMissing">) => {
-      const whole = { ...plan, keyFile: path, configuration: sealed, waiting, machineDirectory };
+      const whole = { ...plan, keyFile: path, configuration: sealed, waiting, machineDirectory: stateDirectory(host) };
       if (shared === undefined) return await store.rekey(whole);
       return await shared.whole.rekey(waiting, async (locked) => await store.rekey({ ...whole, shared: locked }));
     },
