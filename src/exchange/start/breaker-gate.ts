@@ -34,7 +34,9 @@ export async function letOut(
 ): Promise<Seen | null> {
   for (;;) {
     const known = force ? null : await awaitTrial(context, vault);
-    await admitted(context, vault, endpoint.kind);
+    // The probe before a trial has taken a place: the trial waits for the next one, whatever --max-wait is.
+    const soonest = known === null || known.lostAt === null ? 0 : context.clock.elapsed() + nextPlaceMs;
+    await admitted({ ...context, deadline: Math.max(context.deadline, soonest) }, vault, endpoint.kind);
     const { breaker } = context;
     const seen = known === null ? null : seenAs(breaker, known);
     try {
@@ -120,6 +122,9 @@ export function trialDue(breaker: ServiceBreaker, { unansweredStarts }: AtGate):
     ? "the next start may be sent at once"
     : `the next trial start is due at ${at(way.dueAt)}, or once the service answers`;
 }
+
+/** As long as the place after that of a probe may take, in milliseconds. */
+const nextPlaceMs = 1000;
 
 /** Waits for a place under the rate limit. */
 async function admitted(context: Parameters<typeof letOut>[0], { uuid }: AtGate, kind: Kind): Promise<void> {

@@ -7,7 +7,7 @@ $ . ./settings; vault get "$CARD" --kind credit-card/offline --credentials @card
 | Grace Hopper
 
 # A start is lost, and so is the one trial that the answered probe lets out
-$ vault sandbox fault --ready-file sandbox.json 'get-start:drop-after*all'
+$ vault sandbox fault --ready-file sandbox.json 'get-start:drop-before*all'
 $ . ./settings; vault get "$NOTE" --field vault.content
 | 2 of 5 unacknowledged starts, 0 of 3 failed attempts
 | the next trial start is due at
