@@ -33,10 +33,7 @@ interface Rule {
 const rules: readonly Rule[] = [
   {
     when: ({ lastError }) => lastError?.code === "locked",
-    ways: ({ uuid, open }) => [
-      { command: `vault guard ${uuid} --reset`, note: "after an administrator has unlocked the vault" },
-      ...(open?.state === "ending" ? [{ command: `vault ack ${uuid}` }] : []),
-    ],
+    ways: ({ uuid, open }) => [unlockedOf(uuid), ...(open?.state === "ending" ? [{ command: `vault ack ${uuid}` }] : [])],
   },
   {
     when: ({ lastError }) => lastError?.code === "gone",
@@ -62,6 +59,12 @@ export function waysOn(record: VaultRecord, given: Circumstances): Way[] {
 /** The ways as the hint of an error. */
 export const hintOf = (ways: readonly Way[]): string =>
   ways.map(({ command, note }) => (note === undefined ? command : `${command} (${note})`)).join("; ");
+
+/** The command for a vault that is locked: the counters begin anew once an administrator has unlocked it. */
+export const unlockedOf = (uuid: string): Way => ({
+  command: `vault guard ${uuid} --reset`,
+  note: "after an administrator has unlocked the vault",
+});
 
 /** The command that finds or takes the right credentials, where those that are known do not work. */
 export const importOf = (uuid: string, more = ""): Way => ({

@@ -1,3 +1,4 @@
+import { noAttempts } from "../../src/exchange/recovery/reset-attempts.ts";
 import { describe, expect, it } from "vitest";
 import type { AdoptedExchange } from "../../src/exchange/records.ts";
 import type { Make } from "./store-fixture.ts";
@@ -273,18 +274,9 @@ export function describeKeeping(name: string, make: Make): void {
     it("counters that came with credentials are taken over, and never lowered", async () => {
       await on.session.recordPair({ credentials: pair("old"), kind: "credit-card/online" });
       await on.session.recordIntent(intent("x1", 1));
-      const none = {
-        unackedStarts: 0,
-        unansweredStarts: 0,
-        quietStarts: 0,
-        failedAttempts: 0,
-        possiblyFailed: 0,
-        refused: [],
-        sole: false,
-      };
-      await on.session.mergeAttempts({ ...none, unackedStarts: 3, unansweredStarts: 1, refused: ["combination"] });
+      await on.session.mergeAttempts({ ...noAttempts, unackedStarts: 3, unansweredStarts: 1, refused: ["combination"] });
       expect(await known(on.session)).toMatchObject({ unackedStarts: 3, unansweredStarts: 1, failedAttempts: 1, possiblyFailed: 1 });
-      await on.session.mergeAttempts({ ...none, failedAttempts: 2, quietStarts: 1 });
+      await on.session.mergeAttempts({ ...noAttempts, failedAttempts: 2, quietStarts: 1 });
       expect(await known(on.session)).toMatchObject({ unackedStarts: 3, failedAttempts: 2, possiblyFailed: 0, quietStarts: 1 });
       expect(await on.session.refusals()).toEqual(["combination"]);
     });

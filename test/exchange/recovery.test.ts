@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { noAttempts } from "../../src/exchange/recovery/reset-attempts.ts";
 import { describe, expect, it } from "vitest";
 import type { GivenCredentials } from "../../src/exchange/recovery/document.ts";
 import { credentialsJson, parseCredentials, recoveryJson } from "../../src/exchange/recovery/document.ts";
@@ -36,8 +37,6 @@ const whole = {
 };
 const refused = ["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"];
 
-const none = { unackedStarts: 0, unansweredStarts: 0, quietStarts: 0, failedAttempts: 0, possiblyFailed: 0, refused: [], sole: false };
-
 const forms: Record<string, unknown> = {
   "exported.json": { type: "pair", uuid, label: "spare card", kind: "credit-card/online", credentials: old, device },
   "exported-open-exchange.json": { type: "recovery", document: whole },
@@ -68,7 +67,7 @@ const forms: Record<string, unknown> = {
   "format-2-recovery.json": {
     type: "recovery",
     document: { ...document, unread: true },
-    attempts: { ...none, unackedStarts: 2 },
+    attempts: { ...noAttempts, unackedStarts: 2 },
   },
   "format-2-credentials.json": { type: "pair", uuid, kind: "credit-card/online", credentials: { ...old, ...pin } },
   "format-2-credentials-with-attempts.json": {
@@ -76,7 +75,7 @@ const forms: Record<string, unknown> = {
     uuid,
     kind: "generic/offline",
     credentials: old,
-    attempts: { ...none, unackedStarts: 1, failedAttempts: 1, possiblyFailed: 1, refused },
+    attempts: { ...noAttempts, unackedStarts: 1, failedAttempts: 1, possiblyFailed: 1, refused },
   },
 };
 
@@ -104,8 +103,8 @@ describe("a document that --credentials takes", () => {
   );
 
   it("leaves attempts out where there are none", () => {
-    expect(recoveryJson(document, none)).not.toHaveProperty("attempts");
-    expect(credentialsJson({ uuid, label: null, kind: "generic/offline", credentials: old }, none)).not.toHaveProperty("attempts");
+    expect(recoveryJson(document, noAttempts)).not.toHaveProperty("attempts");
+    expect(credentialsJson({ uuid, label: null, kind: "generic/offline", credentials: old }, noAttempts)).not.toHaveProperty("attempts");
   });
 
   it.each(["my secret-1", ""])("with text %j is refused, with an example and without the text", (given) => {

@@ -9,8 +9,7 @@ import { circumstances, currentRecord } from "../context.ts";
 import { explainRefusal } from "../guard.ts";
 import type { Handover } from "../handover.ts";
 import { judge, mustPersonChoose } from "../lockout.ts";
-import type { Way } from "../ways.ts";
-import { choices, hintOf, importOf, waysOn } from "../ways.ts";
+import { choices, hintOf, importOf, unlockedOf, waysOn } from "../ways.ts";
 import type { StartCall } from "../ports.ts";
 import type { Prepared } from "./prepare.ts";
 import type { Attempts, RunPart, VaultRecord } from "../records.ts";
@@ -139,8 +138,7 @@ function allRefused(context: ExchangeContext, record: VaultRecord, refusal: Vaul
   const { uuid, provenAt } = record;
   const why = provenAt === null ? refusal.message : `${explainRefusal(provenAt)}: ${refusal.message}`;
   const locked = isLocked(context, record) ? `; by the counters, the vault is locked now` : "";
-  const unlocked: Way = { command: `vault guard ${uuid} --reset`, note: "after an administrator has unlocked the vault" };
-  const ways = locked === "" ? [importOf(uuid)] : [unlocked, importOf(uuid)];
+  const ways = locked === "" ? [importOf(uuid)] : [unlockedOf(uuid), importOf(uuid)];
   return new VaultError(refusal.code, why + locked, { ...refusal.facts, hint: hintOf(ways) });
 }
 
