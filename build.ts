@@ -9,7 +9,8 @@ const notices = "THIRD-PARTY-NOTICES.md";
 /** Tells builds apart: what they compile to is cached by it. */
 function idOf(folder: string): string {
   const hash = createHash("sha256");
-  for (const file of readdirSync(folder).toSorted()) hash.update(`${file}\0`).update(readFileSync(join(folder, file)));
+  for (const file of readdirSync(folder).toSorted())
+    hash.update(`${file}\0`).update(readFileSync(join(folder, file)));
   return hash.digest("hex").slice(0, 16);
 }
 
@@ -23,7 +24,11 @@ export function build(stdio: "inherit" | "pipe" = "pipe"): { ok: boolean; output
   const former = `${dist}.old-${process.pid}`;
   const rolldown = join(root, "node_modules", "rolldown", "bin", "cli.mjs");
   try {
-    const run = spawnSync(process.execPath, [rolldown, "-c", "-d", fresh], { cwd: root, encoding: "utf8", stdio });
+    const run = spawnSync(process.execPath, [rolldown, "-c", "-d", fresh], {
+      cwd: root,
+      encoding: "utf8",
+      stdio,
+    });
     const ok = run.status === 0;
     if (ok) {
       writeFileSync(join(fresh, "build"), idOf(fresh));

@@ -17,29 +17,41 @@ function folderOf(id: string): string | null {
 /** The texts of a package's licences: files of their own, or the last section of its README. */
 function licencesIn(folder: string): string[] {
   const files = readdirSync(folder);
-  const texts = (names: readonly string[]): string[] => names.map((file) => readFileSync(join(folder, file), "utf8"));
+  const texts = (names: readonly string[]): string[] =>
+    names.map((file) => readFileSync(join(folder, file), "utf8"));
   const own = texts(files.filter((file) => /^(licen[cs]e|copying|notice)/i.test(file)));
   if (own.length > 0) return own;
-  return texts(files.filter((file) => file === "README.md")).flatMap((readme) => /^## license\n(.*)/ims.exec(readme)?.slice(1) ?? []);
+  return texts(files.filter((file) => file === "README.md")).flatMap(
+    (readme) => /^## license\n(.*)/ims.exec(readme)?.slice(1) ?? [],
+  );
 }
 
 /** Writes THIRD-PARTY-NOTICES.md: name, version and licence of each package of which something is bundled. Throws for one without. */
 function writeNotices(): Plugin {
   const section = (folder: string): { name: string; text: string } => {
-    const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Record<string, string>;
+    const { name, version, license } = JSON.parse(
+      readFileSync(join(folder, "package.json"), "utf8"),
+    ) as Record<string, string>;
     const licences = licencesIn(folder);
-    if (name === undefined || licences.length === 0) throw new Error(`${folder} has no licence that could be shipped with it`);
+    if (name === undefined || licences.length === 0)
+      throw new Error(`${folder} has no licence that could be shipped with it`);
     const texts = licences.map((text) => `\`\`\`\`text\n${text.trim()}\n\`\`\`\`\n`);
     return { name, text: `## ${name} ${version}\n\nLicense: ${license}\n\n${texts.join("\n")}` };
   };
   return {
     name: "write-notices",
     generateBundle(_options, bundle) {
-      const modules = Object.values(bundle).flatMap((chunk) => (chunk.type === "chunk" ? chunk.moduleIds : []));
+      const modules = Object.values(bundle).flatMap((chunk) =>
+        chunk.type === "chunk" ? chunk.moduleIds : [],
+      );
       const folders = new Set(modules.map(folderOf).filter((folder) => folder !== null));
       const sections = [...folders].map(section).sort((a, b) => (a.name < b.name ? -1 : 1));
       const head = "# Third-party notices\n\nThe program contains parts of these packages.\n\n";
-      this.emitFile({ type: "asset", fileName: "THIRD-PARTY-NOTICES.md", source: head + sections.map(({ text }) => text).join("\n") });
+      this.emitFile({
+        type: "asset",
+        fileName: "THIRD-PARTY-NOTICES.md",
+        source: head + sections.map(({ text }) => text).join("\n"),
+      });
     },
   };
 }
@@ -56,9 +68,16 @@ function listChunks(): Plugin {
         const sources = chunk.moduleIds
           .filter((id) => packageOf(id) === null && !id.startsWith("\0"))
           .map((id) => relative(join(import.meta.dirname, "src"), id));
-        chunks[chunk.fileName] = { packages: [...new Set(packages)].sort(), sources: sources.sort() };
+        chunks[chunk.fileName] = {
+          packages: [...new Set(packages)].sort(),
+          sources: sources.sort(),
+        };
       }
-      this.emitFile({ type: "asset", fileName: "chunks.json", source: `${JSON.stringify(chunks, null, 2)}\n` });
+      this.emitFile({
+        type: "asset",
+        fileName: "chunks.json",
+        source: `${JSON.stringify(chunks, null, 2)}\n`,
+      });
     },
   };
 }
@@ -73,14 +92,19 @@ function lazyBuiltins(): Plugin {
   return {
     name: "lazy-builtins",
     resolveId(source, importer = "") {
-      const isLazy = packageOf(importer) === "commander" ? source === "node:child_process" : own.includes(source);
+      const isLazy =
+        packageOf(importer) === "commander"
+          ? source === "node:child_process"
+          : own.includes(source);
       return isLazy ? `${prefix}${source}` : undefined;
     },
     load(id) {
       if (!id.startsWith(prefix)) return undefined;
       const builtin = id.slice(prefix.length);
       const all = process.getBuiltinModule(builtin) as object;
-      const names = Object.entries(all).flatMap(([name, value]) => (typeof value === "function" ? [name] : []));
+      const names = Object.entries(all).flatMap(([name, value]) =>
+        typeof value === "function" ? [name] : [],
+      );
       const load = `() => process.getBuiltinModule(${JSON.stringify(builtin)})`;
       const lazy = `(name) => function (...args) { const f = load()[name]; return new.target ? Reflect.construct(f, args) : f(...args); }`;
       const exported = names.map((name) => `export const ${name} = lazy("${name}");`);
@@ -95,21 +119,29 @@ function plainBuiltins(): Plugin {
   return {
     name: "plain-builtins",
     resolveId: (source, importer = "") =>
-      packageOf(importer) === "commander" && ["node:fs", "node:path", "node:process"].includes(source) ? `${prefix}${source}` : undefined,
+      packageOf(importer) === "commander" &&
+      ["node:fs", "node:path", "node:process"].includes(source)
+        ? `${prefix}${source}`
+        : undefined,
     load: (id) =>
-      id.startsWith(prefix) ? `export default process.getBuiltinModule(${JSON.stringify(id.slice(prefix.length))});` : undefined,
+      id.startsWith(prefix)
+        ? `export default process.getBuiltinModule(${JSON.stringify(id.slice(prefix.length))});`
+        : undefined,
   };
 }
 
 /** A chunk gives others what they import by one object: a getter for each takes a `get` two milliseconds. No export of ours changes later. */
 function plainExports(): Plugin {
-  const getter = /Object\.defineProperty\(exports,"([\w$]+)",\{enumerable:!0,get:function\(\)\{return ([^{}]+)\}\}\)/g;
+  const getter =
+    /Object\.defineProperty\(exports,"([\w$]+)",\{enumerable:!0,get:function\(\)\{return ([^{}]+)\}\}\)/g;
   const getters = new RegExp(`${getter.source}(?:,${getter.source})*`, "g");
-  const plain = (run: string): string => `Object.assign(exports,{${run.replaceAll(getter, "$1:$2")}})`;
+  const plain = (run: string): string =>
+    `Object.assign(exports,{${run.replaceAll(getter, "$1:$2")}})`;
   return {
     name: "plain-exports",
     generateBundle(_options, bundle) {
-      for (const chunk of Object.values(bundle)) if (chunk.type === "chunk") chunk.code = chunk.code.replaceAll(getters, plain);
+      for (const chunk of Object.values(bundle))
+        if (chunk.type === "chunk") chunk.code = chunk.code.replaceAll(getters, plain);
     },
   };
 }
@@ -122,7 +154,9 @@ function embedTopics(): Plugin {
     load(id) {
       if (id !== join(folder, "read.ts")) return undefined;
       const files = readdirSync(folder).filter((file) => file.endsWith(".md"));
-      const texts = Object.fromEntries(files.map((file) => [basename(file, ".md"), readFileSync(join(folder, file), "utf8")]));
+      const texts = Object.fromEntries(
+        files.map((file) => [basename(file, ".md"), readFileSync(join(folder, file), "utf8")]),
+      );
       return `const texts = ${JSON.stringify(texts)}; export const readTopic = (topic) => texts[topic];`;
     },
   };
@@ -145,9 +179,12 @@ function onlyVersion(): Plugin {
 function launcherEntry(): Plugin {
   return {
     name: "launcher-entry",
-    resolveId: (source) => (source === "launcher-entry" ? join(import.meta.dirname, source) : undefined),
+    resolveId: (source) =>
+      source === "launcher-entry" ? join(import.meta.dirname, source) : undefined,
     load: (id) =>
-      basename(id) === "launcher-entry" ? `export { main } from "./src/main.ts"; export { createHost } from "./src/host.ts";` : undefined,
+      basename(id) === "launcher-entry"
+        ? `export { main } from "./src/main.ts"; export { createHost } from "./src/host.ts";`
+        : undefined,
   };
 }
 
@@ -219,7 +256,16 @@ export default defineConfig({
   // The one optional dependency: it brings a binary of each platform, and is looked for when a key is in the system's keyring.
   external: ["@napi-rs/keyring"],
   transform: { define: { VAULT_BUILD: JSON.stringify(commit()) } },
-  plugins: [launcherEntry(), onlyVersion(), embedTopics(), lazyBuiltins(), plainBuiltins(), plainExports(), listChunks(), writeNotices()],
+  plugins: [
+    launcherEntry(),
+    onlyVersion(),
+    embedTopics(),
+    lazyBuiltins(),
+    plainBuiltins(),
+    plainExports(),
+    listChunks(),
+    writeNotices(),
+  ],
   output: {
     dir: "dist",
     format: "cjs",
@@ -231,6 +277,9 @@ export default defineConfig({
     sourcemap: false,
     // Texts of one byte for each character take half the memory.
     charset: "ascii",
-    codeSplitting: { groups: [{ name: joinedChunk, debugName: "joined" }], includeDependenciesRecursively: false },
+    codeSplitting: {
+      groups: [{ name: joinedChunk, debugName: "joined" }],
+      includeDependenciesRecursively: false,
+    },
   },
 });

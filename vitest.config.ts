@@ -57,9 +57,20 @@ export default defineConfig({
     include:
       torture === undefined
         ? [stories ? "test/stories/**/*.test.ts" : "test/**/*.test.ts"]
-        : ["test/torture/**/*.test.ts", "test/contract/pooled-store.test.ts", ...(torture === "whole" ? deepened : [])],
-    exclude: ["node_modules/**", ...(torture === undefined ? ["test/torture/**"] : []), ...(stories ? [] : ["test/stories/**"])],
-    globalSetup: ["test/support/build-once.ts", ...(torture === undefined ? [] : ["test/torture/figures.ts"])],
+        : [
+            "test/torture/**/*.test.ts",
+            "test/contract/pooled-store.test.ts",
+            ...(torture === "whole" ? deepened : []),
+          ],
+    exclude: [
+      "node_modules/**",
+      ...(torture === undefined ? ["test/torture/**"] : []),
+      ...(stories ? [] : ["test/stories/**"]),
+    ],
+    globalSetup: [
+      "test/support/build-once.ts",
+      ...(torture === undefined ? [] : ["test/torture/figures.ts"]),
+    ],
     reporters: ["default", "./test/support/summary-reporter.ts"],
     setupFiles: "test/support/setup.ts",
     /** Loading the program anew for each file took as long as the tests; of the campaign's, some open thousands of states, until their process ends. */

@@ -32,7 +32,11 @@ function loader(folder, read, code) {
 /** The chunks in a folder, with the compiled code that `file` has; null without a cache. */
 function fromFolder(folder, file) {
   const code = file === null ? new Map() : readCode(file);
-  const { load, scripts } = loader(folder, (name) => fs.readFileSync(`${folder}/${name}`, "utf8"), code);
+  const { load, scripts } = loader(
+    folder,
+    (name) => fs.readFileSync(`${folder}/${name}`, "utf8"),
+    code,
+  );
   return {
     load,
     /**
@@ -41,7 +45,11 @@ function fromFolder(folder, file) {
      */
     save() {
       const [first] = scripts.values();
-      if (file === null || (!first.cachedDataRejected && [...scripts.keys()].every((name) => code.has(name)))) return;
+      if (
+        file === null ||
+        (!first.cachedDataRejected && [...scripts.keys()].every((name) => code.has(name)))
+      )
+        return;
       for (const [name, script] of scripts) code.set(name, script.createCachedData());
       writeCode(file, code);
     },

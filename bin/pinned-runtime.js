@@ -14,10 +14,14 @@ exports.continueOnPinned = function (process, say, signals) {
   var runtime = pinnedRuntime();
   if (runtime === null) return refuse(process, say);
   var descriptors = inheritedDescriptors(process);
-  var child = childProcess.spawn(runtime, [path.join(__dirname, "vault.js")].concat(process.argv.slice(2)), {
-    stdio: descriptors,
-    env: withMarker(process, signals),
-  });
+  var child = childProcess.spawn(
+    runtime,
+    [path.join(__dirname, "vault.js")].concat(process.argv.slice(2)),
+    {
+      stdio: descriptors,
+      env: withMarker(process, signals),
+    },
+  );
   child.on("error", function () {
     refuse(process, say);
   });
@@ -56,7 +60,9 @@ function refuse(process, say) {
       " or newer (this is " +
       process.versions.node +
       "): " +
-      (isCheckout() ? "install it, or run npm ci beside this program to get the pinned one" : "install Node 24 (or 22)"),
+      (isCheckout()
+        ? "install it, or run npm ci beside this program to get the pinned one"
+        : "install Node 24 (or 22)"),
   );
   process.exit(1);
 }
@@ -81,7 +87,8 @@ function inheritedDescriptors(process) {
   var free = 3;
   while (descriptors[free] !== undefined) free += 1;
   descriptors[free] = "ipc";
-  for (var i = 3; i < descriptors.length; i += 1) if (descriptors[i] === undefined) descriptors[i] = "ignore";
+  for (var i = 3; i < descriptors.length; i += 1)
+    if (descriptors[i] === undefined) descriptors[i] = "ignore";
   return descriptors;
 }
 

@@ -8,7 +8,10 @@ var path = require("path");
 
 var version = process.versions.node.split(".");
 // The same range as `engines` in package.json.
-var fit = +version[0] > 24 || (+version[0] === 24 && +version[1] >= 15) || (+version[0] === 22 && +version[1] >= 19);
+var fit =
+  +version[0] > 24 ||
+  (+version[0] === 24 && +version[1] >= 15) ||
+  (+version[0] === 22 && +version[1] >= 19);
 
 // Its default opens the inspector, by which any user of this machine can run code in this process.
 process.on("SIGUSR1", function () {});
@@ -28,12 +31,17 @@ function run() {
   var entry = built + "/vault.cjs";
   var isBuilt = fs.existsSync(entry);
   // What --version runs is too little.
-  var chunks = isBuilt && process.argv[2] !== "--version" ? ownFile("chunks.js").fromFolder(built, cacheFile(built)) : null;
+  var chunks =
+    isBuilt && process.argv[2] !== "--version"
+      ? ownFile("chunks.js").fromFolder(built, cacheFile(built))
+      : null;
   var program = chunks ? chunks.load("vault.cjs") : isBuilt ? require(entry) : fromSources();
   var host = program.createHost(process, signals);
 
   process.on("uncaughtException", function (error) {
-    fail(error instanceof Error ? error[host.env.VAULTSVC_DEBUG ? "stack" : "message"] : String(error));
+    fail(
+      error instanceof Error ? error[host.env.VAULTSVC_DEBUG ? "stack" : "message"] : String(error),
+    );
   });
   // Otherwise the runtime would end with 0, which means "acknowledged".
   process.on("beforeExit", function () {
@@ -126,7 +134,10 @@ function makePrivate(folders) {
 /** A checkout that was never built. */
 function fromSources() {
   var src = path.join(__dirname, "..", "src");
-  return { createHost: require(path.join(src, "host.ts")).createHost, main: require(path.join(src, "main.ts")).main };
+  return {
+    createHost: require(path.join(src, "host.ts")).createHost,
+    main: require(path.join(src, "main.ts")).main,
+  };
 }
 
 /**
@@ -148,7 +159,8 @@ function dieWithLauncher() {
 function hideExperimentalWarnings() {
   var emitWarning = process.emitWarning;
   process.emitWarning = function (warning, type) {
-    if (type === "ExperimentalWarning" && /SQLite|Type Stripping|require\(\)/.test(String(warning))) return;
+    if (type === "ExperimentalWarning" && /SQLite|Type Stripping|require\(\)/.test(String(warning)))
+      return;
     emitWarning.apply(process, arguments);
   };
 }

@@ -1,6 +1,15 @@
 // npm run package: makes one executable of the program and its runtime, and an archive of it with what belongs to it.
 import { spawnSync } from "node:child_process";
-import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -18,7 +27,8 @@ const usual = ["--help", "status", "status --json", "get $VAULT --reveal", "get 
  * called.
  */
 function launcher(trace: boolean): string {
-  const text = (file: string): string => readFileSync(join(root, "bin", file), "utf8").replace(/^#!.*\n/, "");
+  const text = (file: string): string =>
+    readFileSync(join(root, "bin", file), "utf8").replace(/^#!.*\n/, "");
   const writing = `process.on("exit", () => { for (const [name, script] of scripts) require("fs").writeFileSync(${JSON.stringify(code)} + "/" + name, script.createCachedData()); });`;
   const load = `(() => {
     const module = {};
@@ -31,14 +41,20 @@ function launcher(trace: boolean): string {
   })()`;
   const launched = text("vault.js");
   const [found = ""] = /var entry = [^]*?;\n(?=\s*var host)/.exec(launched) ?? [];
-  if (!found.includes("fromSources()")) throw new Error("bin/vault.js does not choose its program as this file expects");
+  if (!found.includes("fromSources()"))
+    throw new Error("bin/vault.js does not choose its program as this file expects");
   return launched.replace(found, () => `var chunks = null;\n  var program = ${load};\n`);
 }
 
 /** Makes the executable, with the compiled code that there is. */
 function make(main: string): void {
   const file = (name: string): string => join(scratch, name);
-  const [mainFile, none, config, blob] = [file("main.cjs"), file("none"), file("sea.json"), file("blob")];
+  const [mainFile, none, config, blob] = [
+    file("main.cjs"),
+    file("none"),
+    file("sea.json"),
+    file("blob"),
+  ];
   writeFileSync(mainFile, main);
   writeFileSync(none, "");
   const chunks = readdirSync(join(root, "dist")).filter((chunk) => chunk.endsWith(".cjs"));
@@ -49,25 +65,48 @@ function make(main: string): void {
       [`${chunk}.code`, compiled.includes(chunk) ? join(code, chunk) : none],
     ]),
   );
-  writeFileSync(config, JSON.stringify({ main: mainFile, output: blob, disableExperimentalSEAWarning: true, useCodeCache: true, assets }));
+  writeFileSync(
+    config,
+    JSON.stringify({
+      main: mainFile,
+      output: blob,
+      disableExperimentalSEAWarning: true,
+      useCodeCache: true,
+      assets,
+    }),
+  );
   run(process.execPath, ["--experimental-sea-config", config]);
   copyFileSync(process.execPath, program);
   const injector = join(root, "node_modules", "postject", "dist", "cli.js");
-  run(process.execPath, [injector, program, "NODE_SEA_BLOB", blob, "--sentinel-fuse", "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2"]);
+  run(process.execPath, [
+    injector,
+    program,
+    "NODE_SEA_BLOB",
+    blob,
+    "--sentinel-fuse",
+    "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2",
+  ]);
 }
 
 function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env): void {
   const { status, stderr, stdout } = spawnSync(command, args, { env, encoding: "utf8" });
-  if (status !== 0) throw new Error(`${command} ${args.join(" ")} ended with ${String(status)}: ${stdout}${stderr}`);
+  if (status !== 0)
+    throw new Error(
+      `${command} ${args.join(" ")} ended with ${String(status)}: ${stdout}${stderr}`,
+    );
 }
 
-if (process.platform !== "linux") throw new Error("the single executable is made on Linux only; elsewhere install the npm package");
+if (process.platform !== "linux")
+  throw new Error("the single executable is made on Linux only; elsewhere install the npm package");
 rmSync(out, { recursive: true, force: true });
 for (const each of [out, code, home]) mkdirSync(each, { recursive: true });
 try {
   make(launcher(true));
   const line = usual.map((words) => `vault ${words}`).join(" && ");
-  run(program, ["sandbox", "exec", "--", "sh", "-c", line], { PATH: process.env["PATH"], HOME: home });
+  run(program, ["sandbox", "exec", "--", "sh", "-c", line], {
+    PATH: process.env["PATH"],
+    HOME: home,
+  });
   make(launcher(false));
   pack();
 } finally {
@@ -79,10 +118,22 @@ function pack(): void {
   const folder = join(scratch, name);
   mkdirSync(folder);
   copyFileSync(program, join(folder, "vault"));
-  for (const part of ["completions", "man", "README.md", "CHANGELOG.md", "THIRD-PARTY-NOTICES.md"]) {
+  for (const part of [
+    "completions",
+    "man",
+    "README.md",
+    "CHANGELOG.md",
+    "THIRD-PARTY-NOTICES.md",
+  ]) {
     cpSync(join(root, part), join(folder, part), { recursive: true });
   }
-  const runtime = join(root, "node_modules", "node", "node_modules", `node-${process.platform}-${process.arch}`);
+  const runtime = join(
+    root,
+    "node_modules",
+    "node",
+    "node_modules",
+    `node-${process.platform}-${process.arch}`,
+  );
   copyFileSync(join(runtime, "LICENSE"), join(folder, "LICENSE-Node.txt"));
   run("tar", ["-C", scratch, "-czf", join(out, `${name}.tar.gz`), name]);
   process.stdout.write(`release/vault, release/${name}.tar.gz\n`);

@@ -1,6 +1,16 @@
 import { ended, uuidLength } from "../src/audit/read/scan/scanner-constants";
 import { kindOf } from "./kinds";
-import { actions, eventKinds, idHashes, lineNumbers, outcomes, locations, shapes, times, vaultNumbers } from "./memory";
+import {
+  actions,
+  eventKinds,
+  idHashes,
+  lineNumbers,
+  outcomes,
+  locations,
+  shapes,
+  times,
+  vaultNumbers,
+} from "./memory";
 import { textNumber } from "./texts";
 import { isoLength, isUsual, timeAt } from "./time";
 import { endOfBare, endOfString, isPlainBare, hashBytes } from "./values";
@@ -36,7 +46,14 @@ let firstLine: f64 = 0;
  * `needsVault`, also at an item without a vault. Writes the items to the columns and returns their number. `location` and `number` are
  * those of the first line.
  */
-export function scan(from: usize, end: usize, room: i32, location: f64, number: f64, needsVault: bool): i32 {
+export function scan(
+  from: usize,
+  end: usize,
+  room: i32,
+  location: f64,
+  number: f64,
+  needsVault: bool,
+): i32 {
   count = 0;
   firstLocation = location - <f64>from;
   firstLine = number;
@@ -104,7 +121,13 @@ function readAs(shape: usize, from: usize, end: usize, needsVault: bool): usize 
       return at;
     }
     const start = at;
-    if (isText && role === vaultRole && at + uuidLength < end && load<u8>(at + uuidLength) === quote) at += uuidLength;
+    if (
+      isText &&
+      role === vaultRole &&
+      at + uuidLength < end &&
+      load<u8>(at + uuidLength) === quote
+    )
+      at += uuidLength;
     else if (isText && role === timeRole && isUsual(at)) at += isoLength;
     else at = isText ? endOfString(at, end) : endOfBare(at, end);
     if (at >= end) return 0;
@@ -116,7 +139,8 @@ function readAs(shape: usize, from: usize, end: usize, needsVault: bool): usize 
         break;
       case actionRole:
       case outcomeRole: {
-        const number = at === start ? -1 : textNumber(role === actionRole ? actions : outcomes, start, at);
+        const number =
+          at === start ? -1 : textNumber(role === actionRole ? actions : outcomes, start, at);
         isReadable = isReadable && number >= 0;
         if (role === actionRole) action = number;
         else outcome = number;
@@ -143,7 +167,10 @@ function isPiece(from: usize, blocks: usize, blocksEnd: usize): bool {
   let at = from;
   let differing = i8x16.splat(0);
   for (let block = blocks; block < blocksEnd; block += 32, at += 16) {
-    differing = v128.or(differing, v128.and(v128.xor(v128.load(at), v128.load(block)), v128.load(block, 16)));
+    differing = v128.or(
+      differing,
+      v128.and(v128.xor(v128.load(at), v128.load(block)), v128.load(block, 16)),
+    );
   }
   return !v128.any_true(differing);
 }

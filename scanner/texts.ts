@@ -15,12 +15,18 @@ const maxBytes: u32 = maxTexts * 64;
 
 /** Returns the number of the text between two addresses; -1 if the column is full. */
 export function textNumber(column: usize, from: usize, to: usize): i32 {
-  let slot = (<i32>(to - from) * 31 + load<u8>(from) * 7 + load<u8>((from + to) >> 1) * 3 + load<u8>(to - 1)) & (slots - 1);
+  let slot =
+    (<i32>(to - from) * 31 +
+      load<u8>(from) * 7 +
+      load<u8>((from + to) >> 1) * 3 +
+      load<u8>(to - 1)) &
+    (slots - 1);
   while (true) {
     const number = <i32>load<u8>(column + slot) - 1;
     if (number < 0) return add(column, slot, from, to);
     const known = textFrom(column, number);
-    if (textTo(column, number) - known === to - from && isSame(known, from, to - from)) return number;
+    if (textTo(column, number) - known === to - from && isSame(known, from, to - from))
+      return number;
     slot = (slot + 1) & (slots - 1);
   }
 }
@@ -39,7 +45,8 @@ export function forgetTexts(column: usize): void {
 
 function isSame(a: usize, b: usize, length: usize): bool {
   let at: usize = 0;
-  for (; at + 16 <= length; at += 16) if (v128.any_true(v128.xor(v128.load(a + at), v128.load(b + at)))) return false;
+  for (; at + 16 <= length; at += 16)
+    if (v128.any_true(v128.xor(v128.load(a + at), v128.load(b + at)))) return false;
   const differing = v128.xor(v128.load(a + at), v128.load(b + at));
   return !v128.any_true(v128.and(differing, firstBytes(<i32>(length - at))));
 }

@@ -12,7 +12,14 @@ export function timeAt(from: usize, to: usize): f64 {
     const hour = digits(from + 11, 2);
     const minute = digits(from + 14, 2);
     const second = digits(from + 17, 2);
-    if (year >= 1970 && month - 1 < 12 && day - 1 < daysIn(year, month) && hour < 24 && minute < 60 && second < 60) {
+    if (
+      year >= 1970 &&
+      month - 1 < 12 &&
+      day - 1 < daysIn(year, month) &&
+      hour < 24 &&
+      minute < 60 &&
+      second < 60
+    ) {
       const ofDay = ((hour * 60 + minute) * 60 + second) * 1000 + digits(from + 20, 3);
       return <f64>daysSince1970(year, month, day) * 86400000 + <f64>ofDay;
     }

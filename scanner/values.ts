@@ -18,7 +18,10 @@ export function initMasks(): void {
 export function endOfString(from: usize, end: usize): usize {
   for (let at = from; at < end; at += 16) {
     const block = v128.load(at);
-    const marks = v128.or(i8x16.eq(block, i8x16.splat(quote)), i8x16.eq(block, i8x16.splat(backslash)));
+    const marks = v128.or(
+      i8x16.eq(block, i8x16.splat(quote)),
+      i8x16.eq(block, i8x16.splat(backslash)),
+    );
     const stops = i8x16.bitmask(v128.or(marks, i8x16.lt_u(block, i8x16.splat(0x20))));
     if (stops === 0) continue;
     const stop = at + ctz(stops);

@@ -29,16 +29,23 @@ export function vaultAt(address: usize): i32 {
   const first = v128.load(address);
   const second = v128.load(address, 16);
   const last = v128.load(address, 20);
-  if (v128.any_true(i8x16.lt_u(i8x16.min_u(i8x16.min_u(first, second), last), i8x16.splat(0x20)))) return noUuid;
+  if (v128.any_true(i8x16.lt_u(i8x16.min_u(i8x16.min_u(first, second), last), i8x16.splat(0x20))))
+    return noUuid;
   const lower = toLowerCase(first);
   const lowerSecond = toLowerCase(second);
   const lowerLast = toLowerCase(last);
   let slot = slotOf(lower, lowerSecond, lowerLast);
   while (true) {
     const number = load<i32>(vaultTable + 4 * slot) - 1;
-    if (number < 0) return isUuid(lower) && isUuid(lowerSecond) && isUuid(lowerLast) ? add(slot, lower, lowerSecond, lowerLast) : noUuid;
+    if (number < 0)
+      return isUuid(lower) && isUuid(lowerSecond) && isUuid(lowerLast)
+        ? add(slot, lower, lowerSecond, lowerLast)
+        : noUuid;
     const uuid = uuidOf(number);
-    const differing = v128.or(v128.xor(lower, v128.load(uuid)), v128.xor(lowerSecond, v128.load(uuid, 16)));
+    const differing = v128.or(
+      v128.xor(lower, v128.load(uuid)),
+      v128.xor(lowerSecond, v128.load(uuid, 16)),
+    );
     if (!v128.any_true(v128.or(differing, v128.xor(lowerLast, v128.load(uuid, 20))))) return number;
     slot = (slot + 1) & (slots - 1);
   }

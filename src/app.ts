@@ -33,7 +33,12 @@ export interface App {
   profile: NamedProfile;
   flags: GivenFlags;
   /** Where settings come from. `profile` is the one that was asked for, `problem` why they are the defaults. */
-  configuration: { directory: string; keyFile: string; profile: string | undefined; problem: VaultError | undefined };
+  configuration: {
+    directory: string;
+    keyFile: string;
+    profile: string | undefined;
+    problem: VaultError | undefined;
+  };
   output: Output;
   narrator: Narrator;
   redactor: Redactor;
@@ -77,7 +82,11 @@ export const knownHere = (host: Host): Pick<Known, "profiles" | "vaults"> =>
     readVaults: async (directory, { env }, shared) =>
       shared === undefined
         ? (await import("./store/sqlite/known-vaults.ts")).readKnownVaults(directory)
-        : (await import("./store/postgres/known-vaults.ts")).readKnownShared(directory, shared, env),
+        : (await import("./store/postgres/known-vaults.ts")).readKnownShared(
+            directory,
+            shared,
+            env,
+          ),
   });
 
 /** Makes the parts. With a mode, a configuration that cannot be used is reported, not thrown: see `readSettings`. */
@@ -88,18 +97,32 @@ export async function createApp(
   mode?: "lenient" | "fixes-configuration",
 ): Promise<App> {
   const directory = configDirectory(host);
-  const chosen = (flags["profile"] as string | undefined) ?? (host.env["VAULTSVC_PROFILE"] || undefined);
+  const chosen =
+    (flags["profile"] as string | undefined) ?? (host.env["VAULTSVC_PROFILE"] || undefined);
   const given = flags["json"] === true ? { ...flags, output: "json" } : flags;
-  const { settings, profile, problem } = await readSettings({ directory, profile: chosen, flags: given, host }, mode);
+  const { settings, profile, problem } = await readSettings(
+    { directory, profile: chosen, flags: given, host },
+    mode,
+  );
   const redactor = createRedactor();
   host.stderr.redactWith(redactor);
-  const verbosity = { quiet: flags["quiet"] === true, verbose: flags["verbose"] === true, json: settings.output !== "table" };
+  const verbosity = {
+    quiet: flags["quiet"] === true,
+    verbose: flags["verbose"] === true,
+    json: settings.output !== "table",
+  };
   const narrator = createNarrator({ stderr: host.stderr, ...verbosity });
-  const seen = typeof given["state"] === "string" ? passwordSeen(given["state"], "--state") : undefined;
+  const seen =
+    typeof given["state"] === "string" ? passwordSeen(given["state"], "--state") : undefined;
   if (seen !== undefined) narrator.warn(seen);
-  const mayAsk = (): boolean => host.stdin.isTTY && host.stderr.isTTY && !isStdinTaken() && flags["input"] !== false;
+  const mayAsk = (): boolean =>
+    host.stdin.isTTY && host.stderr.isTTY && !isStdinTaken() && flags["input"] !== false;
   const { sources, isStdinTaken } = valueSources(host, narrator.warn);
-  const outputChoice = { format: settings.output, field: flags["field"] as string | undefined, reveal: flags["reveal"] === true };
+  const outputChoice = {
+    format: settings.output,
+    field: flags["field"] as string | undefined,
+    reveal: flags["reveal"] === true,
+  };
   const world = settingWorld({ host, sources, redactor });
   const state = once(async () => await openState(app, settings));
   const clients = once(async () => await openClients(app, version));
@@ -123,7 +146,8 @@ export async function createApp(
       redactor.add(value);
       return value;
     },
-    secretOption: async (spec, flag) => await world.readGiven({ text: spec, source: flag, fromFlag: true }),
+    secretOption: async (spec, flag) =>
+      await world.readGiven({ text: spec, source: flag, fromFlag: true }),
     waiting: {
       get deadline() {
         return deadline();
@@ -132,7 +156,9 @@ export async function createApp(
     },
     stateDirectory: () => directoryOf(host, settings.state),
     // Set by `sandbox env`, whose state is another one.
-    sandboxFile: () => host.env["VAULTSVC_SANDBOX"] || `${directoryOf(host, resolveSettings(given, host.env, {}).state)}-sandbox.json`,
+    sandboxFile: () =>
+      host.env["VAULTSVC_SANDBOX"] ||
+      `${directoryOf(host, resolveSettings(given, host.env, {}).state)}-sandbox.json`,
     serviceName: () => serviceName(settings),
     store: async () => {
       const { store, shared } = await state();
@@ -140,23 +166,39 @@ export async function createApp(
     },
     state: async (other, anySource) => {
       if (other === undefined && anySource !== true) return await state();
-      return await openState(app, other === undefined ? settings : resolveSettings(given, host.env, other.settings), anySource);
+      return await openState(
+        app,
+        other === undefined ? settings : resolveSettings(given, host.env, other.settings),
+        anySource,
+      );
     },
     history: async () => await openHistory(host, settings, state),
-    service: once(async () => (await clients())({ learnSecret: redactor.add, waitFor: narrator.waitFor })),
+    service: once(async () =>
+      (await clients())({ learnSecret: redactor.add, waitFor: narrator.waitFor }),
+    ),
     exchangeService: async (learnSecret) => (await clients())({ learnSecret }),
     probe: async (wanted = settings) => {
       serviceName(wanted);
       const { baseUrl = "", apiPrefix, timeoutMs } = wanted;
-      const [{ readTransport }, { probe }] = await Promise.all([import("./settings/transport/transport.ts"), import("./service/probe.ts")]);
-      return await probe({ baseUrl, apiPrefix, timeoutMs, version, ...(await readTransport(wanted, world)) }, host.interrupted);
+      const [{ readTransport }, { probe }] = await Promise.all([
+        import("./settings/transport/transport.ts"),
+        import("./service/probe.ts"),
+      ]);
+      return await probe(
+        { baseUrl, apiPrefix, timeoutMs, version, ...(await readTransport(wanted, world)) },
+        host.interrupted,
+      );
     },
     device: once(
-      async () => settings.deviceSpec && (await (await import("./settings/device.ts")).readDevice(settings.deviceSpec, sources)),
+      async () =>
+        settings.deviceSpec &&
+        (await (await import("./settings/device.ts")).readDevice(settings.deviceSpec, sources)),
     ),
     hold: async (uuid, options, own) => await hold(app, uuid, options, own),
     withLock: async (lockFile, what, work) =>
-      await (await import("./files/lock-file.ts")).withLockFile(lockFile, what, host, app.waiting, work),
+      await (
+        await import("./files/lock-file.ts")
+      ).withLockFile(lockFile, what, host, app.waiting, work),
   };
   return app;
 }
@@ -178,15 +220,24 @@ async function openClients(app: App, version: string): Promise<ServiceFor> {
       rate: settings.rate,
       clock: host,
       latencyMs: async () => await (await app.store()).latencyMs(),
-      reserveSlot: async (now, intervalMs, longestMs) => await (await app.store()).reserveSlot(queue, now, intervalMs, longestMs),
+      reserveSlot: async (now, intervalMs, longestMs) =>
+        await (await app.store()).reserveSlot(queue, now, intervalMs, longestMs),
     },
     trace: settings.debug ? (event) => void host.stderr.writeJson(event) : undefined,
   });
 }
 
-async function hold(app: App, uuid: string, options?: LockOptions, own: Own = {}): Promise<ExchangeContext> {
+async function hold(
+  app: App,
+  uuid: string,
+  options?: LockOptions,
+  own: Own = {},
+): Promise<ExchangeContext> {
   const { host, settings, narrator } = app;
-  const [store, { lockVault }] = await Promise.all([app.store(), import("./exchange/lock-vault.ts")]);
+  const [store, { lockVault }] = await Promise.all([
+    app.store(),
+    import("./exchange/lock-vault.ts"),
+  ]);
   let who = "another process that is";
   const locked = lockVault(
     {
@@ -207,5 +258,7 @@ async function hold(app: App, uuid: string, options?: LockOptions, own: Own = {}
     options,
   );
   // One of many is not waited for by a person.
-  return own.waiting === undefined ? await narrator.waitFor(() => `${who} using vault ${uuid}`, locked) : await locked;
+  return own.waiting === undefined
+    ? await narrator.waitFor(() => `${who} using vault ${uuid}`, locked)
+    : await locked;
 }

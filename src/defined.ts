@@ -1,8 +1,12 @@
 /** Copy without the properties that are undefined, for types that distinguish undefined from absent. */
 export function defined<T extends object>(record: T): Defined<T> {
-  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as Defined<T>;
+  return Object.fromEntries(
+    Object.entries(record).filter(([, value]) => value !== undefined),
+  ) as Defined<T>;
 }
 
-type Defined<T> = { [Name in keyof T as undefined extends T[Name] ? Name : never]?: Exclude<T[Name], undefined> } & {
+type Defined<T> = {
+  [Name in keyof T as undefined extends T[Name] ? Name : never]?: Exclude<T[Name], undefined>;
+} & {
   [Name in keyof T as undefined extends T[Name] ? never : Name]: T[Name];
 };

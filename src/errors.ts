@@ -10,7 +10,11 @@ export type Retry = "safe" | "after-fix" | "after-status" | "never";
 
 export const errorKinds = {
   internal: { exitCode: 1, retry: "never", meaning: "a bug in this program" },
-  usage: { exitCode: 2, retry: "after-fix", meaning: "unknown flag, missing argument, missing setting" },
+  usage: {
+    exitCode: 2,
+    retry: "after-fix",
+    meaning: "unknown flag, missing argument, missing setting",
+  },
   "invalid-input": {
     exitCode: 3,
     retry: "after-fix",
@@ -23,9 +27,21 @@ export const errorKinds = {
       "no credentials known for this vault at this service, or the ones given were superseded or differ from the stored ones " +
       "(nothing was sent)",
   },
-  unauthorized: { exitCode: 5, retry: "after-fix", meaning: "the service refused the application (key, JWT, address)" },
-  rejected: { exitCode: 6, retry: "after-fix", meaning: "the service refused the vault credentials" },
-  locked: { exitCode: 7, retry: "after-fix", meaning: "the service says that the vault is locked or gone" },
+  unauthorized: {
+    exitCode: 5,
+    retry: "after-fix",
+    meaning: "the service refused the application (key, JWT, address)",
+  },
+  rejected: {
+    exitCode: 6,
+    retry: "after-fix",
+    meaning: "the service refused the vault credentials",
+  },
+  locked: {
+    exitCode: 7,
+    retry: "after-fix",
+    meaning: "the service says that the vault is locked or gone",
+  },
   guard: { exitCode: 8, retry: "after-fix", meaning: "the lockout guard refused to send" },
   "rate-limited": { exitCode: 9, retry: "safe", meaning: "still limited when --max-wait ran out" },
   network: {
@@ -44,23 +60,41 @@ export const errorKinds = {
   "in-doubt": {
     exitCode: 12,
     retry: "after-status",
-    meaning: "the acknowledgement got no response and its token expired; the old and the new credentials are kept",
+    meaning:
+      "the acknowledgement got no response and its token expired; the old and the new credentials are kept",
   },
   service: {
     exitCode: 13,
     retry: "after-status",
-    meaning: "the service responded with an error, or with an unexpected response; also an endpoint that it does not have",
+    meaning:
+      "the service responded with an error, or with an unexpected response; also an endpoint that it does not have",
   },
-  state: { exitCode: 14, retry: "after-fix", meaning: "the state cannot be read or written (corrupt, wrong key, disk full, permission)" },
-  busy: { exitCode: 15, retry: "safe", meaning: "another process is using this vault and did not finish within --max-wait" },
+  state: {
+    exitCode: 14,
+    retry: "after-fix",
+    meaning: "the state cannot be read or written (corrupt, wrong key, disk full, permission)",
+  },
+  busy: {
+    exitCode: 15,
+    retry: "safe",
+    meaning: "another process is using this vault and did not finish within --max-wait",
+  },
   partial: { exitCode: 16, retry: "after-status", meaning: "of several vaults, some failed" },
-  finding: { exitCode: 17, retry: "safe", meaning: "a --fail-on condition was met; sandbox rehearse found a loss" },
+  finding: {
+    exitCode: 17,
+    retry: "safe",
+    meaning: "a --fail-on condition was met; sandbox rehearse found a loss",
+  },
   interrupted: {
     exitCode: 130,
     retry: "after-status",
     meaning: "stopped by Ctrl-C (by SIGTERM 143, by SIGHUP 129); the message says what is pending",
   },
-  canceled: { exitCode: 130, retry: "safe", meaning: "a question was answered with No: nothing was sent or changed" },
+  canceled: {
+    exitCode: 130,
+    retry: "safe",
+    meaning: "a question was answered with No: nothing was sent or changed",
+  },
 } as const satisfies Record<string, { exitCode: number; retry: Retry; meaning: string }>;
 
 export type ErrorKind = keyof typeof errorKinds;

@@ -7,7 +7,13 @@ import { wantsColor } from "./terminal/palette.ts";
 import type { Interrupts } from "./terminal/signals.ts";
 import { orAborted, pause, watchInterrupts } from "./terminal/signals.ts";
 import type { DataStream, InputStream, MessageStream, TerminalFacts } from "./terminal/streams.ts";
-import { chunksOf, dataStream, descriptorWriter, readAll, messageStream } from "./terminal/streams.ts";
+import {
+  chunksOf,
+  dataStream,
+  descriptorWriter,
+  readAll,
+  messageStream,
+} from "./terminal/streams.ts";
 
 /** The process and the machine, as the program sees them. Nothing else reads `process`. */
 export interface Host extends Clock, Interrupts {
@@ -61,11 +67,15 @@ const lastWordsMs = 1000;
  * they abort those. `signals` leaves out SIGHUP where it is to be survived. What few commands need (terminals, home folder) is
  * loaded at the first question.
  */
-export function createHost(process: NodeJS.Process, signals: readonly NodeJS.Signals[] = allSignals): Host {
+export function createHost(
+  process: NodeJS.Process,
+  signals: readonly NodeJS.Signals[] = allSignals,
+): Host {
   const env = { ...process.env };
   // The runtime obeys it toward every host, and warns of what is not so here; the client does, toward this machine only.
   delete process.env["NODE_TLS_REJECT_UNAUTHORIZED"];
-  const isTTY = (fd: number): boolean => mayBeTerminal(fd) && process.getBuiltinModule("node:tty").isatty(fd);
+  const isTTY = (fd: number): boolean =>
+    mayBeTerminal(fd) && process.getBuiltinModule("node:tty").isatty(fd);
   let colorChoice: boolean | undefined;
   let watched: Interrupts | undefined;
   let foreground: ChildProcess | undefined;
@@ -88,7 +98,12 @@ export function createHost(process: NodeJS.Process, signals: readonly NodeJS.Sig
     },
   });
   const signal = (): AbortSignal | undefined => watched?.interrupted;
-  const stdout = dataStream({ facts: facts(1), signal, openWriter: descriptorWriter(1), isClosed: () => wasClosed(1) });
+  const stdout = dataStream({
+    facts: facts(1),
+    signal,
+    openWriter: descriptorWriter(1),
+    isClosed: () => wasClosed(1),
+  });
   const stderr = messageStream({ facts: facts(2), signal, openWriter: descriptorWriter(2) });
 
   return {
@@ -128,17 +143,25 @@ export function createHost(process: NodeJS.Process, signals: readonly NodeJS.Sig
       return { input: process.stdin, output: process.stderr };
     },
     get program() {
-      return [process.execPath, ...(process.getBuiltinModule("node:sea").isSea() ? [] : process.argv.slice(1, 2))];
+      return [
+        process.execPath,
+        ...(process.getBuiltinModule("node:sea").isSea() ? [] : process.argv.slice(1, 2)),
+      ];
     },
     async runForeground([command = "", ...args], childEnv) {
       interrupts();
-      const [{ spawn }, { constants }] = [process.getBuiltinModule("node:child_process"), process.getBuiltinModule("node:os")];
+      const [{ spawn }, { constants }] = [
+        process.getBuiltinModule("node:child_process"),
+        process.getBuiltinModule("node:os"),
+      ];
       const child = spawn(command, args, { stdio: "inherit", env: { ...childEnv } });
       foreground = child;
       try {
         return await new Promise<number>((resolve, reject) => {
           child.once("error", reject);
-          child.once("exit", (code, signal) => resolve(signal === null ? (code ?? 0) : 128 + constants.signals[signal]));
+          child.once("exit", (code, signal) =>
+            resolve(signal === null ? (code ?? 0) : 128 + constants.signals[signal]),
+          );
         });
       } finally {
         foreground = undefined;
@@ -147,10 +170,13 @@ export function createHost(process: NodeJS.Process, signals: readonly NodeJS.Sig
     endGroup,
     readFile(path) {
       const whole = Promise.withResolvers<Uint8Array>();
-      readFile(resolve(process.cwd(), path), (error, bytes) => (error ? whole.reject(error) : whole.resolve(bytes)));
+      readFile(resolve(process.cwd(), path), (error, bytes) =>
+        error ? whole.reject(error) : whole.resolve(bytes),
+      );
       return orAborted(whole.promise, interrupts().interrupted);
     },
-    fileChunks: (path) => chunksOf(createReadStream(resolve(process.cwd(), path)), interrupts().interrupted),
+    fileChunks: (path) =>
+      chunksOf(createReadStream(resolve(process.cwd(), path)), interrupts().interrupted),
     async flush() {
       await stdout.flush();
       await stderr.flush();
@@ -173,9 +199,13 @@ function homeOf(process: NodeJS.Process, given = ""): string {
   if (isAbsolute(given)) return given;
   const recorded = recordedHome(process);
   if (isAbsolute(recorded)) return recorded;
-  throw new VaultError("usage", "no home directory: HOME is not an absolute path, and the password database has none for this user", {
-    hint: "export HOME=/path/to/home (or set both VAULTSVC_CONFIG_DIR and VAULTSVC_STATE)",
-  });
+  throw new VaultError(
+    "usage",
+    "no home directory: HOME is not an absolute path, and the password database has none for this user",
+    {
+      hint: "export HOME=/path/to/home (or set both VAULTSVC_CONFIG_DIR and VAULTSVC_STATE)",
+    },
+  );
 }
 
 function recordedHome(process: NodeJS.Process): string {
@@ -193,7 +223,9 @@ function mayBeTerminal(fd: number): boolean {
 
 function isNullDevice(fd: number): boolean {
   const stat = fstatSync(fd);
-  return stat.isCharacterDevice() && stat.rdev === statSync("/dev/null", { throwIfNoEntry: false })?.rdev;
+  return (
+    stat.isCharacterDevice() && stat.rdev === statSync("/dev/null", { throwIfNoEntry: false })?.rdev
+  );
 }
 
 /**
@@ -218,7 +250,10 @@ function watchSignals(
   passOn: (signal: NodeJS.Signals) => boolean,
 ): Interrupts {
   const interrupts = watchInterrupts(
-    (callback) => signals.forEach((name) => process.on(name, (signal) => void (passOn(signal) || callback(signal)))),
+    (callback) =>
+      signals.forEach((name) =>
+        process.on(name, (signal) => void (passOn(signal) || callback(signal))),
+      ),
     () => process.uptime() * 1000,
   );
   interrupts.killed.addEventListener("abort", () => {

@@ -13,12 +13,20 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
       return 0;
     }
     if (asksForDetails(argv)) {
-      await host.stdout.write((await import("./commands/version.ts")).detailedVersion(version, host, edge.json));
+      await host.stdout.write(
+        (await import("./commands/version.ts")).detailedVersion(version, host, edge.json),
+      );
       return 0;
     }
     const { runProgram } = await import("./commands/program.ts");
     const wiring = async () => await import("./app.ts");
-    const { exitCode, text } = await runProgram(argv, { host, version, shownVersion, wiring, edge });
+    const { exitCode, text } = await runProgram(argv, {
+      host,
+      version,
+      shownVersion,
+      wiring,
+      edge,
+    });
     if (text !== "") await host.stdout.write(text);
     return exitCode;
   } catch (error) {
@@ -29,7 +37,11 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
 /** Whether the words are --version and --verbose, and no command's. */
 function asksForDetails(words: readonly string[]): boolean {
   const has = (...names: string[]): boolean => words.some((word) => names.includes(word));
-  return has("--version", "-V") && has("--verbose", "-v") && words.every((word) => /^(--version|-V|--verbose|-v|--json)$/.test(word));
+  return (
+    has("--version", "-V") &&
+    has("--verbose", "-v") &&
+    words.every((word) => /^(--version|-V|--verbose|-v|--json)$/.test(word))
+  );
 }
 
 /** What reporting an error depends on. */
@@ -38,13 +50,20 @@ interface Edge {
   json: boolean;
 }
 
-async function report(thrown: unknown, argv: readonly string[], host: Host, { json }: Edge): Promise<number> {
+async function report(
+  thrown: unknown,
+  argv: readonly string[],
+  host: Host,
+  { json }: Edge,
+): Promise<number> {
   // The reader of the output has gone: nothing is lost.
-  if (!(thrown instanceof VaultError) && (thrown as NodeJS.ErrnoException).code === "EPIPE") return 0;
+  if (!(thrown instanceof VaultError) && (thrown as NodeJS.ErrnoException).code === "EPIPE")
+    return 0;
   const error = stoppedBySignal(asVaultError(outputFailure(thrown) ?? thrown), host);
   if (json) await host.stderr.writeJson({ error: error.toJSON() });
   else await host.stderr.write(`${(await import("./terminal/narrator.ts")).errorLines(error)}\n`);
-  if (error.code === "internal" && argv.includes("--debug")) await host.stderr.write(`${String((thrown as Error).stack)}\n`);
+  if (error.code === "internal" && argv.includes("--debug"))
+    await host.stderr.write(`${String((thrown as Error).stack)}\n`);
   return error.exitCode;
 }
 
@@ -59,7 +78,12 @@ function stoppedBySignal(error: VaultError, host: Host): VaultError {
 /** Recognizes a failed write to standard output, which comes as the system's error: all else that is written has errors of its own. */
 function outputFailure(thrown: unknown): VaultError | undefined {
   const { code, syscall } = thrown as NodeJS.ErrnoException;
-  if (thrown instanceof VaultError || code === undefined || (syscall !== "write" && syscall !== "fsync")) return undefined;
+  if (
+    thrown instanceof VaultError ||
+    code === undefined ||
+    (syscall !== "write" && syscall !== "fsync")
+  )
+    return undefined;
   const why = code === "ENOSPC" ? "the disk is full" : code;
   return new VaultError("state", `the output could not be written: ${why}`, {
     hint: "the command has done its work; send its output elsewhere, and run it again",

@@ -35,7 +35,11 @@ export type OpenState = Awaited<ReturnType<typeof openState>>;
 /** The state with its keys. With `anySource` each value is opened with the key that it names, whatever is configured. */
 export async function openState(app: Needs, settings: Settings, anySource = false) {
   const { host, configuration, waiting, narrator, redactor, secretSetting } = app;
-  const [{ changeConfiguration, openProfileSecret, sealedConfiguration }, { realFolder }, { openStore }] = await Promise.all([
+  const [
+    { changeConfiguration, openProfileSecret, sealedConfiguration },
+    { realFolder },
+    { openStore },
+  ] = await Promise.all([
     import("./settings/profile-secrets.ts"),
     import("./store/keys/known-states.ts"),
     import("./store/sqlite/store.ts"),
@@ -53,26 +57,44 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
   const { stateKeySpec, statePassphraseSpec } = settings;
   const askPassphrase = passphraseOnTerminal(app.ask, redactor.add);
   const access: KeyAccess = {
-    passphrase: async (id) => (statePassphraseSpec === undefined ? await askPassphrase(id) : await secretSetting(statePassphraseSpec)),
+    passphrase: async (id) =>
+      statePassphraseSpec === undefined
+        ? await askPassphrase(id)
+        : await secretSetting(statePassphraseSpec),
     keyring: async () => await (await import("./secrets/os-keyring.ts")).openOsKeyring(),
     sealedInConfiguration: async () => (await sealed.secrets())[0]?.sealed.split(":")[1] ?? null,
   };
   const key = stateKeySpec && (await secretSetting(stateKeySpec));
   const demand = anySource ? undefined : settings.stateKeySource;
   const file: KeySource = { type: "file", path, access, ...defined({ demand }) };
-  const keySource: KeySource = key === undefined || anySource ? file : { type: "given", key, path, access };
+  const keySource: KeySource =
+    key === undefined || anySource ? file : { type: "given", key, path, access };
   const given = key === undefined ? [] : [parseGivenKey(key)];
   const keys = new Map(given.map((each) => [each.id, each]));
-  const options = { directory, keySource, clock: host, platform: host.platform, warn: narrator.warn, keys };
+  const options = {
+    directory,
+    keySource,
+    clock: host,
+    platform: host.platform,
+    warn: narrator.warn,
+    keys,
+  };
   const store = openStore(options);
   const sharing = { ...options, waiting, env: host.env, pid: host.pid, learnSecret: redactor.add };
   // What this machine keeps of shared states is in one place, whatever the state in use.
   const sharedAt = async (location: string): Promise<Shared> =>
-    (await import("./store/postgres/open.ts")).openShared({ location, ...sharing, directory: stateDirectory(host) });
+    (await import("./store/postgres/open.ts")).openShared({
+      location,
+      ...sharing,
+      directory: stateDirectory(host),
+    });
   const shared = isShared(settings.state) ? await sharedAt(settings.state) : undefined;
   const placeAt = async (at: string | undefined): Promise<WholePlace> => {
     if (isShared(at)) return (await sharedAt(at)).place;
-    return new (await import("./store/sqlite/place.ts")).DirectoryPlace({ ...options, directory: directoryOf(host, at) });
+    return new (await import("./store/sqlite/place.ts")).DirectoryPlace({
+      ...options,
+      directory: directoryOf(host, at),
+    });
   };
   return {
     /** The state on this machine, whose key also seals the secrets of the configuration. */
@@ -86,13 +108,22 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
     whole: async () => (await import("./store/whole-state.ts")).openWholeState(options),
     /** Checks the address of a shared state. Throws `usage`. */
     checkAddress: async (location: string) => {
-      if (isShared(location)) (await import("./store/postgres/address.ts")).addressHere(location, host.env, () => undefined);
+      if (isShared(location))
+        (await import("./store/postgres/address.ts")).addressHere(
+          location,
+          host.env,
+          () => undefined,
+        );
     },
     /** A move of the state to another place: from where and to where, and what does it. */
     move: async (location: string) => {
       const { moveState } = await import("./store/whole/move.ts");
       const [from, to] = await Promise.all([placeAt(settings.state), placeAt(location)]);
-      return { from: from.shown, to: to.shown, run: async () => await moveState(from, to, waiting) };
+      return {
+        from: from.shown,
+        to: to.shown,
+        run: async () => await moveState(from, to, waiting),
+      };
     },
     /** The end of a move that is not finished: from where, and what does it. */
     cancelMove: async () => {
@@ -102,19 +133,30 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
     },
     /** A claim of the state: which one, and what does it. */
     claim: async () => {
-      if (shared !== undefined) return { shown: shared.place.shown, run: async () => await shared.whole.claim(waiting) };
+      if (shared !== undefined)
+        return { shown: shared.place.shown, run: async () => await shared.whole.claim(waiting) };
       const { claimMoved } = await import("./store/whole/claim.ts");
       const place = await placeAt(settings.state);
       return { shown: place.shown, run: async () => await claimMoved(place, waiting, host.now()) };
     },
     keyFile: path,
     /** See `changeConfiguration`. */
-    configure: async (change: Parameters<typeof changeConfiguration>[1]) => await changeConfiguration(place, change),
+    configure: async (change: Parameters<typeof changeConfiguration>[1]) =>
+      await changeConfiguration(place, change),
     /** Changes the key of all sealed values. */
     rekey: async (plan: Pick<RekeyPlan, "to" | "skipMissing">) => {
-      const whole = { ...plan, keyFile: path, configuration: sealed, waiting, machineDirectory: stateDirectory(host) };
+      const whole = {
+        ...plan,
+        keyFile: path,
+        configuration: sealed,
+        waiting,
+        machineDirectory: stateDirectory(host),
+      };
       if (shared === undefined) return await store.rekey(whole);
-      return await shared.whole.rekey(waiting, async (locked) => await store.rekey({ ...whole, shared: locked }));
+      return await shared.whole.rekey(
+        waiting,
+        async (locked) => await store.rekey({ ...whole, shared: locked }),
+      );
     },
   };
 }
@@ -123,9 +165,15 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
  * What the journal tells, read only; null where there is none. Makes nothing, and needs no key on this machine.
  * @throws `state`
  */
-export async function openHistory(host: Host, settings: Settings, state: () => Promise<OpenState>): Promise<StateHistory | null> {
+export async function openHistory(
+  host: Host,
+  settings: Settings,
+  state: () => Promise<OpenState>,
+): Promise<StateHistory | null> {
   if (isShared(settings.state)) return (await (await state()).shared?.whole.history()) ?? null;
-  return await (await import("./store/journal/history.ts")).openHistory(checkedDirectory(host, settings), host);
+  return await (
+    await import("./store/journal/history.ts")
+  ).openHistory(checkedDirectory(host, settings), host);
 }
 
 /** The directory of the state, if it is not another user's. Throws `state`. */

@@ -9,7 +9,18 @@ const table: Record<string, Allowance> = {
   main: { parts: ["commands/program", "commands/version", "app", "host", "terminal", "errors"] },
   // The one that names the adapters: service is in no other row.
   app: {
-    parts: ["open-state", "service", "store", "secrets", "files", "settings", "exchange", "cli", "completion", "terminal"],
+    parts: [
+      "open-state",
+      "service",
+      "store",
+      "secrets",
+      "files",
+      "settings",
+      "exchange",
+      "cli",
+      "completion",
+      "terminal",
+    ],
     types: ["host", "protocol", "errors"],
   },
   "open-state": {
@@ -49,7 +60,15 @@ const table: Record<string, Allowance> = {
     types: ["exchange/ports", "exchange/records", "exchange/states"],
   },
   store: {
-    parts: ["files", "secrets", "protocol", "exchange/breaker", "exchange/states", "errors", "defined"],
+    parts: [
+      "files",
+      "secrets",
+      "protocol",
+      "exchange/breaker",
+      "exchange/states",
+      "errors",
+      "defined",
+    ],
     types: ["exchange/ports", "exchange/records"],
     packages: ["node:sqlite", "pg"],
   },
@@ -107,27 +126,91 @@ describe("the check of the layout", () => {
   });
 
   test.each<[string, Record<string, string>, string]>([
-    ["an import that is not listed", { "commands/b.ts": 'import { b } from "../main.ts"; b;' }, "commands/b.ts must not import main.ts"],
-    ["a value where types are allowed", { "commands/b.ts": 'import { D } from "../deps.ts"; D;' }, "commands/b.ts must not import deps.ts"],
-    ["a dynamic import", { "commands/b.ts": 'await import("../host.ts");' }, "commands/b.ts must not import host.ts"],
-    ["an import in a type", { "one/b.ts": 'export type X = import("../deps.ts").D;' }, "one/b.ts must not import deps.ts (types)"],
-    ["a re-export", { "one/b.ts": 'export const x = 1; export { D } from "../deps.ts";' }, "one/b.ts must not import deps.ts"],
-    ["a file beside the one allowed", { "deps.ts": 'import "./one/other.ts"; export type D = 1;' }, "deps.ts must not import one/other.ts"],
-    ["an import by a computed name", { "one/b.ts": "await import(`./${1}.ts`);" }, "one/b.ts imports something that is not a plain string"],
-    ["a package", { "one/b.ts": 'import * as z from "zod/mini"; z;' }, "one/b.ts must not import zod"],
-    ["a package with a scope", { "one/b.ts": 'import "@inquirer/prompts";' }, "one/b.ts must not import @inquirer/prompts"],
+    [
+      "an import that is not listed",
+      { "commands/b.ts": 'import { b } from "../main.ts"; b;' },
+      "commands/b.ts must not import main.ts",
+    ],
+    [
+      "a value where types are allowed",
+      { "commands/b.ts": 'import { D } from "../deps.ts"; D;' },
+      "commands/b.ts must not import deps.ts",
+    ],
+    [
+      "a dynamic import",
+      { "commands/b.ts": 'await import("../host.ts");' },
+      "commands/b.ts must not import host.ts",
+    ],
+    [
+      "an import in a type",
+      { "one/b.ts": 'export type X = import("../deps.ts").D;' },
+      "one/b.ts must not import deps.ts (types)",
+    ],
+    [
+      "a re-export",
+      { "one/b.ts": 'export const x = 1; export { D } from "../deps.ts";' },
+      "one/b.ts must not import deps.ts",
+    ],
+    [
+      "a file beside the one allowed",
+      { "deps.ts": 'import "./one/other.ts"; export type D = 1;' },
+      "deps.ts must not import one/other.ts",
+    ],
+    [
+      "an import by a computed name",
+      { "one/b.ts": "await import(`./${1}.ts`);" },
+      "one/b.ts imports something that is not a plain string",
+    ],
+    [
+      "a package",
+      { "one/b.ts": 'import * as z from "zod/mini"; z;' },
+      "one/b.ts must not import zod",
+    ],
+    [
+      "a package with a scope",
+      { "one/b.ts": 'import "@inquirer/prompts";' },
+      "one/b.ts must not import @inquirer/prompts",
+    ],
     ["SQLite", { "one/b.ts": 'import "node:sqlite";' }, "one/b.ts must not import node:sqlite"],
-    ["process as a module", { "one/b.ts": 'import { env } from "node:process"; env;' }, "one/b.ts must not import node:process"],
+    [
+      "process as a module",
+      { "one/b.ts": 'import { env } from "node:process"; env;' },
+      "one/b.ts must not import node:process",
+    ],
     ["process", { "one/b.ts": "export const x = process.env;" }, "one/b.ts uses process"],
-    ["process in short form", { "one/b.ts": "export const x = { process };" }, "one/b.ts uses process"],
-    ["process by way of globalThis", { "one/b.ts": "export const x = globalThis.process.env;" }, "one/b.ts uses process"],
+    [
+      "process in short form",
+      { "one/b.ts": "export const x = { process };" },
+      "one/b.ts uses process",
+    ],
+    [
+      "process by way of globalThis",
+      { "one/b.ts": "export const x = globalThis.process.env;" },
+      "one/b.ts uses process",
+    ],
     ["console", { "one/b.ts": "console.log(1);" }, "one/b.ts uses console"],
     ["a missing extension", { "one/b.ts": 'import "./c";' }, "one/b.ts imports ./c without .ts"],
     ["a default export", { "one/b.ts": "export default 1;" }, "one/b.ts has a default export"],
-    ["a barrel", { "one/b.ts": 'export * from "./c.ts";', "one/c.ts": "" }, "one/b.ts only passes on what others export"],
-    ["a barrel in two steps", { "one/b.ts": 'import { c } from "./c.ts"; export { c };' }, "one/b.ts only passes on what others export"],
-    ["another case", { "one/fileName.ts": "let x = 1;" }, "one/fileName.ts has a name that is not kebab-case"],
-    ["a new folder", { "new/b.ts": "let x = 1;" }, "new/b.ts is in a part that the table does not know"],
+    [
+      "a barrel",
+      { "one/b.ts": 'export * from "./c.ts";', "one/c.ts": "" },
+      "one/b.ts only passes on what others export",
+    ],
+    [
+      "a barrel in two steps",
+      { "one/b.ts": 'import { c } from "./c.ts"; export { c };' },
+      "one/b.ts only passes on what others export",
+    ],
+    [
+      "another case",
+      { "one/fileName.ts": "let x = 1;" },
+      "one/fileName.ts has a name that is not kebab-case",
+    ],
+    [
+      "a new folder",
+      { "new/b.ts": "let x = 1;" },
+      "new/b.ts is in a part that the table does not know",
+    ],
     [
       "a cycle",
       {

@@ -1,6 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, cpSync, existsSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { tempDir } from "./support/temp-dir.ts";
@@ -17,7 +24,8 @@ function builtCheckout(): string {
   return checkout;
 }
 
-const listing = (folder: string): string => (existsSync(folder) ? readdirSync(folder).toSorted().join(" ") : "");
+const listing = (folder: string): string =>
+  existsSync(folder) ? readdirSync(folder).toSorted().join(" ") : "";
 
 test("an installed command that is a link meets a whole program while it is built again", async () => {
   const checkout = builtCheckout();

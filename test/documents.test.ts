@@ -43,34 +43,55 @@ describe("the README and the topics say what the program does", () => {
       const sentence = `${summary[0]?.toUpperCase()}${summary.slice(1)}.`;
       expect(topicText(name).split("\n").slice(1, 4)).toEqual(["", sentence, ""]);
     }
-    const listed = tableRows(section(readme, "Where to go on")).map(([link, summary]) => `${link} ${summary}`);
-    const rows = names.map((name) => `[\`vault help ${name}\`](src/cli/topics/${name}.md) ${topicText(name).split("\n")[2]}`);
+    const listed = tableRows(section(readme, "Where to go on")).map(
+      ([link, summary]) => `${link} ${summary}`,
+    );
+    const rows = names.map(
+      (name) =>
+        `[\`vault help ${name}\`](src/cli/topics/${name}.md) ${topicText(name).split("\n")[2]}`,
+    );
     expect(listed.toSorted()).toEqual(rows.toSorted());
   });
 
   test("each topic that a document names exists", () => {
-    const named = Object.values(documents).flatMap((text) => [...text.matchAll(/`vault help ([a-z][a-z-]*)/g)].map(([, name]) => name));
+    const named = Object.values(documents).flatMap((text) =>
+      [...text.matchAll(/`vault help ([a-z][a-z-]*)/g)].map(([, name]) => name),
+    );
     expect(named.length).toBeGreaterThan(20);
     const commands = [...program.commands.map(({ name }) => name), "json"];
-    expect(named.filter((name = "") => !names.includes(name) && !commands.includes(name))).toEqual([]);
+    expect(named.filter((name = "") => !names.includes(name) && !commands.includes(name))).toEqual(
+      [],
+    );
   });
 
   test("the limits that lock a vault", () => {
     const { failedAttempts, unackedStarts } = defaults;
-    expect(topicText("lockout")).toContain(`after ${failedAttempts} failed attempts in a row, or ${unackedStarts} starts`);
+    expect(topicText("lockout")).toContain(
+      `after ${failedAttempts} failed attempts in a row, or ${unackedStarts} starts`,
+    );
   });
 
   test("dependencies", () => {
     const rows = tableRows(section(readme, "Dependencies"));
-    const installed = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies, ...manifest.devDependencies });
-    expect(new Set(rows.map(([name]) => name))).toEqual(new Set(installed.map((name) => `\`${name}\``)));
+    const installed = Object.keys({
+      ...manifest.dependencies,
+      ...manifest.optionalDependencies,
+      ...manifest.devDependencies,
+    });
+    expect(new Set(rows.map(([name]) => name))).toEqual(
+      new Set(installed.map((name) => `\`${name}\``)),
+    );
     expect(rows.filter((cells) => cells.length !== 3 || cells.includes(""))).toEqual([]);
     expect(rows).toHaveLength(installed.length);
   });
 
   test("every flag and every variable that they name exists", () => {
     const text = Object.values(documents).join("\n");
-    const commands = [program, ...program.commands, ...program.commands.flatMap((command) => command.commands)];
+    const commands = [
+      program,
+      ...program.commands,
+      ...program.commands.flatMap((command) => command.commands),
+    ];
     const flags = commands.flatMap((command) => command.options.flatMap(({ long }) => long ?? []));
     const ofNpm = ["--global"];
     const named = text.match(/(?<![\w-])--[a-z][a-z-]+/g) ?? [];
@@ -80,45 +101,69 @@ describe("the README and the topics say what the program does", () => {
     const ofSaveCommand = ["VAULTSVC_EXCHANGE_ID", "VAULTSVC_GIVEN_SHA256"];
     const ofExec = ["VAULTSVC_VAULT_UUID", "VAULTSVC_VAULT_LABEL", "VAULTSVC_DELIVERY_ID"];
     expect(
-      namedVariables.filter((variable) => ![...variables, ...ofSaveCommand, ...ofExec, "VAULTSVC_SANDBOX"].includes(variable)),
+      namedVariables.filter(
+        (variable) =>
+          ![...variables, ...ofSaveCommand, ...ofExec, "VAULTSVC_SANDBOX"].includes(variable),
+      ),
     ).toEqual([]);
   });
 
   test("the example of a configuration", async () => {
     const folder = tempDir("config");
-    const example = codeBlocks(topicText("environment")).find(({ info }) => info === "json")?.code ?? "";
+    const example =
+      codeBlocks(topicText("environment")).find(({ info }) => info === "json")?.code ?? "";
     writeFileSync(join(folder, "config.json"), example);
-    const settings = async (name?: string) => resolveSettings({}, {}, (await findProfile(folder, name)).settings);
-    expect(await settings()).toMatchObject({ baseUrl: "https://staging.example.com", policy: { failedAttempts: 3, unackedStarts: 5 } });
-    expect(await settings("default")).toMatchObject({ baseUrl: "https://vaults.example.com", maxWaitMs: 300_000 });
+    const settings = async (name?: string) =>
+      resolveSettings({}, {}, (await findProfile(folder, name)).settings);
+    expect(await settings()).toMatchObject({
+      baseUrl: "https://staging.example.com",
+      policy: { failedAttempts: 3, unackedStarts: 5 },
+    });
+    expect(await settings("default")).toMatchObject({
+      baseUrl: "https://vaults.example.com",
+      maxWaitMs: 300_000,
+    });
   });
 
   test("seeds, faults and the policy of the sandbox", () => {
     const text = topicText("emulator");
-    const seed = codeBlocks(section(text, "Seeds")).map(({ code }) => JSON.parse(code) as unknown[])[0] ?? [];
+    const seed =
+      codeBlocks(section(text, "Seeds")).map(({ code }) => JSON.parse(code) as unknown[])[0] ?? [];
     expect(seed.map((vault) => checkVaultInput(vault, "the seed"))).toHaveLength(2);
     const [targets = "", actions = ""] = section(text, "Faults").split("| action |");
-    const words = (table: string): string[] => [...table.matchAll(/`([\w=,-]+)`(?=.*\|.*\|$)/gm)].map(([, word = ""]) => word);
-    for (const target of words(targets).filter((word) => word !== "TARGET")) parseFault(`${target}:hang`);
+    const words = (table: string): string[] =>
+      [...table.matchAll(/`([\w=,-]+)`(?=.*\|.*\|$)/gm)].map(([, word = ""]) => word);
+    for (const target of words(targets).filter((word) => word !== "TARGET"))
+      parseFault(`${target}:hang`);
     const values = { DURATION: "2s", HTTP: "503", SECONDS: "1" };
-    const listed = words(`| action |${actions}`).map((word) => word.replaceAll(/[A-Z]+/g, (name) => values[name as keyof typeof values]));
+    const listed = words(`| action |${actions}`).map((word) =>
+      word.replaceAll(/[A-Z]+/g, (name) => values[name as keyof typeof values]),
+    );
     for (const action of listed) parseFault(`any:${action}`);
     expect(listed).toEqual(expect.arrayContaining([...plainActions]));
-    for (const key of Object.keys(defaultPolicy)) expect(section(text, "Policy")).toContain(`\`${key}\``);
+    for (const key of Object.keys(defaultPolicy))
+      expect(section(text, "Policy")).toContain(`\`${key}\``);
   });
 
   test("documents of JSON are JSON", () => {
-    const blocks = Object.values(documents).flatMap((text) => codeBlocks(text).filter(({ info }) => info === "json"));
+    const blocks = Object.values(documents).flatMap((text) =>
+      codeBlocks(text).filter(({ info }) => info === "json"),
+    );
     expect(blocks.length).toBeGreaterThan(5);
     for (const { code } of blocks) expect(() => JSON.parse(code) as unknown, code).not.toThrow();
   });
 
   test("scripts, and the Node that is needed", () => {
     const text = Object.values(documents).join("\n");
-    for (const [, script = ""] of text.matchAll(/npm (?:run )?(test|(?<=run )[a-z:]+)/g)) expect(manifest.scripts).toHaveProperty([script]);
-    const versions = [...section(readme, "Install").matchAll(/Node (\d+\.\d+)/g)].map(([, version]) => version);
+    for (const [, script = ""] of text.matchAll(/npm (?:run )?(test|(?<=run )[a-z:]+)/g))
+      expect(manifest.scripts).toHaveProperty([script]);
+    const versions = [...section(readme, "Install").matchAll(/Node (\d+\.\d+)/g)].map(
+      ([, version]) => version,
+    );
     expect(readme).toContain(`npm install --global ./vault-${manifest.version}.tgz`);
-    expect([...manifest.engines.node.matchAll(/(\d+\.\d+)/g)].map(([, version]) => version)).toEqual(versions);
+    expect(
+      [...manifest.engines.node.matchAll(/(\d+\.\d+)/g)].map(([, version]) => version),
+    ).toEqual(versions);
   });
 });
 
@@ -131,7 +176,10 @@ describe("what the documents must not hold", () => {
     const text = all.map(([, markdown]) => markdown).join("\n");
     expect(text.match(/(?<![\w$~.])\/(home|root|Users|work|tmp|opt)\b\S*/g) ?? []).toEqual([]);
     expect(text.match(/https?:\/\/(?!127\.0\.0\.1|[\w.-]*example\.com)\S+/g) ?? []).toEqual([]);
-    expect([...new Set(text.match(/\b\d{8,19}\b/g))]).toEqual(["5555555555554444", "4111111111111111"]);
+    expect([...new Set(text.match(/\b\d{8,19}\b/g))]).toEqual([
+      "5555555555554444",
+      "4111111111111111",
+    ]);
   });
 
   test("lines too long to read in an editor, but for tables and output", () => {
@@ -146,9 +194,11 @@ describe("what the documents must not hold", () => {
   test("a version without its entry, or a change of no kind", () => {
     const [, ...released] = [...changes.matchAll(/^## (.*)$/gm)].map(([, heading = ""]) => heading);
     expect(changes).toMatch(/^## \[Unreleased\]$/m);
-    for (const heading of released) expect(heading).toMatch(/^\[\d+\.\d+\.\d+\] - \d{4}-\d{2}-\d{2}$/);
+    for (const heading of released)
+      expect(heading).toMatch(/^\[\d+\.\d+\.\d+\] - \d{4}-\d{2}-\d{2}$/);
     if (released.length > 0) expect(released[0]).toContain(`[${manifest.version}]`);
-    for (const [, kind] of changes.matchAll(/^### (.*)$/gm)) expect(kind).toMatch(/^(Added|Changed|Deprecated|Removed|Fixed|Security)$/);
+    for (const [, kind] of changes.matchAll(/^### (.*)$/gm))
+      expect(kind).toMatch(/^(Added|Changed|Deprecated|Removed|Fixed|Security)$/);
   });
 });
 

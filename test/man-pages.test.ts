@@ -22,13 +22,17 @@ const read = (source: string): string =>
     .replaceAll(/\\f[BR]|\\&/g, "")
     .replaceAll("\\-", "-")
     .replaceAll("\\e", "\\")
-    .replaceAll(/\\\[u([0-9A-F]+)\]/g, (_, code: string) => String.fromCodePoint(Number.parseInt(code, 16)));
+    .replaceAll(/\\\[u([0-9A-F]+)\]/g, (_, code: string) =>
+      String.fromCodePoint(Number.parseInt(code, 16)),
+    );
 
 function expectPages(node: CommandNode, parents: readonly string[]): number {
   const path = [...parents, node.name];
   const text = read(page(`${path.join("-")}.1`));
   expect(node.options.filter(({ flags }) => !text.includes(`\n.TP\n${flags}\n`))).toEqual([]);
-  expect(node.commands.filter(({ name }) => !text.includes(`\n.TP\n${[...path, name].join("-")}(1)\n`))).toEqual([]);
+  expect(
+    node.commands.filter(({ name }) => !text.includes(`\n.TP\n${[...path, name].join("-")}(1)\n`)),
+  ).toEqual([]);
   return node.commands.reduce((sum, each) => sum + expectPages(each, path), 1);
 }
 
@@ -42,7 +46,9 @@ test.each(Object.keys(topics))("the page of %s has its examples as they are", (t
 });
 
 test("a line that begins with a dot is no request", () => {
-  expect(roffOf({ type: "code", lines: [". ./settings", "a \\ b"] })).toEqual(expect.arrayContaining(["\\&. ./settings", "a \\e b"]));
+  expect(roffOf({ type: "code", lines: [". ./settings", "a \\ b"] })).toEqual(
+    expect.arrayContaining(["\\&. ./settings", "a \\e b"]),
+  );
 });
 
 describe("there is no warning", () => {
@@ -51,10 +57,20 @@ describe("there is no warning", () => {
   const lacks = (program: string): boolean => spawnSync(program, ["--version"]).error !== undefined;
 
   test.skipIf(lacks("mandoc"))("of mandoc (skipped where there is none)", () => {
-    expect(spawnSync("mandoc", ["-Tlint", "-W", "style", ...readdirSync(folder)], { cwd: folder, encoding: "utf8" }).stdout).toBe("");
+    expect(
+      spawnSync("mandoc", ["-Tlint", "-W", "style", ...readdirSync(folder)], {
+        cwd: folder,
+        encoding: "utf8",
+      }).stdout,
+    ).toBe("");
   });
 
   test.skipIf(lacks("groff"))("of groff (skipped where there is none)", () => {
-    expect(spawnSync("groff", ["-t", "-man", "-Tutf8", "-ww", ...readdirSync(folder)], { cwd: folder, encoding: "utf8" }).stderr).toBe("");
+    expect(
+      spawnSync("groff", ["-t", "-man", "-Tutf8", "-ww", ...readdirSync(folder)], {
+        cwd: folder,
+        encoding: "utf8",
+      }).stderr,
+    ).toBe("");
   });
 });

@@ -28,7 +28,11 @@ export class Inputs {
    *
    * @throws what `openSource` and reading throw, or the reason of an aborted signal.
    */
-  async read(shared: Omit<SourceOptions, "index">, take: TakeItems, items: () => number): Promise<void> {
+  async read(
+    shared: Omit<SourceOptions, "index">,
+    take: TakeItems,
+    items: () => number,
+  ): Promise<void> {
     const { inputs, journal, signal } = this.#options;
     if (journal !== undefined) this.sources.push(journalSource(journal, { ...shared, index: 0 }));
     for (const [index, spec] of inputs.entries()) {
@@ -48,7 +52,9 @@ export class Inputs {
     const { signal, progress } = this.#options;
     let next = bytesAtATime;
     const isSized = this.sources.every(({ totalBytes }) => totalBytes !== null);
-    const total = isSized ? this.sources.reduce((sum, { totalBytes }) => sum + (totalBytes ?? 0), 0) : null;
+    const total = isSized
+      ? this.sources.reduce((sum, { totalBytes }) => sum + (totalBytes ?? 0), 0)
+      : null;
     return () => {
       const read = this.sources.reduce((sum, source) => sum + source.bytesRead(), 0);
       if (read < next) return undefined;
@@ -69,7 +75,10 @@ const bytesAtATime = 4 * 1024 * 1024;
 
 /** Whether all inputs can be read a second time: neither standard input nor a pipe. */
 export const canReadAgain = ({ inputs }: InputOptions): boolean =>
-  inputs.every(({ path }) => path !== undefined && statSync(path, { throwIfNoEntry: false })?.isFile() === true);
+  inputs.every(
+    ({ path }) =>
+      path !== undefined && statSync(path, { throwIfNoEntry: false })?.isFile() === true,
+  );
 
 /**
  * Waits for work, but not after the signal is aborted: a read may wait for its input forever.

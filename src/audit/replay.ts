@@ -12,7 +12,13 @@ import type { FindOwn } from "./report/references.ts";
 import { Replayer } from "./replayer.ts";
 import type { Reenacted } from "./replayer.ts";
 import { isProblem } from "./report/report.ts";
-import type { ReenactmentReport, ReplaySummary, VaultReport, Verdict, WhatIfReport } from "./report/report.ts";
+import type {
+  ReenactmentReport,
+  ReplaySummary,
+  VaultReport,
+  Verdict,
+  WhatIfReport,
+} from "./report/report.ts";
 import type { Rules } from "./fold/rules.ts";
 import type { Source, TakeItems } from "./read/source.ts";
 import { summaryOf, distinguishesFailures } from "./report/summary.ts";
@@ -73,7 +79,9 @@ export interface Replay {
  */
 export async function replay(options: ReplayOptions): Promise<Replay> {
   if (options.inputs.length > maxInputs)
-    throw new VaultError("usage", `at most ${maxInputs} files at once`, { hint: "combine them into one" });
+    throw new VaultError("usage", `at most ${maxInputs} files at once`, {
+      hint: "combine them into one",
+    });
   const vaults = new VaultTable(maxVaults, options.vault);
   const classifier = classifierOf(options);
   const skips = new Skips();
@@ -88,7 +96,8 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
       () => replayer.items,
     );
     replayer.end();
-    if (skips.count > 0 && sources.every(({ report }) => report.items === 0)) throw noItems(sources, skips);
+    if (skips.count > 0 && sources.every(({ report }) => report.items === 0))
+      throw noItems(sources, skips);
     return {
       ...(await conclude(options, { sources, replayer, selection, vaults, classifier, skips })),
       close: async () => await inputs.close(),
@@ -106,7 +115,11 @@ const classifierOf = ({ rules: { failure } }: ReplayOptions): Classifier =>
 const maxReadAgain = 250_000;
 
 /** Passes the items to `take` once more. Returns false if the inputs cannot be read again or are too large. */
-async function readAgain(options: ReplayOptions, { replayer, selection, vaults }: Parts, take: (due: DueItem) => void): Promise<boolean> {
+async function readAgain(
+  options: ReplayOptions,
+  { replayer, selection, vaults }: Parts,
+  take: (due: DueItem) => void,
+): Promise<boolean> {
   if (!canReadAgain(options) || (replayer.items > maxReadAgain && !vaults.hasOnlyOne)) return false;
   const { map, since = Number.NEGATIVE_INFINITY } = options;
   const inputs = new Inputs(options);
@@ -115,7 +128,13 @@ async function readAgain(options: ReplayOptions, { replayer, selection, vaults }
   });
   try {
     const add: TakeItems = (batch, from, to) => order.add(batch, from, to);
-    const shared = { map, vaults, classifier: classifierOf(options), skips: new Skips(), keepsItems: selection !== undefined };
+    const shared = {
+      map,
+      vaults,
+      classifier: classifierOf(options),
+      skips: new Skips(),
+      keepsItems: selection !== undefined,
+    };
     await inputs.read(shared, add, () => replayer.items);
     order.end();
     return true;
@@ -128,9 +147,13 @@ async function readAgain(options: ReplayOptions, { replayer, selection, vaults }
 function noItems(sources: readonly Source[], { count, first: [line] }: Skips): VaultError {
   const names = sources.map(({ report }) => report.name).join(", ");
   const lines = count === 1 ? "its only line" : `all ${count.toLocaleString("en")} lines`;
-  return new VaultError("invalid-input", `${names}: ${lines} could not be read as an audit item; line ${line?.line}: ${line?.reason}`, {
-    hint: "export the items as NDJSON, JSON or CSV with a header line; save a spreadsheet as CSV",
-  });
+  return new VaultError(
+    "invalid-input",
+    `${names}: ${lines} could not be read as an audit item; line ${line?.line}: ${line?.reason}`,
+    {
+      hint: "export the items as NDJSON, JSON or CSV with a header line; save a spreadsheet as CSV",
+    },
+  );
 }
 
 interface Parts {
@@ -176,15 +199,26 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
     isWholeLog: options.until === undefined && inputs.every(({ format }) => format !== "journal"),
   };
   const every = rankVaults(context);
-  const selected = selection === undefined ? undefined : selectedOf(context, selection, every.length);
-  const traces = await traceRefused(context, every, async (take) => await readAgain(options, parts, take));
+  const selected =
+    selection === undefined ? undefined : selectedOf(context, selection, every.length);
+  const traces = await traceRefused(
+    context,
+    every,
+    async (take) => await readAgain(options, parts, take),
+  );
   const traced = { ...context, traces };
   const counts = countVerdicts(every);
   const { changed } = replayer;
   const whatIf =
     changed === undefined
       ? undefined
-      : whatIfReport(changed.whatIf, traced, { ...context, fold: changed.fold, isWholeLog: false }, every, replayer);
+      : whatIfReport(
+          changed.whatIf,
+          traced,
+          { ...context, fold: changed.fold, isWholeLog: false },
+          every,
+          replayer,
+        );
   const reenactment = options.reenact?.finish(asOf, statesOf(context, every));
   return {
     summary: summaryOf({
@@ -202,7 +236,8 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
       pseudonyms,
     }),
     *vaults({ problems }) {
-      for (const { vault, verdict } of every) if (!problems || isProblem(verdict)) yield reportOf(traced, vault);
+      for (const { vault, verdict } of every)
+        if (!problems || isProblem(verdict)) yield reportOf(traced, vault);
     },
     ...defined({ whatIf, reenactment }),
   };
@@ -211,11 +246,18 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
 const columnsOf = (inputs: readonly { columns: Columns }[]): Columns => inputs[0]?.columns ?? {};
 
 function countVerdicts(vaults: readonly Ranked[]): Record<Verdict, number> {
-  const counts: Record<Verdict, number> = { locked: 0, "at-risk": 0, "open-exchange": 0, deleted: 0, ok: 0 };
+  const counts: Record<Verdict, number> = {
+    locked: 0,
+    "at-risk": 0,
+    "open-exchange": 0,
+    deleted: 0,
+    ok: 0,
+  };
   for (const { verdict } of vaults) counts[verdict] += 1;
   return counts;
 }
 
 function* statesOf(context: ReportContext, vaults: readonly Ranked[]) {
-  for (const { vault } of vaults) yield { uuid: context.vaults.uuid(vault), state: statusOf(context, vault).state };
+  for (const { vault } of vaults)
+    yield { uuid: context.vaults.uuid(vault), state: statusOf(context, vault).state };
 }

@@ -87,17 +87,22 @@ export class Replayer {
     this.#since = since ?? Number.NEGATIVE_INFINITY;
     this.#until = until ?? Number.POSITIVE_INFINITY;
     this.#future = options.now + clockSkew;
-    this.timelines = timeline === "none" ? undefined : new Timelines(maxEvents[timeline], timeline === "problems");
+    this.timelines =
+      timeline === "none" ? undefined : new Timelines(maxEvents[timeline], timeline === "problems");
     this.fold = new Fold(rules);
     if (whatIf !== undefined)
-      this.changed = { whatIf, fold: new Fold(whatIf.type === "rules" ? withChanges(rules, whatIf.rules) : rules, true) };
+      this.changed = {
+        whatIf,
+        fold: new Fold(whatIf.type === "rules" ? withChanges(rules, whatIf.rules) : rules, true),
+      };
   }
 
   get reordered(): number {
     return this.#order.reordered;
   }
 
-  readonly take = (batch: Batch, from: number, to: number): void => this.#order.add(batch, from, to);
+  readonly take = (batch: Batch, from: number, to: number): void =>
+    this.#order.add(batch, from, to);
 
   /** Ends the replay after the last item. */
   end(): void {
@@ -145,7 +150,8 @@ export class Replayer {
   /** Inserts the acknowledgements of --what-if, for each exchange open at that time. */
   #insert(now: number): void {
     const { whatIf } = this.#options;
-    if (this.changed === undefined || whatIf?.type !== "ack" || this.#inserted || now <= whatIf.at) return;
+    if (this.changed === undefined || whatIf?.type !== "ack" || this.#inserted || now <= whatIf.at)
+      return;
     this.#inserted = true;
     const { fold } = this.changed;
     for (let vault = 0; vault < this.#vaults.size; vault++) {
@@ -158,7 +164,15 @@ export class Replayer {
         continue;
       }
       this.touched += 1;
-      fold.take({ time: whatIf.at, vault, kind: numberOf(kind), location: Number.NaN, line: 0, idHash: 0, item: undefined });
+      fold.take({
+        time: whatIf.at,
+        vault,
+        kind: numberOf(kind),
+        location: Number.NaN,
+        line: 0,
+        idHash: 0,
+        item: undefined,
+      });
     }
   }
 }

@@ -34,14 +34,17 @@ export function parseWhere(texts: readonly string[]): Condition[] {
   return texts.map((text) => {
     const at = text.indexOf("=");
     const [key, value] = at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
-    if (!Object.hasOwn(keys, key)) throw wrong(`${clip(key)} must be one of ${Object.keys(keys).join(", ")}`);
+    if (!Object.hasOwn(keys, key))
+      throw wrong(`${clip(key)} must be one of ${Object.keys(keys).join(", ")}`);
     if (value === "") throw wrong(`${key}= needs a value`);
     return { key: key as Condition["key"], value };
   });
 }
 
 const wrong = (rule: string): VaultError =>
-  new VaultError("usage", `--where: ${rule}`, { hint: "--where ref=nightly-job, or with * for any text: --where 'ip=10.0.*'" });
+  new VaultError("usage", `--where: ${rule}`, {
+    hint: "--where ref=nightly-job, or with * for any text: --where 'ip=10.0.*'",
+  });
 
 export const roleOf = ({ key }: Condition): Role => keys[key].role;
 
@@ -78,7 +81,8 @@ function meets(item: Item, { key, value }: Condition): boolean {
   const [start = "", ...rest] = value.split("*");
   const end = rest.pop();
   if (end === undefined) return text === value;
-  if (text.length < start.length + end.length || !text.startsWith(start) || !text.endsWith(end)) return false;
+  if (text.length < start.length + end.length || !text.startsWith(start) || !text.endsWith(end))
+    return false;
   let from = start.length;
   for (const part of rest) {
     const at = text.indexOf(part, from);

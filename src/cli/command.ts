@@ -30,7 +30,11 @@ export interface ArgumentSpec extends ValueSpec {
 }
 
 /** The argument of a command that is about a vault; its value is the UUID by the time the command is run. */
-export const vaultArgument = { term: "[vault]", help: "UUID, label, or (on a terminal) first digits of the UUID", is: "vault" } as const;
+export const vaultArgument = {
+  term: "[vault]",
+  help: "UUID, label, or (on a terminal) first digits of the UUID",
+  is: "vault",
+} as const;
 
 /** The argument of a command that takes one vault or many. */
 export const vaultsArgument = { ...vaultArgument, term: "[vault...]" } as const;
@@ -51,7 +55,9 @@ export interface Descriptor {
   /** Each works when pasted against the sandbox. */
   examples: readonly string[];
   /** What --field may begin with; without it the command checks that itself. */
-  fields?: readonly string[] | ((options: Readonly<Record<string, unknown>>) => readonly string[] | undefined);
+  fields?:
+    | readonly string[]
+    | ((options: Readonly<Record<string, unknown>>) => readonly string[] | undefined);
   /** Runs even if the configuration cannot be used: with the defaults, or to fix it. `App.configuration` holds the problem. */
   mode?: "lenient" | "fixes-configuration";
 }
@@ -66,7 +72,11 @@ export interface Command extends Descriptor {
   /** As `command` has joined it: its options fit the descriptor. */
   run?: (app: App, options: never) => Promise<number>;
   /** In place of `run`, for what needs neither settings nor state: the text for stdout. */
-  print?: (input: RawInput, format: "table" | "json" | "ndjson", program: WholeProgram) => Promise<string>;
+  print?: (
+    input: RawInput,
+    format: "table" | "json" | "ndjson",
+    program: WholeProgram,
+  ) => Promise<string>;
   commands?: readonly Command[];
 }
 
@@ -76,27 +86,40 @@ export interface WholeProgram {
   build: () => CommanderCommand;
 }
 
-export const descriptionOf = ({ summary, description = `${summary[0]?.toUpperCase()}${summary.slice(1)}.` }: Descriptor): string =>
-  description;
+export const descriptionOf = ({
+  summary,
+  description = `${summary[0]?.toUpperCase()}${summary.slice(1)}.`,
+}: Descriptor): string => description;
 
 /** What a command does with its checked options; resolves to the exit code. It loads what it needs: help and completion do not. */
 export type Run<D extends Descriptor> = (app: App, options: OptionsOf<D>) => Promise<number>;
 
 /** Joins a descriptor and what runs it. */
-export const command = <const D extends Descriptor>(descriptor: D, run: NoInfer<Run<D>>): Command => ({ ...descriptor, run });
+export const command = <const D extends Descriptor>(
+  descriptor: D,
+  run: NoInfer<Run<D>>,
+): Command => ({ ...descriptor, run });
 
 /** The options of a command line, checked: those that were not given are absent. */
-export type OptionsOf<D extends Descriptor> = OptionValues<D["options"]> & ArgumentValues<D["arguments"]>;
+export type OptionsOf<D extends Descriptor> = OptionValues<D["options"]> &
+  ArgumentValues<D["arguments"]>;
 
 export type OptionValues<S> = { [Name in keyof S]?: OptionValue<S[Name]> | undefined };
 
-type ArgumentValues<S> = { [Name in keyof S as IsRequired<S[Name]> extends true ? Name : never]: ArgumentValue<S[Name]> } & {
-  [Name in keyof S as IsRequired<S[Name]> extends true ? never : Name]?: ArgumentValue<S[Name]> | undefined;
+type ArgumentValues<S> = {
+  [Name in keyof S as IsRequired<S[Name]> extends true ? Name : never]: ArgumentValue<S[Name]>;
+} & {
+  [Name in keyof S as IsRequired<S[Name]> extends true ? never : Name]?:
+    ArgumentValue<S[Name]> | undefined;
 };
 
 type IsRequired<S> = S extends { term: `<${string}` | `${string}...${string}` } ? true : false;
 type ArgumentValue<S> = S extends { term: `${string}...${string}` } ? ValueOf<S>[] : ValueOf<S>;
-type OptionValue<S> = S extends { flag: `${string}...>` } ? ValueOf<S>[] : S extends { flag: `${string}<${string}` } ? ValueOf<S> : boolean;
+type OptionValue<S> = S extends { flag: `${string}...>` }
+  ? ValueOf<S>[]
+  : S extends { flag: `${string}<${string}` }
+    ? ValueOf<S>
+    : boolean;
 
 type ValueOf<S> = S extends { is: infer Name extends keyof OptionTypes }
   ? OptionTypes[Name]

@@ -30,8 +30,18 @@ export function describeCommand(command: Command): CommandNode {
 function describeArgument(spec: ArgumentSpec, command: string): ArgumentNode {
   const { term, help, choices } = spec;
   const name = placeholder(term);
-  const values = valuesOf({ ...spec, oneOf: choices ?? spec.oneOf }, [`${command} ${name}`, name], "anything");
-  return { name, required: term.startsWith("<"), variadic: term.includes("..."), description: help, values };
+  const values = valuesOf(
+    { ...spec, oneOf: choices ?? spec.oneOf },
+    [`${command} ${name}`, name],
+    "anything",
+  );
+  return {
+    name,
+    required: term.startsWith("<"),
+    variadic: term.includes("..."),
+    description: help,
+    values,
+  };
 }
 
 function describeOption(spec: OptionSpec): OptionNode {
@@ -44,13 +54,23 @@ function describeOption(spec: OptionSpec): OptionNode {
     ...defined({ short }),
     long,
     description: help,
-    value: name === "" ? null : { name, required: flag.includes("<"), variadic: flag.includes("..."), values },
+    value:
+      name === ""
+        ? null
+        : { name, required: flag.includes("<"), variadic: flag.includes("..."), values },
   };
 }
 
 /** What the descriptor says, else what the names tell. */
 function valuesOf(
-  { values, oneOf, listOf }: Pick<OptionSpec, "values"> & { oneOf?: readonly string[] | undefined; listOf?: readonly string[] },
+  {
+    values,
+    oneOf,
+    listOf,
+  }: Pick<OptionSpec, "values"> & {
+    oneOf?: readonly string[] | undefined;
+    listOf?: readonly string[];
+  },
   names: readonly string[],
   otherwise: "given" | "anything",
 ): ValueSource {

@@ -11,7 +11,10 @@ const ofSetting = ({ flag = "", env, help }: SettingDefinition): OptionSpec => (
 
 /** Flags of every command. */
 export const globalOptions = {
-  version: { flag: "-V, --version", help: "print the version; with --verbose also the build and the runtime" },
+  version: {
+    flag: "-V, --version",
+    help: "print the version; with --verbose also the build and the runtime",
+  },
   output: ofSetting(output),
   json: { flag: "--json", help: "the same as --output json" },
   field: { flag: "--field <path>", help: "print one value, raw: --field vault.creditCard.number" },

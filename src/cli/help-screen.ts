@@ -12,13 +12,18 @@ export const tasks: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The first screen of help. At most 40 lines of 80 columns; settings and the other flags of every command have their topics. */
-export function helpScreen({ name, description = "", commands = [] }: Command, helper: Help): string {
+export function helpScreen(
+  { name, description = "", commands = [] }: Command,
+  helper: Help,
+): string {
   const width = helper.helpWidth ?? 80;
   const listed = ["help", ...Object.values(tasks).flat()];
   const others = commands.map(({ name }) => name).filter((name) => !listed.includes(name));
   const groups = Object.entries({ ...tasks, More: others }).flatMap(([task, names]) => {
     const found = names.flatMap((name) => commands.find((command) => command.name === name) ?? []);
-    const items = found.map((command) => helper.formatItem(command.name, 13, command.summary, helper));
+    const items = found.map((command) =>
+      helper.formatItem(command.name, 13, command.summary, helper),
+    );
     return items.length > 0 ? [`${task}:`, ...items] : [];
   });
   const more = [

@@ -32,7 +32,10 @@ function blockOf(token: MarkedToken): Block[] {
   if (type === "paragraph") return [{ type, spans: spansOf(token.tokens) }];
   if (type === "list") return [{ type, items: token.items.map(itemOf) }];
   if (type === "code") return [{ type, lines: token.text.split("\n") }];
-  if (type === "table") return [{ type, heading: token.header.map(cellOf), rows: token.rows.map((row) => row.map(cellOf)) }];
+  if (type === "table")
+    return [
+      { type, heading: token.header.map(cellOf), rows: token.rows.map((row) => row.map(cellOf)) },
+    ];
   throw new Error(`a topic cannot hold Markdown of type ${type}: ${raw}`);
 }
 
@@ -40,7 +43,8 @@ const cellOf = ({ tokens }: Tokens.TableCell): Span[] => spansOf(tokens);
 
 function itemOf({ tokens, raw }: Tokens.ListItem): Span[] {
   const [text, ...more] = tokens as MarkedToken[];
-  if (text?.type !== "text" || more.length > 0) throw new Error(`a list of a topic holds one paragraph an item: ${raw}`);
+  if (text?.type !== "text" || more.length > 0)
+    throw new Error(`a list of a topic holds one paragraph an item: ${raw}`);
   return spansOf(text.tokens ?? []);
 }
 
@@ -48,7 +52,8 @@ function spansOf(tokens: readonly Token[], style: Span["style"] = "plain"): Span
   return (tokens as MarkedToken[]).flatMap((token): Span[] => {
     const { type, raw } = token;
     if (type === "strong") return spansOf(token.tokens, type);
-    if (type === "text" || type === "escape") return [{ text: token.text.replaceAll("\n", " "), style }];
+    if (type === "text" || type === "escape")
+      return [{ text: token.text.replaceAll("\n", " "), style }];
     if (type === "codespan") return [{ text: token.text.replaceAll("\n", " "), style: "code" }];
     throw new Error(`a line of a topic cannot hold Markdown of type ${type}: ${raw}`);
   });

@@ -14,7 +14,9 @@ const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text)
 
 /** One of several words, as the rule of an option. */
 export const oneOf = <const T extends readonly string[]>(words: T) =>
-  z.enum(words, { error: `must be ${words.length === 2 ? words.join(" or ") : `one of ${words.join(", ")}`}` });
+  z.enum(words, {
+    error: `must be ${words.length === 2 ? words.join(" or ") : `one of ${words.join(", ")}`}`,
+  });
 
 /** Several of them, separated by commas. */
 export const listOf = (words: readonly string[]) =>
@@ -31,7 +33,11 @@ export const listOf = (words: readonly string[]) =>
 export const optionTypes = {
   text: z.string().check(z.minLength(1, { error: "must not be empty" })),
   any: z.string(),
-  label: z.string().check(z.refine(isLabel, { error: "must be one line without invisible characters, and no UUID, such as 'spare card'" })),
+  label: z.string().check(
+    z.refine(isLabel, {
+      error: "must be one line without invisible characters, and no UUID, such as 'spare card'",
+    }),
+  ),
   externalRef,
   uuid,
   /** A vault by name: `vaultNamed` turns it into its UUID before the command is run. */
@@ -42,16 +48,33 @@ export const optionTypes = {
   keySource: oneOf(keySourceNames),
   anyKeySource: oneOf([...keySourceNames, "given"]),
   /** Also part of an idempotency key. */
-  runName: z.string().check(z.regex(/^[\w.-]{1,64}$/, { error: "must be 1 to 64 letters, digits, dots, hyphens or underscores" })),
+  runName: z.string().check(
+    z.regex(/^[\w.-]{1,64}$/, {
+      error: "must be 1 to 64 letters, digits, dots, hyphens or underscores",
+    }),
+  ),
   wholeNumber: z.pipe(
-    z.string().check(z.regex(/^[1-9]\d{0,8}$/, { error: "must be a whole number of at least 1, such as 3" })),
+    z
+      .string()
+      .check(
+        z.regex(/^[1-9]\d{0,8}$/, { error: "must be a whole number of at least 1, such as 3" }),
+      ),
     z.transform(Number),
   ),
   count: z.pipe(
-    z.string().check(z.regex(/^(?:0|[1-9]\d{0,8})$/, { error: "must be a whole number of at least 0, such as 1" })),
+    z.string().check(
+      z.regex(/^(?:0|[1-9]\d{0,8})$/, {
+        error: "must be a whole number of at least 0, such as 1",
+      }),
+    ),
     z.transform(Number),
   ),
-  port: z.pipe(z.string().check(z.refine(isPort, { error: "must be a port from 0 to 65535, such as 4000" })), z.transform(Number)),
+  port: z.pipe(
+    z.string().check(z.refine(isPort, { error: "must be a port from 0 to 65535, such as 4000" })),
+    z.transform(Number),
+  ),
 };
 
-export type OptionTypes = { [Name in keyof typeof optionTypes]: z.infer<(typeof optionTypes)[Name]> };
+export type OptionTypes = {
+  [Name in keyof typeof optionTypes]: z.infer<(typeof optionTypes)[Name]>;
+};

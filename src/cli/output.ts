@@ -27,10 +27,15 @@ export interface Output extends Readonly<OutputChoice> {
   printDone(document: unknown, view: MakeView, done?: ErrorFacts & { what: string }): Promise<void>;
 }
 
-export function createOutput(host: { stdout: DataStream; now(): number }, choice: OutputChoice, warn: (message: string) => void): Output {
+export function createOutput(
+  host: { stdout: DataStream; now(): number },
+  choice: OutputChoice,
+  warn: (message: string) => void,
+): Output {
   const { stdout } = host;
   const textOf = async (document: unknown, view: MakeView): Promise<string> =>
-    serialize(document, choice, stdout.isTTY) ?? (await view({ facts: stdout, now: host.now(), reveal: choice.reveal }));
+    serialize(document, choice, stdout.isTTY) ??
+    (await view({ facts: stdout, now: host.now(), reveal: choice.reveal }));
   return {
     ...choice,
     print: async (document, view) => await stdout.write(await textOf(document, view)),
@@ -44,7 +49,13 @@ export function createOutput(host: { stdout: DataStream; now(): number }, choice
         await stdout.write(text);
       } catch (error) {
         const { code } = error as NodeJS.ErrnoException;
-        if (done === undefined || error instanceof VaultError || code === undefined || code === "EPIPE") throw error;
+        if (
+          done === undefined ||
+          error instanceof VaultError ||
+          code === undefined ||
+          code === "EPIPE"
+        )
+          throw error;
         const { what, ...facts } = done;
         throw new VaultError("state", `${what}, but the result could not be printed (${code})`, {
           retry: "after-status",
@@ -60,7 +71,11 @@ export function createOutput(host: { stdout: DataStream; now(): number }, choice
  * Text of a document for stdout: JSON, one field of it, or undefined if the command prints a table. A field is exact, but on a
  * terminal control characters are made visible.
  */
-export function serialize(document: unknown, output: Pick<OutputChoice, "format" | "field">, isTTY: boolean): string | undefined {
+export function serialize(
+  document: unknown,
+  output: Pick<OutputChoice, "format" | "field">,
+  isTTY: boolean,
+): string | undefined {
   if (output.field !== undefined) {
     const value = fieldOf(document, output.field);
     const text = typeof value === "string" ? value : jsonText(value);
@@ -78,9 +93,12 @@ export function fieldOf(document: unknown, path: string): unknown {
   let value: unknown = document;
   for (const part of path.split(".")) {
     const inner =
-      typeof value === "object" && value !== null && Object.hasOwn(value, part) ? (value as Record<string, unknown>)[part] : undefined;
+      typeof value === "object" && value !== null && Object.hasOwn(value, part)
+        ? (value as Record<string, unknown>)[part]
+        : undefined;
     if (inner === undefined) {
-      const known = typeof value === "object" && value !== null ? Object.keys(value).join(", ") : "";
+      const known =
+        typeof value === "object" && value !== null ? Object.keys(value).join(", ") : "";
       throw new VaultError("usage", `--field ${path}: no such field: ${part}`, {
         hint: known === "" ? "--json shows the document" : `fields: ${known}`,
       });

@@ -10,10 +10,19 @@ import { checkField } from "./output.ts";
  *
  * @throws `invalid-input` with the flag, the rule and an example; `usage` for a field.
  */
-export function parseOptions<D extends Descriptor>(descriptor: D, input: RawInput, field?: string): OptionsOf<D> {
+export function parseOptions<D extends Descriptor>(
+  descriptor: D,
+  input: RawInput,
+  field?: string,
+): OptionsOf<D> {
   const { arguments: terms = {}, options = {}, fields } = descriptor;
-  const named = Object.fromEntries(Object.keys(terms).map((name, index) => [name, input.args[index]]));
-  const schema = z.object({ ...mapValues(terms, argumentSchema), ...mapValues(options, optionSchema) });
+  const named = Object.fromEntries(
+    Object.keys(terms).map((name, index) => [name, input.args[index]]),
+  );
+  const schema = z.object({
+    ...mapValues(terms, argumentSchema),
+    ...mapValues(options, optionSchema),
+  });
   const checked = validate(schema, { ...input.options, ...named });
   if (checked.ok) {
     const roots = typeof fields === "function" ? fields(checked.value) : fields;
@@ -29,7 +38,8 @@ export function parseOptions<D extends Descriptor>(descriptor: D, input: RawInpu
 }
 
 /** How an option is written on the command line: externalRef → --external-ref. */
-const flagName = (name: string): string => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+const flagName = (name: string): string =>
+  `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 function argumentSchema(spec: ArgumentSpec) {
   if (spec.term.includes("...")) return z.array(valueSchema(spec));
@@ -41,10 +51,17 @@ function optionSchema(spec: OptionSpec) {
   return z.optional(spec.flag.includes("...") ? z.array(valueSchema(spec)) : valueSchema(spec));
 }
 
-function valueSchema({ is = "text", oneOf: words, listOf: several }: OptionSpec | ArgumentSpec): z.core.$ZodType {
+function valueSchema({
+  is = "text",
+  oneOf: words,
+  listOf: several,
+}: OptionSpec | ArgumentSpec): z.core.$ZodType {
   if (words !== undefined) return oneOf(words);
   return several === undefined ? optionTypes[is] : listOf(several);
 }
 
-const mapValues = <T, U>(record: Readonly<Record<string, T>>, map: (value: T) => U): Record<string, U> =>
+const mapValues = <T, U>(
+  record: Readonly<Record<string, T>>,
+  map: (value: T) => U,
+): Record<string, U> =>
   Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]));

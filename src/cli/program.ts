@@ -20,7 +20,12 @@ export interface Surroundings {
   /** Loads what completion may know of this machine, and the parts that a command works with. */
   wiring: () => Promise<{
     knownHere(host: Host): Pick<Known, "profiles" | "vaults">;
-    createApp(host: Host, flags: Readonly<Record<string, unknown>>, version: string, mode: Descriptor["mode"]): Promise<App>;
+    createApp(
+      host: Host,
+      flags: Readonly<Record<string, unknown>>,
+      version: string,
+      mode: Descriptor["mode"],
+    ): Promise<App>;
   }>;
   /** `json` is set once the settings are known. */
   edge: { json: boolean };
@@ -41,9 +46,14 @@ export type Act = (command: Command) => (...parameters: unknown[]) => Promise<vo
  *
  * @throws VaultError; commander's own errors become `usage`.
  */
-export async function runProgram(root: Command, argv: readonly string[], around: Surroundings): Promise<ProgramResult> {
+export async function runProgram(
+  root: Command,
+  argv: readonly string[],
+  around: Surroundings,
+): Promise<ProgramResult> {
   const { host, version, shownVersion, wiring, edge } = around;
-  if (argv[0] === completeCommand) return { exitCode: 0, text: await completions(root, argv.slice(1), around) };
+  if (argv[0] === completeCommand)
+    return { exitCode: 0, text: await completions(root, argv.slice(1), around) };
   const result: ProgramResult = { exitCode: 0, text: "" };
   const act: Act =
     (command) =>
@@ -86,7 +96,11 @@ async function runLabelled(app: App, { run }: Command, options: object): Promise
 }
 
 /** The options with the UUID of the vault that an argument names. */
-async function withVault(app: App, { arguments: terms = {} }: Descriptor, options: object = {}): Promise<object> {
+async function withVault(
+  app: App,
+  { arguments: terms = {} }: Descriptor,
+  options: object = {},
+): Promise<object> {
   const [name] = Object.entries(terms).find(([, { is }]) => is === "vault") ?? [];
   const given = name === undefined ? undefined : (options as Record<string, unknown>)[name];
   // Several are resolved together, by the command.
@@ -98,7 +112,11 @@ async function withVault(app: App, { arguments: terms = {} }: Descriptor, option
 }
 
 /** The answer to a completion script: whatever fails, there is nothing to offer. */
-async function completions(root: Command, words: readonly string[], { host, wiring }: Surroundings): Promise<string> {
+async function completions(
+  root: Command,
+  words: readonly string[],
+  { host, wiring }: Surroundings,
+): Promise<string> {
   try {
     const { answer } = await import("../completion/answer.ts");
     const known = async () => (await wiring()).knownHere(host);
@@ -113,7 +131,10 @@ async function completions(root: Command, words: readonly string[], { host, wiri
 }
 
 /** Splits what commander hands to an action: positional arguments, options, the command itself. */
-export function readAction(parameters: readonly unknown[]): { input: RawInput; globals: Readonly<Record<string, unknown>> } {
+export function readAction(parameters: readonly unknown[]): {
+  input: RawInput;
+  globals: Readonly<Record<string, unknown>>;
+} {
   const command = parameters.at(-1) as CommanderCommand;
   const options = parameters.at(-2) as RawInput["options"];
   const args = parameters.slice(0, -2) as RawInput["args"];
@@ -127,7 +148,10 @@ function namedIn({ commands = [] }: Command, words: readonly string[]): readonly
   return named.length > 0 ? named : commands;
 }
 
-function formatOf({ json, output }: Readonly<Record<string, unknown>>): "table" | "json" | "ndjson" {
+function formatOf({
+  json,
+  output,
+}: Readonly<Record<string, unknown>>): "table" | "json" | "ndjson" {
   if (json === true || output === "json") return "json";
   return output === "ndjson" ? "ndjson" : "table";
 }
@@ -162,7 +186,11 @@ export function buildProgram(
     .helpCommand(false)
     .exitOverride()
     // Help has no color: its width is its length.
-    .configureHelp({ showGlobalOptions: false, sortSubcommands: false, displayWidth: (text) => text.length })
+    .configureHelp({
+      showGlobalOptions: false,
+      sortSubcommands: false,
+      displayWidth: (text) => text.length,
+    })
     // Ours knows the whole tree.
     .showSuggestionAfterError(false);
   const { version: _, ...options } = globalOptions;
@@ -172,13 +200,20 @@ export function buildProgram(
   }
   for (const command of namedIn(root, words)) addCommand(program, command, act);
   // Only now, so that commands do not inherit it.
-  program.configureHelp({ ...program.configureHelp(), formatHelp: (_command, helper) => helpScreen(root, helper) });
+  program.configureHelp({
+    ...program.configureHelp(),
+    formatHelp: (_command, helper) => helpScreen(root, helper),
+  });
   return program.addHelpText("after", examplesOf(root.examples));
 }
 
 function addCommand(parent: CommanderCommand, command: Command, act: Act): void {
   const below = `${examplesOf([...command.examples, ...originsIn(command.examples)])}\n\nFlags of every command: vault help output. Settings: vault help environment.`;
-  const made = parent.command(command.name).summary(command.summary).description(descriptionOf(command)).addHelpText("after", below);
+  const made = parent
+    .command(command.name)
+    .summary(command.summary)
+    .description(descriptionOf(command))
+    .addHelpText("after", below);
   for (const { term, help, choices } of Object.values(command.arguments ?? {})) {
     const argument = new Argument(term, help);
     made.addArgument(choices === undefined ? argument : argument.choices(choices));
@@ -195,10 +230,14 @@ function optionOf({ flag, help, repeated }: OptionSpec): Option {
   const option = new Option(flag, help);
   if (repeated === undefined) return option;
   option.variadic = false;
-  return option.argParser((value, earlier: readonly string[] | undefined) => [...(earlier ?? []), value]);
+  return option.argParser((value, earlier: readonly string[] | undefined) => [
+    ...(earlier ?? []),
+    value,
+  ]);
 }
 
-const examplesOf = (lines: readonly string[]): string => ["\nExamples:", ...lines.map((line) => `  ${line}`)].join("\n");
+const examplesOf = (lines: readonly string[]): string =>
+  ["\nExamples:", ...lines.map((line) => `  ${line}`)].join("\n");
 
 /** Refuses a second --field: commander would silently take the last. */
 function onlyField(path: string, earlier: string | undefined): string {

@@ -51,20 +51,28 @@ export function createPrompts(place: PromptPlace, isPossible: () => boolean): Pr
     text: async ({ message, rule, initial, shown }) => {
       const { input } = await inquirer();
       const more = defined({ default: initial, transformer: shown });
-      return await answered(place, (context) => input({ message: printableLine(message), validate: validator(rule), ...more }, context));
+      return await answered(place, (context) =>
+        input({ message: printableLine(message), validate: validator(rule), ...more }, context),
+      );
     },
     secret: async ({ message, rule }) => {
       const { password } = await inquirer();
-      return await answered(place, (context) => password({ message, toggleMask: false, validate: validator(rule) }, context));
+      return await answered(place, (context) =>
+        password({ message, toggleMask: false, validate: validator(rule) }, context),
+      );
     },
     choose: async (message, choices) => {
       const { select } = await inquirer();
       const shown = choices.map((choice) => ({ ...choice, name: printableLine(choice.name) }));
-      return await answered(place, (context) => select({ message, choices: shown, pageSize: 10 }, context));
+      return await answered(place, (context) =>
+        select({ message, choices: shown, pageSize: 10 }, context),
+      );
     },
     confirm: async (question) => {
       const { confirm } = await inquirer();
-      return await answered(place, (context) => confirm({ message: printableLine(question), default: false }, context));
+      return await answered(place, (context) =>
+        confirm({ message: printableLine(question), default: false }, context),
+      );
     },
   };
 }
@@ -75,7 +83,10 @@ export async function askNewPassphrase(ask: Pick<Prompts, "secret">): Promise<st
     message: "New passphrase",
     rule: (answer) => (answer.length < 8 ? "must be at least 8 characters" : null),
   });
-  await ask.secret({ message: "Repeat the passphrase", rule: (answer) => (answer === first ? null : "does not match") });
+  await ask.secret({
+    message: "Repeat the passphrase",
+    rule: (answer) => (answer === first ? null : "does not match"),
+  });
   return first;
 }
 
@@ -84,7 +95,10 @@ export async function askNewPassphrase(ask: Pick<Prompts, "secret">): Promise<st
  *
  * @throws `usage` where nobody can be asked, `interrupted`.
  */
-export function passphraseOnTerminal(ask: Prompts, learnSecret: (secret: string) => void): (id: string | null) => Promise<string> {
+export function passphraseOnTerminal(
+  ask: Prompts,
+  learnSecret: (secret: string) => void,
+): (id: string | null) => Promise<string> {
   const answers = new Map<string, string>();
   return async (id) => {
     const answered = answers.get(id ?? "");
@@ -94,7 +108,10 @@ export function passphraseOnTerminal(ask: Prompts, learnSecret: (secret: string)
         hint: `set it with ${waysToSet("statePassphrase")}, or run this on a terminal to be asked`,
       });
     }
-    const answer = id === null ? await askNewPassphrase(ask) : await ask.secret({ message: `Passphrase (key ${id})`, rule: notEmpty });
+    const answer =
+      id === null
+        ? await askNewPassphrase(ask)
+        : await ask.secret({ message: `Passphrase (key ${id})`, rule: notEmpty });
     learnSecret(answer);
     answers.set(id ?? "", answer);
     return answer;
@@ -108,8 +125,12 @@ export function passphraseOnTerminal(ask: Prompts, learnSecret: (secret: string)
  */
 export async function confirmOrFail(ask: Prompts, yes: boolean, question: string): Promise<void> {
   if (yes) return;
-  if (!ask.isPossible) throw new VaultError("usage", `confirmation required: ${question}`, { hint: "use --yes to confirm" });
-  if (!(await ask.confirm(question))) throw new VaultError("canceled", "canceled; nothing was changed", { retry: "safe" });
+  if (!ask.isPossible)
+    throw new VaultError("usage", `confirmation required: ${question}`, {
+      hint: "use --yes to confirm",
+    });
+  if (!(await ask.confirm(question)))
+    throw new VaultError("canceled", "canceled; nothing was changed", { retry: "safe" });
 }
 
 /** Turns a check that throws into a rule. */
@@ -128,7 +149,12 @@ export const notEmpty: Rule = (answer) => (answer === "" ? "must not be empty" :
 
 const validator = (rule: Rule | undefined) => (answer: string) => rule?.(answer) ?? true;
 
-type Context = { input: NodeJS.ReadStream; output: NodeJS.WriteStream; signal: AbortSignal; clearPromptOnDone: boolean };
+type Context = {
+  input: NodeJS.ReadStream;
+  output: NodeJS.WriteStream;
+  signal: AbortSignal;
+  clearPromptOnDone: boolean;
+};
 
 async function answered<T>(place: PromptPlace, ask: (context: Context) => Promise<T>): Promise<T> {
   try {
@@ -136,7 +162,11 @@ async function answered<T>(place: PromptPlace, ask: (context: Context) => Promis
   } catch (error) {
     // Ctrl-C or a signal; anything else is a failure of its own.
     const names = ["ExitPromptError", "AbortPromptError", "CancelPromptError"];
-    if (!place.interrupted.aborted && !(error instanceof Error && names.includes(error.name))) throw error;
-    throw new VaultError("interrupted", "canceled; nothing was changed", { retry: "safe", cause: error });
+    if (!place.interrupted.aborted && !(error instanceof Error && names.includes(error.name)))
+      throw error;
+    throw new VaultError("interrupted", "canceled; nothing was changed", {
+      retry: "safe",
+      cause: error,
+    });
   }
 }

@@ -1,17 +1,22 @@
 /** Topics of `vault help`, in the order of lists, with what each is about. Their texts are topics/*.md. */
 export const topics = {
   tour: "read vaults, pause an exchange, lose responses and meet the circuit breaker, all in the sandbox",
-  recipes: "containers, databases, CI runners, cron jobs, monitors, moving vaults, and unlocking: shell scripts to copy",
-  environment: "every setting with its flag, environment variable and configuration key, and profiles",
+  recipes:
+    "containers, databases, CI runners, cron jobs, monitors, moving vaults, and unlocking: shell scripts to copy",
+  environment:
+    "every setting with its flag, environment variable and configuration key, and profiles",
   authentication: "how a call proves which application sends it: application key and JWT",
   network: "certificates, proxies, and what to do when the service cannot be reached",
-  "exit-codes": "whether anything was spent, whether the credentials are safe, and whether the command may be run again",
+  "exit-codes":
+    "whether anything was spent, whether the credentials are safe, and whether the command may be run again",
   output: "streams, single values, masked secrets, color and questions",
-  documents: "what commands print with --json, what errors and recovery documents look like, and their JSON Schema",
+  documents:
+    "what commands print with --json, what errors and recovery documents look like, and their JSON Schema",
   recovery: "what an interrupted command leaves behind, and what finishes it",
   lockout: "what locks a vault, what is counted, and the lockout guard",
   keys: "where the key comes from that encrypts credentials, tokens and the secrets of profiles, and how to change it",
-  "shared-state": "one state for several machines, in a PostgreSQL: why, how to set it up, and what it protects against",
+  "shared-state":
+    "one state for several machines, in a PostgreSQL: why, how to set it up, and what it protects against",
   "many-vaults":
     "read, update or acknowledge many vaults with one command: lists, where the contents go, runs that continue, and two recipes",
   restore: "what to copy, how to bring it back, and what a restored state knows",

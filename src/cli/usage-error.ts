@@ -26,7 +26,11 @@ const ofOtherTools: Readonly<Record<string, readonly string[]>> = {
  * commander's error as ours, with what was probably meant. `root` is the whole tree: what was parsed holds only the commands
  * that the line names.
  */
-export function usageError(error: CommanderError, root: CommandNode, argv: readonly string[]): VaultError {
+export function usageError(
+  error: CommanderError,
+  root: CommandNode,
+  argv: readonly string[],
+): VaultError {
   const place = locate(root, argv);
   const called = place.path.map(({ name }) => name).join(" ");
   if (error.code === "commander.help" || error.code === "commander.helpDisplayed") {
@@ -34,14 +38,19 @@ export function usageError(error: CommanderError, root: CommandNode, argv: reado
   }
   const [, word = ""] = /'([^'=]+)/.exec(error.message) ?? [];
   const words = `${called} ${word}`.slice(root.name.length + 1);
-  const elsewhere = Object.hasOwn(ofOtherTools, words) ? ofOtherTools[words]?.map((name) => `${root.name} ${name}`) : undefined;
+  const elsewhere = Object.hasOwn(ofOtherTools, words)
+    ? ofOtherTools[words]?.map((name) => `${root.name} ${name}`)
+    : undefined;
   const near =
     error.code === "commander.unknownCommand"
       ? (elsewhere ?? suggest(word, namesOf(commandAt(place))).map((name) => `${called} ${name}`))
       : error.code === "commander.unknownOption" && word.startsWith("--")
         ? suggest(word, [...optionsAt(place).map(({ long }) => long), "--help"])
         : [];
-  const ways = [...(near.length > 0 ? [`did you mean ${near.join(" or ")}?`] : []), `${called} --help`];
+  const ways = [
+    ...(near.length > 0 ? [`did you mean ${near.join(" or ")}?`] : []),
+    `${called} --help`,
+  ];
   return new VaultError("usage", messageOf(error, called), { hint: ways.join("; ") });
 }
 
@@ -56,7 +65,8 @@ function messageOf({ code, message }: CommanderError, called: string): string {
     case "commander.excessArguments":
       return `too many arguments for ${called}`;
     case "commander.invalidArgument": {
-      const [, name = "", choices = ""] = /argument '(\w+)'\. Allowed choices are (.*)\.$/.exec(message) ?? [];
+      const [, name = "", choices = ""] =
+        /argument '(\w+)'\. Allowed choices are (.*)\.$/.exec(message) ?? [];
       return `<${name}>: must be one of ${choices}`;
     }
     default:

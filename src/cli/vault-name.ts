@@ -73,14 +73,25 @@ export class VaultNames<V extends Named> {
     const { shown, exact } = options;
     const start = shown === undefined ? "" : `${shown}: `;
     const isDigits = /^[\da-f-]+$/i.test(name);
-    if (exact && (/^[\da-f]{8}-[\da-f]{4}-/i.test(name) || (isDigits && name.length >= fewestDigits))) {
-      throw new VaultError("invalid-input", `${start}a part of a UUID is taken only on a terminal; nothing was sent`, {
-        hint: "use the whole UUID (36 characters) or a label; vault status",
-      });
+    if (
+      exact &&
+      (/^[\da-f]{8}-[\da-f]{4}-/i.test(name) || (isDigits && name.length >= fewestDigits))
+    ) {
+      throw new VaultError(
+        "invalid-input",
+        `${start}a part of a UUID is taken only on a terminal; nothing was sent`,
+        {
+          hint: "use the whole UUID (36 characters) or a label; vault status",
+        },
+      );
     }
     if (!isDigits) throw unknown(shown);
     if (name.replaceAll("-", "").length < fewestDigits) {
-      throw new VaultError("usage", `${start}at least ${fewestDigits} digits of a UUID are needed, or a label`, { hint: "vault status" });
+      throw new VaultError(
+        "usage",
+        `${start}at least ${fewestDigits} digits of a UUID are needed, or a label`,
+        { hint: "vault status" },
+      );
     }
     const digits = name.toLowerCase();
     const found = one(
@@ -94,9 +105,15 @@ export class VaultNames<V extends Named> {
 
 function one<V extends Named>(found: readonly V[], { shown = "it" }: FindOptions): V | undefined {
   if (found.length <= 1) return found[0];
-  const listed = found.slice(0, listedAtMost).map(({ uuid, label }) => (label === null ? uuid : `${uuid} (${printableLine(label)})`));
+  const listed = found
+    .slice(0, listedAtMost)
+    .map(({ uuid, label }) => (label === null ? uuid : `${uuid} (${printableLine(label)})`));
   const more = found.length > listed.length ? ` and ${found.length - listed.length} more` : "";
-  throw new VaultError("usage", `${shown} fits ${found.length} vaults: ${listed.join(", ")}${more}`, { hint: "vault status" });
+  throw new VaultError(
+    "usage",
+    `${shown} fits ${found.length} vaults: ${listed.join(", ")}${more}`,
+    { hint: "vault status" },
+  );
 }
 
 const unknown = (shown: string | undefined): VaultError =>
@@ -118,7 +135,8 @@ type Named = { uuid: string; label: string | null };
 
 /** Order of vaults in lists: by label without regard to case, those without one last; then by UUID. */
 export function byLabel(a: Named, b: Named): number {
-  if (a.label === null || b.label === null) return Number(a.label === null) - Number(b.label === null) || compare(a.uuid, b.uuid);
+  if (a.label === null || b.label === null)
+    return Number(a.label === null) - Number(b.label === null) || compare(a.uuid, b.uuid);
   return compare(a.label.toLowerCase(), b.label.toLowerCase()) || compare(a.uuid, b.uuid);
 }
 

@@ -3,7 +3,12 @@ import { object } from "../protocol/answers.ts";
 import type { Palette } from "../terminal/palette.ts";
 import { createPalette } from "../terminal/palette.ts";
 import { printable, printableLine } from "../terminal/redactor.ts";
-import { shownCardNumber, shownContent, namedFingerprint, shownFingerprint } from "../terminal/secrets.ts";
+import {
+  shownCardNumber,
+  shownContent,
+  namedFingerprint,
+  shownFingerprint,
+} from "../terminal/secrets.ts";
 import type { TerminalFacts } from "../terminal/streams.ts";
 import type { Cell } from "../terminal/tables.ts";
 import { factsTable } from "../terminal/tables.ts";
@@ -22,14 +27,22 @@ export async function vaultTable(delivery: Delivery, view: View): Promise<string
   const table = await knownFacts(view, palette, [
     ...subject(delivery, palette),
     ...contentRows(delivery.vault, view.reveal, palette.strong),
-    ["Reads left", typeof uses === "number" ? readsLeft(uses, `${uses} (this one included)`, palette) : undefined],
+    [
+      "Reads left",
+      typeof uses === "number"
+        ? readsLeft(uses, `${uses} (this one included)`, palette)
+        : undefined,
+    ],
     ...facts(delivery, view),
   ]);
   return view.reveal ? table + revealed(delivery) : table;
 }
 
 /** The new contents of an update that is about to be sent, masked. */
-export async function contentsTable(contents: Record<string, unknown>, view: View): Promise<string> {
+export async function contentsTable(
+  contents: Record<string, unknown>,
+  view: View,
+): Promise<string> {
   const palette = await createPalette(view.facts.color);
   return await knownFacts(view, palette, contentRows(contents, view.reveal, palette.strong));
 }
@@ -62,7 +75,11 @@ export async function receiptTable(
 export type Row = readonly [string, Cell | undefined];
 
 /** A table of the facts that are known. */
-export async function knownFacts(view: View, palette: Palette, rows: readonly Row[]): Promise<string> {
+export async function knownFacts(
+  view: View,
+  palette: Palette,
+  rows: readonly Row[],
+): Promise<string> {
   const there = rows.filter((row): row is readonly [string, Cell] => row[1] !== undefined);
   return factsTable(there, { palette, columns: view.facts.columns });
 }
@@ -72,16 +89,23 @@ const subject = ({ recovery, kind }: Delivery, palette: Palette): Row[] => [
   ["Kind", kind],
 ];
 
-const readsLeft = (uses: number, text: string, palette: Palette): Cell => ({ text, paint: uses <= 1 ? palette.warn : palette.strong });
+const readsLeft = (uses: number, text: string, palette: Palette): Cell => ({
+  text,
+  paint: uses <= 1 ? palette.warn : palette.strong,
+});
 
 function facts({ vault, exchange, fingerprint }: Delivery, view: View): Row[] {
-  const date = (value: unknown): string | undefined => (typeof value === "string" ? printableLine(when(value, view.now)) : undefined);
+  const date = (value: unknown): string | undefined =>
+    typeof value === "string" ? printableLine(when(value, view.now)) : undefined;
   return [
     ["Expires", date(vault["expiryDate"])],
     ["Auto-locks", date(vault["autoLockDate"])],
     ["Created", date(vault["dateCreated"])],
     ["Last modified", date(vault["lastModified"])],
-    ["Credentials", `generation ${exchange.generation}, ${shownFingerprint(namedFingerprint(fingerprint))}`],
+    [
+      "Credentials",
+      `generation ${exchange.generation}, ${shownFingerprint(namedFingerprint(fingerprint))}`,
+    ],
     ["Reference", exchange.externalRef],
   ];
 }
@@ -91,19 +115,38 @@ function revealed({ recovery, vault }: Pick<Delivery, "recovery" | "vault">): st
   const { encryptedData, payload } = recovery.new;
   const { content } = vault;
   const text = typeof content === "string" ? [printable(content)] : [];
-  return ["", ...text, `encryptedData ${printableLine(encryptedData)}`, `payload ${printableLine(payload)}`, ""].join("\n");
+  return [
+    "",
+    ...text,
+    `encryptedData ${printableLine(encryptedData)}`,
+    `payload ${printableLine(payload)}`,
+    "",
+  ].join("\n");
 }
 
 /** Card or text of a vault, in the form of the interface. */
-function contentRows(vault: Record<string, unknown>, reveal: boolean, strong: (text: string) => string): [string, Cell][] {
+function contentRows(
+  vault: Record<string, unknown>,
+  reveal: boolean,
+  strong: (text: string) => string,
+): [string, Cell][] {
   const rows: [string, Cell][] = [];
   const card = object(vault["creditCard"]);
   if (card !== undefined) {
-    rows.push(["Number", { text: printableLine(shownCardNumber(String(card["number"]), reveal)), paint: strong }]);
+    rows.push([
+      "Number",
+      { text: printableLine(shownCardNumber(String(card["number"]), reveal)), paint: strong },
+    ]);
     rows.push(["Name", printableLine(String(card["name"]))]);
-    rows.push(["Expiry", printableLine(`${String(card["expiryMonth"]).padStart(2, "0")}/${String(card["expiryYear"])}`)]);
+    rows.push([
+      "Expiry",
+      printableLine(
+        `${String(card["expiryMonth"]).padStart(2, "0")}/${String(card["expiryYear"])}`,
+      ),
+    ]);
   }
   const { content } = vault;
-  if (typeof content === "string") rows.push(["Content", { text: reveal ? "below" : shownContent(content), paint: strong }]);
+  if (typeof content === "string")
+    rows.push(["Content", { text: reveal ? "below" : shownContent(content), paint: strong }]);
   return rows;
 }

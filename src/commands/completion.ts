@@ -11,7 +11,11 @@ export const completion: Command = {
     'state and never calls the service. Load it in the startup file of your shell: eval "$(vault completion bash)"; in zsh, ' +
     'after compinit, eval "$(vault completion zsh)"; in fish, vault completion fish | source.',
   arguments: { shell: { term: "<shell>", help: "the shell", choices: shells } },
-  examples: ["vault completion bash > vault.bash", "vault completion zsh > _vault", "vault completion fish > vault.fish"],
+  examples: [
+    "vault completion bash > vault.bash",
+    "vault completion zsh > _vault",
+    "vault completion fish > vault.fish",
+  ],
   print: async ({ args: [shell] }, format) => {
     const { script } = await import("../completion/scripts.ts");
     const text = script(shell as (typeof shells)[number]);

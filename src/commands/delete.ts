@@ -4,7 +4,18 @@ import { VaultError } from "../errors.ts";
 import type { DeleteDocument } from "./documents/exchange.ts";
 import { exchangeFlags, extended } from "./exchange/flags.ts";
 
-type Needs = Pick<App, "ask" | "device" | "hold" | "narrator" | "output" | "service" | "serviceName" | "settings" | "store">;
+type Needs = Pick<
+  App,
+  | "ask"
+  | "device"
+  | "hold"
+  | "narrator"
+  | "output"
+  | "service"
+  | "serviceName"
+  | "settings"
+  | "store"
+>;
 
 /** Deletes a vault at the service; exit 0 means that it is gone, and its credentials here too. */
 export const deleteVault = command(
@@ -17,7 +28,10 @@ export const deleteVault = command(
     arguments: { uuid: vaultArgument },
     options: {
       externalRef: exchangeFlags.externalRef,
-      discardPending: { flag: "--discard-pending", help: "even if an exchange is open or in doubt" },
+      discardPending: {
+        flag: "--discard-pending",
+        help: "even if an exchange is open or in doubt",
+      },
       force: exchangeFlags.force,
       yes: { flag: "--yes", help: "do not ask for the last four characters of the UUID" },
     },
@@ -25,11 +39,13 @@ export const deleteVault = command(
     fields: ["deleted"],
   },
   async (app: Needs, options) => {
-    const [{ askSettings, askVault }, { lookUp }, { checkDelete, deleteVault }] = await Promise.all([
-      import("./exchange/ask.ts"),
-      import("./exchange/look-up.ts"),
-      import("../exchange/single/delete.ts"),
-    ]);
+    const [{ askSettings, askVault }, { lookUp }, { checkDelete, deleteVault }] = await Promise.all(
+      [
+        import("./exchange/ask.ts"),
+        import("./exchange/look-up.ts"),
+        import("../exchange/single/delete.ts"),
+      ],
+    );
     await askSettings(app);
     const target = await askVault(app, options.uuid, "delete");
     await app.service();
@@ -48,9 +64,15 @@ export const deleteVault = command(
         device,
       });
       const { kind, externalRef } = deleted;
-      const document: DeleteDocument = { deleted: [{ uuid: target, label: record?.label ?? null, kind, externalRef }] };
+      const document: DeleteDocument = {
+        deleted: [{ uuid: target, label: record?.label ?? null, kind, externalRef }],
+      };
       const line = `${target}  deleted at the service; its credentials were removed from this machine\n`;
-      const done = { what: `vault ${target} was deleted`, uuid: target, hint: "nothing is left to do" };
+      const done = {
+        what: `vault ${target} was deleted`,
+        uuid: target,
+        hint: "nothing is left to do",
+      };
       await app.output.printDone(document, () => line, done);
       return 0;
     } finally {
@@ -63,15 +85,30 @@ export const deleteVault = command(
  * Confirms by the last four characters of the uuid: they are what a person looks at.
  * @throws `usage` where nobody can be asked, `canceled` on a No
  */
-async function confirmByUuid(app: Pick<App, "ask">, yes: boolean, target: string, label: string | null): Promise<void> {
+async function confirmByUuid(
+  app: Pick<App, "ask">,
+  yes: boolean,
+  target: string,
+  label: string | null,
+): Promise<void> {
   if (yes) return;
   const question = `Delete vault ${target}${label === null ? "" : ` (${label})`} at the service, permanently?`;
   if (!app.ask.isPossible) {
-    throw new VaultError("usage", `confirmation required: ${question}`, { uuid: target, hint: "use --yes to confirm" });
+    throw new VaultError("usage", `confirmation required: ${question}`, {
+      uuid: target,
+      hint: "use --yes to confirm",
+    });
   }
   const wanted = target.slice(-4).toLowerCase();
-  const rule = (typed: string): string | null => (["", wanted].includes(typed.trim().toLowerCase()) ? null : "these are not its last four");
-  const typed = await app.ask.text({ message: `${question} Type the last four characters of its UUID (Enter to keep it)`, rule });
+  const rule = (typed: string): string | null =>
+    ["", wanted].includes(typed.trim().toLowerCase()) ? null : "these are not its last four";
+  const typed = await app.ask.text({
+    message: `${question} Type the last four characters of its UUID (Enter to keep it)`,
+    rule,
+  });
   if (typed.trim().toLowerCase() === wanted) return;
-  throw new VaultError("canceled", "canceled; nothing was changed", { uuid: target, retry: "safe" });
+  throw new VaultError("canceled", "canceled; nothing was changed", {
+    uuid: target,
+    retry: "safe",
+  });
 }

@@ -4,31 +4,47 @@ import { VaultError } from "../errors.ts";
 import type { ForgetDocument } from "./documents/state.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 
-type Needs = Pick<App, "ask" | "hold" | "narrator" | "output" | "serviceName" | "settings" | "store">;
+type Needs = Pick<
+  App,
+  "ask" | "hold" | "narrator" | "output" | "serviceName" | "settings" | "store"
+>;
 
 /** Removes a vault's credentials, labels and exchanges; counters and fingerprints outlive it. */
 export const forget = command(
   {
     name: "forget",
     summary: "remove a vault's credentials from the state",
-    description: "Remove a vault's credentials from the state. The counters toward lockout are kept.",
+    description:
+      "Remove a vault's credentials from the state. The counters toward lockout are kept.",
     arguments: { uuid: vaultArgument },
     options: {
-      discardPending: { flag: "--discard-pending", help: "even if an exchange is open or in doubt" },
+      discardPending: {
+        flag: "--discard-pending",
+        help: "even if an exchange is open or in doubt",
+      },
       yes: { flag: "--yes", help: "do not ask" },
     },
-    examples: ["vault export $VAULT > copy.json && vault forget $VAULT", "vault forget $VAULT --json"],
+    examples: [
+      "vault export $VAULT > copy.json && vault forget $VAULT",
+      "vault forget $VAULT --json",
+    ],
     fields: ["forgotten"],
   },
   async (app: Needs, options) => {
-    const [{ confirmOrFail }, { askVault }] = await Promise.all([import("../cli/prompts.ts"), import("./exchange/ask.ts")]);
+    const [{ confirmOrFail }, { askVault }] = await Promise.all([
+      import("../cli/prompts.ts"),
+      import("./exchange/ask.ts"),
+    ]);
     const target = await askVault(app, options.uuid, "forget");
     const discardPending = options.discardPending === true;
     // The vault is not locked during the question, so it is checked again afterwards.
     const found = await (await app.store()).find(target);
     if (found.length < 2) await check(target, found[0], discardPending);
     const question = `Remove the credentials of vault ${target} from this machine?`;
-    const risk = mayBeTheOnlyOnes(found[0]) === null ? "" : " They may be the only ones: without a copy of them the vault is lost.";
+    const risk =
+      mayBeTheOnlyOnes(found[0]) === null
+        ? ""
+        : " They may be the only ones: without a copy of them the vault is lost.";
     await confirmOrFail(app.ask, options.yes === true, `${question}${risk}`);
     const context = await app.hold(target, { local: true });
     let label: string | null;
@@ -44,7 +60,10 @@ export const forget = command(
     }
     if (warning !== null) app.narrator.warn(warning);
     const document: ForgetDocument = { forgotten: [{ uuid: target, label }] };
-    await app.output.printDone(document, () => `${target}  forgotten; the counters toward lockout are kept\n`);
+    await app.output.printDone(
+      document,
+      () => `${target}  forgotten; the counters toward lockout are kept\n`,
+    );
     return 0;
   },
 );
@@ -54,14 +73,23 @@ function mayBeTheOnlyOnes(record: VaultRecord | null | undefined): string | null
   const live = record?.generations.filter((g) => !g.refused && g.standing !== "superseded") ?? [];
   if (live.length === 0) return null;
   const proven = record?.provenAt ?? null;
-  const since = proven === null ? "the service has not refused them" : `they last worked on ${proven}`;
+  const since =
+    proven === null ? "the service has not refused them" : `they last worked on ${proven}`;
   return `the removed credentials may have been the only ones of this vault (${since}); without a copy it is lost`;
 }
 
 /** @throws `no-credentials`; `pending` or `in-doubt` while an exchange is open, unless it is to be discarded */
-async function check(uuid: string, record: VaultRecord | null | undefined, discardPending: boolean): Promise<void> {
-  const [{ summarize }, { noCredentials }] = await Promise.all([import("../exchange/context.ts"), import("../exchange/start/prepare.ts")]);
-  if (record === null || record === undefined || record.generations.length === 0) throw noCredentials(uuid);
+async function check(
+  uuid: string,
+  record: VaultRecord | null | undefined,
+  discardPending: boolean,
+): Promise<void> {
+  const [{ summarize }, { noCredentials }] = await Promise.all([
+    import("../exchange/context.ts"),
+    import("../exchange/start/prepare.ts"),
+  ]);
+  if (record === null || record === undefined || record.generations.length === 0)
+    throw noCredentials(uuid);
   const { open } = record;
   if (open === null || discardPending) return;
   const isDoubt = open.state === "in-doubt";

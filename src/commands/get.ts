@@ -33,8 +33,10 @@ export const get = command(
   async (app: ManyNeeds, { vaults, ...given }) => {
     if (given.out !== undefined) refuseField(app);
     // Elsewhere than to standard output, or not at all.
-    else if (given.outDir === undefined && given.exec === undefined && given.dryRun !== true) refuseClosedOutput(app);
-    if (isMany({ vaults, ...given })) return await (await import("./many/run.ts")).runMany(app, { vaults, ...given }, "get");
+    else if (given.outDir === undefined && given.exec === undefined && given.dryRun !== true)
+      refuseClosedOutput(app);
+    if (isMany({ vaults, ...given }))
+      return await (await import("./many/run.ts")).runMany(app, { vaults, ...given }, "get");
     const options = { ...given, uuid: vaults[0] };
     const { closeExchange, runPlanned, withPlan } = await import("./exchange/plan.ts");
     await withPlan(app, options, "get", async (planned) => {
@@ -48,15 +50,23 @@ export const get = command(
 /** Refuses a closed output: contents that nobody receives would count as delivered. */
 function refuseClosedOutput({ host }: Pick<App, "host">): void {
   if (!host.stdout.isClosed) return;
-  throw new VaultError("usage", "standard output is closed, and the contents would be lost; nothing was sent", {
-    hint: "run it again with an output, such as > FILE (> /dev/null, opened for writing only, discards the contents)",
-  });
+  throw new VaultError(
+    "usage",
+    "standard output is closed, and the contents would be lost; nothing was sent",
+    {
+      hint: "run it again with an output, such as > FILE (> /dev/null, opened for writing only, discards the contents)",
+    },
+  );
 }
 
 /** --out writes the whole document: a field of it would go nowhere. */
 function refuseField({ output }: Pick<App, "output">): void {
   if (output.field === undefined) return;
-  throw new VaultError("usage", "--out writes the whole document, and excludes --field; nothing was sent", {
-    hint: `vault get VAULT --field ${output.field} > FILE`,
-  });
+  throw new VaultError(
+    "usage",
+    "--out writes the whole document, and excludes --field; nothing was sent",
+    {
+      hint: `vault get VAULT --field ${output.field} > FILE`,
+    },
+  );
 }

@@ -10,7 +10,8 @@ export const label = command(
   {
     name: "label",
     summary: "name a vault",
-    description: "Give a vault a label, stored only on this machine. Every command takes it in place of the UUID.",
+    description:
+      "Give a vault a label, stored only on this machine. Every command takes it in place of the UUID.",
     arguments: {
       uuid: { ...vaultArgument, term: "<vault>" },
       text: { term: "<text>", help: "its new label", is: "label" },

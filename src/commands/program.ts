@@ -91,9 +91,14 @@ export const vault: Command = {
   ],
 };
 
-export const runProgram = async (argv: readonly string[], around: Surroundings): Promise<ProgramResult> =>
-  await cli.runProgram(vault, argv, around);
+export const runProgram = async (
+  argv: readonly string[],
+  around: Surroundings,
+): Promise<ProgramResult> => await cli.runProgram(vault, argv, around);
 
-function loaded<const D extends Descriptor>(descriptor: D, load: () => Promise<NoInfer<Run<D>>>): Command {
+function loaded<const D extends Descriptor>(
+  descriptor: D,
+  load: () => Promise<NoInfer<Run<D>>>,
+): Command {
   return command(descriptor, async (app, options) => await (await load())(app, options));
 }

@@ -16,7 +16,11 @@ interface VersionDetails {
   installed: { as: "executable" | "package" | "checkout"; path: string };
 }
 
-const installedAs = { executable: "single executable", package: "npm package", checkout: "checkout" } as const;
+const installedAs = {
+  executable: "single executable",
+  package: "npm package",
+  checkout: "checkout",
+} as const;
 
 /** What `--version --verbose` prints: a document, or a line for each fact. */
 export function detailedVersion(
@@ -25,7 +29,8 @@ export function detailedVersion(
   json: boolean,
 ): string {
   const path = realpathSync(program.at(-1) ?? "");
-  const as = program.length === 1 ? "executable" : path.includes("/node_modules/") ? "package" : "checkout";
+  const as =
+    program.length === 1 ? "executable" : path.includes("/node_modules/") ? "package" : "checkout";
   const details: VersionDetails = {
     version,
     build: typeof VAULT_BUILD === "undefined" ? "none" : VAULT_BUILD,

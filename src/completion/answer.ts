@@ -6,12 +6,18 @@ import type { CommandNode } from "./tree.ts";
  * Returns the answer to a completion script. Labels and profile names may be any text: candidates that could break a line or control a
  * terminal are left out.
  */
-export async function answer(words: readonly string[], root: CommandNode, known: Known): Promise<string> {
+export async function answer(
+  words: readonly string[],
+  root: CommandNode,
+  known: Known,
+): Promise<string> {
   return format(await offer(root, words, known));
 }
 
 function format({ candidates, directive, prefix = "" }: Offer): string {
-  const shown = candidates.filter(({ value }) => value !== "" && !value.startsWith(":") && plain(value) === value);
+  const shown = candidates.filter(
+    ({ value }) => value !== "" && !value.startsWith(":") && plain(value) === value,
+  );
   const lines = shown.map(({ value, description = "" }) => {
     const words = plain(description).replaceAll(/ {2,}/g, " ").trim();
     return words === "" ? value : `${value}\t${words}`;

@@ -1,7 +1,10 @@
 import { completeCommand } from "./protocol.ts";
 
 /** Completion script for bash 3.2 (macOS) and newer: no mapfile, and compopt only where it exists. */
-export const bashScript = ([name, other]: readonly [string, string]): string => `# shellcheck shell=bash
+export const bashScript = ([name, other]: readonly [
+  string,
+  string,
+]): string => `# shellcheck shell=bash
 # Completion of ${name} and ${other} for bash: eval "$(${name} completion bash)"
 # Generated (npm run generate). It asks the program, which looks into its state and never calls the service.
 

@@ -19,7 +19,11 @@ export interface Offer {
 }
 
 /** Returns candidates for the last word; the words before it are complete. */
-export async function offer(root: CommandNode, words: readonly string[], known: Known): Promise<Offer> {
+export async function offer(
+  root: CommandNode,
+  words: readonly string[],
+  known: Known,
+): Promise<Offer> {
   const current = words.at(-1) ?? "";
   const position = locate(root, words.slice(0, -1));
   const awaited = position.pending?.value?.values;
@@ -27,12 +31,17 @@ export async function offer(root: CommandNode, words: readonly string[], known: 
   const [, flag, value] = /^(--[^=]+)=(.*)$/s.exec(current) ?? [];
   if (!position.ended && flag !== undefined && value !== undefined) {
     const source = optionsAt(position).find(({ long }) => long === flag)?.value?.values;
-    return source === undefined ? nothing : await offerValues(source, `${flag}=`, value, position, known);
+    return source === undefined
+      ? nothing
+      : await offerValues(source, `${flag}=`, value, position, known);
   }
   if (!position.ended && current.startsWith("-")) return matching(flags(position), current);
   const command = commandAt(position);
-  if (command.commands.length > 0) return position.unknown === undefined ? matching(names(command.commands), current) : nothing;
-  const argument = command.arguments[position.positional.length] ?? command.arguments.findLast(({ variadic }) => variadic);
+  if (command.commands.length > 0)
+    return position.unknown === undefined ? matching(names(command.commands), current) : nothing;
+  const argument =
+    command.arguments[position.positional.length] ??
+    command.arguments.findLast(({ variadic }) => variadic);
   if (argument === undefined) return position.ended ? nothing : matching(flags(position), current);
   return await offerValues(argument.values, "", current, position, known);
 }
@@ -50,30 +59,51 @@ const flags = (position: Position): Candidate[] =>
 /** Filters by prefix, ignoring case: uuids are the same in either. */
 function matching(candidates: readonly Candidate[], typed: string): Offer {
   const wanted = typed.toLowerCase();
-  return { candidates: candidates.filter(({ value }) => value.toLowerCase().startsWith(wanted)), directive: "done" };
+  return {
+    candidates: candidates.filter(({ value }) => value.toLowerCase().startsWith(wanted)),
+    directive: "done",
+  };
 }
 
 /** Returns candidates for a value. `before` is the part of the word that belongs to the flag: `--kind=`. */
-async function offerValues(source: ValueSource, before: string, typed: string, position: Position, known: Known): Promise<Offer> {
+async function offerValues(
+  source: ValueSource,
+  before: string,
+  typed: string,
+  position: Position,
+  known: Known,
+): Promise<Offer> {
   const found = await values(source, typed, position, known);
   if (found.prefix !== undefined) return { ...found, prefix: before + found.prefix };
   const { candidates } = matching(found.candidates, typed);
-  return { ...found, candidates: candidates.map((each) => ({ ...each, value: before + each.value })) };
+  return {
+    ...found,
+    candidates: candidates.map((each) => ({ ...each, value: before + each.value })),
+  };
 }
 
-async function values(source: ValueSource, typed: string, position: Position, known: Known): Promise<Offer> {
+async function values(
+  source: ValueSource,
+  typed: string,
+  position: Position,
+  known: Known,
+): Promise<Offer> {
   switch (source.from) {
     case "list": {
       const chosen = source.separated === true ? typed.split(",").slice(0, -1) : [];
       const isOpen = source.open === true;
-      const left = source.values.filter((value) => !chosen.some((one) => (isOpen ? one.startsWith(value) : one === value)));
+      const left = source.values.filter(
+        (value) => !chosen.some((one) => (isOpen ? one.startsWith(value) : one === value)),
+      );
       const candidates = left.map((value) => ({ value: [...chosen, value].join(",") }));
       return { candidates, directive: isOpen ? "nospace" : "done" };
     }
     case "commands": {
       const [root] = position.path;
       const { path, unknown } = locate(root, position.positional);
-      return unknown === undefined ? list([...names(commandAt({ path }).commands), ...(path.length === 1 ? source.also : [])]) : nothing;
+      return unknown === undefined
+        ? list([...names(commandAt({ path }).commands), ...(path.length === 1 ? source.also : [])])
+        : nothing;
     }
     case "vaults": {
       const vaults = await known.vaults(position.given);
@@ -86,7 +116,8 @@ async function values(source: ValueSource, typed: string, position: Position, kn
       return { candidates: [], directive: source.from, prefix: "" };
     case "given":
       if (typed.startsWith("@")) return { candidates: [], directive: "files", prefix: "@" };
-      if (typed.startsWith("env:")) return list(known.variables().map((name) => ({ value: `env:${name}` })));
+      if (typed.startsWith("env:"))
+        return list(known.variables().map((name) => ({ value: `env:${name}` })));
       return { candidates: given, directive: "nospace" };
     case "anything":
       return nothing;

@@ -19,7 +19,11 @@ interface Files<U> {
   configDirectory(user: U): string;
   stateDirectory(user: U): string;
   /** With the address of a shared state, those of it that were seen on this machine. */
-  readVaults(directory: string, user: U, shared?: string): Promise<readonly { uuid: string; label: string | null; kind: string }[]>;
+  readVaults(
+    directory: string,
+    user: U,
+    shared?: string,
+  ): Promise<readonly { uuid: string; label: string | null; kind: string }[]>;
 }
 
 /**
@@ -27,11 +31,19 @@ interface Files<U> {
  *
  * Unlike `Known`, the sources reject with the errors of the file system, JSON and SQLite.
  */
-export function createKnown<U extends User>(user: U, files: Files<U>): Pick<Known, "profiles" | "vaults"> {
+export function createKnown<U extends User>(
+  user: U,
+  files: Files<U>,
+): Pick<Known, "profiles" | "vaults"> {
   return {
-    profiles: async () => Object.keys(readConfiguration(files.configDirectory(user)).profiles).map((value) => ({ value })),
+    profiles: async () =>
+      Object.keys(readConfiguration(files.configDirectory(user)).profiles).map((value) => ({
+        value,
+      })),
     vaults: async (given) => {
-      const { currentProfile = "default", profiles } = readConfiguration(files.configDirectory(user));
+      const { currentProfile = "default", profiles } = readConfiguration(
+        files.configDirectory(user),
+      );
       const name = given.get("--profile") ?? (user.env["VAULTSVC_PROFILE"] || currentProfile);
       // No shell has expanded this word: completion sees it as it was typed.
       const flag = given.get("--state")?.replace(/^~(?=\/)/, () => user.home);
@@ -39,7 +51,10 @@ export function createKnown<U extends User>(user: U, files: Files<U>): Pick<Know
       if (found !== undefined) checkLocation(found.text, found.source);
       const vaults = isShared(found?.text)
         ? await files.readVaults(files.stateDirectory(user), user, found?.text)
-        : await files.readVaults(resolve(user.cwd, found?.text ?? files.stateDirectory(user)), user);
+        : await files.readVaults(
+            resolve(user.cwd, found?.text ?? files.stateDirectory(user)),
+            user,
+          );
       return vaults.map(({ uuid, label, kind }) => ({ value: uuid, description: label ?? kind }));
     },
   };
@@ -58,9 +73,15 @@ function readConfiguration(directory: string): ConfigurationFile {
   if (stats === undefined) return { currentProfile: undefined, profiles: {} };
   // A pipe or device may never end.
   if (!stats.isFile()) throw new Error(`${path} is not a file`);
-  const { currentProfile, profiles } = parseJson(readFileSync(path, "utf8")) as Record<string, unknown>;
+  const { currentProfile, profiles } = parseJson(readFileSync(path, "utf8")) as Record<
+    string,
+    unknown
+  >;
   return {
     currentProfile: typeof currentProfile === "string" ? currentProfile : undefined,
-    profiles: typeof profiles === "object" && profiles !== null ? (profiles as Record<string, Profile>) : {},
+    profiles:
+      typeof profiles === "object" && profiles !== null
+        ? (profiles as Record<string, Profile>)
+        : {},
   };
 }

@@ -19,7 +19,14 @@ export interface Position {
 /** Reads words as commander does: flags of a command and its parents, with their values, in any order. */
 export function locate(root: CommandNode, words: readonly string[]): Position {
   const given = new Map<string, string>();
-  const position: Position = { path: [root], unknown: undefined, positional: [], given, pending: undefined, ended: false };
+  const position: Position = {
+    path: [root],
+    unknown: undefined,
+    positional: [],
+    given,
+    pending: undefined,
+    ended: false,
+  };
   for (const word of words) {
     if (position.pending !== undefined) {
       given.set(position.pending.long, word);
@@ -41,13 +48,17 @@ export function locate(root: CommandNode, words: readonly string[]): Position {
 }
 
 /** Returns the flags that may come next, those of the last command first. */
-export const optionsAt = ({ path }: Pick<Position, "path">): OptionNode[] => path.toReversed().flatMap(({ options }) => options);
+export const optionsAt = ({ path }: Pick<Position, "path">): OptionNode[] =>
+  path.toReversed().flatMap(({ options }) => options);
 
 export const commandAt = ({ path }: Pick<Position, "path">): CommandNode => path.at(-1) ?? path[0];
 
 function readWord(position: Position, word: string): void {
   const { commands } = commandAt(position);
-  const next = position.positional.length === 0 && !position.ended ? commands.find(({ name }) => name === word) : undefined;
+  const next =
+    position.positional.length === 0 && !position.ended
+      ? commands.find(({ name }) => name === word)
+      : undefined;
   if (next !== undefined) {
     position.path.push(next);
     return;

@@ -10,7 +10,8 @@ const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
 /** Returns what `vault completion SHELL` prints. */
 export const script = (shell: keyof typeof scripts): string => scripts[shell](programNames);
 /** Files in completions/ that hold the scripts. */
-export const scriptFiles = { bash: "vault.bash", zsh: "_vault", fish: "vault.fish" } as const satisfies Record<
-  keyof typeof scripts,
-  string
->;
+export const scriptFiles = {
+  bash: "vault.bash",
+  zsh: "_vault",
+  fish: "vault.fish",
+} as const satisfies Record<keyof typeof scripts, string>;

@@ -1,7 +1,10 @@
 import { completeCommand } from "./protocol.ts";
 
 /** Completion script for zsh, found by compinit as _vault or evaluated after it. */
-export const zshScript = ([name, other]: readonly [string, string]): string => `#compdef ${name} ${other}
+export const zshScript = ([name, other]: readonly [
+  string,
+  string,
+]): string => `#compdef ${name} ${other}
 # Completion of ${name} and ${other} for zsh: as _${name} in a folder of $fpath, or eval "$(${name} completion zsh)" after compinit.
 # Generated (npm run generate). It asks the program, which looks into its state and never calls the service.
 

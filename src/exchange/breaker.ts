@@ -29,7 +29,10 @@ export const closed: Breaker = {
 };
 
 /** A breaker that travels with credentials which have no state of their own: what is open of it. */
-export interface CarriedBreaker extends Pick<Breaker, "lostTrials" | "hint" | "httpStatus" | "contentType"> {
+export interface CarriedBreaker extends Pick<
+  Breaker,
+  "lostTrials" | "hint" | "httpStatus" | "contentType"
+> {
   lostAt: string;
 }
 
@@ -74,22 +77,36 @@ function changesBy(breaker: Breaker, event: BreakerEvent): Partial<Breaker> | nu
     case "unanswered":
       return breaker.lostAt !== null ? { lostAt: event.at } : opened(event.at, event.response);
     case "found":
-      return breaker.lostAt !== null || event.startedAt <= breaker.closedAt ? null : opened(event.startedAt, noResponse);
+      return breaker.lostAt !== null || event.startedAt <= breaker.closedAt
+        ? null
+        : opened(event.startedAt, noResponse);
     case "carried": {
       const lostAt = Date.parse(event.breaker.lostAt);
-      return lostAt <= Math.max(breaker.closedAt, breaker.lostAt ?? 0) ? null : { ...event.breaker, lostAt };
+      return lostAt <= Math.max(breaker.closedAt, breaker.lostAt ?? 0)
+        ? null
+        : { ...event.breaker, lostAt };
     }
     case "claimed": {
       const byHint = breaker.hint === "given";
-      return { lostAt: event.at, ...(byHint ? { hint: "used" } : { lostTrials: breaker.lostTrials + 1 }) };
+      return {
+        lostAt: event.at,
+        ...(byHint ? { hint: "used" } : { lostTrials: breaker.lostTrials + 1 }),
+      };
     }
     case "withdrawn":
       // Whoever has changed it since has decided.
       return breaker.version === event.before.version + 1 ? event.before : null;
     case "responded":
-      return breaker.lostAt !== null && breaker.hint === "none" && isHint(breaker, event) ? { hint: "given" } : null;
+      return breaker.lostAt !== null && breaker.hint === "none" && isHint(breaker, event)
+        ? { hint: "given" }
+        : null;
     case "answered":
-      if (breaker.lostAt !== null && event.startedAt !== undefined && event.startedAt < breaker.lostAt) return null;
+      if (
+        breaker.lostAt !== null &&
+        event.startedAt !== undefined &&
+        event.startedAt < breaker.lostAt
+      )
+        return null;
       return { ...closed, closedAt: event.at };
   }
 }
@@ -103,7 +120,10 @@ const opened = (lostAt: number, { httpStatus, contentType }: Response): Partial<
 });
 
 /** Whether the service itself has answered; or a probe's answer below 500 shows that something has changed on the way to it. */
-function isHint(breaker: Breaker, { response, isProbe }: BreakerEvent & { type: "responded" }): boolean {
+function isHint(
+  breaker: Breaker,
+  { response, isProbe }: BreakerEvent & { type: "responded" },
+): boolean {
   if (response.isService) return true;
   const { httpStatus, contentType } = response;
   if (!isProbe || httpStatus === null || httpStatus >= 500) return false;
@@ -127,7 +147,9 @@ export function passage(breaker: Breaker, now: number, unansweredStarts: number)
 /** What travels with the credentials of a start. Before it is sent, it counts as lost: a process that dies cannot say so any more. */
 export function carried(breaker: Breaker, sendingAt: number | null): CarriedBreaker | undefined {
   const isSent = sendingAt !== null && breaker.lostAt === null;
-  const { lostAt, ...rest } = isSent ? after(breaker, { type: "unanswered", at: sendingAt, response: noResponse }) : breaker;
+  const { lostAt, ...rest } = isSent
+    ? after(breaker, { type: "unanswered", at: sendingAt, response: noResponse })
+    : breaker;
   if (lostAt === null) return undefined;
   const { lostTrials, hint, httpStatus, contentType } = rest;
   return { lostAt: new Date(lostAt).toISOString(), lostTrials, hint, httpStatus, contentType };

@@ -44,19 +44,28 @@ export interface ExchangeContext {
  */
 export async function currentRecord(context: ExchangeContext): Promise<VaultRecord> {
   const record = await context.session.read();
-  if (record === null) throw new VaultError("internal", `vault ${context.session.uuid} vanished while it was held`);
+  if (record === null)
+    throw new VaultError("internal", `vault ${context.session.uuid} vanished while it was held`);
   return record;
 }
 
 /** What the ways on of a vault depend on. */
-export const circumstances = ({ policy, clock, file }: Pick<ExchangeContext, "policy" | "clock" | "file">) => ({
+export const circumstances = ({
+  policy,
+  clock,
+  file,
+}: Pick<ExchangeContext, "policy" | "clock" | "file">) => ({
   policy,
   now: clock.now(),
   file,
 });
 
 export function spentBy(record: VaultRecord, policy: Policy): Spent {
-  return { unackedStarts: record.unackedStarts, failedAttempts: record.failedAttempts, limits: { ...policy } };
+  return {
+    unackedStarts: record.unackedStarts,
+    failedAttempts: record.failedAttempts,
+    limits: { ...policy },
+  };
 }
 
 export async function currentSpent(context: ExchangeContext): Promise<Spent> {
@@ -76,12 +85,18 @@ export function summarize(exchange: ExchangeRecord): ExchangeSummary {
 }
 
 /** Whether the token is alive by the clock of the state: good enough to choose words and to stop waiting, never to settle anything. */
-export function isTokenAlive(exchange: Pick<ExchangeRecord, "tokenExpiry" | "startedAt">, at: number): boolean {
+export function isTokenAlive(
+  exchange: Pick<ExchangeRecord, "tokenExpiry" | "startedAt">,
+  at: number,
+): boolean {
   return tokenExpiresAt(exchange) > at;
 }
 
 /** When a token expires, in milliseconds since the epoch. A token of unknown lifetime is assumed to live for a day. */
-export function tokenExpiresAt({ tokenExpiry, startedAt }: Pick<ExchangeRecord, "tokenExpiry" | "startedAt">): number {
+export function tokenExpiresAt({
+  tokenExpiry,
+  startedAt,
+}: Pick<ExchangeRecord, "tokenExpiry" | "startedAt">): number {
   return tokenExpiry === null ? Date.parse(startedAt) + 86_400_000 : Date.parse(tokenExpiry);
 }
 
@@ -97,7 +112,11 @@ export function throwIfInterrupted(context: ExchangeContext, exchange?: Exchange
 export function interrupted(context: ExchangeContext, exchange?: ExchangeRecord): VaultError {
   const { uuid } = context.session;
   if (exchange === undefined) {
-    return new VaultError("interrupted", "interrupted; nothing is pending", { uuid, retry: "safe", hint: "run the command again" });
+    return new VaultError("interrupted", "interrupted; nothing is pending", {
+      uuid,
+      retry: "safe",
+      hint: "run the command again",
+    });
   }
   const facts = { uuid, exchange: summarize(exchange) };
   if (exchange.state === "intent") {
@@ -111,16 +130,24 @@ export function interrupted(context: ExchangeContext, exchange?: ExchangeRecord)
     );
   }
   const isUnread = exchange.operation === "get" && exchange.limited && !exchange.delivered;
-  return new VaultError("interrupted", "interrupted; the new credentials are stored, but not acknowledged", {
-    ...facts,
-    hint: isUnread
-      ? `vault get ${uuid}${exchange.state === "held" ? " --discard-pending" : ""} (reads it again with the old credentials)`
-      : `vault ack ${uuid}${exchange.saveOwed ? " --save-cmd CMD (or --saved)" : ""}`,
-  });
+  return new VaultError(
+    "interrupted",
+    "interrupted; the new credentials are stored, but not acknowledged",
+    {
+      ...facts,
+      hint: isUnread
+        ? `vault get ${uuid}${exchange.state === "held" ? " --discard-pending" : ""} (reads it again with the old credentials)`
+        : `vault ack ${uuid}${exchange.saveOwed ? " --save-cmd CMD (or --saved)" : ""}`,
+    },
+  );
 }
 
 /** @throws `interrupted` if the user interrupts the wait */
-export async function pause(context: ExchangeContext, milliseconds: number, exchange?: ExchangeRecord): Promise<void> {
+export async function pause(
+  context: ExchangeContext,
+  milliseconds: number,
+  exchange?: ExchangeRecord,
+): Promise<void> {
   try {
     await context.clock.sleep(milliseconds, context.signal);
   } catch (error) {

@@ -30,10 +30,30 @@ const unknown = {
 } as const satisfies Disposition;
 
 const table: Readonly<Record<ErrorClass, Disposition>> = {
-  rate: { code: "rate-limited", what: "still rate limited by the service", start: "not-counted", end: "again" },
-  application: { code: "unauthorized", what: "the service refused the application", start: "not-counted", end: "outstanding" },
-  validation: { code: "service", what: "the service rejected the request as invalid", start: "not-counted", end: "refused" },
-  credentials: { code: "rejected", what: "the service refused the credentials", start: "failed-attempt", end: "refused" },
+  rate: {
+    code: "rate-limited",
+    what: "still rate limited by the service",
+    start: "not-counted",
+    end: "again",
+  },
+  application: {
+    code: "unauthorized",
+    what: "the service refused the application",
+    start: "not-counted",
+    end: "outstanding",
+  },
+  validation: {
+    code: "service",
+    what: "the service rejected the request as invalid",
+    start: "not-counted",
+    end: "refused",
+  },
+  credentials: {
+    code: "rejected",
+    what: "the service refused the credentials",
+    start: "failed-attempt",
+    end: "refused",
+  },
   locked: { code: "locked", what: "the vault is locked", start: "no-starts", end: "outstanding" },
   gone: { code: "locked", what: "the vault is gone", start: "no-starts", end: "refused" },
   missing: {
@@ -51,10 +71,14 @@ const table: Readonly<Record<ErrorClass, Disposition>> = {
  * What an answer of this endpoint means. An extended one may not exist: there, what sounds like a vault that is gone is about the
  * endpoint.
  */
-export function dispositionOf(answer: Answer, { extended }: Pick<AnyEndpoint, "extended">): Disposition & { is: ErrorClass } {
+export function dispositionOf(
+  answer: Answer,
+  { extended }: Pick<AnyEndpoint, "extended">,
+): Disposition & { is: ErrorClass } {
   const said = classify(answer);
   const is = said === "gone" && extended ? "missing" : said;
-  if (is === "missing" && extended) return { is, ...table[is], what: "the service has no such endpoint, or no such vault" };
+  if (is === "missing" && extended)
+    return { is, ...table[is], what: "the service has no such endpoint, or no such vault" };
   return { is, ...table[is] };
 }
 

@@ -13,7 +13,10 @@ import type { Settled } from "./states.ts";
  * Runs an exchange, or a part of one, and adds facts to what it throws: what was settled before and, if a call was sent, the
  * counters toward lockout. If an earlier start of this command counts, the error does not call a repetition safe.
  */
-export async function withErrorFacts<T>(context: ExchangeContext, work: (context: ExchangeContext) => Promise<T>): Promise<T> {
+export async function withErrorFacts<T>(
+  context: ExchangeContext,
+  work: (context: ExchangeContext) => Promise<T>,
+): Promise<T> {
   const settled = new Map<string, Settled>();
   let sent = false;
   let startCounts = false;
@@ -26,7 +29,10 @@ export async function withErrorFacts<T>(context: ExchangeContext, work: (context
     foresee: async (next, deadline) => await context.service.foresee(next, deadline),
     start: async (call, signal) => {
       const reply = seen(await context.service.start(call, signal));
-      startCounts ||= counts(reply, findEndpoint(call.kind, call.operation, "start") ?? { extended: true });
+      startCounts ||= counts(
+        reply,
+        findEndpoint(call.kind, call.operation, "start") ?? { extended: true },
+      );
       return reply;
     },
     end: async (call, signal) => seen(await context.service.end(call, signal)),

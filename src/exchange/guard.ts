@@ -12,7 +12,8 @@ export function guardStart(record: VaultRecord, given: Circumstances): void {
   const { policy } = given;
   const verdict = judge(record, policy);
   if (verdict.allows) return;
-  const uncertain = (count: number): string => (count === 0 ? "" : ` (${count} of them unanswered)`);
+  const uncertain = (count: number): string =>
+    count === 0 ? "" : ` (${count} of them unanswered)`;
   const why = verdict.failedWouldLock
     ? `${record.failedAttempts} of ${policy.failedAttempts} failed attempts used${uncertain(record.possiblyFailed)}; one more locks the vault`
     : `${record.unackedStarts} of ${policy.unackedStarts} unacknowledged starts used${uncertain(record.unansweredStarts)}; one more locks the vault`;
@@ -35,24 +36,45 @@ export function guardLastStart(record: VaultRecord, policy: Policy): void {
 }
 
 /** @throws `guard` if the device has another browser or operating system than the one last accepted */
-export function guardDevice(uuid: string, accepted: Device | null, device: Device | undefined): void {
+export function guardDevice(
+  uuid: string,
+  accepted: Device | null,
+  device: Device | undefined,
+): void {
   if (accepted === null || device === undefined) return;
-  const differing = (["browserType", "osType"] as const).filter((key) => accepted[key] !== device[key]);
+  const differing = (["browserType", "osType"] as const).filter(
+    (key) => accepted[key] !== device[key],
+  );
   if (differing.length === 0) return;
-  const what = differing.map((key) => `${key} ${JSON.stringify(device[key])} instead of ${JSON.stringify(accepted[key])}`).join(", ");
-  throw new VaultError("guard", `not sent: the device differs from the one that vault ${uuid} was read with: ${what}`, {
-    uuid,
-    hint: "leave --device out to send the accepted one, or use --force",
-  });
+  const what = differing
+    .map(
+      (key) => `${key} ${JSON.stringify(device[key])} instead of ${JSON.stringify(accepted[key])}`,
+    )
+    .join(", ");
+  throw new VaultError(
+    "guard",
+    `not sent: the device differs from the one that vault ${uuid} was read with: ${what}`,
+    {
+      uuid,
+      hint: "leave --device out to send the accepted one, or use --force",
+    },
+  );
 }
 
 /** The error for a combination of pair, hashedPin, device and kind that the service has refused before. */
-export function refusedBeforeError({ uuid, provenAt }: VaultRecord, generation: number): VaultError {
+export function refusedBeforeError(
+  { uuid, provenAt }: VaultRecord,
+  generation: number,
+): VaultError {
   const since = provenAt === null ? "" : `. ${explainRefusal(provenAt)}`;
-  return new VaultError("guard", `not sent: the service has refused generation ${generation} of vault ${uuid} before${since}`, {
-    uuid,
-    hint: hintOf([importOf(uuid)]),
-  });
+  return new VaultError(
+    "guard",
+    `not sent: the service has refused generation ${generation} of vault ${uuid} before${since}`,
+    {
+      uuid,
+      hint: hintOf([importOf(uuid)]),
+    },
+  );
 }
 
 /** Explains why credentials that have worked are refused. */

@@ -56,7 +56,11 @@ export class HandoverFailure extends Error {
   readonly saveOwed: boolean;
   readonly hint: string | undefined;
 
-  constructor(reason: HoldReason, message: string, facts: { delivered: boolean; saveOwed: boolean; hint?: string }) {
+  constructor(
+    reason: HoldReason,
+    message: string,
+    facts: { delivered: boolean; saveOwed: boolean; hint?: string },
+  ) {
     super(message);
     this.name = "HandoverFailure";
     this.reason = reason;

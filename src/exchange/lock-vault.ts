@@ -5,7 +5,10 @@ import { otherService } from "./start/prepare.ts";
 import { createIds } from "./ulid.ts";
 
 /** The context of an exchange that has no vault yet. */
-export interface LockContext extends Omit<ExchangeContext, "session" | "service" | "breaker" | "probe" | "ids" | "deadline" | "signal"> {
+export interface LockContext extends Omit<
+  ExchangeContext,
+  "session" | "service" | "breaker" | "probe" | "ids" | "deadline" | "signal"
+> {
   store: Pick<Store, "breaker" | "find" | "lock">;
   waiting: Waiting;
   /** Creates the client, on the first call. */
@@ -19,7 +22,9 @@ export interface LockContext extends Omit<ExchangeContext, "session" | "service"
 }
 
 /** What one of many vaults has of its own. */
-export type Own = Partial<Pick<LockContext, "clock" | "emit" | "killed" | "learnSecret" | "probing" | "service" | "waiting">>;
+export type Own = Partial<
+  Pick<LockContext, "clock" | "emit" | "killed" | "learnSecret" | "probing" | "service" | "waiting">
+>;
 
 export interface LockOptions {
   /** Move a vault that is known under another base URL to this one, with all its records. */
@@ -33,8 +38,20 @@ export interface LockOptions {
  * @throws `busy` at the deadline, `interrupted`, `state`, `no-credentials` for a vault that is known only under another base URL,
  * and what `serviceName` throws
  */
-export async function lockVault(lockContext: LockContext, uuid: string, options: LockOptions = {}): Promise<ExchangeContext> {
-  const { store, service, serviceName, isConfigured, waiting, probing = async (send) => await send(), ...context } = lockContext;
+export async function lockVault(
+  lockContext: LockContext,
+  uuid: string,
+  options: LockOptions = {},
+): Promise<ExchangeContext> {
+  const {
+    store,
+    service,
+    serviceName,
+    isConfigured,
+    waiting,
+    probing = async (send) => await send(),
+    ...context
+  } = lockContext;
   const { deadline, signal } = waiting;
   const [only, ...more] = options.local === true && !isConfigured ? await store.find(uuid) : [];
   const here = only !== undefined && more.length === 0 ? only.service : serviceName();
@@ -42,7 +59,8 @@ export async function lockVault(lockContext: LockContext, uuid: string, options:
   try {
     const record = await session.read();
     // A vault that is known here needs no second look, which a shared state takes a round trip for.
-    const [elsewhere] = record === null || record.generations.length === 0 ? await store.find(uuid) : [];
+    const [elsewhere] =
+      record === null || record.generations.length === 0 ? await store.find(uuid) : [];
     if (elsewhere !== undefined) {
       if (options.rebind !== true) throw otherService(uuid, here, elsewhere.service);
       await session.rebindFrom(elsewhere.service);
@@ -61,18 +79,27 @@ export async function lockVault(lockContext: LockContext, uuid: string, options:
   return {
     ...context,
     // Tokens expire by the clock that all who share the state go by.
-    clock: { now: () => session.now(), elapsed: () => clock.elapsed(), sleep: async (...pause) => await clock.sleep(...pause) },
+    clock: {
+      now: () => session.now(),
+      elapsed: () => clock.elapsed(),
+      sleep: async (...pause) => await clock.sleep(...pause),
+    },
     deadline,
     signal,
     session,
     breaker,
-    probe: async () => await probing(async () => await sendProbe({ ...context, service: await service(), deadline, signal })),
+    probe: async () =>
+      await probing(
+        async () => await sendProbe({ ...context, service: await service(), deadline, signal }),
+      ),
     ids: createIds(context.clock),
     service: {
-      admit: async (next, signal, deadline) => await (await service()).admit(next, signal, deadline),
+      admit: async (next, signal, deadline) =>
+        await (await service()).admit(next, signal, deadline),
       foresee: async (next, deadline) => await (await service()).foresee(next, deadline),
       start: async (call, signal) => await (await held()).start(call, signal),
-      end: async (call, signal) => await noteResponse(breaker, await (await held()).end(call, signal)),
+      end: async (call, signal) =>
+        await noteResponse(breaker, await (await held()).end(call, signal)),
       single: async (call, signal) => await (await held()).single(call, signal),
     },
   };

@@ -14,9 +14,15 @@ interface Verdict {
   onlyUnanswered: boolean;
 }
 
-export type Counters = Pick<VaultRecord, "failedAttempts" | "possiblyFailed" | "unackedStarts" | "unansweredStarts">;
+export type Counters = Pick<
+  VaultRecord,
+  "failedAttempts" | "possiblyFailed" | "unackedStarts" | "unansweredStarts"
+>;
 
-export function judge({ failedAttempts, possiblyFailed, unackedStarts, unansweredStarts }: Counters, policy: Policy): Verdict {
+export function judge(
+  { failedAttempts, possiblyFailed, unackedStarts, unansweredStarts }: Counters,
+  policy: Policy,
+): Verdict {
   const wouldLock = (count: number, limit: number): boolean => count + 1 >= limit;
   const failedWouldLock = wouldLock(failedAttempts, policy.failedAttempts);
   const unackedWouldLock = wouldLock(unackedStarts, policy.unackedStarts);
@@ -38,10 +44,12 @@ export const mustPersonChoose = ({ failedAttempts }: Counters, policy: Policy): 
 
 /** Whether one more start leaves at least two before each limit, as a repetition of an unanswered one must. */
 export const allowsRetry = (counters: Counters, policy: Policy): boolean =>
-  counters.unackedStarts + 1 <= policy.unackedStarts - 2 && !judge(counters, policy).failedWouldLock;
+  counters.unackedStarts + 1 <= policy.unackedStarts - 2 &&
+  !judge(counters, policy).failedWouldLock;
 
 /**
  * Whether one more start would be the last that is allowed, while its acknowledgement waits for something else: should that fail, the
  * vault cannot be read any more.
  */
-export const isLastToWait = ({ unackedStarts }: Counters, policy: Policy): boolean => unackedStarts + 2 >= policy.unackedStarts;
+export const isLastToWait = ({ unackedStarts }: Counters, policy: Policy): boolean =>
+  unackedStarts + 2 >= policy.unackedStarts;

@@ -11,8 +11,15 @@ interface NextTry {
  * (`Retry-After`, at least 50 ms), else doubling from 200 ms to 10 s. The loops that wait are those of start/send, end/send, single/call,
  * single/delete and commands/ack/token; service/rate-limited waits before a call, so that no 429 comes.
  */
-export function nextTry({ clock, deadline }: { clock: Clock; deadline: number }, attempt: number, reply?: Reply): NextTry {
+export function nextTry(
+  { clock, deadline }: { clock: Clock; deadline: number },
+  attempt: number,
+  reply?: Reply,
+): NextTry {
   const retryAfter = reply?.type === "answer" ? reply.answer.retryAfter : undefined;
-  const waitMs = retryAfter === undefined ? Math.min(10_000, 200 * 2 ** Math.min(attempt, 6)) : Math.max(retryAfter * 1000, 50);
+  const waitMs =
+    retryAfter === undefined
+      ? Math.min(10_000, 200 * 2 ** Math.min(attempt, 6))
+      : Math.max(retryAfter * 1000, 50);
   return { waitMs, inTime: clock.elapsed() + waitMs < deadline };
 }

@@ -55,7 +55,14 @@ export interface EndCall {
 /** A call outside an exchange (extended operations). */
 export type SingleCall =
   | { operation: "info"; kind: Kind; uuid: string }
-  | { operation: "delete"; kind: Kind; uuid: string; externalRef: string; credentials: Credentials; device?: Device | undefined }
+  | {
+      operation: "delete";
+      kind: Kind;
+      uuid: string;
+      externalRef: string;
+      credentials: Credentials;
+      device?: Device | undefined;
+    }
   | {
       operation: "create";
       kind: Kind;
@@ -159,7 +166,11 @@ export interface VaultSession {
    */
   recordStarted(exchangeId: string, started: Started): Promise<number>;
   /** started|held → held. */
-  hold(exchangeId: string, reason: HoldReason, facts: { delivered: boolean; saveOwed: boolean }): Promise<void>;
+  hold(
+    exchangeId: string,
+    reason: HoldReason,
+    facts: { delivered: boolean; saveOwed: boolean },
+  ): Promise<void>;
   /** started|held stays. Records what --save-cmd has saved, by its hash: that is what it replaces next. */
   noteSaved(exchangeId: string, sha256: string): Promise<void>;
   /** ③ started|held|ending → ending. Counts one more unanswered end call. Records `delivered` if true. */
@@ -249,9 +260,16 @@ export interface Store {
    * dates; counters zero. If the vault has credentials here already, the pair becomes an unproven generation instead. Needs no
    * lock of the vault. Returns the generation and its fingerprint.
    */
-  completeCreation(creation: Creation, vault: CreatedVault): Promise<{ generation: number; fingerprint: string }>;
+  completeCreation(
+    creation: Creation,
+    vault: CreatedVault,
+  ): Promise<{ generation: number; fingerprint: string }>;
   /** Records that nothing was created, or that it is unknown whether a vault was created. */
-  failCreation(creation: Creation, outcome: "create-refused" | "create-unanswered", error: ErrorNote): Promise<void>;
+  failCreation(
+    creation: Creation,
+    outcome: "create-refused" | "create-unanswered",
+    error: ErrorNote,
+  ): Promise<void>;
   /** Creations of a service without an outcome, oldest first. The id of one that is still under way is locked. */
   interruptedCreations(service: string): Promise<InterruptedCreation[]>;
   /** Records that the user was told of an interrupted creation, so that it is not listed again. */
@@ -260,7 +278,12 @@ export interface Store {
    * Reserves the next slot under an application's rate limit (GCRA), for all processes. Returns the milliseconds until the slot; one
    * that is more than `longestMs` away is not reserved. `intervalMs` 0 means no limit. Not synced.
    */
-  reserveSlot(application: string, now: number, intervalMs: number, longestMs?: number): Promise<number>;
+  reserveSlot(
+    application: string,
+    now: number,
+    intervalMs: number,
+    longestMs?: number,
+  ): Promise<number>;
   /** The circuit breaker of a service. */
   breaker(service: string): ServiceBreaker;
   /** Every breaker that ever opened, ordered by service. */

@@ -35,7 +35,10 @@ export interface ExchangePreview extends Beside {
  * Finds out what an exchange would send, from what the state knows; writes and sends nothing.
  * @throws what `runExchange` throws before it first writes, but for the guard's errors
  */
-export async function previewExchange(context: ExchangeContext, request: ExchangeRequest): Promise<ExchangePreview> {
+export async function previewExchange(
+  context: ExchangeContext,
+  request: ExchangeRequest,
+): Promise<ExchangePreview> {
   const known = await context.session.read();
   const choice = afterAdoption(request);
   const plan = await planExchange(context, known, request, choice);
@@ -58,14 +61,24 @@ export async function previewExchange(context: ExchangeContext, request: Exchang
     open: known?.open ?? null,
     generation: pair?.generation ?? null,
     ...(pair === undefined ? besideGiven(plan, record, choice) : besideStored(pair)),
-    counts: { unackedStarts: record?.unackedStarts ?? 0, failedAttempts: record?.failedAttempts ?? 0 },
+    counts: {
+      unackedStarts: record?.unackedStarts ?? 0,
+      failedAttempts: record?.failedAttempts ?? 0,
+    },
     refusal: await refusalOf(guarded),
   };
 }
 
-const besideStored = ({ credentials, device }: ChosenPair): Beside => ({ hashedPin: credentials.hashedPin !== undefined, device });
+const besideStored = ({ credentials, device }: ChosenPair): Beside => ({
+  hashedPin: credentials.hashedPin !== undefined,
+  device,
+});
 
-function besideGiven({ kind }: ExchangePlan, record: VaultRecord | null, { hashedPin, device }: ExchangeRequest): Beside {
+function besideGiven(
+  { kind }: ExchangePlan,
+  record: VaultRecord | null,
+  { hashedPin, device }: ExchangeRequest,
+): Beside {
   if (!isOnline(kind)) return { hashedPin: false, device: undefined };
   const accepted = record?.generations.find((g) => g.device !== null)?.device;
   return { hashedPin: hashedPin !== undefined, device: device ?? accepted ?? undefined };

@@ -157,7 +157,17 @@ export interface RunExchange {
 
 /** What a command with many vaults needs to know of each before its turn comes; `generations` sums up those that are kept. */
 export interface VaultSummary
-  extends KnownVault, Pick<VaultRecord, "limited" | "open" | "unackedStarts" | "unansweredStarts" | "failedAttempts" | "possiblyFailed"> {
+  extends
+    KnownVault,
+    Pick<
+      VaultRecord,
+      | "limited"
+      | "open"
+      | "unackedStarts"
+      | "unansweredStarts"
+      | "failedAttempts"
+      | "possiblyFailed"
+    > {
   /** Code of the last error. */
   lastError: string | null;
 }
@@ -196,7 +206,8 @@ export interface Attempts {
 }
 
 /** What a person says of the counters: an administrator has unlocked the vault, no unanswered start arrived, or what the audit log shows. */
-export type CounterReset = "all" | "unanswered" | Partial<Pick<Attempts, "unackedStarts" | "failedAttempts">>;
+export type CounterReset =
+  "all" | "unanswered" | Partial<Pick<Attempts, "unackedStarts" | "failedAttempts">>;
 
 export interface ErrorNote {
   code: string;

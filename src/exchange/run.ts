@@ -5,7 +5,13 @@ import { expiredError, inDoubtError } from "./end/acknowledge.ts";
 import { adoptRecovery } from "./recovery/adopt.ts";
 import { after } from "./breaker.ts";
 import type { ExchangeContext } from "./context.ts";
-import { circumstances, currentRecord, interrupted, summarize, throwIfInterrupted } from "./context.ts";
+import {
+  circumstances,
+  currentRecord,
+  interrupted,
+  summarize,
+  throwIfInterrupted,
+} from "./context.ts";
 import { withErrorFacts } from "./error-facts.ts";
 import { guardStart } from "./guard.ts";
 import type { Delivery, Handover } from "./handover.ts";
@@ -42,11 +48,17 @@ export interface ExchangeResult {
  * @throws every kind of error with the exit codes 2 to 15, and 130. Whatever it throws, the state holds a pair that the service
  * accepts and knows which one, or knows that it is one of two
  */
-export async function runExchange(context: ExchangeContext, request: ExchangeRequest): Promise<ExchangeResult> {
+export async function runExchange(
+  context: ExchangeContext,
+  request: ExchangeRequest,
+): Promise<ExchangeResult> {
   return await withErrorFacts(context, async (watched) => await exchangeWith(watched, request));
 }
 
-async function exchangeWith(context: ExchangeContext, request: ExchangeRequest): Promise<ExchangeResult> {
+async function exchangeWith(
+  context: ExchangeContext,
+  request: ExchangeRequest,
+): Promise<ExchangeResult> {
   if (request.recovery !== undefined) await adoptRecovery(context, request.recovery);
   const known = await context.session.read();
   const plan = await planExchange(context, known, request);
@@ -65,7 +77,8 @@ async function exchangeWith(context: ExchangeContext, request: ExchangeRequest):
 async function takeOver({ session, breaker }: ExchangeContext, attempts: Attempts): Promise<void> {
   await session.mergeAttempts(attempts);
   const { breaker: carried } = attempts;
-  if (carried !== undefined) await breaker.change((now) => after(now, { type: "carried", breaker: carried }));
+  if (carried !== undefined)
+    await breaker.change((now) => after(now, { type: "carried", breaker: carried }));
 }
 
 /** What an exchange does first and starts with: `runExchange` does it, --dry-run shows it. */
@@ -85,7 +98,13 @@ export async function planExchange(
   choice: PairChoice = request,
 ): Promise<ExchangePlan> {
   const prepared = await prepare(context, record, request.operation, choice);
-  return { ...prepared, left: record === null ? "by the start" : toSettle(record, context.policy, request, context.clock.now()) };
+  return {
+    ...prepared,
+    left:
+      record === null
+        ? "by the start"
+        : toSettle(record, context.policy, request, context.clock.now()),
+  };
 }
 
 /** The generation to send: the chosen one, else the given pair unless an exchange is open, which decides between its two. */
@@ -95,7 +114,11 @@ export const generationOf = (
   recordedAs: number | undefined,
 ): number | undefined => generation ?? (open === null ? recordedAs : undefined);
 
-async function recordGiven(context: ExchangeContext, request: ExchangeRequest, prepared: Prepared): Promise<number | undefined> {
+async function recordGiven(
+  context: ExchangeContext,
+  request: ExchangeRequest,
+  prepared: Prepared,
+): Promise<number | undefined> {
   if (request.given === undefined || prepared.recordedAs !== undefined) return prepared.recordedAs;
   const record = await context.session.read();
   if (record !== null && !request.force) guardStart(record, circumstances(context));
@@ -140,7 +163,10 @@ async function store(
   });
   // A round trip to a shared state does for both.
   const endsSoon = !request.noAck && request.handover.takesTime !== true;
-  const [generation] = await Promise.all([recorded, endsSoon ? context.service.foresee({ isEnd: true }, context.deadline) : undefined]);
+  const [generation] = await Promise.all([
+    recorded,
+    endsSoon ? context.service.foresee({ isEnd: true }, context.deadline) : undefined,
+  ]);
   context.emit({ type: "stored", generation });
   for (const message of success.warnings) context.emit({ type: "warning", message });
   const found = left(before.open, pair.generation, request.discardPending);
@@ -161,7 +187,8 @@ async function store(
     },
     fingerprint: record.generations.find((g) => g.generation === generation)?.fingerprint ?? "",
     settled: [...settled, ...found],
-    lastRead: exchange.operation === "get" && exchange.limited && (exchange.usesRemaining ?? 0) <= 1,
+    lastRead:
+      exchange.operation === "get" && exchange.limited && (exchange.usesRemaining ?? 0) <= 1,
     recovery: await recoveryDocument(context, record, exchange),
   };
   return { delivery, exchange };
@@ -169,12 +196,17 @@ async function store(
 
 /** What this start has settled: an exchange in doubt, or a held one whose token has expired. */
 function left(open: OpenExchange | null, generation: number, discardPending: boolean): Settled[] {
-  if (open?.state === "in-doubt" || (open !== null && open.endsUnanswered > 0)) return [settledByStart(open, generation)];
+  if (open?.state === "in-doubt" || (open !== null && open.endsUnanswered > 0))
+    return [settledByStart(open, generation)];
   return open?.state === "held" && !discardPending ? [settledAs(open, "expired")] : [];
 }
 
 /** Delivers, then ③, the end call and ④, in this order. */
-async function deliverAndEnd(context: ExchangeContext, request: ExchangeRequest, stored: Stored): Promise<ExchangeResult> {
+async function deliverAndEnd(
+  context: ExchangeContext,
+  request: ExchangeRequest,
+  stored: Stored,
+): Promise<ExchangeResult> {
   const { delivery, exchange } = stored;
   const { id } = exchange;
   try {
@@ -184,21 +216,26 @@ async function deliverAndEnd(context: ExchangeContext, request: ExchangeRequest,
     if (given !== undefined && given !== exchange.given) await context.session.noteSaved(id, given);
   } catch (error) {
     const held = await holdFor(context, exchange, error);
-    if (request.noAck && error instanceof HandoverFailure && error.reason === "masked") return { delivery, exchange: held };
+    if (request.noAck && error instanceof HandoverFailure && error.reason === "masked")
+      return { delivery, exchange: held };
     throw notHandedOver(context, held, error);
   }
   if (request.noAck) {
     await context.session.hold(id, "no-ack", { delivered: true, saveOwed: false });
     return { delivery, exchange: openOf(await currentRecord(context), id) };
   }
-  const ended = await sendEnd(context, exchange, true, !request.handover.leavesState).catch((error: unknown) => {
-    if (error instanceof VaultError && error.code === "state")
-      throw error.with({ uuid: context.session.uuid, exchange: summarize(exchange) });
-    throw error;
-  });
+  const ended = await sendEnd(context, exchange, true, !request.handover.leavesState).catch(
+    (error: unknown) => {
+      if (error instanceof VaultError && error.code === "state")
+        throw error.with({ uuid: context.session.uuid, exchange: summarize(exchange) });
+      throw error;
+    },
+  );
   // The start counts, so a repetition is not safe.
-  if (ended.outcome === "expired") throw expiredError(context, { ...exchange, state: "expired" }, ended.answer, "after-status");
-  if (ended.outcome === "in-doubt") throw inDoubtError(context, { ...exchange, state: "in-doubt" }, ended.answer);
+  if (ended.outcome === "expired")
+    throw expiredError(context, { ...exchange, state: "expired" }, ended.answer, "after-status");
+  if (ended.outcome === "in-doubt")
+    throw inDoubtError(context, { ...exchange, state: "in-doubt" }, ended.answer);
   context.emit({ type: "acknowledged", generation: delivery.exchange.generation });
   await confirm(context, request.handover, delivery);
   const { last } = await currentRecord(context);
@@ -207,7 +244,9 @@ async function deliverAndEnd(context: ExchangeContext, request: ExchangeRequest,
 
 /** @throws HandoverFailure if the answer lacks the contents: acknowledging would use up a read that delivered nothing */
 function checkContents({ kind, vault }: Delivery, { leavesState }: Handover): void {
-  const contents = kind.startsWith("generic") ? vault["content"] : object(vault["creditCard"])?.["number"];
+  const contents = kind.startsWith("generic")
+    ? vault["content"]
+    : object(vault["creditCard"])?.["number"];
   if (typeof contents === "string" && (contents !== "" || kind.startsWith("generic"))) return;
   throw new HandoverFailure("delivery", "the service's response lacks the contents of the vault", {
     delivered: false,
@@ -215,7 +254,11 @@ function checkContents({ kind, vault }: Delivery, { leavesState }: Handover): vo
   });
 }
 
-async function holdFor(context: ExchangeContext, exchange: OpenExchange, error: unknown): Promise<ExchangeRecord> {
+async function holdFor(
+  context: ExchangeContext,
+  exchange: OpenExchange,
+  error: unknown,
+): Promise<ExchangeRecord> {
   // Interrupted by the user: the exchange stays at ②, where the delivery of the contents is unknown.
   if (error instanceof VaultError && error.code === "interrupted") return exchange;
   const failure = error instanceof HandoverFailure ? error : undefined;
@@ -229,21 +272,30 @@ async function holdFor(context: ExchangeContext, exchange: OpenExchange, error: 
 function notHandedOver(context: ExchangeContext, held: ExchangeRecord, error: unknown): VaultError {
   const { uuid } = context.session;
   // An interruption can also have ended a --save-cmd, for which the exchange is held then.
-  if (context.signal.aborted || (error instanceof VaultError && error.code === "interrupted")) return interrupted(context, held);
+  if (context.signal.aborted || (error instanceof VaultError && error.code === "interrupted"))
+    return interrupted(context, held);
   const message = error instanceof Error ? error.message : String(error);
   const ways = held.saveOwed
     ? `vault ack ${uuid} --save-cmd CMD (or --saved)`
     : `vault ack ${uuid}${held.limited && !held.delivered ? " --unread" : ""}`;
-  return new VaultError("pending", `${message}; the new credentials are stored, but not acknowledged`, {
-    uuid,
-    exchange: summarize(held),
-    hint:
-      (error instanceof HandoverFailure ? error.hint : undefined) ??
-      `vault ${held.operation} ${uuid} --discard-pending (starts again with the old credentials); ${ways}`,
-  });
+  return new VaultError(
+    "pending",
+    `${message}; the new credentials are stored, but not acknowledged`,
+    {
+      uuid,
+      exchange: summarize(held),
+      hint:
+        (error instanceof HandoverFailure ? error.hint : undefined) ??
+        `vault ${held.operation} ${uuid} --discard-pending (starts again with the old credentials); ${ways}`,
+    },
+  );
 }
 
-async function confirm(context: ExchangeContext, handover: Handover, delivery: Delivery): Promise<void> {
+async function confirm(
+  context: ExchangeContext,
+  handover: Handover,
+  delivery: Delivery,
+): Promise<void> {
   try {
     await handover.confirm(bareCredentials(delivery.recovery.new));
   } catch (error) {
@@ -253,6 +305,7 @@ async function confirm(context: ExchangeContext, handover: Handover, delivery: D
 }
 
 function openOf(record: VaultRecord, id: string): OpenExchange {
-  if (record.open?.id !== id) throw new VaultError("internal", `exchange ${id} is not the open one of this vault`);
+  if (record.open?.id !== id)
+    throw new VaultError("internal", `exchange ${id} is not the open one of this vault`);
   return record.open;
 }

@@ -20,11 +20,17 @@ export function serviceDetails(answer: Answer): ServiceDetails {
 /** The service's own words on one line, with the property it names and the error uuid (section 7). */
 export function wording(answer: Answer): string {
   const status = object(answer.body["responseStatus"]);
-  const details = Array.isArray(status?.["detailedErrors"]) ? (status["detailedErrors"] as unknown[]) : [];
+  const details = Array.isArray(status?.["detailedErrors"])
+    ? (status["detailedErrors"] as unknown[])
+    : [];
   const sentences = details.map((entry) => {
     const { property, message, errorReasons } = object(entry) ?? {};
-    const reasons = Array.isArray(errorReasons) ? errorReasons.filter((r) => typeof r === "string").join(", ") : "";
-    const said = [message, reasons].filter((t): t is string => typeof t === "string" && t !== "").join(": ");
+    const reasons = Array.isArray(errorReasons)
+      ? errorReasons.filter((r) => typeof r === "string").join(", ")
+      : "";
+    const said = [message, reasons]
+      .filter((t): t is string => typeof t === "string" && t !== "")
+      .join(": ");
     return typeof property === "string" && property !== "" ? `${said} (${property})`.trim() : said;
   });
   const code = typeof status?.["code"] === "string" ? status["code"] : "";

@@ -24,7 +24,8 @@ export function createIds(clock: Pick<Clock, "now">): Ids {
 
 function encode(value: number, length: number): string {
   let text = "";
-  for (let rest = value; text.length < length; rest = Math.floor(rest / 32)) text = (alphabet[rest % 32] ?? "") + text;
+  for (let rest = value; text.length < length; rest = Math.floor(rest / 32))
+    text = (alphabet[rest % 32] ?? "") + text;
   return text;
 }
 

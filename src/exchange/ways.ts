@@ -33,20 +33,46 @@ interface Rule {
 const rules: readonly Rule[] = [
   {
     when: ({ lastError }) => lastError?.code === "locked",
-    ways: ({ uuid, open }) => [unlockedOf(uuid), ...(open?.state === "ending" ? [{ command: `vault ack ${uuid}` }] : [])],
+    ways: ({ uuid, open }) => [
+      unlockedOf(uuid),
+      ...(open?.state === "ending" ? [{ command: `vault ack ${uuid}` }] : []),
+    ],
   },
   {
     when: ({ lastError }) => lastError?.code === "gone",
-    ways: ({ uuid }) => [{ command: `vault get ${uuid}`, note: "asks the service again; check --base-url and --kind first" }],
+    ways: ({ uuid }) => [
+      {
+        command: `vault get ${uuid}`,
+        note: "asks the service again; check --base-url and --kind first",
+      },
+    ],
   },
-  { when: ({ generations }) => generations.length === 0, ways: ({ uuid }) => [importOf(uuid, " --kind KIND")] },
-  { when: ({ open }) => open?.state === "ending", ways: ({ uuid }) => [{ command: `vault ack ${uuid}` }] },
-  { when: ({ open }) => open?.state === "held", ways: ({ uuid, open }) => (open === null ? [] : heldWays(uuid, open)) },
+  {
+    when: ({ generations }) => generations.length === 0,
+    ways: ({ uuid }) => [importOf(uuid, " --kind KIND")],
+  },
+  {
+    when: ({ open }) => open?.state === "ending",
+    ways: ({ uuid }) => [{ command: `vault ack ${uuid}` }],
+  },
+  {
+    when: ({ open }) => open?.state === "held",
+    ways: ({ uuid, open }) => (open === null ? [] : heldWays(uuid, open)),
+  },
   { when: ({ open }) => open?.state === "started", ways: startedWays },
   { when: (vault, { policy }) => !judge(vault, policy).allows, ways: guardedWays },
-  { when: ({ first }) => first === undefined || first.refused, ways: ({ uuid }) => [importOf(uuid)] },
-  { when: ({ open }) => open?.state === "in-doubt", ways: ({ uuid, open }) => [{ command: `vault get ${uuid}`, note: doubtNote(open) }] },
-  { when: ({ last }) => last?.state === "intent", ways: ({ uuid }) => [{ command: `vault get ${uuid}` }] },
+  {
+    when: ({ first }) => first === undefined || first.refused,
+    ways: ({ uuid }) => [importOf(uuid)],
+  },
+  {
+    when: ({ open }) => open?.state === "in-doubt",
+    ways: ({ uuid, open }) => [{ command: `vault get ${uuid}`, note: doubtNote(open) }],
+  },
+  {
+    when: ({ last }) => last?.state === "intent",
+    ways: ({ uuid }) => [{ command: `vault get ${uuid}` }],
+  },
 ];
 
 /** The ways on for a vault, the best first; none where nothing is to be done. */
@@ -58,7 +84,9 @@ export function waysOn(record: VaultRecord, given: Circumstances): Way[] {
 
 /** The ways as the hint of an error. */
 export const hintOf = (ways: readonly Way[]): string =>
-  ways.map(({ command, note }) => (note === undefined ? command : `${command} (${note})`)).join("; ");
+  ways
+    .map(({ command, note }) => (note === undefined ? command : `${command} (${note})`))
+    .join("; ");
 
 /** The command for a vault that is locked: the counters begin anew once an administrator has unlocked it. */
 export const unlockedOf = (uuid: string): Way => ({
@@ -73,39 +101,60 @@ export const importOf = (uuid: string, more = ""): Way => ({
 });
 
 /** A word as a shell takes it. */
-const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`);
+const quoted = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
 /** What a command about counters needs where they are in the file of a container. */
-export const inFile = (file: string | undefined): string => (file === undefined ? "" : ` --credentials ${quoted(file)}`);
+export const inFile = (file: string | undefined): string =>
+  file === undefined ? "" : ` --credentials ${quoted(file)}`;
 
 /** Reads with one of the stored credentials, or of those in the file of a container. */
 const getOf = (uuid: string, file: string | undefined, generation: number): string =>
   `vault get ${uuid}${file === undefined ? "" : ` --credentials ${quoted(`@${file}`)} --credentials-out ${quoted(file)}`} --generation ${generation}`;
 
 /** A person chooses among the candidates: each is one command. */
-export const choices = (uuid: string, file: string | undefined, generations: readonly Generation[]): Way[] =>
-  generations.map(({ generation, standing }) => ({ command: getOf(uuid, file, generation), note: standing }));
+export const choices = (
+  uuid: string,
+  file: string | undefined,
+  generations: readonly Generation[],
+): Way[] =>
+  generations.map(({ generation, standing }) => ({
+    command: getOf(uuid, file, generation),
+    note: standing,
+  }));
 
 const doubtNote = (open: OpenExchange | null): string =>
   `finds out which credentials are valid${open?.operation === "update" ? ", and so whether the update took effect" : ""}`;
 
 /** A read of a limited vault whose contents nobody may have seen: acknowledging it uses it up. */
-const isUnread = ({ operation, limited, delivered }: OpenExchange): boolean => operation === "get" && limited && !delivered;
+const isUnread = ({ operation, limited, delivered }: OpenExchange): boolean =>
+  operation === "get" && limited && !delivered;
 
 /** The ways out of a held exchange. */
 export function heldWays(uuid: string, open: OpenExchange): Way[] {
-  const again: Way = { command: `vault ${open.operation} ${uuid} --discard-pending`, note: "starts again with the old credentials" };
+  const again: Way = {
+    command: `vault ${open.operation} ${uuid} --discard-pending`,
+    note: "starts again with the old credentials",
+  };
   if (open.saveOwed) {
-    return [{ command: `vault ack ${uuid} --save-cmd CMD`, note: "or --saved, if the new credentials are saved elsewhere" }, again];
+    return [
+      {
+        command: `vault ack ${uuid} --save-cmd CMD`,
+        note: "or --saved, if the new credentials are saved elsewhere",
+      },
+      again,
+    ];
   }
-  if (isUnread(open)) return [again, { command: `vault ack ${uuid} --unread`, note: "uses the read up" }];
+  if (isUnread(open))
+    return [again, { command: `vault ack ${uuid} --unread`, note: "uses the read up" }];
   return [{ command: `vault ack ${uuid}` }, again];
 }
 
 function startedWays({ uuid, open, ...vault }: Situation, given: Circumstances): Way[] {
   if (open === null || !isUnread(open)) return [{ command: `vault ack ${uuid}` }];
   const ack: Way = { command: `vault ack ${uuid} --unread`, note: "uses the read up" };
-  if (judge(vault, given.policy).allows) return [{ command: `vault get ${uuid}`, note: "reads it again with the old credentials" }, ack];
+  if (judge(vault, given.policy).allows)
+    return [{ command: `vault get ${uuid}`, note: "reads it again with the old credentials" }, ack];
   return isTokenAlive(open, given.now) ? [ack] : guardedWays({ uuid, open, ...vault }, given);
 }
 
@@ -120,7 +169,10 @@ function guardedWays(vault: Situation, { policy, file }: Circumstances): Way[] {
   };
   if (onlyUnanswered) {
     return [
-      { command: `vault guard ${uuid} --reset --unanswered${where}`, note: "if the audit log shows none of the unanswered starts" },
+      {
+        command: `vault guard ${uuid} --reset --unanswered${where}`,
+        note: "if the audit log shows none of the unanswered starts",
+      },
       shown,
     ];
   }

@@ -56,7 +56,8 @@ export function diskOf(folder: string): DiskFacts | null {
 
 function nearestExisting(folder: string): string {
   let existing = folder;
-  while (statIfThere(existing) === null && dirname(existing) !== existing) existing = dirname(existing);
+  while (statIfThere(existing) === null && dirname(existing) !== existing)
+    existing = dirname(existing);
   return existing;
 }
 
@@ -88,7 +89,9 @@ export function mountedAs(path: string, mountinfo: string): string {
   for (const line of mountinfo.split("\n")) {
     const [before = "", after = ""] = line.split(" - ");
     // White space is written in octal.
-    const point = (before.split(" ")[4] ?? "").replace(/\\(\d{3})/g, (_, octal: string) => String.fromCodePoint(Number.parseInt(octal, 8)));
+    const point = (before.split(" ")[4] ?? "").replace(/\\(\d{3})/g, (_, octal: string) =>
+      String.fromCodePoint(Number.parseInt(octal, 8)),
+    );
     if (point.length < nearest.point.length || !isWithin(path, point)) continue;
     nearest = { point, type: after.split(" ")[0] ?? "" };
   }

@@ -1,4 +1,14 @@
-import { closeSync, fsyncSync, linkSync, lstatSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 
 /** Writes the content of a new file (mode 0600) by its path or descriptor; the caller syncs it. */
@@ -7,7 +17,8 @@ type Fill<T> = (temporary: string, descriptor: number) => T;
 const ending = ".vault-new";
 
 /** Uses the global `crypto`, because importing the module would slow down completion. */
-const randomHex = (digits: number): string => crypto.randomUUID().replaceAll("-", "").slice(-digits);
+const randomHex = (digits: number): string =>
+  crypto.randomUUID().replaceAll("-", "").slice(-digits);
 
 /**
  * Replaces a whole file, mode 0600, durably: writes beside it, syncs, renames, syncs the folder. At every instant the path holds
@@ -25,11 +36,19 @@ export function replaceFile(path: string, contents: string | Uint8Array | Iterab
 
 /** As `replaceFile`, but `fill` writes the file. A link of that name is replaced, not followed. */
 export function replaceWith<T>(path: string, fill: Fill<T>): T {
-  return putInPlace(path, join(dirname(resolve(path)), `.${basename(path)}.${randomHex(16)}${ending}`), fill, renameSync);
+  return putInPlace(
+    path,
+    join(dirname(resolve(path)), `.${basename(path)}.${randomHex(16)}${ending}`),
+    fill,
+    renameSync,
+  );
 }
 
 /** As `replaceWith`, for what takes its time; a database that `fill` writes is closed by then. */
-export async function replaceLater<T>(path: string, fill: (temporary: string) => Promise<T>): Promise<T> {
+export async function replaceLater<T>(
+  path: string,
+  fill: (temporary: string) => Promise<T>,
+): Promise<T> {
   const temporary = join(dirname(resolve(path)), `.${basename(path)}.${randomHex(16)}${ending}`);
   try {
     closeSync(openSync(temporary, "wx", 0o600));
@@ -54,7 +73,12 @@ export function createFile(path: string, fill: Fill<unknown>): void {
   });
 }
 
-function putInPlace<T>(path: string, temporary: string, fill: Fill<T>, place: (temporary: string, path: string) => void): T {
+function putInPlace<T>(
+  path: string,
+  temporary: string,
+  fill: Fill<T>,
+  place: (temporary: string, path: string) => void,
+): T {
   const descriptor = openSync(temporary, "wx", 0o600);
   try {
     let result: T;
@@ -100,7 +124,10 @@ export function removeLeftovers(path: string): void {
   const folder = dirname(resolve(path));
   const start = `.${basename(path)}.`;
   for (const name of readdirSync(folder)) {
-    const isOurs = name.startsWith(start) && name.endsWith(ending) && /^[0-9a-f]{16}$/.test(name.slice(start.length, -ending.length));
+    const isOurs =
+      name.startsWith(start) &&
+      name.endsWith(ending) &&
+      /^[0-9a-f]{16}$/.test(name.slice(start.length, -ending.length));
     if (isOurs) rmSync(join(folder, name), { force: true });
   }
 }

@@ -38,10 +38,20 @@ export function releaseLockFile(connection: DatabaseSync): void {
  * Does the work with a lock file held. `what` names what it protects, for the message of `busy`.
  * @throws `busy` at the deadline, `state`; rejects with the signal's reason when aborted
  */
-export async function withLockFile<T>(path: string, what: string, clock: Clock, waiting: Waiting, work: () => Promise<T>): Promise<T> {
-  const connection = await retryWhileBusy(clock, waiting, 50, () => onState(path, () => tryLockFile(path)));
+export async function withLockFile<T>(
+  path: string,
+  what: string,
+  clock: Clock,
+  waiting: Waiting,
+  work: () => Promise<T>,
+): Promise<T> {
+  const connection = await retryWhileBusy(clock, waiting, 50, () =>
+    onState(path, () => tryLockFile(path)),
+  );
   if (connection === null) {
-    throw new VaultError("busy", `another process is changing ${what}`, { hint: "run it again when it has finished" });
+    throw new VaultError("busy", `another process is changing ${what}`, {
+      hint: "run it again when it has finished",
+    });
   }
   try {
     return await work();

@@ -9,11 +9,17 @@ import { VaultError } from "../errors.ts";
  */
 export function checkOwner(path: string, uid: number | undefined, what: string): void {
   if (uid === undefined) return;
-  const foreign = [lstatSync, statSync].flatMap((look) => ownerBy(look, path)).find((owner) => owner !== uid && owner !== 0);
+  const foreign = [lstatSync, statSync]
+    .flatMap((look) => ownerBy(look, path))
+    .find((owner) => owner !== uid && owner !== 0);
   if (foreign === undefined) return;
-  throw new VaultError("state", `${what} cannot be used: ${path} belongs to another user (uid ${foreign})`, {
-    hint: "run it as that user, give it to yours (chown), or use another place",
-  });
+  throw new VaultError(
+    "state",
+    `${what} cannot be used: ${path} belongs to another user (uid ${foreign})`,
+    {
+      hint: "run it as that user, give it to yours (chown), or use another place",
+    },
+  );
 }
 
 function ownerBy(look: (path: string) => Stats, path: string): number[] {

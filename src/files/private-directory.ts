@@ -45,14 +45,22 @@ export function findPrivateDirectory(path: string): Stats | null {
   const stats = onState(path, () => statIfThere(path));
   if (stats === null) return null;
   if (!stats.isDirectory()) {
-    throw new VaultError("state", `the state cannot be used: ${path}: a file is where a directory should be`, {
-      hint: "move that file away, or use another directory with --state",
-    });
+    throw new VaultError(
+      "state",
+      `the state cannot be used: ${path}: a file is where a directory should be`,
+      {
+        hint: "move that file away, or use another directory with --state",
+      },
+    );
   }
   if ((stats.mode & 0o022) !== 0) {
-    throw new VaultError("state", `the state cannot be used: ${path}: other users can write to this directory`, {
-      hint: `use a directory of your own below it; chmod go-w ${path}`,
-    });
+    throw new VaultError(
+      "state",
+      `the state cannot be used: ${path}: other users can write to this directory`,
+      {
+        hint: `use a directory of your own below it; chmod go-w ${path}`,
+      },
+    );
   }
   return stats;
 }
@@ -78,11 +86,16 @@ export function statIfThere(path: string): Stats | null {
 export function fileIfThere(path: string): Stats | null {
   const stats = onState(path, () => statIfThere(path));
   // A file that another process has created in the meantime is not a link.
-  const isLost = stats === null && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+  const isLost =
+    stats === null && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   if (stats?.isFile() !== false && !isLost) return stats;
-  throw new VaultError("state", `the state cannot be used: ${path}: ${isLost ? "it is a broken link" : "it is not a file"}`, {
-    hint: "nothing was changed; move it away, then run it again",
-  });
+  throw new VaultError(
+    "state",
+    `the state cannot be used: ${path}: ${isLost ? "it is a broken link" : "it is not a file"}`,
+    {
+      hint: "nothing was changed; move it away, then run it again",
+    },
+  );
 }
 
 /** Sets the mode of a file or folder, if it is ours and the file system is writable. */

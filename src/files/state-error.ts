@@ -9,13 +9,22 @@ const damaged: Cause = {
   cause: "it is damaged, or not a database",
   hint: "nothing was changed; vault state restore FILE (moves the damaged files aside)",
 };
-const full: Cause = { cause: "the disk is full", hint: "nothing was changed; free some space there, then run it again" };
-const readOnly: Cause = { cause: "it is read-only", hint: "make it writable, or use another directory with --state" };
+const full: Cause = {
+  cause: "the disk is full",
+  hint: "nothing was changed; free some space there, then run it again",
+};
+const readOnly: Cause = {
+  cause: "it is read-only",
+  hint: "make it writable, or use another directory with --state",
+};
 const denied: Cause = {
   cause: "permission denied",
   hint: "give your user access to it (chown, chmod u+rwX), or use another directory with --state",
 };
-const nowhere: Cause = { cause: "it cannot be created there", hint: "use another directory with --state" };
+const nowhere: Cause = {
+  cause: "it cannot be created there",
+  hint: "use another directory with --state",
+};
 const inTheWay: Cause = {
   cause: "a file is where a directory should be",
   hint: "move that file away, or use another directory with --state",
@@ -25,10 +34,16 @@ const inTheWay: Cause = {
 const sqliteCauses: Readonly<Record<number, Cause>> = {
   3: denied,
   8: readOnly,
-  10: { cause: "reading or writing failed", hint: "check the disk (space, quota, file size limit), then run it again" },
+  10: {
+    cause: "reading or writing failed",
+    hint: "check the disk (space, quota, file size limit), then run it again",
+  },
   11: damaged,
   13: full,
-  14: { cause: "it cannot be opened", hint: "check that its folder exists, is yours, is writable and has free space, then run it again" },
+  14: {
+    cause: "it cannot be opened",
+    hint: "check that its folder exists, is yours, is writable and has free space, then run it again",
+  },
   23: denied,
   26: damaged,
 };
@@ -60,13 +75,23 @@ export function isDamaged(error: unknown): boolean {
  * Converts an error of the database or the file system to `state`, with path, cause and fix. Returns every other error unchanged:
  * it is a bug, or a VaultError already.
  */
-export function asStateError(path: string, error: unknown, what = "the state cannot be used"): unknown {
+export function asStateError(
+  path: string,
+  error: unknown,
+  what = "the state cannot be used",
+): unknown {
   if (!(error instanceof Error) || error instanceof VaultError) return error;
   const sqlite = sqliteCode(error);
-  const system = "code" in error && "syscall" in error && typeof error.code === "string" ? error.code : undefined;
+  const system =
+    "code" in error && "syscall" in error && typeof error.code === "string"
+      ? error.code
+      : undefined;
   if (sqlite === undefined && system === undefined) return error;
   const known = sqlite === undefined ? systemCauses[system ?? ""] : sqliteCauses[sqlite];
-  const { cause, hint } = known ?? { cause: "it failed", hint: "check the file and its folder, then run it again" };
+  const { cause, hint } = known ?? {
+    cause: "it failed",
+    hint: "check the file and its folder, then run it again",
+  };
   const detail = sqlite === undefined ? (system ?? "") : error.message;
   return new VaultError("state", `${what}: ${path}: ${cause} (${detail})`, { hint, cause: error });
 }
@@ -81,10 +106,12 @@ export function onState<T>(path: string, work: () => T, what?: string): T {
 }
 
 /** The code of a system error, like ENOENT. */
-export const systemCode = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined);
+export const systemCode = (error: unknown): unknown =>
+  error instanceof Error && "code" in error ? error.code : undefined;
 
 /** The primary result code of an error from SQLite. */
 function sqliteCode(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return undefined;
+  if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number")
+    return undefined;
   return error.errcode & 0xff;
 }

@@ -1,2 +1,3 @@
 /** Whether the host of a URL (IPv6 in brackets) is this machine. */
-export const isLoopback = (hostname: string): boolean => /^(localhost|127(\.(25[0-5]|2[0-4]\d|1?\d?\d)){3}|\[::1\])$/.test(hostname);
+export const isLoopback = (hostname: string): boolean =>
+  /^(localhost|127(\.(25[0-5]|2[0-4]\d|1?\d?\d)){3}|\[::1\])$/.test(hostname);

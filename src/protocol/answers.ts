@@ -35,7 +35,11 @@ export interface StartSuccess {
  * Reads a start response by the rule that keeps credentials safe: accepts a SUCCESS with both credential strings, a token and the
  * right uuid, whatever else is wrong with it. Returns undefined for anything less.
  */
-export function readStartSuccess(endpoint: Endpoint, uuid: string, answer: Answer): StartSuccess | undefined {
+export function readStartSuccess(
+  endpoint: Endpoint,
+  uuid: string,
+  answer: Answer,
+): StartSuccess | undefined {
   if (!isSuccess(answer)) return undefined;
   const vault = object(answer.body["vault"]);
   const credentials = object(vault?.["credentials"]);
@@ -43,7 +47,8 @@ export function readStartSuccess(endpoint: Endpoint, uuid: string, answer: Answe
   const encryptedData = nonEmpty(credentials?.["encryptedData"]);
   const payload = nonEmpty(credentials?.["payload"]);
   const token = nonEmpty(transaction?.["token"]);
-  if (vault === undefined || encryptedData === null || payload === null || token === null) return undefined;
+  if (vault === undefined || encryptedData === null || payload === null || token === null)
+    return undefined;
   if (nonEmpty(vault["uuid"])?.toLowerCase() !== uuid.toLowerCase()) return undefined;
   const uses = vault["usesRemaining"];
   return {
@@ -67,16 +72,22 @@ export function isSuccess(answer: Answer): boolean {
 
 function deviations(endpoint: Endpoint, answer: Answer): string[] {
   const checked = validate(responseSchema(endpoint), answer.body);
-  const warnings = checked.ok ? [] : checked.violations.map((v) => `the service's response: ${v.path || "body"} ${v.rule}`);
-  if (answer.httpStatus < 200 || answer.httpStatus > 299) warnings.push(`the service responded SUCCESS with HTTP ${answer.httpStatus}`);
+  const warnings = checked.ok
+    ? []
+    : checked.violations.map((v) => `the service's response: ${v.path || "body"} ${v.rule}`);
+  if (answer.httpStatus < 200 || answer.httpStatus > 299)
+    warnings.push(`the service responded SUCCESS with HTTP ${answer.httpStatus}`);
   return warnings;
 }
 
 /** The value if it is a string that is not empty, else null. */
-export const nonEmpty = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
+export const nonEmpty = (value: unknown): string | null =>
+  typeof value === "string" && value !== "" ? value : null;
 
 export function object(value: unknown): Record<string, unknown> | undefined {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined;
 }
 
 /**

@@ -6,7 +6,16 @@ import { object } from "./answers.ts";
  * decides: by HTTP status, by the property that the service names, then by wording.
  */
 export type ErrorClass =
-  "rate" | "server" | "application" | "credentials" | "token" | "locked" | "gone" | "missing" | "validation" | "service";
+  | "rate"
+  | "server"
+  | "application"
+  | "credentials"
+  | "token"
+  | "locked"
+  | "gone"
+  | "missing"
+  | "validation"
+  | "service";
 
 interface ErrorRule {
   is: ErrorClass;
@@ -36,14 +45,28 @@ const errorRules: readonly ErrorRule[] = [
   { is: "rate", http: [429] },
   { is: "locked", http: [423] },
   // An address is not there. Before all that speaks of vaults: the path names one too.
-  { is: "missing", wording: /\b(endpoint|path|resource|route|ur[il])\b.*(not.?found|no such|unknown|not exist|not supported)/is },
-  { is: "missing", wording: /\b(no|unknown|unsupported) (such |static )?(endpoint|path|resource|route|ur[il])\b/i },
+  {
+    is: "missing",
+    wording:
+      /\b(endpoint|path|resource|route|ur[il])\b.*(not.?found|no such|unknown|not exist|not supported)/is,
+  },
+  {
+    is: "missing",
+    wording: /\b(no|unknown|unsupported) (such |static )?(endpoint|path|resource|route|ur[il])\b/i,
+  },
   { is: "missing", http: [405] },
   // By property. Only wording tells a lock, whatever property it is attached to.
   { is: "locked", property: /vault|credentials|encryptedData|payload|uuid/i, wording: locked },
-  { is: "application", property: /^application\b|api-?key|x-application-uuid|\bjwt\b|authorization/i },
+  {
+    is: "application",
+    property: /^application\b|api-?key|x-application-uuid|\bjwt\b|authorization/i,
+  },
   { is: "token", property: /token/i },
-  { is: "gone", property: /^(vault|vaultUuid|uuid|vault\.uuid)$/i, wording: new RegExp(`^${absent}`, "is") },
+  {
+    is: "gone",
+    property: /^(vault|vaultUuid|uuid|vault\.uuid)$/i,
+    wording: new RegExp(`^${absent}`, "is"),
+  },
   { is: "validation", property: /^(newVault|externalRef|vaultUuid)\b/i, http: [400, 422] },
   { is: "validation", property: /^device\b/i, http: [400, 422] },
   { is: "credentials", property: /credentials|encryptedData|payload|hashedPin|^device\b|^vault$/i },
@@ -55,7 +78,11 @@ const errorRules: readonly ErrorRule[] = [
   { is: "application", wording: /\bjwt\b|\b(bearer|access)\b.?token/i },
   { is: "token", wording: /\btoken\b/i },
   { is: "application", wording: /api.?key|\bapplication\b|white.?list|ip address/i },
-  { is: "credentials", wording: /credential|\bpin\b|hashed.?pin|encryptedData|payload|device|attempts? (left|remain)|remaining attempt/i },
+  {
+    is: "credentials",
+    wording:
+      /credential|\bpin\b|hashed.?pin|encryptedData|payload|device|attempts? (left|remain)|remaining attempt/i,
+  },
   { is: "gone", wording: new RegExp(String.raw`^(?=.*\bvault\b)${absent}`, "is") },
   // By HTTP status alone.
   { is: "application", http: [401, 403] },
@@ -66,7 +93,8 @@ const errorRules: readonly ErrorRule[] = [
   {
     is: "validation",
     http: [400, 422],
-    wording: /\b(must|required|missing|malformed|blank|null|length|size|format|json|schema|too (long|short))\b/i,
+    wording:
+      /\b(must|required|missing|malformed|blank|null|length|size|format|json|schema|too (long|short))\b/i,
   },
 ];
 
@@ -87,14 +115,17 @@ interface Detail {
 export function classify(answer: Answer): ErrorClass {
   const details = readDetails(answer.body);
   const table = object(answer.body["responseStatus"]) === undefined ? foreignRules : errorRules;
-  const is = table.find((candidate) => matches(candidate, answer.httpStatus, details))?.is ?? "service";
+  const is =
+    table.find((candidate) => matches(candidate, answer.httpStatus, details))?.is ?? "service";
   // A 5xx says that something broke, unless the service's own words refuse the credentials.
   return answer.httpStatus >= 500 && is !== "credentials" ? "server" : is;
 }
 
 function matches(rule: ErrorRule, httpStatus: number, details: readonly Detail[]): boolean {
   if (rule.http !== undefined && !rule.http.includes(httpStatus)) return false;
-  return details.some((d) => (rule.property?.test(d.property) ?? true) && (rule.wording?.test(d.wording) ?? true));
+  return details.some(
+    (d) => (rule.property?.test(d.property) ?? true) && (rule.wording?.test(d.wording) ?? true),
+  );
 }
 
 function readDetails(body: Record<string, unknown>): Detail[] {
@@ -102,12 +133,21 @@ function readDetails(body: Record<string, unknown>): Detail[] {
   const details = list(status?.["detailedErrors"]).map((entry) => {
     const detail = object(entry) ?? {};
     const reasons = list(detail["errorReasons"]);
-    return { property: text(detail["property"]), wording: withoutPaths([detail["message"], ...reasons].map(text).join(" ")) };
+    return {
+      property: text(detail["property"]),
+      wording: withoutPaths([detail["message"], ...reasons].map(text).join(" ")),
+    };
   });
   // Code and message of the status are matched too, also in an answer without details.
   return [
     ...details,
-    { property: "", wording: withoutPaths(`${text(status?.["code"])} ${text(status?.["message"])}`).replaceAll(/[-_]/g, " ") },
+    {
+      property: "",
+      wording: withoutPaths(`${text(status?.["code"])} ${text(status?.["message"])}`).replaceAll(
+        /[-_]/g,
+        " ",
+      ),
+    },
   ];
 }
 
@@ -128,12 +168,17 @@ export function findErrorUuid(value: unknown): string | undefined {
   return search(value, named, []) ?? search(value, inside, []) ?? search(value, any, []);
 }
 
-function search(value: unknown, fits: (path: readonly string[]) => boolean, path: readonly string[]): string | undefined {
+function search(
+  value: unknown,
+  fits: (path: readonly string[]) => boolean,
+  path: readonly string[],
+): string | undefined {
   if (typeof value !== "object" || value === null || path.length > 4) return undefined;
   for (const [key, inner] of Object.entries(value)) {
     if (/^(vault|application|transaction)/i.test(key)) continue;
     const here = [...path, key];
-    if (typeof inner === "string" && fits(here) && /^[0-9a-fA-F-]{32,36}$/.test(inner)) return inner;
+    if (typeof inner === "string" && fits(here) && /^[0-9a-fA-F-]{32,36}$/.test(inner))
+      return inner;
     const found = search(inner, fits, here);
     if (found !== undefined) return found;
   }

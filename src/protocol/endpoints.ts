@@ -2,7 +2,12 @@
  * The endpoints as data: the eight of the specification (section 4), and the extended ones, whose shapes it does not show
  * (section 4.5; service-facts). Paths are relative to base URL and prefix.
  */
-export const kinds = ["credit-card/online", "credit-card/offline", "generic/offline", "generic/online"] as const;
+export const kinds = [
+  "credit-card/online",
+  "credit-card/offline",
+  "generic/offline",
+  "generic/online",
+] as const;
 export type Kind = (typeof kinds)[number];
 
 /** Operations of two calls, a start and an end, which rotate credentials. */
@@ -69,15 +74,31 @@ export const endpoints: readonly Endpoint[] = [
 
 /** Service-facts: online-vault/credit-card/info; …/create and …/delete, whose method and responses are unconfirmed. */
 const single = {
-  info: { method: "GET", applicationIn: "headers", path: (kind: Kind, uuid: string) => `/vault/${kind}/${encodeURIComponent(uuid)}/info` },
+  info: {
+    method: "GET",
+    applicationIn: "headers",
+    path: (kind: Kind, uuid: string) => `/vault/${kind}/${encodeURIComponent(uuid)}/info`,
+  },
   create: { method: "POST", applicationIn: "body", path: (kind: Kind) => `/vault/${kind}` },
-  delete: { method: "DELETE", applicationIn: "body", path: (kind: Kind, uuid: string) => `/vault/${kind}/${encodeURIComponent(uuid)}` },
+  delete: {
+    method: "DELETE",
+    applicationIn: "body",
+    path: (kind: Kind, uuid: string) => `/vault/${kind}/${encodeURIComponent(uuid)}`,
+  },
 } as const;
 
 /** The endpoint of a single operation, which every kind has. */
 export function singleEndpoint(kind: Kind, operation: SingleOperation): SingleEndpoint {
   const { method, applicationIn, path } = single[operation];
-  return { kind, operation, step: "single", method, extended: true, applicationIn, path: (uuid) => path(kind, uuid) };
+  return {
+    kind,
+    operation,
+    step: "single",
+    method,
+    extended: true,
+    applicationIn,
+    path: (uuid) => path(kind, uuid),
+  };
 }
 
 export const singleEndpoints: readonly SingleEndpoint[] = kinds.flatMap((kind) =>
@@ -93,10 +114,14 @@ export const isOnline = (kind: Kind): boolean => kind.endsWith("/online");
 export const isCreditCard = (kind: Kind): boolean => kind.startsWith("credit-card/");
 
 /** Kinds whose read is an extended operation. */
-const extendedKinds: readonly Kind[] = kinds.filter((kind) => findEndpoint(kind, "get", "start")?.extended === true);
+const extendedKinds: readonly Kind[] = kinds.filter(
+  (kind) => findEndpoint(kind, "get", "start")?.extended === true,
+);
 
 /** The kinds for help texts, with a mark on extended ones. */
-export const kindList: string = joined(kinds.map((kind) => (extendedKinds.includes(kind) ? `${kind} (extended)` : kind)));
+export const kindList: string = joined(
+  kinds.map((kind) => (extendedKinds.includes(kind) ? `${kind} (extended)` : kind)),
+);
 
 function joined(words: readonly string[]): string {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;

@@ -51,7 +51,9 @@ function findPair(value: Json, depth: number): Pair | undefined {
   const encryptedData = nonEmpty(value["encryptedData"]);
   const payload = nonEmpty(value["payload"]);
   if (encryptedData !== null && payload !== null) return { encryptedData, payload };
-  return depth === deepest ? undefined : first(inner(value, ["vault", "credentials"]), (one) => findPair(one, depth + 1));
+  return depth === deepest
+    ? undefined
+    : first(inner(value, ["vault", "credentials"]), (one) => findPair(one, depth + 1));
 }
 
 /** The uuid of the vault, never that of the application, the transaction or an error. */
@@ -61,13 +63,18 @@ function findUuid(body: Json): string | undefined {
       .map((name) => value[name])
       .find((text): text is string => typeof text === "string" && /^[0-9a-fA-F-]{36}$/.test(text));
   const search = (value: Json, depth: number): string | undefined =>
-    own(value) ?? (depth === deepest ? undefined : first(inner(value, ["vault"]), (one) => search(one, depth + 1)));
+    own(value) ??
+    (depth === deepest
+      ? undefined
+      : first(inner(value, ["vault"]), (one) => search(one, depth + 1)));
   return search(body, 0);
 }
 
 /** The objects in an object, those with preferred names first. */
 function inner(value: Json, preferred: readonly string[]): Json[] {
-  const names = Object.keys(value).filter((name) => !/^(application|transaction|err|device)/i.test(name));
+  const names = Object.keys(value).filter(
+    (name) => !/^(application|transaction|err|device)/i.test(name),
+  );
   const rank = (name: string): number => (preferred.includes(name) ? 0 : 1);
   return names
     .toSorted((a, b) => rank(a) - rank(b))
@@ -97,20 +104,28 @@ export function readInfo(answer: Answer): InfoSuccess | undefined {
   if (!isSuccess(answer)) return undefined;
   const { responseStatus: _status, ...info } = answer.body;
   const { usesRemaining: uses, metadata } = { ...object(info["vault"]), ...info };
-  const pairs = Object.entries(object(metadata) ?? {}).filter((pair): pair is [string, string] => typeof pair[1] === "string");
+  const pairs = Object.entries(object(metadata) ?? {}).filter(
+    (pair): pair is [string, string] => typeof pair[1] === "string",
+  );
   const checked = validate(infoSchema, answer.body);
   return {
     info,
     ...datesOf(info),
     usesRemaining: typeof uses === "number" && Number.isSafeInteger(uses) ? uses : null,
     metadata: object(metadata) === undefined ? null : Object.fromEntries(pairs),
-    warnings: checked.ok ? [] : checked.violations.map((v) => `the service's response: ${v.path || "body"} ${v.rule}`),
+    warnings: checked.ok
+      ? []
+      : checked.violations.map((v) => `the service's response: ${v.path || "body"} ${v.rule}`),
   };
 }
 
 /** Whether an answer names another vault than this one. */
 export function isOtherVault(answer: Answer, uuid: string): boolean {
-  const named = [answer.body["uuid"], answer.body["vaultUuid"], object(answer.body["vault"])?.["uuid"]];
+  const named = [
+    answer.body["uuid"],
+    answer.body["vaultUuid"],
+    object(answer.body["vault"])?.["uuid"],
+  ];
   return named.some((one) => typeof one === "string" && one.toLowerCase() !== uuid.toLowerCase());
 }
 

@@ -5,7 +5,8 @@ import { characters, limits } from "./limits.ts";
  * A text field. The field formats are those of section 2 of the specification. Each `rule` states the format and shows a valid
  * value, because it is printed unchanged after the name of the field or flag.
  */
-const text = (rule: string, check: (value: string) => boolean) => z.string({ error: rule }).check(z.refine(check, { error: rule }));
+const text = (rule: string, check: (value: string) => boolean) =>
+  z.string({ error: rule }).check(z.refine(check, { error: rule }));
 
 const uuidRule = `must be ${limits.uuidLength} characters, hexadecimal and dashes, such as 123e4567-e89b-42d3-a456-426614174000`;
 export const isUuid = (value: string): boolean => /^[0-9a-fA-F-]{36}$/.test(value);
@@ -13,7 +14,10 @@ export const uuid = text(uuidRule, isUuid);
 
 export const externalRef = text(
   `must be ${limits.externalRef.min} to ${limits.externalRef.max} characters, such as order-2291`,
-  (value) => value.isWellFormed() && characters(value) >= limits.externalRef.min && characters(value) <= limits.externalRef.max,
+  (value) =>
+    value.isWellFormed() &&
+    characters(value) >= limits.externalRef.min &&
+    characters(value) <= limits.externalRef.max,
 );
 
 export const base64 = text("must be base64, such as c2VjcmV0LXBpbg==", (value) =>
@@ -23,9 +27,13 @@ export const base64 = text("must be base64, such as c2VjcmV0LXBpbg==", (value) =
 export const opaque = text("must be a string that is not empty", (value) => value.length > 0);
 
 /** ISO 8601 date-time. The offset may be missing, since the specification does not require one. */
-export const dateTime = text("must be an ISO 8601 date-time, such as 2026-11-20T14:02:11Z", isDateTime);
+export const dateTime = text(
+  "must be an ISO 8601 date-time, such as 2026-11-20T14:02:11Z",
+  isDateTime,
+);
 
-const dateTimePattern = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})([.,]\d+)?)?(?:Z|([+-](?:[01]\d|2[0-3]))(?::?([0-5]\d))?)?$/;
+const dateTimePattern =
+  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})([.,]\d+)?)?(?:Z|([+-](?:[01]\d|2[0-3]))(?::?([0-5]\d))?)?$/;
 
 function isDateTime(value: string): boolean {
   const parts = dateTimePattern.exec(value)?.slice(1, 7).map(Number);
@@ -43,8 +51,18 @@ function isDateTime(value: string): boolean {
  */
 export function instant(value: string): number | null {
   if (!isDateTime(value)) return null;
-  const [, year, month, day, hour, minute, second = "00", fraction = "", offsetHour, offsetMinute = "00"] =
-    dateTimePattern.exec(value) ?? [];
+  const [
+    ,
+    year,
+    month,
+    day,
+    hour,
+    minute,
+    second = "00",
+    fraction = "",
+    offsetHour,
+    offsetMinute = "00",
+  ] = dateTimePattern.exec(value) ?? [];
   // A leap second counts as second 59.
   const seconds = `${second === "60" ? "59" : second}${fraction.replace(",", ".")}`;
   const offset = offsetHour === undefined ? "Z" : `${offsetHour}:${offsetMinute}`;
@@ -53,22 +71,32 @@ export function instant(value: string): number | null {
 }
 
 const deviceText = (example: string) =>
-  text(`must be letters, digits, dashes, underscores or spaces, at least ${limits.deviceTextMin}, such as ${example}`, (value) =>
-    /^[A-Za-z0-9_ -]{2,}$/.test(value),
+  text(
+    `must be letters, digits, dashes, underscores or spaces, at least ${limits.deviceTextMin}, such as ${example}`,
+    (value) => /^[A-Za-z0-9_ -]{2,}$/.test(value),
   );
 
 /** Section 2.2. */
 export const device = z.object(
   {
     browserType: deviceText("Firefox"),
-    browserVersion: text("must be digits and dots, at least 2, such as 128.0", (value) => /^[0-9.]{2,}$/.test(value)),
+    browserVersion: text("must be digits and dots, at least 2, such as 128.0", (value) =>
+      /^[0-9.]{2,}$/.test(value),
+    ),
     osType: deviceText("Linux"),
     fonts: z
-      .array(z.string({ error: 'must be text, such as "Arial"' }), { error: 'must be a list of font names, such as ["Arial"]' })
-      .check(z.minLength(limits.fontsMin, { error: 'must have at least one font name, such as ["Arial"]' })),
+      .array(z.string({ error: 'must be text, such as "Arial"' }), {
+        error: 'must be a list of font names, such as ["Arial"]',
+      })
+      .check(
+        z.minLength(limits.fontsMin, {
+          error: 'must have at least one font name, such as ["Arial"]',
+        }),
+      ),
   },
   {
-    error: 'must be an object, such as {"browserType":"Firefox","browserVersion":"128.0","osType":"Linux","fonts":["Arial"]}',
+    error:
+      'must be an object, such as {"browserType":"Firefox","browserVersion":"128.0","osType":"Linux","fonts":["Arial"]}',
   },
 );
 export type Device = z.infer<typeof device>;
@@ -85,10 +113,22 @@ export function passesLuhn(digits: string): boolean {
 }
 
 const integer = (rule: string, min: number, max: number) =>
-  z.number({ error: rule }).check(z.refine((value) => Number.isSafeInteger(value) && value >= min && value <= max, { error: rule }));
+  z.number({ error: rule }).check(
+    z.refine((value) => Number.isSafeInteger(value) && value >= min && value <= max, {
+      error: rule,
+    }),
+  );
 
-export const positiveLong = integer(`must be a whole number of at least ${limits.usesRemainingMin}`, 1, Number.MAX_SAFE_INTEGER);
-export const anyInteger = integer("must be a whole number", Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+export const positiveLong = integer(
+  `must be a whole number of at least ${limits.usesRemainingMin}`,
+  1,
+  Number.MAX_SAFE_INTEGER,
+);
+export const anyInteger = integer(
+  "must be a whole number",
+  Number.MIN_SAFE_INTEGER,
+  Number.MAX_SAFE_INTEGER,
+);
 
 /** Section 2.7. */
 export const creditCard = z.object(
@@ -104,21 +144,32 @@ export const creditCard = z.object(
       (value) => /^[0-9]{8,19}$/.test(value) && passesLuhn(value),
     ),
   },
-  { error: 'must be an object, such as {"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}' },
+  {
+    error:
+      'must be an object, such as {"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}',
+  },
 );
 export type CreditCard = z.infer<typeof creditCard>;
 
 const { metadata: pairs } = limits;
 const metadataText = "letters, digits, dashes, underscores and spaces";
-export const metadataKey = text(`must have keys of ${pairs.key.min} to ${pairs.key.max} ${metadataText}, such as cost-center`, (value) =>
-  /^[A-Za-z0-9_ -]{1,32}$/.test(value),
+export const metadataKey = text(
+  `must have keys of ${pairs.key.min} to ${pairs.key.max} ${metadataText}, such as cost-center`,
+  (value) => /^[A-Za-z0-9_ -]{1,32}$/.test(value),
 );
-export const metadataValue = text(`must have values of at most ${pairs.value.max} ${metadataText}, such as EU-West 7`, (value) =>
-  /^[A-Za-z0-9_ -]{0,255}$/.test(value),
+export const metadataValue = text(
+  `must have values of at most ${pairs.value.max} ${metadataText}, such as EU-West 7`,
+  (value) => /^[A-Za-z0-9_ -]{0,255}$/.test(value),
 );
 
 /** Key-value pairs on a vault. Extended (service-facts: metadata). */
 export const metadata = z
-  .record(metadataKey, metadataValue, { error: 'must be an object, such as {"cost-center":"EU-West 7"}' })
-  .check(z.refine((value) => Object.keys(value).length <= pairs.pairs, { error: `must have at most ${pairs.pairs} entries` }));
+  .record(metadataKey, metadataValue, {
+    error: 'must be an object, such as {"cost-center":"EU-West 7"}',
+  })
+  .check(
+    z.refine((value) => Object.keys(value).length <= pairs.pairs, {
+      error: `must have at most ${pairs.pairs} entries`,
+    }),
+  );
 export type Metadata = z.infer<typeof metadata>;

@@ -1,7 +1,17 @@
 import * as z from "zod/mini";
 import type { AnyEndpoint, Kind } from "./endpoints.ts";
 import { isCreditCard, isOnline } from "./endpoints.ts";
-import { base64, creditCard, dateTime, device, externalRef, metadata, opaque, positiveLong, uuid } from "./fields.ts";
+import {
+  base64,
+  creditCard,
+  dateTime,
+  device,
+  externalRef,
+  metadata,
+  opaque,
+  positiveLong,
+  uuid,
+} from "./fields.ts";
 
 /** Section 2.1. The key has the format of a uuid. */
 export const application = z.object({ apiKey: uuid, uuid });
@@ -11,7 +21,11 @@ export type Application = z.infer<typeof application>;
 export const offlineCredentials = z.object({ encryptedData: opaque, payload: opaque });
 
 /** Section 2.4, with the optional hashedPin of an online vault. */
-export const onlineCredentials = z.object({ encryptedData: opaque, payload: opaque, hashedPin: z.optional(base64) });
+export const onlineCredentials = z.object({
+  encryptedData: opaque,
+  payload: opaque,
+  hashedPin: z.optional(base64),
+});
 
 /** A credential pair and, for an online vault, the hashedPin that goes with it. */
 export type Credentials = z.infer<typeof onlineCredentials>;
@@ -33,7 +47,8 @@ const offlineGetStart = z.object({
 const content = z.string({ error: "must be text" });
 
 /** The contents of a vault of this kind: a card (section 2.7) or a text. */
-const contentsSchema = (kind: Kind) => (isCreditCard(kind) ? z.object({ creditCard }) : z.object({ content }));
+const contentsSchema = (kind: Kind) =>
+  isCreditCard(kind) ? z.object({ creditCard }) : z.object({ content });
 
 /** Section 4.3. Extended for a generic vault, with `newVault.content` (service-facts: offline-vault/generic/update). */
 const updateStart = (kind: Kind) =>
@@ -47,10 +62,21 @@ const updateStart = (kind: Kind) =>
 /** Extended (service-facts: create). `hashedPin` is for online vaults, `maxUsage` and `expiryDate` for offline ones. */
 const create = (kind: Kind) => {
   const { shape } = contentsSchema(kind);
-  const every = { application, externalRef: z.optional(externalRef), metadata: z.optional(metadata) };
+  const every = {
+    application,
+    externalRef: z.optional(externalRef),
+    metadata: z.optional(metadata),
+  };
   return isOnline(kind)
     ? z.object({ ...every, device, vault: z.object({ ...shape, hashedPin: z.optional(base64) }) })
-    : z.object({ ...every, vault: z.object({ ...shape, maxUsage: z.optional(positiveLong), expiryDate: z.optional(dateTime) }) });
+    : z.object({
+        ...every,
+        vault: z.object({
+          ...shape,
+          maxUsage: z.optional(positiveLong),
+          expiryDate: z.optional(dateTime),
+        }),
+      });
 };
 
 /** Extended (service-facts: delete): like a start of this kind. */
@@ -77,4 +103,5 @@ export function requestSchema({ kind, operation, step }: AnyEndpoint) {
 }
 
 /** The schema of the credentials of a vault of this kind. */
-export const credentialsSchema = (kind: Kind) => (isOnline(kind) ? onlineCredentials : offlineCredentials);
+export const credentialsSchema = (kind: Kind) =>
+  isOnline(kind) ? onlineCredentials : offlineCredentials;

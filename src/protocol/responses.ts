@@ -1,9 +1,19 @@
 import * as z from "zod/mini";
 import type { Endpoint } from "./endpoints.ts";
 import { isCreditCard, isOnline } from "./endpoints.ts";
-import { anyInteger, creditCard, dateTime, metadata, opaque, positiveLong, uuid } from "./fields.ts";
+import {
+  anyInteger,
+  creditCard,
+  dateTime,
+  metadata,
+  opaque,
+  positiveLong,
+  uuid,
+} from "./fields.ts";
 
-const code = z.string().check(z.regex(/^[A-Za-z0-9-]+$/, { error: "must be letters, digits and dashes" }));
+const code = z
+  .string()
+  .check(z.regex(/^[A-Za-z0-9-]+$/, { error: "must be letters, digits and dashes" }));
 
 const detailedError = z.looseObject({
   errorReasons: z.optional(z.array(z.string())),
@@ -19,7 +29,11 @@ export const responseStatus = z.looseObject({
 });
 
 /** Section 2.5. Only `expiry` is used, since `timeToExpire` has no documented unit. */
-export const transactionToken = z.looseObject({ expiry: dateTime, timeToExpire: anyInteger, token: opaque });
+export const transactionToken = z.looseObject({
+  expiry: dateTime,
+  timeToExpire: anyInteger,
+  token: opaque,
+});
 
 const everyVault = {
   credentials: z.looseObject({ encryptedData: opaque, payload: opaque }),
@@ -28,7 +42,11 @@ const everyVault = {
   dateCreated: z.optional(dateTime),
   lastModified: z.optional(dateTime),
 };
-const offlineVault = { ...everyVault, usesRemaining: z.optional(positiveLong), expiryDate: z.optional(dateTime) };
+const offlineVault = {
+  ...everyVault,
+  usesRemaining: z.optional(positiveLong),
+  expiryDate: z.optional(dateTime),
+};
 
 /** Section 2.6, with the fields that sections 4.1 to 4.3 list for the endpoint. */
 export function responseVault(endpoint: Endpoint) {

@@ -21,6 +21,7 @@ export function validate<T>(schema: z.core.$ZodType<T>, value: unknown): Validat
 
 function isAbsent(value: unknown, path: readonly PropertyKey[]): boolean {
   let current: unknown = value;
-  for (const key of path) current = (current as Record<PropertyKey, unknown> | null | undefined)?.[key];
+  for (const key of path)
+    current = (current as Record<PropertyKey, unknown> | null | undefined)?.[key];
   return current === undefined;
 }

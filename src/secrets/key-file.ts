@@ -34,12 +34,14 @@ export function readKeyFile(path: string, warn: (message: string) => void): KeyE
     const stats = statIfThere(path);
     if (stats === null) return null;
     if (!stats.isFile()) throw notAKeyFile(path, "it is not a file");
-    if ((stats.mode & 0o022) !== 0) throw notAKeyFile(path, "other users can write to it, and may have put their own key there");
+    if ((stats.mode & 0o022) !== 0)
+      throw notAKeyFile(path, "other users can write to it, and may have put their own key there");
     const entries = readFileSync(path, "utf8")
       .trimEnd()
       .split("\n")
       .map((line) => parse(path, line));
-    if ((stats.mode & 0o077) !== 0) warn(`other users can read the key file ${path}; to fix it: chmod 600 ${path}`);
+    if ((stats.mode & 0o077) !== 0)
+      warn(`other users can read the key file ${path}; to fix it: chmod 600 ${path}`);
     return entries;
   });
 }
@@ -49,9 +51,15 @@ export function readKeyFile(path: string, warn: (message: string) => void): KeyE
  * is sealed yet.
  * @throws `state`
  */
-export function createKeyFile(path: string, entry: KeyEntry, warn: (message: string) => void): KeyEntry[] {
+export function createKeyFile(
+  path: string,
+  entry: KeyEntry,
+  warn: (message: string) => void,
+): KeyEntry[] {
   ensurePrivateDirectory(dirname(path));
-  onState(path, () => createFile(path, (_, descriptor) => writeFileSync(descriptor, linesOf([entry]))));
+  onState(path, () =>
+    createFile(path, (_, descriptor) => writeFileSync(descriptor, linesOf([entry]))),
+  );
   const entries = readKeyFile(path, warn);
   if (entries === null) throw notAKeyFile(path, "it was removed immediately");
   return entries;
@@ -66,7 +74,8 @@ export function replaceKeyFile(path: string, entries: readonly KeyEntry[]): void
   });
 }
 
-const linesOf = (entries: readonly KeyEntry[]): string => entries.map((entry) => `${format(entry)}\n`).join("");
+const linesOf = (entries: readonly KeyEntry[]): string =>
+  entries.map((entry) => `${format(entry)}\n`).join("");
 
 function format(entry: KeyEntry): string {
   const start = `${words[entry.source]} ${entry.id}`;
@@ -89,19 +98,31 @@ function parse(path: string, line: string): KeyEntry {
 
 function parseMaterial(path: string, id: string, [encoded = "", ...more]: string[]): KeyEntry {
   if (more.length > 0) throw notAKeyFile(path, "a line is too long");
-  if (!/^[A-Za-z0-9+/]{43}=$/.test(encoded)) throw notAKeyFile(path, "it has no 32 bytes in base64");
+  if (!/^[A-Za-z0-9+/]{43}=$/.test(encoded))
+    throw notAKeyFile(path, "it has no 32 bytes in base64");
   const material = Buffer.from(encoded, "base64");
   if (id !== deriveKey(material).id) throw notAKeyFile(path, "its key does not match its key id");
   return { source: "file", id, material };
 }
 
-function parsePassphrase(path: string, id: string, [costs = "", encoded = "", ...more]: string[]): KeyEntry {
+function parsePassphrase(
+  path: string,
+  id: string,
+  [costs = "", encoded = "", ...more]: string[],
+): KeyEntry {
   const [, log2N, r, p] = /^scrypt:(\d\d):(\d{1,2}):(\d)$/.exec(costs) ?? [];
   const salt = Buffer.from(encoded, "base64");
   const cost = { log2N: Number(log2N), r: Number(r), p: Number(p) };
   // A manipulated file must not exhaust the memory.
-  const affordable = cost.log2N >= 14 && cost.log2N <= 20 && cost.r >= 1 && cost.r <= 16 && cost.p >= 1 && cost.p <= 4;
-  if (!affordable || salt.length < 16 || more.length > 0) throw notAKeyFile(path, "its passphrase line is garbled");
+  const affordable =
+    cost.log2N >= 14 &&
+    cost.log2N <= 20 &&
+    cost.r >= 1 &&
+    cost.r <= 16 &&
+    cost.p >= 1 &&
+    cost.p <= 4;
+  if (!affordable || salt.length < 16 || more.length > 0)
+    throw notAKeyFile(path, "its passphrase line is garbled");
   return { source: "passphrase", id, cost, salt };
 }
 

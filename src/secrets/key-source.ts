@@ -38,7 +38,8 @@ export interface OsKeyring {
  * The key of 32 bytes as base64 or hexadecimal digits, or of a key file, as another machine has it: the newest one in it.
  * @throws `invalid-input` for anything else; never shows the value
  */
-export const parseGivenKey = (text: string, flag?: string): SealingKey => deriveKey(keyMaterial(text, flag));
+export const parseGivenKey = (text: string, flag?: string): SealingKey =>
+  deriveKey(keyMaterial(text, flag));
 
 /** The 32 bytes of such a key. */
 export function keyMaterial(text: string, flag = "--state-key (VAULTSVC_STATE_KEY)"): Buffer {
@@ -46,7 +47,11 @@ export function keyMaterial(text: string, flag = "--state-key (VAULTSVC_STATE_KE
   const key = newest.replace(/^vaultsvc-key-1 [0-9a-f]{16} /, "").trim();
   if (/^[0-9a-fA-F]{64}$/.test(key)) return Buffer.from(key, "hex");
   if (/^[A-Za-z0-9+/]{43}=$/.test(key)) return Buffer.from(key, "base64");
-  throw new VaultError("invalid-input", `${flag}: must be 32 bytes, as base64 or as 64 hexadecimal digits, or a key file`, {
-    hint: "openssl rand -base64 32 (makes a new one)",
-  });
+  throw new VaultError(
+    "invalid-input",
+    `${flag}: must be 32 bytes, as base64 or as 64 hexadecimal digits, or a key file`,
+    {
+      hint: "openssl rand -base64 32 (makes a new one)",
+    },
+  );
 }

@@ -18,10 +18,14 @@ export async function openOsKeyring(): Promise<OsKeyring> {
     try {
       return await work();
     } catch (error) {
-      throw new VaultError("state", `no operating system keyring responds: ${(error as Error).message}`, {
-        hint: "use a key file on a machine without a keyring; vault config set stateKeySource file; vault state rekey --to file (if a key already exists)",
-        cause: error,
-      });
+      throw new VaultError(
+        "state",
+        `no operating system keyring responds: ${(error as Error).message}`,
+        {
+          hint: "use a key file on a machine without a keyring; vault config set stateKeySource file; vault state rekey --to file (if a key already exists)",
+          cause: error,
+        },
+      );
     }
   };
   return {
@@ -29,7 +33,8 @@ export async function openOsKeyring(): Promise<OsKeyring> {
     set: async (id, material) => {
       await reach(async () => {
         await entry(id).setPassword(material);
-        if ((await entry(id).getPassword()) !== material) throw new Error("it did not keep the key");
+        if ((await entry(id).getPassword()) !== material)
+          throw new Error("it did not keep the key");
       });
     },
     remove: async (id) => {
@@ -42,9 +47,13 @@ async function load(): Promise<{ AsyncEntry: typeof AsyncEntry }> {
   try {
     return await import("@napi-rs/keyring");
   } catch (error) {
-    throw new VaultError("state", "the operating system keyring cannot be used: the package @napi-rs/keyring is not installed", {
-      hint: "install it beside vault (an optional dependency), or use a key file, a passphrase or a given key",
-      cause: error,
-    });
+    throw new VaultError(
+      "state",
+      "the operating system keyring cannot be used: the package @napi-rs/keyring is not installed",
+      {
+        hint: "install it beside vault (an optional dependency), or use a key file, a passphrase or a given key",
+        cause: error,
+      },
+    );
   }
 }

@@ -19,7 +19,9 @@ export async function deriveFromPassphrase(
 ): Promise<SealingKey> {
   const material = await new Promise<Buffer>((resolve, reject) => {
     const options = { N: 2 ** log2N, r, p, maxmem: 256 * 2 ** log2N * r };
-    scrypt(passphrase.normalize("NFKC"), salt, 32, options, (error, key) => (error === null ? resolve(key) : reject(error)));
+    scrypt(passphrase.normalize("NFKC"), salt, 32, options, (error, key) =>
+      error === null ? resolve(key) : reject(error),
+    );
   });
   return deriveKey(material);
 }

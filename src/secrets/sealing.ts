@@ -1,5 +1,12 @@
 import type { KeyObject } from "node:crypto";
-import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, randomBytes } from "node:crypto";
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  randomBytes,
+} from "node:crypto";
 import { VaultError } from "../errors.ts";
 
 /** An encryption key, with the public id that every sealed value carries. */
@@ -17,7 +24,12 @@ export interface VaultPlace {
   state?: string | undefined;
   service: string;
   uuid: string;
-  column: "credentials.sealed" | "exchanges.token" | "exchanges.digest" | "vaults.label" | "outbox.document";
+  column:
+    | "credentials.sealed"
+    | "exchanges.token"
+    | "exchanges.digest"
+    | "vaults.label"
+    | "outbox.document";
   /** The generation, or the exchange id; else empty. */
   row: string;
 }
@@ -36,15 +48,24 @@ const tagBytes = 16;
 
 /** Derives the encryption key and its id from 32 bytes, which are used for nothing else. */
 export function deriveKey(material: Uint8Array): SealingKey {
-  const derive = (label: string): Buffer => Buffer.from(hkdfSync("sha256", material, "", label, 32));
-  return { id: derive("vaultsvc key id 1").toString("hex", 0, 8), secret: createSecretKey(derive("vaultsvc sealing 1")) };
+  const derive = (label: string): Buffer =>
+    Buffer.from(hkdfSync("sha256", material, "", label, 32));
+  return {
+    id: derive("vaultsvc key id 1").toString("hex", 0, 8),
+    secret: createSecretKey(derive("vaultsvc sealing 1")),
+  };
 }
 
 export function seal(key: SealingKey, place: SealedPlace, text: string): string {
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv("aes-256-gcm", key.secret, nonce, { authTagLength: tagBytes });
   cipher.setAAD(additionalData(key, place));
-  const sealed = Buffer.concat([nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]);
+  const sealed = Buffer.concat([
+    nonce,
+    cipher.update(text, "utf8"),
+    cipher.final(),
+    cipher.getAuthTag(),
+  ]);
   return `${format}:${key.id}:${sealed.toString("base64")}`;
 }
 
@@ -52,15 +73,24 @@ export function seal(key: SealingKey, place: SealedPlace, text: string): string 
 export function unseal(key: SealingKey, place: SealedPlace, sealed: string): string {
   const [version, keyId, body = ""] = sealed.split(":");
   if (version !== format) throw damaged(place, `its format is not ${format}`);
-  if (keyId !== key.id) throw damaged(place, `it is encrypted with key ${keyId ?? ""}, and the key in use is ${key.id}`);
+  if (keyId !== key.id)
+    throw damaged(
+      place,
+      `it is encrypted with key ${keyId ?? ""}, and the key in use is ${key.id}`,
+    );
   const bytes = Buffer.from(body, "base64");
   const whole = bytes.length >= nonceBytes + tagBytes && bytes.toString("base64") === body;
   if (!whole) throw damaged(place, "it is truncated or garbled");
-  const decipher = createDecipheriv("aes-256-gcm", key.secret, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes });
+  const decipher = createDecipheriv("aes-256-gcm", key.secret, bytes.subarray(0, nonceBytes), {
+    authTagLength: tagBytes,
+  });
   decipher.setAAD(additionalData(key, place));
   decipher.setAuthTag(bytes.subarray(-tagBytes));
   try {
-    return Buffer.concat([decipher.update(bytes.subarray(nonceBytes, -tagBytes)), decipher.final()]).toString("utf8");
+    return Buffer.concat([
+      decipher.update(bytes.subarray(nonceBytes, -tagBytes)),
+      decipher.final(),
+    ]).toString("utf8");
   } catch {
     throw damaged(place, "it was changed, or copied from another place");
   }
@@ -95,12 +125,20 @@ const vaultParts = ({ state, service, uuid, column, row }: VaultPlace): string[]
 
 function damaged(place: SealedPlace, why: string): VaultError {
   if ("profile" in place) {
-    return new VaultError("state", `the config key ${place.key} of profile ${place.profile} cannot be decrypted: ${why}`, {
-      hint: `use the key it was encrypted with (--state-key, or its key file); vault config set ${place.key} @FILE --profile ${place.profile} (sets it again)`,
-    });
+    return new VaultError(
+      "state",
+      `the config key ${place.key} of profile ${place.profile} cannot be decrypted: ${why}`,
+      {
+        hint: `use the key it was encrypted with (--state-key, or its key file); vault config set ${place.key} @FILE --profile ${place.profile} (sets it again)`,
+      },
+    );
   }
-  return new VaultError("state", `an encrypted value of vault ${place.uuid} cannot be decrypted (${place.column} ${place.row}): ${why}`, {
-    uuid: place.uuid,
-    hint: "use the key it was encrypted with (--state-key, or its key file); vault state restore FILE",
-  });
+  return new VaultError(
+    "state",
+    `an encrypted value of vault ${place.uuid} cannot be decrypted (${place.column} ${place.row}): ${why}`,
+    {
+      uuid: place.uuid,
+      hint: "use the key it was encrypted with (--state-key, or its key file); vault state restore FILE",
+    },
+  );
 }

@@ -23,13 +23,21 @@ export const isStdin = (spec: string): boolean => spec === "-" || spec === "@-";
  * stdin.
  * @throws `invalid-input`, which names the flag and never shows a value
  */
-export async function readValue(spec: string, flag: string, sources: ValueSources): Promise<string> {
+export async function readValue(
+  spec: string,
+  flag: string,
+  sources: ValueSources,
+): Promise<string> {
   const text = await readExactly(spec, flag, sources);
   return spec === "-" || spec.startsWith("@") ? stripNewline(text) : text;
 }
 
 /** As `readValue`, but keeps the newline. */
-export async function readExactly(spec: string, flag: string, sources: ValueSources): Promise<string> {
+export async function readExactly(
+  spec: string,
+  flag: string,
+  sources: ValueSources,
+): Promise<string> {
   if (isStdin(spec)) return nonEmpty(await sources.readStdin(flag), flag, "standard input");
   if (spec.startsWith("@")) {
     const path = spec.slice(1);
@@ -38,18 +46,26 @@ export async function readExactly(spec: string, flag: string, sources: ValueSour
     } catch (error) {
       if (error instanceof VaultError) throw error;
       const { code } = error as NodeJS.ErrnoException;
-      throw new VaultError("invalid-input", `${flag}: cannot read the file ${path || '""'} (${code ?? "unreadable"})`, {
-        hint: `${flag} @FILE needs a readable file, such as ${flag} @./secret.json`,
-      });
+      throw new VaultError(
+        "invalid-input",
+        `${flag}: cannot read the file ${path || '""'} (${code ?? "unreadable"})`,
+        {
+          hint: `${flag} @FILE needs a readable file, such as ${flag} @./secret.json`,
+        },
+      );
     }
   }
   if (spec.startsWith("env:")) {
     const name = spec.slice(4);
     const value = sources.env[name];
     if (value === undefined || value === "") {
-      throw new VaultError("invalid-input", `${flag}: the environment variable ${name || '""'} is not set`, {
-        hint: `export ${name || "NAME"}=…`,
-      });
+      throw new VaultError(
+        "invalid-input",
+        `${flag}: the environment variable ${name || '""'} is not set`,
+        {
+          hint: `export ${name || "NAME"}=…`,
+        },
+      );
     }
     return value;
   }
@@ -57,7 +73,12 @@ export async function readExactly(spec: string, flag: string, sources: ValueSour
 }
 
 /** Reads a secret. Warns about a literal, because other users can see it in the process list. */
-export async function readSecret(spec: string, flag: string, sources: ValueSources, read = readValue): Promise<string> {
+export async function readSecret(
+  spec: string,
+  flag: string,
+  sources: ValueSources,
+  read = readValue,
+): Promise<string> {
   const isLiteral = spec !== "-" && !spec.startsWith("@") && !spec.startsWith("env:");
   if (isLiteral) {
     sources.warn(

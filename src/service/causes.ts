@@ -51,7 +51,8 @@ export class ProxyFailure extends Error {
 }
 
 const checkAddress = "check --base-url and that the service is running";
-const trust = "if you trust its issuer, add the issuer's certificate with --ca FILE (config key ca) or NODE_EXTRA_CA_CERTS";
+const trust =
+  "if you trust its issuer, add the issuer's certificate with --ca FILE (config key ca) or NODE_EXTRA_CA_CERTS";
 const otherProxy = "if this network needs a proxy, set --proxy or HTTPS_PROXY";
 
 const untrusted: Record<string, string> = {
@@ -70,7 +71,10 @@ const untrusted: Record<string, string> = {
 };
 
 /** The cause of a failure before the request was written. */
-export function connectCause(error: Error, { origin, proxy }: Pick<Route, "origin" | "proxy">): Cause {
+export function connectCause(
+  error: Error,
+  { origin, proxy }: Pick<Route, "origin" | "proxy">,
+): Cause {
   if (error instanceof ProxyFailure) return error.reason;
   if (error instanceof GivenUp) return error.before;
   const { host, hostname } = named(origin);
@@ -78,7 +82,11 @@ export function connectCause(error: Error, { origin, proxy }: Pick<Route, "origi
   const reason = untrusted[code];
   // Some proxies intercept TLS with a certificate of their own.
   const whose = proxy === undefined ? "" : `; it may be the proxy's own (${proxy.source})`;
-  if (reason !== undefined) return { cause: `certificate of ${host} is not trusted: ${reason}`, hint: `${trustHint(code)}${whose}` };
+  if (reason !== undefined)
+    return {
+      cause: `certificate of ${host} is not trusted: ${reason}`,
+      hint: `${trustHint(code)}${whose}`,
+    };
   const network = proxy !== undefined || isLoopback(hostname) ? "" : `; ${otherProxy}`;
   switch (code) {
     case "ECONNREFUSED":
@@ -93,41 +101,73 @@ export function connectCause(error: Error, { origin, proxy }: Pick<Route, "origi
     case "ENETUNREACH":
     case "EHOSTUNREACH":
     case "EADDRNOTAVAIL":
-      return { cause: `no route to ${host}: the network is unreachable`, hint: `check the network and --base-url${network}` };
+      return {
+        cause: `no route to ${host}: the network is unreachable`,
+        hint: `check the network and --base-url${network}`,
+      };
     case "ETIMEDOUT":
-      return { cause: `no connection to ${host}: it does not respond`, hint: `check the network and --base-url${network}` };
+      return {
+        cause: `no connection to ${host}: it does not respond`,
+        hint: `check the network and --base-url${network}`,
+      };
     case "ECONNRESET":
     case "EPIPE":
-      return { cause: `connection closed by ${host} before the request was sent`, hint: checkAddress };
+      return {
+        cause: `connection closed by ${host} before the request was sent`,
+        hint: checkAddress,
+      };
     case "ERR_TLS_CERT_ALTNAME_INVALID":
-      return { cause: `certificate of ${host} is not trusted: it is for ${namesOf(error)}`, hint: "check the host name in --base-url" };
+      return {
+        cause: `certificate of ${host} is not trusted: it is for ${namesOf(error)}`,
+        hint: "check the host name in --base-url",
+      };
     case "ERR_INVALID_CHAR": {
       const [, header] = /\["(.*)"\]/.exec(error.message) ?? [];
-      return { cause: `the request cannot be written: invalid ${header} header`, hint: "check --api-key, --app-uuid and --jwt" };
+      return {
+        cause: `the request cannot be written: invalid ${header} header`,
+        hint: "check --api-key, --app-uuid and --jwt",
+      };
     }
     case "ERR_SSL_WRONG_VERSION_NUMBER":
     case "ERR_SSL_PACKET_LENGTH_TOO_LONG":
     case "ERR_SSL_HTTP_REQUEST":
-      return { cause: `no TLS connection to ${host}: the server there does not speak TLS`, hint: "check scheme and port in --base-url" };
+      return {
+        cause: `no TLS connection to ${host}: the server there does not speak TLS`,
+        hint: "check scheme and port in --base-url",
+      };
     case "ERR_SSL_UNSUPPORTED_PROTOCOL":
     case "ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION":
-      return { cause: `no TLS connection to ${host}: it does not speak TLS 1.2 or newer`, hint: "the service must be updated" };
+      return {
+        cause: `no TLS connection to ${host}: it does not speak TLS 1.2 or newer`,
+        hint: "the service must be updated",
+      };
     default:
       if (/SSL|TLS|EPROTO/.test(code)) {
-        return { cause: `no TLS connection to ${host}: ${code}`, hint: "check --base-url; does the service use https there?" };
+        return {
+          cause: `no TLS connection to ${host}: ${code}`,
+          hint: "check --base-url; does the service use https there?",
+        };
       }
-      return { cause: `no connection to ${host}: ${code === "" ? error.message : code}`, hint: checkAddress };
+      return {
+        cause: `no connection to ${host}: ${code === "" ? error.message : code}`,
+        hint: checkAddress,
+      };
   }
 }
 
 /** The cause of a failure after the request may have been written. `head`: of the answer, if it had arrived. */
-export function exchangeCause(error: Error, { origin }: Pick<Route, "origin">, head: Head | undefined): string {
+export function exchangeCause(
+  error: Error,
+  { origin }: Pick<Route, "origin">,
+  head: Head | undefined,
+): string {
   if (error instanceof GivenUp) return error.after;
   const { host } = named(origin);
   const code = codeOf(error);
   if (error instanceof AnswerTooLarge) {
     const announced = Number(head?.headers["content-length"]);
-    const size = announced > answerLimit.bytes ? ` (${(announced / 1024 ** 2).toFixed(1)} MiB)` : "";
+    const size =
+      announced > answerLimit.bytes ? ` (${(announced / 1024 ** 2).toFixed(1)} MiB)` : "";
     return `the response of ${host} is larger than ${answerLimit.text}${size}`;
   }
   if (code === "HPE_HEADER_OVERFLOW") return `the response of ${host} has too large headers`;
@@ -148,18 +188,29 @@ export function proxyFailure(error: Error, way: { origin: URL; proxy: Proxy }): 
   const { cause } = connectCause(error, { origin: url });
   const code = codeOf(error);
   // The causes name a host: say that it is the proxy.
-  const told = cause.replaceAll(named(url).host, proxy).replace(`host ${url.hostname}`, `host ${url.hostname}, the proxy`);
+  const told = cause
+    .replaceAll(named(url).host, proxy)
+    .replace(`host ${url.hostname}`, `host ${url.hostname}, the proxy`);
   const trustFix = code in untrusted ? `${trustHint(code)}; or ` : "";
-  return new ProxyFailure({ cause: told, hint: `${trustFix}${checkProxy(source, way.origin)}` }, error);
+  return new ProxyFailure(
+    { cause: told, hint: `${trustFix}${checkProxy(source, way.origin)}` },
+    error,
+  );
 }
 
 /** Why the proxy does not connect to the service, from the status of its answer. */
-export function proxyRefusal(httpStatus: number, { origin, proxy: { url, source } }: { origin: URL; proxy: Proxy }): ProxyFailure {
+export function proxyRefusal(
+  httpStatus: number,
+  { origin, proxy: { url, source } }: { origin: URL; proxy: Proxy },
+): ProxyFailure {
   const proxy = `the proxy ${named(url).host}`;
   if (httpStatus === 407) {
     const form = `${url.protocol}//USER:PASSWORD@${named(url).host}`;
     return url.username === ""
-      ? new ProxyFailure({ cause: `${proxy} asks for a user name and a password (HTTP 407)`, hint: `set ${source} to ${form}` })
+      ? new ProxyFailure({
+          cause: `${proxy} asks for a user name and a password (HTTP 407)`,
+          hint: `set ${source} to ${form}`,
+        })
       : new ProxyFailure({
           cause: `${proxy} refused the user name or the password (HTTP 407)`,
           hint: `check them in ${source}: ${form}, with special characters percent-encoded`,
@@ -190,7 +241,9 @@ function trustHint(code: string): string {
 /** The first names in the certificate of Node's error. */
 function namesOf(error: Error): string {
   const { subjectaltname = "" } = (error as { cert?: { subjectaltname?: string } }).cert ?? {};
-  const names = subjectaltname.split(", ").flatMap((name) => /^(?:DNS|IP Address):(.+)$/.exec(name)?.[1] ?? []);
+  const names = subjectaltname
+    .split(", ")
+    .flatMap((name) => /^(?:DNS|IP Address):(.+)$/.exec(name)?.[1] ?? []);
   if (names.length === 0) return "another name";
   return `another name (${names.slice(0, 3).join(", ")}${names.length > 3 ? ", …" : ""})`;
 }

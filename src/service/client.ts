@@ -1,5 +1,13 @@
 import type { Reply, Service } from "../exchange/ports.ts";
-import { AnswerTooLarge, connectCause, duration, exchangeCause, GivenUp, named, proxyRefusal } from "./causes.ts";
+import {
+  AnswerTooLarge,
+  connectCause,
+  duration,
+  exchangeCause,
+  GivenUp,
+  named,
+  proxyRefusal,
+} from "./causes.ts";
 import type { ConnectionOptions, InTurn, Progress } from "./connection.ts";
 import { openConnection } from "./connection.ts";
 import type { HttpRequest, Target } from "./request.ts";
@@ -18,7 +26,11 @@ type CallName = "start" | "end" | "single";
 
 /** A service whose calls await, once they are connected, their turn: nothing that takes time comes between that and their first byte. */
 export type InTurnService = Pick<Service, "admit" | "foresee"> & {
-  [Name in CallName]: (call: Parameters<Service[Name]>[0], signal: AbortSignal, inTurn?: InTurn) => Promise<Reply>;
+  [Name in CallName]: (
+    call: Parameters<Service[Name]>[0],
+    signal: AbortSignal,
+    inTurn?: InTurn,
+  ) => Promise<Reply>;
 };
 
 /** The client of the service. `close` waits for nothing; calls under way end as abandoned. */
@@ -39,7 +51,11 @@ export function createClient(options: ClientOptions): ServiceClient {
   const limit = duration(timeoutMs);
   const closing = new AbortController();
 
-  const canceled = (): GivenUp => new GivenUp({ cause: "canceled before it was sent" }, "canceled while waiting for the response");
+  const canceled = (): GivenUp =>
+    new GivenUp(
+      { cause: "canceled before it was sent" },
+      "canceled while waiting for the response",
+    );
   const timedOut = (): GivenUp =>
     new GivenUp(
       {
@@ -49,8 +65,15 @@ export function createClient(options: ClientOptions): ServiceClient {
       `timed out after ${limit} waiting for ${host}`,
     );
 
-  async function send({ body, ...head }: HttpRequest, signal: AbortSignal, inTurn?: InTurn): Promise<Reply> {
-    const message = { ...head, ...defined({ body: body && Buffer.from(JSON.stringify(body)).toString("latin1") }) };
+  async function send(
+    { body, ...head }: HttpRequest,
+    signal: AbortSignal,
+    inTurn?: InTurn,
+  ): Promise<Reply> {
+    const message = {
+      ...head,
+      ...defined({ body: body && Buffer.from(JSON.stringify(body)).toString("latin1") }),
+    };
     const progress: Progress = {};
     let turnError: unknown;
     const turn = async (wait: InTurn): Promise<void> => {
@@ -60,8 +83,15 @@ export function createClient(options: ClientOptions): ServiceClient {
       });
     };
     try {
-      const response = await withTimeLimit({ timeoutMs, signals: [signal, closing.signal], canceled, timedOut }, (call) =>
-        connection.send(message, progress, call.signal, inTurn && (() => call.untimed(() => turn(inTurn)))),
+      const response = await withTimeLimit(
+        { timeoutMs, signals: [signal, closing.signal], canceled, timedOut },
+        (call) =>
+          connection.send(
+            message,
+            progress,
+            call.signal,
+            inTurn && (() => call.untimed(() => turn(inTurn))),
+          ),
       );
       return replied(response);
     } catch (error) {
@@ -81,7 +111,12 @@ export function createClient(options: ClientOptions): ServiceClient {
   function failed(error: Error, { sentAt, head }: Progress): Reply {
     if (sentAt === undefined) return { type: "not-sent", ...connectCause(error, route) };
     const tooLarge = error instanceof AnswerTooLarge ? { tooLarge: true as const } : {};
-    return { type: "no-answer", cause: exchangeCause(error, route, head), httpStatus: head?.httpStatus, ...tooLarge };
+    return {
+      type: "no-answer",
+      cause: exchangeCause(error, route, head),
+      httpStatus: head?.httpStatus,
+      ...tooLarge,
+    };
   }
 
   return {

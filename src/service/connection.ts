@@ -53,7 +53,12 @@ export interface Connection {
    * Sends a request when the ones before are done, and returns its answer. `inTurn` is awaited between the connection and the first
    * byte. An abort rejects at once, with its reason, and drops the connection, so that a late answer cannot reach another request.
    */
-  send(message: Message, progress: Progress, signal: AbortSignal, inTurn?: InTurn): Promise<WholeResponse>;
+  send(
+    message: Message,
+    progress: Progress,
+    signal: AbortSignal,
+    inTurn?: InTurn,
+  ): Promise<WholeResponse>;
   /** The server of the last connection made; undefined without https. */
   peer(): Peer | undefined;
   /** Closes the idle connection. */
@@ -133,10 +138,14 @@ export function openConnection(options: ConnectionOptions): Connection {
   }
 
   /** Keeps the socket for the next request, without keeping the process alive. */
-  function rest({ socket: used, writableFinished }: ClientRequest, headers: IncomingHttpHeaders): void {
+  function rest(
+    { socket: used, writableFinished }: ClientRequest,
+    headers: IncomingHttpHeaders,
+  ): void {
     const idleMs = idleTime(headers["keep-alive"]);
     // An answer may come before the whole request is written.
-    if (used?.readyState !== "open" || !writableFinished || idleMs <= 0) return void used?.destroy();
+    if (used?.readyState !== "open" || !writableFinished || idleMs <= 0)
+      return void used?.destroy();
     holder = undefined;
     used.unref().setTimeout(idleMs);
   }
@@ -188,7 +197,8 @@ export function openConnection(options: ConnectionOptions): Connection {
         });
       });
       // What follows a whole answer does not matter.
-      const fail = (error?: Error): void => void (answer?.complete === true || reject(error ?? connectionClosed()));
+      const fail = (error?: Error): void =>
+        void (answer?.complete === true || reject(error ?? connectionClosed()));
       request.on("error", fail);
       request.once("close", fail);
       // Emitted in the synchronous step that writes the request.
@@ -233,5 +243,9 @@ function peerOf(socket: TLSSocket): Peer | undefined {
   const { valid_to: validTo, issuer } = socket.getPeerCertificate();
   if (validTo === undefined) return undefined;
   const name = [issuer.O, issuer.CN].flat().find((text) => text !== undefined) ?? "unknown";
-  return { protocol: socket.getProtocol() ?? "unknown", validTo: Date.parse(validTo), issuer: name };
+  return {
+    protocol: socket.getProtocol() ?? "unknown",
+    validTo: Date.parse(validTo),
+    issuer: name,
+  };
 }

@@ -13,14 +13,16 @@ const secretFields: ReadonlySet<string> = new Set([
 /** Names of fields that are secret only inside a `creditCard`. */
 const secretCardFields: ReadonlySet<string> = new Set(["number", "name"]);
 
-const isSecret = (name: string, inCard: boolean): boolean => secretFields.has(name) || (inCard && secretCardFields.has(name));
+const isSecret = (name: string, inCard: boolean): boolean =>
+  secretFields.has(name) || (inCard && secretCardFields.has(name));
 
 /** Yields the values of all secret fields of a JSON value as text; a cardholder's name also in capitals, as on a card. */
 export function* secretsIn(value: unknown, inCard = false): Generator<string> {
   if (typeof value !== "object" || value === null) return;
   for (const [key, inner] of Object.entries(value) as [string, unknown][]) {
     const name = key.toLowerCase();
-    if (isSecret(name, inCard) && (typeof inner === "string" || typeof inner === "number")) yield String(inner);
+    if (isSecret(name, inCard) && (typeof inner === "string" || typeof inner === "number"))
+      yield String(inner);
     if (inCard && name === "name" && typeof inner === "string") yield inner.toUpperCase();
     yield* secretsIn(inner, inCard || name === "creditcard");
   }
@@ -43,6 +45,7 @@ export function maskSecrets(value: unknown, inCard = false): unknown {
 
 function masked(value: unknown): unknown {
   if (value === null || value === undefined) return value;
-  if (typeof value === "string") return `«redacted ${value.length} character${value.length === 1 ? "" : "s"}»`;
+  if (typeof value === "string")
+    return `«redacted ${value.length} character${value.length === 1 ? "" : "s"}»`;
   return `«redacted ${Array.isArray(value) ? "array" : typeof value}»`;
 }

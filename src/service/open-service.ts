@@ -31,14 +31,24 @@ export type ServiceFor = (own: Own) => Service;
  * own under the rate limit.
  * @throws `usage` for a base URL that is not an http or https URL
  */
-export async function openService({ limit, token, trace, ...options }: ServiceOptions): Promise<ServiceFor> {
+export async function openService({
+  limit,
+  token,
+  trace,
+  ...options
+}: ServiceOptions): Promise<ServiceFor> {
   const target = token === undefined ? options : { ...options, jwt: () => token.current() };
   const connected = pooled(() => createClient(target));
   let calls = 0;
   const shown =
     trace === undefined
       ? (service: Service) => service
-      : await tracing({ target, trace, now: () => limit.clock.now(), nextCall: () => (calls += 1) });
+      : await tracing({
+          target,
+          trace,
+          now: () => limit.clock.now(),
+          nextCall: () => (calls += 1),
+        });
   return ({ learnSecret, waitFor }) => {
     const limited = rateLimited(learning(connected, learnSecret), limit);
     const told = waitFor === undefined ? limited : announced(limited, waitFor);
@@ -76,7 +86,8 @@ function learning(service: InTurnService, learn: (secret: string) => void): InTu
   const watched = async (call: object, send: () => Promise<Reply>): Promise<Reply> => {
     for (const secret of secretsIn(call)) learn(secret);
     const reply = await send();
-    if (reply.type !== "not-sent") for (const secret of secretsIn(reply.answer?.body)) learn(secret);
+    if (reply.type !== "not-sent")
+      for (const secret of secretsIn(reply.answer?.body)) learn(secret);
     return reply;
   };
   return {
@@ -91,10 +102,14 @@ function learning(service: InTurnService, learn: (secret: string) => void): InTu
 function announced<S extends Service>(service: S, waitFor: NonNullable<Own["waitFor"]>): S {
   return {
     ...service,
-    admit: async (next, signal, deadline) => await waitFor("a turn under the rate limit", service.admit(next, signal, deadline)),
-    start: async (call, signal) => await waitFor("the service's response to the start", service.start(call, signal)),
-    end: async (call, signal) => await waitFor("the service's response to the acknowledgement", service.end(call, signal)),
-    single: async (call, signal) => await waitFor("the service's response", service.single(call, signal)),
+    admit: async (next, signal, deadline) =>
+      await waitFor("a turn under the rate limit", service.admit(next, signal, deadline)),
+    start: async (call, signal) =>
+      await waitFor("the service's response to the start", service.start(call, signal)),
+    end: async (call, signal) =>
+      await waitFor("the service's response to the acknowledgement", service.end(call, signal)),
+    single: async (call, signal) =>
+      await waitFor("the service's response", service.single(call, signal)),
   };
 }
 
@@ -102,7 +117,10 @@ function announced<S extends Service>(service: S, waitFor: NonNullable<Own["wait
  * Wraps a service so that `admit` also obtains a valid bearer token for a call about an offline vault (specification, 5.4): a
  * failure then comes before anything is recorded or sent.
  */
-function authenticated<S extends Service>(service: S, token: { ready(signal: AbortSignal): Promise<void> }): S {
+function authenticated<S extends Service>(
+  service: S,
+  token: { ready(signal: AbortSignal): Promise<void> },
+): S {
   return {
     ...service,
     async admit(next, signal, deadline) {

@@ -37,14 +37,17 @@ export type Probe =
 export async function probe(options: ProbeOptions, signal: AbortSignal): Promise<Probe> {
   const connection = openConnection(options);
   const { route } = connection;
-  const path = `${route.origin.pathname}/${options.apiPrefix}`.replaceAll(/\/{2,}/g, "/").replace(/\/$/, "");
+  const path = `${route.origin.pathname}/${options.apiPrefix}`
+    .replaceAll(/\/{2,}/g, "/")
+    .replace(/\/$/, "");
   const message = {
     method: "HEAD",
     path: path === "" ? "/" : path,
     headers: { connection: "close", "user-agent": `vault/${options.version}` },
   };
   const progress: Progress = {};
-  const giveUp = (cause: string, hint?: string): GivenUp => new GivenUp({ cause, ...defined({ hint }) }, cause);
+  const giveUp = (cause: string, hint?: string): GivenUp =>
+    new GivenUp({ cause, ...defined({ hint }) }, cause);
   const limit = {
     timeoutMs: options.timeoutMs,
     signals: [signal],
@@ -56,7 +59,9 @@ export async function probe(options: ProbeOptions, signal: AbortSignal): Promise
       ),
   };
   try {
-    const { httpStatus, headers } = await withTimeLimit(limit, (call) => connection.send(message, progress, call.signal));
+    const { httpStatus, headers } = await withTimeLimit(limit, (call) =>
+      connection.send(message, progress, call.signal),
+    );
     const date = typeof headers["date"] === "string" ? Date.parse(headers["date"]) : Number.NaN;
     const { sentAt = 0 } = progress;
     return {
@@ -70,9 +75,12 @@ export async function probe(options: ProbeOptions, signal: AbortSignal): Promise
   } catch (error) {
     const { sentAt, head } = progress;
     const wasSent = sentAt !== undefined && !(error instanceof GivenUp);
-    const { cause, hint = null } = wasSent ? { cause: exchangeCause(error as Error, route, head) } : connectCause(error as Error, route);
+    const { cause, hint = null } = wasSent
+      ? { cause: exchangeCause(error as Error, route, head) }
+      : connectCause(error as Error, route);
     const { code = "" } = error as { code?: string };
-    const untrusted = !wasSent && /CERT|SELF_SIGNED|UNABLE_TO|INVALID_CA|INVALID_PURPOSE|SSL|TLS|EPROTO/.test(code);
+    const untrusted =
+      !wasSent && /CERT|SELF_SIGNED|UNABLE_TO|INVALID_CA|INVALID_PURPOSE|SSL|TLS|EPROTO/.test(code);
     return { reached: false, cause, hint, untrusted };
   } finally {
     connection.close();

@@ -69,18 +69,30 @@ export function rateLimited(service: InTurnService, limit: RateLimit): Service {
     const untilPlace = await limit.reserveSlot(now, intervalMs, longestMs + earlyMs);
     const waitMs = Math.max(0, untilPlace - earlyMs);
     const isTaken = untilPlace <= longestMs + earlyMs;
-    return { at: now + waitMs, leadMs: Math.ceil(latencyMs), wakeAt: askedAt + waitMs + latencyMs, waitMs, isTaken };
+    return {
+      at: now + waitMs,
+      leadMs: Math.ceil(latencyMs),
+      wakeAt: askedAt + waitMs + latencyMs,
+      waitMs,
+      isTaken,
+    };
   }
 
   const leftUntil = (deadline: number): number => Math.max(0, deadline - limit.clock.elapsed());
 
   /** How far away a place may be. Who has waited longer goes first. */
   function reach({ isEnd }: Pick<NextCall, "isEnd">, waitedMs: number): number {
-    return isEnd === true ? Number.POSITIVE_INFINITY : Math.max(startsAhead.ms, startsAhead.places * intervalMs) + waitedMs / 4;
+    return isEnd === true
+      ? Number.POSITIVE_INFINITY
+      : Math.max(startsAhead.ms, startsAhead.places * intervalMs) + waitedMs / 4;
   }
 
   /** Waits until the queue is short enough to take a place in it. */
-  async function reserve(next: Pick<NextCall, "isEnd">, signal: AbortSignal, deadline: number): Promise<Place> {
+  async function reserve(
+    next: Pick<NextCall, "isEnd">,
+    signal: AbortSignal,
+    deadline: number,
+  ): Promise<Place> {
     const cameAt = limit.clock.elapsed();
     for (;;) {
       const farthest = reach(next, limit.clock.elapsed() - cameAt);
@@ -94,7 +106,11 @@ export function rateLimited(service: InTurnService, limit: RateLimit): Service {
 
   const lateness = ({ at }: Place): number => limit.clock.now() - at;
 
-  async function takePlace(next: Pick<NextCall, "isEnd">, signal: AbortSignal, deadline = Number.POSITIVE_INFINITY): Promise<void> {
+  async function takePlace(
+    next: Pick<NextCall, "isEnd">,
+    signal: AbortSignal,
+    deadline = Number.POSITIVE_INFINITY,
+  ): Promise<void> {
     const isInTime = foreseen !== null && lateness(foreseen) + foreseen.leadMs <= lateMs;
     taken = foreseen !== null && isInTime ? foreseen : await reserve(next, signal, deadline);
     foreseen = null;
@@ -105,7 +121,8 @@ export function rateLimited(service: InTurnService, limit: RateLimit): Service {
 
   const inTime = (signal: AbortSignal) => async (): Promise<void> => {
     // Its step is recorded: it goes ahead like an end call.
-    for (let places = 1; places < placesAtMost && lateness(taken) > lateMs; places += 1) await takePlace({ isEnd: true }, signal);
+    for (let places = 1; places < placesAtMost && lateness(taken) > lateMs; places += 1)
+      await takePlace({ isEnd: true }, signal);
     // What was left for the step in between, and it did not take.
     const earlyBy = Math.min(taken.leadMs, Math.ceil(-lateness(taken)));
     if (earlyBy > 0) await limit.clock.sleep(earlyBy, signal);

@@ -23,7 +23,13 @@ export function replyOf(response: WholeResponse, host: string, now: number): Rep
   const body = readJson(response.body) ?? ([404, 405, 429].includes(httpStatus) ? {} : undefined);
   const answer = body === undefined ? undefined : answerOf(httpStatus, headers, body, now);
   if (httpStatus >= 500) {
-    return { type: "no-answer", cause: `HTTP ${httpStatus} from ${host}`, httpStatus, contentType, answer };
+    return {
+      type: "no-answer",
+      cause: `HTTP ${httpStatus} from ${host}`,
+      httpStatus,
+      contentType,
+      answer,
+    };
   }
   if (answer !== undefined) return { type: "answer", answer };
   const isRedirect = httpStatus >= 300 && httpStatus < 400;
@@ -33,7 +39,12 @@ export function replyOf(response: WholeResponse, host: string, now: number): Rep
   return { type: "no-answer", cause, httpStatus, contentType };
 }
 
-function answerOf(httpStatus: number, headers: WholeResponse["headers"], body: Record<string, unknown>, now: number): Answer {
+function answerOf(
+  httpStatus: number,
+  headers: WholeResponse["headers"],
+  body: Record<string, unknown>,
+  now: number,
+): Answer {
   const retryAfter = retryAfterHeader(headers, now) ?? seconds(body["retryAfter"]);
   return { httpStatus, body, retryAfter };
 }
@@ -42,7 +53,9 @@ function answerOf(httpStatus: number, headers: WholeResponse["headers"], body: R
 function readJson(bytes: Uint8Array): Record<string, unknown> | undefined {
   try {
     const value: unknown = parseJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
   } catch {
     return undefined;
   }
@@ -63,11 +76,15 @@ function retryAfterHeader(headers: WholeResponse["headers"], now: number): numbe
 
 /** Parses the form with a weekday name only: `Date.parse` alone accepts "tomorrow 5". */
 function httpDate(value: string | undefined): number | undefined {
-  const time = value !== undefined && /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun),? /.test(value) ? Date.parse(value) : Number.NaN;
+  const time =
+    value !== undefined && /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun),? /.test(value)
+      ? Date.parse(value)
+      : Number.NaN;
   return Number.isNaN(time) ? undefined : time;
 }
 
 const seconds = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 
-const first = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value);
+const first = (value: string | string[] | undefined): string | undefined =>
+  Array.isArray(value) ? value[0] : value;

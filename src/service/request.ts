@@ -51,7 +51,10 @@ export function startRequest(target: Target, call: StartCall): HttpRequest {
 }
 
 /** Application, device and reference: the common part of all bodies but an end call's. */
-function opening({ application }: Target, call: Pick<StartCall, "kind" | "device" | "externalRef">): Record<string, unknown> {
+function opening(
+  { application }: Target,
+  call: Pick<StartCall, "kind" | "device" | "externalRef">,
+): Record<string, unknown> {
   return {
     application: { apiKey: application.apiKey, uuid: application.uuid },
     ...(isOnline(call.kind) && call.device !== undefined ? { device: call.device } : {}),
@@ -59,14 +62,25 @@ function opening({ application }: Target, call: Pick<StartCall, "kind" | "device
   };
 }
 
-function credentialsOf({ kind, credentials }: Pick<StartCall, "kind" | "credentials">): Record<string, string> {
+function credentialsOf({
+  kind,
+  credentials,
+}: Pick<StartCall, "kind" | "credentials">): Record<string, string> {
   const { encryptedData, payload, hashedPin } = credentials;
-  return { encryptedData, payload, ...(isOnline(kind) && hashedPin !== undefined ? { hashedPin } : {}) };
+  return {
+    encryptedData,
+    payload,
+    ...(isOnline(kind) && hashedPin !== undefined ? { hashedPin } : {}),
+  };
 }
 
 /** The request of an extended operation (service-facts: info, create, delete): an info like an end call without a body, others like a start. */
 export function singleRequest(target: Target, call: SingleCall): HttpRequest {
-  const where = address(target, singleEndpoint(call.kind, call.operation), call.operation === "create" ? "" : call.uuid);
+  const where = address(
+    target,
+    singleEndpoint(call.kind, call.operation),
+    call.operation === "create" ? "" : call.uuid,
+  );
   switch (call.operation) {
     case "info": {
       const { "content-type": _none, ...headers } = commonHeaders(target, call.kind);
@@ -80,7 +94,11 @@ export function singleRequest(target: Target, call: SingleCall): HttpRequest {
       };
     case "create": {
       const { metadata, vault } = call;
-      return { ...where, headers: commonHeaders(target, call.kind), body: { ...opening(target, call), metadata, vault } };
+      return {
+        ...where,
+        headers: commonHeaders(target, call.kind),
+        body: { ...opening(target, call), metadata, vault },
+      };
     }
   }
 }
@@ -102,13 +120,22 @@ const applicationHeaders = ({ application }: Target): Record<string, string> => 
 function endpointOf(call: StartCall | EndCall, step: Step): Endpoint {
   const endpoint = findEndpoint(call.kind, call.operation, step);
   if (endpoint !== undefined) return endpoint;
-  throw new VaultError("invalid-input", `the service has no ${call.operation} of a ${call.kind} vault; nothing was sent`);
+  throw new VaultError(
+    "invalid-input",
+    `the service has no ${call.operation} of a ${call.kind} vault; nothing was sent`,
+  );
 }
 
-function address(target: Target, endpoint: AnyEndpoint, uuid: string): Pick<HttpRequest, "method" | "path"> {
+function address(
+  target: Target,
+  endpoint: AnyEndpoint,
+  uuid: string,
+): Pick<HttpRequest, "method" | "path"> {
   const url = originOf(target.baseUrl);
   // Assigning `pathname` percent-encodes what a path cannot contain.
-  url.pathname = `${url.pathname}/${target.apiPrefix}`.replaceAll(/\/{2,}/g, "/").replace(/\/$/, "");
+  url.pathname = `${url.pathname}/${target.apiPrefix}`
+    .replaceAll(/\/{2,}/g, "/")
+    .replace(/\/$/, "");
   const prefix = url.pathname === "/" ? "" : url.pathname;
   return { method: endpoint.method, path: `${prefix}${endpoint.path(uuid)}` };
 }

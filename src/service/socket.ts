@@ -14,7 +14,12 @@ export interface Trust {
 }
 
 /** Opens a socket to the host of a URL, with TLS 1.2 or newer for https, and within `tunnel` if given. An abort ends the attempt. */
-export async function openSocket(to: URL, { ca, unverified }: Trust, signal: AbortSignal, tunnel?: Socket): Promise<Socket> {
+export async function openSocket(
+  to: URL,
+  { ca, unverified }: Trust,
+  signal: AbortSignal,
+  tunnel?: Socket,
+): Promise<Socket> {
   const isSecure = to.protocol === "https:";
   const host = to.hostname.replace(/^\[(.*)\]$/, "$1");
   const address = { host, port: Number(to.port) || (isSecure ? 443 : 80) };
@@ -24,7 +29,11 @@ export async function openSocket(to: URL, { ca, unverified }: Trust, signal: Abo
   const socket =
     tls?.connect({
       ...address,
-      ...defined({ ca: ca && [...ca], socket: tunnel, servername: isIP(host) === 0 ? host : undefined }),
+      ...defined({
+        ca: ca && [...ca],
+        socket: tunnel,
+        servername: isIP(host) === 0 ? host : undefined,
+      }),
       minVersion: "TLSv1.2",
       ALPNProtocols: ["http/1.1"],
       // Set here, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect by itself.
@@ -45,11 +54,19 @@ export async function openSocket(to: URL, { ca, unverified }: Trust, signal: Abo
  * Asks a proxy for a tunnel (CONNECT) to a service, which then is the socket itself.
  * @throws ProxyFailure if it does not give one
  */
-export async function openTunnel(socket: Socket, { origin, proxy }: { origin: URL; proxy: Proxy }): Promise<void> {
+export async function openTunnel(
+  socket: Socket,
+  { origin, proxy }: { origin: URL; proxy: Proxy },
+): Promise<void> {
   const target = `${origin.hostname}:${origin.port || "443"}`;
   const headers = { host: target, connection: "close", ...proxyAuthorization(proxy) };
   await new Promise<void>((resolve, reject) => {
-    const request = httpRequest({ method: "CONNECT", path: target, headers, createConnection: () => socket });
+    const request = httpRequest({
+      method: "CONNECT",
+      path: target,
+      headers,
+      createConnection: () => socket,
+    });
     request.once("connect", ({ statusCode = 0 }) => {
       if (statusCode >= 200 && statusCode <= 299) return resolve();
       socket.destroy();
@@ -61,7 +78,8 @@ export async function openTunnel(socket: Socket, { origin, proxy }: { origin: UR
 }
 
 /** The error, as Node gives it, of a connection that closed without one. */
-export const connectionClosed = (): Error => Object.assign(new Error("closed"), { code: "ECONNRESET" });
+export const connectionClosed = (): Error =>
+  Object.assign(new Error("closed"), { code: "ECONNRESET" });
 
 /** The header with the credentials of a proxy's URL, if it has any. */
 export function proxyAuthorization({ url }: Proxy): Record<string, string> {

@@ -19,10 +19,14 @@ export interface LimitedCall {
 }
 
 /** Does a call, and gives it up when its time has passed or nobody wants it any more. */
-export async function withTimeLimit<T>(limit: TimeLimit, work: (call: LimitedCall) => Promise<T>): Promise<T> {
+export async function withTimeLimit<T>(
+  limit: TimeLimit,
+  work: (call: LimitedCall) => Promise<T>,
+): Promise<T> {
   const { timeoutMs, signals, canceled, timedOut } = limit;
   const call = new AbortController();
-  const begin = (): NodeJS.Timeout => setTimeout(() => call.abort(timedOut()), Math.min(timeoutMs, longestTimer));
+  const begin = (): NodeJS.Timeout =>
+    setTimeout(() => call.abort(timedOut()), Math.min(timeoutMs, longestTimer));
   const onAbort = (): void => call.abort(canceled());
   for (const signal of signals) {
     if (signal.aborted) onAbort();

@@ -36,12 +36,26 @@ export interface Tracing {
 /** Wraps a service so that it reports each request before it is sent and each outcome before it is returned. */
 export function traced<S extends Service>(service: S, tracing: Tracing): S {
   async function report(request: HttpRequest, send: () => Promise<Reply>): Promise<Reply> {
-    const facts: CallFacts = { call: tracing.nextCall(), method: request.method, path: request.path };
+    const facts: CallFacts = {
+      call: tracing.nextCall(),
+      method: request.method,
+      path: request.path,
+    };
     const { headers, body } = request;
-    tracing.trace({ type: "request", ...facts, headers: maskSecrets(headers) as Record<string, unknown>, body: maskSecrets(body) });
+    tracing.trace({
+      type: "request",
+      ...facts,
+      headers: maskSecrets(headers) as Record<string, unknown>,
+      body: maskSecrets(body),
+    });
     const startedAt = tracing.now();
     const reply = await send();
-    tracing.trace({ type: "response", ...facts, durationMs: tracing.now() - startedAt, ...outcome(reply) });
+    tracing.trace({
+      type: "response",
+      ...facts,
+      durationMs: tracing.now() - startedAt,
+      ...outcome(reply),
+    });
     return reply;
   }
 
@@ -61,7 +75,8 @@ export function traced<S extends Service>(service: S, tracing: Tracing): S {
 
 function outcome(reply: Reply) {
   const answer = reply.type === "not-sent" ? undefined : reply.answer;
-  const httpStatus = answer?.httpStatus ?? (reply.type === "no-answer" ? reply.httpStatus : undefined);
+  const httpStatus =
+    answer?.httpStatus ?? (reply.type === "no-answer" ? reply.httpStatus : undefined);
   return {
     outcome: reply.type,
     httpStatus,

@@ -28,7 +28,12 @@ export function forwardLines(stream: Readable, forward: (lines: string) => void)
   });
 }
 
-const secretNames: ReadonlySet<string> = new Set(["VAULTSVC_API_KEY", "VAULTSVC_STATE_KEY", "VAULTSVC_STATE_PASSPHRASE", "VAULTSVC_JWT"]);
+const secretNames: ReadonlySet<string> = new Set([
+  "VAULTSVC_API_KEY",
+  "VAULTSVC_STATE_KEY",
+  "VAULTSVC_STATE_PASSPHRASE",
+  "VAULTSVC_JWT",
+]);
 
 /** Proxy variables, which stay even with a password: it is meant for every program, and the command may need the proxy. */
 const forEveryProgram = /^(https?|all|no)_proxy$/i;

@@ -18,45 +18,70 @@ export const configPath = (directory: string): string => `${directory}/config.js
  * Reads the configuration; null if there is none.
  * @throws `state` if it is not a file, cannot be read, or another user than `uid` or root owns or can write it
  */
-export async function readConfiguration(directory: string, uid?: number): Promise<Configuration | null> {
+export async function readConfiguration(
+  directory: string,
+  uid?: number,
+): Promise<Configuration | null> {
   if (!isThere(configPath(directory))) return null;
   // The configuration may name a command to run.
   for (const path of [directory, configPath(directory)]) {
     checkOwner(path, uid, "the configuration");
     if ((statSync(path).mode & 0o022) === 0) continue;
-    throw new VaultError("state", `the configuration cannot be used: other users can write to ${path}`, { hint: `chmod go-w ${path}` });
+    throw new VaultError(
+      "state",
+      `the configuration cannot be used: other users can write to ${path}`,
+      { hint: `chmod go-w ${path}` },
+    );
   }
   try {
     const stored = (await openConf(directory)).store;
     checkNesting(stored);
     const { profiles = {}, currentProfile } = stored;
-    if (!isTable(profiles) || !Object.values(profiles).every(isTable)) throw new Error("profiles must be an object of objects");
-    if (currentProfile !== undefined && typeof currentProfile !== "string") throw new Error("currentProfile must be a string");
-    const present = Object.entries(profiles as Configuration["profiles"]).map(([name, profile]) => [name, withPresentKeys(profile)]);
+    if (!isTable(profiles) || !Object.values(profiles).every(isTable))
+      throw new Error("profiles must be an object of objects");
+    if (currentProfile !== undefined && typeof currentProfile !== "string")
+      throw new Error("currentProfile must be a string");
+    const present = Object.entries(profiles as Configuration["profiles"]).map(([name, profile]) => [
+      name,
+      withPresentKeys(profile),
+    ]);
     return { ...stored, profiles: Object.fromEntries(present) as Configuration["profiles"] };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    throw new VaultError("state", `the configuration ${configPath(directory)} cannot be read: ${message}`, {
-      hint: "fix the file, or move it away",
-      cause: error,
-    });
+    throw new VaultError(
+      "state",
+      `the configuration ${configPath(directory)} cannot be read: ${message}`,
+      {
+        hint: "fix the file, or move it away",
+        cause: error,
+      },
+    );
   }
 }
 
-const isTable = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+const isTable = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Renames keys of earlier versions. The next change of the configuration stores the present names. */
-function withPresentKeys(profile: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+function withPresentKeys(
+  profile: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
   if (!isTable(profile["policy"])) return profile;
   const { failed, unacked, ...present } = profile["policy"];
-  return { ...profile, policy: { ...defined({ failedAttempts: failed, unackedStarts: unacked }), ...present } };
+  return {
+    ...profile,
+    policy: { ...defined({ failedAttempts: failed, unackedStarts: unacked }), ...present },
+  };
 }
 
 /**
  * Replaces the whole configuration, mode 0600, durably. The directory must exist. Call it with the configuration locked.
  * @throws `state`
  */
-export async function writeConfiguration(directory: string, configuration: Configuration): Promise<void> {
+export async function writeConfiguration(
+  directory: string,
+  configuration: Configuration,
+): Promise<void> {
   try {
     const conf = await openConf(directory);
     conf.store = { ...configuration };
@@ -64,10 +89,14 @@ export async function writeConfiguration(directory: string, configuration: Confi
     syncFolder(directory);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    throw new VaultError("state", `the configuration ${configPath(directory)} cannot be written: ${message}`, {
-      hint: "check access and free space; the file was not changed",
-      cause: error,
-    });
+    throw new VaultError(
+      "state",
+      `the configuration ${configPath(directory)} cannot be written: ${message}`,
+      {
+        hint: "check access and free space; the file was not changed",
+        cause: error,
+      },
+    );
   }
 }
 

@@ -39,7 +39,9 @@ export const secretKeys: readonly string[] = Object.keys(forms).filter(isSecretK
 export function configKeys(): Map<string, SettingName> {
   const entries = Object.entries<SettingDefinition>(settingDefinitions);
   // currentProfile belongs to no profile. A definition may list several keys.
-  const keys = entries.flatMap(([name, { key }]) => (key ?? "").split(/, | or | \+ /).map((one) => [one, name as SettingName] as const));
+  const keys = entries.flatMap(([name, { key }]) =>
+    (key ?? "").split(/, | or | \+ /).map((one) => [one, name as SettingName] as const),
+  );
   return new Map(keys.filter(([key]) => key !== "" && key !== "currentProfile"));
 }
 
@@ -48,12 +50,18 @@ export function checkKey(key: string): void {
   const known = [...configKeys().keys()];
   if (known.includes(key)) return;
   if (key === "currentProfile") {
-    throw new VaultError("usage", "currentProfile is not a setting of a profile", { hint: "vault config use NAME" });
+    throw new VaultError("usage", "currentProfile is not a setting of a profile", {
+      hint: "vault config use NAME",
+    });
   }
   const meant = known.find((name) => name.startsWith(key)) ?? nearest(key, known);
-  throw new VaultError("usage", `no such config key: ${key}${meant === undefined ? "" : ` (did you mean ${meant}?)`}`, {
-    hint: `config keys: ${known.join(", ")}`,
-  });
+  throw new VaultError(
+    "usage",
+    `no such config key: ${key}${meant === undefined ? "" : ` (did you mean ${meant}?)`}`,
+    {
+      hint: `config keys: ${known.join(", ")}`,
+    },
+  );
 }
 
 /**
@@ -63,13 +71,20 @@ export function checkKey(key: string): void {
 export function parseConfigValue(key: string, text: string, profile: Profile): unknown {
   checkKey(key);
   const source = `config key ${key}`;
-  if (text === "") throw new VaultError("invalid-input", `${source}: must not be empty`, { hint: `vault config unset ${key}` });
+  if (text === "")
+    throw new VaultError("invalid-input", `${source}: must not be empty`, {
+      hint: `vault config unset ${key}`,
+    });
   const value = stored(key, text, source);
   if (key === "device") parseDevice(text, source);
   if (forms[key] === "secret") return value;
   const settings = resolveSettings({}, {}, withValue(profileOf(key, profile), key, value));
   if (["baseUrl", "apiPrefix"].includes(key))
-    serviceName({ ...settings, baseUrl: settings.baseUrl ?? "https://vaults.example.com", insecureHttp: true });
+    serviceName({
+      ...settings,
+      baseUrl: settings.baseUrl ?? "https://vaults.example.com",
+      insecureHttp: true,
+    });
   return value;
 }
 
@@ -84,7 +99,9 @@ function stored(key: string, text: string, source: string): unknown {
   if (form === "number" && text.trim() !== "" && Number.isFinite(Number(text))) return Number(text);
   if (form === "boolean") {
     if (text === "true" || text === "false") return text === "true";
-    throw new VaultError("invalid-input", `${source}: must be true or false`, { hint: `vault config set ${key} true` });
+    throw new VaultError("invalid-input", `${source}: must be true or false`, {
+      hint: `vault config set ${key} true`,
+    });
   }
   if (form !== "json") return text;
   try {
@@ -93,7 +110,9 @@ function stored(key: string, text: string, source: string): unknown {
   } catch {
     // Reported below.
   }
-  throw new VaultError("invalid-input", `${source}: must be an object in JSON`, { hint: `vault config set ${key} @FILE` });
+  throw new VaultError("invalid-input", `${source}: must be an object in JSON`, {
+    hint: `vault config set ${key} @FILE`,
+  });
 }
 
 export type ConfigValue = string | number | boolean | Readonly<Record<string, unknown>>;
@@ -104,17 +123,25 @@ export function typedValue(key: string, text: string): ConfigValue {
   if (form === "number" && Number.isFinite(Number(text))) return Number(text);
   if (form === "boolean") return !["", "0", "false"].includes(text);
   // A device may also be given as @FILE.
-  return form === "json" && text.startsWith("{") ? (parseJson(text) as Readonly<Record<string, unknown>>) : text;
+  return form === "json" && text.startsWith("{")
+    ? (parseJson(text) as Readonly<Record<string, unknown>>)
+    : text;
 }
 
 /** A value as tables have it. */
-export const valueText = (value: ConfigValue): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
+export const valueText = (value: ConfigValue): string =>
+  typeof value === "object" ? JSON.stringify(value) : String(value);
 
 /** The candidate with the smallest edit distance, if it is small. */
 export function nearest(text: string, candidates: readonly string[]): string | undefined {
-  const rated = candidates.map((name) => ({ name, distance: distance(text.toLowerCase(), name.toLowerCase()) }));
+  const rated = candidates.map((name) => ({
+    name,
+    distance: distance(text.toLowerCase(), name.toLowerCase()),
+  }));
   const [best] = rated.sort((a, b) => a.distance - b.distance);
-  return best !== undefined && best.distance <= Math.max(2, Math.floor(text.length / 3)) ? best.name : undefined;
+  return best !== undefined && best.distance <= Math.max(2, Math.floor(text.length / 3))
+    ? best.name
+    : undefined;
 }
 
 /** Levenshtein distance. */

@@ -10,7 +10,10 @@ import { readValue } from "../secrets/secret-value.ts";
  * Reads the device of a setting: JSON, or @FILE.
  * @throws `invalid-input`, as `readValue` and `parseDevice`
  */
-export async function readDevice({ text, source }: { text: string; source: string }, sources: ValueSources): Promise<Device> {
+export async function readDevice(
+  { text, source }: { text: string; source: string },
+  sources: ValueSources,
+): Promise<Device> {
   return parseDevice(await readValue(text, source, sources), source);
 }
 
@@ -19,9 +22,14 @@ export async function readDevice({ text, source }: { text: string; source: strin
  * @throws `invalid-input`, which names the field and the rule and shows a valid value
  */
 export function parseDevice(text: string, source: string): Device {
-  const example = 'a valid value: {"browserType":"Firefox","browserVersion":"128.0","osType":"Linux","fonts":["Arial"]}';
+  const example =
+    'a valid value: {"browserType":"Firefox","browserVersion":"128.0","osType":"Linux","fonts":["Arial"]}';
   const checked = validate(device, parseGivenJson(text, source, example));
   if (checked.ok) return checked.value;
   const [first] = checked.violations;
-  throw new VaultError("invalid-input", `${source}${first?.path ? `.${first.path}` : ""}: ${first?.rule}`, { hint: example });
+  throw new VaultError(
+    "invalid-input",
+    `${source}${first?.path ? `.${first.path}` : ""}: ${first?.rule}`,
+    { hint: example },
+  );
 }

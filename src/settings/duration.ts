@@ -9,9 +9,13 @@ const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
 export function parseDuration(text: string, source: string): number {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text.trim());
   if (match === null) {
-    throw new VaultError("invalid-input", `${source}: must be a duration, such as 500ms, 30s, 2m or 1h`, {
-      hint: `for example ${source} 30s`,
-    });
+    throw new VaultError(
+      "invalid-input",
+      `${source}: must be a duration, such as 500ms, 30s, 2m or 1h`,
+      {
+        hint: `for example ${source} 30s`,
+      },
+    );
   }
   const [, amount = "", unit = ""] = match;
   return Math.round(Number(amount) * units[unit as keyof typeof units]);

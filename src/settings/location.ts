@@ -1,7 +1,8 @@
 import { VaultError } from "../errors.ts";
 
 /** Whether the location of a state is the address of one that several machines share, and no directory. */
-export const isShared = (state: string | undefined): state is string => state !== undefined && /^postgres(?:ql)?:\/\//.test(state);
+export const isShared = (state: string | undefined): state is string =>
+  state !== undefined && /^postgres(?:ql)?:\/\//.test(state);
 
 /** What no path has by intention, and how it may have come there. */
 const accidents: readonly (readonly [RegExp, string])[] = [
@@ -19,16 +20,22 @@ const accidents: readonly (readonly [RegExp, string])[] = [
 export function checkLocation(location: string, source: string): void {
   const [, why] = (isShared(location) ? [] : accidents).find(([form]) => form.test(location)) ?? [];
   if (why === undefined) return;
-  throw new VaultError("usage", `${source}: must be a directory or postgres://user@host/database: ${why}; nothing was made or sent`, {
-    hint: "--state 'postgres://user@host/database'; --state /var/lib/vaultsvc",
-  });
+  throw new VaultError(
+    "usage",
+    `${source}: must be a directory or postgres://user@host/database: ${why}; nothing was made or sent`,
+    {
+      hint: "--state 'postgres://user@host/database'; --state /var/lib/vaultsvc",
+    },
+  );
 }
 
 /** The location of a state without the password that the address of a shared one may have: it is never stored. */
-export const withoutPassword = (location: string): string => location.replace(/^(postgres(?:ql)?:\/\/[^:@/?]*):[^@/?]*@/i, "$1@");
+export const withoutPassword = (location: string): string =>
+  location.replace(/^(postgres(?:ql)?:\/\/[^:@/?]*):[^@/?]*@/i, "$1@");
 
 /** What is said where a password was left out. */
-export const passwordDropped = "the password of the state's address is not stored: set PGPASSWORD, or put it into ~/.pgpass";
+export const passwordDropped =
+  "the password of the state's address is not stored: set PGPASSWORD, or put it into ~/.pgpass";
 
 /** What is said of a location on the command line that has a password; undefined for one without. */
 export const passwordSeen = (location: string, source: string): string | undefined =>

@@ -8,9 +8,13 @@ export function checkPattern(text: string, source: string): string {
   try {
     if (!new RegExp(text, "i").test("")) return text;
   } catch (error) {
-    throw new VaultError("invalid-input", `${source}: must be a regular expression (${(error as Error).message})`, {
-      hint: `for example ${source} 'denied|bad credentials'`,
-    });
+    throw new VaultError(
+      "invalid-input",
+      `${source}: must be a regular expression (${(error as Error).message})`,
+      {
+        hint: `for example ${source} 'denied|bad credentials'`,
+      },
+    );
   }
   // It would match every item.
   throw new VaultError("invalid-input", `${source}: must not match an empty text`, {

@@ -45,9 +45,13 @@ export async function openProfileSecret(
   sealed: string,
 ): Promise<string> {
   if (!isSealed(sealed)) {
-    throw new VaultError("state", `the config key ${at.key} of profile ${at.profile} is stored in plain text`, {
-      hint: `vault config set ${at.key} @FILE --profile ${at.profile} (stores it encrypted)`,
-    });
+    throw new VaultError(
+      "state",
+      `the config key ${at.key} of profile ${at.profile} is stored in plain text`,
+      {
+        hint: `vault config set ${at.key} @FILE --profile ${at.profile} (stores it encrypted)`,
+      },
+    );
   }
   try {
     return await open(at, sealed);
@@ -59,26 +63,38 @@ export async function openProfileSecret(
 }
 
 /** The configuration as a rekey sees it: the secrets that are sealed with this key file. */
-export function sealedConfiguration(place: ConfigurationPlace, keyFile: string): SealedConfiguration {
+export function sealedConfiguration(
+  place: ConfigurationPlace,
+  keyFile: string,
+): SealedConfiguration {
   return {
     exclusively: async (work) => await exclusively(place, work),
     secrets: async () => secretsIn(place, keyFile, await current(place)),
     replace: async (secrets, source) => {
       const before = await current(place);
       const profiles = { ...before.profiles };
-      for (const { place: at, sealed } of secrets) profiles[at.profile] = withValue(profiles[at.profile] ?? {}, at.key, sealed);
+      for (const { place: at, sealed } of secrets)
+        profiles[at.profile] = withValue(profiles[at.profile] ?? {}, at.key, sealed);
       for (const [name, profile] of Object.entries(profiles)) {
         const said = profileValue(profile, "stateKeySource");
         if (place.keyFileOf(profile) !== keyFile || said === undefined || said === source) continue;
-        profiles[name] = withValue(profile, "stateKeySource", source === "given" ? undefined : source);
+        profiles[name] = withValue(
+          profile,
+          "stateKeySource",
+          source === "given" ? undefined : source,
+        );
       }
       const after = { ...before, profiles };
-      if (JSON.stringify(after) !== JSON.stringify(before)) await writeConfiguration(place.directory, after);
+      if (JSON.stringify(after) !== JSON.stringify(before))
+        await writeConfiguration(place.directory, after);
     },
   };
 }
 
-async function exclusively<T>({ directory, clock, waiting }: ConfigurationPlace, work: () => Promise<T>): Promise<T> {
+async function exclusively<T>(
+  { directory, clock, waiting }: ConfigurationPlace,
+  work: () => Promise<T>,
+): Promise<T> {
   ensurePrivateDirectory(directory);
   return await withLockFile(`${directory}/config.lock`, "the configuration", clock, waiting, work);
 }
@@ -86,11 +102,16 @@ async function exclusively<T>({ directory, clock, waiting }: ConfigurationPlace,
 const current = async ({ directory }: ConfigurationPlace): Promise<Configuration> =>
   (await readConfiguration(directory)) ?? { profiles: {} };
 
-function secretsIn(place: ConfigurationPlace, keyFile: string, { profiles }: Configuration): SealedSecret[] {
+function secretsIn(
+  place: ConfigurationPlace,
+  keyFile: string,
+  { profiles }: Configuration,
+): SealedSecret[] {
   return Object.entries(profiles).flatMap(([name, profile]) =>
     secretKeys.flatMap((key) => {
       const sealed = profileValue(profile, key);
-      if (sealed === undefined || !isSealed(sealed) || place.keyFileOf(profile) !== keyFile) return [];
+      if (sealed === undefined || !isSealed(sealed) || place.keyFileOf(profile) !== keyFile)
+        return [];
       return [{ place: { profile: name, key }, sealed }];
     }),
   );

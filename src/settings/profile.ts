@@ -16,7 +16,12 @@ export interface NamedProfile {
  * configuration.
  * @throws `usage` for any other profile that does not exist, unless `mayMiss`; `state` for a configuration that cannot be read
  */
-export async function findProfile(directory: string, name: string | undefined, mayMiss = false, uid?: number): Promise<NamedProfile> {
+export async function findProfile(
+  directory: string,
+  name: string | undefined,
+  mayMiss = false,
+  uid?: number,
+): Promise<NamedProfile> {
   const configuration = await readConfiguration(directory, uid);
   const chosen = name ?? configuration?.currentProfile ?? "default";
   const profiles = configuration?.profiles ?? {};
@@ -25,13 +30,21 @@ export async function findProfile(directory: string, name: string | undefined, m
   const isNone = chosen === "default" && (name === undefined || configuration === null);
   if (isNone || mayMiss) return { name: chosen, exists: false, settings: {} };
   if (configuration === null) {
-    throw new VaultError("usage", `--profile: no such profile: ${chosen} (${configPath(directory)} does not exist)`, {
-      hint: `leave --profile out, or create it; vault init --profile ${chosen}`,
-    });
+    throw new VaultError(
+      "usage",
+      `--profile: no such profile: ${chosen} (${configPath(directory)} does not exist)`,
+      {
+        hint: `leave --profile out, or create it; vault init --profile ${chosen}`,
+      },
+    );
   }
-  throw new VaultError("usage", `--profile: no such profile: ${chosen} (in ${configPath(directory)})`, {
-    hint: `profiles: ${Object.keys(profiles).join(", ") || "none"}; vault init --profile ${chosen}`,
-  });
+  throw new VaultError(
+    "usage",
+    `--profile: no such profile: ${chosen} (in ${configPath(directory)})`,
+    {
+      hint: `profiles: ${Object.keys(profiles).join(", ") || "none"}; vault init --profile ${chosen}`,
+    },
+  );
 }
 
 /** The value of a dotted key, as text for the parsers of flags; undefined if it is not set. */
@@ -39,7 +52,10 @@ export function profileValue(profile: Profile, key: string): string | undefined 
   let value: unknown = profile;
   for (const part of key.split(".")) {
     const table = value as Record<string, unknown> | null | undefined;
-    value = typeof table === "object" && table !== null && Object.hasOwn(table, part) ? table[part] : undefined;
+    value =
+      typeof table === "object" && table !== null && Object.hasOwn(table, part)
+        ? table[part]
+        : undefined;
   }
   return typeof value === "string" ? value : JSON.stringify(value ?? undefined);
 }

@@ -28,7 +28,10 @@ interface ReadSettings {
  * profile as empty.
  * @throws what `findProfile` and `resolveSettings` throw; with `lenient` only for an invalid output
  */
-export async function readSettings(place: SettingsPlace, mode: "lenient" | "fixes-configuration" | undefined): Promise<ReadSettings> {
+export async function readSettings(
+  place: SettingsPlace,
+  mode: "lenient" | "fixes-configuration" | undefined,
+): Promise<ReadSettings> {
   const { directory, profile: name, flags, host } = place;
   const { env, uid } = host;
   const fixes = mode === "fixes-configuration";
@@ -42,7 +45,11 @@ export async function readSettings(place: SettingsPlace, mode: "lenient" | "fixe
     if (fixes && !profile.exists) throw error;
     if (fixes) return { settings: resolveSettings(flags, env, {}), profile, problem: error };
     return {
-      settings: resolveSettings(defined({ output: flags.output }), { VAULTSVC_OUTPUT: env["VAULTSVC_OUTPUT"] }, {}),
+      settings: resolveSettings(
+        defined({ output: flags.output }),
+        { VAULTSVC_OUTPUT: env["VAULTSVC_OUTPUT"] },
+        {},
+      ),
       profile,
       problem: error,
     };

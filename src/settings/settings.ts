@@ -2,7 +2,14 @@ import { VaultError } from "../errors.ts";
 import { isLoopback } from "../protocol/address.ts";
 import { defaults } from "../protocol/limits.ts";
 import type { KeySourceName, OutputFormat, SettingDefinition, SettingName } from "./definitions.ts";
-import { flagOf, joined, keySourceNames, outputFormats, settingDefinitions, waysToSet } from "./definitions.ts";
+import {
+  flagOf,
+  joined,
+  keySourceNames,
+  outputFormats,
+  settingDefinitions,
+  waysToSet,
+} from "./definitions.ts";
 import { parseDuration } from "./duration.ts";
 import { checkLocation } from "./location.ts";
 import { checkPattern } from "./pattern.ts";
@@ -61,7 +68,11 @@ export interface Sourced {
  * Resolves every setting.
  * @throws `usage` or `invalid-input`, which names the flag, variable or config key
  */
-export function resolveSettings(flags: GivenFlags, env: Readonly<Record<string, string | undefined>>, profile: Profile): Settings {
+export function resolveSettings(
+  flags: GivenFlags,
+  env: Readonly<Record<string, string | undefined>>,
+  profile: Profile,
+): Settings {
   const find = (name: SettingName): Sourced | undefined => findSetting(name, flags, env, profile);
   const text = (name: SettingName): string | undefined => find(name)?.text;
   const duration = (name: SettingName, fallback: number): number => {
@@ -82,7 +93,9 @@ export function resolveSettings(flags: GivenFlags, env: Readonly<Record<string, 
     state: location(find("state")),
     stateKeySpec: find("stateKey"),
     stateKeyFile: text("stateKeyFile"),
-    stateKeySource: keySource(find("stateKeySource")) ?? (find("statePassphrase") === undefined ? undefined : "passphrase"),
+    stateKeySource:
+      keySource(find("stateKeySource")) ??
+      (find("statePassphrase") === undefined ? undefined : "passphrase"),
     statePassphraseSpec: find("statePassphrase"),
     live: isTrue(find("live")),
     rate: wholeNumber(find("rate"), 0, defaults.rate),
@@ -112,20 +125,31 @@ export function findSetting(
   const flag = flags[name];
   if (flag !== undefined) return { text: String(flag), source: flagOf(name), fromFlag: true };
   const fromEnv = definition.env === undefined ? undefined : env[definition.env];
-  if (fromEnv !== undefined && fromEnv !== "") return { text: fromEnv, source: definition.env ?? "", fromFlag: false };
-  const fromProfile = definition.key === undefined ? undefined : profileValue(profile, definition.key);
+  if (fromEnv !== undefined && fromEnv !== "")
+    return { text: fromEnv, source: definition.env ?? "", fromFlag: false };
+  const fromProfile =
+    definition.key === undefined ? undefined : profileValue(profile, definition.key);
   return fromProfile === undefined
     ? undefined
-    : { text: fromProfile, source: `config key ${definition.key}`, fromFlag: false, fromProfile: true };
+    : {
+        text: fromProfile,
+        source: `config key ${definition.key}`,
+        fromFlag: false,
+        fromProfile: true,
+      };
 }
 
 function wholeNumber(found: Sourced | undefined, min: number, fallback: number): number {
   if (found === undefined) return fallback;
   const value = Number(found.text);
   if (found.text.trim() !== "" && Number.isSafeInteger(value) && value >= min) return value;
-  throw new VaultError("invalid-input", `${found.source}: must be a whole number of at least ${min}`, {
-    hint: `for example ${found.source} ${fallback}`,
-  });
+  throw new VaultError(
+    "invalid-input",
+    `${found.source}: must be a whole number of at least ${min}`,
+    {
+      hint: `for example ${found.source} ${fallback}`,
+    },
+  );
 }
 
 function location(found: Sourced | undefined): string | undefined {
@@ -148,7 +172,9 @@ function keySource(found: Sourced | undefined): KeySourceName | undefined {
 function isTrue(found: Sourced | undefined): boolean {
   if (found === undefined || found.text === "false") return false;
   if (found.text === "true") return true;
-  throw new VaultError("invalid-input", `${found.source}: must be true or false`, { hint: "vault config set live true" });
+  throw new VaultError("invalid-input", `${found.source}: must be true or false`, {
+    hint: "vault config set live true",
+  });
 }
 
 function outputFormat(found: Sourced | undefined): OutputFormat {
@@ -160,12 +186,20 @@ function outputFormat(found: Sourced | undefined): OutputFormat {
 }
 
 /** Settings without which nothing can be sent. */
-const required = { baseUrl: "the base URL of the service", appUuid: "the application UUID", apiKey: "the API key" } as const;
+const required = {
+  baseUrl: "the base URL of the service",
+  appUuid: "the application UUID",
+  apiKey: "the API key",
+} as const;
 
 export const requiredSettings = Object.keys(required) as (keyof typeof required)[];
 
 /** Those of the required settings that were not given. */
-export function missingIn({ baseUrl, appUuid, apiKeySpec: apiKey }: Partial<Settings>): (keyof typeof required)[] {
+export function missingIn({
+  baseUrl,
+  appUuid,
+  apiKeySpec: apiKey,
+}: Partial<Settings>): (keyof typeof required)[] {
   const given = { baseUrl, appUuid, apiKey };
   return requiredSettings.filter((name) => given[name] === undefined);
 }
@@ -180,7 +214,9 @@ export function missingSettings(
     names.map((name) => required[name]),
     "and",
   );
-  return new VaultError("usage", `${all} ${names.length === 1 ? "is" : "are"} missing`, { hint: [...ways, ...commands].join("; ") });
+  return new VaultError("usage", `${all} ${names.length === 1 ? "is" : "are"} missing`, {
+    hint: [...ways, ...commands].join("; "),
+  });
 }
 
 /**
@@ -188,20 +224,32 @@ export function missingSettings(
  * for this machine, unless `insecureHttp`.
  * @throws `usage` without a base URL, `invalid-input`
  */
-export function serviceName(settings: Pick<Settings, "baseUrl" | "apiPrefix" | "insecureHttp"> & Partial<Settings>): string {
+export function serviceName(
+  settings: Pick<Settings, "baseUrl" | "apiPrefix" | "insecureHttp"> & Partial<Settings>,
+): string {
   if (settings.baseUrl === undefined) throw missingSettings(missingIn(settings));
   const example = "like https://vaults.example.com";
   let url: URL;
   try {
     url = new URL(settings.baseUrl);
   } catch {
-    throw new VaultError("invalid-input", `--base-url: must be a URL, ${example}`, { hint: "check --base-url or VAULTSVC_BASE_URL" });
-  }
-  const isPlain = (url.protocol === "https:" || url.protocol === "http:") && url.username === "" && url.search === "" && url.hash === "";
-  if (!isPlain) {
-    throw new VaultError("invalid-input", `--base-url: must be an https: URL without user name, query or fragment, ${example}`, {
+    throw new VaultError("invalid-input", `--base-url: must be a URL, ${example}`, {
       hint: "check --base-url or VAULTSVC_BASE_URL",
     });
+  }
+  const isPlain =
+    (url.protocol === "https:" || url.protocol === "http:") &&
+    url.username === "" &&
+    url.search === "" &&
+    url.hash === "";
+  if (!isPlain) {
+    throw new VaultError(
+      "invalid-input",
+      `--base-url: must be an https: URL without user name, query or fragment, ${example}`,
+      {
+        hint: "check --base-url or VAULTSVC_BASE_URL",
+      },
+    );
   }
   if (url.protocol === "http:" && !isLoopback(url.hostname) && !settings.insecureHttp) {
     throw new VaultError(
@@ -213,9 +261,13 @@ export function serviceName(settings: Pick<Settings, "baseUrl" | "apiPrefix" | "
     );
   }
   if (!/^\/[A-Za-z0-9._~/-]*$/.test(settings.apiPrefix)) {
-    throw new VaultError("invalid-input", `--api-prefix: must be a path, such as ${defaults.apiPrefix}`, {
-      hint: `use --api-prefix ${defaults.apiPrefix}`,
-    });
+    throw new VaultError(
+      "invalid-input",
+      `--api-prefix: must be a path, such as ${defaults.apiPrefix}`,
+      {
+        hint: `use --api-prefix ${defaults.apiPrefix}`,
+      },
+    );
   }
   return `${url.origin}${`${url.pathname}${settings.apiPrefix}`.replaceAll(/\/{2,}/g, "/").replace(/\/$/, "")}`;
 }

@@ -12,18 +12,27 @@ interface SourcesHost {
 }
 
 /** The sources of option values. One option may read standard input, to its end; `isStdinTaken` says whether prompts lost it. */
-export function valueSources(host: SourcesHost, warn: (message: string) => void): { sources: ValueSources; isStdinTaken: () => boolean } {
+export function valueSources(
+  host: SourcesHost,
+  warn: (message: string) => void,
+): { sources: ValueSources; isStdinTaken: () => boolean } {
   let reader: string | undefined;
   const takeStdin = (flag: string): void => {
     if (reader !== undefined) {
-      throw new VaultError("usage", `${flag}: standard input was already read for ${reader}; only one option can use it`, {
-        hint: "use @FILE or env:NAME for one of them",
-      });
+      throw new VaultError(
+        "usage",
+        `${flag}: standard input was already read for ${reader}; only one option can use it`,
+        {
+          hint: "use @FILE or env:NAME for one of them",
+        },
+      );
     }
     reader = flag;
   };
   const notUtf8 = (flag: string): VaultError =>
-    new VaultError("invalid-input", `${flag}: standard input must be UTF-8`, { hint: "nothing was sent" });
+    new VaultError("invalid-input", `${flag}: standard input must be UTF-8`, {
+      hint: "nothing was sent",
+    });
   const sources: ValueSources = {
     env: host.env,
     readFile: async (path) => exactText(await host.readFile(path)),
@@ -38,14 +47,17 @@ export function valueSources(host: SourcesHost, warn: (message: string) => void)
     },
     async *readPieces(path, flag) {
       if (path === "-") takeStdin(flag);
-      yield* path === "-" ? exactPieces(host.stdin.chunks(), () => notUtf8(flag)) : exactPieces(host.fileChunks(path), notExact);
+      yield* path === "-"
+        ? exactPieces(host.stdin.chunks(), () => notUtf8(flag))
+        : exactPieces(host.fileChunks(path), notExact);
     },
     warn,
   };
   return { sources, isStdinTaken: () => reader !== undefined };
 }
 
-const notExact = (cause: unknown): Error => Object.assign(new Error("not UTF-8", { cause }), { code: "not UTF-8" });
+const notExact = (cause: unknown): Error =>
+  Object.assign(new Error("not UTF-8", { cause }), { code: "not UTF-8" });
 
 const exactDecoder = () => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -62,7 +74,10 @@ function exactText(bytes: Uint8Array): string {
 }
 
 /** Decodes chunks in the same way; `failure` makes the error for what is not UTF-8. */
-async function* exactPieces(chunks: AsyncIterable<Uint8Array>, failure: (cause: unknown) => Error): AsyncGenerator<string> {
+async function* exactPieces(
+  chunks: AsyncIterable<Uint8Array>,
+  failure: (cause: unknown) => Error,
+): AsyncGenerator<string> {
   const decoder = exactDecoder();
   const decode = (chunk?: Uint8Array): string => {
     try {

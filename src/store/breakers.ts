@@ -14,7 +14,15 @@ export interface BreakerRow {
 }
 
 /** The columns beside the service, in the order of `valuesOf`. */
-export const breakerColumns = ["version", "lost_at", "lost_trials", "hint", "http_status", "content_type", "closed_at"] as const;
+export const breakerColumns = [
+  "version",
+  "lost_at",
+  "lost_trials",
+  "hint",
+  "http_status",
+  "content_type",
+  "closed_at",
+] as const;
 
 export const valuesOf = (breaker: Breaker): (string | number | null)[] => [
   breaker.version,
@@ -63,7 +71,11 @@ interface BreakerPlace {
 }
 
 /** The breaker of a service, with what this process knows of it. */
-export const storedBreaker = (known: KnownBreakers, service: string, place: BreakerPlace): ServiceBreaker => ({
+export const storedBreaker = (
+  known: KnownBreakers,
+  service: string,
+  place: BreakerPlace,
+): ServiceBreaker => ({
   get known() {
     return known.of(service);
   },

@@ -6,7 +6,15 @@ import { VaultError } from "../errors.ts";
 export type ContentRow = Record<string, string | number | null>;
 
 /** The tables that make up a state, in the order in which they are written. */
-export const contentTables = ["vaults", "credentials", "exchanges", "superseded", "refusals", "journal", "breakers"] as const;
+export const contentTables = [
+  "vaults",
+  "credentials",
+  "exchanges",
+  "superseded",
+  "refusals",
+  "journal",
+  "breakers",
+] as const;
 
 export type ContentTable = (typeof contentTables)[number];
 
@@ -29,7 +37,10 @@ export const nothing = (): Contents => ({
 
 /** All rows of several contents. */
 export function joined(parts: readonly Contents[]): Contents {
-  const rows = (table: ContentTable): [ContentTable, ContentRow[]] => [table, parts.flatMap((part) => part[table])];
+  const rows = (table: ContentTable): [ContentTable, ContentRow[]] => [
+    table,
+    parts.flatMap((part) => part[table]),
+  ];
   return Object.fromEntries(contentTables.map(rows)) as Contents;
 }
 
@@ -43,10 +54,18 @@ export type Sealing = Pick<VaultPlace, "state">;
 export const localSealing: Sealing = {};
 
 /** @throws `state` for a value that none of the keys opens */
-export function opened(contents: Contents, sealing: Sealing, keys: ReadonlyMap<string, SealingKey>): Contents {
+export function opened(
+  contents: Contents,
+  sealing: Sealing,
+  keys: ReadonlyMap<string, SealingKey>,
+): Contents {
   const open = turned(contents, sealing, (place, value) => {
     const key = keys.get(keyIdOf(value));
-    if (key === undefined) throw new VaultError("internal", `key ${keyIdOf(value)} of vault ${place.uuid} was not made ready`);
+    if (key === undefined)
+      throw new VaultError(
+        "internal",
+        `key ${keyIdOf(value)} of vault ${place.uuid} was not made ready`,
+      );
     return unseal(key, place, value);
   });
   return { ...open, vaults: open.vaults.map(withoutDigest) };
@@ -62,8 +81,15 @@ export function sealed(contents: Contents, sealing: Sealing, key: SealingKey): C
   const { state } = sealing;
   const own = turned(contents, sealing, (place, value) => seal(key, place, value));
   if (state === undefined) return own;
-  const digest = ({ label = null }: ContentRow): string | null => (label === null ? null : labelDigest(key, state, String(label)));
-  return { ...own, vaults: own.vaults.map((row, index) => ({ ...row, label_digest: digest(contents.vaults[index] ?? row) })) };
+  const digest = ({ label = null }: ContentRow): string | null =>
+    label === null ? null : labelDigest(key, state, String(label));
+  return {
+    ...own,
+    vaults: own.vaults.map((row, index) => ({
+      ...row,
+      label_digest: digest(contents.vaults[index] ?? row),
+    })),
+  };
 }
 
 /** Ids of the keys of all sealed values, one for each value. */
@@ -77,29 +103,60 @@ function keyIdOfEach(contents: Contents, sealing: Sealing): string[] {
 }
 
 /** Ids of the keys that open the sealed values. */
-export const keyIdsOf = (contents: Contents, sealing: Sealing): string[] => [...new Set(keyIdOfEach(contents, sealing))];
+export const keyIdsOf = (contents: Contents, sealing: Sealing): string[] => [
+  ...new Set(keyIdOfEach(contents, sealing)),
+];
 
-export const countSealed = (contents: Contents, sealing: Sealing): number => keyIdOfEach(contents, sealing).length;
+export const countSealed = (contents: Contents, sealing: Sealing): number =>
+  keyIdOfEach(contents, sealing).length;
 
 function turned(contents: Contents, { state }: Sealing, turn: Turn): Contents {
-  const value = (row: ContentRow, column: VaultPlace["column"], name: string, id: unknown): ContentRow => {
+  const value = (
+    row: ContentRow,
+    column: VaultPlace["column"],
+    name: string,
+    id: unknown,
+  ): ContentRow => {
     const text = row[name];
     if (typeof text !== "string") return row;
-    return { ...row, [name]: turn({ state, service: String(row["service"]), uuid: String(row["uuid"]), column, row: String(id) }, text) };
+    return {
+      ...row,
+      [name]: turn(
+        {
+          state,
+          service: String(row["service"]),
+          uuid: String(row["uuid"]),
+          column,
+          row: String(id),
+        },
+        text,
+      ),
+    };
   };
   const isShared = state !== undefined;
-  const label = (row: ContentRow): ContentRow => (isShared ? value(row, "vaults.label", "label", "") : row);
+  const label = (row: ContentRow): ContentRow =>
+    isShared ? value(row, "vaults.label", "label", "") : row;
   const entry = (row: ContentRow): ContentRow => {
     if (row["event"] !== "labelled" || !isShared) return row;
     const detail = JSON.parse(String(row["detail"])) as { label: string };
-    return { ...row, detail: JSON.stringify({ ...detail, label: label({ ...row, label: detail.label })["label"] }) };
+    return {
+      ...row,
+      detail: JSON.stringify({ ...detail, label: label({ ...row, label: detail.label })["label"] }),
+    };
   };
   return {
     ...contents,
     vaults: contents.vaults.map(label),
-    credentials: contents.credentials.map((row) => value(row, "credentials.sealed", "sealed", row["generation"])),
+    credentials: contents.credentials.map((row) =>
+      value(row, "credentials.sealed", "sealed", row["generation"]),
+    ),
     exchanges: contents.exchanges.map((row) =>
-      value(value(row, "exchanges.token", "token", row["id"]), "exchanges.digest", "digest", row["id"]),
+      value(
+        value(row, "exchanges.token", "token", row["id"]),
+        "exchanges.digest",
+        "digest",
+        row["id"],
+      ),
     ),
     journal: contents.journal.map(entry),
   };

@@ -52,9 +52,13 @@ export function inspectState({ options, opening }: WholeState): StateFacts {
   let found: { contents: Contents; key: KeyFacts } | null = null;
   let problem: VaultError | null = null;
   try {
-    if (onState(path, () => statIfThere(path)) !== null) found = onState(path, () => read(path, opening.migrations.length, options));
+    if (onState(path, () => statIfThere(path)) !== null)
+      found = onState(path, () => read(path, opening.migrations.length, options));
   } catch (error) {
-    problem = error instanceof VaultError ? error : new VaultError("state", `the state cannot be used: ${path}: ${String(error)}`);
+    problem =
+      error instanceof VaultError
+        ? error
+        : new VaultError("state", `the state cannot be used: ${path}: ${String(error)}`);
   }
   return {
     directory,
@@ -73,7 +77,11 @@ export function inspectState({ options, opening }: WholeState): StateFacts {
   };
 }
 
-function read(path: string, newest: number, options: WholeState["options"]): { contents: Contents; key: KeyFacts } {
+function read(
+  path: string,
+  newest: number,
+  options: WholeState["options"],
+): { contents: Contents; key: KeyFacts } {
   const db = openReadOnly(path);
   try {
     db.exec("BEGIN");
@@ -93,8 +101,12 @@ function read(path: string, newest: number, options: WholeState["options"]): { c
       damage,
       format,
       vaults,
-      queues: all<{ application: string; next: number }>(db, "SELECT application, next FROM limiter"),
-      tokenSeconds: token === undefined ? null : secondsBetween(token.started_at, token.token_expiry),
+      queues: all<{ application: string; next: number }>(
+        db,
+        "SELECT application, next FROM limiter",
+      ),
+      tokenSeconds:
+        token === undefined ? null : secondsBetween(token.started_at, token.token_expiry),
       lastBackup: backup === undefined ? null : { ...backup, now: backupFile(backup.file) },
     };
     return { contents, key: keyFacts(options, db, damage) };
@@ -108,9 +120,14 @@ function secondsBetween(from: string, to: string): number | null {
   return seconds > 0 ? seconds : null;
 }
 
-const keyFiles = ({ keySource }: WholeState["options"]): string[] => (keySource.type === "file" ? [keySource.path] : []);
+const keyFiles = ({ keySource }: WholeState["options"]): string[] =>
+  keySource.type === "file" ? [keySource.path] : [];
 
-function tooOpenOf(paths: readonly string[], wanted: number, unwanted = 0o077): StateFacts["tooOpen"] {
+function tooOpenOf(
+  paths: readonly string[],
+  wanted: number,
+  unwanted = 0o077,
+): StateFacts["tooOpen"] {
   return paths.flatMap((path) => {
     const mode = modeOf(path);
     return mode === null || (mode & unwanted) === 0 ? [] : [{ path, mode, wanted }];
@@ -130,7 +147,9 @@ function unwritableOf(paths: readonly string[]): StateFacts["unwritable"] {
   for (const path of paths.filter((each) => existsSync(each))) {
     try {
       accessSync(path, constants.R_OK | constants.W_OK);
-      if (path.endsWith("locks")) for (const name of readdirSync(path)) accessSync(join(path, name), constants.R_OK | constants.W_OK);
+      if (path.endsWith("locks"))
+        for (const name of readdirSync(path))
+          accessSync(join(path, name), constants.R_OK | constants.W_OK);
     } catch (error) {
       return { path, code: (error as NodeJS.ErrnoException).code ?? "" };
     }

@@ -26,16 +26,21 @@ export function configDirectory(place: UserPlace): string {
   const given = place.env["VAULTSVC_CONFIG_DIR"] ?? "";
   if (isAbsolute(given)) return given;
   if (given !== "") {
-    throw new VaultError("usage", `VAULTSVC_CONFIG_DIR: must be an absolute path, not ${given}; nothing was read`, {
-      hint: "export VAULTSVC_CONFIG_DIR=/path/to/directory (or unset it)",
-    });
+    throw new VaultError(
+      "usage",
+      `VAULTSVC_CONFIG_DIR: must be an absolute path, not ${given}; nothing was read`,
+      {
+        hint: "export VAULTSVC_CONFIG_DIR=/path/to/directory (or unset it)",
+      },
+    );
   }
   if (place.platform === "darwin") return join(place.home, "Library", "Preferences", name);
   return join(xdg(place, "XDG_CONFIG_HOME") ?? join(place.home, ".config"), name);
 }
 
 /** The default key file. */
-export const defaultKeyFile = (place: UserPlace): string => join(configDirectory(place), "state.key");
+export const defaultKeyFile = (place: UserPlace): string =>
+  join(configDirectory(place), "state.key");
 
 /** The value of a variable; ignores a relative path, as the XDG specification requires. */
 function xdg(place: UserPlace, variable: string): string | undefined {
@@ -44,4 +49,5 @@ function xdg(place: UserPlace, variable: string): string | undefined {
 }
 
 /** A path that the user gave, taken from the current folder. */
-export const absolute = ({ cwd }: { cwd: string }, path: string): string => (isAbsolute(path) ? path : resolve(cwd, path));
+export const absolute = ({ cwd }: { cwd: string }, path: string): string =>
+  isAbsolute(path) ? path : resolve(cwd, path);

@@ -28,13 +28,20 @@ export type Step<T> = (rows: VaultRows, key: () => SealingKey) => T;
 /** Whether the rows of a locked vault, which nobody else changes, were read with what is named. */
 export function covers({ exchanges }: VaultRows, { exchange: id, pairs = [] }: About): boolean {
   // The id of a new exchange sorts after those of all others.
-  return pairs.length === 0 && (id === undefined || exchanges.some((row) => row.id === id) || exchanges.every((row) => row.id < id));
+  return (
+    pairs.length === 0 &&
+    (id === undefined ||
+      exchanges.some((row) => row.id === id) ||
+      exchanges.every((row) => row.id < id))
+  );
 }
 
 /** The rows with the pairs to be revived counted as superseded, so that the step takes them out. */
 export function withRevived(rows: VaultRows, { revived = [] }: About): VaultRows {
   const prints = revived.map((pair) => fingerprint(rows.uuid, pair));
-  return prints.length === 0 ? rows : { ...rows, superseded: new Set([...rows.superseded, ...prints]) };
+  return prints.length === 0
+    ? rows
+    : { ...rows, superseded: new Set([...rows.superseded, ...prints]) };
 }
 
 /** The rows as they are once a step is written: what is forgotten is gone. */
@@ -61,7 +68,12 @@ export abstract class StoredVaultSession implements VaultSession {
    * Runs a step and writes what it has changed, in one transaction; with `isLast` that may release the vault too.
    * @throws `state` if the lock was lost to another process
    */
-  protected abstract write<T>(step: Step<T>, about: About, durability: Durability, isLast: boolean): Promise<T>;
+  protected abstract write<T>(
+    step: Step<T>,
+    about: About,
+    durability: Durability,
+    isLast: boolean,
+  ): Promise<T>;
 
   /** As `write`, for a step that seals values: with the key of the state, or a new one if nothing is sealed yet. */
   protected async seal<T>(step: Step<T>, about: About): Promise<T> {
@@ -76,7 +88,10 @@ export abstract class StoredVaultSession implements VaultSession {
   readonly revertIntent = this.#step(starts.revertIntent, exchange);
   readonly noteUnanswered = this.#step(starts.noteUnanswered, exchange, "unsynced");
   readonly reject = this.#step(starts.reject, exchange);
-  readonly recordStarted = this.#sealing(starts.recordStarted, (id, { pair }) => ({ exchange: id, revived: [pair] }));
+  readonly recordStarted = this.#sealing(starts.recordStarted, (id, { pair }) => ({
+    exchange: id,
+    revived: [pair],
+  }));
   readonly hold = this.#step(ends.hold, exchange);
   readonly noteSaved = this.#step(ends.noteSaved, exchange);
   readonly recordEnding = this.#step(ends.recordEnding, exchange);
@@ -84,7 +99,10 @@ export abstract class StoredVaultSession implements VaultSession {
   readonly expire = this.#step(ends.expire, exchange);
   readonly markInDoubt = this.#step(ends.markInDoubt, exchange);
   readonly recordPair = this.#sealing(recordPair, ({ credentials }) => ({ pairs: [credentials] }));
-  readonly adopt = this.#sealing(adopt, (document) => ({ exchange: document.exchangeId, pairs: [document.old, document.new] }));
+  readonly adopt = this.#sealing(adopt, (document) => ({
+    exchange: document.exchangeId,
+    pairs: [document.old, document.new],
+  }));
   readonly mergeAttempts = this.#step(vaults.mergeAttempts, nothing);
   readonly markElsewhere = this.#step(vaults.markElsewhere, nothing);
   readonly noteDates = this.#step(vaults.noteDates, nothing, "unsynced");
@@ -96,12 +114,18 @@ export abstract class StoredVaultSession implements VaultSession {
   async recordIntent(intent: Intent): Promise<void> {
     const step: Step<void> = (rows, key) => starts.recordIntent(rows, key, intent);
     // Without something to seal it needs no key, which takes a step of its own.
-    if (intent.run?.digest === undefined) await this.write(step, exchange(intent.exchangeId), "synced", false);
+    if (intent.run?.digest === undefined)
+      await this.write(step, exchange(intent.exchangeId), "synced", false);
     else await this.seal(step, exchange(intent.exchangeId));
   }
 
   async acknowledge(exchangeId: string, isLast = false): Promise<void> {
-    await this.write((rows) => ends.acknowledge(rows, exchangeId), exchange(exchangeId), "synced", isLast);
+    await this.write(
+      (rows) => ends.acknowledge(rows, exchangeId),
+      exchange(exchangeId),
+      "synced",
+      isLast,
+    );
   }
 
   async read(): Promise<VaultRecord | null> {
@@ -125,7 +149,9 @@ export abstract class StoredVaultSession implements VaultSession {
   }
 
   async isSuperseded(pair: Pair): Promise<boolean> {
-    return await this.query((rows) => rows.superseded.has(fingerprint(this.uuid, pair)), { pairs: [pair] });
+    return await this.query((rows) => rows.superseded.has(fingerprint(this.uuid, pair)), {
+      pairs: [pair],
+    });
   }
 
   async refusals(): Promise<string[]> {
@@ -138,11 +164,16 @@ export abstract class StoredVaultSession implements VaultSession {
     about: Naming<Input>,
     durability: Durability = "synced",
   ) {
-    return async (...input: Input): Promise<T> => await this.write((rows) => step(rows, ...input), about(...input), durability, false);
+    return async (...input: Input): Promise<T> =>
+      await this.write((rows) => step(rows, ...input), about(...input), durability, false);
   }
 
   /** Makes a method of a step that seals values. */
-  #sealing<Input extends unknown[], T>(step: (rows: VaultRows, key: SealingKey, ...input: Input) => T, about: Naming<Input>) {
-    return async (...input: Input): Promise<T> => await this.seal((rows, key) => step(rows, key(), ...input), about(...input));
+  #sealing<Input extends unknown[], T>(
+    step: (rows: VaultRows, key: SealingKey, ...input: Input) => T,
+    about: Naming<Input>,
+  ) {
+    return async (...input: Input): Promise<T> =>
+      await this.seal((rows, key) => step(rows, key(), ...input), about(...input));
   }
 }

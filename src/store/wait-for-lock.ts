@@ -28,15 +28,23 @@ export async function waitForLock<T>(
 }
 
 export function busy(uuid: string | undefined, who = "another process"): VaultError {
-  return new VaultError("busy", `${who} is using ${uuid === undefined ? "a vault of this state" : `vault ${uuid}`}`, {
-    uuid,
-    hint: "nothing was sent; run it again when it has finished, or wait longer with --max-wait",
-  });
+  return new VaultError(
+    "busy",
+    `${who} is using ${uuid === undefined ? "a vault of this state" : `vault ${uuid}`}`,
+    {
+      uuid,
+      hint: "nothing was sent; run it again when it has finished, or wait longer with --max-wait",
+    },
+  );
 }
 
 function interrupted(uuid: string | undefined): VaultError {
-  return new VaultError("interrupted", "interrupted while waiting for another process that is using the vault; nothing was sent", {
-    uuid,
-    retry: "safe",
-  });
+  return new VaultError(
+    "interrupted",
+    "interrupted while waiting for another process that is using the vault; nothing was sent",
+    {
+      uuid,
+      retry: "safe",
+    },
+  );
 }

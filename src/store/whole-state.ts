@@ -25,17 +25,27 @@ export interface WholeStateWork {
 }
 
 /** Reads and creates nothing before the first call. `scripts` are the migrations. Paths are absolute. */
-export function openWholeState(given: StoreOptions, scripts: readonly string[] = migrations): WholeStateWork {
+export function openWholeState(
+  given: StoreOptions,
+  scripts: readonly string[] = migrations,
+): WholeStateWork {
   const keys = given.keys ?? new Map<string, SealingKey>();
   const options = { ...given, keys };
-  const opening = { path: join(options.directory, "vault.db"), platform: options.platform, migrations: scripts };
+  const opening = {
+    path: join(options.directory, "vault.db"),
+    platform: options.platform,
+    migrations: scripts,
+  };
   // Takes only all locks together, which needs no epoch.
-  const locks = new VaultLocks(join(options.directory, "locks"), options.clock, async () => Promise.resolve(0));
+  const locks = new VaultLocks(join(options.directory, "locks"), options.clock, async () =>
+    Promise.resolve(0),
+  );
   const state: WholeState = { options, opening, locks };
   /** Obtains the key of the file, with a prompt if need be, so that nothing later prompts. Leaves a bad file to later checks. */
   const ready = async (file: string, warn: (message: string) => void): Promise<void> => {
     const needed = neededKeyOf(file);
-    if (needed !== null && !keys.has(needed)) await new Keyring(options.keySource, file, warn, keys).ensure(needed);
+    if (needed !== null && !keys.has(needed))
+      await new Keyring(options.keySource, file, warn, keys).ensure(needed);
   };
   return {
     backup: async (file, force) => await backupState(state, file, force),
@@ -43,9 +53,14 @@ export function openWholeState(given: StoreOptions, scripts: readonly string[] =
     inspect: async () => {
       const problem = await ready(opening.path, () => undefined).then(() => null, asVaultError);
       const facts = inspectState(state);
-      const silent = facts.key.id === null && facts.key.problem === null ? await keyringProblem(options.keySource) : null;
+      const silent =
+        facts.key.id === null && facts.key.problem === null
+          ? await keyringProblem(options.keySource)
+          : null;
       if (silent !== null) return { ...facts, key: { ...facts.key, problem: silent } };
-      return problem === null || facts.key.problem === null ? facts : { ...facts, key: { ...facts.key, problem } };
+      return problem === null || facts.key.problem === null
+        ? facts
+        : { ...facts, key: { ...facts.key, problem } };
     },
     key: keyPlace(options.keySource),
   };

@@ -8,7 +8,8 @@ interface Layer {
 const jsonEscape = /\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])/g;
 
 /** One character in UTF-8, percent-encoded. */
-const percentEscape = /%[0-7][0-9a-f]|%[cd][0-9a-f]%[89ab][0-9a-f]|%e[0-9a-f](?:%[89ab][0-9a-f]){2}|%f[0-7](?:%[89ab][0-9a-f]){3}/gi;
+const percentEscape =
+  /%[0-7][0-9a-f]|%[cd][0-9a-f]%[89ab][0-9a-f]|%e[0-9a-f](?:%[89ab][0-9a-f]){2}|%f[0-7](?:%[89ab][0-9a-f]){3}/gi;
 
 /** A digit and the spaces or dashes before the next digit, as in a card number. */
 const spacedDigit = /\d[\s\u2010-\u2015-]{1,2}(?=\d)/g;
@@ -25,7 +26,9 @@ export function layersOf(text: string): Layer[] {
   const percent = resolve(plain, percentEscape, decodePercent);
   const percentJson = percent && resolve(percent, jsonEscape, decodeJson);
   const readings = [plain, once, twice, percent, percentJson];
-  const joined = readings.map((layer) => layer && resolve(layer, spacedDigit, (digit) => digit.charAt(0)));
+  const joined = readings.map(
+    (layer) => layer && resolve(layer, spacedDigit, (digit) => digit.charAt(0)),
+  );
   return [...readings, ...joined].filter((layer) => layer !== undefined);
 }
 
@@ -39,7 +42,11 @@ function decodePercent(escape: string): string {
   }
 }
 
-function resolve(layer: Layer, pattern: RegExp, decode: (escape: string) => string): Layer | undefined {
+function resolve(
+  layer: Layer,
+  pattern: RegExp,
+  decode: (escape: string) => string,
+): Layer | undefined {
   const pieces: string[] = [];
   // Start of each run, in the decoded text and in the layer below. Memory grows with escapes, not characters.
   const starts: number[] = [0];

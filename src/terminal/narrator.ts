@@ -45,7 +45,10 @@ export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions
     },
     waitFor: async (what, promise) => {
       if (!isShown) return await promise;
-      const timer = setTimeout(() => write(`Waiting for ${typeof what === "string" ? what : what()} …`), patienceMs);
+      const timer = setTimeout(
+        () => write(`Waiting for ${typeof what === "string" ? what : what()} …`),
+        patienceMs,
+      );
       try {
         return await promise;
       } finally {
@@ -61,11 +64,14 @@ export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions
           if (!json || isShown) write(describeSettled(event.settled));
           break;
         case "retrying":
-          if (isShown || verbose) write(`${event.cause}; retrying the ${event.step} call in ${seconds(event.waitMs)}`);
+          if (isShown || verbose)
+            write(`${event.cause}; retrying the ${event.step} call in ${seconds(event.waitMs)}`);
           break;
         case "waiting":
           if (event.inTime && (isShown || verbose))
-            write(`Waiting: ${event.cause}; the next trial start is due in ${seconds(event.waitMs)} …`);
+            write(
+              `Waiting: ${event.cause}; the next trial start is due in ${seconds(event.waitMs)} …`,
+            );
           break;
         case "starting":
           narrator.detail(
@@ -76,10 +82,14 @@ export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions
           narrator.detail(`new credentials stored as generation ${event.generation}`);
           break;
         case "acknowledging":
-          narrator.detail(`acknowledging${event.attempt > 0 ? `, attempt ${event.attempt + 1}` : ""}`);
+          narrator.detail(
+            `acknowledging${event.attempt > 0 ? `, attempt ${event.attempt + 1}` : ""}`,
+          );
           break;
         case "finishing":
-          narrator.note(`Finishing the acknowledgement, ${seconds(event.atMostMs)} at most. Ctrl-C again leaves at once.`);
+          narrator.note(
+            `Finishing the acknowledgement, ${seconds(event.atMostMs)} at most. Ctrl-C again leaves at once.`,
+          );
           break;
         case "acknowledged":
           narrator.detail(`acknowledged (generation ${event.generation})`);
@@ -105,7 +115,9 @@ function describeSettled({ exchange, operation, outcome }: Settled): string {
 }
 
 const seconds = (milliseconds: number): string =>
-  milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${Math.round(milliseconds / 100) / 10} s`;
+  milliseconds < 1000
+    ? `${Math.round(milliseconds)} ms`
+    : `${Math.round(milliseconds / 100) / 10} s`;
 
 /** States of an exchange, in words for a person, where they differ. */
 const stateWords: Readonly<Record<string, string>> = {
@@ -122,7 +134,11 @@ const command = /^(?:vault|chmod|export|openssl) /;
 export function errorLines(error: VaultError): string {
   const { hint, exchange, spent } = error.facts;
   const facts = [
-    ...(exchange === undefined ? [] : [`exchange ${exchange.id} (${exchange.operation}): ${stateWords[exchange.state] ?? exchange.state}`]),
+    ...(exchange === undefined
+      ? []
+      : [
+          `exchange ${exchange.id} (${exchange.operation}): ${stateWords[exchange.state] ?? exchange.state}`,
+        ]),
     ...(spent === undefined
       ? []
       : [
@@ -130,7 +146,11 @@ export function errorLines(error: VaultError): string {
             `${spent.failedAttempts} of ${spent.limits.failedAttempts} failed attempts`,
         ]),
   ];
-  const lines = [`vault: ${error.message}`, ...(facts.length > 0 ? [`  ${facts.join("; ")}`] : []), ...hintLines(hint)];
+  const lines = [
+    `vault: ${error.message}`,
+    ...(facts.length > 0 ? [`  ${facts.join("; ")}`] : []),
+    ...hintLines(hint),
+  ];
   return lines.map(printableLine).join("\n");
 }
 
@@ -139,6 +159,8 @@ export function hintLines(hint: string | undefined): string[] {
   const ways = hint?.split("; ") ?? [];
   return [
     ...ways.filter((way) => !command.test(way)).map((way) => `  hint: ${way}`),
-    ...ways.filter((way) => command.test(way)).map((way, index) => `${index === 0 ? "  next: " : "    or: "}${way}`),
+    ...ways
+      .filter((way) => command.test(way))
+      .map((way, index) => `${index === 0 ? "  next: " : "    or: "}${way}`),
   ];
 }

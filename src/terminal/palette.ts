@@ -13,14 +13,28 @@ export interface Palette {
 
 const same = (text: string): string => text;
 
-export const plain: Palette = { good: same, warn: same, bad: same, dim: same, strong: same, code: same };
+export const plain: Palette = {
+  good: same,
+  warn: same,
+  bad: same,
+  dim: same,
+  strong: same,
+  code: same,
+};
 
 /** Creates a palette, loading chalk only for color. It uses the sixteen basic colors, which follow the theme of the terminal. */
 export async function createPalette(color: boolean): Promise<Palette> {
   if (!color) return plain;
   const { Chalk } = await import("chalk");
   const chalk = new Chalk({ level: 1 });
-  return { good: chalk.green, warn: chalk.yellow, bad: chalk.red, dim: chalk.dim, strong: chalk.bold, code: chalk.cyan };
+  return {
+    good: chalk.green,
+    warn: chalk.yellow,
+    bad: chalk.red,
+    dim: chalk.dim,
+    strong: chalk.bold,
+    code: chalk.cyan,
+  };
 }
 
 /** Inputs of the decision on color; `choice` is true for --color and false for --no-color. */

@@ -38,10 +38,12 @@ export function progressLine(progress: Progress, columns: number): string {
   return `${"█".repeat(filled)}${"░".repeat(bar - filled)}  ${text}`;
 }
 
-const duration = (seconds: number): string => (seconds < 100 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`);
+const duration = (seconds: number): string =>
+  seconds < 100 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`;
 
 /** Returns the time over which a speed is measured, in seconds; undefined where that would be a guess. */
-export const measuredSeconds = (elapsedMs: number): number | undefined => (elapsedMs >= 500 ? elapsedMs / 1000 : undefined);
+export const measuredSeconds = (elapsedMs: number): number | undefined =>
+  elapsedMs >= 500 ? elapsedMs / 1000 : undefined;
 
 /** A terminal that interprets control sequences: the stream of the runtime, because the host's `stderr` makes them visible. */
 interface ProgressTerminal {
@@ -81,7 +83,12 @@ export function createProgressBar<T>(
   return {
     update: (state) => {
       const time = now();
-      if (terminal === undefined || writers > 0 || (drawnAt !== undefined && time - drawnAt < drawEveryMs)) return;
+      if (
+        terminal === undefined ||
+        writers > 0 ||
+        (drawnAt !== undefined && time - drawnAt < drawEveryMs)
+      )
+        return;
       drawnAt = time;
       line = `\r${progressLine(progressOf(state, measuredSeconds(time - began)), terminal.columns || 80)}\u001B[K`;
       show(line);

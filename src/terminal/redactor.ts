@@ -65,10 +65,16 @@ export function createRedactor(): Redactor {
   function redact(text: string): string {
     if (secrets.size === 0) return text;
     const ranges: Range[] = [];
-    const needles = [...secrets].flatMap(([secret, known]) => (known.needles ??= needlesOf(secret)));
+    const needles = [...secrets].flatMap(
+      ([secret, known]) => (known.needles ??= needlesOf(secret)),
+    );
     for (const layer of layersOf(text)) {
       for (const { text: needle, inset } of needles) {
-        for (let at = layer.text.indexOf(needle); at !== -1; at = layer.text.indexOf(needle, at + 1)) {
+        for (
+          let at = layer.text.indexOf(needle);
+          at !== -1;
+          at = layer.text.indexOf(needle, at + 1)
+        ) {
           ranges.push([layer.origin(at + inset), layer.origin(at + needle.length - inset)]);
         }
       }
@@ -78,17 +84,22 @@ export function createRedactor(): Redactor {
 
   function redactValue(value: unknown): unknown {
     if (typeof value === "string") return secrets.has(value) ? mark : redact(value);
-    if (typeof value === "number" || typeof value === "bigint") return redact(String(value)) === String(value) ? value : mark;
+    if (typeof value === "number" || typeof value === "bigint")
+      return redact(String(value)) === String(value) ? value : mark;
     if (Array.isArray(value)) return value.map(redactValue);
     if (typeof value !== "object" || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [redact(key), redactValue(inner)]));
+    return Object.fromEntries(
+      Object.entries(value).map(([key, inner]) => [redact(key), redactValue(inner)]),
+    );
   }
 
   return { add: scope().add, scope, redact, redactValue: redactValue as Redactor["redactValue"] };
 }
 
 const needlesOf = (secret: string): Needle[] =>
-  secret.length < shortest ? [{ text: `"${secret}"`, inset: 1 }] : [...spellings(secret)].map((text) => ({ text, inset: 0 }));
+  secret.length < shortest
+    ? [{ text: `"${secret}"`, inset: 1 }]
+    : [...spellings(secret)].map((text) => ({ text, inset: 0 }));
 
 function spellings(secret: string): Set<string> {
   const bytes = Buffer.from(secret);
@@ -96,7 +107,15 @@ function spellings(secret: string): Set<string> {
   const hex = bytes.toString("hex");
   const base64url = bytes.toString("base64url");
   const padding = base64.slice(base64url.length);
-  return new Set([secret, base64, base64.replace(/=+$/, ""), base64url, base64url + padding, hex, hex.toUpperCase()]);
+  return new Set([
+    secret,
+    base64,
+    base64.replace(/=+$/, ""),
+    base64url,
+    base64url + padding,
+    hex,
+    hex.toUpperCase(),
+  ]);
 }
 
 function replaceRanges(text: string, ranges: Range[]): string {
@@ -119,10 +138,14 @@ function replaceRanges(text: string, ranges: Range[]): string {
 function replaceUnprintable(text: string, by: (character: string) => string): string {
   // Most texts are plain, and the classes of Unicode below take a millisecond to be made.
   if (/^[\n\t\x20-\x7E]*$/.test(text)) return text;
-  return text.replaceAll(/(?!\n|\t|\uFE0E|\uFE0F)[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029\uFFF9-\uFFFB]/gu, by);
+  return text.replaceAll(
+    /(?!\n|\t|\uFE0E|\uFE0F)[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029\uFFF9-\uFFFB]/gu,
+    by,
+  );
 }
 
-const visible = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+const visible = (character: string): string =>
+  `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 
 /** Returns a text of the service or a vault with unprintable characters escaped as `\u{1b}`, for a terminal. Never for data. */
 export function printable(text: string): string {

@@ -9,9 +9,12 @@ import { count } from "./count.ts";
  */
 export function shownCardNumber(number: string, reveal: boolean): string {
   const digits = reveal ? number : "•".repeat(Math.max(0, number.length - 4)) + number.slice(-4);
-  if (/^3[47]\d{13}$/.test(number)) return `${digits.slice(0, 4)} ${digits.slice(4, 10)} ${digits.slice(10)}`;
+  if (/^3[47]\d{13}$/.test(number))
+    return `${digits.slice(0, 4)} ${digits.slice(4, 10)} ${digits.slice(10)}`;
   const head = reveal ? 0 : digits.length % 4;
-  return [digits.slice(0, head), ...(digits.slice(head).match(/.{1,4}/gsu) ?? [])].filter((group) => group !== "").join(" ");
+  return [digits.slice(0, head), ...(digits.slice(head).match(/.{1,4}/gsu) ?? [])]
+    .filter((group) => group !== "")
+    .join(" ");
 }
 
 /** Formats masked generic contents with their length. */
@@ -24,7 +27,8 @@ export function shownContent(content: string): string {
 export const namedFingerprint = (digits: string): string => `sha256:${digits}`;
 
 /** Formats the fingerprint of a document for tables: `sha256:1f0c94d2a3b8`. */
-export const shownFingerprint = (fingerprint: string): string => fingerprint.slice(0, "sha256:".length + 12);
+export const shownFingerprint = (fingerprint: string): string =>
+  fingerprint.slice(0, "sha256:".length + 12);
 
 /** Formats a setting: a secret by its source (`@FILE`, `env:NAME`, `-`) or the key that seals it, a URL without its password. */
 export function shownSetting(value: string, isSecret: boolean): string {

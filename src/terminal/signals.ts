@@ -20,7 +20,10 @@ export interface Interrupts {
 const sameSignalMs = 100;
 
 /** Watches for interruptions. `listen` calls back for every signal; `now` is a monotonic clock in milliseconds. */
-export function watchInterrupts(listen: (callback: (signal: string) => void) => void, now: () => number): Interrupts {
+export function watchInterrupts(
+  listen: (callback: (signal: string) => void) => void,
+  now: () => number,
+): Interrupts {
   const first = new AbortController();
   const second = new AbortController();
   let firstAt = 0;
@@ -42,7 +45,9 @@ export function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefine
   const onAbort = (): void => reject(signal.reason as Error);
   if (signal.aborted) onAbort();
   else signal.addEventListener("abort", onAbort, { once: true });
-  return Promise.race([aborted, promise]).finally(() => signal.removeEventListener("abort", onAbort));
+  return Promise.race([aborted, promise]).finally(() =>
+    signal.removeEventListener("abort", onAbort),
+  );
 }
 
 const longestTimer = 2 ** 31 - 1;

@@ -73,7 +73,9 @@ export interface OutputOptions {
 /** A stream whose `flush` resolves when every write so far has succeeded or failed. */
 type Flushable<T> = T & { flush(): Promise<void> };
 
-export function dataStream(options: OutputOptions & { isClosed?: () => boolean }): Flushable<DataStream> {
+export function dataStream(
+  options: OutputOptions & { isClosed?: () => boolean },
+): Flushable<DataStream> {
   const queue = writeQueue(options.openWriter);
   const methods = {
     write: (data: string | Uint8Array, signal = options.signal()) =>
@@ -91,14 +93,16 @@ export function messageStream(options: OutputOptions): Flushable<MessageStream> 
   const queue = writeQueue(options.openWriter);
   let redaction: Redaction = { redact: (text) => text, redactValue: (value) => value };
   const redact = (text: string): string => redaction.redact(text);
-  const send = (clean: string): Promise<void> => queue.write(Buffer.from(clean), options.signal()).catch(() => {});
+  const send = (clean: string): Promise<void> =>
+    queue.write(Buffer.from(clean), options.signal()).catch(() => {});
   const methods = {
     write: (text: string) => {
       // Only now, so that no secret is broken before it is replaced.
       const clean = printable(redact(text));
       return send(options.facts.isTTY ? wrapMessage(clean, options.facts.columns) : clean);
     },
-    writeColored: (text: string) => send(options.facts.color ? printableButColor(redact(text)) : printable(redact(text))),
+    writeColored: (text: string) =>
+      send(options.facts.color ? printableButColor(redact(text)) : printable(redact(text))),
     writeJson: (value: unknown) => {
       const clean = jsonText(redaction.redactValue(value));
       const cleaner = redact(clean);
@@ -123,7 +127,11 @@ function writeQueue(openWriter: () => WriteAll) {
   let writer: WriteAll | undefined;
   let around: AroundWrite | undefined;
   let last: Promise<void> = Promise.resolve();
-  const waiting: { bytes: Uint8Array; signal: AbortSignal | undefined; settle: PromiseWithResolvers<void> }[] = [];
+  const waiting: {
+    bytes: Uint8Array;
+    signal: AbortSignal | undefined;
+    settle: PromiseWithResolvers<void>;
+  }[] = [];
   const writeNow = async (bytes: Uint8Array, signal: AbortSignal | undefined): Promise<void> => {
     const open = (writer ??= openWriter());
     await (around === undefined ? open(bytes, signal) : around(() => open(bytes, signal)));
@@ -134,7 +142,10 @@ function writeQueue(openWriter: () => WriteAll) {
     // Written with an earlier one.
     if (first === undefined) return;
     try {
-      await writeNow(turn.length === 1 ? first.bytes : Buffer.concat(turn.map(({ bytes }) => bytes)), first.signal);
+      await writeNow(
+        turn.length === 1 ? first.bytes : Buffer.concat(turn.map(({ bytes }) => bytes)),
+        first.signal,
+      );
       for (const { settle } of turn) settle.resolve();
     } catch (error) {
       for (const { settle } of turn) settle.reject(error);
@@ -179,7 +190,11 @@ function printableButColor(text: string): string {
 }
 
 /** Reads a stream to its end. Rejects with InputTooLong above `limit` bytes, and as `chunksOf` does. */
-export async function readAll(input: NodeJS.ReadStream, limit: number, signal?: AbortSignal): Promise<Uint8Array> {
+export async function readAll(
+  input: NodeJS.ReadStream,
+  limit: number,
+  signal?: AbortSignal,
+): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of chunksOf(input, signal)) {

@@ -21,7 +21,10 @@ const gap = 2;
 const narrowest = 8;
 
 /** Formats labels and values, without borders; long values are wrapped. Ends with a newline. Control characters in cells are escaped. */
-export function factsTable(facts: readonly (readonly [label: string, value: Cell])[], options: TableOptions): string {
+export function factsTable(
+  facts: readonly (readonly [label: string, value: Cell])[],
+  options: TableOptions,
+): string {
   const labels = Math.max(0, ...facts.map(([label]) => widthOf(label)));
   const values = Math.max(narrowest, options.columns - margin - labels - gap);
   const rows = facts.map(([label, value]) => [{ text: label, paint: options.palette.dim }, value]);
@@ -32,9 +35,15 @@ export function factsTable(facts: readonly (readonly [label: string, value: Cell
  * Formats a heading, a rule and rows. If they do not fit, the widest columns shrink, and the first one last: it names the subject of the
  * row and should be copied whole. Ends with a newline.
  */
-export function listTable(heading: readonly string[], rows: readonly (readonly Cell[])[], options: TableOptions): string {
+export function listTable(
+  heading: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  options: TableOptions,
+): string {
   const head = heading.map((text): Cell => ({ text, paint: options.palette.strong }));
-  const widths = heading.map((_, index) => Math.max(...[head, ...rows].map((row) => naturalWidth(row[index] ?? ""))));
+  const widths = heading.map((_, index) =>
+    Math.max(...[head, ...rows].map((row) => naturalWidth(row[index] ?? ""))),
+  );
   const available = options.columns - margin - gap * (widths.length - 1);
   const [first = 0, ...others] = widths;
   const shrunk = shrink(others, available - first, narrowest);
@@ -43,7 +52,8 @@ export function listTable(heading: readonly string[], rows: readonly (readonly C
 
 const textOf = (cell: Cell): string => (typeof cell === "string" ? cell : cell.text);
 
-const naturalWidth = (cell: Cell): number => Math.max(...printable(textOf(cell)).split("\n").map(widthOf));
+const naturalWidth = (cell: Cell): number =>
+  Math.max(...printable(textOf(cell)).split("\n").map(widthOf));
 
 function render(
   rows: readonly (readonly Cell[])[],
@@ -64,7 +74,10 @@ function lay(row: readonly Cell[], widths: readonly number[]): string[] {
     const pieces = cells.map((lines, index) => {
       const text = lines[line] ?? "";
       const cell = row[index] ?? "";
-      return (typeof cell === "string" ? text : cell.paint(text)) + " ".repeat(Math.max(0, (widths[index] ?? 0) + gap - widthOf(text)));
+      return (
+        (typeof cell === "string" ? text : cell.paint(text)) +
+        " ".repeat(Math.max(0, (widths[index] ?? 0) + gap - widthOf(text)))
+      );
     });
     return `${" ".repeat(margin)}${pieces.join("").trimEnd()}\n`;
   });

@@ -29,7 +29,10 @@ export function localTime(at: number): string {
   const ahead = -time.getTimezoneOffset();
   const hours = Math.trunc(Math.abs(ahead) / 60);
   const minutes = Math.abs(ahead) % 60;
-  const zone = ahead === 0 ? "UTC" : `GMT${ahead < 0 ? "-" : "+"}${hours}${minutes === 0 ? "" : `:${two(minutes)}`}`;
+  const zone =
+    ahead === 0
+      ? "UTC"
+      : `GMT${ahead < 0 ? "-" : "+"}${hours}${minutes === 0 ? "" : `:${two(minutes)}`}`;
   return `${day} ${two(time.getHours())}:${two(time.getMinutes())} ${zone}`;
 }
 

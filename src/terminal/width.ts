@@ -30,7 +30,9 @@ export function widthOf(text: string): number {
 
 /** Wraps a text to lines of at most `width` columns, at spaces if there are any, else anywhere. */
 export function wrap(text: string, width: number): string[] {
-  return text.split("\n").flatMap((line) => wrapLine(line.replaceAll("\t", "  "), Math.max(2, width)));
+  return text
+    .split("\n")
+    .flatMap((line) => wrapLine(line.replaceAll("\t", "  "), Math.max(2, width)));
 }
 
 function wrapLine(line: string, width: number): string[] {
@@ -75,7 +77,9 @@ export function wrapMessage(text: string, width: number): string {
     const indent = `${/^ */.exec(line)?.[0] ?? ""}  `;
     return line.split(/(?<=\S) /).reduce((before, word) => {
       const end = before.slice(before.lastIndexOf("\n") + 1);
-      return widthOf(`${end} ${word}`) <= width ? `${before} ${word}` : `${before}\n${indent}${word}`;
+      return widthOf(`${end} ${word}`) <= width
+        ? `${before} ${word}`
+        : `${before}\n${indent}${word}`;
     });
   });
   return wrapped.join("\n");
@@ -84,7 +88,11 @@ export function wrapMessage(text: string, width: number): string {
 /** Narrows the widest column, by one at a time, until all fit into `available` or none can shrink. */
 export function shrink(widths: readonly number[], available: number, narrowest: number): number[] {
   const result = [...widths];
-  for (let excess = result.reduce((sum, width) => sum + width, 0) - available; excess > 0; excess -= 1) {
+  for (
+    let excess = result.reduce((sum, width) => sum + width, 0) - available;
+    excess > 0;
+    excess -= 1
+  ) {
     const widest = result.indexOf(Math.max(...result));
     const width = result[widest] ?? 0;
     if (width <= narrowest) break;

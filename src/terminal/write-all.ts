@@ -20,7 +20,10 @@ export interface WriteAll {
  */
 export function openWriteAll(fd: number, options: { sync: boolean }): WriteAll {
   const stat = fstatSync(fd);
-  if (stat.isFile() && options.sync) return Object.assign(async (bytes: Uint8Array) => await writeToFile(fd, bytes), { syncs: true });
+  if (stat.isFile() && options.sync)
+    return Object.assign(async (bytes: Uint8Array) => await writeToFile(fd, bytes), {
+      syncs: true,
+    });
   if (stat.isFIFO() || stat.isCharacterDevice()) {
     const own = reopenNonBlocking(fd);
     if (own !== null) return (bytes, signal) => writeWhenReady(own, bytes, signal);
@@ -35,7 +38,10 @@ export function openWriteAll(fd: number, options: { sync: boolean }): WriteAll {
  */
 function reopenNonBlocking(fd: number): number | null {
   try {
-    return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+    return openSync(
+      `/proc/self/fd/${fd}`,
+      constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY,
+    );
   } catch {
     return null;
   }
@@ -93,7 +99,9 @@ function writeToSocket(socket: Socket, bytes: Uint8Array, signal?: AbortSignal):
 async function writeToFile(fd: number, bytes: Uint8Array): Promise<void> {
   for (let offset = 0; offset < bytes.length;) {
     offset += await new Promise<number>((resolve, reject) => {
-      write(fd, bytes, offset, bytes.length - offset, null, (error, written) => (error ? reject(error) : resolve(written)));
+      write(fd, bytes, offset, bytes.length - offset, null, (error, written) =>
+        error ? reject(error) : resolve(written),
+      );
     });
   }
   await new Promise<void>((resolve, reject) => {

@@ -12,14 +12,26 @@ import { replayWith } from "./support.ts";
 
 const endings = { ndjson: "ndjson", json: "json", "json-compact": "json", csv: "csv", tsv: "tsv" };
 
-async function replayed(options: LogOptions, parts = 1): Promise<{ truth: Truth; result: Replay; reports: Map<string, VaultReport> }> {
+async function replayed(
+  options: LogOptions,
+  parts = 1,
+): Promise<{ truth: Truth; result: Replay; reports: Map<string, VaultReport> }> {
   const folder = tempDir("audit");
   const ending = endings[options.form ?? "ndjson"];
-  const files = Array.from({ length: parts }, (_, part) => join(folder, `part-${part}.${ending}${options.gzip === true ? ".gz" : ""}`));
-  const truth = await writeLog(files, { items: isWhole ? 4000 : 2000, vaults: isWhole ? 300 : 150, problems: 0.4, ...options });
+  const files = Array.from({ length: parts }, (_, part) =>
+    join(folder, `part-${part}.${ending}${options.gzip === true ? ".gz" : ""}`),
+  );
+  const truth = await writeLog(files, {
+    items: isWhole ? 4000 : 2000,
+    vaults: isWhole ? 300 : 150,
+    problems: 0.4,
+    ...options,
+  });
   const inputs = files.map((path) => ({ name: path, path }));
   const result = await replayWith({ inputs });
-  const reports = new Map([...result.vaults({ problems: false })].map((report) => [report.uuid, report]));
+  const reports = new Map(
+    [...result.vaults({ problems: false })].map((report) => [report.uuid, report]),
+  );
   await result.close();
   return { truth, result, reports };
 }
@@ -29,7 +41,14 @@ function claims(report: VaultReport) {
   const { verdict, state, lockedAt, cause, unackedStarts, failedAttempts, items } = report;
   const counts = verdict === "deleted" ? {} : { unackedStarts, failedAttempts };
   const lock =
-    verdict === "locked" ? { lockedAt, rule: cause?.rule, item: cause?.item?.line, chain: cause?.chain.map(({ line }) => line) } : {};
+    verdict === "locked"
+      ? {
+          lockedAt,
+          rule: cause?.rule,
+          item: cause?.item?.line,
+          chain: cause?.chain.map(({ line }) => line),
+        }
+      : {};
   return { verdict, state, ...counts, items, ...lock };
 }
 
@@ -50,7 +69,9 @@ function expectTrue(truth: Truth, reports: Map<string, VaultReport>): void {
   const wrong = [...truth.vaults].flatMap(([uuid, one]) => {
     const report = reports.get(uuid) as VaultReport;
     const [expected, found] = [truths(one), claims(report)];
-    return JSON.stringify(expected) === JSON.stringify(found) ? [] : [{ uuid, ending: one.ending, expected, found, reason: report.reason }];
+    return JSON.stringify(expected) === JSON.stringify(found)
+      ? []
+      : [{ uuid, ending: one.ending, expected, found, reason: report.reason }];
   });
   expect(wrong).toEqual([]);
 }
@@ -72,13 +93,23 @@ describe("every verdict, every lock with its time, rule and chain of items, agai
   it.each(dialects)("in the dialect %s", async (dialect) => {
     const { truth, reports, result } = await replayed({ seed: `accuracy ${dialect}`, dialect });
     expectTrue(truth, reports);
-    expect(result.summary).toMatchObject({ items: truth.written, vaults: truth.vaults.size, verdicts: truth.verdicts, skippedLines: 0 });
+    expect(result.summary).toMatchObject({
+      items: truth.written,
+      vaults: truth.vaults.size,
+      verdicts: truth.verdicts,
+      skippedLines: 0,
+    });
   });
 
   it("with files that cover the same time, further apart than the window", async () => {
     const folder = tempDir("audit");
     const whole = join(folder, "whole.ndjson");
-    const truth = await writeLog(whole, { items: 60_000, vaults: 300, problems: 0.4, seed: "apart" });
+    const truth = await writeLog(whole, {
+      items: 60_000,
+      vaults: 300,
+      problems: 0.4,
+      seed: "apart",
+    });
     const lines = readFileSync(whole, "utf8").trimEnd().split("\n");
     const inputs = [0, 1, 2].map((part) => {
       const path = join(folder, `part-${part}.ndjson`);
@@ -86,10 +117,16 @@ describe("every verdict, every lock with its time, rule and chain of items, agai
       return { name: path, path };
     });
     const result = await replayWith({ inputs });
-    expect(result.summary).toMatchObject({ items: truth.written, verdicts: truth.verdicts, late: 0 });
+    expect(result.summary).toMatchObject({
+      items: truth.written,
+      verdicts: truth.verdicts,
+      late: 0,
+    });
     const reports = [...result.vaults({ problems: true })];
     expect(
-      reports.filter(({ contradictions }) => contradictions.length > 0).map(({ uuid }) => truth.vaults.get(uuid)?.unlockedUnseen),
+      reports
+        .filter(({ contradictions }) => contradictions.length > 0)
+        .map(({ uuid }) => truth.vaults.get(uuid)?.unlockedUnseen),
     ).not.toContain(false);
     await result.close();
   });

@@ -29,11 +29,31 @@ describe("what an item means", () => {
     ["READ_VAULT", "404", null, "not-performed"],
     ["READ_VAULT", "FAILURE", "rate limit exceeded", "not-performed"],
     ["READ_VAULT", "FAILURE", "API key check failed", "not-performed"],
-    ["READ_VAULT", "FAILURE", "bad credentials (vault.credentials), vault locked", "locking-failure"],
-    ["READ_VAULT", "FAILURE", "Invalid credentials. 2 attempts remaining before the vault is locked", "failed-read"],
+    [
+      "READ_VAULT",
+      "FAILURE",
+      "bad credentials (vault.credentials), vault locked",
+      "locking-failure",
+    ],
+    [
+      "READ_VAULT",
+      "FAILURE",
+      "Invalid credentials. 2 attempts remaining before the vault is locked",
+      "failed-read",
+    ],
     ["READ_VAULT", "FAILURE", "read refused (vault not locked)", "failed-read"],
-    ["READ_VAULT", "FAILURE", "the vault is locked; an administrator can unlock it", "refused-locked"],
-    ["READ_VAULT", "FAILURE", "too many starts without acknowledgement, vault locked", "locking-start"],
+    [
+      "READ_VAULT",
+      "FAILURE",
+      "the vault is locked; an administrator can unlock it",
+      "refused-locked",
+    ],
+    [
+      "READ_VAULT",
+      "FAILURE",
+      "too many starts without acknowledgement, vault locked",
+      "locking-start",
+    ],
     ["READ_VAULT", "FAILURE", "Access refused, request from address 203.0.113.9", "failed-read"],
     ["READ_VAULT", "FAILURE", "Read of vault refused for application shop-frontend", "failed-read"],
     ["READ_VAULT_FAILED", null, null, "refused"],
@@ -60,7 +80,9 @@ describe("what an item means", () => {
 
   it("an outcome that means neither is told of, and taken for a success", () => {
     const classifier = new Classifier(null);
-    expect(classifier.kindOf({ action: "READ_VAULT", outcome: "1", description: null })).toBe("read");
+    expect(classifier.kindOf({ action: "READ_VAULT", outcome: "1", description: null })).toBe(
+      "read",
+    );
     expect([...classifier.unclear]).toEqual(["1"]);
   });
 });

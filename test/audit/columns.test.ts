@@ -8,27 +8,49 @@ type Values = Record<string, string>;
 
 /** Plausible values, of a few vaults of one application. */
 const time = (n: number): string => new Date(Date.UTC(2026, 10, 20) + n * 60_000).toISOString();
-const action = (n: number): string => ["READ_VAULT", "ACKNOWLEDGE_READ_VAULT", "UPDATE_VAULT"][n % 3] ?? "";
+const action = (n: number): string =>
+  ["READ_VAULT", "ACKNOWLEDGE_READ_VAULT", "UPDATE_VAULT"][n % 3] ?? "";
 const vault = (n: number): string => uuid(n % 4, "7");
 const application = (): string => uuid(0, "8");
 const id = (n: number): string => uuid(n, "a");
-const endpoint = (n: number): string => `POST /vaultsvc/v1-2/vault/credit-card/offline/${vault(n)}/get-start`;
+const endpoint = (n: number): string =>
+  `POST /vaultsvc/v1-2/vault/credit-card/offline/${vault(n)}/get-start`;
 
-const records = (make: (n: number) => Values, count = 12): { line: number; fields: Map<string, string> }[] =>
-  Array.from({ length: count }, (_, n) => ({ line: n + 1, fields: new Map(Object.entries(make(n))) }));
+const records = (
+  make: (n: number) => Values,
+  count = 12,
+): { line: number; fields: Map<string, string> }[] =>
+  Array.from({ length: count }, (_, n) => ({
+    line: n + 1,
+    fields: new Map(Object.entries(make(n))),
+  }));
 
 /** Formats columns as `role: column (by)`. */
 const told = (columns: Columns): Record<string, string> =>
-  Object.fromEntries(Object.entries(columns).map(([role, { name, by }]) => [role, `${name} (${by})`]));
+  Object.fromEntries(
+    Object.entries(columns).map(([role, { name, by }]) => [role, `${name} (${by})`]),
+  );
 
-const recognize = (make: (n: number) => Values, map?: ColumnMap, count?: number): Record<string, string> =>
-  told(recognizeColumns(records(make, count), map));
+const recognize = (
+  make: (n: number) => Values,
+  map?: ColumnMap,
+  count?: number,
+): Record<string, string> => told(recognizeColumns(records(make, count), map));
 
 describe("columns by their names", () => {
   test.each([
-    ["time", "transactionTime timestamp createdAt created_at @timestamp date Time event.time occurred-at ts audit_date _source.time"],
-    ["action", "action event type auditItem audit_item EVENT_TYPE operation _source.action activity event.action"],
-    ["vault", "vault vaultUuid vault_id vault.uuid walletUdid Vault_UUID wallet.id targetId data.vaultUuid"],
+    [
+      "time",
+      "transactionTime timestamp createdAt created_at @timestamp date Time event.time occurred-at ts audit_date _source.time",
+    ],
+    [
+      "action",
+      "action event type auditItem audit_item EVENT_TYPE operation _source.action activity event.action",
+    ],
+    [
+      "vault",
+      "vault vaultUuid vault_id vault.uuid walletUdid Vault_UUID wallet.id targetId data.vaultUuid",
+    ],
     ["outcome", "outcome status result responseStatus.status success"],
     ["ip", "ip ipAddress requestor_IP remoteAddr source.ip client_ip X-Forwarded-For"],
     ["ref", "externalRef external_reference client_reference ref reference correlationId"],
@@ -53,7 +75,12 @@ describe("columns by their names", () => {
     for (const name of names.split(" ")) {
       const roles = new Set(["time", "action", "vault", role]);
       const found = recognize((n) =>
-        Object.fromEntries([...roles].map((one) => [one === role ? name : (column[one] ?? ""), usual[one]?.(n) ?? ""])),
+        Object.fromEntries(
+          [...roles].map((one) => [
+            one === role ? name : (column[one] ?? ""),
+            usual[one]?.(n) ?? "",
+          ]),
+        ),
       );
       expect(found, name).toMatchObject({ [role]: `${name} (name)` });
     }
@@ -107,17 +134,34 @@ describe("columns by their names", () => {
       path: "none",
       host: "node-1",
     });
-    expect(recognize(make)).toEqual({ time: "timestamp (name)", action: "event (name)", vault: "target.uuid (name)" });
+    expect(recognize(make)).toEqual({
+      time: "timestamp (name)",
+      action: "event (name)",
+      vault: "target.uuid (name)",
+    });
   });
 
   test("the action is where the known ones are", () => {
-    const make = (n: number): Values => ({ time: time(n), action: n === 0 ? "READ_VAULT" : "bulk", kind: action(n), vault: vault(n) });
+    const make = (n: number): Values => ({
+      time: time(n),
+      action: n === 0 ? "READ_VAULT" : "bulk",
+      kind: action(n),
+      vault: vault(n),
+    });
     expect(recognize(make)).toMatchObject({ action: "kind (name)" });
   });
 
   test("unknown actions and vaults that are no uuids, where nothing fits better", () => {
-    const make = (n: number): Values => ({ time: time(n), action: `THING_${n}`, vault: `vault-${n}` });
-    expect(recognize(make)).toEqual({ time: "time (name)", action: "action (name)", vault: "vault (name)" });
+    const make = (n: number): Values => ({
+      time: time(n),
+      action: `THING_${n}`,
+      vault: `vault-${n}`,
+    });
+    expect(recognize(make)).toEqual({
+      time: "time (name)",
+      action: "action (name)",
+      vault: "vault (name)",
+    });
   });
 });
 
@@ -152,15 +196,28 @@ describe("columns by the look of their values", () => {
     ["nanoseconds", (n: number) => String(1_795_183_331_000 + n).padEnd(19, "0")],
     ["with an offset", (n: number) => time(n).replace("Z", "+0200")],
   ])("times in %s", (_what, make) => {
-    expect(recognize((n) => ({ a: String(1_000_000_000 + n), b: make(n), c: action(n), vault: vault(n) }))["time"]).toBe("b (value)");
+    expect(
+      recognize((n) => ({
+        a: String(1_000_000_000 + n),
+        b: make(n),
+        c: action(n),
+        vault: vault(n),
+      }))["time"],
+    ).toBe("b (value)");
   });
 
-  test.each(["REGISTER_VAULT", "START_USE_VAULT", "COMPLETE_USE_VAULT", "Read vault", "acknowledge-update-vault", "DeleteVault"])(
-    "the action %s",
-    (name) => {
-      expect(recognize((n) => ({ a: time(n), b: name, vault: vault(n) }))["action"]).toBe("b (value)");
-    },
-  );
+  test.each([
+    "REGISTER_VAULT",
+    "START_USE_VAULT",
+    "COMPLETE_USE_VAULT",
+    "Read vault",
+    "acknowledge-update-vault",
+    "DeleteVault",
+  ])("the action %s", (name) => {
+    expect(recognize((n) => ({ a: time(n), b: name, vault: vault(n) }))["action"]).toBe(
+      "b (value)",
+    );
+  });
 
   test("the vault is the one that the endpoint names, although each is different", () => {
     const make = (n: number): Values => ({
@@ -174,13 +231,27 @@ describe("columns by the look of their values", () => {
   });
 
   test("the vault has more values than the application", () => {
-    const make = (n: number): Values => ({ time: time(n), action: action(n), a: application(), b: vault(n), c: id(n) });
-    expect(recognize(make)).toMatchObject({ vault: "b (value)", application: "a (value)", id: "c (value)" });
+    const make = (n: number): Values => ({
+      time: time(n),
+      action: action(n),
+      a: application(),
+      b: vault(n),
+      c: id(n),
+    });
+    expect(recognize(make)).toMatchObject({
+      vault: "b (value)",
+      application: "a (value)",
+      id: "c (value)",
+    });
   });
 
   test("a column called uuid is the vault's where its values repeat", () => {
-    expect(recognize((n) => ({ time: time(n), action: action(n), uuid: vault(n) }))).toMatchObject({ vault: "uuid (value)" });
-    expect(recognize((n) => ({ time: time(n), action: action(n), uuid: id(n), b: vault(n) }))).toMatchObject({
+    expect(recognize((n) => ({ time: time(n), action: action(n), uuid: vault(n) }))).toMatchObject({
+      vault: "uuid (value)",
+    });
+    expect(
+      recognize((n) => ({ time: time(n), action: action(n), uuid: id(n), b: vault(n) })),
+    ).toMatchObject({
       vault: "b (value)",
       id: "uuid (name)",
     });
@@ -195,7 +266,9 @@ describe("columns by the look of their values", () => {
   });
 
   test("without a column for it, the vault is in the endpoint", () => {
-    expect(recognize((n) => ({ id: id(n), time: time(n), action: action(n), url: endpoint(n) }))).toEqual({
+    expect(
+      recognize((n) => ({ id: id(n), time: time(n), action: action(n), url: endpoint(n) })),
+    ).toEqual({
       time: "time (name)",
       action: "action (name)",
       endpoint: "url (name)",
@@ -237,13 +310,24 @@ describe("what cannot be recognized", () => {
     ],
   ])("%s", (_what, make, message, hint) => {
     expect(() => recognizeColumns(records(make), {}, "export.csv")).toThrow(
-      expect.objectContaining({ code: "invalid-input", message, facts: expect.objectContaining({ hint }) as unknown }),
+      expect.objectContaining({
+        code: "invalid-input",
+        message,
+        facts: expect.objectContaining({ hint }) as unknown,
+      }),
     );
   });
 });
 
 describe("--map", () => {
-  const make = (n: number): Values => ({ time: time(n), sent: time(n), action: action(n), vault: vault(n), b: uuid(1), Status: "x" });
+  const make = (n: number): Values => ({
+    time: time(n),
+    sent: time(n),
+    action: action(n),
+    vault: vault(n),
+    b: uuid(1),
+    Status: "x",
+  });
 
   test("overrules", () => {
     expect(recognize(make, { time: "sent", vault: "b", outcome: "status" })).toMatchObject({

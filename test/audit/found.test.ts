@@ -8,7 +8,10 @@ const cron = { externalRef: "report-cron", ipAddress: "10.0.0.7" };
 function attempts(vault: number, clients: readonly object[]): string[] {
   const of = { vaultUuid: vaultUuid(vault) };
   const from = vault * 1000;
-  return [line(from, "CREATE_VAULT", of), ...clients.map((client, at) => failure(from + at + 1, { ...of, ...client }))];
+  return [
+    line(from, "CREATE_VAULT", of),
+    ...clients.map((client, at) => failure(from + at + 1, { ...of, ...client })),
+  ];
 }
 
 async function foundIn(lines: readonly string[]): Promise<Found> {
@@ -16,14 +19,23 @@ async function foundIn(lines: readonly string[]): Promise<Found> {
   return result.summary.found;
 }
 
-const lockedBy = (vault: number, client: object): string[] => attempts(vault, [client, client, client]);
+const lockedBy = (vault: number, client: object): string[] =>
+  attempts(vault, [client, client, client]);
 const many = (count: number, client: object, from = 1): string[] =>
   Array.from({ length: count }, (_, index) => lockedBy(from + index, client)).flat();
 
 test.each<[string, string[], string]>([
   ["one lock", lockedBy(1, cron), "1 vault locked by reference report-cron from 10.0.0.7."],
-  ["two locks by one client", many(2, cron), "2 vaults locked; both by reference report-cron from 10.0.0.7."],
-  ["three locks by one address", many(3, { ipAddress: "10.0.0.8" }), "3 vaults locked; all by calls from 10.0.0.8."],
+  [
+    "two locks by one client",
+    many(2, cron),
+    "2 vaults locked; both by reference report-cron from 10.0.0.7.",
+  ],
+  [
+    "three locks by one address",
+    many(3, { ipAddress: "10.0.0.8" }),
+    "3 vaults locked; all by calls from 10.0.0.8.",
+  ],
   [
     "locks by several clients",
     [
@@ -34,7 +46,11 @@ test.each<[string, string[], string]>([
     ],
     "7 vaults locked; 3 by reference report-cron from 10.0.0.7, 2 by calls from 10.0.0.8, 1 by reference c and 1 by others.",
   ],
-  ["a lock by an administrator", [line(1, "LOCK_VAULT", { ipAddress: "10.1.1.1" })], "1 vault locked by an administrator from 10.1.1.1."],
+  [
+    "a lock by an administrator",
+    [line(1, "LOCK_VAULT", { ipAddress: "10.1.1.1" })],
+    "1 vault locked by an administrator from 10.1.1.1.",
+  ],
   [
     "a reference in only one of three items",
     attempts(1, [cron, { ...cron, externalRef: "a" }, { ...cron, externalRef: "b" }]),
@@ -42,10 +58,18 @@ test.each<[string, string[], string]>([
   ],
   [
     "a lock, a risk and an open exchange",
-    [...lockedBy(1, cron), ...attempts(2, [cron, cron]), line(3001, "READ_VAULT", { vaultUuid: vaultUuid(3) })],
+    [
+      ...lockedBy(1, cron),
+      ...attempts(2, [cron, cron]),
+      line(3001, "READ_VAULT", { vaultUuid: vaultUuid(3) }),
+    ],
     "1 vault locked by reference report-cron from 10.0.0.7. Also 1 at risk, 1 with an open exchange.",
   ],
-  ["only a risk", attempts(2, [cron, cron]), "1 vault at risk because of reference report-cron from 10.0.0.7."],
+  [
+    "only a risk",
+    attempts(2, [cron, cron]),
+    "1 vault at risk because of reference report-cron from 10.0.0.7.",
+  ],
   [
     "no problem",
     [line(0, "CREATE_VAULT"), line(1, "DELETE_VAULT", { vaultUuid: vaultUuid(2) })],
@@ -65,5 +89,7 @@ test("counts the vaults of each origin", async () => {
 });
 
 test("reads the items of at most 500 vaults, and says so", async () => {
-  expect((await foundIn(many(501, cron))).text).toBe("501 vaults locked; of the latest 500, all by reference report-cron from 10.0.0.7.");
+  expect((await foundIn(many(501, cron))).text).toBe(
+    "501 vaults locked; of the latest 500, all by reference report-cron from 10.0.0.7.",
+  );
 });

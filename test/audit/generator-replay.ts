@@ -20,7 +20,10 @@ export class Emulation {
   #now = 0;
 
   constructor(facts: readonly Fact[]) {
-    const application = { uuid: facts[0]?.application ?? "", apiKey: "123e4567-e89b-42d3-a456-426614174000" };
+    const application = {
+      uuid: facts[0]?.application ?? "",
+      apiKey: "123e4567-e89b-42d3-a456-426614174000",
+    };
     this.sandbox = new Sandbox({ now: () => this.#now, policy: noLimit, application });
     this.#fates = fatesOf(facts);
   }
@@ -59,7 +62,12 @@ export class Emulation {
         return this.#delete(fact, fact.what === "delete" ? 200 : 403);
       case "ack-read":
       case "ack-update":
-        return this.#end(fact, fact.what === "ack-read" ? "get" : "update", this.#tokens.get(uuid) ?? "", 200);
+        return this.#end(
+          fact,
+          fact.what === "ack-read" ? "get" : "update",
+          this.#tokens.get(uuid) ?? "",
+          200,
+        );
       case "failed-ack-read":
       case "failed-ack-update":
         return this.#end(fact, fact.what === "failed-ack-read" ? "get" : "update", "wrong", 400);
@@ -79,12 +87,26 @@ export class Emulation {
   #create(fact: Fact, uuid: string): void {
     const contents = isCreditCard(fact.kind) ? { creditCard: card } : { content: "a secret" };
     const device = isOnline(fact.kind) ? { device: demoDevice } : {};
-    this.sandbox.addVault({ uuid, kind: fact.kind, ...contents, ...device, ...this.#fates.get(uuid) });
+    this.sandbox.addVault({
+      uuid,
+      kind: fact.kind,
+      ...contents,
+      ...device,
+      ...this.#fates.get(uuid),
+    });
   }
 
-  #start(fact: Fact, operation: Operation, status: number, pair = this.sandbox.inspect(fact.uuid ?? "").currentPair): void {
+  #start(
+    fact: Fact,
+    operation: Operation,
+    status: number,
+    pair = this.sandbox.inspect(fact.uuid ?? "").currentPair,
+  ): void {
     const newVault = isCreditCard(fact.kind) ? { creditCard: card } : { content: "another" };
-    const body = { ...this.#startBody(fact, pair), ...(operation === "update" ? { newVault } : {}) };
+    const body = {
+      ...this.#startBody(fact, pair),
+      ...(operation === "update" ? { newVault } : {}),
+    };
     const answer = this.#call(fact, endpointOf(fact.kind, operation, "start"), body, status);
     const token = (answer["transactionToken"] as { token: string } | undefined)?.token;
     if (token !== undefined) this.#tokens.set(fact.uuid ?? "", token);
@@ -102,7 +124,12 @@ export class Emulation {
   #keyCheck(fact: Fact): void {
     if (fact.uuid === null) return;
     const application = { uuid: fact.application, apiKey: "0".repeat(36) };
-    this.#call(fact, endpointOf(fact.kind, "get", "start"), { ...this.#startBody(fact, wrong), application }, 401);
+    this.#call(
+      fact,
+      endpointOf(fact.kind, "get", "start"),
+      { ...this.#startBody(fact, wrong), application },
+      401,
+    );
   }
 
   #startBody(fact: Fact, credentials: typeof wrong): Record<string, unknown> {
@@ -114,7 +141,12 @@ export class Emulation {
     };
   }
 
-  #call(fact: Fact, endpoint: Call["endpoint"], body: unknown, status: number): Record<string, unknown> {
+  #call(
+    fact: Fact,
+    endpoint: Call["endpoint"],
+    body: unknown,
+    status: number,
+  ): Record<string, unknown> {
     const uuid = fact.uuid ?? "";
     const { application } = this.sandbox;
     const answer = this.sandbox.call({
@@ -131,7 +163,9 @@ export class Emulation {
 }
 
 function endpointOf(kind: Kind, operation: Operation, step: Step): Call["endpoint"] {
-  const found = endpoints.find((each) => each.kind === kind && each.operation === operation && each.step === step);
+  const found = endpoints.find(
+    (each) => each.kind === kind && each.operation === operation && each.step === step,
+  );
   assert.ok(found);
   return found;
 }

@@ -21,7 +21,8 @@ async function write(options: LogOptions, files = 1): Promise<{ truth: Truth; te
   const folder = tempDir("log");
   const paths = Array.from({ length: files }, (_, part) => join(folder, `log-${part}`));
   const truth = await writeLog(files === 1 ? (paths[0] ?? "") : paths, options);
-  const read = (path: string): string => (options.gzip === true ? gunzipSync(readFileSync(path)) : readFileSync(path)).toString("utf8");
+  const read = (path: string): string =>
+    (options.gzip === true ? gunzipSync(readFileSync(path)) : readFileSync(path)).toString("utf8");
   return { truth, texts: paths.map(read) };
 }
 
@@ -36,7 +37,8 @@ describe.each(some(names))("%s", (dialect) => {
     for (const fact of facts) emulation.perform(fact);
     const seen = new Set<string>();
     for (const truth of truths()) {
-      const { state, pending, unackedStarts, failedAccesses, lockReason } = emulation.sandbox.inspect(truth.uuid);
+      const { state, pending, unackedStarts, failedAccesses, lockReason } =
+        emulation.sandbox.inspect(truth.uuid);
       const rules = {
         failed: "failed-attempts",
         unacknowledged: "unacknowledged-starts",
@@ -53,7 +55,11 @@ describe.each(some(names))("%s", (dialect) => {
       };
       const { uuid, verdict, rule } = truth;
       expect(found, truth.ending).toEqual({ uuid, state: truth.state, verdict, rule });
-      if (state !== "deleted") expect([unackedStarts, failedAccesses], truth.ending).toEqual([truth.unackedStarts, truth.failedAttempts]);
+      if (state !== "deleted")
+        expect([unackedStarts, failedAccesses], truth.ending).toEqual([
+          truth.unackedStarts,
+          truth.failedAttempts,
+        ]);
       expect(pending !== null && truth.pending === undefined, truth.ending).toBe(false);
       seen.add(verdict);
     }
@@ -66,7 +72,8 @@ describe.each(some(names))("%s", (dialect) => {
       const what = truth.chain.map(({ id }) => byId.get(id)?.what ?? "");
       expect(truth.chain.at(-1)).toBe(truth.causeItem);
       expect(truth.lockedAt).toBe(truth.causeItem?.time);
-      if (truth.rule === "failed-attempts") expect(what.map((each) => each.startsWith("failed-"))).toEqual([true, true, true]);
+      if (truth.rule === "failed-attempts")
+        expect(what.map((each) => each.startsWith("failed-"))).toEqual([true, true, true]);
       if (truth.rule === "administrator") expect(what).toEqual(["lock"]);
       if (truth.rule === "unacknowledged-starts") {
         expect(what).toHaveLength(5);
@@ -90,8 +97,13 @@ test("the items of the sandbox's dialect are those that the sandbox records", ()
     return [{ ...item, ...made, id: "", time: fact.what === "expired" ? "" : item["time"] }];
   });
   // A vault that expires is deleted when it is next accessed: the item is not in order of time.
-  const order = (items: Record<string, unknown>[]): string[] => items.map((item) => JSON.stringify(item)).toSorted();
-  const recorded = emulation.audit().map((item) => ({ ...item, id: "", time: item.description === "expiryDate reached" ? "" : item.time }));
+  const order = (items: Record<string, unknown>[]): string[] =>
+    items.map((item) => JSON.stringify(item)).toSorted();
+  const recorded = emulation.audit().map((item) => ({
+    ...item,
+    id: "",
+    time: item.description === "expiryDate reached" ? "" : item.time,
+  }));
   const [ours, theirs] = [order(shown), order(recorded)];
   expect(ours.length).toBe(theirs.length);
   expect(ours.filter((item, index) => item !== theirs[index]).slice(0, 3)).toEqual([]);
@@ -113,16 +125,25 @@ describe("a file", () => {
       .split("\n")
       .map((line) => JSON.parse(line) as { id: string; time: string; action: string });
     expect(items).toHaveLength(6000);
-    expect(truth).toMatchObject({ items: 6000, written: 6000, asOf: Date.parse(items.at(-1)?.time ?? "") });
+    expect(truth).toMatchObject({
+      items: 6000,
+      written: 6000,
+      asOf: Date.parse(items.at(-1)?.time ?? ""),
+    });
     expect(truth.vaults.size).toBe(300);
     const times = items.map(({ time }) => Date.parse(time));
     expect(times).toEqual(times.toSorted((a, b) => a - b));
-    expect(truth.applicationItems).toBe(items.filter(({ action }) => action === "API_KEY_CHECK").length);
+    expect(truth.applicationItems).toBe(
+      items.filter(({ action }) => action === "API_KEY_CHECK").length,
+    );
     expect(truth.applicationItems).toBeGreaterThan(10);
-    expect(all(truth).reduce((sum, { items }) => sum + items, 0) + truth.applicationItems).toBe(6000);
+    expect(all(truth).reduce((sum, { items }) => sum + items, 0) + truth.applicationItems).toBe(
+      6000,
+    );
     const marks = marksOf(truth);
     expect(marks.length).toBeGreaterThan(100);
-    for (const { id, line, index } of marks) expect([items[line - 1]?.id, index]).toEqual([id, line - 1]);
+    for (const { id, line, index } of marks)
+      expect([items[line - 1]?.id, index]).toEqual([id, line - 1]);
     expect((truth.asOf - truth.firstAt) / 86_400_000).toBeGreaterThan(28);
     expect((truth.asOf - truth.firstAt) / 86_400_000).toBeLessThan(33);
     const activity = all(truth)
@@ -136,7 +157,13 @@ describe("a file", () => {
       createHash("sha256")
         .update((await write(options)).texts.join(""))
         .digest("hex");
-    const options: LogOptions = { ...small, dialect: "local", disorder: true, duplicates: 0.05, garbage: 9 };
+    const options: LogOptions = {
+      ...small,
+      dialect: "local",
+      disorder: true,
+      duplicates: 0.05,
+      garbage: 9,
+    };
     expect(await digest(options)).toBe(await digest(options));
     expect(await digest(options)).not.toBe(await digest({ ...options, seed: "two" }));
   });
@@ -155,11 +182,15 @@ describe("a file", () => {
           .split("\n")
           .flatMap((line) => Object.values(JSON.parse(line) as Record<string, unknown>)),
       );
-      const id = dialects[dialect].columns.find((column) => /id$/i.test(column) && !/vault|app|walletUdid/i.test(column));
+      const id = dialects[dialect].columns.find(
+        (column) => /id$/i.test(column) && !/vault|app|walletUdid/i.test(column),
+      );
       if (id !== undefined) for (const { shown } of rows) expect(known.has(shown[id])).toBe(true);
       const lines = new Map(rows.map(({ line, shown }) => [line, shown]));
       for (const mark of marksOf(truth))
-        expect(JSON.stringify(lines.get(mark.line) ?? {})).toContain(id === undefined ? "_VAULT" : mark.id);
+        expect(JSON.stringify(lines.get(mark.line) ?? {})).toContain(
+          id === undefined ? "_VAULT" : mark.id,
+        );
     },
   );
 
@@ -169,7 +200,9 @@ describe("a file", () => {
       .trimEnd()
       .split("\n")
       .map((line) => Date.parse((JSON.parse(line) as { time: string }).time));
-    const overtaken = times.map((time, at) => times.slice(Math.max(0, at - 400), at).filter((other) => other > time).length);
+    const overtaken = times.map(
+      (time, at) => times.slice(Math.max(0, at - 400), at).filter((other) => other > time).length,
+    );
     expect(Math.max(...overtaken)).toBeGreaterThan(10);
     expect(Math.max(...overtaken)).toBeLessThanOrEqual(50);
     expect(truth.items).toBe(6000);
@@ -190,27 +223,39 @@ describe("a file", () => {
   test("can be newest first, whole", async () => {
     const forward = await write(small);
     const backward = await write({ ...small, newestFirst: true });
-    expect(backward.texts[0]?.trimEnd().split("\n").toReversed()).toEqual(forward.texts[0]?.trimEnd().split("\n"));
+    expect(backward.texts[0]?.trimEnd().split("\n").toReversed()).toEqual(
+      forward.texts[0]?.trimEnd().split("\n"),
+    );
     for (const [uuid, { causeItem }] of backward.truth.vaults) {
       const other = forward.truth.vaults.get(uuid)?.causeItem;
       if (causeItem !== undefined) expect(causeItem.line).toBe(6001 - (other?.line ?? 0));
     }
   });
 
-  test.each(formNames)("%s can have what is no item, an end that is missing, a mark at its beginning and CRLF", async (form) => {
-    const { texts, truth } = await write({ ...small, form, garbage: 7, cutOff: true, byteOrderMark: true, crlf: true });
-    const text = texts[0] ?? "";
-    expect(text.startsWith("\ufeff")).toBe(true);
-    expect(text.endsWith("\n")).toBe(false);
-    expect(truth.garbage).toHaveLength(8);
-    expect(truth.items).toBe(6000);
-    if (form !== "json-compact") expect(text.replaceAll("\r\n", "")).not.toContain("\n");
-    if (form !== "ndjson") return;
-    const lines = text.slice(1).split("\r\n");
-    expect(lines).toHaveLength(6008);
-    for (const { line } of truth.garbage) expect(isItem(lines[line - 1] ?? "")).toBe(false);
-    for (const { id, line } of marksOf(truth)) expect(lines[line - 1]).toContain(id);
-  });
+  test.each(formNames)(
+    "%s can have what is no item, an end that is missing, a mark at its beginning and CRLF",
+    async (form) => {
+      const { texts, truth } = await write({
+        ...small,
+        form,
+        garbage: 7,
+        cutOff: true,
+        byteOrderMark: true,
+        crlf: true,
+      });
+      const text = texts[0] ?? "";
+      expect(text.startsWith("\ufeff")).toBe(true);
+      expect(text.endsWith("\n")).toBe(false);
+      expect(truth.garbage).toHaveLength(8);
+      expect(truth.items).toBe(6000);
+      if (form !== "json-compact") expect(text.replaceAll("\r\n", "")).not.toContain("\n");
+      if (form !== "ndjson") return;
+      const lines = text.slice(1).split("\r\n");
+      expect(lines).toHaveLength(6008);
+      for (const { line } of truth.garbage) expect(isItem(lines[line - 1] ?? "")).toBe(false);
+      for (const { id, line } of marksOf(truth)) expect(lines[line - 1]).toContain(id);
+    },
+  );
 
   test("can be compressed", async () => {
     const plain = await write({ ...small, form: "csv" });
@@ -223,7 +268,9 @@ describe("a file", () => {
     expect(lines).toHaveLength(3600);
     expect(truth.items).toBe(3600);
     const created = new Set(
-      lines.filter((line) => line.includes("CREATE_VAULT")).map((line) => (JSON.parse(line) as { vaultUuid: string }).vaultUuid),
+      lines
+        .filter((line) => line.includes("CREATE_VAULT"))
+        .map((line) => (JSON.parse(line) as { vaultUuid: string }).vaultUuid),
     );
     expect(
       all(truth)
@@ -247,7 +294,8 @@ describe("a file", () => {
         .map((line) => (JSON.parse(line) as { id: string }).id),
     );
     const [a = [], b = [], c = []] = ids;
-    const common = (one: string[], other: string[]): number => one.filter((id) => other.includes(id)).length;
+    const common = (one: string[], other: string[]): number =>
+      one.filter((id) => other.includes(id)).length;
     expect([common(a, b), common(b, c), common(a, c)]).toEqual([100, 100, 0]);
     expect(new Set(ids.flat()).size).toBe(6000);
     for (const { id, part, line } of marksOf(truth)) expect(ids[part]?.[line - 1]).toBe(id);
@@ -257,7 +305,8 @@ describe("a file", () => {
 const marksOf = (truth: Truth): TruthItem[] =>
   all(truth).flatMap(({ chain, pending }) => (pending === undefined ? chain : [...chain, pending]));
 
-const unplaced = (truth: VaultTruth): unknown => JSON.parse(JSON.stringify(truth, (key, value: unknown) => (key === "line" ? 0 : value)));
+const unplaced = (truth: VaultTruth): unknown =>
+  JSON.parse(JSON.stringify(truth, (key, value: unknown) => (key === "line" ? 0 : value)));
 
 function isItem(line: string): boolean {
   try {
@@ -273,12 +322,22 @@ function parse(text: string, form: string): { line: number; shown: Record<string
     return text
       .trimEnd()
       .split("\n")
-      .map((line, index) => ({ line: index + 1, shown: JSON.parse(line) as Record<string, unknown> }));
+      .map((line, index) => ({
+        line: index + 1,
+        shown: JSON.parse(line) as Record<string, unknown>,
+      }));
   }
-  if (form.startsWith("json")) return (JSON.parse(text) as Record<string, unknown>[]).map((shown, index) => ({ line: index + 1, shown }));
+  if (form.startsWith("json"))
+    return (JSON.parse(text) as Record<string, unknown>[]).map((shown, index) => ({
+      line: index + 1,
+      shown,
+    }));
   const separator = form === "csv" ? "," : "\t";
   const [head = { line: 1, cells: [] }, ...rows] = cellsOf(text, separator);
-  return rows.map(({ line, cells }) => ({ line, shown: Object.fromEntries(head.cells.map((name, index) => [name, cells[index]])) }));
+  return rows.map(({ line, cells }) => ({
+    line,
+    shown: Object.fromEntries(head.cells.map((name, index) => [name, cells[index]])),
+  }));
 }
 
 function cellsOf(text: string, separator: string): { line: number; cells: string[] }[] {
@@ -305,6 +364,9 @@ test("what an item says of its call fits what it is about", () => {
   const [fact] = [...tellFacts(small).facts].filter(({ what }) => what === "ack-update");
   expect(fact).toBeDefined();
   if (fact === undefined) return;
-  expect(endpoint(fact)).toEqual({ method: "PUT", path: `/vaultsvc/v1-2/vault/${fact.kind}/${fact.uuid}/update-end` });
+  expect(endpoint(fact)).toEqual({
+    method: "PUT",
+    path: `/vaultsvc/v1-2/vault/${fact.kind}/${fact.uuid}/update-end`,
+  });
   expect(description(fact)).toBe("update acknowledged");
 });

@@ -9,7 +9,15 @@ import * as reports from "../support/audit-reports.ts";
 
 const generatedAt = "2026-11-20T16:00:00Z";
 const pageOf = (vaults: VaultReport[], more = {}): string =>
-  [...writeHtml({ title: "Ticket 4711", generatedAt, summary: reports.summaryOf(vaults), vaults, ...more })].join("");
+  [
+    ...writeHtml({
+      title: "Ticket 4711",
+      generatedAt,
+      summary: reports.summaryOf(vaults),
+      vaults,
+      ...more,
+    }),
+  ].join("");
 
 describe("a text", () => {
   test.each([
@@ -20,7 +28,9 @@ describe("a text", () => {
     ["שלום 漢字 👩‍💻 é", "שלום 漢字 👩‍💻 é"],
   ])("%j enters the page as %j", (text, expected) => {
     expect(escape(text)).toBe(expected);
-    expect(html`<p title="${text}">${[text, [text]]}</p>`.markup).toBe(`<p title="${expected}">${expected}${expected}</p>`);
+    expect(html`<p title="${text}">${[text, [text]]}</p>`.markup).toBe(
+      `<p title="${expected}">${expected}${expected}</p>`,
+    );
   });
 
   test("is cut between characters, and has few marks", () => {
@@ -34,7 +44,9 @@ describe("a text", () => {
 describe("the page", () => {
   test("allows its own style and script by their hashes, and nothing else", () => {
     const page = pageOf(reports.problems());
-    const policy = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(page)?.[1]?.replaceAll("&#39;", "'");
+    const policy = /http-equiv="Content-Security-Policy" content="([^"]*)"/
+      .exec(page)?.[1]
+      ?.replaceAll("&#39;", "'");
     const hash = (tag: string): string => {
       const text = new RegExp(`<${tag}>([^]*?)</${tag}>`).exec(page)?.[1] ?? "";
       return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
@@ -61,7 +73,9 @@ describe("the page", () => {
         yield { ...reports.lockedByFailures(), uuid: reports.uuid(n) };
       }
     }
-    const summary = reports.summaryOf([], { verdicts: { locked: 1_000_000, "at-risk": 0, "open-exchange": 0, deleted: 0, ok: 5 } });
+    const summary = reports.summaryOf([], {
+      verdicts: { locked: 1_000_000, "at-risk": 0, "open-exchange": 0, deleted: 0, ok: 5 },
+    });
     let [articles, rows, longest] = [0, 0, 0];
     let text = "";
     for (const piece of writeHtml({ title: "many", generatedAt, summary, vaults: all() })) {
@@ -70,9 +84,15 @@ describe("the page", () => {
       rows += piece.split("<tr data-find").length - 1;
       if (piece.includes('id="vaults"')) text = piece;
     }
-    expect({ taken, articles, rows }).toEqual({ taken: maxRows, articles: maxSections, rows: maxRows });
+    expect({ taken, articles, rows }).toEqual({
+      taken: maxRows,
+      articles: maxSections,
+      rows: maxRows,
+    });
     expect(text).toContain("995,000 more vaults need action; vault audit-replay --json lists all.");
-    expect(text).toContain("The first 300, worst first, have details below; the others only a row here.");
+    expect(text).toContain(
+      "The first 300, worst first, have details below; the others only a row here.",
+    );
     expect(longest).toBeLessThan(50_000);
   });
 });
@@ -82,12 +102,25 @@ describe("a timeline", () => {
   const scale = scaleOf([0, second, 2 * second, 40 * 86_400_000], 100, 900);
 
   test("goes from one end to the other, keeps the order, and leaves room between neighbors", () => {
-    const times = [-5, 0, 500, second, 1500, 2 * second, 3 * second, 20 * 86_400_000, 40 * 86_400_000, 41 * 86_400_000];
+    const times = [
+      -5,
+      0,
+      500,
+      second,
+      1500,
+      2 * second,
+      3 * second,
+      20 * 86_400_000,
+      40 * 86_400_000,
+      41 * 86_400_000,
+    ];
     const places = times.map((time) => scale.x(time));
     expect(places).toEqual([...places].sort((a, b) => a - b));
     expect([places[0], places[1], places.at(-2), places.at(-1)]).toEqual([100, 100, 900, 900]);
     expect(scale.x(second) - scale.x(0)).toBeGreaterThan(100);
-    expect(scale.gaps).toEqual([{ x: (scale.x(2 * second) + 900) / 2, milliseconds: 40 * 86_400_000 - 2 * second }]);
+    expect(scale.gaps).toEqual([
+      { x: (scale.x(2 * second) + 900) / 2, milliseconds: 40 * 86_400_000 - 2 * second },
+    ]);
     expect(scaleOf([7], 100, 900).x(7)).toBe(500);
   });
 
@@ -96,7 +129,9 @@ describe("a timeline", () => {
     const [usual] = timeline;
     const lock = reports.lockedByFailures().timeline?.find(({ locks }) => locks);
     if (usual === undefined || lock === undefined) throw new Error("fixtures without events");
-    const many = Array.from({ length: 1000 }, (_, index) => (index === 500 ? lock : { ...usual, note: String(index) }));
+    const many = Array.from({ length: 1000 }, (_, index) =>
+      index === 500 ? lock : { ...usual, note: String(index) },
+    );
     const drawn = chosen(many);
     expect(drawn).toHaveLength(maxDrawn);
     expect(drawn).toEqual(many.filter((event) => drawn.includes(event)));
@@ -108,26 +143,39 @@ describe("a timeline", () => {
       openPeriods(report.timeline ?? [], 300_000, Date.parse("2026-11-20T15:02:11Z")).map(
         ({ from, to, end }) => `${end} after ${(to - from) / 1000} s`,
       );
-    expect(ends(reports.lockedByFailures())).toEqual(["acknowledged after 1 s", "acknowledged after 2 s"]);
+    expect(ends(reports.lockedByFailures())).toEqual([
+      "acknowledged after 1 s",
+      "acknowledged after 2 s",
+    ]);
     expect(ends(reports.openExchange())).toEqual(["not acknowledged yet after 191 s"]);
     expect(ends(reports.atRisk())).toEqual(["its token expired after 300 s"]);
     expect(ends(reports.lockedByStarts())).toEqual(
-      Array.from({ length: 4 }, (_, n) => `replaced by another start after ${n === 3 ? 242 : 241} s`),
+      Array.from(
+        { length: 4 },
+        (_, n) => `replaced by another start after ${n === 3 ? 242 : 241} s`,
+      ),
     );
   });
 
   test("knows when a vault was locked, also where no event shows it", () => {
     const periods = (report: VaultReport): string[] =>
       lockedPeriods(report, Date.parse("2026-11-20T15:02:11Z")).map(
-        ({ from, to, end }) => `${new Date(from).toISOString().slice(5, 19)} to ${new Date(to).toISOString().slice(5, 19)}: ${end}`,
+        ({ from, to, end }) =>
+          `${new Date(from).toISOString().slice(5, 19)} to ${new Date(to).toISOString().slice(5, 19)}: ${end}`,
       );
     expect(periods(reports.lockedByAdministrator())).toEqual([
       "11-04T12:00:00 to 11-04T12:30:00: unlocked",
       "11-06T16:20:00 to 11-20T15:02:11: still locked",
     ]);
-    expect(periods(reports.lockedByExpiredStart())).toEqual(["11-12T10:05:00 to 11-20T15:02:11: still locked"]);
-    expect(periods(reports.lockedByTime())).toEqual(["11-02T09:00:01 to 11-20T15:02:11: still locked"]);
-    expect(periods(reports.lockedUnseen())).toEqual(["11-01T00:00:05 to 11-20T15:02:11: still locked"]);
+    expect(periods(reports.lockedByExpiredStart())).toEqual([
+      "11-12T10:05:00 to 11-20T15:02:11: still locked",
+    ]);
+    expect(periods(reports.lockedByTime())).toEqual([
+      "11-02T09:00:01 to 11-20T15:02:11: still locked",
+    ]);
+    expect(periods(reports.lockedUnseen())).toEqual([
+      "11-01T00:00:05 to 11-20T15:02:11: still locked",
+    ]);
     expect(periods(reports.atRisk())).toEqual([]);
   });
 });

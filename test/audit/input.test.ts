@@ -25,14 +25,25 @@ describe("the bytes of an input", () => {
     ["of UTF-16, little-endian", utf16, false, false],
     ["of UTF-16, big-endian", swapped(utf16), false, false],
     ["of gzip", gzipSync(text), true, false],
-    ["of gzip in members", Buffer.concat([gzipSync(text.slice(0, 20)), gzipSync(text.slice(20))]), true, false],
+    [
+      "of gzip in members",
+      Buffer.concat([gzipSync(text.slice(0, 20)), gzipSync(text.slice(20))]),
+      true,
+      false,
+    ],
     ["of gzip with a byte-order mark", gzipSync(`\ufeff${text}`), true, false],
     ["of gzip of UTF-16", gzipSync(swapped(utf16)), true, false],
   ])("%s, from a file and in chunks of any size", async (_what, bytes, isGzip, isPlain) => {
     const file = join(tempDir(), "items");
     writeFileSync(file, bytes);
     const input = await openInput({ name: file });
-    expect(input).toMatchObject({ name: file, format: "ndjson", isGzip, total: bytes.length, plainPath: isPlain ? file : null });
+    expect(input).toMatchObject({
+      name: file,
+      format: "ndjson",
+      isGzip,
+      total: bytes.length,
+      plainPath: isPlain ? file : null,
+    });
     expect(await textOf(input)).toBe(text);
     expect(input.bytesRead()).toBe(bytes.length);
     expect(input.problem()).toBeNull();
@@ -48,9 +59,21 @@ describe("the bytes of an input", () => {
     ["cut off", gzipSync(long).subarray(0, -500), "the gzip data is cut off"],
     ["cut in its trailer", gzipSync(long).subarray(0, -1), "the gzip data is cut off"],
     ["cut in its header", gzipSync(long).subarray(0, 5), "the gzip data is cut off"],
-    ["followed by something else", Buffer.concat([gzipSync(long), Buffer.from("x".repeat(99))]), "the gzip data is damaged"],
-    ["of a wrong checksum", Buffer.concat([gzipSync(long).subarray(0, -8), Buffer.alloc(8, 1)]), "the gzip data is damaged"],
-    ["not gzip but for its beginning", Buffer.from([0x1f, 0x8b, 1, 2, 3]), "the gzip data is damaged"],
+    [
+      "followed by something else",
+      Buffer.concat([gzipSync(long), Buffer.from("x".repeat(99))]),
+      "the gzip data is damaged",
+    ],
+    [
+      "of a wrong checksum",
+      Buffer.concat([gzipSync(long).subarray(0, -8), Buffer.alloc(8, 1)]),
+      "the gzip data is damaged",
+    ],
+    [
+      "not gzip but for its beginning",
+      Buffer.from([0x1f, 0x8b, 1, 2, 3]),
+      "the gzip data is damaged",
+    ],
   ])("of gzip that is %s: what could be read counts", async (_what, bytes, problem) => {
     for (const size of [64, 65_536]) {
       const input = await inputOf(bytes, size);
@@ -64,7 +87,9 @@ describe("the bytes of an input", () => {
   test("of a pipe that is named like a file", async () => {
     const file = join(tempDir(), "pipe");
     execFileSync("mkfifo", [file]);
-    const writing = import("node:fs/promises").then(async ({ writeFile }) => await writeFile(file, text));
+    const writing = import("node:fs/promises").then(
+      async ({ writeFile }) => await writeFile(file, text),
+    );
     const input = await openInput({ name: file });
     expect(input).toMatchObject({ total: null, plainPath: null });
     expect(await textOf(input)).toBe(text);
@@ -136,5 +161,8 @@ test("a stream that breaks is an error", async () => {
     throw Object.assign(new Error("broken"), { code: "EIO" });
   }
   const input = await openInput({ name: "standard input", stream: broken() });
-  await expect(textOf(input)).rejects.toMatchObject({ code: "invalid-input", message: "cannot read standard input: EIO" });
+  await expect(textOf(input)).rejects.toMatchObject({
+    code: "invalid-input",
+    message: "cannot read standard input: EIO",
+  });
 });

@@ -5,9 +5,12 @@ import { roles } from "../../src/audit/read/item.ts";
 import { uuid } from "./reading.ts";
 
 /** A column for each role, named like the role. */
-const columns: Columns = Object.fromEntries(roles.map((role) => [role, { name: role, by: "name" }]));
+const columns: Columns = Object.fromEntries(
+  roles.map((role) => [role, { name: role, by: "name" }]),
+);
 
-const itemWith = (values: Record<string, string>) => itemOf(new Map(Object.entries(values)), columns, 0, 1);
+const itemWith = (values: Record<string, string>) =>
+  itemOf(new Map(Object.entries(values)), columns, 0, 1);
 
 const good = { time: "2026-11-20T14:02:11Z", action: "READ_VAULT" };
 
@@ -25,7 +28,17 @@ describe("an item", () => {
       id: { name: "x", by: "name" },
       description: { name: "d", by: "name" },
     } as const;
-    const texts = { when: good.time, what: "READ_VAULT", o: "OK", i: "10.0.0.1", r: "order-1", e: "GET /x", a: "app", x: "7", d: "text" };
+    const texts = {
+      when: good.time,
+      what: "READ_VAULT",
+      o: "OK",
+      i: "10.0.0.1",
+      r: "order-1",
+      e: "GET /x",
+      a: "app",
+      x: "7",
+      d: "text",
+    };
     const fields = new Map(Object.entries({ ...texts, "vault.uuid": uuid(1).toUpperCase() }));
     expect(itemOf(fields, columns, 2, 41)).toEqual({
       input: 2,
@@ -47,7 +60,10 @@ describe("an item", () => {
     [{ action: "READ_VAULT" }, "no time"],
     [{ time: good.time }, "no action"],
     [{ ...good, time: "yesterday" }, 'invalid time: "yesterday"'],
-    [{ ...good, time: "\u001b]0;x\u0007\u009b\u202e" }, String.raw`invalid time: "\u001b]0;x\u0007\u009b\u202e"`],
+    [
+      { ...good, time: "\u001b]0;x\u0007\u009b\u202e" },
+      String.raw`invalid time: "\u001b]0;x\u0007\u009b\u202e"`,
+    ],
     [{ ...good, time: "x".repeat(1_000_000) }, `invalid time: "${"x".repeat(39)}…"`],
   ])("is none without what it needs (%#)", (values, reason) => {
     expect(itemWith(values)).toEqual({ reason });
@@ -62,6 +78,8 @@ describe("an item", () => {
     ["POST /vault/credit-card/offline", null],
     [" Wallet 7 ", "wallet 7"],
   ])("has the vault of %s", (vault, expected) => {
-    expect(itemWith(vault === undefined ? good : { ...good, vault })).toMatchObject({ vault: expected });
+    expect(itemWith(vault === undefined ? good : { ...good, vault })).toMatchObject({
+      vault: expected,
+    });
   });
 });

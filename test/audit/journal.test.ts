@@ -25,7 +25,8 @@ async function run(machine: Machine, code: number, ...args: string[]): Promise<v
   expectExit(await machine.vaultWith({ env: { VAULTSVC_MAX_WAIT: "300ms" } }, ...args), code);
 }
 
-const short = ({ action, outcome }: Pick<Item, "action" | "outcome">): string => `${action} ${outcome}`;
+const short = ({ action, outcome }: Pick<Item, "action" | "outcome">): string =>
+  `${action} ${outcome}`;
 
 /** Returns the items about vaults that the service recorded. */
 const recorded = (lab: Lab): string[] =>
@@ -42,17 +43,39 @@ describe("the journal as audit items", () => {
     const machine = lab.machine();
     const kind = ["--kind", "generic/offline"];
     await run(machine, 6, "get", uuid, ...kind, "--credentials", wrong);
-    await run(machine, 0, "get", uuid, ...kind, "--credentials", JSON.stringify(vault?.credentials), "--external-ref", "order-1");
+    await run(
+      machine,
+      0,
+      "get",
+      uuid,
+      ...kind,
+      "--credentials",
+      JSON.stringify(vault?.credentials),
+      "--external-ref",
+      "order-1",
+    );
     await run(machine, 0, "update", uuid, "--content", "new");
     await run(machine, 0, "get", uuid, "--no-ack");
     await run(machine, 0, "get", uuid, "--discard-pending");
     await run(machine, 0, "info", uuid);
     await run(machine, 5, "get", uuid, "--api-key", "123e4567-e89b-42d3-a456-426614174000");
     await run(machine, 0, "create", ...kind, "--content", "made", "--external-ref", "creation");
-    await run(machine, 0, "get", other?.uuid ?? "", ...kind, "--credentials", JSON.stringify(other?.credentials));
+    await run(
+      machine,
+      0,
+      "get",
+      other?.uuid ?? "",
+      ...kind,
+      "--credentials",
+      JSON.stringify(other?.credentials),
+    );
     await run(machine, 0, "delete", uuid, "--yes");
     const items = await itemsOf(machine);
-    const told = items.map((item) => ({ what: short(item), vault: item.vault, externalRef: item.externalRef }));
+    const told = items.map((item) => ({
+      what: short(item),
+      vault: item.vault,
+      externalRef: item.externalRef,
+    }));
     const audit = lab.service.sandbox.audit().filter(({ endpoint }) => endpoint !== null);
     expect(told).toEqual(
       audit.map((item) => ({
@@ -82,11 +105,23 @@ describe("the journal as audit items", () => {
     expect(Math.abs((times[0] ?? 0) - Date.now())).toBeLessThan(60_000);
   });
 
-  test.each(["unauthorized", "unauthorised"])("a refusal of the application, recorded as %s", (code) => {
-    const line = { seq: 1, at: "2026-11-21T10:00:00.000Z", service: "s", uuid: "u", exchange: "e", fate: null };
-    const detail = { operation: "get", error: { code, message: "m" } };
-    expect([...journalItems([{ ...line, event: "discarded", detail }])]).toMatchObject([{ action: "API_KEY_CHECK", outcome: "FAILURE" }]);
-  });
+  test.each(["unauthorized", "unauthorised"])(
+    "a refusal of the application, recorded as %s",
+    (code) => {
+      const line = {
+        seq: 1,
+        at: "2026-11-21T10:00:00.000Z",
+        service: "s",
+        uuid: "u",
+        exchange: "e",
+        fate: null,
+      };
+      const detail = { operation: "get", error: { code, message: "m" } };
+      expect([...journalItems([{ ...line, event: "discarded", detail }])]).toMatchObject([
+        { action: "API_KEY_CHECK", outcome: "FAILURE" },
+      ]);
+    },
+  );
 
   test("a start without an answer may count, and says so", async () => {
     const lab = await openLab();
@@ -125,7 +160,16 @@ describe("the journal as audit items", () => {
     const machine = await lab.warmMachine();
     lab.faults("get-start:status=429,retry-after=9");
     await run(machine, 9, "get", lab.vault.uuid);
-    await run(machine, 10, "get", lab.vault.uuid, "--timeout", "100ms", "--proxy", "http://127.0.0.1:1");
+    await run(
+      machine,
+      10,
+      "get",
+      lab.vault.uuid,
+      "--timeout",
+      "100ms",
+      "--proxy",
+      "http://127.0.0.1:1",
+    );
     expect(await itemsOf(machine)).toHaveLength(2);
   });
 
@@ -135,7 +179,16 @@ describe("the journal as audit items", () => {
     const machine = lab.machine();
     for (const vault of [one, two]) {
       const pair = JSON.stringify(vault?.credentials);
-      await run(machine, 0, "get", vault?.uuid ?? "", "--kind", "generic/offline", "--credentials", pair);
+      await run(
+        machine,
+        0,
+        "get",
+        vault?.uuid ?? "",
+        "--kind",
+        "generic/offline",
+        "--credentials",
+        pair,
+      );
     }
     lab.service.sandbox.lock(one?.uuid ?? "");
     await run(machine, 7, "get", one?.uuid ?? "");
@@ -147,7 +200,12 @@ describe("the journal as audit items", () => {
     expect(refused?.description).toMatch(
       /^vault is locked \(service: "the vault is locked: vault locked \(vaultUuid\)", HTTP 423, error [0-9a-f-]{36}\)$/,
     );
-    expect(reset).toMatchObject({ action: "UNLOCK_VAULT", outcome: "SUCCESS", vault: one?.uuid, externalRef: null });
+    expect(reset).toMatchObject({
+      action: "UNLOCK_VAULT",
+      outcome: "SUCCESS",
+      vault: one?.uuid,
+      externalRef: null,
+    });
     // What the audit log shows of the starts is no unlock.
     const before = (await itemsOf(machine)).length;
     await run(machine, 0, "guard", one?.uuid ?? "", "--reset", "--unanswered");
@@ -158,7 +216,8 @@ describe("the journal as audit items", () => {
   test("the start that locks is told in the words of the service", async () => {
     const lab = await openLab();
     const machine = await lab.warmMachine();
-    for (let starts = 1; starts < 5; starts += 1) await run(machine, 0, "get", lab.vault.uuid, "--no-ack", "--discard-pending", "--force");
+    for (let starts = 1; starts < 5; starts += 1)
+      await run(machine, 0, "get", lab.vault.uuid, "--no-ack", "--discard-pending", "--force");
     await run(machine, 7, "get", lab.vault.uuid, "--discard-pending", "--force");
     const last = (await itemsOf(machine)).at(-1);
     expect(last).toMatchObject({ action: "READ_VAULT", outcome: "FAILURE" });
@@ -171,7 +230,10 @@ describe("the journal as audit items", () => {
     lab.faults("get-end:drop-after", "get-end:error-after=400*all");
     await run(machine, 12, "get", lab.vault.uuid);
     const inDoubt = await itemsOf(machine);
-    expect(inDoubt.slice(2).map(short)).toEqual(["READ_VAULT SUCCESS", "ACKNOWLEDGE_READ_VAULT UNKNOWN"]);
+    expect(inDoubt.slice(2).map(short)).toEqual([
+      "READ_VAULT SUCCESS",
+      "ACKNOWLEDGE_READ_VAULT UNKNOWN",
+    ]);
     expect(inDoubt[3]?.description).toBe("acknowledgement sent, no response: it may have arrived");
     lab.service.faults.clear();
     await run(machine, 0, "get", lab.vault.uuid);
@@ -197,8 +259,18 @@ describe("the journal as audit items", () => {
 });
 
 test("what the journal no longer has the beginning of is left out", () => {
-  const line = { seq: 1, at: "2026-11-20T14:00:00Z", service: "s", uuid: "V", exchange: "x", detail: {}, fate: null };
+  const line = {
+    seq: 1,
+    at: "2026-11-20T14:00:00Z",
+    service: "s",
+    uuid: "V",
+    exchange: "x",
+    detail: {},
+    fate: null,
+  };
   expect([...journalItems([{ ...line, event: "acknowledged" }])]).toEqual([]);
   const strange = { operation: "dance", externalRef: 1 };
-  expect([...journalItems([{ ...line, event: "intent", detail: strange, fate: "unknown" }])]).toEqual([]);
+  expect([
+    ...journalItems([{ ...line, event: "intent", detail: strange, fate: "unknown" }]),
+  ]).toEqual([]);
 });

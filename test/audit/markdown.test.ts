@@ -18,20 +18,25 @@ describe("the text for a ticket", () => {
       ...[2, 3, 4].map((at) => failure(at, cron)),
       line(5, "CREATE_VAULT", { vaultUuid: vaultUuid(2) }),
     ];
-    const { result, reports: vaults } = await replayText(log.join("\n"), { labels: new Map([[vaultUuid(1), "card <1>"]]) });
+    const { result, reports: vaults } = await replayText(log.join("\n"), {
+      labels: new Map([[vaultUuid(1), "card <1>"]]),
+    });
     expect(textOf(vaults, result.summary)).toMatchSnapshot();
   });
 
   test("begins with the answer of the terminal, and describes only vaults that need action", () => {
     const vaults = [...reports.problems(), reports.deleted(), reports.fine()];
     const text = textOf(vaults);
-    expect(text).toMatch(/^\*\*2 vaults locked; both by reference nightly-backup-0412 from 203\.0\.113\.7\.\*\*\n\n10 vaults: 6 locked/);
+    expect(text).toMatch(
+      /^\*\*2 vaults locked; both by reference nightly-backup-0412 from 203\.0\.113\.7\.\*\*\n\n10 vaults: 6 locked/,
+    );
     expect(text.match(/^## .*$/gm)).toHaveLength(reports.problems().length + 1);
     expect(text).toMatch(/\n## Rules and inputs\n\n(- .*\n)+$/);
   });
 
   test("has at most five items of a vault", () => {
-    for (const vault of reports.problems()) expect(textOf([vault]).match(/^\| \d{4}-.*$/gm)?.length ?? 0).toBeLessThanOrEqual(5);
+    for (const vault of reports.problems())
+      expect(textOf([vault]).match(/^\| \d{4}-.*$/gm)?.length ?? 0).toBeLessThanOrEqual(5);
     expect(textOf([reports.lockedByStarts()]).match(/^\| \d{4}-.*$/gm)).toHaveLength(5);
   });
 
@@ -44,7 +49,9 @@ describe("the text for a ticket", () => {
       }
     }
     const counts = { locked: 3000, "at-risk": 0, "open-exchange": 0, deleted: 0, ok: 1 };
-    const text = [...writeMarkdown(reports.summaryOf([], { vaults: 3001, verdicts: counts }), all())].join("");
+    const text = [
+      ...writeMarkdown(reports.summaryOf([], { vaults: 3001, verdicts: counts }), all()),
+    ].join("");
     expect(text).toContain(
       `… and ${(3000 - maxDescribed).toLocaleString("en")} more vaults need action; \`vault audit-replay --json\` lists all.`,
     );
@@ -53,14 +60,34 @@ describe("the text for a ticket", () => {
 });
 
 describe("a text that is not trusted", () => {
-  const own = new Set(["h2", "p", "strong", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "code", "pre"]);
+  const own = new Set([
+    "h2",
+    "p",
+    "strong",
+    "ul",
+    "li",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "code",
+    "pre",
+  ]);
 
   test("of hostile items is shown as text only", async () => {
     const vaults = [reports.hostile(), { ...reports.hostile(), label: reports.hostileTexts[0] }];
     const page = await marked.parse(textOf(vaults, reports.hostileSummary(vaults)));
-    expect([...page.matchAll(/<([a-z0-9]+)/g)].map(([, tag]) => tag).filter((tag) => !own.has(tag ?? ""))).toEqual([]);
-    // eslint-disable-next-line no-control-regex -- what must not be there
-    expect(page).not.toMatch(/[\u0000-\u0009\u000B-\u001F\u007F-\u009F\u200B\u200E\u200F\u2028-\u202E\u2066-\u2069\uFEFF]/);
+    expect(
+      [...page.matchAll(/<([a-z0-9]+)/g)]
+        .map(([, tag]) => tag)
+        .filter((tag) => !own.has(tag ?? "")),
+    ).toEqual([]);
+    expect(page).not.toMatch(
+      // eslint-disable-next-line no-control-regex -- what must not be there
+      /[\u0000-\u0009\u000B-\u001F\u007F-\u009F\u200B\u200E\u200F\u2028-\u202E\u2066-\u2069\uFEFF]/,
+    );
   });
 
   test.each([
@@ -78,9 +105,17 @@ describe("a text that is not trusted", () => {
       const page = await marked.parse(markdown);
       const content = page.slice(start.length, -end.length);
       expect(page).toBe(`${start}${content}${end}`);
-      const entities: Record<string, string> = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'", "&amp;": "&" };
+      const entities: Record<string, string> = {
+        "&lt;": "<",
+        "&gt;": ">",
+        "&quot;": '"',
+        "&#39;": "'",
+        "&amp;": "&",
+      };
       expect(content).not.toMatch(/<|>/);
-      expect(content.replaceAll(/&(?:lt|gt|quot|#39|amp);/g, (entity) => entities[entity] ?? "")).toBe(text.replaceAll("\n", "\\u{a}"));
+      expect(
+        content.replaceAll(/&(?:lt|gt|quot|#39|amp);/g, (entity) => entities[entity] ?? ""),
+      ).toBe(text.replaceAll("\n", "\\u{a}"));
     }
     const cells = await marked.parse(`| a | b |\n|---|---|\n| ${escape(text)} | x |`);
     expect(cells.match(/<td>/g)).toHaveLength(2);
@@ -88,9 +123,18 @@ describe("a text that is not trusted", () => {
 
   test("is cut, and names no command but its own", () => {
     expect(escape("x".repeat(1e6))).toHaveLength(200);
-    const counted = { support: "Wait: vault guard 00000000-0000-4000-8000-000000000001 --reset --failed 2 --starts 0", developer: "" };
-    expect(textOf([{ ...reports.lockedByStarts(), advice: counted }])).toContain(`\n${counted.support.slice(6)}\n`);
-    const advice = { support: "vault delete x; vault delete ../../etc", developer: "`rm -rf /` vault guard x" };
+    const counted = {
+      support:
+        "Wait: vault guard 00000000-0000-4000-8000-000000000001 --reset --failed 2 --starts 0",
+      developer: "",
+    };
+    expect(textOf([{ ...reports.lockedByStarts(), advice: counted }])).toContain(
+      `\n${counted.support.slice(6)}\n`,
+    );
+    const advice = {
+      support: "vault delete x; vault delete ../../etc",
+      developer: "`rm -rf /` vault guard x",
+    };
     expect(textOf([{ ...reports.lockedByStarts(), advice }])).not.toContain("```");
   });
 });

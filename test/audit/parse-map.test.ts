@@ -25,8 +25,14 @@ describe("--map", () => {
     ["time", '--map: "time" is not ROLE=COLUMN'],
     ["time=", '--map: "time=" is not ROLE=COLUMN'],
     ["time=a,", '--map: "" is not ROLE=COLUMN'],
-    ["clock=a", '--map: "clock" must be one of time, action, vault, outcome, ip, ref, endpoint, application, id, description'],
-    ["__proto__=a", '--map: "__proto__" must be one of time, action, vault, outcome, ip, ref, endpoint, application, id, description'],
+    [
+      "clock=a",
+      '--map: "clock" must be one of time, action, vault, outcome, ip, ref, endpoint, application, id, description',
+    ],
+    [
+      "__proto__=a",
+      '--map: "__proto__" must be one of time, action, vault, outcome, ip, ref, endpoint, application, id, description',
+    ],
     ["time=a,time=b", "--map: time is given twice"],
   ])("%j is refused", (text, message) => {
     expect(() => parseMap(text)).toThrow(expect.objectContaining({ code: "usage", message }));

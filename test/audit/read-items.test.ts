@@ -14,8 +14,10 @@ const row = (n: number, time = Date.UTC(2026, 10, 20) + n * 1000): Record<string
   action: "READ_VAULT",
   vault,
 });
-const ndjson = (rows: readonly object[]): string => rows.map((one) => `${JSON.stringify(one)}\n`).join("");
-const rows = (count: number): Record<string, string>[] => Array.from({ length: count }, (_, n) => row(n));
+const ndjson = (rows: readonly object[]): string =>
+  rows.map((one) => `${JSON.stringify(one)}\n`).join("");
+const rows = (count: number): Record<string, string>[] =>
+  Array.from({ length: count }, (_, n) => row(n));
 
 describe("the items of an input", () => {
   test("in the order of the input, with their lines", async () => {
@@ -59,20 +61,31 @@ describe("the items of an input", () => {
     expect(skips.at(-1)).toBe(`${items.length + 2}: the gzip data is cut off: reading stopped`);
   });
 
-  test.each(["", "\n\n", "[]", '{"items":[]}', "time,action,vault\n", "\ufeff", gzipSync("")])("%j has none", async (content) => {
-    expect(await readAll(content)).toMatchObject({ items: [], skips: [], columns: {} });
-  });
+  test.each(["", "\n\n", "[]", '{"items":[]}', "time,action,vault\n", "\ufeff", gzipSync("")])(
+    "%j has none",
+    async (content) => {
+      expect(await readAll(content)).toMatchObject({ items: [], skips: [], columns: {} });
+    },
+  );
 
   test("of another kind of file there is none", async () => {
     await expect(readAll("word\n".repeat(200_000))).rejects.toMatchObject({
       code: "invalid-input",
-      message: expect.stringMatching(/^items: none of its first 1[0-4]\d{4} lines is an audit item$/) as unknown,
+      message: expect.stringMatching(
+        /^items: none of its first 1[0-4]\d{4} lines is an audit item$/,
+      ) as unknown,
       facts: { hint: "read as ndjson; line 1: not JSON" },
     });
   });
 
   test("columns may be given", async () => {
-    const given = rows(3).map(({ time, action, vault, id }) => ({ a: time, b: `x ${action}`, c: vault, d: id, e: "v" }));
+    const given = rows(3).map(({ time, action, vault, id }) => ({
+      a: time,
+      b: `x ${action}`,
+      c: vault,
+      d: id,
+      e: "v",
+    }));
     const { items } = await readAll(ndjson(given), { map: { vault: "e", ref: "d" } });
     expect(items[1]).toMatchObject({ vault: "v", externalRef: uuid(1) });
   });
@@ -94,53 +107,72 @@ describe("the same items in every form", () => {
   );
   const item: fc.Arbitrary<AuditItem> = fc.record({
     id: fc.uuid(),
-    time: fc.date({ min: new Date("2020-01-01"), max: new Date("2030-01-01"), noInvalidDate: true }).map((date) => date.toISOString()),
-    action: fc.constantFrom("READ_VAULT", "ACKNOWLEDGE_READ_VAULT", "UPDATE_VAULT", "API_KEY_CHECK"),
+    time: fc
+      .date({ min: new Date("2020-01-01"), max: new Date("2030-01-01"), noInvalidDate: true })
+      .map((date) => date.toISOString()),
+    action: fc.constantFrom(
+      "READ_VAULT",
+      "ACKNOWLEDGE_READ_VAULT",
+      "UPDATE_VAULT",
+      "API_KEY_CHECK",
+    ),
     outcome: fc.constantFrom("SUCCESS", "FAILURE"),
     vaultUuid: fc.constantFrom(uuid(1), uuid(2), uuid(3)),
     applicationUuid: fc.constant(uuid(9)),
     externalRef: text,
     ipAddress: fc.option(fc.ipV4()),
-    endpoint: fc.option(fc.constant(`POST /vaultsvc/v1-2/vault/generic/offline/${uuid(1)}/get-start`)),
+    endpoint: fc.option(
+      fc.constant(`POST /vaultsvc/v1-2/vault/generic/offline/${uuid(1)}/get-start`),
+    ),
     description: text.map((value) => value ?? "x"),
   });
 
   test("NDJSON, arrays, wrappers, CSV, gzip, UTF-16", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(item, { minLength: 1, maxLength: 30 }), fc.integer({ min: 1, max: 200 }), async (items, size) => {
-        const expected = items.map((one) => ({
-          input: 0,
-          time: Date.parse(one.time),
-          action: one.action,
-          vault: one.vaultUuid,
-          outcome: one.outcome,
-          description: one.description,
-          application: one.applicationUuid,
-          address: one.ipAddress,
-          endpoint: one.endpoint,
-          externalRef: one.externalRef,
-          id: one.id,
-        }));
-        // A column that is empty in the sample cannot be found by its values.
-        const map = { time: "time", action: "action", vault: "vaultUuid", description: "description", id: "id" };
-        const forms: [string, string | Uint8Array][] = [
-          ["NDJSON", auditToNdjson(items)],
-          ["an array", JSON.stringify(items)],
-          ["an indented array", JSON.stringify(items, null, 2)],
-          ["a wrapper", JSON.stringify({ total: 1, items })],
-          ["CSV", auditToCsv(items)],
-          ["gzip", gzipSync(auditToNdjson(items))],
-          ["UTF-16", Buffer.from(`\ufeff${auditToCsv(items)}`, "utf16le")],
-        ];
-        for (const [form, content] of forms) {
-          const read = await readAll(content, { map, size });
-          expect(read.skips, form).toEqual([]);
-          expect(
-            read.items.map(({ line: _line, ...rest }) => rest),
-            form,
-          ).toEqual(expected);
-        }
-      }),
+      fc.asyncProperty(
+        fc.array(item, { minLength: 1, maxLength: 30 }),
+        fc.integer({ min: 1, max: 200 }),
+        async (items, size) => {
+          const expected = items.map((one) => ({
+            input: 0,
+            time: Date.parse(one.time),
+            action: one.action,
+            vault: one.vaultUuid,
+            outcome: one.outcome,
+            description: one.description,
+            application: one.applicationUuid,
+            address: one.ipAddress,
+            endpoint: one.endpoint,
+            externalRef: one.externalRef,
+            id: one.id,
+          }));
+          // A column that is empty in the sample cannot be found by its values.
+          const map = {
+            time: "time",
+            action: "action",
+            vault: "vaultUuid",
+            description: "description",
+            id: "id",
+          };
+          const forms: [string, string | Uint8Array][] = [
+            ["NDJSON", auditToNdjson(items)],
+            ["an array", JSON.stringify(items)],
+            ["an indented array", JSON.stringify(items, null, 2)],
+            ["a wrapper", JSON.stringify({ total: 1, items })],
+            ["CSV", auditToCsv(items)],
+            ["gzip", gzipSync(auditToNdjson(items))],
+            ["UTF-16", Buffer.from(`\ufeff${auditToCsv(items)}`, "utf16le")],
+          ];
+          for (const [form, content] of forms) {
+            const read = await readAll(content, { map, size });
+            expect(read.skips, form).toEqual([]);
+            expect(
+              read.items.map(({ line: _line, ...rest }) => rest),
+              form,
+            ).toEqual(expected);
+          }
+        },
+      ),
       { seed: 20_261_120, numRuns: runs(60) },
     );
   });
@@ -168,24 +200,42 @@ describe("whatever the bytes are", () => {
       )
       .map((text) => Buffer.from(text)),
     fc
-      .constantFrom(`"vault":"${vault}"}`, "[{", '{"a":[{', "time,action,vault\n", '""', "\u2028", "1e999", "-", "\\ud800")
+      .constantFrom(
+        `"vault":"${vault}"}`,
+        "[{",
+        '{"a":[{',
+        "time,action,vault\n",
+        '""',
+        "\u2028",
+        "1e999",
+        "-",
+        "\\ud800",
+      )
       .map((text) => Buffer.from(text)),
-    fc.constantFrom([0x1f, 0x8b, 8, 0], [0xef, 0xbb, 0xbf], [0xff, 0xfe], [0xfe, 0xff], [0]).map((bytes) => Buffer.from(bytes)),
+    fc
+      .constantFrom([0x1f, 0x8b, 8, 0], [0xef, 0xbb, 0xbf], [0xff, 0xfe], [0xfe, 0xff], [0])
+      .map((bytes) => Buffer.from(bytes)),
   );
 
   test("nothing but a clear refusal is raised", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(piece, { maxLength: 40 }), fc.boolean(), fc.integer({ min: 1, max: 50 }), async (pieces, zip, size) => {
-        const bytes = Buffer.concat(pieces);
-        try {
-          const { items, skips } = await readAll(zip ? gzipSync(bytes) : bytes, { size });
-          for (const { line, time } of items) expect(line > 0 && Number.isInteger(time)).toBe(true);
-          for (const skip of skips) expect(skip).toMatch(/^[1-9]\d*: [\u0020-\u007e…]+$/);
-        } catch (error) {
-          expect(error).toBeInstanceOf(VaultError);
-          expect(error).toMatchObject({ code: "invalid-input" });
-        }
-      }),
+      fc.asyncProperty(
+        fc.array(piece, { maxLength: 40 }),
+        fc.boolean(),
+        fc.integer({ min: 1, max: 50 }),
+        async (pieces, zip, size) => {
+          const bytes = Buffer.concat(pieces);
+          try {
+            const { items, skips } = await readAll(zip ? gzipSync(bytes) : bytes, { size });
+            for (const { line, time } of items)
+              expect(line > 0 && Number.isInteger(time)).toBe(true);
+            for (const skip of skips) expect(skip).toMatch(/^[1-9]\d*: [\u0020-\u007e…]+$/);
+          } catch (error) {
+            expect(error).toBeInstanceOf(VaultError);
+            expect(error).toMatchObject({ code: "invalid-input" });
+          }
+        },
+      ),
       { seed: 20_261_120, numRuns: runs(3000) },
     );
   });

@@ -20,11 +20,15 @@ export interface ReadRecords {
   skips: string[];
 }
 
-export async function readRecords(content: string | Uint8Array, size?: number): Promise<ReadRecords> {
+export async function readRecords(
+  content: string | Uint8Array,
+  size?: number,
+): Promise<ReadRecords> {
   const input = await inputOf(content, size);
   const records: AuditRecord[] = [];
   const skips: string[] = [];
-  for await (const batch of recordsOf(input, (line, reason) => skips.push(`${line}: ${reason}`))) records.push(...batch);
+  for await (const batch of recordsOf(input, (line, reason) => skips.push(`${line}: ${reason}`)))
+    records.push(...batch);
   return { input, records, skips };
 }
 
@@ -36,7 +40,10 @@ export interface ReadAll {
   skips: string[];
 }
 
-export async function readAll(content: string | Uint8Array, { map = {}, size }: { map?: ColumnMap; size?: number } = {}): Promise<ReadAll> {
+export async function readAll(
+  content: string | Uint8Array,
+  { map = {}, size }: { map?: ColumnMap; size?: number } = {},
+): Promise<ReadAll> {
   const input = await inputOf(content, size);
   const skips: string[] = [];
   const {
@@ -54,4 +61,5 @@ export async function readAll(content: string | Uint8Array, { map = {}, size }: 
 }
 
 /** Returns a uuid that ends in a number. */
-export const uuid = (number: number, first = "9"): string => `${first}b1c2d3e-0000-4000-8000-${String(number).padStart(12, "0")}`;
+export const uuid = (number: number, first = "9"): string =>
+  `${first}b1c2d3e-0000-4000-8000-${String(number).padStart(12, "0")}`;

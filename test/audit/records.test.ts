@@ -8,7 +8,10 @@ async function read(content: string | Uint8Array): Promise<{ found: Read; skips:
   const results = [];
   for (const size of [65_536, 1, 2, 5, 17]) {
     const { records, skips } = await readRecords(content, size);
-    results.push({ found: records.map(({ line, fields }): Read[number] => [line, Object.fromEntries(fields)]), skips });
+    results.push({
+      found: records.map(({ line, fields }): Read[number] => [line, Object.fromEntries(fields)]),
+      skips,
+    });
   }
   const [first] = results;
   for (const other of results) expect(other).toEqual(first);
@@ -37,7 +40,12 @@ describe("NDJSON", () => {
       ],
       [],
     ],
-    ["a last line that is cut off", '{"a":"1"}\n{"a":"2', [[1, { a: "1" }]], ["2: not JSON: the last line is cut off"]],
+    [
+      "a last line that is cut off",
+      '{"a":"1"}\n{"a":"2',
+      [[1, { a: "1" }]],
+      ["2: not JSON: the last line is cut off"],
+    ],
     [
       "CRLF and empty lines",
       '\r\n{"a":"1"}\r\n \r\n\n{"a":"2"}\r\n',
@@ -68,7 +76,12 @@ describe("NDJSON", () => {
     [
       "nested objects, lists, numbers and nothing",
       '{"vault":{"uuid":"u","meta":{"k":1.50}},"list":[1,{"x":[]}],"ok":true,"no":null,"empty":"","n":-0.5,"o":{}}\n',
-      [[1, { "vault.uuid": "u", "vault.meta.k": "1.5", list: '[1,{"x":[]}]', ok: "true", n: "-0.5" }]],
+      [
+        [
+          1,
+          { "vault.uuid": "u", "vault.meta.k": "1.5", list: '[1,{"x":[]}]', ok: "true", n: "-0.5" },
+        ],
+      ],
       [],
     ],
     [
@@ -83,7 +96,9 @@ describe("NDJSON", () => {
   });
 
   test("keys of the prototype are keys", async () => {
-    const { records } = await readRecords('{"__proto__":{"x":"1"},"constructor":"2","toString":"3","hasOwnProperty":"4"}\n');
+    const { records } = await readRecords(
+      '{"__proto__":{"x":"1"},"constructor":"2","toString":"3","hasOwnProperty":"4"}\n',
+    );
     expect([...(records[0]?.fields ?? [])]).toEqual([
       ["__proto__.x", "1"],
       ["constructor", "2"],
@@ -96,9 +111,14 @@ describe("NDJSON", () => {
   test("nests as deep as it likes", async () => {
     const objects = `{"a":`.repeat(100_000) + "1" + "}".repeat(100_000);
     const lists = `{"a":${"[".repeat(400_000)}${"]".repeat(400_000)}}`;
-    const { records, skips } = await readRecords(`{"a":"1"}\n${lists}\n{"b":"x","a":{"b":{"c":{"d":{"e":{"f":{"g":{"h":{"i":1}}}}}}}}}\n`);
+    const { records, skips } = await readRecords(
+      `{"a":"1"}\n${lists}\n{"b":"x","a":{"b":{"c":{"d":{"e":{"f":{"g":{"h":{"i":1}}}}}}}}}\n`,
+    );
     expect(records.map(({ line }) => line)).toEqual([1, 3]);
-    expect(Object.fromEntries(records[1]?.fields ?? [])).toEqual({ b: "x", "a.b.c.d.e.f.g.h": '{"i":1}' });
+    expect(Object.fromEntries(records[1]?.fields ?? [])).toEqual({
+      b: "x",
+      "a.b.c.d.e.f.g.h": '{"i":1}',
+    });
     expect(skips).toEqual(["2: nested too deeply"]);
     expect((await readRecords(`{"a":"1"}\n${objects}\n`)).skips).toEqual(["2: nested too deeply"]);
   });
@@ -109,13 +129,19 @@ describe("NDJSON", () => {
     const content = `{"b":"1"}\n${fit}\n${fit} \n{"b":"2"}\n${tooLong}${tooLong}${tooLong}\n{"b":"3"}\n${tooLong}x`;
     for (const size of [1000, 65_536, 10_000_000]) {
       const { records, skips } = await readRecords(content, size);
-      expect(records.map(({ line, fields }) => [line, fields.get("b") ?? fields.get("a")?.length])).toEqual([
+      expect(
+        records.map(({ line, fields }) => [line, fields.get("b") ?? fields.get("a")?.length]),
+      ).toEqual([
         [1, "1"],
         [2, 1024 * 1024 - 8],
         [4, "2"],
         [6, "3"],
       ]);
-      expect(skips).toEqual(["3: longer than 1 MiB", "5: longer than 1 MiB", "7: longer than 1 MiB"]);
+      expect(skips).toEqual([
+        "3: longer than 1 MiB",
+        "5: longer than 1 MiB",
+        "7: longer than 1 MiB",
+      ]);
     }
   });
 
@@ -157,7 +183,12 @@ describe("a JSON array", () => {
       ],
       [],
     ],
-    ["in nested wrappers", '{"hits":{"total":1,"hits":[{"_source":{"a":"1"}}]}}', [[1, { "_source.a": "1" }]], []],
+    [
+      "in nested wrappers",
+      '{"hits":{"total":1,"hits":[{"_source":{"a":"1"}}]}}',
+      [[1, { "_source.a": "1" }]],
+      [],
+    ],
     [
       "in wrappers one after the other",
       '{"items":[{"a":"1"}]}{\n"items":[{"a":"2"}]}',
@@ -195,7 +226,12 @@ describe("a JSON array", () => {
       ],
       ["3: cut off here: reading stopped"],
     ],
-    ["cut off after a comma", '[{"a":"1"},', [[1, { a: "1" }]], ["2: cut off here: reading stopped"]],
+    [
+      "cut off after a comma",
+      '[{"a":"1"},',
+      [[1, { a: "1" }]],
+      ["2: cut off here: reading stopped"],
+    ],
     [
       "with an error in an element",
       '[{"a":"1"},{"a":"}"},{"a" "3"},{"a":"4"}]',
@@ -205,8 +241,18 @@ describe("a JSON array", () => {
       ],
       ["3: not valid JSON from here on: reading stopped"],
     ],
-    ["with an error between elements", '[{"a":"1"};{"a":"2"}]', [[1, { a: "1" }]], ["2: not valid JSON from here on: reading stopped"]],
-    ["with something after it", '[{"a":"1"}] x', [[1, { a: "1" }]], ["2: not valid JSON from here on: reading stopped"]],
+    [
+      "with an error between elements",
+      '[{"a":"1"};{"a":"2"}]',
+      [[1, { a: "1" }]],
+      ["2: not valid JSON from here on: reading stopped"],
+    ],
+    [
+      "with something after it",
+      '[{"a":"1"}] x',
+      [[1, { a: "1" }]],
+      ["2: not valid JSON from here on: reading stopped"],
+    ],
     [
       "with other elements",
       '[{"a":"1"},7,"x",null,true,[{"a":"2"}],[],{"a":"3"}]',
@@ -226,10 +272,27 @@ describe("a JSON array", () => {
     [
       "with nested values",
       '[{"vault":{"uuid":"u","m":{"k":1.5}},"list":[1,{"x":[true,null]}],"ok":false,"no":null,"empty":"","n":-5e3,"big":1795183331001999999}]',
-      [[1, { "vault.uuid": "u", "vault.m.k": "1.5", list: '[1,{"x":[true,null]}]', ok: "false", n: "-5e3", big: "1795183331001999999" }]],
+      [
+        [
+          1,
+          {
+            "vault.uuid": "u",
+            "vault.m.k": "1.5",
+            list: '[1,{"x":[true,null]}]',
+            ok: "false",
+            n: "-5e3",
+            big: "1795183331001999999",
+          },
+        ],
+      ],
       [],
     ],
-    ["with escapes", String.raw`[{"a\n\u0062":"M\u00fcller \ud83d\udd11 \"\\\/"}]`, [[1, { "a\nb": 'Müller 🔑 "\\/' }]], []],
+    [
+      "with escapes",
+      String.raw`[{"a\n\u0062":"M\u00fcller \ud83d\udd11 \"\\\/"}]`,
+      [[1, { "a\nb": 'Müller 🔑 "\\/' }]],
+      [],
+    ],
     ["with keys twice", '[{"a":"1","a":"2"}]', [[1, { a: "2" }]], []],
   ])("%s", async (_what, content, found, skips) => {
     expect(await read(content)).toEqual({ found, skips });
@@ -263,8 +326,12 @@ describe("a JSON array", () => {
   });
 
   test("a wrapper may be longer than 1 MiB before its array", async () => {
-    expect((await readRecords(`{\n"x":"${tooLong}",\n"items":[{"a":"1"}]}`)).records).toHaveLength(1);
-    expect((await readRecords(`{\n"x":"${tooLong}"}{"a":"1"}`)).skips).toEqual(["1: longer than 1 MiB"]);
+    expect((await readRecords(`{\n"x":"${tooLong}",\n"items":[{"a":"1"}]}`)).records).toHaveLength(
+      1,
+    );
+    expect((await readRecords(`{\n"x":"${tooLong}"}{"a":"1"}`)).skips).toEqual([
+      "1: longer than 1 MiB",
+    ]);
   });
 
   test.each([
@@ -332,7 +399,12 @@ describe("CSV", () => {
       ],
       ["2: 1 cells where the header has 2", "3: 3 cells where the header has 2"],
     ],
-    ["names that are missing or used twice", "a,,a,b\n1,2,3,4\n", [[2, { a: "1", column2: "2", "a (3)": "3", b: "4" }]], []],
+    [
+      "names that are missing or used twice",
+      "a,,a,b\n1,2,3,4\n",
+      [[2, { a: "1", column2: "2", "a (3)": "3", b: "4" }]],
+      [],
+    ],
     [
       "no header: a time",
       "x,2026-11-20T14:02:11Z\ny,z\n",
@@ -363,7 +435,12 @@ describe("CSV", () => {
       ],
       ["2: a quote that is not closed in its cell"],
     ],
-    ["a last row that is cut off", `${header}1,2,3\n4,5`, [[2, { time: "1", who: "2", note: "3" }]], ["3: 2 cells where the header has 3"]],
+    [
+      "a last row that is cut off",
+      `${header}1,2,3\n4,5`,
+      [[2, { time: "1", who: "2", note: "3" }]],
+      ["3: 2 cells where the header has 3"],
+    ],
     [
       "keys of the prototype",
       "__proto__,constructor\n1,2\n",
@@ -376,8 +453,11 @@ describe("CSV", () => {
 
   test("a quote that is never closed costs no more than its line in a long file either", async () => {
     const row = (n: number): string => `${n},"who, me",note\n`;
-    const rows = (from: number): string => Array.from({ length: 60_000 }, (_, n) => row(from + n)).join("");
-    const { records, skips } = await readRecords(`${header}${rows(0)}1,"2,3\n${rows(60_000).replaceAll('"who, me"', "who")}`);
+    const rows = (from: number): string =>
+      Array.from({ length: 60_000 }, (_, n) => row(from + n)).join("");
+    const { records, skips } = await readRecords(
+      `${header}${rows(0)}1,"2,3\n${rows(60_000).replaceAll('"who, me"', "who")}`,
+    );
     expect(skips).toEqual(["60002: a quote is opened and not closed"]);
     expect(records).toHaveLength(120_000);
     expect(records.at(-1)).toMatchObject({ line: 120_002 });

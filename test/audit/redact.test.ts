@@ -44,10 +44,19 @@ const log = [
   failure(3, cron),
   failure(4, cron),
   failure(5, own),
-  line(6, "READ_VAULT", { ...cron, outcome: "accepted for web-shop", description: "ok", vaultUuid: vaultUuid(2) }),
+  line(6, "READ_VAULT", {
+    ...cron,
+    outcome: "accepted for web-shop",
+    description: "ok",
+    vaultUuid: vaultUuid(2),
+  }),
   line(7, "LOGIN of nightly-cron", { ...web, vaultUuid: vaultUuid(2) }),
   line(8, "LOCK_VAULT", { ipAddress: "198.51.100.9", vaultUuid: vaultUuid(3) }),
-  JSON.stringify({ time: "203.0.113.7 nightly-cron", action: "READ_VAULT", vaultUuid: vaultUuid(1) }),
+  JSON.stringify({
+    time: "203.0.113.7 nightly-cron",
+    action: "READ_VAULT",
+    vaultUuid: vaultUuid(1),
+  }),
 ].join("\n");
 
 async function replayed(more: Partial<ReplayOptions>): Promise<Replay> {
@@ -58,7 +67,13 @@ async function replayed(more: Partial<ReplayOptions>): Promise<Replay> {
     labels: new Map([[vaultUuid(1), "card of Ada"]]),
     own: (ref) => {
       if (ref !== "vault-X7Q9") return undefined;
-      return { id: "X7Q9", operation: "get", generation: 3, state: "rejected", startedAt: "2026-11-20T12:00:05.000Z" };
+      return {
+        id: "X7Q9",
+        operation: "get",
+        generation: 3,
+        state: "rejected",
+        startedAt: "2026-11-20T12:00:05.000Z",
+      };
     },
     timeline: "problems",
     redact: true,
@@ -71,11 +86,19 @@ async function outputsOf({ summary, whatIf, ...replay }: Replay): Promise<Record
   const vaults = (): Iterable<VaultReport> => replay.vaults({ problems: false });
   const view = { facts: { isTTY: true, columns: 120, color: false }, now: 0, timeZone: "UTC" };
   const whole = { summary, ...replay, ...(whatIf && { whatIf }) };
-  const timelines = await Promise.all([...vaults()].map(async (vault) => await auditTimeline(vault, rules, view)));
+  const timelines = await Promise.all(
+    [...vaults()].map(async (vault) => await auditTimeline(vault, rules, view)),
+  );
   return {
-    page: [...writeHtml({ title: "t", generatedAt: "2026-11-20T16:00:00Z", summary, vaults: vaults(), ...(whatIf && { whatIf }) })].join(
-      "",
-    ),
+    page: [
+      ...writeHtml({
+        title: "t",
+        generatedAt: "2026-11-20T16:00:00Z",
+        summary,
+        vaults: vaults(),
+        ...(whatIf && { whatIf }),
+      }),
+    ].join(""),
     markdown: [...writeMarkdown(summary, vaults())].join(""),
     terminal: (await auditSummary(summary, vaults(), view)) + (await auditBasis(summary, view)),
     timelines: timelines.join("\n"),
@@ -85,18 +108,33 @@ async function outputsOf({ summary, whatIf, ...replay }: Replay): Promise<Record
   };
 }
 
-const wheres: string[][] = [[], ["ref=nightly-cron"], ["ip=203.0.113.*", "app=tenant-a"], ["ref=nobody at all"]];
+const wheres: string[][] = [
+  [],
+  ["ref=nightly-cron"],
+  ["ip=203.0.113.*", "app=tenant-a"],
+  ["ref=nobody at all"],
+];
 
 describe("with --redact", () => {
-  test.each(wheres.map((where) => ({ where })))("no original value is in any output, selected by $where", async ({ where }) => {
-    const whatIf = { text: "lock-after-failed=9", type: "rules", rules: { limits: { failedAttempts: 9 } } } as const;
-    const result = await replayed({ whatIf, ...(where.length > 0 && { where: parseWhere(where) }) });
-    for (const [name, text] of Object.entries(await outputsOf(result))) {
-      for (const original of [...originals, "nobody at all", "203.0.113"])
-        expect(text.includes(original), `${original} in the ${name}`).toBe(false);
-    }
-    await result.close();
-  });
+  test.each(wheres.map((where) => ({ where })))(
+    "no original value is in any output, selected by $where",
+    async ({ where }) => {
+      const whatIf = {
+        text: "lock-after-failed=9",
+        type: "rules",
+        rules: { limits: { failedAttempts: 9 } },
+      } as const;
+      const result = await replayed({
+        whatIf,
+        ...(where.length > 0 && { where: parseWhere(where) }),
+      });
+      for (const [name, text] of Object.entries(await outputsOf(result))) {
+        for (const original of [...originals, "nobody at all", "203.0.113"])
+          expect(text.includes(original), `${original} in the ${name}`).toBe(false);
+      }
+      await result.close();
+    },
+  );
 
   test("the same value is the same word everywhere, counted from its first appearance; verdicts stay", async () => {
     const [plain, redacted] = [await replayed({ redact: false }), await replayed({})];

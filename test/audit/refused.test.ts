@@ -3,7 +3,15 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Refused } from "../../src/audit/report/report.ts";
 import { tempDir } from "../support/temp-dir.ts";
-import { failure, line, moment, replayText, replayWith, reportOfOne, vaultUuid } from "./support.ts";
+import {
+  failure,
+  line,
+  moment,
+  replayText,
+  replayWith,
+  reportOfOne,
+  vaultUuid,
+} from "./support.ts";
 
 type Client = Record<string, unknown>;
 
@@ -13,7 +21,8 @@ const web = { externalRef: "web", ipAddress: "10.0.0.8" };
 const start = (at: number, client: Client = {}): string => line(at, "READ_VAULT", client);
 const ack = (at: number, client: Client = {}): string => line(at, "ACKNOWLEDGE_READ_VAULT", client);
 const exchange = (at: number, client: Client): string[] => [start(at, client), ack(at + 1, client)];
-const refusals = (at: number, client: Client): string[] => [1, 2, 3].map((n) => failure(at + n, client));
+const refusals = (at: number, client: Client): string[] =>
+  [1, 2, 3].map((n) => failure(at + n, client));
 
 const refusedIn = async (lines: readonly string[], options = {}): Promise<Refused | undefined> =>
   (await reportOfOne(lines, options)).cause?.refused;
@@ -39,7 +48,11 @@ describe("credentials that were refused until the vault was locked", () => {
     ],
     [
       "of a client with a reference for each exchange",
-      [...exchange(10, { ...cron, externalRef: "order-1" }), ...exchange(20, web), ...refusals(40, { ...cron, externalRef: "order-2" })],
+      [
+        ...exchange(10, { ...cron, externalRef: "order-1" }),
+        ...exchange(20, web),
+        ...refusals(40, { ...cron, externalRef: "order-2" }),
+      ],
       `${replacedByWeb} The last accepted start with address 10.0.0.7 was at ${moment(10)}.`,
     ],
     [
@@ -58,26 +71,45 @@ describe("credentials that were refused until the vault was locked", () => {
       refusals(40, cron),
       "The log does not show which exchange replaced the refused credentials. No start with reference cron or from 10.0.0.7 was accepted before.",
     ],
-    ["replaced by an exchange whose start is missing", [ack(21, web), ...refusals(40, {})], replacedByWeb],
+    [
+      "replaced by an exchange whose start is missing",
+      [ack(21, web), ...refusals(40, {})],
+      replacedByWeb,
+    ],
   ])("%s", async (_what, lines, text) => {
     expect((await refusedIn([line(0, "CREATE_VAULT"), ...lines]))?.text).toBe(text);
   });
 
   test("name the items", async () => {
-    const refused = await refusedIn([...exchange(10, cron), ...exchange(20, web), ...refusals(40, cron)]);
+    const refused = await refusedIn([
+      ...exchange(10, cron),
+      ...exchange(20, web),
+      ...refusals(40, cron),
+    ]);
     expect(refused).toMatchObject({
-      replacedBy: { start: { line: 3, externalRef: "web" }, acknowledgement: { line: 4, at: moment(21) } },
+      replacedBy: {
+        start: { line: 3, externalRef: "web" },
+        acknowledgement: { line: 4, at: moment(21) },
+      },
       lastAccepted: { line: 1, event: "read", address: "10.0.0.7" },
     });
   });
 
   test("are not traced beyond the first refusal, before --since, or for other locks", async () => {
-    const log = [...exchange(10, web), ...refusals(20, cron), line(30, "UNLOCK_VAULT"), ...exchange(40, web), ...refusals(50, cron)];
+    const log = [
+      ...exchange(10, web),
+      ...refusals(20, cron),
+      line(30, "UNLOCK_VAULT"),
+      ...exchange(40, web),
+      ...refusals(50, cron),
+    ];
     const until = { until: Date.parse(moment(25)) };
     expect((await refusedIn(log, until))?.replacedBy?.acknowledgement.at).toBe(moment(11));
     expect((await refusedIn(log))?.replacedBy?.acknowledgement.at).toBe(moment(41));
     expect((await refusedIn(log, { since: Date.parse(moment(45)) }))?.replacedBy).toBeUndefined();
-    expect((await reportOfOne([...exchange(10, web), line(20, "LOCK_VAULT")])).cause).not.toHaveProperty("refused");
+    expect(
+      (await reportOfOne([...exchange(10, web), line(20, "LOCK_VAULT")])).cause,
+    ).not.toHaveProperty("refused");
   });
 
   test("are traced in items that are out of order or repeated", async () => {
@@ -98,7 +130,9 @@ describe("an input", () => {
     expect(reports[0]?.cause).not.toHaveProperty("refused");
     const path = join(tempDir("pipe"), "items");
     execFileSync("mkfifo", [path]);
-    const writing = import("node:fs/promises").then(async ({ writeFile }) => await writeFile(path, log));
+    const writing = import("node:fs/promises").then(
+      async ({ writeFile }) => await writeFile(path, log),
+    );
     const result = await replayWith({ inputs: [{ name: "pipe", path }] });
     await writing;
     expect([...result.vaults({ problems: true })][0]?.cause).not.toHaveProperty("refused");
@@ -107,7 +141,9 @@ describe("an input", () => {
 
   test("of very many items is read again for one vault only", async () => {
     const many = Array.from({ length: 250_000 }, (_, at) =>
-      other.replace("id-100-READ_VAULT", String(at)).replace(moment(100), new Date(Date.parse(moment(100)) + at).toISOString()),
+      other
+        .replace("id-100-READ_VAULT", String(at))
+        .replace(moment(100), new Date(Date.parse(moment(100)) + at).toISOString()),
     );
     const text = [log, ...many].join("\n");
     const { reports, result } = await replayText(text);
@@ -115,6 +151,8 @@ describe("an input", () => {
     expect(result.summary.items).toBe(250_005);
     const one = await replayText(text, { vault: vaultUuid(1) });
     expect(one.reports[0]?.cause?.refused?.replacedBy?.start?.externalRef).toBe("web");
-    expect(one.result.summary).toEqual(expect.objectContaining({ items: 250_005, skippedLines: 0 }));
+    expect(one.result.summary).toEqual(
+      expect.objectContaining({ items: 250_005, skippedLines: 0 }),
+    );
   });
 });

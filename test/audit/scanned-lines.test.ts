@@ -14,8 +14,17 @@ import { Dice } from "../support/dice.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { vaultUuid } from "./support.ts";
 
-const names = { time: "time", action: "action", vault: "vaultUuid", outcome: "outcome", id: "id", description: "description" };
-const columns = Object.fromEntries(Object.entries(names).map(([role, name]) => [role, { name, by: "name" as const }]));
+const names = {
+  time: "time",
+  action: "action",
+  vault: "vaultUuid",
+  outcome: "outcome",
+  id: "id",
+  description: "description",
+};
+const columns = Object.fromEntries(
+  Object.entries(names).map(([role, name]) => [role, { name, by: "name" as const }]),
+);
 
 /** Returns lines with different lengths, orders, values and vaults, some of which have a wrong byte. */
 function linesOf(dice: Dice, count: number): string[] {
@@ -25,11 +34,37 @@ function linesOf(dice: Dice, count: number): string[] {
     const said: Record<string, unknown> = {
       id: dice.pick(["", `id ${index}`, vaultUuid(index), index]),
       time: dice.pick([time, time, time, time.replace("Z", "+02:00"), Date.parse(time)]),
-      action: dice.pick(["READ_VAULT", "UPDATE_VAULT", "ACKNOWLEDGE_READ_VAULT", "START_USE_VAULT", "x".repeat(below(40) + 1)]),
+      action: dice.pick([
+        "READ_VAULT",
+        "UPDATE_VAULT",
+        "ACKNOWLEDGE_READ_VAULT",
+        "START_USE_VAULT",
+        "x".repeat(below(40) + 1),
+      ]),
       outcome: dice.pick(["SUCCESS", "FAILURE", "", true, false, 200, null]),
-      vaultUuid: dice.pick([vaultUuid(below(5000)), vaultUuid(below(9)).replace("00-4", "AB-4"), "none", null]),
-      description: dice.pick(["bad credentials", "é".repeat(below(20)), "d".repeat(below(300)), 'say "so"', null]),
-      extra: dice.pick([1, -2.5, true, null, "", "e".repeat(below(33)), [1, { action: "no" }], { vaultUuid: "no" }]),
+      vaultUuid: dice.pick([
+        vaultUuid(below(5000)),
+        vaultUuid(below(9)).replace("00-4", "AB-4"),
+        "none",
+        null,
+      ]),
+      description: dice.pick([
+        "bad credentials",
+        "é".repeat(below(20)),
+        "d".repeat(below(300)),
+        'say "so"',
+        null,
+      ]),
+      extra: dice.pick([
+        1,
+        -2.5,
+        true,
+        null,
+        "",
+        "e".repeat(below(33)),
+        [1, { action: "no" }],
+        { vaultUuid: "no" },
+      ]),
     };
     const entries = Object.entries(said);
     const turned = below(3) === 0 ? entries.toReversed() : entries;
@@ -37,7 +72,11 @@ function linesOf(dice: Dice, count: number): string[] {
     if (below(20) > 0) return text;
     const at = below(text.length);
     if (text.charCodeAt(at) > 127) return text;
-    return text.slice(0, at) + dice.pick(["", '"', "\\", ",", "}", "\t", "0", "x", " "]) + text.slice(at + below(2));
+    return (
+      text.slice(0, at) +
+      dice.pick(["", '"', "\\", ",", "}", "\t", "0", "x", " "]) +
+      text.slice(at + below(2))
+    );
   });
 }
 
@@ -45,7 +84,14 @@ function linesOf(dice: Dice, count: number): string[] {
 const rowsOf = (batch: Batch, vaults: VaultTable): unknown[] =>
   Array.from({ length: batch.size }, (_, at) => {
     const vault = batch.vault[at] as number;
-    return [batch.line[at], batch.location[at], batch.time[at], batch.kind[at], vault < 0 ? null : vaults.uuid(vault), batch.idHash[at]];
+    return [
+      batch.line[at],
+      batch.location[at],
+      batch.time[at],
+      batch.kind[at],
+      vault < 0 ? null : vaults.uuid(vault),
+      batch.idHash[at],
+    ];
   });
 
 function scanned(path: string) {
@@ -76,7 +122,12 @@ function parsed(path: string) {
     else writer.add(batch, item, from, contentHashOf(bytes.subarray(from, to - 1)));
     from = to;
   }
-  return { rows: rowsOf(batch, vaults), skipped, others: classifier.others, former: classifier.former };
+  return {
+    rows: rowsOf(batch, vaults),
+    skipped,
+    others: classifier.others,
+    former: classifier.former,
+  };
 }
 
 function parsedItem(text: string, line: number) {
@@ -86,7 +137,9 @@ function parsedItem(text: string, line: number) {
       const value = fields[name];
       return value === undefined || value === null || value === "" ? [] : [String(value)];
     };
-    const values = Object.values(names).flatMap((name) => valueOf(name).map((value) => [name, value] as const));
+    const values = Object.values(names).flatMap((name) =>
+      valueOf(name).map((value) => [name, value] as const),
+    );
     const item = itemOf(new Map(values), columns, 0, line);
     return "reason" in item ? undefined : item;
   } catch {

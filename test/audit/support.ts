@@ -15,12 +15,20 @@ export const rules: Rules = {
   failure: null,
 };
 
-export const vaultUuid = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`;
+export const vaultUuid = (number: number): string =>
+  `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`;
 
 /** Returns a line with an item, by default of vault 1, `at` seconds after noon. */
 export function line(at: number, action: string, more: Record<string, unknown> = {}): string {
   const time = new Date(Date.UTC(2026, 10, 20, 12) + at * 1000).toISOString();
-  return JSON.stringify({ id: `id-${at}-${action}`, time, action, outcome: "SUCCESS", vaultUuid: vaultUuid(1), ...more });
+  return JSON.stringify({
+    id: `id-${at}-${action}`,
+    time,
+    action,
+    outcome: "SUCCESS",
+    vaultUuid: vaultUuid(1),
+    ...more,
+  });
 }
 
 /** Returns a line with a failed attempt. */
@@ -28,7 +36,8 @@ export const failure = (at: number, more: Record<string, unknown> = {}): string 
   line(at, "READ_VAULT", { outcome: "FAILURE", description: "bad credentials", ...more });
 
 /** Returns the time that `line` writes. */
-export const moment = (at: number): string => new Date(Date.UTC(2026, 10, 20, 12) + at * 1000).toISOString();
+export const moment = (at: number): string =>
+  new Date(Date.UTC(2026, 10, 20, 12) + at * 1000).toISOString();
 
 /** Replays by the default rules, at a fixed time. */
 export const replayWith = async (options: Partial<ReplayOptions>): Promise<Replay> =>
@@ -55,7 +64,8 @@ export async function replayText(
 ): Promise<Replayed> {
   const path = join(tempDir("replay"), "items.ndjson");
   writeFileSync(path, text);
-  const input = by === "path" ? { name: "items", path } : { name: "items", stream: chunks(Buffer.from(text)) };
+  const input =
+    by === "path" ? { name: "items", path } : { name: "items", stream: chunks(Buffer.from(text)) };
   const result = await replayWith({ inputs: [input], ...options });
   const reports = [...result.vaults({ problems: false })];
   await result.close();
@@ -64,11 +74,15 @@ export async function replayText(
 
 /** Splits bytes into small pieces, so that lines break anywhere. */
 async function* chunks(bytes: Buffer): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += 1021) yield await Promise.resolve(bytes.subarray(at, at + 1021));
+  for (let at = 0; at < bytes.length; at += 1021)
+    yield await Promise.resolve(bytes.subarray(at, at + 1021));
 }
 
 /** Returns the report on vault 1 for a log of these lines. */
-export async function reportOfOne(lines: readonly string[], options: Partial<ReplayOptions> = {}): Promise<VaultReport> {
+export async function reportOfOne(
+  lines: readonly string[],
+  options: Partial<ReplayOptions> = {},
+): Promise<VaultReport> {
   const { reports } = await replayText(`${lines.join("\n")}\n`, options);
   const [only, ...others] = reports;
   if (only === undefined || others.length > 0) throw new Error(`${reports.length} vaults`);

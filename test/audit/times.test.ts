@@ -77,9 +77,16 @@ describe("a time", () => {
 
   test("is the one that JavaScript wrote, whatever the day", () => {
     fc.assert(
-      fc.property(fc.date({ min: new Date("0001-01-01"), max: new Date("9999-12-31T23:59:59.999Z"), noInvalidDate: true }), (date) => {
-        expect(parseTime(date.toISOString())).toBe(date.getTime());
-      }),
+      fc.property(
+        fc.date({
+          min: new Date("0001-01-01"),
+          max: new Date("9999-12-31T23:59:59.999Z"),
+          noInvalidDate: true,
+        }),
+        (date) => {
+          expect(parseTime(date.toISOString())).toBe(date.getTime());
+        },
+      ),
       { seed: 20_261_120, numRuns: runs(2000) },
     );
   });

@@ -17,7 +17,11 @@ describe("the table of vaults", () => {
           expect(table.of(uuid)).toBe(expected.get(known));
         }
         for (const [uuid, number] of expected) {
-          expect([table.of(uuid), table.of(uuid.toUpperCase()), table.uuid(number)]).toEqual([number, number, uuid]);
+          expect([table.of(uuid), table.of(uuid.toUpperCase()), table.uuid(number)]).toEqual([
+            number,
+            number,
+            uuid,
+          ]);
         }
         expect(table.size).toBe(expected.size);
       }),
@@ -27,8 +31,10 @@ describe("the table of vaults", () => {
 
   it("holds many", () => {
     const table = new VaultTable(100_000);
-    for (let number = 0; number < 100_000; number += 1) expect(table.of(vaultUuid(number))).toBe(number);
-    for (let number = 0; number < 100_000; number += 997) expect(table.uuid(number)).toBe(vaultUuid(number));
+    for (let number = 0; number < 100_000; number += 1)
+      expect(table.of(vaultUuid(number))).toBe(number);
+    for (let number = 0; number < 100_000; number += 997)
+      expect(table.uuid(number)).toBe(vaultUuid(number));
   });
 
   it("refuses one more than its limit, and goes on knowing the others", () => {
@@ -40,7 +46,14 @@ describe("the table of vaults", () => {
 
   it("does not take what is no uuid", () => {
     const table = new VaultTable(10);
-    for (const text of ["", "x".repeat(36), vaultUuid(1).slice(1), `${vaultUuid(1)}0`, vaultUuid(1).replace("4", "g"), "é".repeat(36)]) {
+    for (const text of [
+      "",
+      "x".repeat(36),
+      vaultUuid(1).slice(1),
+      `${vaultUuid(1)}0`,
+      vaultUuid(1).replace("4", "g"),
+      "é".repeat(36),
+    ]) {
       expect(table.of(text)).toBe(-1);
     }
     expect(table.size).toBe(0);

@@ -32,18 +32,25 @@ describe("what if", () => {
   });
 
   it("nothing was open then: nothing differs", async () => {
-    expect(await changes(`ack@${moment(0.5)}`, [created, ...reads])).toEqual({ changed: [], unchanged: 1 });
+    expect(await changes(`ack@${moment(0.5)}`, [created, ...reads])).toEqual({
+      changed: [],
+      unchanged: 1,
+    });
   });
 
   it("the acknowledgement would have come too late, and that is told", async () => {
     const whatIf = parseWhatIf(`ack@${moment(500)}`, () => 0);
-    const { result } = await replayText(`${[created, ...reads.slice(0, 2)].join("\n")}\n`, { whatIf });
+    const { result } = await replayText(`${[created, ...reads.slice(0, 2)].join("\n")}\n`, {
+      whatIf,
+    });
     expect(result.whatIf).toMatchObject({
       vaults: [],
       touched: 0,
       notes: ["too late for 1 exchange: the token had expired"],
     });
-    const none = await replayText(`${created}\n`, { whatIf: parseWhatIf(`without@${moment(77)}`, () => 0) });
+    const none = await replayText(`${created}\n`, {
+      whatIf: parseWhatIf(`without@${moment(77)}`, () => 0),
+    });
     expect(none.result.whatIf?.notes).toEqual(["no item has that time"]);
   });
 
@@ -55,25 +62,41 @@ describe("what if", () => {
   });
 
   it("the limits were others, whatever the items say of locks", async () => {
-    const said = [failure(1), failure(2), failure(3, { description: "bad credentials, vault locked" })];
+    const said = [
+      failure(1),
+      failure(2),
+      failure(3, { description: "bad credentials, vault locked" }),
+    ];
     expect(await changes("lock-after-failed=5", [created, ...said])).toEqual({
-      changed: [[vaultUuid(1), "locked", "open-exchange", 0, 3]].map(([uuid, before, , ...rest]) => [uuid, before, "ok", ...rest]),
+      changed: [[vaultUuid(1), "locked", "open-exchange", 0, 3]].map(
+        ([uuid, before, , ...rest]) => [uuid, before, "ok", ...rest],
+      ),
       unchanged: 0,
     });
-    const refused = line(5, "READ_VAULT", { outcome: "FAILURE", description: "too many starts without acknowledgement, vault locked" });
-    expect(await changes("lock-after-unacked=6", [created, ...reads.slice(0, 4), refused])).toMatchObject({
+    const refused = line(5, "READ_VAULT", {
+      outcome: "FAILURE",
+      description: "too many starts without acknowledgement, vault locked",
+    });
+    expect(
+      await changes("lock-after-unacked=6", [created, ...reads.slice(0, 4), refused]),
+    ).toMatchObject({
       changed: [[vaultUuid(1), "locked", "at-risk", 5, 0]],
     });
   });
 
   it("an item had not been", async () => {
-    expect(await changes(`without@${moment(3)}`, [created, failure(1), failure(2), failure(3)])).toMatchObject({
+    expect(
+      await changes(`without@${moment(3)}`, [created, failure(1), failure(2), failure(3)]),
+    ).toMatchObject({
       changed: [[vaultUuid(1), "locked", "at-risk", 0, 2]],
     });
   });
 
   it("the service were of an older release", async () => {
     const lines = [created, failure(1), line(900, "READ_VAULT", { vaultUuid: vaultUuid(2) })];
-    expect(await changes("release=1.2.22", lines)).toMatchObject({ changed: [[vaultUuid(1), "ok", "locked", 0, 1]], unchanged: 1 });
+    expect(await changes("release=1.2.22", lines)).toMatchObject({
+      changed: [[vaultUuid(1), "ok", "locked", 0, 1]],
+      unchanged: 1,
+    });
   });
 });

@@ -27,7 +27,9 @@ interface Group {
   rounds: number;
   /** Options of the sandbox. */
   sandbox: readonly string[];
-  cases: Readonly<Record<string, { state: "on disk" | "in memory" | "fsync on" | "fsync off"; command: string }>>;
+  cases: Readonly<
+    Record<string, { state: "on disk" | "in memory" | "fsync on" | "fsync off"; command: string }>
+  >;
 }
 
 const limited = { vaults: 300, rounds: 1 };
@@ -55,14 +57,20 @@ const groups: Record<string, Group> = {
     rounds: 3,
     sandbox: ["--rate", "0"],
     cases: {
-      "xargs -P8 -n1 vault get": { state: "on disk", command: 'xargs -P8 -n1 "$NODE" "$VAULT" get --json < vaults > out' },
+      "xargs -P8 -n1 vault get": {
+        state: "on disk",
+        command: 'xargs -P8 -n1 "$NODE" "$VAULT" get --json < vaults > out',
+      },
       "vault get --all": { state: "on disk", command: many },
     },
   },
   rate: {
     ...limited,
     sandbox: [],
-    cases: { "25/s, SQLite": { state: "on disk", command: many }, "25/s, PostgreSQL": { state: "fsync on", command: many } },
+    cases: {
+      "25/s, SQLite": { state: "on disk", command: many },
+      "25/s, PostgreSQL": { state: "fsync on", command: many },
+    },
   },
   latency: {
     ...limited,
@@ -111,10 +119,23 @@ async function placeFor(fsync: "on" | "off"): Promise<string> {
 async function startSandbox(count: number, options: readonly string[]): Promise<ReadyDocument> {
   const home = tempDir("bulk");
   const [seed, readyFile] = [join(home, "seed.json"), join(home, "ready.json")];
-  const creditCard = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 };
-  writeFileSync(seed, JSON.stringify(Array.from({ length: count }, () => ({ kind: "credit-card/offline", creditCard }))));
+  const creditCard = {
+    number: "4111111111111111",
+    name: "Ada Lovelace",
+    expiryMonth: 4,
+    expiryYear: 2031,
+  };
+  writeFileSync(
+    seed,
+    JSON.stringify(
+      Array.from({ length: count }, () => ({ kind: "credit-card/offline", creditCard })),
+    ),
+  );
   const args = [vault, "sandbox", "start", ...options, "--seed", seed, "--ready-file", readyFile];
-  const child = spawn(node, args, { env: { PATH: process.env["PATH"] ?? "", HOME: home }, stdio: ["ignore", "ignore", "inherit"] });
+  const child = spawn(node, args, {
+    env: { PATH: process.env["PATH"] ?? "", HOME: home },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
   atEndOfFile(async () => {
     child.kill();
     await once(child, "exit");
@@ -140,15 +161,20 @@ async function prepare({ vaults, sandbox, cases }: Group): Promise<Prepared[]> {
       VAULTSVC_APP_UUID: application.uuid,
       VAULTSVC_API_KEY: application.apiKey,
       VAULTSVC_CONFIG_DIR: join(folder, "config"),
-      VAULTSVC_STATE: isShared ? await placeFor(state === "fsync on" ? "on" : "off") : join(folder, "state"),
+      VAULTSVC_STATE: isShared
+        ? await placeFor(state === "fsync on" ? "on" : "off")
+        : join(folder, "state"),
       ...(sandbox.includes("--rate") ? { VAULTSVC_RATE: "0" } : {}),
     };
     mkdirSync(env.VAULTSVC_CONFIG_DIR, { mode: 0o700 });
     const own = all.slice(n * vaults, (n + 1) * vaults);
     writeFileSync(join(folder, "vaults"), own.map(({ uuid }) => `${uuid}\n`).join(""));
-    const lines = own.map(({ uuid, kind, credentials }) => JSON.stringify({ uuid, kind, credentials }));
+    const lines = own.map(({ uuid, kind, credentials }) =>
+      JSON.stringify({ uuid, kind, credentials }),
+    );
     writeFileSync(join(folder, "pairs.ndjson"), lines.join("\n"), { mode: 0o600 });
-    const run = (...args: string[]): unknown => execFileSync(node, [vault, ...args], { env, stdio: ["ignore", "ignore", "inherit"] });
+    const run = (...args: string[]): unknown =>
+      execFileSync(node, [vault, ...args], { env, stdio: ["ignore", "ignore", "inherit"] });
     if (isShared) run("state", "init");
     run("import", "--file", join(folder, "pairs.ndjson"));
     prepared.push({ name, folder, env, command, figures: [] });
@@ -158,19 +184,32 @@ async function prepare({ vaults, sandbox, cases }: Group): Promise<Prepared[]> {
 
 /** `0m1.230000s 0m0.400000s`, in seconds together. */
 function secondsOf(times: string): number {
-  return [...times.matchAll(/(\d+)m([\d.]+)s/g)].reduce((sum, [, minutes, seconds]) => sum + Number(minutes) * 60 + Number(seconds), 0);
+  return [...times.matchAll(/(\d+)m([\d.]+)s/g)].reduce(
+    (sum, [, minutes, seconds]) => sum + Number(minutes) * 60 + Number(seconds),
+    0,
+  );
 }
 
 function measure({ folder, env, command, figures }: Prepared, { vaults, sandbox }: Group): void {
   const began = performance.now();
   const args = ["-c", `${command} && times`];
-  const times = execFileSync("/bin/sh", args, { cwd: folder, env, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
+  const times = execFileSync("/bin/sh", args, {
+    cwd: folder,
+    env,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const seconds = (performance.now() - began) / 1000;
   const [children = ""] = times.trimEnd().split("\n").slice(-1);
   const [summary] = readFileSync(join(folder, "out"), "utf8").trimEnd().split("\n").slice(-1);
-  const { calls, seconds: sending } = command === many ? (JSON.parse(summary ?? "") as Summary) : { calls: vaults * 2, seconds };
+  const { calls, seconds: sending } =
+    command === many ? (JSON.parse(summary ?? "") as Summary) : { calls: vaults * 2, seconds };
   const rate = sandbox.includes("--rate") ? vaults / seconds : calls / sending;
-  figures.push({ rate, perExchangeMs: (secondsOf(children) * 1000) / vaults, repeated: calls - vaults * 2 });
+  figures.push({
+    rate,
+    perExchangeMs: (secondsOf(children) * 1000) / vaults,
+    repeated: calls - vaults * 2,
+  });
 }
 
 function table(cases: readonly Prepared[]): string {
@@ -197,7 +236,8 @@ try {
   for (const [name, group] of Object.entries(groups)) {
     if (chosen.length > 0 && !chosen.includes(name)) continue;
     const cases = await prepare(group);
-    for (let n = 0; n < (rounds ?? group.rounds); n += 1) for (const one of cases) measure(one, group);
+    for (let n = 0; n < (rounds ?? group.rounds); n += 1)
+      for (const one of cases) measure(one, group);
     process.stdout.write(table(cases));
   }
 } finally {

@@ -26,7 +26,11 @@ export interface Stage {
 export async function openStage(): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), "vault-bench-"));
   const note = (label: string) => ({ kind: "generic/offline", label, content: "text" }) as const;
-  const sandbox = await startSandbox({ now: () => Date.now(), policy: { rate: 1_000_000 }, seed: ["one", "two", "three"].map(note) });
+  const sandbox = await startSandbox({
+    now: () => Date.now(),
+    policy: { rate: 1_000_000 },
+    seed: ["one", "two", "three"].map(note),
+  });
   const { application, baseUrl, vaults } = sandbox;
   const env = {
     PATH: process.env["PATH"] ?? "",
@@ -55,7 +59,10 @@ export async function openStage(): Promise<Stage> {
     folder,
     vaults,
     timed,
-    script: last !== undefined && hasTools ? ["/bin/sh", script, baseUrl, last.kind, last.uuid, pairOf(last)] : undefined,
+    script:
+      last !== undefined && hasTools
+        ? ["/bin/sh", script, baseUrl, last.kind, last.uuid, pairOf(last)]
+        : undefined,
     async begin(vault, ...flags) {
       const given = ["--kind", vault.kind, "--credentials", `@${pairOf(vault)}`];
       await timed([process.execPath, bin, "get", vault.uuid, ...given, ...flags]);
@@ -75,6 +82,12 @@ export async function medians(
 ): Promise<Map<string, number>> {
   const times = new Map(Object.keys(cases).map((name) => [name, [] as number[]]));
   for (let run = 0; run < runs; run += 1)
-    for (const [name, command] of Object.entries(cases)) times.get(name)?.push(await stage.timed(command));
-  return new Map([...times].map(([name, taken]) => [name, taken.toSorted((a, b) => a - b)[Math.floor(runs / 2)] ?? Number.NaN]));
+    for (const [name, command] of Object.entries(cases))
+      times.get(name)?.push(await stage.timed(command));
+  return new Map(
+    [...times].map(([name, taken]) => [
+      name,
+      taken.toSorted((a, b) => a - b)[Math.floor(runs / 2)] ?? Number.NaN,
+    ]),
+  );
 }

@@ -26,8 +26,14 @@ async function log(items: number): Promise<{ file: string; truth: Truth }> {
 }
 
 function run(command: string, args: string[], input = ""): string {
-  const { status, stdout, stderr } = spawnSync(command, args, { env, input, encoding: "utf8", maxBuffer: 2 ** 30 });
-  if (status !== 0) throw new Error(`${command} ${args.join(" ")} ended with ${String(status)}: ${stderr}`);
+  const { status, stdout, stderr } = spawnSync(command, args, {
+    env,
+    input,
+    encoding: "utf8",
+    maxBuffer: 2 ** 30,
+  });
+  if (status !== 0)
+    throw new Error(`${command} ${args.join(" ")} ended with ${String(status)}: ${stderr}`);
   return stdout;
 }
 
@@ -39,7 +45,10 @@ function timed(command: string, args: string[]): number {
 }
 
 function checkVerdicts(file: string, truth: Truth): void {
-  const lines = run(process.execPath, [bin, "audit-replay", file, "-o", "ndjson"]).trimEnd().split("\n").slice(0, -1);
+  const lines = run(process.execPath, [bin, "audit-replay", file, "-o", "ndjson"])
+    .trimEnd()
+    .split("\n")
+    .slice(0, -1);
   const wrong = lines
     .map((line) => JSON.parse(line) as VaultReport)
     .filter(({ uuid, verdict, cause, lockedAt }) => {
@@ -47,12 +56,16 @@ function checkVerdicts(file: string, truth: Truth): void {
       const isLocked = known?.verdict === "locked";
       const lock =
         !isLocked ||
-        (cause?.rule === known.rule && cause?.item?.line === known.causeItem?.line && Date.parse(lockedAt ?? "") === known.lockedAt);
+        (cause?.rule === known.rule &&
+          cause?.item?.line === known.causeItem?.line &&
+          Date.parse(lockedAt ?? "") === known.lockedAt);
       return known?.verdict !== verdict || !lock;
     });
   if (wrong.length > 0 || lines.length !== truth.vaults.size)
     throw new Error(`${wrong.length} verdicts are wrong: ${JSON.stringify(wrong[0])}`);
-  say(`all ${lines.length} verdicts are right, each lock with its time, rule and item (${truth.verdicts.locked} locked)`);
+  say(
+    `all ${lines.length} verdicts are right, each lock with its time, rule and item (${truth.verdicts.locked} locked)`,
+  );
 }
 
 const has = (command: string): boolean => spawnSync(command, ["--version"], { env }).status === 0;
@@ -79,7 +92,15 @@ select vault, 'unacknowledged-starts' from runs group by vault, starts having su
 /** A program that asks DuckDB. */
 function duckdb(): string {
   // With this user's settings: the registry is one of them.
-  const { status } = spawnSync("npm", ["install", "--silent", "--no-audit", "--no-fund", "--prefix", folder, "@duckdb/node-api@1.5.6-r.1"]);
+  const { status } = spawnSync("npm", [
+    "install",
+    "--silent",
+    "--no-audit",
+    "--no-fund",
+    "--prefix",
+    folder,
+    "@duckdb/node-api@1.5.6-r.1",
+  ]);
   if (status !== 0) throw new Error("DuckDB's bindings cannot be installed");
   const script = join(folder, "ask.mjs");
   writeFileSync(
@@ -99,21 +120,30 @@ function compare(file: string): void {
     ["cat", runs, "sh", ["-c", 'cat "$1" > /dev/null', "sh", file]],
     ["DuckDB", runs, process.execPath, [script, file]],
     ["jq", 1, "jq", ["-r", "[.vaultUuid, .outcome] | @tsv", file]],
-    ["mlr", 1, "mlr", ["--ijsonl", "--ojson", "count", "-g", "vaultUuid,outcome", "then", "count", file]],
+    [
+      "mlr",
+      1,
+      "mlr",
+      ["--ijsonl", "--ojson", "count", "-g", "vaultUuid,outcome", "then", "count", file],
+    ],
   ];
   const own: number[] = [];
   const times = new Map<string, number[]>(others.map(([name]) => [name, []]));
   for (let turn = 0; turn < runs; turn += 1) {
     own.push(timed(process.execPath, [bin, "audit-replay", file]));
     for (const [name, most, command, args] of others) {
-      if (turn < most && (command === process.execPath || has(command))) times.get(name)?.push(timed(command, args));
+      if (turn < most && (command === process.execPath || has(command)))
+        times.get(name)?.push(timed(command, args));
     }
   }
-  const median = (all: number[]): number => all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? Number.NaN;
+  const median = (all: number[]): number =>
+    all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? Number.NaN;
   say(`vault audit-replay  ${(median(own) / 1000).toFixed(2)} s`);
   for (const [name, all] of times) {
     if (all.length > 0)
-      say(`${name.padEnd(18)}  ${(median(all) / 1000).toFixed(2)} s: ${(median(all) / median(own)).toFixed(2)} times as long`);
+      say(
+        `${name.padEnd(18)}  ${(median(all) / 1000).toFixed(2)} s: ${(median(all) / median(own)).toFixed(2)} times as long`,
+      );
   }
 }
 
@@ -121,7 +151,9 @@ function peakMemory(file: string): string {
   const report = join(folder, "time.txt");
   if (!existsSync("/usr/bin/time")) return "unknown (no /usr/bin/time)";
   run("/usr/bin/time", ["-v", "-o", report, process.execPath, bin, "audit-replay", file]);
-  const kilobytes = Number(/Maximum resident set size \(kbytes\): (\d+)/.exec(readFileSync(report, "utf8"))?.[1]);
+  const kilobytes = Number(
+    /Maximum resident set size \(kbytes\): (\d+)/.exec(readFileSync(report, "utf8"))?.[1],
+  );
   return `${(kilobytes / 1024).toFixed(0)} MB`;
 }
 
@@ -131,7 +163,9 @@ try {
   compare(file);
   for (const items of [0.25, 1, 2].map((part) => part * millions * 1_000_000)) {
     const one = items === millions * 1_000_000 ? file : (await log(items)).file;
-    say(`peak memory, ${(items / 1_000_000).toFixed(2)} million items, ${vaults} vaults: ${peakMemory(one)}`);
+    say(
+      `peak memory, ${(items / 1_000_000).toFixed(2)} million items, ${vaults} vaults: ${peakMemory(one)}`,
+    );
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });

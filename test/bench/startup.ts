@@ -47,13 +47,23 @@ const rows = budgets.flatMap(([name, against, budget]) => {
   const [time, other] = [times.get(name), times.get(against)];
   if (time === undefined || other === undefined) return [];
   const unit = against === bare ? "bare starts" : "of the script";
-  return { name, ms: time.toFixed(1), ratio: `${(time / other).toFixed(2)} ${unit}`, budget, isFar: time / other > 2 * budget };
+  return {
+    name,
+    ms: time.toFixed(1),
+    ratio: `${(time / other).toFixed(2)} ${unit}`,
+    budget,
+    isFar: time / other > 2 * budget,
+  };
 });
 const line = (...cells: unknown[]): string =>
   cells
     .map((cell, n) => String(cell).padEnd([20, 8, 20, 8][n] ?? 0))
     .join("")
     .trimEnd();
-const table = rows.map(({ name, ms, ratio, budget, isFar }) => line(name, ms, ratio, budget, isFar ? "more than twice its budget" : ""));
-process.stdout.write(`${[line("", "ms", "", "budget"), line(bare, times.get(bare)?.toFixed(1)), ...table].join("\n")}\n`);
+const table = rows.map(({ name, ms, ratio, budget, isFar }) =>
+  line(name, ms, ratio, budget, isFar ? "more than twice its budget" : ""),
+);
+process.stdout.write(
+  `${[line("", "ms", "", "budget"), line(bare, times.get(bare)?.toFixed(1)), ...table].join("\n")}\n`,
+);
 process.exitCode = rows.some(({ isFar }) => isFar) ? 1 : 0;

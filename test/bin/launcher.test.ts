@@ -15,7 +15,10 @@ const pretence = join(import.meta.dirname, "fixtures", "old-node.cjs");
 /** The launcher on a runtime that calls itself so; the one it continues on is what it is. */
 function pretend(version: string, script = bin): Pick<RunOptions, "bin" | "env"> {
   const wrapper = join(tempDir("pretend"), "start.cjs");
-  writeFileSync(wrapper, `require(${JSON.stringify(pretence)}); require(${JSON.stringify(script)});\n`);
+  writeFileSync(
+    wrapper,
+    `require(${JSON.stringify(pretence)}); require(${JSON.stringify(script)});\n`,
+  );
   return { bin: wrapper, env: { PRETEND_NODE: version } };
 }
 
@@ -35,10 +38,22 @@ function isAlive(pid: number): boolean {
 
 describe("an old Node, with the pinned runtime beside the program", () => {
   test("continues on that silently: arguments, input, environment and exit code are those of one process", async () => {
-    const result = await runVault(["facts", "a b", "--", "ü"], { ...old, env: { ...old.env, OWN: "1" }, input: "typed" });
+    const result = await runVault(["facts", "a b", "--", "ü"], {
+      ...old,
+      env: { ...old.env, OWN: "1" },
+      input: "typed",
+    });
     expect(result).toMatchObject({ code: 7, stderr: "" });
-    const pinned = JSON.parse(readFileSync(join(bin, "../../node_modules/node/package.json"), "utf8")) as { version: string };
-    const facts = { args: ["a b", "--", "ü"], input: "typed", own: "1", marker: false, node: `v${pinned.version}` };
+    const pinned = JSON.parse(
+      readFileSync(join(bin, "../../node_modules/node/package.json"), "utf8"),
+    ) as { version: string };
+    const facts = {
+      args: ["a b", "--", "ü"],
+      input: "typed",
+      own: "1",
+      marker: false,
+      node: `v${pinned.version}`,
+    };
     expect(JSON.parse(result.stdout)).toEqual(facts);
   });
 
@@ -88,30 +103,50 @@ describe("without a runtime that will do", () => {
     ["22.18.9", "22.19"],
     ["23.11.0", "24.15"],
     ["24.14.1", "24.15"],
-  ])("says in one line what it needs (%s); in a checkout, how to get the pinned one", async (version, needed) => {
-    const message = (way: string): string => `vault needs Node ${needed} or newer (this is ${version}): ${way}\n`;
-    const refused = { code: 1, signal: null, stdout: "" };
-    expect(await runVault(["facts"], pretend(version, alone))).toEqual({ ...refused, stderr: message("install Node 24 (or 22)") });
-    const checkout = stubProgram({ pinned: false });
-    writeFileSync(join(checkout, "..", "..", "package-lock.json"), "{}");
-    const way = "install it, or run npm ci beside this program to get the pinned one";
-    expect(await runVault(["facts"], pretend(version, checkout))).toEqual({ ...refused, stderr: message(way) });
-  });
+  ])(
+    "says in one line what it needs (%s); in a checkout, how to get the pinned one",
+    async (version, needed) => {
+      const message = (way: string): string =>
+        `vault needs Node ${needed} or newer (this is ${version}): ${way}\n`;
+      const refused = { code: 1, signal: null, stdout: "" };
+      expect(await runVault(["facts"], pretend(version, alone))).toEqual({
+        ...refused,
+        stderr: message("install Node 24 (or 22)"),
+      });
+      const checkout = stubProgram({ pinned: false });
+      writeFileSync(join(checkout, "..", "..", "package-lock.json"), "{}");
+      const way = "install it, or run npm ci beside this program to get the pinned one";
+      expect(await runVault(["facts"], pretend(version, checkout))).toEqual({
+        ...refused,
+        stderr: message(way),
+      });
+    },
+  );
 
-  test.each(["22.19.0", "22.99.1", "24.15.0", "25.0.0", "26.1.0"])("%s will do", async (version) => {
-    expect(await runVault(["facts"], { ...pretend(version, alone), input: "" })).toMatchObject({ code: 7, stderr: "" });
-  });
+  test.each(["22.19.0", "22.99.1", "24.15.0", "25.0.0", "26.1.0"])(
+    "%s will do",
+    async (version) => {
+      expect(await runVault(["facts"], { ...pretend(version, alone), input: "" })).toMatchObject({
+        code: 7,
+        stderr: "",
+      });
+    },
+  );
 
   test("the range is the one that package.json declares", () => {
     const path = join(import.meta.dirname, "..", "..", "package.json");
-    expect((JSON.parse(readFileSync(path, "utf8")) as { engines: unknown }).engines).toEqual({ node: "^22.19.0 || >=24.15.0" });
+    expect((JSON.parse(readFileSync(path, "utf8")) as { engines: unknown }).engines).toEqual({
+      node: "^22.19.0 || >=24.15.0",
+    });
   });
 });
 
 /** Sends a signal, and resolves when the process has taken it. */
 async function deliver(pid: number, signal: NodeJS.Signals): Promise<void> {
   process.kill(pid, signal);
-  await expect.poll(() => readFileSync(`/proc/${pid}/status`, "utf8"), { interval: 5 }).toMatch(/^ShdPnd:\t0+$/m);
+  await expect
+    .poll(() => readFileSync(`/proc/${pid}/status`, "utf8"), { interval: 5 })
+    .toMatch(/^ShdPnd:\t0+$/m);
 }
 
 /** What the program says when this is the first signal that interrupts it. */
@@ -138,10 +173,15 @@ describe.skipIf(!existsSync("/proc/self/fdinfo")).each([
 
   test("the terminal on which nohup started it goes away", async () => {
     const cwd = tempDir("nohup");
-    const output = (): string => (existsSync(join(cwd, "nohup.out")) ? readFileSync(join(cwd, "nohup.out"), "utf8") : "");
+    const output = (): string =>
+      existsSync(join(cwd, "nohup.out")) ? readFileSync(join(cwd, "nohup.out"), "utf8") : "";
     const line = `exec nohup ${[process.execPath, options.bin ?? "", "wait"].map(quote).join(" ")}`;
     const env = { ...cleanEnv({ env: options.env ?? {} }), SHELL: "/bin/sh" };
-    const terminal = spawn("script", ["-qefc", line, "/dev/null"], { cwd, env, stdio: ["pipe", "ignore", "ignore"] });
+    const terminal = spawn("script", ["-qefc", line, "/dev/null"], {
+      cwd,
+      env,
+      stdio: ["pipe", "ignore", "ignore"],
+    });
     await expect.poll(output, { timeout: 20_000 }).toMatch(/"pid":/);
     const gone = new Promise((resolve) => terminal.once("close", resolve));
     terminal.kill("SIGKILL");

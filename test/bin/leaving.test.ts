@@ -7,7 +7,10 @@ const bin = stubProgram({ pinned: false });
 
 describe("the entry", () => {
   test("leaves without waiting for what is still open", async () => {
-    expect(await runVault(["idles"], { bin, timeoutMs: 5000 })).toMatchObject({ code: 0, stdout: '{"listening":true}\n' });
+    expect(await runVault(["idles"], { bin, timeoutMs: 5000 })).toMatchObject({
+      code: 0,
+      stdout: '{"listening":true}\n',
+    });
   });
 
   test("hides what the runtime calls experimental in what we use, and nothing else", async () => {
@@ -28,12 +31,18 @@ describe("the entry", () => {
 
   test("turns a failure that nobody caught into one redacted line and 1", async () => {
     const result = await runVault(["throws"], { bin });
-    expect(result).toMatchObject({ code: 1, stderr: "vault: unexpected failure: lost «redacted»\n" });
+    expect(result).toMatchObject({
+      code: 1,
+      stderr: "vault: unexpected failure: lost «redacted»\n",
+    });
   });
 
   test("never ends with 0 because nothing is left to wait for", async () => {
     const result = await runVault(["drains"], { bin });
-    expect(result).toMatchObject({ code: 1, stderr: "vault: unexpected failure: nothing is left to wait for\n" });
+    expect(result).toMatchObject({
+      code: 1,
+      stderr: "vault: unexpected failure: nothing is left to wait for\n",
+    });
   });
 
   test("dies of a signal while nothing has asked for interruptions", async () => {
@@ -55,7 +64,10 @@ describe("the entry", () => {
   });
 
   test("can be ended while a read that blocks keeps it from leaving", async () => {
-    const child = spawn(process.execPath, [bin, "blocked"], { env: cleanEnv(), stdio: ["pipe", "pipe", "inherit"] });
+    const child = spawn(process.execPath, [bin, "blocked"], {
+      env: cleanEnv(),
+      stdio: ["pipe", "pipe", "inherit"],
+    });
     await new Promise((resolve) => child.stdout.once("data", resolve));
     const exit = new Promise((resolve) => child.once("exit", (_code, signal) => resolve(signal)));
     child.kill("SIGTERM");
@@ -65,7 +77,10 @@ describe("the entry", () => {
   });
 
   test("does not take another program's fork() for its launcher", async () => {
-    const child = fork(bin, ["wait"], { env: { ...cleanEnv(), VAULTSVC_LAUNCHER: "1" }, silent: true });
+    const child = fork(bin, ["wait"], {
+      env: { ...cleanEnv(), VAULTSVC_LAUNCHER: "1" },
+      silent: true,
+    });
     await new Promise((resolve) => child.stdout?.once("data", resolve));
     child.disconnect();
     const exit = new Promise((resolve) => child.once("exit", resolve));

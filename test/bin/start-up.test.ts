@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
@@ -26,14 +35,24 @@ test.each([
   expect(result).toMatchObject({ code: 0, stderr: "" });
   // Tests connect their children by a socket, which needs it; a pipe, a file or a terminal does not.
   const streamsOfSockets = ["node:net", "node:stream"];
-  expect([...packages, ...builtins].filter((name) => costly.test(name) && !streamsOfSockets.includes(name))).toEqual([]);
+  expect(
+    [...packages, ...builtins].filter(
+      (name) => costly.test(name) && !streamsOfSockets.includes(name),
+    ),
+  ).toEqual([]);
 });
 
 test("of what costs, completion of vaults loads SQLite alone", async () => {
-  const { result, packages, builtins } = await loadedBy(["__complete", "get", ""], { stateDir: (await machineWithVaults()).stateDir });
+  const { result, packages, builtins } = await loadedBy(["__complete", "get", ""], {
+    stateDir: (await machineWithVaults()).stateDir,
+  });
   expect(result.stdout).toContain(vaults[0].uuid);
   const streamsOfSockets = ["node:net", "node:stream"];
-  expect([...packages, ...builtins].filter((name) => costly.test(name) && !streamsOfSockets.includes(name))).toEqual(["node:sqlite"]);
+  expect(
+    [...packages, ...builtins].filter(
+      (name) => costly.test(name) && !streamsOfSockets.includes(name),
+    ),
+  ).toEqual(["node:sqlite"]);
 });
 
 test("only a topic loads what reads Markdown", async () => {
@@ -49,7 +68,10 @@ test("--version loads one file, and no package at all", async () => {
 });
 
 test("the list sees what is loaded", async () => {
-  const { packages, builtins } = await loadedBy(["status", "--json"], { stateDir: tempDir("state"), configDir: tempDir("config") });
+  const { packages, builtins } = await loadedBy(["status", "--json"], {
+    stateDir: tempDir("state"),
+    configDir: tempDir("config"),
+  });
   expect(packages).toContain("commander");
   expect([...packages, ...builtins].some((name) => costly.test(name))).toBe(true);
 });
@@ -69,9 +91,14 @@ test("compiled code is cached in a private folder of this user, and only there",
   const shared = tempDir("shared");
   mkdirSync(join(shared, "vaultsvc"));
   chmodSync(join(shared, "vaultsvc"), 0o770);
-  expect(await runVault(["--help"], { env: { XDG_CACHE_HOME: shared } })).toMatchObject({ code: 0, stderr: "" });
+  expect(await runVault(["--help"], { env: { XDG_CACHE_HOME: shared } })).toMatchObject({
+    code: 0,
+    stderr: "",
+  });
   expect(readdirSync(join(shared, "vaultsvc"))).toEqual([]);
-  expect(await runVault(["--help"], { env: { HOME: join(home, "missing"), XDG_CACHE_HOME: undefined } })).toMatchObject({
+  expect(
+    await runVault(["--help"], { env: { HOME: join(home, "missing"), XDG_CACHE_HOME: undefined } }),
+  ).toMatchObject({
     code: 0,
     stderr: "",
   });
@@ -81,26 +108,48 @@ test("compiled code is cached in a private folder of this user, and only there",
 test("compiled code that is not whole, or of something else, is compiled anew", async () => {
   const home = tempDir("home");
   const [stateDir, configDir] = [tempDir("state"), tempDir("config")];
-  const status = async () => await runVault(["status", "--json"], { env: { HOME: home, XDG_CACHE_HOME: undefined }, stateDir, configDir });
+  const status = async () =>
+    await runVault(["status", "--json"], {
+      env: { HOME: home, XDG_CACHE_HOME: undefined },
+      stateDir,
+      configDir,
+    });
   expect(await status()).toMatchObject({ code: 0 });
   const folder = join(home, ".cache", "vaultsvc");
   const file = join(folder, readdirSync(folder)[0] ?? "", "status");
   const whole = readFileSync(file);
-  const chunksIn = (bytes: Buffer) => JSON.parse(bytes.toString("utf8", 0, bytes.indexOf("\n"))) as [string, number][];
+  const chunksIn = (bytes: Buffer) =>
+    JSON.parse(bytes.toString("utf8", 0, bytes.indexOf("\n"))) as [string, number][];
   const start = whole.indexOf("\n") + 1;
   const [first] = chunksIn(whole);
-  const others = [Buffer.alloc(0), Buffer.from("?\n"), whole.subarray(0, start + 1000), Buffer.from(`${JSON.stringify([first])}\n`)];
+  const others = [
+    Buffer.alloc(0),
+    Buffer.from("?\n"),
+    whole.subarray(0, start + 1000),
+    Buffer.from(`${JSON.stringify([first])}\n`),
+  ];
   for (const other of others) {
     writeFileSync(file, other);
-    expect(await status()).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining('"vaults"') as string });
-    expect(chunksIn(readFileSync(file)).map(([name]) => name)).toEqual(chunksIn(whole).map(([name]) => name));
+    expect(await status()).toMatchObject({
+      code: 0,
+      stderr: "",
+      stdout: expect.stringContaining('"vaults"') as string,
+    });
+    expect(chunksIn(readFileSync(file)).map(([name]) => name)).toEqual(
+      chunksIn(whole).map(([name]) => name),
+    );
   }
 });
 
 test("compiled code with one bit flipped is not run, and is replaced", async () => {
   const home = tempDir("home");
   const [stateDir, configDir] = [tempDir("state"), tempDir("config")];
-  const status = async () => await runVault(["status", "--json"], { env: { HOME: home, XDG_CACHE_HOME: undefined }, stateDir, configDir });
+  const status = async () =>
+    await runVault(["status", "--json"], {
+      env: { HOME: home, XDG_CACHE_HOME: undefined },
+      stateDir,
+      configDir,
+    });
   const expected = await status();
   expect(expected).toMatchObject({ code: 0, stderr: "" });
   const folder = join(home, ".cache", "vaultsvc");
@@ -133,13 +182,20 @@ test("compiled code of another build is removed when nothing was added to it for
 });
 
 test("a command reads few files", async () => {
-  const { files } = await loadedBy(["status", "--json"], { stateDir: tempDir("state"), configDir: tempDir("config") });
+  const { files } = await loadedBy(["status", "--json"], {
+    stateDir: tempDir("state"),
+    configDir: tempDir("config"),
+  });
   expect(files.length).toBeLessThanOrEqual(8);
 });
 
 test("what a chunk gives others are values", () => {
-  const chunk = createRequire(vaultBin)(join(dirname(vaultBin), "..", "dist", "state.cjs")) as object;
-  const getters = Object.values(Object.getOwnPropertyDescriptors(chunk)).filter(({ get }) => get !== undefined);
+  const chunk = createRequire(vaultBin)(
+    join(dirname(vaultBin), "..", "dist", "state.cjs"),
+  ) as object;
+  const getters = Object.values(Object.getOwnPropertyDescriptors(chunk)).filter(
+    ({ get }) => get !== undefined,
+  );
   expect(Object.keys(chunk).length).toBeGreaterThan(100);
   expect(getters.length).toBeLessThan(5);
 });

@@ -1,7 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { Replay } from "../../src/audit/replay.ts";
 import type { ReplaySummary, VaultReport } from "../../src/audit/report/report.ts";
-import { documentRoots, fieldPieces, jsonDocument, jsonPieces, List, ndjsonDocument } from "../../src/commands/audit-replay/document.ts";
+import {
+  documentRoots,
+  fieldPieces,
+  jsonDocument,
+  jsonPieces,
+  List,
+  ndjsonDocument,
+} from "../../src/commands/audit-replay/document.ts";
 import { portions } from "../../src/commands/audit-replay/output.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { main } from "../../src/main.ts";
@@ -21,7 +28,12 @@ const vault = (uuid: string): VaultReport => ({
   items: 3,
   firstAt: "2026-11-20T14:00:00.000Z",
   lastAt: "2026-11-20T14:02:00.000Z",
-  who: { addresses: [{ value: "10.0.0.1", count: 3 }], externalRefs: [], endpoints: [], applications: [] },
+  who: {
+    addresses: [{ value: "10.0.0.1", count: 3 }],
+    externalRefs: [],
+    endpoints: [],
+    applications: [],
+  },
   counting: [],
   contradictions: [],
   moreContradictions: 0,
@@ -33,8 +45,23 @@ const summary: ReplaySummary = {
   found: { text: "2 vaults locked by auto-lock.", by: [{ vaults: 2, rule: "auto-lock" }] },
   items: 6,
   asOf: "2026-11-20T14:02:00.000Z",
-  inputs: [{ name: "a.ndjson", format: "ndjson", gzip: false, order: "oldest-first", items: 6, columns: {} }],
-  rules: { limits: { unackedStarts: 5, failedAttempts: 3 }, tokenLifetimeMs: 1, autoLockAfterMs: 2, release: "1.2.28", failure: null },
+  inputs: [
+    {
+      name: "a.ndjson",
+      format: "ndjson",
+      gzip: false,
+      order: "oldest-first",
+      items: 6,
+      columns: {},
+    },
+  ],
+  rules: {
+    limits: { unackedStarts: 5, failedAttempts: 3 },
+    tokenLifetimeMs: 1,
+    autoLockAfterMs: 2,
+    release: "1.2.28",
+    failure: null,
+  },
   columns: { time: { name: hostile, by: "name" } },
   vaults: 2,
   verdicts: { locked: 2, "at-risk": 0, "open-exchange": 0, deleted: 0, ok: 0 },
@@ -80,24 +107,39 @@ describe("the document of --json", () => {
     const document = JSON.parse(text) as Record<string, unknown>;
     expect(document).toEqual({ ...expected(replay), vaults: both });
     expect(JSON.parse(JSON.stringify(document))).toEqual(document);
-    expect(text.replaceAll(/\\u(?:00[89][0-9a-f]|20[0-9a-f]{2})/g, (escape) => JSON.parse(`"${escape}"`) as string)).toBe(
-      `${JSON.stringify(document, null, 2)}\n`,
-    );
+    expect(
+      text.replaceAll(
+        /\\u(?:00[89][0-9a-f]|20[0-9a-f]{2})/g,
+        (escape) => JSON.parse(`"${escape}"`) as string,
+      ),
+    ).toBe(`${JSON.stringify(document, null, 2)}\n`);
     const order = Object.keys(document);
     expect(order[0]).toBe("found");
-    expect(["items", "rules", "columns", "vaults", "skipped"].map((key) => order.indexOf(key))).toEqual(
-      ["items", "rules", "columns", "vaults", "skipped"].map((key) => order.indexOf(key)).toSorted((a, b) => a - b),
+    expect(
+      ["items", "rules", "columns", "vaults", "skipped"].map((key) => order.indexOf(key)),
+    ).toEqual(
+      ["items", "rules", "columns", "vaults", "skipped"]
+        .map((key) => order.indexOf(key))
+        .toSorted((a, b) => a - b),
     );
   });
 
   test("--field may begin with all that stands in it", () => {
-    expect(new Set(Object.keys(JSON.parse(join(jsonDocument(whole, both))) as object))).toEqual(new Set(documentRoots));
+    expect(new Set(Object.keys(JSON.parse(join(jsonDocument(whole, both))) as object))).toEqual(
+      new Set(documentRoots),
+    );
   });
 
   test("nothing in it moves the cursor of a terminal or turns the direction of text", () => {
-    for (const text of [join(jsonDocument(whole, both)), join(ndjsonDocument(whole, both)), join(fieldPieces(whole, both, "vaults"))]) {
-      // oxlint-disable-next-line no-control-regex -- controls are what it is about
-      expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/);
+    for (const text of [
+      join(jsonDocument(whole, both)),
+      join(ndjsonDocument(whole, both)),
+      join(fieldPieces(whole, both, "vaults")),
+    ]) {
+      expect(text).not.toMatch(
+        // oxlint-disable-next-line no-control-regex -- controls are what it is about
+        /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/,
+      );
       expect(text).toContain(String.raw`\u009b2J`);
     }
   });
@@ -121,8 +163,16 @@ test.each<[string, unknown, unknown]>([
   ["what is not there", { a: undefined, b: 1 }, { b: 1 }],
   ["only what is not there", { a: undefined }, {}],
   ["values", [null, 1, "a\nb", { c: [1, { d: 2 }] }], [null, 1, "a\nb", { c: [1, { d: 2 }] }]],
-  ["a list below", { a: { b: { c: new List([{ d: [1, 2] }, "x"]) } } }, { a: { b: { c: [{ d: [1, 2] }, "x"] } } }],
-  ["objects below that", { a: { b: { c: { d: { e: 1 } } } } }, { a: { b: { c: { d: { e: 1 } } } } }],
+  [
+    "a list below",
+    { a: { b: { c: new List([{ d: [1, 2] }, "x"]) } } },
+    { a: { b: { c: [{ d: [1, 2] }, "x"] } } },
+  ],
+  [
+    "objects below that",
+    { a: { b: { c: { d: { e: 1 } } } } },
+    { a: { b: { c: { d: { e: 1 } } } } },
+  ],
 ])("pieces are as JSON.stringify has them: %s", (_what, value, same) => {
   expect(join(jsonPieces(value, 2))).toBe(JSON.stringify(same, null, 2));
   expect(join(jsonPieces(value, 0))).toBe(JSON.stringify(same));
@@ -131,7 +181,10 @@ test.each<[string, unknown, unknown]>([
 test("-o ndjson: a line per vault, and a last one with the rest", () => {
   const lines = join(ndjsonDocument(whole, both)).split("\n");
   expect(lines.pop()).toBe("");
-  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([...both, { event: "summary", ...expected(whole) }]);
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+    ...both,
+    { event: "summary", ...expected(whole) },
+  ]);
 });
 
 describe("--field", () => {
@@ -147,7 +200,9 @@ describe("--field", () => {
     ["whatIf.vaults.0.after.verdict", "locked"],
     ["reenactment.agree", 2],
   ])("%s", (path, value) => {
-    expect(join(fieldPieces(whole, both, path))).toBe(typeof value === "string" ? value : join(jsonPieces(value, 0)));
+    expect(join(fieldPieces(whole, both, path))).toBe(
+      typeof value === "string" ? value : join(jsonPieces(value, 0)),
+    );
   });
 
   test("text is the exact bytes of the value", () => {
@@ -166,7 +221,10 @@ describe("--field", () => {
     } catch (error) {
       raised = error;
     }
-    expect(asVaultError(raised)).toMatchObject({ code: "usage", message: expect.stringMatching(message) as string });
+    expect(asVaultError(raised)).toMatchObject({
+      code: "usage",
+      message: expect.stringMatching(message) as string,
+    });
   });
 });
 

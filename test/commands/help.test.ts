@@ -17,7 +17,10 @@ import { topicText, topicTexts } from "../support/texts.ts";
 
 const tree = describeCommand(vault);
 
-async function run(line: string, columns = 80): Promise<{ code: number; out: string; err: string }> {
+async function run(
+  line: string,
+  columns = 80,
+): Promise<{ code: number; out: string; err: string }> {
   const host = fakeHost({ columns });
   const code = await main(
     line.split(" ").filter((word) => word !== ""),
@@ -33,7 +36,8 @@ async function shown(line: string, columns = 80): Promise<string> {
 }
 
 const lines = (text: string): string[] => text.trimEnd().split("\n");
-const tooWide = (text: string, columns = 80): string[] => lines(text).filter((line) => line.length > columns || line.endsWith(" "));
+const tooWide = (text: string, columns = 80): string[] =>
+  lines(text).filter((line) => line.length > columns || line.endsWith(" "));
 
 describe("the first screen", () => {
   test("is the same by --help, by help, and where a command's name is a value", async () => {
@@ -53,7 +57,9 @@ describe("the first screen", () => {
 
   test("keeps to that when every command that the contract knows is there, and names one that it does not know", () => {
     const named = (name: string, summary: string) => ({ name, summary, examples: [] });
-    const commands = Object.values(tasks).flatMap((names) => names.map((name) => named(name, "x".repeat(63))));
+    const commands = Object.values(tasks).flatMap((names) =>
+      names.map((name) => named(name, "x".repeat(63))),
+    );
     const helper = new Help();
     helper.prepareContext({ helpWidth: 80 });
     const screen = helpScreen({ ...vault, commands }, helper);
@@ -61,25 +67,40 @@ describe("the first screen", () => {
     expect(lines(screen).length + 4).toBeLessThanOrEqual(40);
     expect(tooWide(screen)).toEqual([]);
     const more = [...commands, named("dance", "of a later version")];
-    expect(helpScreen({ ...vault, commands: more }, helper)).toMatch(/^More:\n {2}dance +of a later version$/m);
+    expect(helpScreen({ ...vault, commands: more }, helper)).toMatch(
+      /^More:\n {2}dance +of a later version$/m,
+    );
   });
 
   test("no summary is too long for a line of it", () => {
-    expect(tree.commands.filter(({ summary }) => summary.length > 63 || summary === "").map(({ name }) => name)).toEqual([]);
+    expect(
+      tree.commands
+        .filter(({ summary }) => summary.length > 63 || summary === "")
+        .map(({ name }) => name),
+    ).toEqual([]);
   });
 });
 
 describe("help json", () => {
-  const schema = async (words: string) => JSON.parse(await shown(`help json${words}`)) as Record<string, unknown>;
+  const schema = async (words: string) =>
+    JSON.parse(await shown(`help json${words}`)) as Record<string, unknown>;
 
   test("is one schema with a definition for each command that prints a document, and for errors, events and recovery documents", async () => {
-    const { $schema, $defs } = (await schema("")) as { $schema: string; $defs: Record<string, object> };
+    const { $schema, $defs } = (await schema("")) as {
+      $schema: string;
+      $defs: Record<string, object>;
+    };
     expect($schema).toBe("https://json-schema.org/draft/2020-12/schema");
     const named = tree.commands.flatMap(({ name, commands }) =>
       commands.length === 0 ? [name] : commands.map((each) => `${name} ${each.name}`),
     );
     const printsNone = ["completion", "sandbox exec"];
-    const wanted = [...named.filter((name) => !printsNone.includes(name)), "error", "event", "recovery"];
+    const wanted = [
+      ...named.filter((name) => !printsNone.includes(name)),
+      "error",
+      "event",
+      "recovery",
+    ];
     expect(Object.keys($defs).toSorted()).toEqual(wanted.toSorted());
   });
 
@@ -88,58 +109,84 @@ describe("help json", () => {
   test.each(names)("%s: a schema of the dialect, the same as in the whole", async (name) => {
     const { title, ...whole } = await schema(` ${name}`);
     const { $schema, ...body } = whole;
-    expect([$schema, new Ajv2020().validateSchema(whole)]).toEqual(["https://json-schema.org/draft/2020-12/schema", true]);
+    expect([$schema, new Ajv2020().validateSchema(whole)]).toEqual([
+      "https://json-schema.org/draft/2020-12/schema",
+      true,
+    ]);
     expect(title).toBe(name);
     const { $defs } = (await schema("")) as { $defs: Record<string, object> };
     expect($defs[name]).toEqual(body);
   });
 
   test("refuses a name that it does not know", async () => {
-    expect(await run("help json lss --json")).toMatchObject({ code: 2, err: expect.stringContaining("one of: get, update") as string });
+    expect(await run("help json lss --json")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("one of: get, update") as string,
+    });
   });
 });
 
 describe("a topic", () => {
-  test.each(Object.keys(topics))("%s fits 60, 80 and 120 columns, but for its code, and lacks no word", async (topic) => {
-    const blocks = parseMarkdown(topicText(topic));
-    const code = blocks.flatMap((block) => (block.type === "code" ? block.lines.map((line) => `    ${line}`) : []));
-    const words = blocks.flatMap((block): Span[][] => {
-      if (block.type === "code") return [];
-      if (block.type === "list") return block.items;
-      return block.type === "table" ? [block.heading, ...block.rows].flat() : [block.spans];
-    });
-    for (const columns of [60, 80, 120]) {
-      const text = await shown(`help ${topic}`, columns);
-      expect(tooWide(text, columns).filter((line) => !code.includes(line))).toEqual([]);
-      const letters = text.replaceAll(/\s/g, "");
-      const missing = words.flatMap((spans) => plainText(spans).split(" ")).filter((word) => !letters.includes(word));
-      expect(missing).toEqual([]);
-      expect(code.filter((line) => !text.includes(line.trimEnd()))).toEqual([]);
-    }
-    const document = JSON.parse(await shown(`help ${topic} --json`)) as unknown;
-    checkDocument("help", document);
-    if (topic !== "exit-codes") expect(document).toMatchObject({ topic, text: await shown(`help ${topic}`) });
-  });
+  test.each(Object.keys(topics))(
+    "%s fits 60, 80 and 120 columns, but for its code, and lacks no word",
+    async (topic) => {
+      const blocks = parseMarkdown(topicText(topic));
+      const code = blocks.flatMap((block) =>
+        block.type === "code" ? block.lines.map((line) => `    ${line}`) : [],
+      );
+      const words = blocks.flatMap((block): Span[][] => {
+        if (block.type === "code") return [];
+        if (block.type === "list") return block.items;
+        return block.type === "table" ? [block.heading, ...block.rows].flat() : [block.spans];
+      });
+      for (const columns of [60, 80, 120]) {
+        const text = await shown(`help ${topic}`, columns);
+        expect(tooWide(text, columns).filter((line) => !code.includes(line))).toEqual([]);
+        const letters = text.replaceAll(/\s/g, "");
+        const missing = words
+          .flatMap((spans) => plainText(spans).split(" "))
+          .filter((word) => !letters.includes(word));
+        expect(missing).toEqual([]);
+        expect(code.filter((line) => !text.includes(line.trimEnd()))).toEqual([]);
+      }
+      const document = JSON.parse(await shown(`help ${topic} --json`)) as unknown;
+      checkDocument("help", document);
+      if (topic !== "exit-codes")
+        expect(document).toMatchObject({ topic, text: await shown(`help ${topic}`) });
+    },
+  );
 
   test("exit-codes --json is a list, in which signals stand too", async () => {
-    const { exitCodes } = JSON.parse(await shown("help exit-codes --json")) as { exitCodes: { exit: number; code: string | null }[] };
-    expect(exitCodes.filter(({ exit }) => exit > 100).map(({ exit, code }) => [exit, code])).toEqual([
+    const { exitCodes } = JSON.parse(await shown("help exit-codes --json")) as {
+      exitCodes: { exit: number; code: string | null }[];
+    };
+    expect(
+      exitCodes.filter(({ exit }) => exit > 100).map(({ exit, code }) => [exit, code]),
+    ).toEqual([
       [129, "interrupted"],
       [130, "interrupted"],
       [130, "canceled"],
       [143, "interrupted"],
     ]);
-    expect(exitCodes.find(({ exit }) => exit === 5)).toMatchObject({ code: "unauthorized", retry: "after-fix" });
+    expect(exitCodes.find(({ exit }) => exit === 5)).toMatchObject({
+      code: "unauthorized",
+      retry: "after-fix",
+    });
   });
 
-  test.each(["environment", "keys", "lockout", "output"])("%s, as it was when it was looked at", async (topic) => {
-    expect(await shown(`help ${topic}`)).toMatchSnapshot("80 columns");
-    expect(await shown(`help ${topic}`, 120)).toMatchSnapshot("120 columns");
-  });
+  test.each(["environment", "keys", "lockout", "output"])(
+    "%s, as it was when it was looked at",
+    async (topic) => {
+      expect(await shown(`help ${topic}`)).toMatchSnapshot("80 columns");
+      expect(await shown(`help ${topic}`, 120)).toMatchSnapshot("120 columns");
+    },
+  );
 
   test("none names a flag for a command that does not have it", () => {
     const text = Object.values(topicTexts).join("\n");
-    for (const [, words = ""] of text.matchAll(/vault ((?:get|ack|status|guard|import|export|forget|sandbox|help)\b[a-z -]*--[a-z-]+)/g)) {
+    for (const [, words = ""] of text.matchAll(
+      /vault ((?:get|ack|status|guard|import|export|forget|sandbox|help)\b[a-z -]*--[a-z-]+)/g,
+    )) {
       const { path, given } = locate(tree, words.split(" "));
       const known = path.flatMap(({ options }) => options.map(({ long }) => long));
       expect([...given.keys()].filter((flag) => !known.includes(flag))).toEqual([]);
@@ -153,13 +200,17 @@ describe("the help of a command", () => {
     async (command) => {
       const text = await shown(`help ${command}`);
       expect(text).toBe(await shown(`${command} --help`));
-      expect(text).toContain("Flags of every command: vault help output. Settings: vault help environment.");
+      expect(text).toContain(
+        "Flags of every command: vault help output. Settings: vault help environment.",
+      );
       expect(text).not.toContain("--base-url");
     },
   );
 
   test("as data: the tree that completion reads", async () => {
-    const whole = JSON.parse(await shown("help --json")) as CommandNode & { topics: { name: string }[] };
+    const whole = JSON.parse(await shown("help --json")) as CommandNode & {
+      topics: { name: string }[];
+    };
     const { topics: listed, ...node } = whole;
     expect(node).toEqual(tree);
     expect(listed.map(({ name }) => name)).toEqual(Object.keys(topics));
@@ -178,7 +229,11 @@ describe("what was probably meant", () => {
     ["show x", "unknown command 'show'", "did you mean vault get or vault status?"],
     ["rm x", "unknown command 'rm'", "did you mean vault forget or vault delete?"],
     ["version", "unknown command 'version'", "did you mean vault --version?"],
-    ["backup b.db --restore", "unknown command 'backup'", "did you mean vault state backup or vault state restore?"],
+    [
+      "backup b.db --restore",
+      "unknown command 'backup'",
+      "did you mean vault state backup or vault state restore?",
+    ],
     ["restore b.db", "unknown command 'restore'", "did you mean vault state restore?"],
     ["config rekey --yes", "unknown command 'rekey'", "did you mean vault state rekey?"],
     ["rekey", "unknown command 'rekey'", "did you mean vault state rekey?"],
@@ -192,10 +247,22 @@ describe("what was probably meant", () => {
     ["get x --dry-rnu", "unknown option '--dry-rnu'", "did you mean --dry-run?"],
     ["get x --bas-url=http://x", "unknown option '--bas-url", "did you mean --base-url?"],
     ["sandbox start --prot 1", "unknown option '--prot'", "did you mean --port or --proxy?"],
-    ["help enviroment", "there is no command or topic 'enviroment'", "did you mean vault help environment?"],
-    ["help exitcodes", "there is no command or topic 'exitcodes'", "did you mean vault help exit-codes?"],
+    [
+      "help enviroment",
+      "there is no command or topic 'enviroment'",
+      "did you mean vault help environment?",
+    ],
+    [
+      "help exitcodes",
+      "there is no command or topic 'exitcodes'",
+      "did you mean vault help exit-codes?",
+    ],
     ["help gte", "there is no command or topic 'gte'", "did you mean vault help get?"],
-    ["help sandbox restart", "vault sandbox has no command 'restart'", "did you mean vault help sandbox start?"],
+    [
+      "help sandbox restart",
+      "vault sandbox has no command 'restart'",
+      "did you mean vault help sandbox start?",
+    ],
   ])("%s", async (line, message, meant) => {
     const { code, out, err } = await run(line);
     expect({ code, out }).toEqual({ code: 2, out: "" });
@@ -203,20 +270,26 @@ describe("what was probably meant", () => {
     expect(err).toContain(`: ${meant}\n`);
   });
 
-  test.each([["dance"], ["constructor"], ["get --wxyz"], ["help wxyz"], ["sandbox wxyz"], ["get -x"]])(
-    "%s: nothing is near",
-    async (line) => {
-      const { code, err } = await run(line);
-      expect(code).toBe(2);
-      expect(err).toMatch(/\n {2}next: vault.* --help\n/);
-      expect(err).not.toContain("did you mean");
-    },
-  );
+  test.each([
+    ["dance"],
+    ["constructor"],
+    ["get --wxyz"],
+    ["help wxyz"],
+    ["sandbox wxyz"],
+    ["get -x"],
+  ])("%s: nothing is near", async (line) => {
+    const { code, err } = await run(line);
+    expect(code).toBe(2);
+    expect(err).toMatch(/\n {2}next: vault.* --help\n/);
+    expect(err).not.toContain("did you mean");
+  });
 
   test("the name alone prints the help, which begins with the way in", async () => {
     const { code, out, err } = await run("");
     expect({ code, err }).toEqual({ code: 0, err: "" });
-    expect(out).toMatch(/^Usage: .*\n\n.*\n\nBegin with: vault init, .* vault sandbox exec -- sh\n/);
+    expect(out).toMatch(
+      /^Usage: .*\n\n.*\n\nBegin with: vault init, .* vault sandbox exec -- sh\n/,
+    );
     expect((await run("--help")).out).toBe(out);
   });
 

@@ -26,7 +26,9 @@ async function read(line: readonly string[]): Promise<unknown> {
       called = { command, input: readAction(parameters).input };
       return Promise.resolve();
     };
-  await buildProgram(vault, "0.0.0", act, { writeErr: () => undefined }).parseAsync(line, { from: "user" });
+  await buildProgram(vault, "0.0.0", act, { writeErr: () => undefined }).parseAsync(line, {
+    from: "user",
+  });
   if (called === undefined) throw new Error("no command was called");
   const options = parseOptions(called.command, called.input);
   return further[called.command.name]?.(options) ?? options;
@@ -36,10 +38,21 @@ test.each<[string, unknown]>([
   [`get ${uuid}`, { vaults: [uuid], ack: true }],
   [`get ${uuid} --no-ack`, { vaults: [uuid], ack: false }],
   ["get", { vaults: [], ack: true }],
-  [`update ${uuid} --card @card.json --yes`, { vaults: [uuid], ack: true, card: "@card.json", yes: true }],
+  [
+    `update ${uuid} --card @card.json --yes`,
+    { vaults: [uuid], ack: true, card: "@card.json", yes: true },
+  ],
   [
     "update --card-number - --card-name Ada --expiry 04/2031 --no-ack --kind credit-card/offline --save-cmd true",
-    { vaults: [], ack: false, cardNumber: "-", cardName: "Ada", expiry: "04/2031", kind: "credit-card/offline", saveCmd: "true" },
+    {
+      vaults: [],
+      ack: false,
+      cardNumber: "-",
+      cardName: "Ada",
+      expiry: "04/2031",
+      kind: "credit-card/offline",
+      saveCmd: "true",
+    },
   ],
   [`update ${uuid} --content @text`, { vaults: [uuid], ack: true, content: "@text" }],
   [
@@ -57,23 +70,47 @@ test.each<[string, unknown]>([
   ],
   [
     `get ${uuid} --generation 3 --force --discard-pending --dry-run --encrypted-data - --payload @p`,
-    { vaults: [uuid], ack: true, generation: 3, force: true, discardPending: true, dryRun: true, encryptedData: "-", payload: "@p" },
+    {
+      vaults: [uuid],
+      ack: true,
+      generation: 3,
+      force: true,
+      discardPending: true,
+      dryRun: true,
+      encryptedData: "-",
+      payload: "@p",
+    },
   ],
   ["ack --all", { vaults: [], all: true }],
-  [`ack ${uuid} --unread --saved --save-cmd true`, { vaults: [uuid], unread: true, saved: true, saveCmd: "true" }],
+  [
+    `ack ${uuid} --unread --saved --save-cmd true`,
+    { vaults: [uuid], unread: true, saved: true, saveCmd: "true" },
+  ],
   [
     `ack ${uuid} --token @t --kind generic/offline --operation get`,
     { vaults: [uuid], token: "@t", kind: "generic/offline", operation: "get" },
   ],
-  ["status --pending --history --fail-on locked,at-risk", { pending: true, history: true, failOn: ["locked", "at-risk"] }],
+  [
+    "status --pending --history --fail-on locked,at-risk",
+    { pending: true, history: true, failOn: ["locked", "at-risk"] },
+  ],
   ["audit-replay", { files: [] }],
-  ["audit-replay a.ndjson - b.csv.gz --problems --reenact", { files: ["a.ndjson", "-", "b.csv.gz"], problems: true, reenact: true }],
-  [`audit-replay --vault ${uuid.toUpperCase()} --timeline`, { files: [], vault: uuid, timeline: true }],
+  [
+    "audit-replay a.ndjson - b.csv.gz --problems --reenact",
+    { files: ["a.ndjson", "-", "b.csv.gz"], problems: true, reenact: true },
+  ],
+  [
+    `audit-replay --vault ${uuid.toUpperCase()} --timeline`,
+    { files: [], vault: uuid, timeline: true },
+  ],
   [
     "audit-replay --since 2026-11-20T14:02:11+01:00 --until 1.5h",
     { files: [], since: { at: Date.UTC(2026, 10, 20, 13, 2, 11) }, until: { ago: 5_400_000 } },
   ],
-  ["audit-replay --since 2026-11-20 --until 30s", { files: [], since: { at: Date.UTC(2026, 10, 20) }, until: { ago: 30_000 } }],
+  [
+    "audit-replay --since 2026-11-20 --until 30s",
+    { files: [], since: { at: Date.UTC(2026, 10, 20) }, until: { ago: 30_000 } },
+  ],
   [
     "audit-replay a --map time=when,vault=wallet.id --html - --redact --failure denied|bad --release 1.2.22 --token-lifetime 90s",
     {
@@ -98,24 +135,47 @@ test.each<[string, unknown]>([
       ],
     },
   ],
-  ["audit-replay --fail-on locked,at-risk,open-exchange", { files: [], failOn: ["locked", "at-risk", "open-exchange"] }],
+  [
+    "audit-replay --fail-on locked,at-risk,open-exchange",
+    { files: [], failOn: ["locked", "at-risk", "open-exchange"] },
+  ],
   ...(
     [
       ["ack@2026-11-20T14:02:11Z", { type: "ack", at: Date.UTC(2026, 10, 20, 14, 2, 11) }],
-      ["without@2026-11-20T14:02Z", { type: "without", from: Date.UTC(2026, 10, 20, 14, 2), to: Date.UTC(2026, 10, 20, 14, 3) }],
-      ["without@2026-11-20T14:02:11Z", { type: "without", from: Date.UTC(2026, 10, 20, 14, 2, 11), to: Date.UTC(2026, 10, 20, 14, 2, 12) }],
+      [
+        "without@2026-11-20T14:02Z",
+        { type: "without", from: Date.UTC(2026, 10, 20, 14, 2), to: Date.UTC(2026, 10, 20, 14, 3) },
+      ],
+      [
+        "without@2026-11-20T14:02:11Z",
+        {
+          type: "without",
+          from: Date.UTC(2026, 10, 20, 14, 2, 11),
+          to: Date.UTC(2026, 10, 20, 14, 2, 12),
+        },
+      ],
       [
         "without@2026-11-20T15:02:11.250+01:00",
-        { type: "without", from: Date.UTC(2026, 10, 20, 14, 2, 11, 250), to: Date.UTC(2026, 10, 20, 14, 2, 11, 251) },
+        {
+          type: "without",
+          from: Date.UTC(2026, 10, 20, 14, 2, 11, 250),
+          to: Date.UTC(2026, 10, 20, 14, 2, 11, 251),
+        },
       ],
       ["lock-after-failed=5", { type: "rules", rules: { limits: { failedAttempts: 5 } } }],
       ["lock-after-unacked=1", { type: "rules", rules: { limits: { unackedStarts: 1 } } }],
       ["token-lifetime=2m", { type: "rules", rules: { tokenLifetimeMs: 120_000 } }],
       ["release=1.2.10", { type: "rules", rules: { release: "1.2.10" } }],
     ] as const
-  ).map(([text, change]): [string, unknown] => [`audit-replay a --what-if ${text}`, { files: ["a"], whatIf: { text, ...change } }]),
+  ).map(([text, change]): [string, unknown] => [
+    `audit-replay a --what-if ${text}`,
+    { files: ["a"], whatIf: { text, ...change } },
+  ]),
   [`guard ${uuid} --reset --yes`, { vaults: [uuid], reset: true, yes: true }],
-  [`guard ${uuid} --reset --failed 0 --starts 4 --credentials f`, { vaults: [uuid], reset: true, failed: 0, starts: 4, credentials: "f" }],
+  [
+    `guard ${uuid} --reset --failed 0 --starts 4 --credentials f`,
+    { vaults: [uuid], reset: true, failed: 0, starts: 4, credentials: "f" },
+  ],
   [
     `import ${uuid} --kind generic/offline --credentials @p --label l --rebind`,
     { uuid, kind: "generic/offline", credentials: "@p", label: "l", rebind: true },
@@ -144,10 +204,16 @@ test.each<[string, unknown]>([
     "create --kind credit-card/online --card @c --hashed-pin env:P --label l --credentials-out f",
     { kind: "credit-card/online", card: "@c", hashedPin: "env:P", label: "l", credentialsOut: "f" },
   ],
-  ["create --card-number @n --card-name Ada --expiry 4/2029", { cardNumber: "@n", cardName: "Ada", expiry: "4/2029" }],
+  [
+    "create --card-number @n --card-name Ada --expiry 4/2029",
+    { cardNumber: "@n", cardName: "Ada", expiry: "4/2029" },
+  ],
   ["doctor", {}],
   ["doctor --offline --fail-on warn", { offline: true, failOn: "warn" }],
-  ["init --live --force --state-key-source passphrase", { live: true, force: true, stateKeySource: "passphrase" }],
+  [
+    "init --live --force --state-key-source passphrase",
+    { live: true, force: true, stateKeySource: "passphrase" },
+  ],
   ["config list --origin", { origin: true }],
   ["config get policy.failedAttempts", { key: "policy.failedAttempts" }],
   ["config set timeout 3s", { key: "timeout", value: "3s" }],
@@ -156,13 +222,27 @@ test.each<[string, unknown]>([
   ["config use work", { name: "work" }],
   ["state init", {}],
   ["state backup b.db --force", { file: "b.db", force: true }],
-  ["state restore b.db --service-restored --yes", { file: "b.db", serviceRestored: true, yes: true }],
-  ["state rekey --to keyring --skip-missing --yes", { to: "keyring", skipMissing: true, yes: true }],
+  [
+    "state restore b.db --service-restored --yes",
+    { file: "b.db", serviceRestored: true, yes: true },
+  ],
+  [
+    "state rekey --to keyring --skip-missing --yes",
+    { to: "keyring", skipMissing: true, yes: true },
+  ],
   ["state rekey --new-passphrase -", { to: "passphrase", newPassphrase: "-" }],
   ["state rekey --new-state-key @k --to given", { to: "given", newStateKey: "@k" }],
   [
     "sandbox start --port 4000 --data d --seed demo --token-ttl 30s --latency 5ms --policy p --ready-file r",
-    { port: 4000, data: "d", seed: "demo", tokenTtl: "30s", latency: "5ms", policy: "p", readyFile: "r" },
+    {
+      port: 4000,
+      data: "d",
+      seed: "demo",
+      tokenTtl: "30s",
+      latency: "5ms",
+      policy: "p",
+      readyFile: "r",
+    },
   ],
 ])("%s", async (line, options) => {
   expect(await read(line.split(" "))).toEqual(options);
@@ -174,9 +254,15 @@ test.each<[string, RegExp]>([
   [`get ${uuid} --generation 0`, /^--generation: must be a whole number of at least 1/],
   [`get ${uuid} --external-ref ${"x".repeat(65)}`, /^--external-ref: must be 1 to 64 characters/],
   [`ack ${uuid} --operation read`, /^--operation: must be get or update/],
-  ["status --fail-on pending,broken", /^--fail-on: must be one or more of locked, pending, at-risk/],
+  [
+    "status --fail-on pending,broken",
+    /^--fail-on: must be one or more of locked, pending, at-risk/,
+  ],
   ["audit-replay --vault 123", /^--vault: must be 36 characters/],
-  ["audit-replay --since yesterday", /^--since: must be a time in ISO 8601, or a duration back from now/],
+  [
+    "audit-replay --since yesterday",
+    /^--since: must be a time in ISO 8601, or a duration back from now/,
+  ],
   ["audit-replay --until 2026-13-01", /^--until: must be a time in ISO 8601/],
   ["audit-replay --until 1.2.3h", /^--until: must be a duration/],
   ["audit-replay --failure (", /^--failure: must be a regular expression/],
@@ -184,24 +270,45 @@ test.each<[string, RegExp]>([
   ["audit-replay --release 1.2", /^--release: must be a release, X\.Y\.Z, like 1\.2\.22/],
   ["audit-replay --token-lifetime 5", /^--token-lifetime: must be a duration/],
   ["audit-replay --token-lifetime 0s", /^--token-lifetime: must be greater than 0/],
-  ["audit-replay --fail-on pending", /^--fail-on: must be one or more of locked, at-risk, open-exchange/],
-  ["audit-replay --what-if unlock", /^--what-if: must be one of ack@TIME, without@TIME, lock-after-failed=N/],
-  ["audit-replay --what-if ack@noon", /^--what-if: ack@ needs a time in ISO 8601, like ack@2026-11-20T14:02:11Z/],
-  ["audit-replay --what-if lock-after-failed=0", /^--what-if: lock-after-failed= needs a whole number of at least 1/],
+  [
+    "audit-replay --fail-on pending",
+    /^--fail-on: must be one or more of locked, at-risk, open-exchange/,
+  ],
+  [
+    "audit-replay --what-if unlock",
+    /^--what-if: must be one of ack@TIME, without@TIME, lock-after-failed=N/,
+  ],
+  [
+    "audit-replay --what-if ack@noon",
+    /^--what-if: ack@ needs a time in ISO 8601, like ack@2026-11-20T14:02:11Z/,
+  ],
+  [
+    "audit-replay --what-if lock-after-failed=0",
+    /^--what-if: lock-after-failed= needs a whole number of at least 1/,
+  ],
   ["audit-replay --what-if token-lifetime=1", /^--what-if token-lifetime: must be a duration/],
   ["audit-replay --what-if token-lifetime=0m", /^--what-if token-lifetime: must be greater than 0/],
   ["audit-replay --what-if release=2", /^--what-if: release= needs a release/],
-  [`delete ${uuid} --external-ref ${"x".repeat(65)}`, /^--external-ref: must be 1 to 64 characters/],
+  [
+    `delete ${uuid} --external-ref ${"x".repeat(65)}`,
+    /^--external-ref: must be 1 to 64 characters/,
+  ],
   ["create --kind generic", /^--kind: must be one of .*generic\/online/],
   ["create --max-usage 0", /^--max-usage: must be a whole number of at least 1/],
   ["create --expiry-date tomorrow", /^--expiry-date: must be an ISO 8601 date-time/],
   ["doctor --fail-on ok", /^--fail-on: must be warn or error/],
-  ["init --state-key-source paper", /^--state-key-source: must be one of file, passphrase, keyring/],
+  [
+    "init --state-key-source paper",
+    /^--state-key-source: must be one of file, passphrase, keyring/,
+  ],
   ["state rekey --to paper", /^--to: must be one of file, passphrase, keyring, given/],
   ["sandbox start --port http", /^--port: must be a port/],
 ])("%s is refused", async (line, message) => {
   const error = await read(line.split(" ")).catch(asVaultError);
-  expect(error).toMatchObject({ code: "invalid-input", message: expect.stringMatching(message) as string });
+  expect(error).toMatchObject({
+    code: "invalid-input",
+    message: expect.stringMatching(message) as string,
+  });
 });
 
 test.each<[string, RegExp]>([

@@ -1,4 +1,14 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -24,13 +34,17 @@ beforeAll(async () => {
 });
 
 /** Returns the candidates for the last word, and the directive. Checks that stderr is empty and the exit code is 0. */
-async function ask(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string[]> {
+async function ask(
+  words: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<string[]> {
   const { code, stdout, stderr } = await machine.vaultWith({ env }, "__complete", ...words);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   return stdout.split("\n").slice(0, -1);
 }
 
-const values = (lines: readonly string[]): string[] => lines.map((line) => line.split("\t")[0] ?? "");
+const values = (lines: readonly string[]): string[] =>
+  lines.map((line) => line.split("\t")[0] ?? "");
 
 interface Placed {
   words: string[];
@@ -44,28 +58,45 @@ const placed = (node: CommandNode, words: string[] = []): Placed[] => [
 const everywhere = placed(tree);
 
 describe("whatever the tree holds is offered", () => {
-  test.each(everywhere.map(({ words, node }) => [words.join(" ") || "vault", words, node] as const))("%s", async (_name, words, node) => {
+  test.each(
+    everywhere.map(({ words, node }) => [words.join(" ") || "vault", words, node] as const),
+  )("%s", async (_name, words, node) => {
     const flags = values(await ask([...words, "--"]));
-    expect(flags).toEqual([...new Set([...node.options, ...tree.options].map(({ long }) => long)), ":done"]);
-    if (node.commands.length > 0) expect(values(await ask([...words, ""]))).toEqual([...node.commands.map(({ name }) => name), ":done"]);
+    expect(flags).toEqual([
+      ...new Set([...node.options, ...tree.options].map(({ long }) => long)),
+      ":done",
+    ]);
+    if (node.commands.length > 0)
+      expect(values(await ask([...words, ""]))).toEqual([
+        ...node.commands.map(({ name }) => name),
+        ":done",
+      ]);
     for (const { long, value } of node.options) {
       if (value?.values.from !== "list") continue;
       const end = value.values.open === true ? ":nospace" : ":done";
       expect(values(await ask([...words, long, ""]))).toEqual([...value.values.values, end]);
-      expect(values(await ask([...words, `${long}=`]))).toEqual([...value.values.values.map((each) => `${long}=${each}`), end]);
+      expect(values(await ask([...words, `${long}=`]))).toEqual([
+        ...value.values.values.map((each) => `${long}=${each}`),
+        end,
+      ]);
     }
   });
 
   const offeredFor = (name: string, flag: string): readonly string[] => {
-    const option = tree.commands.find((command) => command.name === name)?.options.find(({ long }) => long === flag);
+    const option = tree.commands
+      .find((command) => command.name === name)
+      ?.options.find(({ long }) => long === flag);
     return option?.value?.values.from === "list" ? option.value.values.values : [];
   };
 
-  const readAudit = (options: Record<string, unknown>) => parseAuditReplay(parseOptions(auditReplay, { args: [["a.csv"]], options }));
+  const readAudit = (options: Record<string, unknown>) =>
+    parseAuditReplay(parseOptions(auditReplay, { args: [["a.csv"]], options }));
 
   test("what is offered for --fail-on is what it takes", () => {
     const offered = offeredFor("status", "--fail-on");
-    expect(parseOptions(status, { args: [], options: { failOn: offered.join(",") } })).toEqual({ failOn: offered });
+    expect(parseOptions(status, { args: [], options: { failOn: offered.join(",") } })).toEqual({
+      failOn: offered,
+    });
     const verdicts = offeredFor("audit-replay", "--fail-on");
     expect(readAudit({ failOn: verdicts.join(",") })).toMatchObject({ failOn: verdicts });
   });
@@ -79,13 +110,22 @@ describe("whatever the tree holds is offered", () => {
   });
 
   test("what is offered for --what-if and --map is what they take, and nothing is left out", () => {
-    const endings = { "ack@": "2026-11-20T14:02:11Z", "without@": "2026-11-20T14:02Z", "token-lifetime=": "1m", "release=": "1.2.22" };
+    const endings = {
+      "ack@": "2026-11-20T14:02:11Z",
+      "without@": "2026-11-20T14:02Z",
+      "token-lifetime=": "1m",
+      "release=": "1.2.22",
+    };
     const changes = offeredFor("audit-replay", "--what-if");
     expect(changes).toEqual(whatIfForms.map((form) => form.replace(/[^@=]+$/, "")));
     for (const change of changes)
-      readAudit({ whatIf: `${change}${Object.entries(endings).find(([each]) => each === change)?.[1] ?? "3"}` });
+      readAudit({
+        whatIf: `${change}${Object.entries(endings).find(([each]) => each === change)?.[1] ?? "3"}`,
+      });
     const columns = offeredFor("audit-replay", "--map").map((column) => `${column}x`);
-    expect(readAudit({ map: columns.join(",") }).map).toEqual(Object.fromEntries(roles.map((role) => [role, "x"])));
+    expect(readAudit({ map: columns.join(",") }).map).toEqual(
+      Object.fromEntries(roles.map((role) => [role, "x"])),
+    );
   });
 });
 
@@ -119,7 +159,14 @@ test.each<[string, string[]]>([
   ["sandbox nothing ", [":done"]],
   ["--profile get sta", ["status", "state", ":done"]],
   ["get --external-ref import --rebi", [":done"]],
-  ["help sandbox ", [...(tree.commands.find(({ name }) => name === "sandbox")?.commands.map(({ name }) => name) ?? []), ":done"]],
+  [
+    "help sandbox ",
+    [
+      ...(tree.commands.find(({ name }) => name === "sandbox")?.commands.map(({ name }) => name) ??
+        []),
+      ":done",
+    ],
+  ],
   ["help lock", ["lockout", ":done"]],
   ["help nothing ", [":done"]],
   ["completion ", ["bash", "zsh", "fish", ":done"]],
@@ -128,7 +175,9 @@ test.each<[string, string[]]>([
 });
 
 test("a flag that is there already is not offered again, in whichever form it was given", async () => {
-  const offered = values(await ask(["get", "-o", "json", "--reveal", "--kind=generic/offline", "-"]));
+  const offered = values(
+    await ask(["get", "-o", "json", "--reveal", "--kind=generic/offline", "-"]),
+  );
   expect(offered).toContain("--json");
   for (const flag of ["--output", "--reveal", "--kind"]) expect(offered).not.toContain(flag);
 });
@@ -137,7 +186,8 @@ describe("vaults", () => {
   test("with their labels as plain text, or their kind", async () => {
     const both = [`${labelled.uuid}\t${labelled.shown}`, `${bare.uuid}\t${bare.kind}`, ":done"];
     expect(await ask(["get", ""])).toEqual(both);
-    for (const command of ["ack", "status", "guard", "export", "forget"]) expect(await ask([command, ""])).toEqual(both);
+    for (const command of ["ack", "status", "guard", "export", "forget"])
+      expect(await ask([command, ""])).toEqual(both);
     expect(await ask(["sandbox", "unlock", ""])).toEqual(both);
     expect(await ask(["status", "1111"])).toEqual([both[0], ":done"]);
   });
@@ -145,7 +195,9 @@ describe("vaults", () => {
   test("those that status lists, whatever base URL is set, and no others", async () => {
     const listed = async (of: Machine): Promise<string[]> => {
       const { stdout } = await of.vault("status", "--json");
-      return (JSON.parse(stdout) as { vaults: { uuid: string }[] }).vaults.map(({ uuid }) => uuid).toSorted();
+      return (JSON.parse(stdout) as { vaults: { uuid: string }[] }).vaults
+        .map(({ uuid }) => uuid)
+        .toSorted();
     };
     const elsewhere = { VAULTSVC_BASE_URL: "https://elsewhere.example.com" };
     expect(
@@ -163,14 +215,26 @@ describe("vaults", () => {
     const home = tempDir("home");
     const other = { VAULTSVC_STATE: "", HOME: home, VAULTSVC_CONFIG_DIR: join(home, "config") };
     expect(await ask(["get", ""], other)).toEqual([":done"]);
-    expect(values(await ask(["--state", machine.stateDir, "get", "1"], other))).toEqual([labelled.uuid, ":done"]);
-    expect(values(await ask([`--state=${machine.stateDir}`, "get", "1"], other))).toEqual([labelled.uuid, ":done"]);
+    expect(values(await ask(["--state", machine.stateDir, "get", "1"], other))).toEqual([
+      labelled.uuid,
+      ":done",
+    ]);
+    expect(values(await ask([`--state=${machine.stateDir}`, "get", "1"], other))).toEqual([
+      labelled.uuid,
+      ":done",
+    ]);
     mkdirSync(join(home, "config"));
     const profiles = { default: {}, kept: { state: machine.stateDir } };
     writeFileSync(join(home, "config", "config.json"), JSON.stringify({ profiles }));
     expect(await ask(["get", "1"], other)).toEqual([":done"]);
-    expect(values(await ask(["get", "--profile", "kept", "1"], other))).toEqual([labelled.uuid, ":done"]);
-    expect(values(await ask(["get", "1"], { ...other, VAULTSVC_PROFILE: "kept" }))).toEqual([labelled.uuid, ":done"]);
+    expect(values(await ask(["get", "--profile", "kept", "1"], other))).toEqual([
+      labelled.uuid,
+      ":done",
+    ]);
+    expect(values(await ask(["get", "1"], { ...other, VAULTSVC_PROFILE: "kept" }))).toEqual([
+      labelled.uuid,
+      ":done",
+    ]);
     expect(await ask(["--profile", ""], other)).toEqual(["default", "kept", ":done"]);
   });
 });
@@ -181,8 +245,19 @@ describe("it writes nothing, needs no key, and never fails aloud", () => {
       readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => {
         const stats = statSync(join(folder, name));
         // The index of a WAL is memory that processes share: its marks come and go.
-        const content = stats.isFile() && !name.endsWith("-shm") ? readFileSync(join(folder, name)).toString("base64") : "";
-        return [name, { mode: stats.mode, size: stats.size, content, changed: name.endsWith("-shm") ? 0 : stats.mtimeMs }];
+        const content =
+          stats.isFile() && !name.endsWith("-shm")
+            ? readFileSync(join(folder, name)).toString("base64")
+            : "";
+        return [
+          name,
+          {
+            mode: stats.mode,
+            size: stats.size,
+            content,
+            changed: name.endsWith("-shm") ? 0 : stats.mtimeMs,
+          },
+        ];
       }),
     );
 
@@ -190,7 +265,11 @@ describe("it writes nothing, needs no key, and never fails aloud", () => {
     ["a state in use", () => {}, true],
     ["a state at rest", (state) => new DatabaseSync(join(state, "vault.db")).close(), true],
     ["a state whose WAL has no index", (state) => rmSync(join(state, "vault.db-shm")), false],
-    ["a database of something else", (state) => writeDatabase(state, "PRAGMA application_id = 1"), false],
+    [
+      "a database of something else",
+      (state) => writeDatabase(state, "PRAGMA application_id = 1"),
+      false,
+    ],
     ["a newer state", (state) => writeDatabase(state, "PRAGMA user_version = 4711"), false],
     ["a damaged one", (state) => damage(state), false],
     ["one that others can write to", (state) => chmodSync(state, 0o770), false],
@@ -199,14 +278,26 @@ describe("it writes nothing, needs no key, and never fails aloud", () => {
     const copy = machine.copy();
     change(copy.stateDir);
     const before = files(copy.stateDir);
-    const { code, stdout, stderr } = await copy.vaultWith({ env: { VAULTSVC_CONFIG_DIR: tempDir("no-key") } }, "__complete", "get", "1");
-    expect({ code, stderr, isKnown: stdout.includes(labelled.uuid) }).toEqual({ code: 0, stderr: "", isKnown });
+    const { code, stdout, stderr } = await copy.vaultWith(
+      { env: { VAULTSVC_CONFIG_DIR: tempDir("no-key") } },
+      "__complete",
+      "get",
+      "1",
+    );
+    expect({ code, stderr, isKnown: stdout.includes(labelled.uuid) }).toEqual({
+      code: 0,
+      stderr: "",
+      isKnown,
+    });
     expect(files(copy.stateDir)).toEqual(before);
   });
 
   test("no state: none is made", async () => {
     const home = tempDir("home");
-    const folders = { VAULTSVC_STATE: join(home, "state"), VAULTSVC_CONFIG_DIR: join(home, "config") };
+    const folders = {
+      VAULTSVC_STATE: join(home, "state"),
+      VAULTSVC_CONFIG_DIR: join(home, "config"),
+    };
     expect(await ask(["get", ""], folders)).toEqual([":done"]);
     expect(existsSync(join(home, "state")) || existsSync(join(home, "config"))).toBe(false);
   });
@@ -216,9 +307,13 @@ describe("it writes nothing, needs no key, and never fails aloud", () => {
     writeFileSync(join(home, "config.json"), "{");
     expect(await ask(["get", ""], { VAULTSVC_CONFIG_DIR: home })).toEqual([]);
     expect(await ask(["--profile", ""], { VAULTSVC_CONFIG_DIR: home })).toEqual([]);
-    expect(await ask(["get", ""], { VAULTSVC_STATE: "postgres://x.example.com/y" })).toEqual([":done"]);
+    expect(await ask(["get", ""], { VAULTSVC_STATE: "postgres://x.example.com/y" })).toEqual([
+      ":done",
+    ]);
     expect(await ask(["get", ""], { VAULTSVC_STATE: "/dev/null" })).toEqual([":done"]);
-    expect(values(await ask(["get", "1"], { VAULTSVC_RATE: "many", VAULTSVC_OUTPUT: "picture" }))).toEqual([labelled.uuid, ":done"]);
+    expect(
+      values(await ask(["get", "1"], { VAULTSVC_RATE: "many", VAULTSVC_OUTPUT: "picture" })),
+    ).toEqual([labelled.uuid, ":done"]);
     expect(await ask([])).toContain("get\tread a vault, or many");
   });
 

@@ -16,19 +16,30 @@ const read = (...path: string[]): string => readFileSync(join(root, ...path), "u
 const tree = describeCommand(vault);
 
 describe("what npm run generate writes is up to date", () => {
-  test.each(["bash", "zsh", "fish"] as const)("the script of %s, as vault completion prints it", async (shell) => {
-    expect(read("completions", scriptFiles[shell])).toBe(script(shell));
-    expect(await runVault(["completion", shell])).toMatchObject({ code: 0, stdout: script(shell), stderr: "" });
-    const { stdout } = await runVault(["completion", shell, "--json"]);
-    expect(JSON.parse(stdout)).toEqual({ shell, script: script(shell) });
-  });
+  test.each(["bash", "zsh", "fish"] as const)(
+    "the script of %s, as vault completion prints it",
+    async (shell) => {
+      expect(read("completions", scriptFiles[shell])).toBe(script(shell));
+      expect(await runVault(["completion", shell])).toMatchObject({
+        code: 0,
+        stdout: script(shell),
+        stderr: "",
+      });
+      const { stdout } = await runVault(["completion", shell, "--json"]);
+      expect(JSON.parse(stdout)).toEqual({ shell, script: script(shell) });
+    },
+  );
 
   test("no other file is there", () => {
-    expect(readdirSync(join(root, "completions")).toSorted()).toEqual(Object.values(scriptFiles).toSorted());
+    expect(readdirSync(join(root, "completions")).toSorted()).toEqual(
+      Object.values(scriptFiles).toSorted(),
+    );
   });
 
   test("the names are those that npm installs", () => {
-    expect(Object.keys((JSON.parse(read("package.json")) as { bin: object }).bin)).toEqual(programNames);
+    expect(Object.keys((JSON.parse(read("package.json")) as { bin: object }).bin)).toEqual(
+      programNames,
+    );
   });
 
   test.each(["environment", "exit-codes", "output"])("the table of the topic %s", (name) => {
@@ -41,32 +52,42 @@ describe("what npm run generate writes is up to date", () => {
 
   test("every flag of all commands has its row in one of them", () => {
     const tables = `${topicTexts["environment"]}${topicTexts["output"]}`;
-    expect(tree.options.map(({ flags }) => `| \`${flags}\` |`).filter((row) => !tables.includes(row))).toEqual([]);
+    expect(
+      tree.options.map(({ flags }) => `| \`${flags}\` |`).filter((row) => !tables.includes(row)),
+    ).toEqual([]);
   });
 });
 
-describe.skipIf(!isInstalled("shellcheck"))("shellcheck has nothing to say (skipped where there is none) of", () => {
-  const check = (code: string, dialect: string, ...more: string[]): string =>
-    spawnSync("shellcheck", ["--shell", dialect, "--norc", ...more, "-"], { input: code, encoding: "utf8" }).stdout;
+describe.skipIf(!isInstalled("shellcheck"))(
+  "shellcheck has nothing to say (skipped where there is none) of",
+  () => {
+    const check = (code: string, dialect: string, ...more: string[]): string =>
+      spawnSync("shellcheck", ["--shell", dialect, "--norc", ...more, "-"], {
+        input: code,
+        encoding: "utf8",
+      }).stdout;
 
-  test("the script of bash", () => {
-    expect(check(script("bash"), "bash")).toBe("");
-  });
+    test("the script of bash", () => {
+      expect(check(script("bash"), "bash")).toBe("");
+    });
 
-  const documents = Object.entries({ README: readme, ...topicTexts });
+    const documents = Object.entries({ README: readme, ...topicTexts });
 
-  /** Snippets of one document are pasted into one shell, so that later ones use what earlier ones set; recipes into one each. */
-  const sections = documents.flatMap(([name, document]) =>
-    document.split(name === "recipes" ? /^(?=## )/m : /(?!)/).map((text) => ({ title: `${name} ${text.split("\n")[0]}`, text })),
-  );
-  const snippets = sections.flatMap(({ title, text }) => {
-    const fenced = codeBlocks(text).flatMap(({ info, code }) => (info === "sh" ? [code] : []));
-    const indented = text.replaceAll(/^```.*?^```$/gms, "").match(/(?:^ {4}\S.*\n)+/gm) ?? [];
-    const found = [...fenced, ...indented.map((block) => block.replaceAll(/^ {4}/gm, ""))];
-    return found.length > 0 ? [{ title, code: `${found.join("\n")}\n` }] : [];
-  });
+    /** Snippets of one document are pasted into one shell, so that later ones use what earlier ones set; recipes into one each. */
+    const sections = documents.flatMap(([name, document]) =>
+      document
+        .split(name === "recipes" ? /^(?=## )/m : /(?!)/)
+        .map((text) => ({ title: `${name} ${text.split("\n")[0]}`, text })),
+    );
+    const snippets = sections.flatMap(({ title, text }) => {
+      const fenced = codeBlocks(text).flatMap(({ info, code }) => (info === "sh" ? [code] : []));
+      const indented = text.replaceAll(/^```.*?^```$/gms, "").match(/(?:^ {4}\S.*\n)+/gm) ?? [];
+      const found = [...fenced, ...indented.map((block) => block.replaceAll(/^ {4}/gm, ""))];
+      return found.length > 0 ? [{ title, code: `${found.join("\n")}\n` }] : [];
+    });
 
-  test.each(snippets)("the snippets of $title", ({ code }) => {
-    expect(check(code, "sh")).toBe("");
-  });
-});
+    test.each(snippets)("the snippets of $title", ({ code }) => {
+      expect(check(code, "sh")).toBe("");
+    });
+  },
+);

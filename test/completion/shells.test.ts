@@ -37,7 +37,9 @@ let user: ShellUser;
 
 beforeAll(async () => {
   const machine = await machineWithVaults();
-  machine.file("config/config.json", { profiles: { staging: {}, "we ird": {}, "$(touch pwned)": {}, "hidden\u001b[31m": {} } });
+  machine.file("config/config.json", {
+    profiles: { staging: {}, "we ird": {}, "$(touch pwned)": {}, "hidden\u001b[31m": {} },
+  });
   user = shellUser({ VAULTSVC_STATE: machine.stateDir, VAULTSVC_CONFIG_DIR: machine.configDir });
   writeFileSync(join(user.cwd, "pair one.json"), "");
   mkdirSync(join(user.cwd, "folder"));
@@ -47,48 +49,67 @@ beforeAll(async () => {
 function brokenUser(): ShellUser {
   const folder = tempDir("broken");
   for (const name of ["vault", "vaultsvc"])
-    writeFileSync(join(folder, name), "#!/bin/sh\necho boom; echo boom >&2; exit 1\n", { mode: 0o700 });
+    writeFileSync(join(folder, name), "#!/bin/sh\necho boom; echo boom >&2; exit 1\n", {
+      mode: 0o700,
+    });
   return { ...user, env: { ...user.env, PATH: `${folder}:${user.env["PATH"]}` } };
 }
 
 /** Checks that no label or profile name was run as a command. */
-const expectNothingRun = (): void => expect(readdirSync(user.cwd).toSorted()).toEqual(["folder", "pair one.json"]);
+const expectNothingRun = (): void =>
+  expect(readdirSync(user.cwd).toSorted()).toEqual(["folder", "pair one.json"]);
 
-const onTerminal = (["bash", "zsh"] as const).map((shell) => ({ shell, isMissing: !isInstalled(shell) }));
+const onTerminal = (["bash", "zsh"] as const).map((shell) => ({
+  shell,
+  isMissing: !isInstalled(shell),
+}));
 
-describe.each(onTerminal)("$shell, on a terminal (skipped where there is none)", ({ shell, isMissing }) => {
-  test.skipIf(isMissing)("completes what is typed", async () => {
-    const { lines } = await typeAndTab(
-      shell,
-      user,
-      typed.map(([line]) => line),
-    );
-    expect(lines).toEqual(typed.map(([, completed]) => completed));
-    expectNothingRun();
-  });
+describe.each(onTerminal)(
+  "$shell, on a terminal (skipped where there is none)",
+  ({ shell, isMissing }) => {
+    test.skipIf(isMissing)("completes what is typed", async () => {
+      const { lines } = await typeAndTab(
+        shell,
+        user,
+        typed.map(([line]) => line),
+      );
+      expect(lines).toEqual(typed.map(([, completed]) => completed));
+      expectNothingRun();
+    });
 
-  test.skipIf(isMissing)("lists what there is", async () => {
-    const { shown } = await typeAndTab(shell, user, ["vault get ", "vault --profile ", "vault "]);
-    for (const { uuid } of vaults) expect(shown).toContain(uuid);
-    for (const text of ["staging", "sandbox", "completion"]) expect(shown).toContain(text);
-    expect(shown).not.toContain("hidden");
-    expectNothingRun();
-  });
+    test.skipIf(isMissing)("lists what there is", async () => {
+      const { shown } = await typeAndTab(shell, user, ["vault get ", "vault --profile ", "vault "]);
+      for (const { uuid } of vaults) expect(shown).toContain(uuid);
+      for (const text of ["staging", "sandbox", "completion"]) expect(shown).toContain(text);
+      expect(shown).not.toContain("hidden");
+      expectNothingRun();
+    });
 
-  test.skipIf(isMissing)("says nothing where the program fails", async () => {
-    const { lines, shown } = await typeAndTab(shell, brokenUser(), ["vault ge", "vault get --kind ", "vaultsvc "]);
-    expect(lines).toEqual(["vault ge", "vault get --kind ", "vaultsvc "]);
-    expect(shown).not.toContain("boom");
-  });
+    test.skipIf(isMissing)("says nothing where the program fails", async () => {
+      const { lines, shown } = await typeAndTab(shell, brokenUser(), [
+        "vault ge",
+        "vault get --kind ",
+        "vaultsvc ",
+      ]);
+      expect(lines).toEqual(["vault ge", "vault get --kind ", "vaultsvc "]);
+      expect(shown).not.toContain("boom");
+    });
 
-  test.skipIf(isMissing)("leaves another program of the name vault alone", async () => {
-    const other = `${shell === "bash" ? "" : "autoload -U compinit bashcompinit; compinit -u -D; bashcompinit\n"}complete -C /bin/true vault`;
-    const script = shell === "bash" ? "" : `eval "$(vaultsvc completion zsh)"`;
-    // compinit takes the first script of a name; here the script is evaluated after the other one.
-    const { lines } = await typeAndTab(shell, user, ["vault statu", "vaultsvc statu"], other, script);
-    expect(lines).toEqual(["vault statu", "vaultsvc status "]);
-  });
-});
+    test.skipIf(isMissing)("leaves another program of the name vault alone", async () => {
+      const other = `${shell === "bash" ? "" : "autoload -U compinit bashcompinit; compinit -u -D; bashcompinit\n"}complete -C /bin/true vault`;
+      const script = shell === "bash" ? "" : `eval "$(vaultsvc completion zsh)"`;
+      // compinit takes the first script of a name; here the script is evaluated after the other one.
+      const { lines } = await typeAndTab(
+        shell,
+        user,
+        ["vault statu", "vaultsvc statu"],
+        other,
+        script,
+      );
+      expect(lines).toEqual(["vault statu", "vaultsvc status "]);
+    });
+  },
+);
 
 describe.skipIf(!isInstalled("zsh"))("zsh (skipped where there is none)", () => {
   test("shows labels as they are", async () => {
@@ -126,8 +147,13 @@ describe.skipIf(!isInstalled("fish"))("fish (skipped where there is none)", () =
   });
 
   test("shows labels, and kinds where there is none", () => {
-    expect(fishOffers(user, "vault get ")).toEqual([`${labelled.uuid}\t${labelled.shown}`, `${bare.uuid}\t${bare.kind}`]);
-    expect(fishOffers(user, "vaultsvc sandbox star")).toEqual(["start\tstart a sandbox that serves until interrupted"]);
+    expect(fishOffers(user, "vault get ")).toEqual([
+      `${labelled.uuid}\t${labelled.shown}`,
+      `${bare.uuid}\t${bare.kind}`,
+    ]);
+    expect(fishOffers(user, "vaultsvc sandbox star")).toEqual([
+      "start\tstart a sandbox that serves until interrupted",
+    ]);
     expectNothingRun();
   });
 });

@@ -12,17 +12,33 @@ export const vaults = [
     label: 'it\'s $(touch pwned) `touch pwned` "50%F{red}";a:b\t\u001b[31m\n:files',
     shown: 'it\'s $(touch pwned) `touch pwned` "50%F{red}";a:b [31m :files',
   },
-  { uuid: "22222222-e89b-42d3-a456-426614174000", kind: "generic/offline", label: undefined, shown: "" },
+  {
+    uuid: "22222222-e89b-42d3-a456-426614174000",
+    kind: "generic/offline",
+    label: undefined,
+    shown: "",
+  },
 ] as const;
 
 export const pair = { encryptedData: "c2VjcmV0LWRhdGE=", payload: "c2VjcmV0LXBheWxvYWQ=" };
 
 /** Returns a machine with vaults whose service is unreachable: completion must not need it. */
 export async function machineWithVaults(): Promise<Machine> {
-  const machine = machineFor({ baseUrl: "http://127.0.0.1:9", application: { uuid: vaults[0].uuid, apiKey: "c2VjcmV0LWtleQ==" } });
+  const machine = machineFor({
+    baseUrl: "http://127.0.0.1:9",
+    application: { uuid: vaults[0].uuid, apiKey: "c2VjcmV0LWtleQ==" },
+  });
   for (const { uuid, kind, label } of vaults) {
     expectExit(
-      await machine.vaultWith({ env: { PAIR: JSON.stringify(pair) } }, "import", uuid, "--kind", kind, "--credentials", "env:PAIR"),
+      await machine.vaultWith(
+        { env: { PAIR: JSON.stringify(pair) } },
+        "import",
+        uuid,
+        "--kind",
+        kind,
+        "--credentials",
+        "env:PAIR",
+      ),
       0,
     );
     // No command takes it, but somebody may have written it there.

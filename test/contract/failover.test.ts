@@ -5,7 +5,19 @@ import type { SharedState } from "../support/shared-state.ts";
 import { sharedState } from "../support/shared-state.ts";
 import type { SeenVault } from "../../src/store/postgres/machine-record.ts";
 import type { PostgresStore } from "../../src/store/postgres/store.ts";
-import { exchange, held, imported, intent, known, lower, pair, patient, service, started, uuid } from "./store-fixture.ts";
+import {
+  exchange,
+  held,
+  imported,
+  intent,
+  known,
+  lower,
+  pair,
+  patient,
+  service,
+  started,
+  uuid,
+} from "./store-fixture.ts";
 
 let state: SharedState;
 let copy: SchemaCopy;
@@ -25,7 +37,9 @@ describe("the rows go back to what they were some commits ago, as after a failov
     await copy.putBack();
     const next = await state.another().lock(service, uuid, patient(state.clock, 0));
     await next.recordIntent(intent("x2", 1));
-    await expect(former.recordStarted("x1", started("lost"))).rejects.toMatchObject({ code: "busy" });
+    await expect(former.recordStarted("x1", started("lost"))).rejects.toMatchObject({
+      code: "busy",
+    });
     await former.release();
     await next.recordStarted("x2", started("second"));
     expect(await state.store.locks()).toHaveLength(1);
@@ -47,9 +61,13 @@ describe("the rows go back to what they were some commits ago, as after a failov
     await lose("x1");
     const other = state.another() as PostgresStore;
     const { parts } = state.store;
-    await other.parts.machine.noteVaults((await other.ready()).state, [{ ...(await parts.machine.vault(service, lower))[0] } as SeenVault]);
+    await other.parts.machine.noteVaults((await other.ready()).state, [
+      { ...(await parts.machine.vault(service, lower))[0] } as SeenVault,
+    ]);
     for (const store of [other, state.store]) await store.list();
-    await expect(other.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({ code: "state" });
+    await expect(other.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({
+      code: "state",
+    });
     // Others get as far with a pair of their own.
     const third = await state.another().lock(service, uuid, patient(state.clock));
     await third.recordPair({ credentials: pair("third"), kind: "credit-card/offline" });
@@ -68,7 +86,9 @@ describe("the rows go back to what they were some commits ago, as after a failov
     await exchange(other, "x2", 1, "next");
     await other.release();
     const session = await held(state);
-    expect(await known(session)).toMatchObject({ generations: [{ generation: 2, standing: "current", proven: true }, { generation: 1 }] });
+    expect(await known(session)).toMatchObject({
+      generations: [{ generation: 2, standing: "current", proven: true }, { generation: 1 }],
+    });
     await session.release();
   });
 

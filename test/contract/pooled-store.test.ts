@@ -17,44 +17,63 @@ beforeAll(async () => {
   if (hasPgBouncer) pooler = await pgBouncer(await postgres());
 });
 
-describe.skipIf(!hasPgBouncer)("PostgreSQL through PgBouncer in transaction mode (skipped where there is none)", () => {
-  if (isCampaign) describeStore("PostgreSQL through PgBouncer", async () => await sharedState(pooler));
+describe.skipIf(!hasPgBouncer)(
+  "PostgreSQL through PgBouncer in transaction mode (skipped where there is none)",
+  () => {
+    if (isCampaign)
+      describeStore("PostgreSQL through PgBouncer", async () => await sharedState(pooler));
 
-  it(`serves many processes at once over ${pooled} connections`, async () => {
-    const state = await sharedState(pooler);
-    const vaults = Array.from({ length: 3 * pooled }, (_, n) => `aaaaaaaa-bbbb-4ccc-8ddd-0000000001${String(n).padStart(2, "0")}`);
-    await Promise.all(
-      vaults.map(async (uuid) => {
-        const session = await state.another().lock(service, uuid, patient(state.clock));
-        await session.recordPair({ credentials: { encryptedData: `data ${uuid}`, payload: "payload" }, kind: "generic/offline" });
-        for (let n = 1; n <= 5; n += 1) await exchange(session, `x${n}`, n, `${uuid} ${n}`);
-        expect(await known(session)).toMatchObject({ unackedStarts: 0, last: { id: "x5", state: "acknowledged" } });
-        await session.release();
-      }),
-    );
-    const [{ n } = {}] = await state.sql(
-      "SELECT count(*)::int AS n FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
-    );
-    expect(n).toBe(pooled);
-    expect(await state.store.list()).toHaveLength(vaults.length);
-    state.dispose();
-  });
-
-  it("changes a whole state in one transaction, and keeps others out meanwhile", async () => {
-    const [state, target] = [await sharedState(pooler), await sharedState(pooler)];
-    const session = await imported(state);
-    await exchange(session, "x1", 1, "second");
-    await session.release();
-    const placeOf = ({ another }: SharedState): DatabasePlace => new DatabasePlace(another() as PostgresStore);
-    await placeOf(state).transact("rekey", patient(state.clock), async (whole) => {
-      const now = await readWhole(whole);
-      const label = now.vaults.map((row) => ({ ...row, label: "pooled" }));
-      await whole.write(now, { ...now, vaults: label });
-      const waiting = Array.from({ length: 3 * pooled }, async () => await state.another().lock(service, uuid, patient(state.clock, 0)));
-      for (const { status } of await Promise.allSettled(waiting)) expect(status).toBe("rejected");
+    it(`serves many processes at once over ${pooled} connections`, async () => {
+      const state = await sharedState(pooler);
+      const vaults = Array.from(
+        { length: 3 * pooled },
+        (_, n) => `aaaaaaaa-bbbb-4ccc-8ddd-0000000001${String(n).padStart(2, "0")}`,
+      );
+      await Promise.all(
+        vaults.map(async (uuid) => {
+          const session = await state.another().lock(service, uuid, patient(state.clock));
+          await session.recordPair({
+            credentials: { encryptedData: `data ${uuid}`, payload: "payload" },
+            kind: "generic/offline",
+          });
+          for (let n = 1; n <= 5; n += 1) await exchange(session, `x${n}`, n, `${uuid} ${n}`);
+          expect(await known(session)).toMatchObject({
+            unackedStarts: 0,
+            last: { id: "x5", state: "acknowledged" },
+          });
+          await session.release();
+        }),
+      );
+      const [{ n } = {}] = await state.sql(
+        "SELECT count(*)::int AS n FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
+      );
+      expect(n).toBe(pooled);
+      expect(await state.store.list()).toHaveLength(vaults.length);
+      state.dispose();
     });
-    expect(await moveState(placeOf(state), placeOf(target), patient(state.clock))).toEqual({ vaults: 1 });
-    expect(await target.store.list()).toMatchObject([{ label: "pooled" }]);
-    for (const each of [state, target]) each.dispose();
-  });
-});
+
+    it("changes a whole state in one transaction, and keeps others out meanwhile", async () => {
+      const [state, target] = [await sharedState(pooler), await sharedState(pooler)];
+      const session = await imported(state);
+      await exchange(session, "x1", 1, "second");
+      await session.release();
+      const placeOf = ({ another }: SharedState): DatabasePlace =>
+        new DatabasePlace(another() as PostgresStore);
+      await placeOf(state).transact("rekey", patient(state.clock), async (whole) => {
+        const now = await readWhole(whole);
+        const label = now.vaults.map((row) => ({ ...row, label: "pooled" }));
+        await whole.write(now, { ...now, vaults: label });
+        const waiting = Array.from(
+          { length: 3 * pooled },
+          async () => await state.another().lock(service, uuid, patient(state.clock, 0)),
+        );
+        for (const { status } of await Promise.allSettled(waiting)) expect(status).toBe("rejected");
+      });
+      expect(await moveState(placeOf(state), placeOf(target), patient(state.clock))).toEqual({
+        vaults: 1,
+      });
+      expect(await target.store.list()).toMatchObject([{ label: "pooled" }]);
+      for (const each of [state, target]) each.dispose();
+    });
+  },
+);

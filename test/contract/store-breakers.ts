@@ -3,23 +3,44 @@ import type { Breaker, Seen, ServiceBreaker } from "../../src/exchange/breaker.t
 import { after, BreakerChanged, closed } from "../../src/exchange/breaker.ts";
 import type { Store, VaultSession } from "../../src/exchange/ports.ts";
 import type { Make } from "./store-fixture.ts";
-import { eachOn, elsewhere, held, imported, intent, known, pair, patient, service, started, uuid } from "./store-fixture.ts";
+import {
+  eachOn,
+  elsewhere,
+  held,
+  imported,
+  intent,
+  known,
+  pair,
+  patient,
+  service,
+  started,
+  uuid,
+} from "./store-fixture.ts";
 
 const second = `${uuid.slice(0, -3)}002`;
 const opened = async (breaker: ServiceBreaker): Promise<Breaker> =>
   await breaker.change((now) =>
-    after(now, { type: "unanswered", at: breaker.now(), response: { httpStatus: 503, contentType: "text/html", isService: false } }),
+    after(now, {
+      type: "unanswered",
+      at: breaker.now(),
+      response: { httpStatus: 503, contentType: "text/html", isService: false },
+    }),
   );
 const closing = async (breaker: ServiceBreaker): Promise<Breaker> =>
   await breaker.change((now) => after(now, { type: "answered", at: breaker.now() }));
-const claiming = (breaker: Breaker, at: number): Seen => ({ at, breaker, claim: after(breaker, { type: "claimed", at }) });
+const claiming = (breaker: Breaker, at: number): Seen => ({
+  at,
+  breaker,
+  claim: after(breaker, { type: "claimed", at }),
+});
 
 /** The circuit breaker: one for a service, for all processes; a trial is claimed with its ①, by one of them. */
 export function describeBreakers(name: string, make: Make): void {
   describe(`${name}: the circuit breaker`, () => {
     const on = eachOn(make, imported);
     const here = (): ServiceBreaker => on.fixture.store.breaker(service);
-    const counted = async (session: VaultSession): Promise<number> => (await known(session)).unackedStarts;
+    const counted = async (session: VaultSession): Promise<number> =>
+      (await known(session)).unackedStarts;
     const another = async (store: Store): Promise<VaultSession> => {
       const session = await store.lock(service, second, patient(on.fixture.clock));
       await session.recordPair({ credentials: pair("second"), kind: "credit-card/offline" });
@@ -36,7 +57,12 @@ export function describeBreakers(name: string, make: Make): void {
     it("is what another process has made of it, for its service alone; who locks a vault knows it", async () => {
       const there = on.fixture.another();
       const open = await opened(there.breaker(service));
-      expect(open).toMatchObject({ version: 1, lostAt: expect.any(Number) as number, httpStatus: 503, contentType: "text/html" });
+      expect(open).toMatchObject({
+        version: 1,
+        lostAt: expect.any(Number) as number,
+        httpStatus: 503,
+        contentType: "text/html",
+      });
       expect(here().known).toEqual(closed);
       expect(await here().read()).toEqual(open);
       expect(here().known).toEqual(open);
@@ -44,7 +70,10 @@ export function describeBreakers(name: string, make: Make): void {
       await closing(here());
       const session = await another(there);
       await session.read();
-      expect(there.breaker(service).known).toMatchObject({ lostAt: null, closedAt: expect.any(Number) as number });
+      expect(there.breaker(service).known).toMatchObject({
+        lostAt: null,
+        closedAt: expect.any(Number) as number,
+      });
       expect(await there.breakers()).toMatchObject([{ service, version: 2, lostAt: null }]);
       await session.release();
     });
@@ -53,7 +82,11 @@ export function describeBreakers(name: string, make: Make): void {
       const both = [here(), on.fixture.another().breaker(service)];
       await opened(here());
       await Promise.all(
-        Array.from({ length: 12 }, async (_, n) => await both[n % 2]?.change((now) => after(now, { type: "claimed", at: n }))),
+        Array.from(
+          { length: 12 },
+          async (_, n) =>
+            await both[n % 2]?.change((now) => after(now, { type: "claimed", at: n })),
+        ),
       );
       expect(await here().read()).toMatchObject({ version: 13, lostTrials: 12 });
     });
@@ -62,11 +95,15 @@ export function describeBreakers(name: string, make: Make): void {
       const seen = { at: 0, breaker: here().known, claim: null };
       await on.session.recordIntent(intent("x1", 1, { seen }));
       await opened(on.fixture.another().breaker(service));
-      await expect(on.session.recordIntent(intent("x2", 1, { seen }))).rejects.toThrow(BreakerChanged);
+      await expect(on.session.recordIntent(intent("x2", 1, { seen }))).rejects.toThrow(
+        BreakerChanged,
+      );
       expect(await counted(on.session)).toBe(1);
       // The vault is still held, and its next steps are written.
       await closing(here());
-      await on.session.recordIntent(intent("x2", 1, { seen: { at: 0, breaker: await here().read(), claim: null } }));
+      await on.session.recordIntent(
+        intent("x2", 1, { seen: { at: 0, breaker: await here().read(), claim: null } }),
+      );
       await on.session.recordStarted("x2", started("next"));
       expect(await counted(on.session)).toBe(2);
     });
@@ -82,7 +119,9 @@ export function describeBreakers(name: string, make: Make): void {
         other.recordIntent(intent("y1", 1, { seen })),
       ]);
       expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
-      expect(outcomes.find(({ status }) => status === "rejected")).toMatchObject({ reason: expect.any(BreakerChanged) as Error });
+      expect(outcomes.find(({ status }) => status === "rejected")).toMatchObject({
+        reason: expect.any(BreakerChanged) as Error,
+      });
       expect((await counted(on.session)) + (await counted(other))).toBe(1);
       expect(await here().read()).toMatchObject({ version: 2, lostTrials: 1, hint: "none" });
       await other.release();

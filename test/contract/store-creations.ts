@@ -19,8 +19,18 @@ import {
   uuid,
 } from "./store-fixture.ts";
 
-const creation: Creation = { id: "01CREATION", service, kind: "generic/online", externalRef: "order-1" };
-const dates = { expiryDate: null, autoLockDate: "2027-01-01T00:00:00Z", dateCreated: "2026-01-01T00:00:00Z", lastModified: null };
+const creation: Creation = {
+  id: "01CREATION",
+  service,
+  kind: "generic/online",
+  externalRef: "order-1",
+};
+const dates = {
+  expiryDate: null,
+  autoLockDate: "2027-01-01T00:00:00Z",
+  dateCreated: "2026-01-01T00:00:00Z",
+  lastModified: null,
+};
 const vault: CreatedVault = {
   uuid,
   credentials: { ...pair("new"), hashedPin: "cGlu" },
@@ -38,11 +48,19 @@ export function describeCreations(name: string, make: Make): void {
 
     it("keeps the credentials of a new vault whose label another one has by now, without it", async () => {
       const { store } = on.fixture;
-      await on.session.recordPair({ credentials: pair("old"), kind: "generic/offline", label: "Ada" });
+      await on.session.recordPair({
+        credentials: pair("old"),
+        kind: "generic/offline",
+        label: "Ada",
+      });
       await store.beginCreation(creation);
       const created = uuid.replace(/1$/, "2");
-      expect(await store.completeCreation(creation, { ...vault, uuid: created })).toMatchObject({ generation: 1 });
-      expect(await store.find(created)).toMatchObject([{ label: null, generations: [{ proven: true }] }]);
+      expect(await store.completeCreation(creation, { ...vault, uuid: created })).toMatchObject({
+        generation: 1,
+      });
+      expect(await store.find(created)).toMatchObject([
+        { label: null, generations: [{ proven: true }] },
+      ]);
       expect(await known(on.session)).toMatchObject({ label: "Ada" });
     });
 
@@ -54,9 +72,23 @@ export function describeCreations(name: string, make: Make): void {
       expect(generation).toBe(1);
       await holdAgain(on);
       const record = await known(on.session);
-      expect(record).toMatchObject({ uuid: lower, kind: "generic/online", label: "Ada", unackedStarts: 0, failedAttempts: 0 });
-      expect(record).toMatchObject({ usesRemaining: 3, limited: true, ...dates, open: null, last: null });
-      expect(record.generations).toMatchObject([{ generation: 1, standing: "current", proven: true, fingerprint, device }]);
+      expect(record).toMatchObject({
+        uuid: lower,
+        kind: "generic/online",
+        label: "Ada",
+        unackedStarts: 0,
+        failedAttempts: 0,
+      });
+      expect(record).toMatchObject({
+        usesRemaining: 3,
+        limited: true,
+        ...dates,
+        open: null,
+        last: null,
+      });
+      expect(record.generations).toMatchObject([
+        { generation: 1, standing: "current", proven: true, fingerprint, device },
+      ]);
       expect(await on.session.credentials(1)).toEqual(vault.credentials);
       expect(await store.interruptedCreations(service)).toEqual([]);
     });
@@ -69,7 +101,11 @@ export function describeCreations(name: string, make: Make): void {
     });
 
     it("beside credentials that are known already it adds an unproven generation, and changes nothing else", async () => {
-      await on.session.recordPair({ credentials: pair("old"), kind: "generic/offline", label: "mine" });
+      await on.session.recordPair({
+        credentials: pair("old"),
+        kind: "generic/offline",
+        label: "mine",
+      });
       await on.fixture.store.beginCreation(creation);
       expect((await on.fixture.store.completeCreation(creation, vault)).generation).toBe(2);
       await holdAgain(on);
@@ -91,14 +127,17 @@ export function describeCreations(name: string, make: Make): void {
     it("one without an outcome is left, until somebody was told", async () => {
       const { store } = on.fixture;
       expect(await store.interruptedCreations(service)).toEqual([]);
-      for (const id of ["one", "two", "three", "four"]) await store.beginCreation({ ...creation, id, externalRef: `ref-${id}` });
+      for (const id of ["one", "two", "three", "four"])
+        await store.beginCreation({ ...creation, id, externalRef: `ref-${id}` });
       await store.beginCreation({ ...creation, id: "far", service: elsewhere });
       await store.failCreation({ ...creation, id: "one" }, "create-refused", problem);
       await store.failCreation({ ...creation, id: "two" }, "create-unanswered", problem);
       await store.completeCreation({ ...creation, id: "three" }, vault);
       const left = await on.fixture.another().interruptedCreations(service);
       const startedAt = new Date(on.fixture.clock.now()).toISOString();
-      expect(left).toEqual([{ id: "four", service, kind: "generic/online", externalRef: "ref-four", startedAt }]);
+      expect(left).toEqual([
+        { id: "four", service, kind: "generic/online", externalRef: "ref-four", startedAt },
+      ]);
       for (const one of left) await store.dismissCreation(one);
       expect(await store.interruptedCreations(service)).toEqual([]);
       expect(await store.interruptedCreations(elsewhere)).toHaveLength(1);
@@ -117,7 +156,13 @@ export function describeCreations(name: string, make: Make): void {
         last: { operation: "delete", state: "intent" },
       });
       await on.session.recordDeleted("d1");
-      expect(await known(on.session)).toMatchObject({ unackedStarts: 0, failedAttempts: 0, generations: [], last: null, label: null });
+      expect(await known(on.session)).toMatchObject({
+        unackedStarts: 0,
+        failedAttempts: 0,
+        generations: [],
+        last: null,
+        label: null,
+      });
       expect(await on.fixture.store.find(uuid)).toEqual([]);
       expect(await on.fixture.store.list()).toEqual([]);
     });
@@ -151,8 +196,17 @@ export function describeCreations(name: string, make: Make): void {
       const before = await known(on.session);
       await on.session.noteDates(dates);
       expect(await known(on.session)).toEqual({ ...before, ...dates });
-      await on.session.noteDates({ expiryDate: "2030-01-01T00:00:00Z", autoLockDate: null, dateCreated: null, lastModified: null });
-      expect(await known(on.session)).toEqual({ ...before, ...dates, expiryDate: "2030-01-01T00:00:00Z" });
+      await on.session.noteDates({
+        expiryDate: "2030-01-01T00:00:00Z",
+        autoLockDate: null,
+        dateCreated: null,
+        lastModified: null,
+      });
+      expect(await known(on.session)).toEqual({
+        ...before,
+        ...dates,
+        expiryDate: "2030-01-01T00:00:00Z",
+      });
     });
 
     it("of a vault that is forgotten or unknown are not kept", async () => {

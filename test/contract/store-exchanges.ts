@@ -63,8 +63,12 @@ export function describeExchangeSteps(name: string, make: Make): void {
 
     it("① refuses an id that exists, and a generation that does not", async () => {
       await on.session.recordIntent(intent("x1", 1));
-      await expect(on.session.recordIntent(intent("x1", 1))).rejects.toMatchObject({ code: "state" });
-      await expect(on.session.recordIntent(intent("x2", 9))).rejects.toMatchObject({ code: "state" });
+      await expect(on.session.recordIntent(intent("x1", 1))).rejects.toMatchObject({
+        code: "state",
+      });
+      await expect(on.session.recordIntent(intent("x2", 9))).rejects.toMatchObject({
+        code: "state",
+      });
       expect(await counters()).toEqual([1, 1, 1]);
     });
 
@@ -92,7 +96,10 @@ export function describeExchangeSteps(name: string, make: Make): void {
       await on.session.noteUnanswered("x1", problem);
       expect(await state()).toBe("intent");
       expect(await counters()).toEqual([1, 1, 1]);
-      expect((await known(on.session)).lastError).toEqual({ at: "2026-11-21T10:00:00.000Z", ...problem });
+      expect((await known(on.session)).lastError).toEqual({
+        at: "2026-11-21T10:00:00.000Z",
+        ...problem,
+      });
     });
 
     it("counts refused credentials once and remembers the combination", async () => {
@@ -123,7 +130,11 @@ export function describeExchangeSteps(name: string, make: Make): void {
       await on.session.recordIntent(intent("x4", 2, { sole: true }));
       await on.session.reject("x4", "combination", problem);
       expect(await counters()).toEqual([2, 3, 2]);
-      expect(await known(on.session)).toMatchObject({ unansweredStarts: 2, quietStarts: 0, generations: [{ sole: false }, {}] });
+      expect(await known(on.session)).toMatchObject({
+        unansweredStarts: 2,
+        quietStarts: 0,
+        generations: [{ sole: false }, {}],
+      });
       await on.session.revertIntent("x3", problem);
       expect(await counters()).toEqual([1, 2, 1]);
     });
@@ -135,7 +146,9 @@ export function describeExchangeSteps(name: string, make: Make): void {
     ])("credentials that %s are not sole any more", async (_why, happens) => {
       await exchange(on.session, "x1", 1, "second");
       await happens();
-      expect((await known(on.session)).generations.find((g) => g.generation === 2)).toMatchObject({ sole: false });
+      expect((await known(on.session)).generations.find((g) => g.generation === 2)).toMatchObject({
+        sole: false,
+      });
     });
 
     it("the SUCCESS of a start with an exchange's new credentials zeroes the starts up to that exchange", async () => {
@@ -177,7 +190,9 @@ export function describeExchangeSteps(name: string, make: Make): void {
       };
       expect(await on.fixture.store.lastReads()).toEqual([]);
       expect(await on.session.recordStarted("x1", started("second", facts))).toBe(2);
-      expect(await on.fixture.store.lastReads()).toEqual([{ service, uuid: lower, at: "2026-11-21T10:00:00.000Z" }]);
+      expect(await on.fixture.store.lastReads()).toEqual([
+        { service, uuid: lower, at: "2026-11-21T10:00:00.000Z" },
+      ]);
       expect(await known(on.session)).toMatchObject({
         ...facts,
         kind: "credit-card/online",
@@ -203,7 +218,9 @@ export function describeExchangeSteps(name: string, make: Make): void {
       await on.session.recordIntent(intent("x1", 1));
       await startExchange(on.session, "x2", 1, "second");
       await startExchange(on.session, "x3", 1, "third");
-      const states = (await on.fixture.store.exchanges(service, uuid, 10)).map((e) => `${e.id} ${e.state}`);
+      const states = (await on.fixture.store.exchanges(service, uuid, 10)).map(
+        (e) => `${e.id} ${e.state}`,
+      );
       expect(states).toEqual(["x3 started", "x2 discarded", "x1 discarded"]);
       await expect(on.session.token("x2")).rejects.toMatchObject({ code: "state" });
     });
@@ -217,27 +234,49 @@ export function describeExchangeSteps(name: string, make: Make): void {
       await on.session.recordEnding("x2", true);
       await on.session.markInDoubt("x2", problem);
       await startExchange(on.session, "x3", 2, "fourth");
-      const states = (await on.fixture.store.exchanges(service, uuid, 10)).map((e) => `${e.id} ${e.state}`);
+      const states = (await on.fixture.store.exchanges(service, uuid, 10)).map(
+        (e) => `${e.id} ${e.state}`,
+      );
       expect(states).toEqual(["x3 started", "x2 expired", "x1 acknowledged"]);
     });
 
     it("holds with the reason and what is owed, and once delivered stays delivered", async () => {
       await startExchange(on.session, "x1", 1, "second");
       await on.session.hold("x1", "save-cmd", { delivered: true, saveOwed: true });
-      expect((await known(on.session)).open).toMatchObject({ state: "held", holdReason: "save-cmd", delivered: true, saveOwed: true });
+      expect((await known(on.session)).open).toMatchObject({
+        state: "held",
+        holdReason: "save-cmd",
+        delivered: true,
+        saveOwed: true,
+      });
       await on.session.hold("x1", "no-ack", { delivered: false, saveOwed: false });
-      expect((await known(on.session)).open).toMatchObject({ state: "held", holdReason: "no-ack", delivered: true, saveOwed: false });
+      expect((await known(on.session)).open).toMatchObject({
+        state: "held",
+        holdReason: "no-ack",
+        delivered: true,
+        saveOwed: false,
+      });
       await on.session.recordEnding("x1", false);
-      await expect(on.session.hold("x1", "no-ack", { delivered: true, saveOwed: false })).rejects.toMatchObject({ code: "state" });
+      await expect(
+        on.session.hold("x1", "no-ack", { delivered: true, saveOwed: false }),
+      ).rejects.toMatchObject({ code: "state" });
     });
 
     it("③ counts each end call, and gives back the one that was answered", async () => {
       await startExchange(on.session, "x1", 1, "second");
       await on.session.recordEnding("x1", false);
       await on.session.recordEnding("x1", true);
-      expect((await known(on.session)).open).toMatchObject({ state: "ending", endsUnanswered: 2, delivered: true });
+      expect((await known(on.session)).open).toMatchObject({
+        state: "ending",
+        endsUnanswered: 2,
+        delivered: true,
+      });
       await on.session.noteEndAnswered("x1", problem);
-      expect((await known(on.session)).open).toMatchObject({ state: "ending", endsUnanswered: 1, delivered: true });
+      expect((await known(on.session)).open).toMatchObject({
+        state: "ending",
+        endsUnanswered: 1,
+        delivered: true,
+      });
       expect((await known(on.session)).lastError).toMatchObject(problem);
     });
 
@@ -246,8 +285,15 @@ export function describeExchangeSteps(name: string, make: Make): void {
       await on.session.revertIntent("x0", problem);
       on.fixture.clock.at += 1000;
       expect(await exchange(on.session, "x1", 1, "second")).toBe(2);
-      expect(await known(on.session)).toMatchObject({ unackedStarts: 0, open: null, lastError: null });
-      expect((await known(on.session)).last).toMatchObject({ state: "acknowledged", acknowledgedAt: "2026-11-21T10:00:01.000Z" });
+      expect(await known(on.session)).toMatchObject({
+        unackedStarts: 0,
+        open: null,
+        lastError: null,
+      });
+      expect((await known(on.session)).last).toMatchObject({
+        state: "acknowledged",
+        acknowledgedAt: "2026-11-21T10:00:01.000Z",
+      });
       await expect(on.session.token("x1")).rejects.toMatchObject({ code: "state" });
     });
 
@@ -270,7 +316,10 @@ export function describeExchangeSteps(name: string, make: Make): void {
     it.each([
       ["recordEnding", async () => await on.session.recordEnding("x1", true)],
       ["noteSaved", async () => await on.session.noteSaved("x1", "of another document")],
-      ["hold", async () => await on.session.hold("x1", "no-ack", { delivered: true, saveOwed: false })],
+      [
+        "hold",
+        async () => await on.session.hold("x1", "no-ack", { delivered: true, saveOwed: false }),
+      ],
       ["expire", async () => await on.session.expire("x1", problem)],
     ])("%s refuses an exchange that is over, and one that is not there", async (_, step) => {
       await expect(step()).rejects.toMatchObject({ code: "state" });

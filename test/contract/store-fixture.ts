@@ -50,8 +50,16 @@ export const elsewhere = "https://moved.example/vaultsvc/v1-2";
 export const uuid = "AAAAAAAA-bbbb-4ccc-8ddd-000000000001";
 export const lower = uuid.toLowerCase();
 
-export const pair = (name: string): Credentials => ({ encryptedData: `data-of-${name}`, payload: `payload-of-${name}` });
-export const device = { browserType: "Firefox", browserVersion: "128.0", osType: "Linux", fonts: ["Arial"] };
+export const pair = (name: string): Credentials => ({
+  encryptedData: `data-of-${name}`,
+  payload: `payload-of-${name}`,
+});
+export const device = {
+  browserType: "Firefox",
+  browserVersion: "128.0",
+  osType: "Linux",
+  fonts: ["Arial"],
+};
 export const problem = { code: "network", message: "no answer" };
 
 export const patient = (clock: Clock, milliseconds = 1000): Waiting => ({
@@ -65,7 +73,10 @@ export interface OnVault {
   session: VaultSession;
 }
 
-export function eachOn(make: Make, hold: (fixture: StoreFixture) => Promise<VaultSession>): OnVault {
+export function eachOn(
+  make: Make,
+  hold: (fixture: StoreFixture) => Promise<VaultSession>,
+): OnVault {
   const on = {} as OnVault;
   beforeEach(async () => {
     on.fixture = await make();
@@ -87,7 +98,11 @@ export const known = async (session: VaultSession): Promise<VaultRecord> => {
   return record;
 };
 
-export const intent = (exchangeId: string, generation: number, more: Partial<Intent> = {}): Intent => ({
+export const intent = (
+  exchangeId: string,
+  generation: number,
+  more: Partial<Intent> = {},
+): Intent => ({
   exchangeId,
   operation: "get",
   kind: "credit-card/offline",
@@ -127,13 +142,23 @@ export async function imported(fixture: StoreFixture, name = "first"): Promise<V
 }
 
 /** Starts an exchange: it is at ②. Returns the new generation. */
-export async function startExchange(session: VaultSession, exchangeId: string, base: number, name: string): Promise<number> {
+export async function startExchange(
+  session: VaultSession,
+  exchangeId: string,
+  base: number,
+  name: string,
+): Promise<number> {
   await session.recordIntent(intent(exchangeId, base));
   return await session.recordStarted(exchangeId, started(name));
 }
 
 /** A whole exchange. Returns the new generation. */
-export async function exchange(session: VaultSession, exchangeId: string, base: number, name: string): Promise<number> {
+export async function exchange(
+  session: VaultSession,
+  exchangeId: string,
+  base: number,
+  name: string,
+): Promise<number> {
   const generation = await startExchange(session, exchangeId, base, name);
   await session.recordEnding(exchangeId, true);
   await session.acknowledge(exchangeId);

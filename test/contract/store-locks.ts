@@ -1,7 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { slotOf } from "../../src/store/sqlite/vault-lock.ts";
 import type { Make, StoreFixture } from "./store-fixture.ts";
-import { elsewhere, held, intent, known, pair, patient, service, uuid, eachOn } from "./store-fixture.ts";
+import {
+  elsewhere,
+  held,
+  intent,
+  known,
+  pair,
+  patient,
+  service,
+  uuid,
+  eachOn,
+} from "./store-fixture.ts";
 
 const other = (n: number): string => `${uuid.slice(0, -3)}${String(n).padStart(3, "0")}`;
 
@@ -9,23 +19,28 @@ const other = (n: number): string => `${uuid.slice(0, -3)}${String(n).padStart(3
 export function describeLocks(name: string, make: Make): void {
   describe(`${name}: holding a vault`, () => {
     const on = eachOn(make, held);
-    it.each(["the same process", "another process"])("excludes %s, whatever the service and the letter case", async (who) => {
-      const store = who === "another process" ? on.fixture.another() : on.fixture.store;
-      for (const [at, id] of [
-        [service, uuid],
-        [elsewhere, uuid.toLowerCase()],
-      ] as const) {
-        await expect(store.lock(at, id, patient(on.fixture.clock, 500))).rejects.toMatchObject({
-          code: "busy",
-          facts: { uuid: uuid.toLowerCase() },
-        });
-      }
-    });
+    it.each(["the same process", "another process"])(
+      "excludes %s, whatever the service and the letter case",
+      async (who) => {
+        const store = who === "another process" ? on.fixture.another() : on.fixture.store;
+        for (const [at, id] of [
+          [service, uuid],
+          [elsewhere, uuid.toLowerCase()],
+        ] as const) {
+          await expect(store.lock(at, id, patient(on.fixture.clock, 500))).rejects.toMatchObject({
+            code: "busy",
+            facts: { uuid: uuid.toLowerCase() },
+          });
+        }
+      },
+    );
 
     it("waits with growing, bounded pauses until the deadline, and not beyond it", async () => {
       const { clock } = on.fixture;
       const deadline = clock.elapsed() + 2000;
-      await expect(on.fixture.another().lock(service, uuid, patient(clock, 2000))).rejects.toMatchObject({ code: "busy" });
+      await expect(
+        on.fixture.another().lock(service, uuid, patient(clock, 2000)),
+      ).rejects.toMatchObject({ code: "busy" });
       expect(clock.elapsed()).toBeCloseTo(deadline, 3);
       expect(Math.max(...clock.slept)).toBeLessThanOrEqual(100);
       expect(clock.slept[0]).toBeLessThanOrEqual(10);
@@ -45,7 +60,9 @@ export function describeLocks(name: string, make: Make): void {
         sleeps += 1;
         if (sleeps === 3) void on.session.release();
       };
-      const next = await on.fixture.another().lock(service, uuid, patient(on.fixture.clock, 10_000));
+      const next = await on.fixture
+        .another()
+        .lock(service, uuid, patient(on.fixture.clock, 10_000));
       expect(sleeps).toBeGreaterThanOrEqual(3);
       expect(sleeps).toBeLessThan(7);
       expect((await known(next)).generations.length).toBe(1);
@@ -56,7 +73,9 @@ export function describeLocks(name: string, make: Make): void {
       const { clock } = on.fixture;
       const before = clock.elapsed();
       clock.meanwhile = () => (clock.at -= 3_600_000);
-      await expect(on.fixture.another().lock(service, uuid, patient(clock, 5000))).rejects.toMatchObject({ code: "busy" });
+      await expect(
+        on.fixture.another().lock(service, uuid, patient(clock, 5000)),
+      ).rejects.toMatchObject({ code: "busy" });
       expect(clock.elapsed() - before).toBeCloseTo(5000, 3);
       await on.session.release();
     });
@@ -65,16 +84,28 @@ export function describeLocks(name: string, make: Make): void {
       const controller = new AbortController();
       const waiting = { deadline: on.fixture.clock.elapsed() + 10_000, signal: controller.signal };
       on.fixture.clock.meanwhile = () => controller.abort();
-      await expect(on.fixture.another().lock(service, uuid, waiting)).rejects.toMatchObject({ code: "interrupted" });
+      await expect(on.fixture.another().lock(service, uuid, waiting)).rejects.toMatchObject({
+        code: "interrupted",
+      });
       await on.session.release();
-      await expect(on.fixture.store.lock(service, uuid, waiting)).rejects.toMatchObject({ code: "interrupted" });
+      await expect(on.fixture.store.lock(service, uuid, waiting)).rejects.toMatchObject({
+        code: "interrupted",
+      });
     });
 
     it("holds many vaults in one process at once, each of them against others", async () => {
-      const sessions = await Promise.all(Array.from({ length: 200 }, async (_, n) => await held(on.fixture, other(n + 10))));
+      const sessions = await Promise.all(
+        Array.from({ length: 200 }, async (_, n) => await held(on.fixture, other(n + 10))),
+      );
       const rival = on.fixture.another();
-      await expect(rival.lock(service, other(77), patient(on.fixture.clock, 100))).rejects.toMatchObject({ code: "busy" });
-      await Promise.all(sessions.map(async (s) => await s.recordPair({ credentials: pair("first"), kind: "generic/offline" })));
+      await expect(
+        rival.lock(service, other(77), patient(on.fixture.clock, 100)),
+      ).rejects.toMatchObject({ code: "busy" });
+      await Promise.all(
+        sessions.map(
+          async (s) => await s.recordPair({ credentials: pair("first"), kind: "generic/offline" }),
+        ),
+      );
       await Promise.all(sessions.map(async (s) => await s.recordIntent(intent("x1", 1))));
       expect((await on.fixture.store.list()).length).toBe(200);
       await Promise.all(sessions.map(async (s) => await s.release()));
@@ -90,7 +121,9 @@ export function describeLocks(name: string, make: Make): void {
       let isOver = false;
       const keepTaking = async (): Promise<void> => {
         for (let n = 0, last = await store.lock(service, ours[0] ?? "", waiting); ; n += 1) {
-          const next = isOver ? undefined : store.lock(service, ours[(n % (ours.length - 1)) + 1] ?? "", waiting);
+          const next = isOver
+            ? undefined
+            : store.lock(service, ours[(n % (ours.length - 1)) + 1] ?? "", waiting);
           await clock.sleep(50);
           await last.release();
           if (next === undefined) return;
@@ -110,8 +143,12 @@ export function describeLocks(name: string, make: Make): void {
       await on.session.release();
       const next = await held(on.fixture);
       await on.session.release();
-      await expect(on.fixture.store.lock(service, uuid, patient(on.fixture.clock, 100))).rejects.toMatchObject({ code: "busy" });
-      await expect(on.session.recordIntent(intent("x1", 1))).rejects.toMatchObject({ code: "internal" });
+      await expect(
+        on.fixture.store.lock(service, uuid, patient(on.fixture.clock, 100)),
+      ).rejects.toMatchObject({ code: "busy" });
+      await expect(on.session.recordIntent(intent("x1", 1))).rejects.toMatchObject({
+        code: "internal",
+      });
       await next.release();
     });
   });
@@ -143,7 +180,8 @@ export function describeLocks(name: string, make: Make): void {
 
     it("lets a queue grow as long as it must, and starts anew when the clock was set back", async () => {
       const now = fixture.clock.now();
-      for (let n = 0; n < 100; n += 1) expect(await fixture.store.reserveSlot("app", now, 1000)).toBe(n * 1000);
+      for (let n = 0; n < 100; n += 1)
+        expect(await fixture.store.reserveSlot("app", now, 1000)).toBe(n * 1000);
       expect(await fixture.store.reserveSlot("app", now - 61_000, 1000)).toBe(0);
     });
   });

@@ -47,11 +47,18 @@ export function describePairs(name: string, make: Make): void {
 
     it("a new import stands beside the current pair until a start with it succeeds", async () => {
       await exchange(on.session, "x1", 1, "second");
-      expect(await on.session.recordPair({ credentials: pair("given"), kind: "credit-card/offline" })).toBe(3);
+      expect(
+        await on.session.recordPair({ credentials: pair("given"), kind: "credit-card/offline" }),
+      ).toBe(3);
       expect(await standings(on.session)).toEqual(["3 imported", "2 current", "1 superseded"]);
       expect(await on.session.isSuperseded(pair("second"))).toBe(false);
       await startExchange(on.session, "x2", 3, "fourth");
-      expect(await standings(on.session)).toEqual(["4 offered", "3 current", "2 superseded", "1 superseded"]);
+      expect(await standings(on.session)).toEqual([
+        "4 offered",
+        "3 current",
+        "2 superseded",
+        "1 superseded",
+      ]);
       expect(await on.session.isSuperseded(pair("second"))).toBe(true);
     });
 
@@ -61,10 +68,21 @@ export function describePairs(name: string, make: Make): void {
       await on.session.recordEnding("x2", true);
       await on.session.expire("x2", problem);
       await on.session.recordPair({ credentials: pair("given"), kind: "credit-card/offline" });
-      expect(await standings(on.session)).toEqual(["4 imported", "3 void", "2 current", "1 superseded"]);
+      expect(await standings(on.session)).toEqual([
+        "4 imported",
+        "3 void",
+        "2 current",
+        "1 superseded",
+      ]);
       expect(await on.session.isSuperseded(pair("dropped"))).toBe(false);
       await startExchange(on.session, "x3", 2, "fifth");
-      expect(await standings(on.session)).toEqual(["5 offered", "4 superseded", "3 superseded", "2 current", "1 superseded"]);
+      expect(await standings(on.session)).toEqual([
+        "5 offered",
+        "4 superseded",
+        "3 superseded",
+        "2 current",
+        "1 superseded",
+      ]);
       expect(await on.session.isSuperseded(pair("dropped"))).toBe(true);
       expect(await on.session.isSuperseded(pair("given"))).toBe(true);
     });
@@ -74,7 +92,11 @@ export function describePairs(name: string, make: Make): void {
       await on.session.recordEnding("x1", true);
       await on.session.expire("x1", problem);
       expect(await standings(on.session)).toEqual(["2 void", "1 current"]);
-      expect(await known(on.session)).toMatchObject({ unackedStarts: 1, open: null, last: { state: "expired" } });
+      expect(await known(on.session)).toMatchObject({
+        unackedStarts: 1,
+        open: null,
+        last: { state: "expired" },
+      });
       expect(await on.session.credentials(2)).toEqual(pair("second"));
     });
 
@@ -146,21 +168,40 @@ export function describePairs(name: string, make: Make): void {
       ]);
       expect(await on.session.credentials(4)).toEqual(pair("pair-4"));
       await expect(on.session.credentials(3)).rejects.toMatchObject({ code: "state" });
-      for (const old of ["first", "pair-2", "pair-3", "pair-8"]) expect(await on.session.isSuperseded(pair(old))).toBe(true);
+      for (const old of ["first", "pair-2", "pair-3", "pair-8"])
+        expect(await on.session.isSuperseded(pair(old))).toBe(true);
     });
 
     it("a pair that is recorded and live is the same generation, brought up to date", async () => {
-      const again = { credentials: { ...pair("first"), hashedPin: "cGlu" }, kind: "credit-card/online" as const, device, label: "Ada" };
+      const again = {
+        credentials: { ...pair("first"), hashedPin: "cGlu" },
+        kind: "credit-card/online" as const,
+        device,
+        label: "Ada",
+      };
       expect(await on.session.recordPair(again)).toBe(1);
       expect(await on.session.credentials(1)).toEqual(again.credentials);
-      expect(await known(on.session)).toMatchObject({ kind: "credit-card/online", label: "Ada", generations: [{ generation: 1, device }] });
-      expect(await on.session.recordPair({ credentials: pair("first"), kind: "credit-card/online" })).toBe(1);
+      expect(await known(on.session)).toMatchObject({
+        kind: "credit-card/online",
+        label: "Ada",
+        generations: [{ generation: 1, device }],
+      });
+      expect(
+        await on.session.recordPair({ credentials: pair("first"), kind: "credit-card/online" }),
+      ).toBe(1);
       expect(await on.session.credentials(1)).toEqual(again.credentials);
-      expect(await known(on.session)).toMatchObject({ label: "Ada", generations: [{ generation: 1, device }] });
+      expect(await known(on.session)).toMatchObject({
+        label: "Ada",
+        generations: [{ generation: 1, device }],
+      });
     });
 
     it("hashedPin and device go from pair to pair, unless others were accepted", async () => {
-      await on.session.recordPair({ credentials: { ...pair("first"), hashedPin: "cGlu" }, kind: "credit-card/online", device });
+      await on.session.recordPair({
+        credentials: { ...pair("first"), hashedPin: "cGlu" },
+        kind: "credit-card/online",
+        device,
+      });
       await startExchange(on.session, "x1", 1, "second");
       expect(await on.session.credentials(2)).toEqual({ ...pair("second"), hashedPin: "cGlu" });
       await on.session.recordEnding("x1", true);
@@ -170,15 +211,23 @@ export function describePairs(name: string, make: Make): void {
       await on.session.recordStarted("x2", started("third", { hashedPin: "bmV3", device: newer }));
       expect(await on.session.credentials(3)).toEqual({ ...pair("third"), hashedPin: "bmV3" });
       expect(await on.session.credentials(2)).toEqual({ ...pair("second"), hashedPin: "bmV3" });
-      expect((await known(on.session)).generations.map((g) => g.device)).toEqual([newer, newer, device]);
-      expect(await on.session.recordPair({ credentials: pair("given"), kind: "credit-card/online" })).toBe(4);
+      expect((await known(on.session)).generations.map((g) => g.device)).toEqual([
+        newer,
+        newer,
+        device,
+      ]);
+      expect(
+        await on.session.recordPair({ credentials: pair("given"), kind: "credit-card/online" }),
+      ).toBe(4);
       expect(await on.session.credentials(4)).toEqual({ ...pair("given"), hashedPin: "bmV3" });
     });
 
     it("fingerprints depend on vault and pair alone", async () => {
       const [generation] = (await known(on.session)).generations;
       // Worked out by hand: SHA-256 over each text behind its length.
-      expect(generation?.fingerprint).toBe("5910a31aa18a0f624153db41b825150ff54d5e2607d27683c4df489091a009e4");
+      expect(generation?.fingerprint).toBe(
+        "5910a31aa18a0f624153db41b825150ff54d5e2607d27683c4df489091a009e4",
+      );
       const same = await held(on.fixture, uuid.replace(/1$/, "2"));
       await same.recordPair({ credentials: pair("first"), kind: "credit-card/offline" });
       expect((await known(same)).generations[0]?.fingerprint).not.toBe(generation?.fingerprint);
@@ -192,9 +241,14 @@ export function describePairs(name: string, make: Make): void {
       expect(await on.session.read()).toBeNull();
       expect(await on.session.isSuperseded(pair("first"))).toBe(false);
       await expect(on.session.credentials(1)).rejects.toMatchObject({ code: "no-credentials" });
-      await expect(on.session.recordIntent(intent("x1", 1))).rejects.toMatchObject({ code: "no-credentials" });
+      await expect(on.session.recordIntent(intent("x1", 1))).rejects.toMatchObject({
+        code: "no-credentials",
+      });
       await on.session.recordPair({ credentials: pair("other"), kind: "generic/offline" });
-      expect((await on.fixture.store.find(uuid)).map((v) => v.service)).toEqual([elsewhere, "https://vault.example/vaultsvc/v1-2"]);
+      expect((await on.fixture.store.find(uuid)).map((v) => v.service)).toEqual([
+        elsewhere,
+        "https://vault.example/vaultsvc/v1-2",
+      ]);
     });
   });
 }

@@ -1,6 +1,19 @@
 import { describe, expect, it } from "vitest";
 import type { Make } from "./store-fixture.ts";
-import { eachOn, elsewhere, exchange, held, imported, intent, lower, pair, problem, service, started, uuid } from "./store-fixture.ts";
+import {
+  eachOn,
+  elsewhere,
+  exchange,
+  held,
+  imported,
+  intent,
+  lower,
+  pair,
+  problem,
+  service,
+  started,
+  uuid,
+} from "./store-fixture.ts";
 
 const other = "AAAAAAAA-bbbb-4ccc-8ddd-000000000002";
 
@@ -8,11 +21,16 @@ const other = "AAAAAAAA-bbbb-4ccc-8ddd-000000000002";
 export function describeRuns(name: string, make: Make): void {
   describe(`${name}: runs of many vaults`, () => {
     const on = eachOn(make, imported);
-    const runOf = async (run: string, id?: string) => await on.fixture.another().run(service, run, id);
+    const runOf = async (run: string, id?: string) =>
+      await on.fixture.another().run(service, run, id);
 
     it("sums up each vault of the service", async () => {
       const session = await held(on.fixture, other);
-      await session.recordPair({ credentials: pair("other"), kind: "credit-card/offline", label: "Ada" });
+      await session.recordPair({
+        credentials: pair("other"),
+        kind: "credit-card/offline",
+        label: "Ada",
+      });
       await session.recordIntent(intent("01A", 1));
       await session.recordStarted("01A", started("next", { limited: true }));
       await session.hold("01A", "delivery", { delivered: false, saveOwed: true });
@@ -22,7 +40,12 @@ export function describeRuns(name: string, make: Make): void {
       await far.release();
       await on.session.recordIntent(intent("01B", 1));
       await on.session.reject("01B", null, { ...problem, code: "locked" });
-      const counts = { unackedStarts: 0, unansweredStarts: 0, failedAttempts: 0, possiblyFailed: 0 };
+      const counts = {
+        unackedStarts: 0,
+        unansweredStarts: 0,
+        failedAttempts: 0,
+        possiblyFailed: 0,
+      };
       const known = {
         label: null,
         kind: "credit-card/offline",
@@ -57,7 +80,9 @@ export function describeRuns(name: string, make: Make): void {
 
     it("finds the newest exchange of each vault that a run began", async () => {
       await on.session.recordIntent(intent("01A", 1, { run: { name: "may" } }));
-      expect(await runOf("may")).toEqual([{ uuid: lower, operation: "get", state: "intent", digest: null, delivery: null }]);
+      expect(await runOf("may")).toEqual([
+        { uuid: lower, operation: "get", state: "intent", digest: null, delivery: null },
+      ]);
       await on.session.recordStarted("01A", started("second"));
       await on.session.recordEnding("01A", true);
       await on.session.acknowledge("01A");
@@ -70,10 +95,16 @@ export function describeRuns(name: string, make: Make): void {
     });
 
     it("keeps what was to be sent as a sealed digest", async () => {
-      await on.session.recordIntent(intent("01A", 1, { operation: "update", run: { name: "may", digest: "abc" } }));
+      await on.session.recordIntent(
+        intent("01A", 1, { operation: "update", run: { name: "may", digest: "abc" } }),
+      );
       await on.session.revertIntent("01A", problem);
-      await on.session.recordIntent(intent("01B", 1, { operation: "update", run: { name: "may", digest: "def" } }));
-      expect(await runOf("may")).toEqual([{ uuid: lower, operation: "update", state: "intent", digest: "def", delivery: null }]);
+      await on.session.recordIntent(
+        intent("01B", 1, { operation: "update", run: { name: "may", digest: "def" } }),
+      );
+      expect(await runOf("may")).toEqual([
+        { uuid: lower, operation: "update", state: "intent", digest: "def", delivery: null },
+      ]);
     });
   });
 }

@@ -1,13 +1,23 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Template } from "../support/crash.ts";
 import { atEveryStep, expectSteps, runKilledAt, template } from "../support/crash.ts";
-import { card, expectExit, expectFarFromLock, expectInStep, expectNothingLost, firstGet, offlineCard } from "../support/lab.ts";
+import {
+  card,
+  expectExit,
+  expectFarFromLock,
+  expectInStep,
+  expectNothingLost,
+  firstGet,
+  offlineCard,
+} from "../support/lab.ts";
 import { documentOf } from "../support/machine.ts";
 
 describe("ack of a held exchange, killed with SIGKILL before, between and after its steps", () => {
   let made: Template;
   beforeAll(async () => {
-    made = await template(offlineCard, async ({ vault }, machine) => expectExit(await firstGet(machine, vault), 0));
+    made = await template(offlineCard, async ({ vault }, machine) =>
+      expectExit(await firstGet(machine, vault), 0),
+    );
   });
 
   it("ack again finishes it, or says that only a get can tell; a get goes on", async () => {

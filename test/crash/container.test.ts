@@ -29,12 +29,20 @@ describe("a container without a lasting disk, --credentials-out on a volume, kil
         left[content === null ? "nothing" : "old" in content ? "recovery" : "credentials"] += 1;
         if (content !== null) expect(statSync(file).mode & 0o777).toBe(0o600);
         // Any number of containers may die one after the other; each starts from what the last one left.
-        const credentials = content === null ? ["--credentials", "-"] : ["--credentials", `@${file}`];
+        const credentials =
+          content === null ? ["--credentials", "-"] : ["--credentials", `@${file}`];
         const next = await lab.machine().vaultWith({ input }, ...get, ...credentials);
         expectExit(next, 0);
         // What begins with the file ends with it as the only place of the credentials.
         const attempts = content === null ? [] : ["attempts"];
-        expect(Object.keys(readJson(file) as object)).toEqual(["format", "uuid", "label", "kind", "credentials", ...attempts]);
+        expect(Object.keys(readJson(file) as object)).toEqual([
+          "format",
+          "uuid",
+          "label",
+          "kind",
+          "credentials",
+          ...attempts,
+        ]);
         expect(service.sandbox.accepts(vault.uuid, pairIn(file))).toBe(true);
         expect(readdirSync(volume)).toEqual([".pair.json.vault-lock", "pair.json"]);
         expectFarFromLock(lab, vault.uuid);
@@ -58,7 +66,17 @@ describe("a container without a lasting disk, --credentials-out on a volume, kil
       const volume = tempDir("volume");
       const file = join(volume, "pair.json");
       writeFileSync(file, JSON.stringify(vault.credentials));
-      const get = ["get", vault.uuid, "--kind", vault.kind, "--json", "--credentials", `@${file}`, "--credentials-out", file];
+      const get = [
+        "get",
+        vault.uuid,
+        "--kind",
+        vault.kind,
+        "--json",
+        "--credentials",
+        `@${file}`,
+        "--credentials-out",
+        file,
+      ];
       const killed = await runKilledAt(n, lab.machine(), get);
       const check = async (): Promise<void> => {
         const content = readJson(file) as { attempts?: { unackedStarts: number } };
@@ -74,9 +92,17 @@ describe("a container without a lasting disk, --credentials-out on a volume, kil
         left[form] += 1;
         // No start is ever sent that the file does not know of.
         if (form === "given") expect(starts).toBe(0);
-        if (form === "recovery") expect(content).toMatchObject({ attempts: { unackedStarts: 1, failedAttempts: 0 } });
+        if (form === "recovery")
+          expect(content).toMatchObject({ attempts: { unackedStarts: 1, failedAttempts: 0 } });
         expectExit(await lab.machine().vault(...get), 0);
-        expect(Object.keys(readJson(file) as object)).toEqual(["format", "uuid", "label", "kind", "credentials", "attempts"]);
+        expect(Object.keys(readJson(file) as object)).toEqual([
+          "format",
+          "uuid",
+          "label",
+          "kind",
+          "credentials",
+          "attempts",
+        ]);
         expect(readJson(file)).toMatchObject({ attempts: { unackedStarts: 0, sole: true } });
         expect(service.sandbox.accepts(vault.uuid, pairIn(file))).toBe(true);
         expect(readdirSync(volume)).toEqual([".pair.json.vault-lock", "pair.json"]);

@@ -3,11 +3,21 @@ import type { Pair } from "../../src/protocol/answers.ts";
 import { stride } from "../support/campaign.ts";
 import { atEveryStep, expectSteps, runKilledAt, template } from "../support/crash.ts";
 import type { Lab } from "../support/lab.ts";
-import { device, expectExit, expectFarFromLock, expectInStep, expectNothingLost, firstGet, offlineNote, openLab } from "../support/lab.ts";
+import {
+  device,
+  expectExit,
+  expectFarFromLock,
+  expectInStep,
+  expectNothingLost,
+  firstGet,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { readJson } from "../support/machine.ts";
 
-const others = ({ service, vault }: Lab): string[] => service.sandbox.vaults().flatMap(({ uuid }) => (uuid === vault.uuid ? [] : [uuid]));
+const others = ({ service, vault }: Lab): string[] =>
+  service.sandbox.vaults().flatMap(({ uuid }) => (uuid === vault.uuid ? [] : [uuid]));
 
 async function known(machine: Machine): Promise<string[]> {
   const { stdout } = await machine.vault("status", "--json");
@@ -30,7 +40,16 @@ describe("vault create, killed with SIGKILL before, between and after its steps"
       machine.file("pin", "cGlu");
       machine.file("note.txt", "a note");
       const online = ["--device", "@device.json", "--hashed-pin", "@pin"];
-      const create = ["create", "--kind", "generic/online", "--content", "@note.txt", ...online, "--json", "--credentials-out"];
+      const create = [
+        "create",
+        "--kind",
+        "generic/online",
+        "--content",
+        "@note.txt",
+        ...online,
+        "--json",
+        "--credentials-out",
+      ];
       const run = await runKilledAt(n, machine, [...create, "killed.json"]);
       const check = async (): Promise<void> => {
         const [made, ...more] = others(lab);
@@ -39,8 +58,11 @@ describe("vault create, killed with SIGKILL before, between and after its steps"
         if (run.result.stdout !== "") expect(stored).toEqual([made]);
         const again = await machine.vault(...create, "again.json");
         expectExit(again, 0);
-        const [, reference] = /a create of .* was cut off.*external reference (\S+) among/.exec(again.stderr) ?? [];
-        const items = service.sandbox.audit().filter(({ externalRef, vaultUuid }) => externalRef === reference && vaultUuid === made);
+        const [, reference] =
+          /a create of .* was cut off.*external reference (\S+) among/.exec(again.stderr) ?? [];
+        const items = service.sandbox
+          .audit()
+          .filter(({ externalRef, vaultUuid }) => externalRef === reference && vaultUuid === made);
         if (stored.length > 0) {
           outcomes.add("stored");
           expect(again.stderr).toBe("");
@@ -54,7 +76,9 @@ describe("vault create, killed with SIGKILL before, between and after its steps"
           outcomes.add("found by its reference");
           expect(items.map(({ action }) => action)).toEqual(["CREATE_VAULT"]);
         } else {
-          outcomes.add(reference === undefined ? "nothing" : "nothing, and told that there may be one");
+          outcomes.add(
+            reference === undefined ? "nothing" : "nothing, and told that there may be one",
+          );
         }
         // What was told once is not told again.
         const third = await machine.vault(...create, "third.json");
@@ -62,12 +86,19 @@ describe("vault create, killed with SIGKILL before, between and after its steps"
         expect(third.stderr).toBe("");
         const { credentials } = readJson(`${machine.home}/third.json`) as { credentials: Pair };
         const { encryptedData, payload } = credentials;
-        const last = others(lab).filter((uuid) => service.sandbox.accepts(uuid, { encryptedData, payload }));
+        const last = others(lab).filter((uuid) =>
+          service.sandbox.accepts(uuid, { encryptedData, payload }),
+        );
         expect(last).toHaveLength(1);
       };
       return { ...run, check };
     }, 1);
-    const all = ["found by its reference", "nothing", "nothing, and told that there may be one", "stored"];
+    const all = [
+      "found by its reference",
+      "nothing",
+      "nothing, and told that there may be one",
+      "stored",
+    ];
     expect(all).toEqual(expect.arrayContaining([...outcomes]));
     if (stride === 1) expect(outcomes.size).toBe(all.length);
     expectSteps(steps, ["linkSync", "send", "receive", "renameSync", "stdout"]);
@@ -82,7 +113,9 @@ describe("vault create, killed with SIGKILL before, between and after its steps"
 describe("vault delete, killed with SIGKILL before, between and after its steps", () => {
   it("the credentials are removed only after the vault is; the same command again finishes or says that it is gone", async () => {
     const input = offlineNote;
-    const { lab, fresh } = await template(input, async (first, machine) => expectExit(await firstGet(machine, first.vault), 0));
+    const { lab, fresh } = await template(input, async (first, machine) =>
+      expectExit(await firstGet(machine, first.vault), 0),
+    );
     const { service, vault } = lab;
     const codes = new Set<number | null>();
     const steps = await atEveryStep(async (n) => {

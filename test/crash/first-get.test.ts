@@ -2,7 +2,15 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { stride } from "../support/campaign.ts";
 import { atEveryStep, expectSteps, runKilledAt } from "../support/crash.ts";
 import type { Lab } from "../support/lab.ts";
-import { expectExit, expectFarFromLock, expectInStep, expectNothingLost, firstGetArgs, onlineCard, openLab } from "../support/lab.ts";
+import {
+  expectExit,
+  expectFarFromLock,
+  expectInStep,
+  expectNothingLost,
+  firstGetArgs,
+  onlineCard,
+  openLab,
+} from "../support/lab.ts";
 import { documentOf } from "../support/machine.ts";
 
 describe("the first get of a vault on a new machine, killed with SIGKILL before, between and after its steps", () => {

@@ -18,7 +18,9 @@ function wholeDocument(stdout: string): GetDocument | null {
 describe("the last read of a limited vault, killed with SIGKILL before, between and after its steps", () => {
   let made: Template;
   beforeAll(async () => {
-    made = await template({ ...offlineNote, maxUsage: 2 }, async ({ vault }, machine) => expectExit(await firstGet(machine, vault), 0));
+    made = await template({ ...offlineNote, maxUsage: 2 }, async ({ vault }, machine) =>
+      expectExit(await firstGet(machine, vault), 0),
+    );
   });
 
   it("either its contents arrived whole, or they can still be read", async () => {
@@ -37,7 +39,11 @@ describe("the last read of a limited vault, killed with SIGKILL before, between 
         const again = next.code === 0 && wholeDocument(next.stdout)?.vault.content === note;
         expect(arrived || again, `${next.code} ${next.stderr}`).toBe(true);
         // Deleted by its last read: nothing else is wrong.
-        if (!again) expect(errorOf(next)).toMatchObject({ code: "locked", message: expect.stringMatching(/gone/) as string });
+        if (!again)
+          expect(errorOf(next)).toMatchObject({
+            code: "locked",
+            message: expect.stringMatching(/gone/) as string,
+          });
         seen[arrived ? "arrived" : "readAgain"] += 1;
         expectFarFromLock(lab, uuid);
       };
@@ -59,7 +65,10 @@ describe("the last read of a limited vault, killed with SIGKILL before, between 
       expect(wholeDocument(result.stdout) !== null).toBe(n > beforeStdout);
       const ack = await machine.vault("ack", uuid, "--json");
       expectExit(ack, 11);
-      expect(errorOf(ack)).toMatchObject({ code: "pending", hint: expect.stringMatching(/--unread/) as string });
+      expect(errorOf(ack)).toMatchObject({
+        code: "pending",
+        hint: expect.stringMatching(/--unread/) as string,
+      });
       expect(sandbox.inspect(uuid)).toMatchObject({ state: "active", usesRemaining: 1 });
       expectExit(await machine.vault("ack", uuid, "--unread"), 0);
       expect(sandbox.inspect(uuid)).toMatchObject({ state: "deleted", usesRemaining: 0 });

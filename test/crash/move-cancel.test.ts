@@ -17,20 +17,37 @@ it.each(["to a directory", "from a directory"])(
       const { lab, uuid, machines, another } = await team();
       const directory = join(tempDir("given-up"), "state");
       const [shared, local] = [machines[1], another(directory)];
-      if (direction === "from a directory") expectExit(await shared.vault("state", "move", "--to", directory, "--yes"), 0);
+      if (direction === "from a directory")
+        expectExit(await shared.vault("state", "move", "--to", directory, "--yes"), 0);
       const there = another(server.location(`given_up_${direction.slice(0, 2)}_${n}`));
       expectExit(await there.vault("state", "init"), 0);
       const [from, to] = direction === "to a directory" ? [shared, local] : [local, there];
-      const { killed } = await runKilledAt(n, from, ["state", "move", "--to", to.stateDir, "--yes"]);
+      const { killed } = await runKilledAt(n, from, [
+        "state",
+        "move",
+        "--to",
+        to.stateDir,
+        "--yes",
+      ]);
       await disconnected(server.sql);
       for (const each of [shared, there]) {
         const schema = new URL(each.stateDir).searchParams.get("schema") ?? "";
         await server.sql(`UPDATE ${schema}.state SET ends_at = '-infinity'`);
       }
       // The mark of the place has no password.
-      const canceled = await from.vaultWith({ env: { PGPASSWORD: "password" } }, "state", "move", "--cancel", "--yes", "--json");
+      const canceled = await from.vaultWith(
+        { env: { PGPASSWORD: "password" } },
+        "state",
+        "move",
+        "--cancel",
+        "--yes",
+        "--json",
+      );
       expectExit(canceled, 0, 14);
-      const reads = [await from.vault("get", uuid, "--json"), await to.vault("get", uuid, "--json")];
+      const reads = [
+        await from.vault("get", uuid, "--json"),
+        await to.vault("get", uuid, "--json"),
+      ];
       const isMoved = reads[0]?.code !== 0;
       expect(
         reads.map(({ code }) => code === 0),

@@ -5,18 +5,29 @@ import { isWhole, stride } from "../support/campaign.ts";
 import type { KilledRun } from "../support/crash.ts";
 import { expectSteps, runKilledAt } from "../support/crash.ts";
 import type { Lab } from "../support/lab.ts";
-import { expectExit, expectInStep, expectNothingLost, firstGet, offlineNote, openLab } from "../support/lab.ts";
+import {
+  expectExit,
+  expectInStep,
+  expectNothingLost,
+  firstGet,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
-const keyLines = (machine: Machine): string[] => readFileSync(join(machine.configDir, "state.key"), "utf8").trimEnd().split("\n");
+const keyLines = (machine: Machine): string[] =>
+  readFileSync(join(machine.configDir, "state.key"), "utf8").trimEnd().split("\n");
 
 /** Copies of state and configuration: a rekey changes both. The state stands where the key file knows it to be. */
 function copyOf(lab: Lab, machine: Machine, env: Record<string, string>): Machine {
   const home = tempDir("rekey");
   cpSync(machine.stateDir, join(home, "state"), { recursive: true });
-  cpSync(machine.configDir, join(home, "config"), { recursive: true, filter: (path) => !path.endsWith(".states") });
+  cpSync(machine.configDir, join(home, "config"), {
+    recursive: true,
+    filter: (path) => !path.endsWith(".states"),
+  });
   return lab.machine({ home, env });
 }
 
@@ -41,7 +52,10 @@ async function atEachStep(
     try {
       await check();
     } catch (error) {
-      throw new Error(`killed after step ${n - 1}, ${steps[n - 2]}, before ${steps[n - 1]}: ${(error as Error).message}`, { cause: error });
+      throw new Error(
+        `killed after step ${n - 1}, ${steps[n - 2]}, before ${steps[n - 1]}: ${(error as Error).message}`,
+        { cause: error },
+      );
     }
   }
   return steps;
@@ -78,12 +92,20 @@ describe("state rekey, killed with SIGKILL before, between and after its steps",
         expectExit(again, 0);
         expect(again.stderr).toBe("");
         const { rekeyed } = JSON.parse(again.stdout) as { rekeyed: { to: string } };
-        expect(keyLines(machine)).toEqual([expect.stringContaining(`vaultsvc-key-1 ${rekeyed.to} `)]);
+        expect(keyLines(machine)).toEqual([
+          expect.stringContaining(`vaultsvc-key-1 ${rekeyed.to} `),
+        ]);
         await checkAll(machine);
       };
       return { ...run, check };
     });
-    expectSteps(steps, ["lock", "fsyncSync", "renameSync", "commit credentials+exchanges+journal", "exit"]);
+    expectSteps(steps, [
+      "lock",
+      "fsyncSync",
+      "renameSync",
+      "commit credentials+exchanges+journal",
+      "exit",
+    ]);
     expect(steps.filter((step) => step === "renameSync").length).toBeGreaterThanOrEqual(3);
   });
 
@@ -98,14 +120,28 @@ describe("state rekey, killed with SIGKILL before, between and after its steps",
         // Where it was killed late the key is needed already; where early, the key file still does.
         const early = await machine.vault("export", lab.vault.uuid, "--json");
         if (early.code !== 0) {
-          expect(errorOf(early)).toMatchObject({ code: "state", message: expect.stringContaining("must be given") as string });
-          expectExit(await machine.vaultWith({ env: { VAULTSVC_STATE_KEY: key } }, "export", lab.vault.uuid), 0);
+          expect(errorOf(early)).toMatchObject({
+            code: "state",
+            message: expect.stringContaining("must be given") as string,
+          });
+          expectExit(
+            await machine.vaultWith({ env: { VAULTSVC_STATE_KEY: key } }, "export", lab.vault.uuid),
+            0,
+          );
         }
         expectExit(await machine.vault(...command), 0);
-        expect(keyLines(machine)).toEqual([expect.stringMatching(/^vaultsvc-given-1 [0-9a-f]{16}$/)]);
+        expect(keyLines(machine)).toEqual([
+          expect.stringMatching(/^vaultsvc-given-1 [0-9a-f]{16}$/),
+        ]);
         const given = { VAULTSVC_STATE_KEY: key };
         expectExit(await machine.vaultWith({ env: given }, "export", lab.vault.uuid), 0);
-        const shown = await machine.vaultWith({ env: given }, "config", "get", "apiKey", "--reveal");
+        const shown = await machine.vaultWith(
+          { env: given },
+          "config",
+          "get",
+          "apiKey",
+          "--reveal",
+        );
         expect(shown.stdout.trim()).toBe(lab.service.application.apiKey);
       };
       return { ...run, check };
@@ -113,31 +149,57 @@ describe("state rekey, killed with SIGKILL before, between and after its steps",
   });
 
   // Each passphrase takes half a second of a processor, many times: in the campaign alone.
-  it.runIf(isWhole)("from one passphrase to another: one of the two opens it, and the same command finishes", async () => {
-    const [old, next] = ["correct horse battery", "staple of the stable"];
-    const before = copyOf(lab, first, withoutKey);
-    expectExit(await before.vaultWith({ input: old }, "state", "rekey", "--new-passphrase", "-", "--yes"), 0);
-    await atEachStep(
-      async (n) => {
-        const machine = copyOf(lab, before, { ...withoutKey, VAULTSVC_STATE_PASSPHRASE: old, NEXT: next });
-        const command = ["state", "rekey", "--new-passphrase", "env:NEXT", "--yes"];
-        const run = await runKilledAt(n, machine, command);
-        const check = async (): Promise<void> => {
-          const early = await machine.vault("export", lab.vault.uuid, "--json");
-          if (early.code !== 0) {
-            expect(errorOf(early)).toMatchObject({ code: "state", message: expect.stringContaining("wrong passphrase") as string });
-            expectExit(await machine.vaultWith({ env: { VAULTSVC_STATE_PASSPHRASE: next } }, "export", lab.vault.uuid), 0);
-          }
-          expectExit(await machine.vault(...command), 0);
-          expect(keyLines(machine)).toEqual([expect.stringMatching(/^vaultsvc-passphrase-1 /)]);
-          const shown = await machine.vaultWith({ env: { VAULTSVC_STATE_PASSPHRASE: next } }, "config", "get", "apiKey", "--reveal");
-          expect(shown.stdout.trim()).toBe(lab.service.application.apiKey);
-        };
-        return { ...run, check };
-      },
-      (step) => /^(commit|renameSync|stdout)/.test(step),
-    );
-  });
+  it.runIf(isWhole)(
+    "from one passphrase to another: one of the two opens it, and the same command finishes",
+    async () => {
+      const [old, next] = ["correct horse battery", "staple of the stable"];
+      const before = copyOf(lab, first, withoutKey);
+      expectExit(
+        await before.vaultWith({ input: old }, "state", "rekey", "--new-passphrase", "-", "--yes"),
+        0,
+      );
+      await atEachStep(
+        async (n) => {
+          const machine = copyOf(lab, before, {
+            ...withoutKey,
+            VAULTSVC_STATE_PASSPHRASE: old,
+            NEXT: next,
+          });
+          const command = ["state", "rekey", "--new-passphrase", "env:NEXT", "--yes"];
+          const run = await runKilledAt(n, machine, command);
+          const check = async (): Promise<void> => {
+            const early = await machine.vault("export", lab.vault.uuid, "--json");
+            if (early.code !== 0) {
+              expect(errorOf(early)).toMatchObject({
+                code: "state",
+                message: expect.stringContaining("wrong passphrase") as string,
+              });
+              expectExit(
+                await machine.vaultWith(
+                  { env: { VAULTSVC_STATE_PASSPHRASE: next } },
+                  "export",
+                  lab.vault.uuid,
+                ),
+                0,
+              );
+            }
+            expectExit(await machine.vault(...command), 0);
+            expect(keyLines(machine)).toEqual([expect.stringMatching(/^vaultsvc-passphrase-1 /)]);
+            const shown = await machine.vaultWith(
+              { env: { VAULTSVC_STATE_PASSPHRASE: next } },
+              "config",
+              "get",
+              "apiKey",
+              "--reveal",
+            );
+            expect(shown.stdout.trim()).toBe(lab.service.application.apiKey);
+          };
+          return { ...run, check };
+        },
+        (step) => /^(commit|renameSync|stdout)/.test(step),
+      );
+    },
+  );
 
   it("leaves an exchange that can be acknowledged", async () => {
     const machine = copyOf(lab, first, withoutKey);

@@ -1,9 +1,18 @@
 import { describe, expect, it } from "vitest";
 import type { Lab } from "../support/lab.ts";
-import { expectError, expectExit, expectFarFromLock, expectInStep, firstGetArgs, offlineCard, openLab } from "../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  expectFarFromLock,
+  expectInStep,
+  firstGetArgs,
+  offlineCard,
+  openLab,
+} from "../support/lab.ts";
 
 /** Without probes, which name no vault. */
-const requestsOf = ({ service, vault }: Lab) => service.sandbox.requests().filter(({ uuid }) => uuid === vault.uuid);
+const requestsOf = ({ service, vault }: Lab) =>
+  service.sandbox.requests().filter(({ uuid }) => uuid === vault.uuid);
 
 describe.concurrent("a pair that is not proven here", () => {
   it.each(["drop-before", "drop-after", "cut", "garbage", "error-after=502"])(
@@ -17,9 +26,13 @@ describe.concurrent("a pair that is not proven here", () => {
       for (const round of [1, 2]) {
         expectError(await machine.vault(...get), 10, "network");
         expect(requestsOf(lab)).toHaveLength(round);
-        expect(await machine.status(vault.uuid)).toMatchObject({ unackedStarts: round, failedAttempts: round });
+        expect(await machine.status(vault.uuid)).toMatchObject({
+          unackedStarts: round,
+          failedAttempts: round,
+        });
       }
-      for (const args of [get, ["get", vault.uuid, "--json"]]) expectError(await machine.vault(...args), 8, "guard");
+      for (const args of [get, ["get", vault.uuid, "--json"]])
+        expectError(await machine.vault(...args), 8, "guard");
       expect(requestsOf(lab)).toHaveLength(2);
       expectFarFromLock(lab, vault.uuid);
       service.faults.clear();

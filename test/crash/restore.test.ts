@@ -5,7 +5,13 @@ import { restoredOf } from "../support/backups.ts";
 import { stride } from "../support/campaign.ts";
 import { atEveryStep, expectSteps, runKilledAt } from "../support/crash.ts";
 import type { Lab } from "../support/lab.ts";
-import { expectExit, expectFarFromLock, expectInStep, offlineNote, openLab } from "../support/lab.ts";
+import {
+  expectExit,
+  expectFarFromLock,
+  expectInStep,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
@@ -15,7 +21,9 @@ const extra = "7d9f7c1e-2d3c-4b5a-8697-a8b9cadbecfd";
 async function known(machine: Machine): Promise<string[]> {
   const result = await machine.vault("status", "--json");
   expectExit(result, 0);
-  return (JSON.parse(result.stdout) as { vaults: { uuid: string }[] }).vaults.map(({ uuid }) => uuid).sort();
+  return (JSON.parse(result.stdout) as { vaults: { uuid: string }[] }).vaults
+    .map(({ uuid }) => uuid)
+    .sort();
 }
 
 describe("backup and restore, killed with SIGKILL before, between and after their steps", () => {
@@ -32,7 +40,18 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
     expectExit(await machine.vault("state", "backup", file), 0);
     const env = { PAIR: JSON.stringify(lab.vault.credentials) };
     // By a process of its own: what it wrote last is in the WAL.
-    expectExit(await machine.vaultWith({ env }, "import", extra, "--kind", "generic/offline", "--credentials", "env:PAIR"), 0);
+    expectExit(
+      await machine.vaultWith(
+        { env },
+        "import",
+        extra,
+        "--kind",
+        "generic/offline",
+        "--credentials",
+        "env:PAIR",
+      ),
+      0,
+    );
     both = [extra, lab.vault.uuid].sort();
     before = [extra];
   });
@@ -52,7 +71,9 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
         if (!killed.killed) expectExit(killed.result, 0);
         const again = await one.vault("state", "restore", file, "--yes", "--json");
         expectExit(again, 0);
-        expect(restoredOf(again).vaults.find((vault) => vault.uuid === uuid)?.reason).toBe(isMerged ? "known" : "returned");
+        expect(restoredOf(again).vaults.find((vault) => vault.uuid === uuid)?.reason).toBe(
+          isMerged ? "known" : "returned",
+        );
         expect(await known(one)).toEqual(both);
       };
       return { ...killed, check };
@@ -71,8 +92,16 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
   });
 
   it.each<[string, (machine: Machine) => void, number]>([
-    ["that was lost leaves nothing, or the restored one", ({ stateDir }) => rmSync(stateDir, { recursive: true }), 0],
-    ["that is damaged leaves it, or the restored one", ({ stateDir }) => writeFileSync(join(stateDir, "vault.db"), "garbage"), 14],
+    [
+      "that was lost leaves nothing, or the restored one",
+      ({ stateDir }) => rmSync(stateDir, { recursive: true }),
+      0,
+    ],
+    [
+      "that is damaged leaves it, or the restored one",
+      ({ stateDir }) => writeFileSync(join(stateDir, "vault.db"), "garbage"),
+      14,
+    ],
   ])("a restore of a state %s", async (_, spoil, code) => {
     const { uuid } = lab.vault;
     const found = { before: 0, restored: 0 };
@@ -103,7 +132,11 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
       const check = async (): Promise<void> => {
         found[existsSync(target) ? "whole" : "nothing"] += 1;
         if (!existsSync(target)) return;
-        const other = lab.machine({ home: machine.home, configDir: machine.configDir, stateDir: join(tempDir("anew"), "state") });
+        const other = lab.machine({
+          home: machine.home,
+          configDir: machine.configDir,
+          stateDir: join(tempDir("anew"), "state"),
+        });
         expectExit(await other.vault("state", "restore", target), 0);
         expect(await known(other)).toEqual(both);
       };

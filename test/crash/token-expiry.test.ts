@@ -1,12 +1,26 @@
 import { describe, expect, it } from "vitest";
 import type { Lab } from "../support/lab.ts";
-import { expectError, expectExit, expectFarFromLock, expectInStep, expectNothingLost, offlineNote, openLab } from "../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  expectFarFromLock,
+  expectInStep,
+  expectNothingLost,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
 
 const hour = 3_600_000;
 
-async function expectGet(lab: Lab, machine: Machine, outcomes: string[], failed: number, ...more: string[]): Promise<void> {
+async function expectGet(
+  lab: Lab,
+  machine: Machine,
+  outcomes: string[],
+  failed: number,
+  ...more: string[]
+): Promise<void> {
   const { uuid } = lab.vault;
   const next = await machine.vault("get", uuid, "--json", ...more);
   expectExit(next, 0);
@@ -47,26 +61,34 @@ describe.concurrent("a token that dies before its acknowledgement", () => {
   it.each([
     { action: "drop-before", holds: "the old pair", outcome: "not-applied", failed: 1 },
     { action: "drop-after", holds: "the new pair", outcome: "acknowledged", failed: 0 },
-  ])("of an end call that went unanswered ($action): in doubt, until a get finds that the service holds $holds", async (one) => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await leftEnding(lab, one.action);
-    expectError(await machine.vault("ack", uuid, "--json"), 12, "in-doubt");
-    expect((await machine.status(uuid)).exchange).toMatchObject({ state: "in-doubt" });
-    // Asking again spends nothing.
-    const asked = lab.service.sandbox.requests().length;
-    expectError(await machine.vault("ack", uuid, "--json"), 12, "in-doubt");
-    expect(lab.service.sandbox.requests()).toHaveLength(asked);
-    await expectNothingLost(lab, machine.copy());
-    await expectGet(lab, machine, [one.outcome], one.failed);
-  });
+  ])(
+    "of an end call that went unanswered ($action): in doubt, until a get finds that the service holds $holds",
+    async (one) => {
+      const lab = await openLab(offlineNote);
+      const { uuid } = lab.vault;
+      const machine = await leftEnding(lab, one.action);
+      expectError(await machine.vault("ack", uuid, "--json"), 12, "in-doubt");
+      expect((await machine.status(uuid)).exchange).toMatchObject({ state: "in-doubt" });
+      // Asking again spends nothing.
+      const asked = lab.service.sandbox.requests().length;
+      expectError(await machine.vault("ack", uuid, "--json"), 12, "in-doubt");
+      expect(lab.service.sandbox.requests()).toHaveLength(asked);
+      await expectNothingLost(lab, machine.copy());
+      await expectGet(lab, machine, [one.outcome], one.failed);
+    },
+  );
 
   it("while its answer was waited for: in doubt at once", async () => {
     const lab = await openLab(offlineNote, { policy: { tokenTtlMs: 3000 } });
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
     lab.faults("get-end:hang");
-    expectError(await machine.vault("get", uuid, "--timeout", "3500ms", "--json"), 12, "in-doubt", /got no response and its token expired/);
+    expectError(
+      await machine.vault("get", uuid, "--timeout", "3500ms", "--json"),
+      12,
+      "in-doubt",
+      /got no response and its token expired/,
+    );
     await expectNothingLost(lab, machine.copy());
     await expectGet(lab, machine, ["acknowledged"], 0);
   });
@@ -74,14 +96,17 @@ describe.concurrent("a token that dies before its acknowledgement", () => {
   it.each([
     { generation: "2", holds: "the old pair", action: "drop-before" },
     { generation: "3", holds: "the new pair", action: "drop-after" },
-  ])("in doubt, a person may choose $holds by --generation $generation", async ({ generation, action }) => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await leftEnding(lab, action);
-    expectExit(await machine.vault("get", uuid, "--generation", generation, "--json"), 0);
-    await expectInStep(lab, machine, uuid);
-    expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
-  });
+  ])(
+    "in doubt, a person may choose $holds by --generation $generation",
+    async ({ generation, action }) => {
+      const lab = await openLab(offlineNote);
+      const { uuid } = lab.vault;
+      const machine = await leftEnding(lab, action);
+      expectExit(await machine.vault("get", uuid, "--generation", generation, "--json"), 0);
+      await expectInStep(lab, machine, uuid);
+      expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
+    },
+  );
 
   it("in doubt, with one attempt left before the last, a person chooses", async () => {
     const lab = await openLab(offlineNote);
@@ -91,7 +116,12 @@ describe.concurrent("a token that dies before its acknowledgement", () => {
     // That the new pair is refused is not heard: it may have failed.
     lab.faults("get-start:drop-after");
     expectError(await machine.vault("get", uuid, "--json"), 10, "network");
-    expectError(await machine.vault("get", uuid, "--json"), 8, "guard", /generations 3 \(offered\), 2 \(current\)/);
+    expectError(
+      await machine.vault("get", uuid, "--json"),
+      8,
+      "guard",
+      /generations 3 \(offered\), 2 \(current\)/,
+    );
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "active", failedAccesses: 1 });
     await expectGet(lab, machine, ["not-applied"], 1, "--generation", "2");
   });
@@ -116,5 +146,7 @@ async function leftEnding(lab: Lab, action: string): Promise<Machine> {
 /** The start is on the service's record, unacknowledged; the pair is the one that it accepts. */
 async function expectInStepButForTheStart(lab: Lab, machine: Machine): Promise<void> {
   await expectNothingLost(lab, machine);
-  expect(await machine.exported(lab.vault.uuid)).toEqual(lab.service.sandbox.inspect(lab.vault.uuid).currentPair);
+  expect(await machine.exported(lab.vault.uuid)).toEqual(
+    lab.service.sandbox.inspect(lab.vault.uuid).currentPair,
+  );
 }

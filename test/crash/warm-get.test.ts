@@ -2,7 +2,15 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { stride } from "../support/campaign.ts";
 import type { Template } from "../support/crash.ts";
 import { atEveryStep, expectSteps, runKilledAt, template } from "../support/crash.ts";
-import { expectExit, expectFarFromLock, expectInStep, expectNothingLost, firstGet, note, offlineNote } from "../support/lab.ts";
+import {
+  expectExit,
+  expectFarFromLock,
+  expectInStep,
+  expectNothingLost,
+  firstGet,
+  note,
+  offlineNote,
+} from "../support/lab.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
 
 /** Every kind of step that a get consists of. */
@@ -11,7 +19,9 @@ const wanted = ["lock", "commit exchanges+journal+vaults", "send", "receive", "s
 describe("get, killed with SIGKILL before, between and after its steps", () => {
   let made: Template;
   beforeAll(async () => {
-    made = await template(offlineNote, async ({ vault }, machine) => expectExit(await firstGet(machine, vault), 0));
+    made = await template(offlineNote, async ({ vault }, machine) =>
+      expectExit(await firstGet(machine, vault), 0),
+    );
   });
 
   it("the next get goes on with the pair that the service holds", async () => {
@@ -46,8 +56,12 @@ describe("get, killed with SIGKILL before, between and after its steps", () => {
         const ack = await machine.vault("ack", uuid, "--json");
         codes.add(ack.code);
         expectExit(ack, 0, 12);
-        if (ack.code === 12) expect(errorOf(ack)).toMatchObject({ code: "in-doubt", exchange: { state: "in-doubt" } });
-        else await expectInStep(lab, machine.copy(), uuid).catch(() => expectNothingLost(lab, machine.copy()));
+        if (ack.code === 12)
+          expect(errorOf(ack)).toMatchObject({ code: "in-doubt", exchange: { state: "in-doubt" } });
+        else
+          await expectInStep(lab, machine.copy(), uuid).catch(() =>
+            expectNothingLost(lab, machine.copy()),
+          );
         expectExit(await machine.vault("get", uuid, "--json"), 0);
         await expectInStep(lab, machine, uuid);
         expectFarFromLock(lab, uuid);
@@ -66,7 +80,8 @@ describe("get, killed with SIGKILL before, between and after its steps", () => {
       const n = steps.indexOf(name) + 1;
       lab.service.sandbox.rewind();
       const codes: (number | null)[] = [];
-      for (let round = 0; round < 5; round += 1) codes.push((await runKilledAt(n, machine, ["get", uuid])).result.code);
+      for (let round = 0; round < 5; round += 1)
+        codes.push((await runKilledAt(n, machine, ["get", uuid])).result.code);
       expectFarFromLock(lab, uuid);
       await expectNothingLost(lab, machine.copy());
       const last = await machine.vault("get", uuid, "--json");

@@ -44,42 +44,59 @@ const operations: Operation[] = [
 /** Runs the program until it stops itself before the n-th of its steps; false once it has ended by then. */
 async function stoppedAt(n: number, machine: Machine, args: readonly string[]) {
   const log = join(tempDir("steps"), "steps");
-  const env = { NODE_OPTIONS: `--require=${killHook}`, KILL_AT: String(n), KILL_SIGNAL: "SIGSTOP", KILL_LOG: log };
+  const env = {
+    NODE_OPTIONS: `--require=${killHook}`,
+    KILL_AT: String(n),
+    KILL_SIGNAL: "SIGSTOP",
+    KILL_LOG: log,
+  };
   const run = machine.start({ env, timeoutMs: 120_000 }, ...args);
-  await expect.poll(() => existsSync(log) && readFileSync(log, "utf8") !== "", { interval: 5, timeout: 60_000 }).toBe(true);
+  await expect
+    .poll(() => existsSync(log) && readFileSync(log, "utf8") !== "", {
+      interval: 5,
+      timeout: 60_000,
+    })
+    .toBe(true);
   return { run, isStopped: readFileSync(log, "utf8").split("\n").length === n };
 }
 
 describe.each(operations)(
   "state $name of a shared state that stands still for longer than every lease, at each of its steps",
   (operation) => {
-    it("writes over nothing that a colleague has done meanwhile", { timeout: 600_000 }, async () => {
-      for (let n = 1; n < 400; n += stride) {
-        const all = await team();
-        const { lab, uuid, machines, sql } = all;
-        const [first, second] = machines;
-        const args = await operation.args(all);
-        const { run, isStopped } = await stoppedAt(n, first, args);
-        // All that ends by itself has ended.
-        for (const over of ["UPDATE schema.leases SET ends_at = '-infinity'", "UPDATE schema.state SET ends_at = '-infinity'"])
-          await sql(`SET lock_timeout = '50ms'; ${over}`).catch(() => undefined);
-        const colleague = await second.vault("get", uuid, "--json", "--max-wait", "500ms");
-        expect([0, 14, 15], `step ${n}: ${colleague.stderr}`).toContain(colleague.code);
-        run.kill("SIGCONT");
-        const { code, stderr } = await run.exit;
-        expect([0, 14, 15], `step ${n}: ${stderr}`).toContain(code);
-        if (code !== 0) {
-          expectExit(await second.vault("get", uuid, "--json"), 0, 14);
-          expectExit(await first.vault(...args), 0);
+    it(
+      "writes over nothing that a colleague has done meanwhile",
+      { timeout: 600_000 },
+      async () => {
+        for (let n = 1; n < 400; n += stride) {
+          const all = await team();
+          const { lab, uuid, machines, sql } = all;
+          const [first, second] = machines;
+          const args = await operation.args(all);
+          const { run, isStopped } = await stoppedAt(n, first, args);
+          // All that ends by itself has ended.
+          for (const over of [
+            "UPDATE schema.leases SET ends_at = '-infinity'",
+            "UPDATE schema.state SET ends_at = '-infinity'",
+          ])
+            await sql(`SET lock_timeout = '50ms'; ${over}`).catch(() => undefined);
+          const colleague = await second.vault("get", uuid, "--json", "--max-wait", "500ms");
+          expect([0, 14, 15], `step ${n}: ${colleague.stderr}`).toContain(colleague.code);
+          run.kill("SIGCONT");
+          const { code, stderr } = await run.exit;
+          expect([0, 14, 15], `step ${n}: ${stderr}`).toContain(code);
+          if (code !== 0) {
+            expectExit(await second.vault("get", uuid, "--json"), 0, 14);
+            expectExit(await first.vault(...args), 0);
+          }
+          const next = operation.after(all, args);
+          const again = await next.vault("get", uuid, "--json");
+          expect(again.code, `step ${n}: ${code} ${stderr}\n${again.stderr}`).toBe(0);
+          await expectInStep(lab, next, uuid);
+          expectFarFromLock(lab, uuid);
+          await closeConnections();
+          if (!isStopped) return;
         }
-        const next = operation.after(all, args);
-        const again = await next.vault("get", uuid, "--json");
-        expect(again.code, `step ${n}: ${code} ${stderr}\n${again.stderr}`).toBe(0);
-        await expectInStep(lab, next, uuid);
-        expectFarFromLock(lab, uuid);
-        await closeConnections();
-        if (!isStopped) return;
-      }
-    });
+      },
+    );
   },
 );

@@ -11,7 +11,8 @@ async function open() {
   const lab = await openLab(offlineNote, { readyFile });
   const machine = lab.machine();
   expectExit(await firstGet(machine, lab.vault, "--external-ref", '=HYPERLINK("http://x","y")'), 0);
-  const audit = async (...args: string[]) => await machine.start({}, "sandbox", "audit", "--ready-file", readyFile, ...args).exit;
+  const audit = async (...args: string[]) =>
+    await machine.start({}, "sandbox", "audit", "--ready-file", readyFile, ...args).exit;
   return { machine, audit, items: structuredClone(lab.service.sandbox.audit()) };
 }
 
@@ -45,23 +46,45 @@ describe.concurrent("vault sandbox audit --export", () => {
     expect(text("a.csv").split("\r\n")).toHaveLength(5);
     expect(text("a.csv")).toContain(`,"'=HYPERLINK(""http://x"",""y"")",`);
     expect(text("a.tsv")).toContain(`\t"'=HYPERLINK(""http://x"",""y"")"\t`);
-    for (const form of ["ndjson", "jsonl", "json", "csv", "tsv"]) expect(text(`b.${form}.gz`)).toBe(text(`a.${form}`));
+    for (const form of ["ndjson", "jsonl", "json", "csv", "tsv"])
+      expect(text(`b.${form}.gz`)).toBe(text(`a.${form}`));
   });
 
   it("refuses another ending, before it asks a sandbox, and leaves the file alone", async () => {
     const machine = (await openLab(offlineNote)).machine();
     writeFileSync(join(machine.home, "items.txt"), "mine");
     for (const name of ["items.txt", "items", "items.csv.zip"]) {
-      const refused = await machine.start({}, "sandbox", "audit", "--ready-file", "no-such-file", "--export", name, "--json").exit;
-      expectError(refused, 2, "usage", /--export: .*\.ndjson, \.jsonl, \.json, \.csv, \.tsv, .*\.gz/);
+      const refused = await machine.start(
+        {},
+        "sandbox",
+        "audit",
+        "--ready-file",
+        "no-such-file",
+        "--export",
+        name,
+        "--json",
+      ).exit;
+      expectError(
+        refused,
+        2,
+        "usage",
+        /--export: .*\.ndjson, \.jsonl, \.json, \.csv, \.tsv, .*\.gz/,
+      );
     }
-    expect(readdirSync(machine.home).filter((name) => !name.startsWith("."))).toEqual(["items.txt"]);
+    expect(readdirSync(machine.home).filter((name) => !name.startsWith("."))).toEqual([
+      "items.txt",
+    ]);
     expect(readFileSync(join(machine.home, "items.txt"), "utf8")).toBe("mine");
   });
 
   it("a file that cannot be written is named, and nothing is left beside it", async () => {
     const { machine, audit } = await open();
-    expectError(await audit("--export", "no/such/items.json.gz", "--json"), 3, "invalid-input", /--export: no\/such\/items.json.gz/);
+    expectError(
+      await audit("--export", "no/such/items.json.gz", "--json"),
+      3,
+      "invalid-input",
+      /--export: no\/such\/items.json.gz/,
+    );
     expect(existsSync(join(machine.home, "no"))).toBe(false);
   });
 });

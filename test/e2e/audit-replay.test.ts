@@ -1,4 +1,14 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Lab } from "../support/lab.ts";
@@ -14,7 +24,13 @@ interface Document {
 const documentOf = ({ stdout }: { stdout: string }): Document => JSON.parse(stdout) as Document;
 
 const item = (uuid: string) =>
-  JSON.stringify({ time: "2026-11-20T14:02:11Z", action: "READ_VAULT", outcome: "SUCCESS", vaultUuid: uuid, externalRef: "order-1" });
+  JSON.stringify({
+    time: "2026-11-20T14:02:11Z",
+    action: "READ_VAULT",
+    outcome: "SUCCESS",
+    vaultUuid: uuid,
+    externalRef: "order-1",
+  });
 
 describe("audit-replay", () => {
   let lab: Lab;
@@ -61,7 +77,10 @@ describe("audit-replay", () => {
     const machine = await warmMachine();
     expectExit(await machine.vault("label", vault.uuid, "backup card"), 0);
     const other = "00000000-0000-4000-8000-000000000000";
-    const audit = machine.file("audit.ndjson", `${item(vault.uuid.toUpperCase())}\n${item(other)}\n`);
+    const audit = machine.file(
+      "audit.ndjson",
+      `${item(vault.uuid.toUpperCase())}\n${item(other)}\n`,
+    );
     const result = await machine.vault("audit-replay", audit, "--json");
     expect(documentOf(result).vaults.map(({ uuid, label }) => [uuid, label])).toEqual([
       [vault.uuid, "backup card"],
@@ -71,12 +90,28 @@ describe("audit-replay", () => {
 
   it("with --redact names no reference, in no output", async () => {
     const machine = withExport();
-    const where = ["--where", "ref=order-1", "--html", "r.html", "--markdown", "r.md", "--redact", "--verbose"];
+    const where = [
+      "--where",
+      "ref=order-1",
+      "--html",
+      "r.html",
+      "--markdown",
+      "r.md",
+      "--redact",
+      "--verbose",
+    ];
     for (const format of [["--json"], ["-o", "ndjson"], []]) {
       const args = [...where, "--timeline", "--vault", lab.vault.uuid, ...format];
-      const result = await machine.vaultWith({ cwd: machine.home }, "audit-replay", "audit.ndjson", ...args);
+      const result = await machine.vaultWith(
+        { cwd: machine.home },
+        "audit-replay",
+        "audit.ndjson",
+        ...args,
+      );
       expectExit(result, 0);
-      const files = ["r.html", "r.md"].map((name) => readFileSync(join(machine.home, name), "utf8"));
+      const files = ["r.html", "r.md"].map((name) =>
+        readFileSync(join(machine.home, name), "utf8"),
+      );
       for (const text of [result.stdout, ...files]) expect(text).toContain("ref-1");
       expect([result.stdout, result.stderr, ...files].join("")).not.toContain("order-1");
     }
@@ -90,9 +125,19 @@ describe("audit-replay", () => {
     writeFileSync(file, `${readFileSync(machine.audit, "utf8")}not an item\n`);
     for (const format of [["--json"], ["-o", "ndjson"], []]) {
       const reports = ["--html", "r.html", "--markdown", "r.md"];
-      const result = await machine.vaultWith({ cwd: machine.home }, "audit-replay", file, ...reports, "--redact", "--verbose", ...format);
+      const result = await machine.vaultWith(
+        { cwd: machine.home },
+        "audit-replay",
+        file,
+        ...reports,
+        "--redact",
+        "--verbose",
+        ...format,
+      );
       expectExit(result, 0);
-      const files = ["r.html", "r.md"].map((name) => readFileSync(join(machine.home, name), "utf8"));
+      const files = ["r.html", "r.md"].map((name) =>
+        readFileSync(join(machine.home, name), "utf8"),
+      );
       expect([result.stdout, ...files].join("")).toContain("file-1");
       expect([result.stdout, result.stderr, ...files].join("")).not.toContain("acme");
     }
@@ -105,13 +150,21 @@ describe("audit-replay", () => {
     expectError(await machine.vault("audit-replay", "--json"), 14, "state", /damaged/);
     const result = await machine.vault("audit-replay", machine.audit, "--json");
     expectExit(result, 0);
-    expect(result.stderr).toMatch(/^vault: warning: exchanges of this machine are not named: the state cannot be used: .+\n$/);
+    expect(result.stderr).toMatch(
+      /^vault: warning: exchanges of this machine are not named: the state cannot be used: .+\n$/,
+    );
     expect(documentOf(result).vaults).toBeDefined();
   });
 
   it("the state key is not needed, and what is wrong with it neither", async () => {
     const machine = withExport();
-    const result = await machine.vault("audit-replay", machine.audit, "--state-key", "@missing", "--json");
+    const result = await machine.vault(
+      "audit-replay",
+      machine.audit,
+      "--state-key",
+      "@missing",
+      "--json",
+    );
     expectExit(result, 0);
     expect(result.stderr).toBe("");
     expectError(
@@ -125,19 +178,69 @@ describe("audit-replay", () => {
   it.each<[string, string[], number, RegExp]>([
     ["a file that is not there", ["missing.csv"], 3, /missing\.csv: no such file/],
     ["a folder", ["."], 3, /\.: is a folder/],
-    ["--since behind --until", ["--since", "1h", "--until", "2h"], 2, /--since is not before --until/],
-    ["a field that no document has", ["--field", "vault.uuid"], 2, /--field vault\.uuid: must begin with one of found, selected, items/],
-    ["a page that stands in the way of the document", ["--html", "-"], 2, /--html -: standard output already holds the document/],
-    ["a page in a folder that is not there", ["--html", "none/report.html"], 3, /--html: none\/report\.html cannot be written \(ENOENT\)/],
-    ["a text that stands in the way of the document", ["--markdown", "-"], 2, /--markdown -: standard output already holds the document/],
-    ["a text in a folder that is not there", ["--markdown", "none/t.md"], 3, /--markdown: none\/t\.md cannot be written \(ENOENT\)/],
-    ["two reports in one file", ["--html", "r", "--markdown", "./r"], 2, /--html and --markdown have the same target/],
-    ["a condition on another column", ["--where", "time=x"], 2, /--where: "time" must be one of ref, ip, endpoint, app/],
-    ["a page in place of the state", ["--html", "state/vault.db"], 3, /is one of this program's own files; nothing was written/],
+    [
+      "--since behind --until",
+      ["--since", "1h", "--until", "2h"],
+      2,
+      /--since is not before --until/,
+    ],
+    [
+      "a field that no document has",
+      ["--field", "vault.uuid"],
+      2,
+      /--field vault\.uuid: must begin with one of found, selected, items/,
+    ],
+    [
+      "a page that stands in the way of the document",
+      ["--html", "-"],
+      2,
+      /--html -: standard output already holds the document/,
+    ],
+    [
+      "a page in a folder that is not there",
+      ["--html", "none/report.html"],
+      3,
+      /--html: none\/report\.html cannot be written \(ENOENT\)/,
+    ],
+    [
+      "a text that stands in the way of the document",
+      ["--markdown", "-"],
+      2,
+      /--markdown -: standard output already holds the document/,
+    ],
+    [
+      "a text in a folder that is not there",
+      ["--markdown", "none/t.md"],
+      3,
+      /--markdown: none\/t\.md cannot be written \(ENOENT\)/,
+    ],
+    [
+      "two reports in one file",
+      ["--html", "r", "--markdown", "./r"],
+      2,
+      /--html and --markdown have the same target/,
+    ],
+    [
+      "a condition on another column",
+      ["--where", "time=x"],
+      2,
+      /--where: "time" must be one of ref, ip, endpoint, app/,
+    ],
+    [
+      "a page in place of the state",
+      ["--html", "state/vault.db"],
+      3,
+      /is one of this program's own files; nothing was written/,
+    ],
   ])("%s: nothing is printed, nothing made", async (_what, args, exit, message) => {
     const machine = withExport();
     const code = exit === 2 ? "usage" : "invalid-input";
-    const result = await machine.vaultWith({ cwd: machine.home }, "audit-replay", "--json", ...args);
+    const result = await machine.vaultWith(
+      { cwd: machine.home },
+      "audit-replay",
+      "--json",
+      ...args,
+    );
     expectError(result, exit, code, message);
     expect(result.stdout).toBe("");
     expectNothingMade(machine);
@@ -146,7 +249,8 @@ describe("audit-replay", () => {
   describe("the rules", () => {
     it("come from flags, over the profile, over the defaults", async () => {
       const machine = lab.machine();
-      const rules = async (...args: string[]) => documentOf(await machine.vault("audit-replay", "--json", ...args)).rules;
+      const rules = async (...args: string[]) =>
+        documentOf(await machine.vault("audit-replay", "--json", ...args)).rules;
       expect(await rules()).toEqual({
         limits: { unackedStarts: 5, failedAttempts: 3 },
         tokenLifetimeMs: 300_000,
@@ -161,8 +265,21 @@ describe("audit-replay", () => {
       })) {
         expectExit(await machine.vault("config", "set", key, value), 0);
       }
-      expect(await rules()).toMatchObject({ tokenLifetimeMs: 90_000, failure: "denied", limits: { failedAttempts: 7 } });
-      const flags = ["--token-lifetime", "1m", "--failure", "bad", "--lock-after-failed", "4", "--release", "1.2.22"];
+      expect(await rules()).toMatchObject({
+        tokenLifetimeMs: 90_000,
+        failure: "denied",
+        limits: { failedAttempts: 7 },
+      });
+      const flags = [
+        "--token-lifetime",
+        "1m",
+        "--failure",
+        "bad",
+        "--lock-after-failed",
+        "4",
+        "--release",
+        "1.2.22",
+      ];
       expect(await rules(...flags)).toMatchObject({
         tokenLifetimeMs: 60_000,
         failure: "bad",
@@ -176,7 +293,9 @@ describe("audit-replay", () => {
       ["policy.tokenLifetime", "soon", /config key policy\.tokenLifetime: must be a duration/],
     ])("%s is checked when it is set", async (key, value, message) => {
       expectError(
-        await lab.machine().vaultWith({ env: { VAULTSVC_OUTPUT: "json" } }, "config", "set", key, value),
+        await lab
+          .machine()
+          .vaultWith({ env: { VAULTSVC_OUTPUT: "json" } }, "config", "set", key, value),
         3,
         "invalid-input",
         message,
@@ -189,7 +308,14 @@ describe("audit-replay", () => {
       const machine = withExport();
       const page = machine.file("report.html", "older");
       chmodSync(page, 0o644);
-      const result = await machine.vaultWith({ cwd: machine.home }, "audit-replay", "audit.ndjson", "--html", "report.html", "--json");
+      const result = await machine.vaultWith(
+        { cwd: machine.home },
+        "audit-replay",
+        "audit.ndjson",
+        "--html",
+        "report.html",
+        "--json",
+      );
       expectExit(result, 0);
       expect(documentOf(result).vaults).toBeDefined();
       expect(readFileSync(page, "utf8")).toMatch(/^<!doctype html>/i);
@@ -206,12 +332,18 @@ describe("audit-replay", () => {
       const file = machine.file("ticket.md", "older");
       chmodSync(file, 0o644);
       const args = ["--markdown", "ticket.md", "--html", "report.html", "--json"];
-      expectExit(await machine.vaultWith({ cwd: machine.home }, "audit-replay", "audit.ndjson", ...args), 0);
+      expectExit(
+        await machine.vaultWith({ cwd: machine.home }, "audit-replay", "audit.ndjson", ...args),
+        0,
+      );
       expect(readFileSync(file, "utf8")).toMatch(/^\*\*1 vault with an open exchange\.\*\*\n/);
       expect(statSync(file).mode & 0o777).toBe(0o600);
       expect(existsSync(join(machine.home, "report.html"))).toBe(true);
       const result = await machine.vault("audit-replay", machine.audit, "--markdown", "-");
-      expect(result).toMatchObject({ code: 0, stdout: readFileSync(file, "utf8").replaceAll("audit.ndjson", machine.audit) });
+      expect(result).toMatchObject({
+        code: 0,
+        stdout: readFileSync(file, "utf8").replaceAll("audit.ndjson", machine.audit),
+      });
     });
 
     it("goes to standard output in place of the table", async () => {
@@ -226,10 +358,29 @@ describe("audit-replay", () => {
       const machine = withExport();
       symlinkSync(machine.audit, join(machine.home, "link.html"));
       for (const page of ["audit.ndjson", "./audit.ndjson", "link.html"]) {
-        const result = await machine.vaultWith({ cwd: machine.home }, "audit-replay", "audit.ndjson", "--html", page, "--json");
-        expectError(result, 3, "invalid-input", /is one of the files to replay; nothing was written/);
+        const result = await machine.vaultWith(
+          { cwd: machine.home },
+          "audit-replay",
+          "audit.ndjson",
+          "--html",
+          page,
+          "--json",
+        );
+        expectError(
+          result,
+          3,
+          "invalid-input",
+          /is one of the files to replay; nothing was written/,
+        );
       }
-      const byLink = await machine.vaultWith({ cwd: machine.home }, "audit-replay", "link.html", "--html", "audit.ndjson", "--json");
+      const byLink = await machine.vaultWith(
+        { cwd: machine.home },
+        "audit-replay",
+        "link.html",
+        "--html",
+        "audit.ndjson",
+        "--json",
+      );
       expectError(byLink, 3, "invalid-input", /is one of the files to replay/);
       expect(readFileSync(machine.audit, "utf8")).toBe(`${item(lab.vault.uuid)}\n`);
     });

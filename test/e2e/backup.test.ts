@@ -37,7 +37,10 @@ describe.concurrent("vault state backup", () => {
   it("holds what is in the WAL, and is consistent while other processes go on", async () => {
     const lab = await openLab([offlineNote, offlineNote, offlineNote]);
     const machine = lab.machine();
-    const list = machine.file("all.ndjson", lab.service.vaults.map((vault) => JSON.stringify({ ...vault, label: null })).join("\n"));
+    const list = machine.file(
+      "all.ndjson",
+      lab.service.vaults.map((vault) => JSON.stringify({ ...vault, label: null })).join("\n"),
+    );
     expectExit(await machine.vault("import", "--file", list), 0);
     const folder = tempDir("backups");
     let running = true;
@@ -45,7 +48,11 @@ describe.concurrent("vault state backup", () => {
       while (running) expectExit(await machine.vault("get", uuid, "--max-wait", "10h"), 0);
     });
     const files = ["1", "2", "3", "4"].map((name) => join(folder, name));
-    for (const file of files) expect(backupOf(await machine.vault("state", "backup", file, "--json"))).toMatchObject({ file, vaults: 3 });
+    for (const file of files)
+      expect(backupOf(await machine.vault("state", "backup", file, "--json"))).toMatchObject({
+        file,
+        vaults: 3,
+      });
     running = false;
     await Promise.all(readers);
     for (const file of files) {
@@ -72,7 +79,12 @@ describe.concurrent("vault state backup", () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const key = join(machine.configDir, "state.key");
     const before = readFileSync(key);
-    expectError(await machine.vault("state", "backup", key, "--force", "--json"), 3, "invalid-input", /this program's own/);
+    expectError(
+      await machine.vault("state", "backup", key, "--force", "--json"),
+      3,
+      "invalid-input",
+      /this program's own/,
+    );
     for (const name of ["vault.db", "vault.db-wal", "other.db", "locks/x"]) {
       expectError(
         await machine.vault("state", "backup", join(machine.stateDir, name), "--force", "--json"),
@@ -82,14 +94,29 @@ describe.concurrent("vault state backup", () => {
       );
     }
     expect(readFileSync(key)).toEqual(before);
-    expectError(await machine.vault("state", "backup", join(file, "..", "none", "b"), "--json"), 3, "invalid-input", /does not exist/);
-    expectError(await machine.vault("state", "backup", join(file, ".."), "--json"), 3, "invalid-input", /not a file/);
+    expectError(
+      await machine.vault("state", "backup", join(file, "..", "none", "b"), "--json"),
+      3,
+      "invalid-input",
+      /does not exist/,
+    );
+    expectError(
+      await machine.vault("state", "backup", join(file, ".."), "--json"),
+      3,
+      "invalid-input",
+      /not a file/,
+    );
   });
 
   it("needs a state, and makes none", async () => {
     const lab = await openLab(offlineNote);
     const machine = lab.machine();
-    expectError(await machine.vault("state", "backup", join(tempDir("b"), "b"), "--json"), 14, "state", /no state/);
+    expectError(
+      await machine.vault("state", "backup", join(tempDir("b"), "b"), "--json"),
+      14,
+      "state",
+      /no state/,
+    );
     expect(existsSync(machine.stateDir)).toBe(false);
   });
 
@@ -98,7 +125,9 @@ describe.concurrent("vault state backup", () => {
     const env = { VAULTSVC_CONFIG_DIR: tempDir("no-key") };
     expectExit(await machine.vaultWith({ env }, "state", "backup", file), 0);
     const db = new DatabaseSync(join(machine.stateDir, "vault.db"), { readOnly: true });
-    const [entry] = db.prepare("SELECT event, detail ->> 'file' AS file FROM journal ORDER BY seq DESC LIMIT 1").all();
+    const [entry] = db
+      .prepare("SELECT event, detail ->> 'file' AS file FROM journal ORDER BY seq DESC LIMIT 1")
+      .all();
     db.close();
     expect(entry).toEqual({ event: "backup", file });
     expect(lab.service.sandbox.requests()).toHaveLength(2);

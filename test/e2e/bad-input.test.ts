@@ -26,7 +26,10 @@ describe("bad input", () => {
     "$what: exit $exit with flag, rule and example; nothing sent, nothing written",
     async (one) => {
       const machine = prepared();
-      const result = await machine.vaultWith({ env: one.env ?? {}, ...(one.input === undefined ? {} : { input: one.input }) }, ...one.args);
+      const result = await machine.vaultWith(
+        { env: one.env ?? {}, ...(one.input === undefined ? {} : { input: one.input }) },
+        ...one.args,
+      );
       expectExit(result, one.exit);
       expect(result.stdout).toBe("");
       expect(result.stderr).toMatch(one.says);
@@ -34,8 +37,12 @@ describe("bad input", () => {
       // What was given is not repeated where it may be a secret.
       if (one.secret !== undefined) expect(result.stderr).not.toContain(one.secret);
       expect(result.stderr).not.toMatch(/5105/);
-      const json = await machine.vaultWith({ env: { ...one.env, VAULTSVC_OUTPUT: "json" } }, ...one.args);
-      if (!one.args.includes("xml") && one.input === undefined) expect(errorOf(json).code).toBe(one.exit === 2 ? "usage" : "invalid-input");
+      const json = await machine.vaultWith(
+        { env: { ...one.env, VAULTSVC_OUTPUT: "json" } },
+        ...one.args,
+      );
+      if (!one.args.includes("xml") && one.input === undefined)
+        expect(errorOf(json).code).toBe(one.exit === 2 ? "usage" : "invalid-input");
       expect(existsSync(machine.stateDir)).toBe(false);
       expect(existsSync(machine.configDir)).toBe(false);
       expect(lab.service.sandbox.requests()).toEqual([]);
@@ -61,12 +68,20 @@ describe("input at the limit", () => {
       get: ["get", uuid, "--kind", kind, "--json"],
       credentials,
     }));
-    const literal = await machine.vault(...(one?.get ?? []), "--credentials", JSON.stringify(one?.credentials));
+    const literal = await machine.vault(
+      ...(one?.get ?? []),
+      "--credentials",
+      JSON.stringify(one?.credentials),
+    );
     expectExit(literal, 0);
     expect(literal.stderr).toMatch(/^vault: warning: --credentials .*command line.*\n$/);
     const { encryptedData = "", payload = "" } = two?.credentials ?? {};
     const parts = ["--encrypted-data", "env:DATA", "--payload", "-"];
-    const quiet = await machine.vaultWith({ env: { DATA: encryptedData }, input: `${payload}\n` }, ...(two?.get ?? []), ...parts);
+    const quiet = await machine.vaultWith(
+      { env: { DATA: encryptedData }, input: `${payload}\n` },
+      ...(two?.get ?? []),
+      ...parts,
+    );
     expectExit(quiet, 0);
     expect(quiet.stderr).toBe("");
   });

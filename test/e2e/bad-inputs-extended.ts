@@ -19,8 +19,20 @@ export const extendedInputs: readonly BadInput[] = [
     says: /--kind is missing/,
     example: /generic\/offline/,
   },
-  { what: "create without contents", args: create("generic/offline"), exit: 2, says: /--content is missing/, example: /@FILE/ },
-  { what: "create without a card", args: create("credit-card/offline"), exit: 2, says: /the card is missing/, example: /--card @FILE/ },
+  {
+    what: "create without contents",
+    args: create("generic/offline"),
+    exit: 2,
+    says: /--content is missing/,
+    example: /@FILE/,
+  },
+  {
+    what: "create without a card",
+    args: create("credit-card/offline"),
+    exit: 2,
+    says: /the card is missing/,
+    example: /--card @FILE/,
+  },
   {
     what: "half a card",
     args: create("credit-card/offline", "--card-number", "env:CARD"),
@@ -59,7 +71,11 @@ export const extendedInputs: readonly BadInput[] = [
   },
   ...(
     [
-      ["a card number that fails the Luhn check", { number: "5105105105105101" }, /--card\.number.*Luhn/],
+      [
+        "a card number that fails the Luhn check",
+        { number: "5105105105105101" },
+        /--card\.number.*Luhn/,
+      ],
       ["a card number of 7 digits", { number: "5105105" }, /--card\.number.*8 to 19/],
       ["a card number with a letter", { number: "510510510510510x" }, /--card\.number/],
       ["a name of 31 characters", { name: "x".repeat(31) }, /--card\.name.*at most 30/],
@@ -181,7 +197,13 @@ export const extendedInputs: readonly BadInput[] = [
     says: /--expiry-date.*has passed/,
     example: /2029-04-30T/,
   },
-  { what: "no usage at all", args: [...note, "--max-usage", "0"], exit: 3, says: /--max-usage.*at least 1/, example: /such as 3/ },
+  {
+    what: "no usage at all",
+    args: [...note, "--max-usage", "0"],
+    exit: 3,
+    says: /--max-usage.*at least 1/,
+    example: /such as 3/,
+  },
   {
     what: "--credentials-out in a folder that is not there at creation",
     args: [...note, "--credentials-out", "no/where.json"],
@@ -189,7 +211,25 @@ export const extendedInputs: readonly BadInput[] = [
     says: /--credentials-out.*does not exist/,
     example: /pair\.json/,
   },
-  { what: "info without kind", args: ["info", uuid], exit: 2, says: /--kind is needed/, example: /generic\/offline/ },
-  { what: "info without uuid", args: ["info"], exit: 2, says: /a vault is missing/, example: /vault info --help/ },
-  { what: "delete without uuid", args: ["delete", "--yes"], exit: 2, says: /a vault is missing/, example: /vault delete --help/ },
+  {
+    what: "info without kind",
+    args: ["info", uuid],
+    exit: 2,
+    says: /--kind is needed/,
+    example: /generic\/offline/,
+  },
+  {
+    what: "info without uuid",
+    args: ["info"],
+    exit: 2,
+    says: /a vault is missing/,
+    example: /vault info --help/,
+  },
+  {
+    what: "delete without uuid",
+    args: ["delete", "--yes"],
+    exit: 2,
+    says: /a vault is missing/,
+    example: /vault delete --help/,
+  },
 ];

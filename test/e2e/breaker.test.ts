@@ -25,7 +25,11 @@ function dueAt(result: RunResult): number {
 }
 
 /** Runs `get` again each time when the message says, until it reads. Returns the exit codes. */
-async function follow({ clock, vault, uuid }: Behind & { uuid: string }): Promise<(number | null)[]> {
+async function follow({
+  clock,
+  vault,
+  uuid,
+}: Behind & { uuid: string }): Promise<(number | null)[]> {
   const codes: (number | null)[] = [];
   for (let tries = 0; tries < 8; tries += 1) {
     const result = await vault("get", uuid, "--json", "--max-wait", "0s");
@@ -42,26 +46,33 @@ describe("a gateway that does not answer probes as the service does: one start w
     ["501, as to a method that it does not know", html(501)],
     ["a reset connection", "drop"],
     ["nothing", "hang"],
-  ])("probes get %s: nothing is sent before the trial is due, and the trial reads", async (_, probes) => {
-    const behind = await warm();
-    const { gateway, vault, uuid, clock } = behind;
-    gateway.be({ probes, starts: (before) => (before === 0 ? "drop" : "pass") });
-    const first = await vault("get", uuid, "--json", "--timeout", "300ms", "--max-wait", "1s");
-    expectExit(first, 10);
-    expect(errorOf(first)).toMatchObject({ code: "network", retry: "after-status", spent: { unackedStarts: 1 } });
-    expect(gateway.starts()).toBe(1);
-    const second = await vault("get", uuid, "--json", "--timeout", "300ms", "--max-wait", "0s");
-    expectExit(second, 10);
-    expect(errorOf(second)).toMatchObject({ code: "network", retry: "safe" });
-    expect(errorOf(second)).not.toHaveProperty("spent");
-    expect(dueAt(second)).toBeGreaterThan(clock.time);
-    expect([gateway.starts(), gateway.probes()]).toEqual([1, expect.any(Number)]);
-    expect(gateway.probes()).toBeGreaterThan(1);
-    clock.time = dueAt(second);
-    expectExit(await vault("get", uuid, "--json", "--timeout", "300ms"), 0);
-    expect(gateway.starts()).toBe(2);
-    expectFarFromLock(behind.lab, uuid);
-  });
+  ])(
+    "probes get %s: nothing is sent before the trial is due, and the trial reads",
+    async (_, probes) => {
+      const behind = await warm();
+      const { gateway, vault, uuid, clock } = behind;
+      gateway.be({ probes, starts: (before) => (before === 0 ? "drop" : "pass") });
+      const first = await vault("get", uuid, "--json", "--timeout", "300ms", "--max-wait", "1s");
+      expectExit(first, 10);
+      expect(errorOf(first)).toMatchObject({
+        code: "network",
+        retry: "after-status",
+        spent: { unackedStarts: 1 },
+      });
+      expect(gateway.starts()).toBe(1);
+      const second = await vault("get", uuid, "--json", "--timeout", "300ms", "--max-wait", "0s");
+      expectExit(second, 10);
+      expect(errorOf(second)).toMatchObject({ code: "network", retry: "safe" });
+      expect(errorOf(second)).not.toHaveProperty("spent");
+      expect(dueAt(second)).toBeGreaterThan(clock.time);
+      expect([gateway.starts(), gateway.probes()]).toEqual([1, expect.any(Number)]);
+      expect(gateway.probes()).toBeGreaterThan(1);
+      clock.time = dueAt(second);
+      expectExit(await vault("get", uuid, "--json", "--timeout", "300ms"), 0);
+      expect(gateway.starts()).toBe(2);
+      expectFarFromLock(behind.lab, uuid);
+    },
+  );
 
   it("a command waits for the trial by itself within --max-wait, and says so", async () => {
     const { gateway, vault, uuid, clock } = await warm();
@@ -69,7 +80,9 @@ describe("a gateway that does not answer probes as the service does: one start w
     const began = clock.time;
     const result = await vault("get", uuid, "--json", "--verbose");
     expectExit(result, 0);
-    expect(result.stderr).toMatch(/Waiting: the service is unavailable: HTTP 503[^\n]*; the next trial start is due in \d+(?:\.\d)? s/);
+    expect(result.stderr).toMatch(
+      /Waiting: the service is unavailable: HTTP 503[^\n]*; the next trial start is due in \d+(?:\.\d)? s/,
+    );
     expect(clock.time - began).toBeGreaterThanOrEqual(29_000);
     expect(gateway.starts()).toBe(2);
   });
@@ -79,10 +92,25 @@ describe("a gateway that does not answer probes as the service does: one start w
     gateway.be({ probes: html(503) });
     expectExit(await vault("get", uuid, "--json", "--no-ack"), 0);
     gateway.be({ probes: html(503), starts: "drop" });
-    expectExit(await vault("get", uuid, "--json", "--discard-pending", "--no-ack", "--max-wait", "0s"), 10);
-    const create = ["create", "--kind", "generic/offline", "--content", "env:HOME", "--json", "--max-wait", "0s"];
+    expectExit(
+      await vault("get", uuid, "--json", "--discard-pending", "--no-ack", "--max-wait", "0s"),
+      10,
+    );
+    const create = [
+      "create",
+      "--kind",
+      "generic/offline",
+      "--content",
+      "env:HOME",
+      "--json",
+      "--max-wait",
+      "0s",
+    ];
     const before = lab.service.sandbox.requests().length;
-    for (const args of [create, ["delete", uuid, "--discard-pending", "--yes", "--json", "--max-wait", "0s"]]) {
+    for (const args of [
+      create,
+      ["delete", uuid, "--discard-pending", "--yes", "--json", "--max-wait", "0s"],
+    ]) {
       const result = await vault(...args);
       expectExit(result, 10);
       expect(errorOf(result)).toMatchObject({
@@ -124,7 +152,10 @@ describe("a gateway that does not answer probes as the service does: one start w
     gateway.be({ probes: html(503), starts: (before) => (before === 0 ? "drop" : "pass") });
     expectExit(await get("--max-wait", "0s"), 10);
     expect(readJson(file)).toMatchObject({
-      attempts: { unackedStarts: 1, breaker: { lostAt: expect.any(String) as string, lostTrials: 0 } },
+      attempts: {
+        unackedStarts: 1,
+        breaker: { lostAt: expect.any(String) as string, lostTrials: 0 },
+      },
     });
     const again = await get("--max-wait", "0s");
     expectExit(again, 10);
@@ -144,9 +175,16 @@ describe("a gateway that does not answer probes as the service does: one start w
     };
     await lose();
     const shown = await vault("guard", "--json");
-    const [breaker] = (JSON.parse(shown.stdout) as { breakers: Record<string, unknown>[] }).breakers;
-    expect(breaker).toMatchObject({ state: "open", lostAt: expect.any(String) as string, trialDueAt: expect.any(String) as string });
-    expect((await vault("guard")).stdout).toMatch(/circuit breaker open \(no response to a start at .*\); the next trial start is due at/);
+    const [breaker] = (JSON.parse(shown.stdout) as { breakers: Record<string, unknown>[] })
+      .breakers;
+    expect(breaker).toMatchObject({
+      state: "open",
+      lostAt: expect.any(String) as string,
+      trialDueAt: expect.any(String) as string,
+    });
+    expect((await vault("guard")).stdout).toMatch(
+      /circuit breaker open \(no response to a start at .*\); the next trial start is due at/,
+    );
     expectExit(await vault("guard", "--all", "--reset", "--unanswered", "--yes"), 0);
     expect((await vault("guard")).stdout).not.toMatch(/circuit breaker/);
     expectExit(await vault("get", uuid, "--json", "--max-wait", "0s"), 0);
@@ -163,18 +201,21 @@ describe("a gateway that answers probes while starts are lost", () => {
     ["a page with 403", html(403)],
     ["a reset connection", "drop"],
     ["a reset connection after the service has processed them", "lose"],
-  ])("starts get %s: one goes out at once, the next when its trial is due, and then it reads", async (_, starts) => {
-    const behind = await warm();
-    const { gateway, vault, uuid } = behind;
-    gateway.be({ starts });
-    expectExit(await vault("get", uuid, "--json", "--max-wait", "5s"), 10);
-    expect(gateway.starts()).toBe(2);
-    expectExit(await vault("get", uuid, "--json", "--max-wait", "5s"), 10);
-    expect(gateway.starts()).toBe(2);
-    gateway.be({});
-    expect(await follow(behind)).toEqual([10, 0]);
-    expectFarFromLock(behind.lab, uuid);
-  });
+  ])(
+    "starts get %s: one goes out at once, the next when its trial is due, and then it reads",
+    async (_, starts) => {
+      const behind = await warm();
+      const { gateway, vault, uuid } = behind;
+      gateway.be({ starts });
+      expectExit(await vault("get", uuid, "--json", "--max-wait", "5s"), 10);
+      expect(gateway.starts()).toBe(2);
+      expectExit(await vault("get", uuid, "--json", "--max-wait", "5s"), 10);
+      expect(gateway.starts()).toBe(2);
+      gateway.be({});
+      expect(await follow(behind)).toEqual([10, 0]);
+      expectFarFromLock(behind.lab, uuid);
+    },
+  );
 });
 
 describe("many vaults", () => {
@@ -184,7 +225,9 @@ describe("many vaults", () => {
   it("one bad second in a run stops no vault, and the run is done", async () => {
     const { gateway, vault, lab, uuids } = await fleet(count);
     // It ends with the first probe.
-    gateway.be({ starts: (before) => (before >= 20 && gateway.probes() === 0 ? html(503) : "pass") });
+    gateway.be({
+      starts: (before) => (before >= 20 && gateway.probes() === 0 ? html(503) : "pass"),
+    });
     const result = await vault(...all);
     expectExit(result, 0);
     expect(summaryOf(result)).toMatchObject({ done: count, failed: 0, skipped: 0 });
@@ -195,27 +238,30 @@ describe("many vaults", () => {
   it.each<[string, Rule]>([
     ["answered", "pass"],
     ["not answered", html(503)],
-  ])("in an outage, with probes %s, a run costs the starts that were under way and one for each trial", async (_, probes) => {
-    const { gateway, vault, clock, lab, uuids } = await fleet(count);
-    gateway.be({ probes, starts: (before) => (before < 20 ? "pass" : html(503)) });
-    const began = clock.time;
-    const first = await vault(...all, "--max-wait", "10s");
-    expectExit(first, 10);
-    expect(first.stderr).toMatch(/--run may/);
-    expect(outcomesOf(first)).toHaveLength(count);
-    const lost = gateway.starts() - 20;
-    expect(lost).toBeLessThanOrEqual(8 + 1);
-    // Run again and again for ten minutes: at most 30, 90, 210, and 510 seconds after it began.
-    while (clock.time < began + 600_000) {
-      expectExit(await vault(...all, "--max-wait", "10s"), 10);
-      clock.time += 10_000;
-    }
-    expect(gateway.starts() - 20 - lost).toBeLessThanOrEqual(4);
-    gateway.be({ probes });
-    clock.time += 300_000;
-    const last = await vault(...all);
-    expectExit(last, 0);
-    expect(summaryOf(last)).toMatchObject({ done: count, failed: 0, skipped: 0 });
-    for (const uuid of uuids) expectFarFromLock(lab, uuid);
-  });
+  ])(
+    "in an outage, with probes %s, a run costs the starts that were under way and one for each trial",
+    async (_, probes) => {
+      const { gateway, vault, clock, lab, uuids } = await fleet(count);
+      gateway.be({ probes, starts: (before) => (before < 20 ? "pass" : html(503)) });
+      const began = clock.time;
+      const first = await vault(...all, "--max-wait", "10s");
+      expectExit(first, 10);
+      expect(first.stderr).toMatch(/--run may/);
+      expect(outcomesOf(first)).toHaveLength(count);
+      const lost = gateway.starts() - 20;
+      expect(lost).toBeLessThanOrEqual(8 + 1);
+      // Run again and again for ten minutes: at most 30, 90, 210, and 510 seconds after it began.
+      while (clock.time < began + 600_000) {
+        expectExit(await vault(...all, "--max-wait", "10s"), 10);
+        clock.time += 10_000;
+      }
+      expect(gateway.starts() - 20 - lost).toBeLessThanOrEqual(4);
+      gateway.be({ probes });
+      clock.time += 300_000;
+      const last = await vault(...all);
+      expectExit(last, 0);
+      expect(summaryOf(last)).toMatchObject({ done: count, failed: 0, skipped: 0 });
+      for (const uuid of uuids) expectFarFromLock(lab, uuid);
+    },
+  );
 });

@@ -1,7 +1,16 @@
 import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { expectError, expectExit, expectInStep, firstGetArgs, offlineCard, offlineNote, onlineCard, openLab } from "../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  expectInStep,
+  firstGetArgs,
+  offlineCard,
+  offlineNote,
+  onlineCard,
+  openLab,
+} from "../support/lab.ts";
 import type { Recovery } from "../support/machine.ts";
 import { documentOf, readJson } from "../support/machine.ts";
 
@@ -15,14 +24,32 @@ describe.concurrent("--credentials-out", () => {
     const file = join(machine.home, "pair.json");
     writeFileSync(file, "", { mode: 0o644 });
     lab.faults("get-end:drop-before*all");
-    expectError(await machine.vault("get", uuid, "--json", "--credentials-out", file, "--max-wait", "100ms"), 11, "pending");
+    expectError(
+      await machine.vault("get", uuid, "--json", "--credentials-out", file, "--max-wait", "100ms"),
+      11,
+      "pending",
+    );
     const recovery = readJson(file) as Recovery;
-    expect(recovery).toMatchObject({ format: 2, uuid, kind: "credit-card/offline", status: "pending" });
+    expect(recovery).toMatchObject({
+      format: 2,
+      uuid,
+      kind: "credit-card/offline",
+      status: "pending",
+    });
     const { id } = (await machine.status(uuid)).exchange ?? {};
-    const exchange = { id, operation: "get", externalRef: `vault-${id}`, startedAt: anyText, tokenExpiry: anyText, generation: 3 };
+    const exchange = {
+      id,
+      operation: "get",
+      externalRef: `vault-${id}`,
+      startedAt: anyText,
+      tokenExpiry: anyText,
+      generation: 3,
+    };
     expect(recovery.exchange).toEqual(exchange);
     expect(recovery.old).toEqual(lab.service.sandbox.inspect(uuid).currentPair);
-    expect(recovery).toMatchObject(lab.service.sandbox.inspect(uuid).pending?.offered === undefined ? {} : { new: recovery.new });
+    expect(recovery).toMatchObject(
+      lab.service.sandbox.inspect(uuid).pending?.offered === undefined ? {} : { new: recovery.new },
+    );
     expect(statSync(file).mode & 0o777).toBe(0o600);
     lab.service.faults.clear();
     expectExit(await machine.vault("get", uuid, "--json", "--credentials-out", file), 0);
@@ -44,7 +71,16 @@ describe.concurrent("--credentials-out", () => {
     const pin = `@${machine.file("pin", vault.credentials.hashedPin)}`;
     lab.faults("get-end:drop-after*all");
     const file = join(machine.home, "out.json");
-    const get = [...firstGetArgs(machine, vault), "--hashed-pin", pin, "--credentials-out", file, "--max-wait", "100ms", "--json"];
+    const get = [
+      ...firstGetArgs(machine, vault),
+      "--hashed-pin",
+      pin,
+      "--credentials-out",
+      file,
+      "--max-wait",
+      "100ms",
+      "--json",
+    ];
     expectError(await machine.vault(...get), 11, "pending");
     lab.service.faults.clear();
     const other = lab.machine();
@@ -59,7 +95,12 @@ describe.concurrent("--credentials-out", () => {
     const machine = await lab.warmMachine();
     mkdirSync(join(machine.home, "folder"));
     for (const path of ["folder", "no/such/folder/pair.json", "/dev/full"]) {
-      expectError(await machine.vault("get", lab.vault.uuid, "--json", "--credentials-out", path), 3, "invalid-input", /--credentials-out/);
+      expectError(
+        await machine.vault("get", lab.vault.uuid, "--json", "--credentials-out", path),
+        3,
+        "invalid-input",
+        /--credentials-out/,
+      );
     }
     expect(lab.service.sandbox.requests()).toHaveLength(2);
   });

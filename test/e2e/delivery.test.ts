@@ -3,7 +3,14 @@ import { existsSync, openSync } from "node:fs";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { expectError, expectExit, expectInStep, note, offlineNote, openLab } from "../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  expectInStep,
+  note,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
@@ -11,11 +18,19 @@ import { cleanEnv, vaultBin } from "../support/run-vault.ts";
 import { quote } from "../support/pty.ts";
 
 /** Runs a line of shell in which `$vault` is the program; its own exit code is that of the program. */
-async function shell(machine: Machine, line: string, program: readonly string[] = [process.execPath, vaultBin]): Promise<RunResult> {
+async function shell(
+  machine: Machine,
+  line: string,
+  program: readonly string[] = [process.execPath, vaultBin],
+): Promise<RunResult> {
   const define = `vault() { ${program.map(quote).join(" ")} "$@"; }\n`;
-  const child = spawn("/bin/sh", ["-c", define + line], { env: cleanEnv({ env: machine.env }), cwd: machine.home });
+  const child = spawn("/bin/sh", ["-c", define + line], {
+    env: cleanEnv({ env: machine.env }),
+    cwd: machine.home,
+  });
   const text = { stdout: "", stderr: "" };
-  for (const name of ["stdout", "stderr"] as const) child[name].setEncoding("utf8").on("data", (chunk: string) => (text[name] += chunk));
+  for (const name of ["stdout", "stderr"] as const)
+    child[name].setEncoding("utf8").on("data", (chunk: string) => (text[name] += chunk));
   const [code] = (await once(child, "close")) as [number | null];
   return { code, signal: null, ...text };
 }
@@ -27,8 +42,16 @@ describe.concurrent("contents that cannot be written", () => {
       line: "{ vault get $UUID --json; echo $? >code; } | true; cat code",
       why: /the output was closed/,
     },
-    { where: "a full disk", line: "vault get $UUID --json >/dev/full; echo $?", why: /disk is full/ },
-    { where: "a full disk, as a table", line: "vault get $UUID -o table --reveal >/dev/full; echo $?", why: /disk is full/ },
+    {
+      where: "a full disk",
+      line: "vault get $UUID --json >/dev/full; echo $?",
+      why: /disk is full/,
+    },
+    {
+      where: "a full disk, as a table",
+      line: "vault get $UUID -o table --reveal >/dev/full; echo $?",
+      why: /disk is full/,
+    },
   ])("to $where: nothing is acknowledged, and they can be read again", async ({ line, why }) => {
     if (line.includes("/dev/full") && !existsSync("/dev/full")) return;
     const lab = await openLab({ ...offlineNote, maxUsage: 2 });
@@ -37,8 +60,14 @@ describe.concurrent("contents that cannot be written", () => {
     const result = await shell(machine, line.replace("$UUID", uuid));
     expect(result.stdout.trim(), result.stderr).toBe("11");
     expect(result.stderr).toMatch(why);
-    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "active", usesRemaining: 1, counts: { acknowledged: 1 } });
-    expect(await machine.status(uuid)).toMatchObject({ exchange: { state: "held", holdReason: "delivery", delivered: false } });
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({
+      state: "active",
+      usesRemaining: 1,
+      counts: { acknowledged: 1 },
+    });
+    expect(await machine.status(uuid)).toMatchObject({
+      exchange: { state: "held", holdReason: "delivery", delivered: false },
+    });
     expectError(await machine.vault("ack", uuid, "--json"), 11, "pending");
     const held = await machine.vault("get", uuid, "--json");
     expectError(held, 11, "pending");
@@ -52,7 +81,10 @@ describe.concurrent("contents that cannot be written", () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    const result = await shell(machine, `{ vault get ${uuid} --json; echo $? >code; } | true; cat code`);
+    const result = await shell(
+      machine,
+      `{ vault get ${uuid} --json; echo $? >code; } | true; cat code`,
+    );
     expect(result.stdout.trim()).toBe("11");
     expectExit(await machine.vault("ack", uuid), 0);
     await expectInStep(lab, machine, uuid);
@@ -63,7 +95,10 @@ describe.concurrent("a closed stdout", () => {
   const pretence = join(import.meta.dirname, "..", "bin", "fixtures", "old-node.cjs");
   it.each([
     { what: "of this runtime", program: [process.execPath, vaultBin] },
-    { what: "through an older one's launcher", program: ["env", "PRETEND_NODE=20.20.2", process.execPath, "-r", pretence, vaultBin] },
+    {
+      what: "through an older one's launcher",
+      program: ["env", "PRETEND_NODE=20.20.2", process.execPath, "-r", pretence, vaultBin],
+    },
   ])("$what is told before anything is sent", async ({ program }) => {
     const lab = await openLab({ ...offlineNote, maxUsage: 2 });
     const { uuid } = lab.vault;
@@ -71,25 +106,40 @@ describe.concurrent("a closed stdout", () => {
     const closed = await shell(machine, `vault get ${uuid} --json >&-`, program);
     expectError(closed, 2, "usage", /standard output is closed/);
     expect(errorOf(closed).hint).toContain(">");
-    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ usesRemaining: 1, counts: { starts: 1, acknowledged: 1 } });
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({
+      usesRemaining: 1,
+      counts: { starts: 1, acknowledged: 1 },
+    });
     const thrownAway = await shell(machine, `vault get ${uuid} --json >/dev/null`, program);
     expectExit(thrownAway, 0);
-    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ counts: { starts: 2, acknowledged: 2 } });
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({
+      counts: { starts: 2, acknowledged: 2 },
+    });
   });
 
-  it.each([">&-", "<>/dev/null 1>&0", ">/dev/null"])("%s is no matter where no contents go there", async (redirection) => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
-    for (const where of ["--dry-run", "--out contents.json", "--out-dir contents", "--exec 'cat > taken.json'"]) {
-      const run = await shell(machine, `vault get ${uuid} ${where} ${redirection}`);
-      expectExit(run, 0);
-      expect(run.stderr).toBe("");
-    }
-    for (const file of ["contents.json", `contents/${uuid}.json`, "taken.json"])
-      expect((await shell(machine, `cat ${file}`)).stdout).toContain(JSON.stringify(note));
-    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ counts: { starts: 4, acknowledged: 4 } });
-  });
+  it.each([">&-", "<>/dev/null 1>&0", ">/dev/null"])(
+    "%s is no matter where no contents go there",
+    async (redirection) => {
+      const lab = await openLab(offlineNote);
+      const { uuid } = lab.vault;
+      const machine = await lab.warmMachine();
+      for (const where of [
+        "--dry-run",
+        "--out contents.json",
+        "--out-dir contents",
+        "--exec 'cat > taken.json'",
+      ]) {
+        const run = await shell(machine, `vault get ${uuid} ${where} ${redirection}`);
+        expectExit(run, 0);
+        expect(run.stderr).toBe("");
+      }
+      for (const file of ["contents.json", `contents/${uuid}.json`, "taken.json"])
+        expect((await shell(machine, `cat ${file}`)).stdout).toContain(JSON.stringify(note));
+      expect(lab.service.sandbox.inspect(uuid)).toMatchObject({
+        counts: { starts: 4, acknowledged: 4 },
+      });
+    },
+  );
 });
 
 describe.concurrent("contents that can be written", () => {
@@ -112,10 +162,14 @@ describe.concurrent("contents that can be written", () => {
     const machine = await lab.warmMachine();
     lab.faults("get-end:hang");
     const out = `${machine.home}/out.json`;
-    const child = spawn(process.execPath, [vaultBin, "get", uuid, "--json", "--timeout", "1s", "--max-wait", "1s"], {
-      env: cleanEnv({ env: machine.env }),
-      stdio: ["ignore", openSync(out, "w"), "ignore"],
-    });
+    const child = spawn(
+      process.execPath,
+      [vaultBin, "get", uuid, "--json", "--timeout", "1s", "--max-wait", "1s"],
+      {
+        env: cleanEnv({ env: machine.env }),
+        stdio: ["ignore", openSync(out, "w"), "ignore"],
+      },
+    );
     const [code] = (await once(child, "close")) as [number | null];
     expect(code).toBe(11);
     expect((await shell(machine, "cat out.json")).stdout).toContain(JSON.stringify(note));

@@ -21,21 +21,34 @@ interface Received {
 }
 
 /** A service that answers anything with `status` and a clock that is ahead by so many seconds. */
-async function service(options: { status?: number; ahead?: number | null; certificate?: Certificate; answers?: boolean } = {}) {
+async function service(
+  options: {
+    status?: number;
+    ahead?: number | null;
+    certificate?: Certificate;
+    answers?: boolean;
+  } = {},
+) {
   const { status = 404, ahead = 0, certificate, answers = true } = options;
   const requests: Received[] = [];
   const answer = ({ method, url, headers }: IncomingMessage, response: ServerResponse): void => {
     requests.push({ method, url, headers });
     response.sendDate = false;
-    if (ahead !== null) response.setHeader("date", new Date(Date.now() + ahead * 1000).toUTCString());
+    if (ahead !== null)
+      response.setHeader("date", new Date(Date.now() + ahead * 1000).toUTCString());
     if (answers) response.writeHead(status).end();
   };
-  const server = certificate === undefined ? createServer(answer) : createTlsServer(certificate, answer);
+  const server =
+    certificate === undefined ? createServer(answer) : createTlsServer(certificate, answer);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   closing.push(() => (server.closeAllConnections(), server.close()));
   const { port } = server.address() as AddressInfo;
-  return { url: `${certificate === undefined ? "http" : "https"}://127.0.0.1:${port}`, port, requests };
+  return {
+    url: `${certificate === undefined ? "http" : "https"}://127.0.0.1:${port}`,
+    port,
+    requests,
+  };
 }
 
 interface Finding {
@@ -45,7 +58,11 @@ interface Finding {
   hint: string | null;
 }
 
-async function findings(url: string, more: Record<string, string> = {}, ...args: string[]): Promise<Record<string, Finding>> {
+async function findings(
+  url: string,
+  more: Record<string, string> = {},
+  ...args: string[]
+): Promise<Record<string, Finding>> {
   const home = tempDir("home");
   const result = await runVault(["doctor", "--json", ...args], {
     env: {
@@ -69,10 +86,17 @@ describe.concurrent("vault doctor: the service", () => {
       {
         method: "HEAD",
         url: "/behind/vaultsvc/v1-2",
-        headers: { host: `127.0.0.1:${port}`, connection: "close", "user-agent": expect.stringMatching(/^vault\//) as string },
+        headers: {
+          host: `127.0.0.1:${port}`,
+          connection: "close",
+          "user-agent": expect.stringMatching(/^vault\//) as string,
+        },
       },
     ]);
-    expect(found["service"]).toMatchObject({ level: "ok", message: expect.stringMatching(/responds \(in \d+ ms\)/) as string });
+    expect(found["service"]).toMatchObject({
+      level: "ok",
+      message: expect.stringMatching(/responds \(in \d+ ms\)/) as string,
+    });
     expect(found["tls"]).toMatchObject({ level: "ok" });
     expect(found["clock"]).toMatchObject({ level: "ok", message: "in sync" });
     expect(await findings(url, {}, "--offline")).not.toHaveProperty("service");
@@ -92,20 +116,30 @@ describe.concurrent("vault doctor: the service", () => {
       message: expect.stringMatching(/no response from .* within 300ms/) as string,
     });
     const failing = await service({ status: 503 });
-    expect((await findings(failing.url))["service"]).toMatchObject({ level: "warn", message: expect.stringMatching(/HTTP 503/) as string });
+    expect((await findings(failing.url))["service"]).toMatchObject({
+      level: "warn",
+      message: expect.stringMatching(/HTTP 503/) as string,
+    });
   });
 
   it.each<[string, number | null, string, RegExp]>([
     ["20 seconds ahead of this machine", 20, "ok", /is (19|20) seconds behind/],
     ["100 seconds ahead", 100, "warn", /is (98|99|100) seconds behind/],
     ["100 seconds behind", -100, "warn", /is (98|99|100) seconds ahead/],
-    ["an hour behind", -3600, "error", /59 minutes ahead of the service's, more than the lifetime of a token/],
+    [
+      "an hour behind",
+      -3600,
+      "error",
+      /59 minutes ahead of the service's, more than the lifetime of a token/,
+    ],
     ["unknown", null, "warn", /no Date/],
   ])("whose clock is %s", async (_, ahead, level, message) => {
     const { url } = await service({ ahead });
     // A busy machine may take seconds to look at its clock; then it is asked again.
     const clock = async (): Promise<Finding | undefined> => (await findings(url))["clock"];
-    await expect.poll(clock, { timeout: 60_000 }).toMatchObject({ level, message: expect.stringMatching(message) as string });
+    await expect
+      .poll(clock, { timeout: 60_000 })
+      .toMatchObject({ level, message: expect.stringMatching(message) as string });
   });
 
   it("with a certificate of an unknown issuer, and with one that is trusted", async () => {
@@ -121,12 +155,16 @@ describe.concurrent("vault doctor: the service", () => {
     const ca = join(tempDir("ca"), "ca.pem");
     writeFileSync(ca, certificate.cert);
     const trusted = await findings(url, { NODE_EXTRA_CA_CERTS: ca });
-    expect(trusted["tls"]).toMatchObject({ level: "ok", message: "TLSv1.3, certificate by vault test, valid until 2120-01-01" });
+    expect(trusted["tls"]).toMatchObject({
+      level: "ok",
+      message: "TLSv1.3, certificate by vault test, valid until 2120-01-01",
+    });
     expect(trusted["service"]).toMatchObject({ level: "ok" });
   });
 
   it("with a certificate that ends soon, has ended, or is for another host", async () => {
-    const at = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString().replaceAll(/[-:T]|\.\d+/g, "");
+    const at = (days: number): string =>
+      new Date(Date.now() + days * 86_400_000).toISOString().replaceAll(/[-:T]|\.\d+/g, "");
     const folder = tempDir("ca");
     const tls = async (name: string, certificate: Certificate): Promise<Finding | undefined> => {
       const { url } = await service({ certificate });

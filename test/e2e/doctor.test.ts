@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -19,7 +28,8 @@ interface Finding {
   hint: string | null;
 }
 
-const checksOf = (result: RunResult): Finding[] => (JSON.parse(result.stdout) as { checks: Finding[] }).checks;
+const checksOf = (result: RunResult): Finding[] =>
+  (JSON.parse(result.stdout) as { checks: Finding[] }).checks;
 
 const isProblem = ({ level }: Finding): boolean => level === "warn" || level === "error";
 
@@ -30,8 +40,14 @@ async function problems(machine: Pick<Machine, "vault">, ...args: string[]): Pro
   return checksOf(result).filter(isProblem);
 }
 
-async function checkOf(machine: Pick<Machine, "vault">, check: string, ...args: string[]): Promise<Finding | undefined> {
-  return checksOf(await machine.vault("doctor", "--json", "--offline", ...args)).find((each) => each.check === check);
+async function checkOf(
+  machine: Pick<Machine, "vault">,
+  check: string,
+  ...args: string[]
+): Promise<Finding | undefined> {
+  return checksOf(await machine.vault("doctor", "--json", "--offline", ...args)).find(
+    (each) => each.check === check,
+  );
 }
 
 const finding = (check: string, level: string, message: RegExp, hint: RegExp) => ({
@@ -57,7 +73,9 @@ function sql(path: string, text: string): void {
 
 /** Everything about the files of a folder that a look may not change. */
 function traces(folder: string): string[] {
-  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).map((entry) => join(entry.parentPath, entry.name));
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).map((entry) =>
+    join(entry.parentPath, entry.name),
+  );
   const told = entries.filter((path) => !path.endsWith("-shm"));
   return told.sort().map((path) => {
     const stats = statSync(path);
@@ -93,7 +111,9 @@ describe.concurrent("vault doctor on a machine where all is well", () => {
     expect(checksOf(result).map(({ check, level }) => `${check} ${level}`)).toEqual(levels);
     const table = await machine.vault("doctor");
     expect(table).toMatchObject({ code: 0, stderr: "" });
-    expect(table.stdout.replaceAll(/\s+/g, " ")).toMatch(/ info application \S+ at \S+: complete; not verified with the service/);
+    expect(table.stdout.replaceAll(/\s+/g, " ")).toMatch(
+      / info application \S+ at \S+: complete; not verified with the service/,
+    );
     expect(table.stdout).toMatch(/\n {2}14 ok, 1 not verified\n$/);
     expect(table.stdout).not.toContain("\u001b");
   });
@@ -104,7 +124,10 @@ describe.concurrent("vault doctor on a machine where all is well", () => {
     const sent = lab.service.sandbox.requests().length;
     await problems(machine);
     expect([traces(machine.stateDir), traces(machine.configDir)]).toEqual(before);
-    const atRest = lab.machine({ configDir: machine.configDir, stateDir: join(tempDir("rest"), "state") });
+    const atRest = lab.machine({
+      configDir: machine.configDir,
+      stateDir: join(tempDir("rest"), "state"),
+    });
     const file = join(tempDir("backups"), "b");
     expectExit(await machine.vault("state", "backup", file), 0);
     expectExit(await atRest.vault("state", "restore", file), 0);
@@ -121,7 +144,10 @@ describe.concurrent("vault doctor on a machine where all is well", () => {
     const run = await vaultInPty(["doctor"], { env: machine.env, cwd: machine.home }).exit;
     expect(run.code).toBe(0);
     expect(run.raw).toContain("\u001b[32mok");
-    const plain = await vaultInPty(["doctor"], { env: { ...machine.env, NO_COLOR: "1" }, cwd: machine.home }).exit;
+    const plain = await vaultInPty(["doctor"], {
+      env: { ...machine.env, NO_COLOR: "1" },
+      cwd: machine.home,
+    }).exit;
     expect(plain.raw).not.toContain("\u001b[32m");
   });
 
@@ -136,10 +162,19 @@ describe.concurrent("vault doctor on a machine where all is well", () => {
 describe.concurrent("vault doctor: configuration", () => {
   it("without any: says what is missing and how to give it, and makes no state", async () => {
     const home = tempDir("home");
-    const machine = { vault: async (...args: string[]) => await runVault(args, { env: { HOME: home } }) };
-    expect(await problems(machine)).toEqual([finding("application", "error", /base URL/, /--base-url, VAULTSVC_BASE_URL/)]);
+    const machine = {
+      vault: async (...args: string[]) => await runVault(args, { env: { HOME: home } }),
+    };
+    expect(await problems(machine)).toEqual([
+      finding("application", "error", /base URL/, /--base-url, VAULTSVC_BASE_URL/),
+    ]);
     expect(await problems(machine, "--base-url", "http://127.0.0.1:1")).toMatchObject([
-      finding("application", "error", /the application UUID and the API key are missing/, /--app-uuid/),
+      finding(
+        "application",
+        "error",
+        /the application UUID and the API key are missing/,
+        /--app-uuid/,
+      ),
       { check: "service", message: "connection refused by 127.0.0.1:1" },
     ]);
     expect(readdirSync(home)).not.toContain(".local");
@@ -149,11 +184,23 @@ describe.concurrent("vault doctor: configuration", () => {
     const { machine } = await healthy();
     mkdirSync(machine.configDir, { recursive: true });
     writeFileSync(join(machine.configDir, "config.json"), "{ not json");
-    expect(await problems(machine)).toEqual([finding("configuration", "error", /cannot be read/, /fix the file/)]);
-    writeFileSync(join(machine.configDir, "config.json"), JSON.stringify({ profiles: { default: { timeout: "soon" } } }));
+    expect(await problems(machine)).toEqual([
+      finding("configuration", "error", /cannot be read/, /fix the file/),
+    ]);
+    writeFileSync(
+      join(machine.configDir, "config.json"),
+      JSON.stringify({ profiles: { default: { timeout: "soon" } } }),
+    );
     expect(await problems(machine)).toEqual([finding("configuration", "error", /timeout/, /./)]);
-    expect(await problems(machine, "--profile", "other")).toEqual([finding("configuration", "error", /no such profile: other/, /default/)]);
-    expectError(await machine.vault("doctor", "--json", "--fail-on", "error"), 17, "finding", /1 error/);
+    expect(await problems(machine, "--profile", "other")).toEqual([
+      finding("configuration", "error", /no such profile: other/, /default/),
+    ]);
+    expectError(
+      await machine.vault("doctor", "--json", "--fail-on", "error"),
+      17,
+      "finding",
+      /1 error/,
+    );
   });
 
   it("an application that the service has refused since it last accepted a start", async () => {
@@ -162,7 +209,12 @@ describe.concurrent("vault doctor: configuration", () => {
     const mistaken = lab.machine({ ...machine, env: wrong });
     expect(await checkOf(mistaken, "application")).toMatchObject({ level: "info" });
     expectExit(await mistaken.vault("get", uuid), 5);
-    const refused = finding("application", "warn", /refused by the service at the last call, \S+ \S+ UTC \(.+\); service: /, /--api-key/);
+    const refused = finding(
+      "application",
+      "warn",
+      /refused by the service at the last call, \S+ \S+ UTC \(.+\); service: /,
+      /--api-key/,
+    );
     expect(await problems(mistaken, "--offline")).toEqual([refused]);
     expectExit(await machine.vault("get", uuid), 0);
     expect(await checkOf(machine, "application")).toMatchObject({ level: "info" });
@@ -170,27 +222,46 @@ describe.concurrent("vault doctor: configuration", () => {
 
   it("a refusal that an earlier version recorded, under its former code", async () => {
     const { machine, database } = await healthy();
-    sql(database, `UPDATE vaults SET last_error = '{"at":"2126-01-01T00:00:00Z","code":"unauthorised","message":"m"}'`);
+    sql(
+      database,
+      `UPDATE vaults SET last_error = '{"at":"2126-01-01T00:00:00Z","code":"unauthorised","message":"m"}'`,
+    );
     expect(await checkOf(machine, "application")).toMatchObject({
       level: "warn",
       message: expect.stringMatching(/refused by the service .*; m$/) as string,
     });
-    const { vaults } = JSON.parse((await machine.vault("status", "--json")).stdout) as { vaults: { lastError: { code: string } }[] };
+    const { vaults } = JSON.parse((await machine.vault("status", "--json")).stdout) as {
+      vaults: { lastError: { code: string } }[];
+    };
     expect(vaults.map(({ lastError }) => lastError.code)).toEqual(["unauthorized"]);
   });
 
   it("a key for JWT that cannot be read", async () => {
     const { machine } = await healthy();
     const file = join(machine.configDir, "config.json");
-    writeFileSync(file, JSON.stringify({ profiles: { default: { jwt: { privateKeyFile: "/nowhere/key.pem", claims: { role: "a" } } } } }));
+    writeFileSync(
+      file,
+      JSON.stringify({
+        profiles: {
+          default: { jwt: { privateKeyFile: "/nowhere/key.pem", claims: { role: "a" } } },
+        },
+      }),
+    );
     expect(await problems(machine, "--offline")).toEqual([
-      finding("application", "error", /jwt.privateKeyFile: cannot read/, /absolute path of a readable file/),
+      finding(
+        "application",
+        "error",
+        /jwt.privateKeyFile: cannot read/,
+        /absolute path of a readable file/,
+      ),
     ]);
   });
 
   it("an application key that is none", async () => {
     const { machine } = await healthy();
-    expect(await problems(machine, "--app-uuid", "42", "--offline")).toEqual([finding("application", "error", /--app-uuid/, /./)]);
+    expect(await problems(machine, "--app-uuid", "42", "--offline")).toEqual([
+      finding("application", "error", /--app-uuid/, /./),
+    ]);
   });
 });
 
@@ -199,11 +270,22 @@ describe.concurrent("vault doctor: key and state", () => {
     const { machine } = await healthy();
     const env = { VAULTSVC_STATE_KEY: randomBytes(32).toString("base64") };
     const wrong = await machine.vaultWith({ env }, "doctor", "--offline", "--json");
-    expect(checksOf(wrong).filter(isProblem)).toEqual([finding("key", "error", /wrong key: .*[0-9a-f]{16}/, /--state-key/)]);
-    const bad = await machine.vaultWith({ env: { VAULTSVC_STATE_KEY: "short" } }, "doctor", "--offline", "--json");
-    expect(checksOf(bad).filter(isProblem)).toEqual([finding("key", "error", /must be 32 bytes/, /openssl/)]);
+    expect(checksOf(wrong).filter(isProblem)).toEqual([
+      finding("key", "error", /wrong key: .*[0-9a-f]{16}/, /--state-key/),
+    ]);
+    const bad = await machine.vaultWith(
+      { env: { VAULTSVC_STATE_KEY: "short" } },
+      "doctor",
+      "--offline",
+      "--json",
+    );
+    expect(checksOf(bad).filter(isProblem)).toEqual([
+      finding("key", "error", /must be 32 bytes/, /openssl/),
+    ]);
     rmSync(join(machine.configDir, "state.key"));
-    expect(await problems(machine, "--offline")).toEqual([finding("key", "error", /missing/, /from its backup/)]);
+    expect(await problems(machine, "--offline")).toEqual([
+      finding("key", "error", /missing/, /from its backup/),
+    ]);
     expect(existsSync(join(machine.configDir, "state.key"))).toBe(false);
   });
 
@@ -216,7 +298,10 @@ describe.concurrent("vault doctor: key and state", () => {
 
   it("a value that was changed", async () => {
     const { machine, database } = await healthy();
-    sql(database, "UPDATE credentials SET sealed = substr(sealed, 1, 40) || 'AAAA' || substr(sealed, 45) WHERE generation = 1");
+    sql(
+      database,
+      "UPDATE credentials SET sealed = substr(sealed, 1, 40) || 'AAAA' || substr(sealed, 45) WHERE generation = 1",
+    );
     expect(await problems(machine, "--offline")).toEqual([
       finding("key", "error", /generation|credentials.sealed 1/, /vault state restore/),
     ]);
@@ -228,12 +313,20 @@ describe.concurrent("vault doctor: key and state", () => {
     const whole = readFileSync(database);
     damage(database);
     const [found] = await problems(machine, "--offline");
-    expect(found).toMatchObject({ check: "state", level: "error", message: expect.stringMatching(/damaged/) as string });
+    expect(found).toMatchObject({
+      check: "state",
+      level: "error",
+      message: expect.stringMatching(/damaged/) as string,
+    });
     writeFileSync(database, "not a database\n".repeat(500));
-    expect(await problems(machine, "--offline")).toEqual([finding("state", "error", /damaged/, /vault state restore/)]);
+    expect(await problems(machine, "--offline")).toEqual([
+      finding("state", "error", /damaged/, /vault state restore/),
+    ]);
     writeFileSync(database, whole);
     sql(database, "PRAGMA user_version = 99");
-    expect(await problems(machine, "--offline")).toEqual([finding("state", "error", /newer version/, /update this program/)]);
+    expect(await problems(machine, "--offline")).toEqual([
+      finding("state", "error", /newer version/, /update this program/),
+    ]);
   });
 
   it("loose permissions, which it names and leaves", async () => {
@@ -243,11 +336,18 @@ describe.concurrent("vault doctor: key and state", () => {
     chmodSync(key, 0o640);
     chmodSync(machine.stateDir, 0o775);
     expect(await problems(machine, "--offline")).toEqual([
-      finding("permissions", "error", /other users can write to/, new RegExp(`^chmod 700 ${machine.stateDir}$`)),
+      finding(
+        "permissions",
+        "error",
+        /other users can write to/,
+        new RegExp(`^chmod 700 ${machine.stateDir}$`),
+      ),
       finding("permissions", "warn", /other users can read/, new RegExp(`^chmod 600 ${database}$`)),
       finding("permissions", "warn", /other users can read/, new RegExp(`^chmod 600 ${key}$`)),
     ]);
-    expect([database, key, machine.stateDir].map((path) => statSync(path).mode & 0o777)).toEqual([0o644, 0o640, 0o775]);
+    expect([database, key, machine.stateDir].map((path) => statSync(path).mode & 0o777)).toEqual([
+      0o644, 0o640, 0o775,
+    ]);
     for (const [path, mode] of [
       [database, 0o600],
       [key, 0o600],
@@ -255,7 +355,9 @@ describe.concurrent("vault doctor: key and state", () => {
       [machine.configDir, 0o775],
     ] as const)
       chmodSync(path, mode);
-    expect(await problems(machine, "--offline")).toEqual([finding("permissions", "error", /write to .*config$/, /^chmod 755 .*config$/)]);
+    expect(await problems(machine, "--offline")).toEqual([
+      finding("permissions", "error", /write to .*config$/, /^chmod 755 .*config$/),
+    ]);
     chmodSync(machine.configDir, 0o755);
     expect(await problems(machine, "--offline")).toEqual([]);
   });
@@ -264,24 +366,37 @@ describe.concurrent("vault doctor: key and state", () => {
 describe.concurrent("vault doctor: backup", () => {
   it("is fine only while the file is there, is one, and no credentials have been replaced since", async () => {
     const { machine, uuid } = await healthy();
-    expect(await checkOf(machine, "backup")).toMatchObject({ level: "ok", message: "none recorded" });
+    expect(await checkOf(machine, "backup")).toMatchObject({
+      level: "ok",
+      message: "none recorded",
+    });
     const file = join(tempDir("backups"), "state.db");
     expectExit(await machine.vault("state", "backup", file), 0);
-    expect(await checkOf(machine, "backup")).toMatchObject({ level: "ok", message: expect.stringContaining(file) as string, hint: null });
+    expect(await checkOf(machine, "backup")).toMatchObject({
+      level: "ok",
+      message: expect.stringContaining(file) as string,
+      hint: null,
+    });
     const again = new RegExp(`^vault state backup ${file} --force$`);
 
     // Without a rate limit: its queue is waited for on a clock that runs ahead of the next command's.
     expectExit(await machine.vault("get", uuid, "--rate", "0"), 0);
-    expect(await problems(machine, "--offline")).toEqual([finding("backup", "warn", /1 vault has newer credentials/, again)]);
+    expect(await problems(machine, "--offline")).toEqual([
+      finding("backup", "warn", /1 vault has newer credentials/, again),
+    ]);
     expectExit(await machine.vault("state", "backup", file, "--force"), 0);
     expect(await problems(machine, "--offline")).toEqual([]);
     expectExit(await machine.vault("get", uuid, "--no-ack", "--rate", "0"), 0);
     expectExit(await machine.vault("ack", uuid), 0);
-    expect(await problems(machine, "--offline")).toEqual([finding("backup", "warn", /1 vault has newer credentials/, again)]);
+    expect(await problems(machine, "--offline")).toEqual([
+      finding("backup", "warn", /1 vault has newer credentials/, again),
+    ]);
 
     expectExit(await machine.vault("state", "backup", file, "--force"), 0);
     writeFileSync(file, "something else");
-    expect(await problems(machine, "--offline")).toEqual([finding("backup", "warn", /is no longer a backup/, again)]);
+    expect(await problems(machine, "--offline")).toEqual([
+      finding("backup", "warn", /is no longer a backup/, again),
+    ]);
     rmSync(file);
     expect(await problems(machine, "--offline")).toEqual([
       finding("backup", "warn", /no longer exists/, new RegExp(`^vault state backup ${file}$`)),
@@ -292,7 +407,9 @@ describe.concurrent("vault doctor: backup", () => {
 describe.concurrent("vault doctor: a fresh machine", () => {
   it("says how much space there is where the state will be", async () => {
     const home = tempDir("home");
-    const machine = { vault: async (...args: string[]) => await runVault(args, { env: { HOME: home } }) };
+    const machine = {
+      vault: async (...args: string[]) => await runVault(args, { env: { HOME: home } }),
+    };
     expect(await checkOf(machine, "disk")).toMatchObject({
       level: "ok",
       message: expect.stringMatching(/^\d+ [MG]iB free, local$/) as string,
@@ -306,10 +423,17 @@ describe.concurrent("vault doctor: vaults", () => {
     const { machine, uuid, database } = await healthy();
     expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
     expect(await problems(machine, "--offline")).toEqual([
-      finding("pending", "warn", new RegExp(`vault ${uuid}: get held; its token expires`), new RegExp(`^vault ack ${uuid};`)),
+      finding(
+        "pending",
+        "warn",
+        new RegExp(`vault ${uuid}: get held; its token expires`),
+        new RegExp(`^vault ack ${uuid};`),
+      ),
     ]);
     sql(database, "UPDATE exchanges SET state = 'in-doubt' WHERE state = 'held'");
-    expect(await problems(machine, "--offline")).toEqual([finding("pending", "warn", /in doubt/, new RegExp(`^vault get ${uuid} `))]);
+    expect(await problems(machine, "--offline")).toEqual([
+      finding("pending", "warn", /in doubt/, new RegExp(`^vault get ${uuid} `)),
+    ]);
     expectError(
       await machine.vault("doctor", "--offline", "--json", "--fail-on", "warn"),
       17,
@@ -323,14 +447,27 @@ describe.concurrent("vault doctor: vaults", () => {
     const { machine, uuid, database } = await healthy();
     sql(database, "UPDATE vaults SET failed_attempts = 2, label = 'daily'");
     expect(await problems(machine, "--offline")).toEqual([
-      finding("lock-risk", "warn", /^daily \(.*\): 2 of 3 failed/, /^vault get .*--force .*vault import .*--reset --failed N/),
+      finding(
+        "lock-risk",
+        "warn",
+        /^daily \(.*\): 2 of 3 failed/,
+        /^vault get .*--force .*vault import .*--reset --failed N/,
+      ),
     ]);
-    sql(database, `UPDATE vaults SET last_error = '{"at":"2026-01-01T00:00:00Z","code":"locked","message":"m"}'`);
+    sql(
+      database,
+      `UPDATE vaults SET last_error = '{"at":"2026-01-01T00:00:00Z","code":"locked","message":"m"}'`,
+    );
     expect(await problems(machine, "--offline")).toEqual([
       finding("lock-risk", "error", /is locked/, new RegExp(`vault guard ${uuid} --reset`)),
     ]);
-    sql(database, `UPDATE vaults SET last_error = '{"at":"2026-01-01T00:00:00Z","code":"gone","message":"m"}'`);
-    expect(await problems(machine, "--offline")).toEqual([finding("lock-risk", "error", /is gone/, /vault get .*--base-url/)]);
+    sql(
+      database,
+      `UPDATE vaults SET last_error = '{"at":"2026-01-01T00:00:00Z","code":"gone","message":"m"}'`,
+    );
+    expect(await problems(machine, "--offline")).toEqual([
+      finding("lock-risk", "error", /is gone/, /vault get .*--base-url/),
+    ]);
   });
 
   it("dates that are near, and that have passed", async () => {
@@ -338,7 +475,10 @@ describe.concurrent("vault doctor: vaults", () => {
     const days = (n: number): string => new Date(Date.now() + n * 86_400_000).toISOString();
     sql(database, `UPDATE vaults SET auto_lock_date = '${days(31)}', expiry_date = '${days(31)}'`);
     expect(await problems(machine, "--offline")).toEqual([]);
-    sql(database, `UPDATE vaults SET auto_lock_date = '${days(28.5)}', expiry_date = '${days(-1)}'`);
+    sql(
+      database,
+      `UPDATE vaults SET auto_lock_date = '${days(28.5)}', expiry_date = '${days(-1)}'`,
+    );
     expect(await problems(machine, "--offline")).toEqual([
       finding("dates", "warn", /auto-locks .*in 28 days/, new RegExp(`vault get ${uuid}`)),
       finding("dates", "error", /has expired/, /./),
@@ -347,8 +487,15 @@ describe.concurrent("vault doctor: vaults", () => {
 
   it("a queue under the rate limit, and no limit at all", async () => {
     const { machine, database } = await healthy();
-    sql(database, `INSERT OR REPLACE INTO limiter VALUES ('app', ${Date.now() + 600_000}, ${Date.now()})`);
-    expect(await problems(machine, "--offline")).toEqual([finding("rate-limit", "warn", /the queue is (9|10) minutes long/, /--max-wait/)]);
-    expect(await problems(machine, "--offline", "--rate", "0")).toEqual([finding("rate-limit", "warn", /none \(--rate 0\)/, /--rate 25/)]);
+    sql(
+      database,
+      `INSERT OR REPLACE INTO limiter VALUES ('app', ${Date.now() + 600_000}, ${Date.now()})`,
+    );
+    expect(await problems(machine, "--offline")).toEqual([
+      finding("rate-limit", "warn", /the queue is (9|10) minutes long/, /--max-wait/),
+    ]);
+    expect(await problems(machine, "--offline", "--rate", "0")).toEqual([
+      finding("rate-limit", "warn", /none \(--rate 0\)/, /--rate 25/),
+    ]);
   });
 });

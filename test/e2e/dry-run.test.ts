@@ -1,16 +1,31 @@
 import { describe, expect, it } from "vitest";
-import { expectError, expectExit, firstGetArgs, offlineCard, offlineNote, onlineCard, openLab } from "../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  firstGetArgs,
+  offlineCard,
+  offlineNote,
+  onlineCard,
+  openLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 
 interface DryRun {
   kind: string;
   settlesFirst: string | null;
-  request: { generation: number | string; body: { device?: object; vault: { credentials: object } } };
+  request: {
+    generation: number | string;
+    body: { device?: object; vault: { credentials: object } };
+  };
   counts: { before: object; afterAnUnansweredStart: object };
   guard: string;
 }
 
-async function dryRun(machine: Machine, more: Readonly<Record<string, string>>, ...args: string[]): Promise<DryRun> {
+async function dryRun(
+  machine: Machine,
+  more: Readonly<Record<string, string>>,
+  ...args: string[]
+): Promise<DryRun> {
   const result = await machine.vaultWith({ env: more }, ...args, "--dry-run", "--json");
   expectExit(result, 0);
   return JSON.parse(result.stdout) as DryRun;
@@ -32,13 +47,17 @@ describe.concurrent("--dry-run", () => {
       dryRun: true,
       settlesFirst: null,
       request: { generation: 2 },
-      counts: { before: { unackedStarts: 0 }, afterAnUnansweredStart: { unackedStarts: 1, failedAttempts: 1 } },
+      counts: {
+        before: { unackedStarts: 0 },
+        afterAnUnansweredStart: { unackedStarts: 1, failedAttempts: 1 },
+      },
       guard: "allows it",
     });
     expectExit(await machine.vault("get", vault.uuid, "--dry-run"), 0);
     expect(service.sandbox.requests()).toHaveLength(sent);
     expect(await machine.status(vault.uuid)).toEqual(before);
-    for (const secret of [vault.credentials.payload, service.application.apiKey]) expect(first.stdout + shown.stdout).not.toContain(secret);
+    for (const secret of [vault.credentials.payload, service.application.apiKey])
+      expect(first.stdout + shown.stdout).not.toContain(secret);
   });
 
   it("shows the hashedPin and the device of an online vault, and that an unanswered start may count as failed", async () => {
@@ -51,7 +70,9 @@ describe.concurrent("--dry-run", () => {
         generation: "the given credentials",
         body: {
           device: lab.vault.device,
-          vault: { credentials: { encryptedData: "«secret»", payload: "«secret»", hashedPin: "«secret»" } },
+          vault: {
+            credentials: { encryptedData: "«secret»", payload: "«secret»", hashedPin: "«secret»" },
+          },
         },
       },
       counts: { afterAnUnansweredStart: { unackedStarts: 1, failedAttempts: 1 } },
@@ -74,7 +95,15 @@ describe.concurrent("--dry-run", () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    const unknown = await machine.vault("get", uuid, "--generation", "99", "--force", "--dry-run", "--json");
+    const unknown = await machine.vault(
+      "get",
+      uuid,
+      "--generation",
+      "99",
+      "--force",
+      "--dry-run",
+      "--json",
+    );
     expectError(unknown, 4, "no-credentials", /generation 99/);
     expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
     expectError(await machine.vault("get", uuid, "--dry-run", "--json"), 11, "pending", /held/);
@@ -110,7 +139,9 @@ describe.concurrent("--dry-run", () => {
     const machine = await lab.warmMachine();
     expectExit(await machine.vault("get", lab.vault.uuid, "--no-ack"), 0);
     const more = { DOCUMENT: JSON.stringify(await machine.exported(lab.vault.uuid)) };
-    expect(await dryRun(lab.machine(), more, "get", lab.vault.uuid, "--credentials", "env:DOCUMENT")).toMatchObject({
+    expect(
+      await dryRun(lab.machine(), more, "get", lab.vault.uuid, "--credentials", "env:DOCUMENT"),
+    ).toMatchObject({
       kind: lab.vault.kind,
       settlesFirst: expect.stringContaining("of the recovery document") as string,
       request: { generation: "the new credentials of the recovery document" },

@@ -1,6 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { HostileService, Malice } from "../support/hostile-service.ts";
-import { card, importOld, oldPair, startHostileService, withVault } from "../support/hostile-service.ts";
+import {
+  card,
+  importOld,
+  oldPair,
+  startHostileService,
+  withVault,
+} from "../support/hostile-service.ts";
 import { expectExit } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf, machineFor } from "../support/machine.ts";
@@ -9,11 +15,20 @@ import { Secrets } from "../support/secret-search.ts";
 
 const uuid = "5a4b3c2d-1e0f-4a1b-8c2d-3e4f5a6b7c8d";
 const kind = "credit-card/offline";
-const newPair = { encryptedData: "the-new-data-of-a-document", payload: "the-new-payload-of-a-document" };
+const newPair = {
+  encryptedData: "the-new-data-of-a-document",
+  payload: "the-new-payload-of-a-document",
+};
 const documentToken = "the-token-of-a-document";
 
 /** As a service may write them in a message. */
-const numbers = [card.number, "4111 1111 1111 1111", "4111-1111-1111-1111", "411111 11111 11111", "4111\u00A01111\u00A01111\u00A01111"];
+const numbers = [
+  card.number,
+  "4111 1111 1111 1111",
+  "4111-1111-1111-1111",
+  "411111 11111 11111",
+  "4111\u00A01111\u00A01111\u00A01111",
+];
 const names = [card.name, card.name.toUpperCase()];
 
 /** What is sent, and `known`, is repeated in the message of an end call's answer. */
@@ -22,7 +37,15 @@ const echo =
   ({ what, body }, { good, send }) => {
     if (!what.endsWith("-end")) return send(good);
     const message = [body, (JSON.parse(body) as { token: string }).token, ...known].join(" | ");
-    send({ responseStatus: { status: "ERROR", detailedErrors: [{ property: "token", message, errorReasons: [message] }] } }, status);
+    send(
+      {
+        responseStatus: {
+          status: "ERROR",
+          detailedErrors: [{ property: "token", message, errorReasons: [message] }],
+        },
+      },
+      status,
+    );
   };
 
 /** A machine, all that its runs have said, and all that must not be in it. */
@@ -31,14 +54,19 @@ async function prepare(malice: Malice) {
   const machine: Machine = machineFor(service);
   const runs: RunResult[] = [];
   const secrets = new Secrets();
-  for (const [name, secret] of Object.entries({ ...oldPair, ...newPair, documentToken })) secrets.add(name, secret);
+  for (const [name, secret] of Object.entries({ ...oldPair, ...newPair, documentToken }))
+    secrets.add(name, secret);
   for (const secret of [...numbers, ...names]) secrets.add("card", secret);
   for (const n of [1, 2, 3, 4, 5, 6]) {
-    for (const what of ["data", "payload"]) secrets.add(what, `${what}-${n}-of-the-hostile-service`);
+    for (const what of ["data", "payload"])
+      secrets.add(what, `${what}-${n}-of-the-hostile-service`);
     secrets.add("token", `token-${n}-of-the-service`);
   }
   const run = async (...args: string[]): Promise<RunResult> => {
-    const result = await machine.vaultWith({ env: { DOCUMENT: JSON.stringify(document), CARD: JSON.stringify(card) } }, ...args);
+    const result = await machine.vaultWith(
+      { env: { DOCUMENT: JSON.stringify(document), CARD: JSON.stringify(card) } },
+      ...args,
+    );
     runs.push(result);
     return result;
   };
@@ -69,13 +97,16 @@ const document = {
 const talk = ["--debug", "--verbose"];
 
 describe("secrets that a service repeats in its messages", () => {
-  test.each([[[]], [["--json"]], [talk], [["--json", ...talk]]])("the token, at an `ack` of a later process %j", async (more) => {
-    const { machine, run, expectClean } = await prepare(echo([]));
-    await importOld(machine, uuid, kind);
-    expectExit(await run("get", uuid, "--no-ack", "--json"), 0);
-    expectExit(await run("ack", uuid, ...more), 13);
-    await expectClean();
-  });
+  test.each([[[]], [["--json"]], [talk], [["--json", ...talk]]])(
+    "the token, at an `ack` of a later process %j",
+    async (more) => {
+      const { machine, run, expectClean } = await prepare(echo([]));
+      await importOld(machine, uuid, kind);
+      expectExit(await run("get", uuid, "--no-ack", "--json"), 0);
+      expectExit(await run("ack", uuid, ...more), 13);
+      await expectClean();
+    },
+  );
 
   test("the token, at an `ack` that goes unanswered", async () => {
     const { machine, run, expectClean } = await prepare(echo([], 503));
@@ -105,8 +136,13 @@ describe("secrets that a service repeats in its messages", () => {
   });
 
   test("token and both pairs of a recovery document: import --file", async () => {
-    const { machine, runs, expectClean } = await prepare(echo(Object.values({ ...oldPair, ...newPair })));
-    const file = machine.file("vaults.ndjson", `${JSON.stringify({ uuid, kind, credentials: document })}\n`);
+    const { machine, runs, expectClean } = await prepare(
+      echo(Object.values({ ...oldPair, ...newPair })),
+    );
+    const file = machine.file(
+      "vaults.ndjson",
+      `${JSON.stringify({ uuid, kind, credentials: document })}\n`,
+    );
     runs.push(await machine.vault("import", "--file", file, ...talk));
     await expectClean();
   });
@@ -120,25 +156,38 @@ describe("secrets that a service repeats in its messages", () => {
     }
   });
 
-  test.each(["e", "Al", "Ann"])("a name as short as %s takes no other text with it", async (name) => {
-    const malice = echo([name]);
-    const { machine, run } = await prepare((asked, answered) => {
-      if (asked.what.endsWith("-end")) malice(asked, answered);
-      else answered.send(withVault(answered.good, { creditCard: { ...card, name } }));
-    });
-    await importOld(machine, uuid, kind);
-    const { stderr } = await run("get", uuid, "--json");
-    expect(errorOf({ code: 13, signal: null, stdout: "", stderr })).toMatchObject({
-      message: expect.stringMatching(/^the service no longer accepts the token \(service: /) as string,
-      hint: `vault get ${uuid}`,
-    });
-  });
+  test.each(["e", "Al", "Ann"])(
+    "a name as short as %s takes no other text with it",
+    async (name) => {
+      const malice = echo([name]);
+      const { machine, run } = await prepare((asked, answered) => {
+        if (asked.what.endsWith("-end")) malice(asked, answered);
+        else answered.send(withVault(answered.good, { creditCard: { ...card, name } }));
+      });
+      await importOld(machine, uuid, kind);
+      const { stderr } = await run("get", uuid, "--json");
+      expect(errorOf({ code: 13, signal: null, stdout: "", stderr })).toMatchObject({
+        message: expect.stringMatching(
+          /^the service no longer accepts the token \(service: /,
+        ) as string,
+        hint: `vault get ${uuid}`,
+      });
+    },
+  );
 
   test("the number and the name that an update sends", async () => {
     const { machine, run, expectClean } = await prepare(({ what, body }, { good, send }) => {
       if (!what.endsWith("-start")) return send(good);
       const message = [body, ...numbers, ...names].join(" | ");
-      send({ responseStatus: { status: "ERROR", detailedErrors: [{ property: "vault.credentials", message }] } }, 400);
+      send(
+        {
+          responseStatus: {
+            status: "ERROR",
+            detailedErrors: [{ property: "vault.credentials", message }],
+          },
+        },
+        400,
+      );
     });
     await importOld(machine, uuid, kind);
     expectExit(await run("update", uuid, "--card", "env:CARD", ...talk), 6);
@@ -146,7 +195,12 @@ describe("secrets that a service repeats in its messages", () => {
   });
 
   test("what an answer brings itself: shown by --debug, or refused as unusable", async () => {
-    const words = ["token-1-of-the-service", "data-1-of-the-hostile-service", ...numbers, ...names].join(" | ");
+    const words = [
+      "token-1-of-the-service",
+      "data-1-of-the-hostile-service",
+      ...numbers,
+      ...names,
+    ].join(" | ");
     for (const lacks of [false, true]) {
       const { machine, run, expectClean } = await prepare((_, { good, send }) => {
         const { vault } = good as { vault?: object };

@@ -9,17 +9,29 @@ describe.concurrent("what an error says was counted", () => {
     ["an end call without an answer", 11, "end:drop-before*all"],
     ["an end call that is refused", 13, "end:error-after=400"],
     ["an unknown error", 13, "start:status=418"],
-  ])("after %s: what was counted so far, because something was sent", async (_, exitCode, fault) => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
-    if (fault === "") lab.service.sandbox.lock(uuid);
-    else lab.faults(fault);
-    const failed = await machine.vaultWith({ env: { VAULTSVC_MAX_WAIT: "0s" } }, "get", uuid, "--json");
-    expectExit(failed, exitCode);
-    const { unackedStarts, failedAttempts } = await machine.status(uuid);
-    expect(errorOf(failed).spent).toMatchObject({ unackedStarts, failedAttempts, limits: { unackedStarts: 5, failedAttempts: 3 } });
-  });
+  ])(
+    "after %s: what was counted so far, because something was sent",
+    async (_, exitCode, fault) => {
+      const lab = await openLab(offlineNote);
+      const { uuid } = lab.vault;
+      const machine = await lab.warmMachine();
+      if (fault === "") lab.service.sandbox.lock(uuid);
+      else lab.faults(fault);
+      const failed = await machine.vaultWith(
+        { env: { VAULTSVC_MAX_WAIT: "0s" } },
+        "get",
+        uuid,
+        "--json",
+      );
+      expectExit(failed, exitCode);
+      const { unackedStarts, failedAttempts } = await machine.status(uuid);
+      expect(errorOf(failed).spent).toMatchObject({
+        unackedStarts,
+        failedAttempts,
+        limits: { unackedStarts: 5, failedAttempts: 3 },
+      });
+    },
+  );
 
   it("names the vault by UUID and label, and the exchange whole", async () => {
     const lab = await openLab(offlineNote);
@@ -29,7 +41,11 @@ describe.concurrent("what an error says was counted", () => {
     const held = documentOf(await machine.vault("get", uuid, "--no-ack", "--json"));
     const result = await machine.vault("get", "spare", "--json");
     expectError(result, 11, "pending");
-    expect(errorOf(result)).toMatchObject({ uuid, label: "spare", exchange: { ...held.exchange, state: "held" } });
+    expect(errorOf(result)).toMatchObject({
+      uuid,
+      label: "spare",
+      exchange: { ...held.exchange, state: "held" },
+    });
     lab.faults("get-end:drop-before*all");
     const failed = await machine.vault("ack", "--all", "--max-wait", "100ms", "--json");
     expectError(failed, 11, "pending");
@@ -47,7 +63,9 @@ describe.concurrent("what an error says was counted", () => {
     lab.faults("start:status=418");
     const failed = await machine.vault("get", uuid, "--json");
     expectError(failed, 13, "service");
-    expect(errorOf(failed)).toMatchObject({ settled: [{ operation: "get", outcome: "acknowledged" }] });
+    expect(errorOf(failed)).toMatchObject({
+      settled: [{ operation: "get", outcome: "acknowledged" }],
+    });
   });
 });
 
@@ -74,7 +92,8 @@ describe.concurrent("a start that is refused for want of a place", () => {
     const slow = { VAULTSVC_RATE: "1", VAULTSVC_MAX_WAIT: "100ms" };
     expectExit(await machine.vaultWith({ env: slow }, "get", uuid, "--no-ack"), 0);
     // Within the second of the first one; as places, they would take longer than an end call waits.
-    for (let n = 0; n < 8; n += 1) expectExit(await machine.vaultWith({ env: slow }, "get", uuid, "--discard-pending"), 9);
+    for (let n = 0; n < 8; n += 1)
+      expectExit(await machine.vaultWith({ env: slow }, "get", uuid, "--discard-pending"), 9);
     expectExit(await machine.vaultWith({ env: slow }, "ack", uuid), 0);
   });
 });
@@ -88,7 +107,12 @@ describe.concurrent("a lock", () => {
     expectExit(await machine.vault("get", uuid), 7);
     lab.faults("start:drop-before*all");
     expectExit(await machine.vaultWith({ env: { VAULTSVC_MAX_WAIT: "0s" } }, "get", uuid), 10);
-    expectError(await machine.vault("status", "--fail-on", "locked", "--json"), 17, "finding", /locked/);
+    expectError(
+      await machine.vault("status", "--fail-on", "locked", "--json"),
+      17,
+      "finding",
+      /locked/,
+    );
     lab.service.faults.clear();
     lab.service.sandbox.unlock(uuid);
     expectExit(await machine.vault("get", uuid), 0);

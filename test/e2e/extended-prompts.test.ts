@@ -4,7 +4,8 @@ import type { Machine } from "../support/machine.ts";
 import type { RunningInPty } from "../support/pty.ts";
 import { vaultInPty } from "../support/pty.ts";
 
-const inPty = (machine: Machine, ...args: string[]): RunningInPty => vaultInPty(args, { cwd: machine.home, env: machine.env });
+const inPty = (machine: Machine, ...args: string[]): RunningInPty =>
+  vaultInPty(args, { cwd: machine.home, env: machine.env });
 const enter = "\r";
 const down = "\x1b[B";
 const ctrlC = "\x03";
@@ -38,8 +39,13 @@ describe.concurrent("vault delete on a terminal", () => {
     const { code, text } = await run.exit;
     expect(code, text).toBe(130);
     expect(text).toContain("nothing was changed");
-    expect(lab.service.sandbox.inspect(lab.vault.uuid)).toMatchObject({ state: "active", failedAccesses: 0 });
-    expect(lab.service.sandbox.requests().filter(({ operation }) => operation === "delete")).toEqual([]);
+    expect(lab.service.sandbox.inspect(lab.vault.uuid)).toMatchObject({
+      state: "active",
+      failedAccesses: 0,
+    });
+    expect(
+      lab.service.sandbox.requests().filter(({ operation }) => operation === "delete"),
+    ).toEqual([]);
     expectExit(await machine.vault("get", lab.vault.uuid, "--json"), 0);
   });
 });
@@ -57,7 +63,10 @@ describe.concurrent("vault create on a terminal", () => {
     expect(code, text).toBe(0);
     expect(text).not.toContain("my secret");
     const made = lab.service.sandbox.vaults().find(({ uuid }) => uuid !== lab.vault.uuid);
-    expect(lab.service.sandbox.inspect(made?.uuid ?? "")).toMatchObject({ kind: "generic/offline", content: "my secret" });
+    expect(lab.service.sandbox.inspect(made?.uuid ?? "")).toMatchObject({
+      kind: "generic/offline",
+      content: "my secret",
+    });
   });
 
   it("Ctrl-C at a question: exit 130, nothing made", async () => {

@@ -8,7 +8,16 @@ import type { Kind } from "../../src/protocol/endpoints.ts";
 import { kinds, isCreditCard, isOnline } from "../../src/protocol/endpoints.ts";
 import { lockPath, lockSlots } from "../../src/store/sqlite/vault-lock.ts";
 import type { Lab } from "../support/lab.ts";
-import { card, device, expectError, expectExit, expectInStep, note, offlineNote, openLab } from "../support/lab.ts";
+import {
+  card,
+  device,
+  expectError,
+  expectExit,
+  expectInStep,
+  note,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf, pairIn, readJson } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
@@ -29,7 +38,11 @@ function createArgs(machine: Machine, kind: Kind, ...more: string[]): string[] {
   return ["create", "--kind", kind, ...contents, ...online, "--json", ...more];
 }
 
-async function create(machine: Machine, kind: Kind = "generic/offline", ...more: string[]): Promise<Created> {
+async function create(
+  machine: Machine,
+  kind: Kind = "generic/offline",
+  ...more: string[]
+): Promise<Created> {
   const result = await machine.vault(...createArgs(machine, kind, ...more));
   expectExit(result, 0);
   expect(result.stderr).toBe("");
@@ -37,9 +50,12 @@ async function create(machine: Machine, kind: Kind = "generic/offline", ...more:
 }
 
 /** The vaults that the service has beside the one of the lab. */
-const others = ({ service, vault }: Lab): string[] => service.sandbox.vaults().flatMap(({ uuid }) => (uuid === vault.uuid ? [] : [uuid]));
+const others = ({ service, vault }: Lab): string[] =>
+  service.sandbox.vaults().flatMap(({ uuid }) => (uuid === vault.uuid ? [] : [uuid]));
 const auditOf = ({ service }: Lab, uuid: string | null): string[] =>
-  service.sandbox.audit().flatMap((item) => (item.vaultUuid === uuid ? [`${item.action} ${item.outcome}`] : []));
+  service.sandbox
+    .audit()
+    .flatMap((item) => (item.vaultUuid === uuid ? [`${item.action} ${item.outcome}`] : []));
 
 describe.concurrent.each(kinds)("a %s vault", (kind) => {
   it("is created, and read, asked about and deleted without more being given", async () => {
@@ -47,16 +63,32 @@ describe.concurrent.each(kinds)("a %s vault", (kind) => {
     const machine = lab.machine();
     const online = isOnline(kind);
     const pin = machine.file("pin", "c2VjcmV0LXBpbg==");
-    const made = await create(machine, kind, "--label", "mine", ...(online ? ["--hashed-pin", `@${pin}`] : ["--max-usage", "5"]));
+    const made = await create(
+      machine,
+      kind,
+      "--label",
+      "mine",
+      ...(online ? ["--hashed-pin", `@${pin}`] : ["--max-usage", "5"]),
+    );
     const { uuid } = made.vault;
     expect(others(lab)).toEqual([uuid]);
     expect(made).toMatchObject({ uuid, label: "mine", kind, created: { generation: 1 } });
-    expect(await machine.exported(uuid)).toEqual({ ...made.vault.credentials, ...(online ? { hashedPin: "c2VjcmV0LXBpbg==" } : {}) });
-    expect(await machine.status(uuid)).toMatchObject({ status: "created", generation: 1, proven: true, usesRemaining: online ? null : 5 });
+    expect(await machine.exported(uuid)).toEqual({
+      ...made.vault.credentials,
+      ...(online ? { hashedPin: "c2VjcmV0LXBpbg==" } : {}),
+    });
+    expect(await machine.status(uuid)).toMatchObject({
+      status: "created",
+      generation: 1,
+      proven: true,
+      usesRemaining: online ? null : 5,
+    });
 
     const read = await machine.vault("get", uuid, "--json");
     expectExit(read, 0);
-    expect(documentOf(read).vault).toMatchObject(isCreditCard(kind) ? { creditCard: card } : { content: note });
+    expect(documentOf(read).vault).toMatchObject(
+      isCreditCard(kind) ? { creditCard: card } : { content: note },
+    );
     await expectInStep(lab, machine, uuid);
 
     const info = await machine.vault("info", uuid, "--json");
@@ -68,14 +100,28 @@ describe.concurrent.each(kinds)("a %s vault", (kind) => {
       info: { autoLockDate, metadata: {}, ...(online ? {} : { usesRemaining }) },
     });
 
-    const deleted = await machine.vault("delete", uuid, "--yes", "--json", "--external-ref", "closed");
+    const deleted = await machine.vault(
+      "delete",
+      uuid,
+      "--yes",
+      "--json",
+      "--external-ref",
+      "closed",
+    );
     expectExit(deleted, 0);
-    expect(JSON.parse(deleted.stdout)).toEqual({ deleted: [{ uuid, label: "mine", kind, externalRef: "closed" }] });
+    expect(JSON.parse(deleted.stdout)).toEqual({
+      deleted: [{ uuid, label: "mine", kind, externalRef: "closed" }],
+    });
     expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
     expect(await machine.exported(uuid)).toBeNull();
     expectExit(await machine.vault("status", uuid), 4);
     expectError(await machine.vault("get", uuid, "--json"), 4, "no-credentials");
-    expectError(await machine.vault("info", uuid, "--kind", kind, "--json"), 13, "service", /no such endpoint, or no such vault/);
+    expectError(
+      await machine.vault("info", uuid, "--kind", kind, "--json"),
+      13,
+      "service",
+      /no such endpoint, or no such vault/,
+    );
     expect(auditOf(lab, uuid)).toEqual([
       "CREATE_VAULT SUCCESS",
       "READ_VAULT SUCCESS",
@@ -111,8 +157,14 @@ describe.concurrent("vault create", () => {
     );
     expectExit(result, 0);
     const uuid = result.stdout;
-    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ content: "two\nlines\n", expiryDate: "2098-12-31T22:00:00.000Z" });
-    expect(lab.service.sandbox.audit().at(-1)).toMatchObject({ action: "CREATE_VAULT", externalRef: "order-7" });
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({
+      content: "two\nlines\n",
+      expiryDate: "2098-12-31T22:00:00.000Z",
+    });
+    expect(lab.service.sandbox.audit().at(-1)).toMatchObject({
+      action: "CREATE_VAULT",
+      externalRef: "order-7",
+    });
     const metadata = await machine.vault("info", uuid, "--field", "info.metadata");
     expect(JSON.parse(metadata.stdout)).toEqual({ team: "ops", "cost centre": "7" });
   });
@@ -122,23 +174,38 @@ describe.concurrent("vault create", () => {
     const machine = lab.machine();
     const { vault } = await create(machine, "generic/offline", "--credentials-out", "pair.json");
     const file = join(machine.home, "pair.json");
-    expect(readJson(file)).toEqual({ format: 2, uuid: vault.uuid, label: null, kind: "generic/offline", credentials: vault.credentials });
+    expect(readJson(file)).toEqual({
+      format: 2,
+      uuid: vault.uuid,
+      label: null,
+      kind: "generic/offline",
+      credentials: vault.credentials,
+    });
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
   it("prints a table without secrets, and with them only if asked to", async () => {
     const lab = await openLab();
     const machine = lab.machine();
-    const table = await machine.vault(...createArgs(machine, "generic/offline").filter((word) => word !== "--json"), "--label", "mine");
+    const table = await machine.vault(
+      ...createArgs(machine, "generic/offline").filter((word) => word !== "--json"),
+      "--label",
+      "mine",
+    );
     expectExit(table, 0);
     const [uuid = ""] = others(lab);
     const { encryptedData } = lab.service.sandbox.inspect(uuid).currentPair;
     expect(table.stdout).toContain(uuid);
     expect(table.stdout).toMatch(/Label +mine[^]*Credentials +generation 1, sha256:/);
     expect(table.stdout).not.toContain(encryptedData);
-    const revealed = await machine.vault(...createArgs(machine, "generic/offline").filter((word) => word !== "--json"), "--reveal");
+    const revealed = await machine.vault(
+      ...createArgs(machine, "generic/offline").filter((word) => word !== "--json"),
+      "--reveal",
+    );
     const second = others(lab).find((one) => one !== uuid) ?? "";
-    expect(revealed.stdout).toContain(lab.service.sandbox.inspect(second).currentPair.encryptedData);
+    expect(revealed.stdout).toContain(
+      lab.service.sandbox.inspect(second).currentPair.encryptedData,
+    );
   });
 
   it.each([
@@ -159,9 +226,13 @@ describe.concurrent("vault create", () => {
       const { retry, hint } = errorOf(result);
       expect(retry).toBe("after-status");
       const [, reference] = /external reference (vault-\w+)/.exec(hint ?? "") ?? [];
-      const items = lab.service.sandbox.audit().filter(({ externalRef }) => externalRef === reference);
+      const items = lab.service.sandbox
+        .audit()
+        .filter(({ externalRef }) => externalRef === reference);
       expect(items.map(({ action }) => action)).toEqual(made ? ["CREATE_VAULT"] : []);
-      expect(lab.service.sandbox.requests().filter(({ operation }) => operation === "create")).toHaveLength(1);
+      expect(
+        lab.service.sandbox.requests().filter(({ operation }) => operation === "create"),
+      ).toHaveLength(1);
       lab.service.faults.clear();
       // It was told: not again.
       await create(machine);
@@ -206,9 +277,15 @@ describe.concurrent("vault create", () => {
     state.close();
     const result = await running.exit;
     expectError(result, 14, "state", /was created, but its credentials could not be stored/);
-    expect(errorOf(result)).toMatchObject({ retry: "never", hint: expect.stringContaining("vault import") as string });
+    expect(errorOf(result)).toMatchObject({
+      retry: "never",
+      hint: expect.stringContaining("vault import") as string,
+    });
     const [uuid = ""] = others(lab);
-    const pair = more.length === 0 ? createdOf(result).vault.credentials : pairIn(join(machine.home, "pair.json"));
+    const pair =
+      more.length === 0
+        ? createdOf(result).vault.credentials
+        : pairIn(join(machine.home, "pair.json"));
     expect(lab.service.sandbox.accepts(uuid, pair)).toBe(true);
     expect(result.stdout === "").toBe(more.length > 0);
   });
@@ -217,14 +294,19 @@ describe.concurrent("vault create", () => {
     const lab = await openLab();
     const machine = lab.machine();
     lab.faults("create:hang");
-    const hanging = machine.start({}, ...createArgs(machine, "generic/offline", "--external-ref", "the one that hangs"));
+    const hanging = machine.start(
+      {},
+      ...createArgs(machine, "generic/offline", "--external-ref", "the one that hangs"),
+    );
     await expect.poll(() => others(lab).length, { timeout: 20_000 }).toBe(1);
     await create(machine);
     hanging.kill("SIGKILL");
     await hanging.exit;
     const next = await machine.vault(...createArgs(machine, "generic/offline"));
     expectExit(next, 0);
-    expect(next.stderr).toMatch(/^vault: warning: a create of .* was interrupted; .*external reference the one that hangs among/);
+    expect(next.stderr).toMatch(
+      /^vault: warning: a create of .* was interrupted; .*external reference the one that hangs among/,
+    );
     await create(machine);
   });
 
@@ -237,7 +319,9 @@ describe.concurrent("vault create", () => {
     const held = hold(slots.filter((slot) => slot % 2 === 0));
     for (let n = 0; n < 4; n += 1) await create(machine, "generic/offline", "--max-wait", "100ms");
     held.push(...hold(slots.filter((slot) => slot % 2 === 1)));
-    const busy = await machine.vault(...createArgs(machine, "generic/offline", "--max-wait", "100ms"));
+    const busy = await machine.vault(
+      ...createArgs(machine, "generic/offline", "--max-wait", "100ms"),
+    );
     for (const lock of held) releaseLockFile(lock);
     expectError(busy, 15, "busy", /other processes are using this state/);
     expect(others(lab).length).toBe(4);
@@ -247,7 +331,9 @@ describe.concurrent("vault create", () => {
     const lab = await openLab();
     const machine = lab.machine();
     const pin = machine.file("pin", "c2VjcmV0LXBpbg==");
-    const result = await machine.vault(...createArgs(machine, "generic/online", "--hashed-pin", `@${pin}`, "--debug"));
+    const result = await machine.vault(
+      ...createArgs(machine, "generic/online", "--hashed-pin", `@${pin}`, "--debug"),
+    );
     expectExit(result, 0);
     const { credentials, uuid } = createdOf(result).vault;
     const deleted = await machine.vault("delete", uuid, "--yes", "--debug");
@@ -272,7 +358,11 @@ describe.concurrent("vault create", () => {
     const machine = lab.machine();
     await create(machine);
     const wrong = { env: { VAULTSVC_STATE_KEY: Buffer.alloc(32, 7).toString("base64") } };
-    expectError(await machine.vaultWith(wrong, ...createArgs(machine, "generic/offline")), 14, "state");
+    expectError(
+      await machine.vaultWith(wrong, ...createArgs(machine, "generic/offline")),
+      14,
+      "state",
+    );
     expect(others(lab)).toHaveLength(1);
   });
 });
@@ -287,17 +377,18 @@ describe.concurrent("vault info", () => {
     const before = await machine.status(uuid);
     const table = await machine.vault("info", uuid);
     expectExit(table, 0);
-    expect(table.stdout).toMatch(/Kind +generic\/offline\n +Auto-locks +\d{4}-\d\d-\d\d \d\d:\d\d UTC \(in 1[12] months\)/);
+    expect(table.stdout).toMatch(
+      /Kind +generic\/offline\n +Auto-locks +\d{4}-\d\d-\d\d \d\d:\d\d UTC \(in 1[12] months\)/,
+    );
     const { autoLockDate, lastModified } = lab.service.sandbox.inspect(uuid);
     expect(await machine.status(uuid)).toEqual({ ...before, autoLockDate, lastModified });
     expect(autoLockDate).not.toBe((before as unknown as { autoLockDate: string }).autoLockDate);
     lab.faults("info:status=403");
     expectError(await machine.vault("info", uuid, "--json"), 5, "unauthorized");
     expect(await machine.status(uuid)).toMatchObject({ unackedStarts: 0, failedAttempts: 0 });
-    expect(lab.service.sandbox.requests().filter(({ operation }) => operation === "info")).toMatchObject([
-      { credentials: null },
-      { credentials: null },
-    ]);
+    expect(
+      lab.service.sandbox.requests().filter(({ operation }) => operation === "info"),
+    ).toMatchObject([{ credentials: null }, { credentials: null }]);
   });
 
   it("of a vault that is not known here needs --kind, and makes nothing known", async () => {
@@ -312,9 +403,18 @@ describe.concurrent("vault info", () => {
     const lab = await openLab();
     const machine = lab.machine();
     lab.faults("info:drop-before", "info:status=503");
-    expectExit(await machine.vault("info", lab.vault.uuid, "--kind", "generic/offline", "--json"), 0);
+    expectExit(
+      await machine.vault("info", lab.vault.uuid, "--kind", "generic/offline", "--json"),
+      0,
+    );
     lab.faults("info:drop-before*all");
-    const failed = await machine.vault("info", lab.vault.uuid, "--kind", "generic/offline", "--json");
+    const failed = await machine.vault(
+      "info",
+      lab.vault.uuid,
+      "--kind",
+      "generic/offline",
+      "--json",
+    );
     expectError(failed, 10, "network");
     expect(errorOf(failed).retry).toBe("safe");
   });
@@ -324,7 +424,9 @@ describe.concurrent("vault info", () => {
     const machine = await lab.warmMachine();
     lab.faults("get-start:hang");
     const slow = machine.start({}, "get", lab.vault.uuid, "--json");
-    await expect.poll(() => lab.service.sandbox.inspect(lab.vault.uuid).pending, { timeout: 20_000 }).not.toBeNull();
+    await expect
+      .poll(() => lab.service.sandbox.inspect(lab.vault.uuid).pending, { timeout: 20_000 })
+      .not.toBeNull();
     const info = await machine.vault("info", lab.vault.uuid, "--json", "--max-wait", "2s");
     expectExit(info, 0);
     expect(info.stderr).toBe("");
@@ -345,7 +447,11 @@ describe.concurrent("vault delete", () => {
 
   it("of a vault whose credentials are not known here is exit 4", async () => {
     const lab = await openLab();
-    expectError(await lab.machine().vault("delete", lab.vault.uuid, "--yes", "--json"), 4, "no-credentials");
+    expectError(
+      await lab.machine().vault("delete", lab.vault.uuid, "--yes", "--json"),
+      4,
+      "no-credentials",
+    );
   });
 
   it("with wrong credentials counts a failed access, and the guard refuses the one that would lock", async () => {
@@ -354,7 +460,10 @@ describe.concurrent("vault delete", () => {
     const { uuid, kind } = lab.vault;
     for (const wrong of ["one", "two"]) {
       machine.file("wrong.json", { encryptedData: wrong, payload: wrong });
-      expectExit(await machine.vault("import", uuid, "--kind", kind, "--credentials", "@wrong.json"), 0);
+      expectExit(
+        await machine.vault("import", uuid, "--kind", kind, "--credentials", "@wrong.json"),
+        0,
+      );
       expectError(await machine.vault("delete", uuid, "--yes", "--json"), 6, "rejected");
     }
     expect(await machine.status(uuid)).toMatchObject({ failedAttempts: 2, unackedStarts: 0 });
@@ -363,7 +472,12 @@ describe.concurrent("vault delete", () => {
     expectError(await machine.vault("delete", uuid, "--yes", "--json"), 8, "guard");
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "active", failedAccesses: 2 });
     expectExit(await machine.vault("delete", uuid, "--yes", "--force"), 0);
-    expect(auditOf(lab, uuid)).toEqual(["CREATE_VAULT SUCCESS", "DELETE_VAULT FAILURE", "DELETE_VAULT FAILURE", "DELETE_VAULT SUCCESS"]);
+    expect(auditOf(lab, uuid)).toEqual([
+      "CREATE_VAULT SUCCESS",
+      "DELETE_VAULT FAILURE",
+      "DELETE_VAULT FAILURE",
+      "DELETE_VAULT SUCCESS",
+    ]);
   });
 
   it("with an exchange held is exit 11, and goes through with --discard-pending", async () => {
@@ -381,48 +495,68 @@ describe.concurrent("vault delete", () => {
   it.each([
     ["the end call had arrived", "get-end:drop-after*all"],
     ["the end call had not arrived", "get-end:drop-before*all"],
-  ])("while it is not known whether an end call arrived (%s), --discard-pending tries both pairs", async (_, fault) => {
-    const lab = await openLab();
-    const machine = await lab.warmMachine();
-    const { uuid } = lab.vault;
-    lab.faults(fault);
-    expectExit(await machine.vault("get", uuid, "--json", "--max-wait", "100ms"), 11, 12);
-    const refused = await machine.vault("delete", uuid, "--yes", "--json");
-    expectExit(refused, 11, 12);
-    expectExit(await machine.vault("delete", uuid, "--yes", "--discard-pending", "--json"), 0);
-    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "deleted" });
-    expect(await machine.exported(uuid)).toBeNull();
-  });
+  ])(
+    "while it is not known whether an end call arrived (%s), --discard-pending tries both pairs",
+    async (_, fault) => {
+      const lab = await openLab();
+      const machine = await lab.warmMachine();
+      const { uuid } = lab.vault;
+      lab.faults(fault);
+      expectExit(await machine.vault("get", uuid, "--json", "--max-wait", "100ms"), 11, 12);
+      const refused = await machine.vault("delete", uuid, "--yes", "--json");
+      expectExit(refused, 11, 12);
+      expectExit(await machine.vault("delete", uuid, "--yes", "--discard-pending", "--json"), 0);
+      expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "deleted" });
+      expect(await machine.exported(uuid)).toBeNull();
+    },
+  );
 
   it.each([
     ["drop-after", true],
     ["drop-before", false],
     ["status=503", false],
-  ])("unanswered (%s): exit 10, sent once, the credentials are kept until it is known", async (fault, done) => {
-    const lab = await openLab();
-    const machine = await lab.warmMachine();
-    const { uuid } = lab.vault;
-    lab.faults(`delete:${fault}`);
-    const result = await machine.vault("delete", uuid, "--yes", "--json");
-    expectError(result, 10, "network", /may have been deleted; its credentials are kept/);
-    expect(errorOf(result)).toMatchObject({ retry: "after-status", spent: { unackedStarts: 1, failedAttempts: 0 } });
-    expect(await machine.exported(uuid)).not.toBeNull();
-    const again = await machine.vault("delete", uuid, "--yes", "--json");
-    if (done) {
-      expectError(again, 13, "service", /no such vault.*an earlier delete without a response may have taken effect/);
-      expect(errorOf(again).hint).toContain(`vault get ${uuid}`);
-      expectError(await machine.vault("get", uuid, "--json"), 7, "locked", /the vault is gone/);
-    } else expectExit(again, 0);
-    expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
-    expect(lab.service.sandbox.requests().filter(({ operation }) => operation === "delete")).toHaveLength(2);
-  });
+  ])(
+    "unanswered (%s): exit 10, sent once, the credentials are kept until it is known",
+    async (fault, done) => {
+      const lab = await openLab();
+      const machine = await lab.warmMachine();
+      const { uuid } = lab.vault;
+      lab.faults(`delete:${fault}`);
+      const result = await machine.vault("delete", uuid, "--yes", "--json");
+      expectError(result, 10, "network", /may have been deleted; its credentials are kept/);
+      expect(errorOf(result)).toMatchObject({
+        retry: "after-status",
+        spent: { unackedStarts: 1, failedAttempts: 0 },
+      });
+      expect(await machine.exported(uuid)).not.toBeNull();
+      const again = await machine.vault("delete", uuid, "--yes", "--json");
+      if (done) {
+        expectError(
+          again,
+          13,
+          "service",
+          /no such vault.*an earlier delete without a response may have taken effect/,
+        );
+        expect(errorOf(again).hint).toContain(`vault get ${uuid}`);
+        expectError(await machine.vault("get", uuid, "--json"), 7, "locked", /the vault is gone/);
+      } else expectExit(again, 0);
+      expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
+      expect(
+        lab.service.sandbox.requests().filter(({ operation }) => operation === "delete"),
+      ).toHaveLength(2);
+    },
+  );
 
   it("is not sent where nothing can be written", async () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
     expect(readFileSync(join(machine.stateDir, "vault.db")).length).toBeGreaterThan(0);
     const wrong = { env: { VAULTSVC_STATE_KEY: Buffer.alloc(32, 7).toString("base64") } };
-    expectError(await machine.vaultWith(wrong, "delete", lab.vault.uuid, "--yes", "--json"), 14, "state");
+    expectError(
+      await machine.vaultWith(wrong, "delete", lab.vault.uuid, "--yes", "--json"),
+      14,
+      "state",
+    );
     expect(lab.service.sandbox.inspect(lab.vault.uuid).state).toBe("active");
   });
 });
@@ -432,7 +566,13 @@ describe.concurrent("generic vaults (extended)", () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
     machine.file("new.txt", "the new text\n");
-    const updated = await machine.vault("update", lab.vault.uuid, "--content", "@new.txt", "--json");
+    const updated = await machine.vault(
+      "update",
+      lab.vault.uuid,
+      "--content",
+      "@new.txt",
+      "--json",
+    );
     expectExit(updated, 0);
     expect(lab.service.sandbox.inspect(lab.vault.uuid).content).toBe("the new text\n");
     expectExit(await machine.vault("get", lab.vault.uuid, "--field", "vault.content"), 0);
@@ -444,7 +584,15 @@ describe.concurrent("generic vaults (extended)", () => {
     const machine = lab.machine();
     machine.file("pair.json", lab.vault.credentials);
     machine.file("device.json", device);
-    const args = ["--kind", "generic/online", "--credentials", "@pair.json", "--device", "@device.json", "--json"];
+    const args = [
+      "--kind",
+      "generic/online",
+      "--credentials",
+      "@pair.json",
+      "--device",
+      "@device.json",
+      "--json",
+    ];
     const read = await machine.vault("get", lab.vault.uuid, ...args);
     expectExit(read, 0);
     expect(documentOf(read).vault.content).toBe(note);

@@ -6,7 +6,15 @@ import type { Machine } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
 import type { Postgres } from "../support/postgres.ts";
 import { closeConnections } from "../support/pg-connections.ts";
-import { cloneOf, postgres, promote, secure, snapshotOf, standbyOf, startServer } from "../support/postgres.ts";
+import {
+  cloneOf,
+  postgres,
+  promote,
+  secure,
+  snapshotOf,
+  standbyOf,
+  startServer,
+} from "../support/postgres.ts";
 import { cuttingProxy } from "../support/shared-state.ts";
 import { SchemaCopy } from "../support/schema-copy.ts";
 import type { Team } from "../support/team.ts";
@@ -29,7 +37,11 @@ describe("a server that takes over, and lacks an exchange", () => {
     expectExit(await machines[0].vault("label", uuid, "under-the-palm"), 0);
     const standby = await standbyOf(server);
     await expect
-      .poll(async () => await standby.sql("SELECT FROM pg_stat_wal_receiver WHERE status = 'streaming'"), patient)
+      .poll(
+        async () =>
+          await standby.sql("SELECT FROM pg_stat_wal_receiver WHERE status = 'streaming'"),
+        patient,
+      )
       .toHaveLength(1);
     // What happens from here on does not reach it.
     await server.sql("ALTER SYSTEM SET max_wal_senders = 0");
@@ -39,16 +51,31 @@ describe("a server that takes over, and lacks an exchange", () => {
     expectExit(await machines[1].vault("status", "--json"), 0);
     await server.crash();
     // Without a connection: the labels that it has seen.
-    expect((await machines[1].vault("__complete", "get", "")).stdout).toBe(`${uuid}\tunder-the-palm\n:done\n`);
+    expect((await machines[1].vault("__complete", "get", "")).stdout).toBe(
+      `${uuid}\tunder-the-palm\n:done\n`,
+    );
     await promote(standby);
-    await expect.poll(async () => await standby.sql("SELECT WHERE NOT pg_is_in_recovery()"), patient).toHaveLength(1);
-    const [first, second, third] = machines.map((machine) => at(all, machine, standby)) as [Machine, Machine, Machine];
+    await expect
+      .poll(async () => await standby.sql("SELECT WHERE NOT pg_is_in_recovery()"), patient)
+      .toHaveLength(1);
+    const [first, second, third] = machines.map((machine) => at(all, machine, standby)) as [
+      Machine,
+      Machine,
+      Machine,
+    ];
 
     const { stderr } = await third.vault("status", "--json");
     expect(stderr).toMatch(/another server has taken over, and may lack the last changes/);
-    expect(documentOf(await third.vault("status", "--json"))).toMatchObject({ vaults: [{ uuid, proven: false, generation: 2 }] });
+    expect(documentOf(await third.vault("status", "--json"))).toMatchObject({
+      vaults: [{ uuid, proven: false, generation: 2 }],
+    });
     const sent = requests(all);
-    expectError(await second.vault("get", uuid, "--json"), 14, "state", /has lost credentials of vault .* \(generation 3\)/);
+    expectError(
+      await second.vault("get", uuid, "--json"),
+      14,
+      "state",
+      /has lost credentials of vault .* \(generation 3\)/,
+    );
     expect(requests(all)).toBe(sent);
     const again = await first.vault("get", uuid, "--json");
     expect(documentOf(again).vault.content).toBe(note);
@@ -89,30 +116,36 @@ describe("a server that takes over, and lacks only that an exchange was acknowle
 describe("an exchange that is open when another server takes over", () => {
   const takeOver = async ({ sql }: Team): Promise<unknown> =>
     await sql("UPDATE schema.meta SET value = '00000000' WHERE name = 'timeline'");
-  const stateOf = async (machine: Machine, uuid: string): Promise<unknown> => (await machine.status(uuid)).exchange?.state;
+  const stateOf = async (machine: Machine, uuid: string): Promise<unknown> =>
+    (await machine.status(uuid)).exchange?.state;
 
   it.each([
     { first: "none", command: undefined, exit: 0 },
     { first: "`status` elsewhere", command: ["status"], exit: 0 },
     { first: "`get` elsewhere", command: ["get"], exit: 11 },
-  ])("stays held while its token lives, and is acknowledged; first command: $first", async ({ command, exit }) => {
-    const all = await team();
-    const { lab, uuid, machines } = all;
-    expectExit(await machines[0].vault("get", uuid, "--no-ack"), 0);
-    await takeOver(all);
-    if (command !== undefined) expectExit(await machines[1].vault(...command, uuid), exit);
-    const ack = await machines[0].vault("ack", uuid, "--json");
-    expectExit(ack, 0);
-    expect(ack.stderr.includes("another server has taken over")).toBe(command === undefined);
-    await expectInStep(lab, machines[2], uuid);
-    expect(lab.service.sandbox.inspect(uuid).maxFailedAccesses).toBe(0);
-  });
+  ])(
+    "stays held while its token lives, and is acknowledged; first command: $first",
+    async ({ command, exit }) => {
+      const all = await team();
+      const { lab, uuid, machines } = all;
+      expectExit(await machines[0].vault("get", uuid, "--no-ack"), 0);
+      await takeOver(all);
+      if (command !== undefined) expectExit(await machines[1].vault(...command, uuid), exit);
+      const ack = await machines[0].vault("ack", uuid, "--json");
+      expectExit(ack, 0);
+      expect(ack.stderr.includes("another server has taken over")).toBe(command === undefined);
+      await expectInStep(lab, machines[2], uuid);
+      expect(lab.service.sandbox.inspect(uuid).maxFailedAccesses).toBe(0);
+    },
+  );
 
   it("is in doubt where its token is dead, or the service says so", async () => {
     const all = await team();
     const { lab, uuid, machines, sql } = all;
     expectExit(await machines[0].vault("get", uuid, "--no-ack"), 0);
-    await sql("UPDATE schema.exchanges SET token_expiry = '2020-01-01T00:00:00Z' WHERE state = 'held'");
+    await sql(
+      "UPDATE schema.exchanges SET token_expiry = '2020-01-01T00:00:00Z' WHERE state = 'held'",
+    );
     await takeOver(all);
     expectExit(await machines[1].vault("status"), 0);
     expect(await stateOf(machines[1], uuid)).toBe("in-doubt");
@@ -176,11 +209,23 @@ describe("a copy", () => {
     const clone = await cloneOf(server);
     const [here, there] = [machines[0], at(all, machines[0], clone)];
     const sent = requests(all);
-    expectError(await there.vault("get", uuid, "--json"), 14, "state", /is a copy \(its original was at/);
+    expectError(
+      await there.vault("get", uuid, "--json"),
+      14,
+      "state",
+      /is a copy \(its original was at/,
+    );
     expect(requests(all)).toBe(sent);
     expectExit(await here.vault("get", uuid, "--json"), 0);
-    expect(documentOf(await there.vault("state", "claim", "--yes", "--json"))).toMatchObject({ claimed: {} });
-    expectError(await here.vault("get", uuid, "--json"), 14, "state", /is a copy \(what was its copy has been claimed/);
+    expect(documentOf(await there.vault("state", "claim", "--yes", "--json"))).toMatchObject({
+      claimed: {},
+    });
+    expectError(
+      await here.vault("get", uuid, "--json"),
+      14,
+      "state",
+      /is a copy \(what was its copy has been claimed/,
+    );
     expectExit(await there.vault("get", uuid, "--json"), 0);
     await expectInStep(lab, at(all, machines[1], clone), uuid);
     expectFarFromLock(lab, uuid);
@@ -190,14 +235,22 @@ describe("a copy", () => {
     const server = await startServer();
     const all = await team(server);
     const { lab, uuid, schema, machines } = all;
-    await server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'postgres' AND pid <> pg_backend_pid()");
+    await server.sql(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'postgres' AND pid <> pg_backend_pid()",
+    );
     await server.sql("CREATE DATABASE staging TEMPLATE postgres");
     const staging = server.location(schema).replace("/postgres?", "/staging?");
     expectExit(await machines[0].vault("get", uuid, "--json"), 0);
     expectExit(await machines[1].vault("status", "--json"), 0);
     const stranger = all.another(staging);
     const sent = requests(all);
-    for (const command of [["get", uuid], ["status"], ["ack", uuid], ["export", uuid], ["forget", uuid, "--yes"]])
+    for (const command of [
+      ["get", uuid],
+      ["status"],
+      ["ack", uuid],
+      ["export", uuid],
+      ["forget", uuid, "--yes"],
+    ])
       expectError(
         await stranger.vault(...command, "--json"),
         14,
@@ -209,9 +262,15 @@ describe("a copy", () => {
     expectError(await machines[1].vault("get", uuid, "--json"), 14, "state", /is a copy/);
     expect(requests(all)).toBe(sent);
     expectExit(await stranger.vault("state", "claim", "--yes"), 0);
-    expect(documentOf(await stranger.vault("status", "--json"))).toMatchObject({ vaults: [{ uuid, proven: false, generation: 2 }] });
+    expect(documentOf(await stranger.vault("status", "--json"))).toMatchObject({
+      vaults: [{ uuid, proven: false, generation: 2 }],
+    });
     // What it has seen in the original is no reason to stop any more; the service says that it was used.
-    const late = lab.machine({ home: machines[1].home, configDir: machines[1].configDir, stateDir: staging });
+    const late = lab.machine({
+      home: machines[1].home,
+      configDir: machines[1].configDir,
+      stateDir: staging,
+    });
     expectError(await late.vault("get", uuid, "--json"), 6, "rejected");
     expectFarFromLock(lab, uuid);
   });
@@ -243,7 +302,8 @@ describe("a former address is never logged in to", () => {
     const server = await startServer();
     const authority = await secure(server);
     const former = await cuttingProxy(server);
-    const settings = (schema: string): string => `schema=${schema}&sslmode=verify-full&sslrootcert=${authority}`;
+    const settings = (schema: string): string =>
+      `schema=${schema}&sslmode=verify-full&sslrootcert=${authority}`;
     const all = await team(server);
     const { uuid, machines, schema, lab } = all;
     const stateDir = `postgres://postgres:password@127.0.0.1:${former.port}/postgres?${settings(schema)}`;
@@ -272,7 +332,15 @@ describe("a former address is never logged in to", () => {
     const authority = await secure(server);
     const all = await team(server, { PGSSLROOTCERT: authority, PGSSLMODE: "verify-full" });
     const { machines, uuid } = all;
-    const plain = async () => await machines[0].vaultWith({ env: { PGSSLMODE: "disable" } }, "get", uuid, "--json", "--max-wait", "1s");
+    const plain = async () =>
+      await machines[0].vaultWith(
+        { env: { PGSSLMODE: "disable" } },
+        "get",
+        uuid,
+        "--json",
+        "--max-wait",
+        "1s",
+      );
     const warning = /has no TLS; this machine has used the state with TLS before \(this address\)/;
     await server.stop();
     const refused = await plain();

@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { expectError, expectExit, expectInStep, firstGetArgs, offlineCard, offlineNote, onlineCard, openLab } from "../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  expectInStep,
+  firstGetArgs,
+  offlineCard,
+  offlineNote,
+  onlineCard,
+  openLab,
+} from "../support/lab.ts";
 import { errorOf } from "../support/machine.ts";
 
 const wrong = (n: number) => ({ encryptedData: `wrong-data-${n}`, payload: `wrong-payload-${n}` });
@@ -29,7 +38,11 @@ describe.concurrent("the guard", () => {
     const right = [...firstGetArgs(machine, vault), "--json"];
     expectError(await machine.vault(...right), 8, "guard");
     expect(service.sandbox.requests()).toHaveLength(2);
-    expect(service.sandbox.inspect(vault.uuid)).toMatchObject({ state: "active", failedAccesses: 2, maxFailedAccesses: 2 });
+    expect(service.sandbox.inspect(vault.uuid)).toMatchObject({
+      state: "active",
+      failedAccesses: 2,
+      maxFailedAccesses: 2,
+    });
     expectExit(await machine.vault("guard", vault.uuid, "--reset", "--yes", "--json"), 0);
     expectExit(await machine.vault(...right), 0);
     await expectInStep(lab, machine, vault.uuid);
@@ -46,7 +59,11 @@ describe.concurrent("the guard", () => {
     expect(service.sandbox.requests()).toHaveLength(1);
     // Another device makes it another combination.
     const device = machine.file("other.json", { ...vault.device, fonts: ["Courier"] });
-    expectError(await machine.vault("get", vault.uuid, "--device", `@${device}`, "--json"), 6, "rejected");
+    expectError(
+      await machine.vault("get", vault.uuid, "--device", `@${device}`, "--json"),
+      6,
+      "rejected",
+    );
     expect(service.sandbox.requests()).toHaveLength(2);
   });
 
@@ -57,20 +74,44 @@ describe.concurrent("the guard", () => {
     const old = machine.file("old.json", vault.credentials);
     const sent = service.sandbox.requests().length;
     for (const args of [[], ["--force"], ["--force", "--dry-run"]]) {
-      expectError(await machine.vault("get", vault.uuid, "--credentials", `@${old}`, "--json", ...args), 4, "no-credentials", /superseded/);
+      expectError(
+        await machine.vault("get", vault.uuid, "--credentials", `@${old}`, "--json", ...args),
+        4,
+        "no-credentials",
+        /superseded/,
+      );
     }
-    expectError(await machine.vault("get", vault.uuid, "--generation", "1", "--json"), 4, "no-credentials", /superseded/);
+    expectError(
+      await machine.vault("get", vault.uuid, "--generation", "1", "--json"),
+      4,
+      "no-credentials",
+      /superseded/,
+    );
     expectError(
       await machine.vault("get", vault.uuid, "--generation", "1", "--force", "--json"),
       2,
       "usage",
       /^confirmation required: Send generation 1 /,
     );
-    expectError(await machine.vault("import", vault.uuid, "--credentials", `@${old}`, "--json"), 4, "no-credentials", /superseded/);
+    expectError(
+      await machine.vault("import", vault.uuid, "--credentials", `@${old}`, "--json"),
+      4,
+      "no-credentials",
+      /superseded/,
+    );
     // Fingerprints outlive the vault.
     expectExit(await machine.vault("forget", vault.uuid, "--yes"), 0);
     expectError(
-      await machine.vault("get", vault.uuid, "--kind", vault.kind, "--credentials", `@${old}`, "--force", "--json"),
+      await machine.vault(
+        "get",
+        vault.uuid,
+        "--kind",
+        vault.kind,
+        "--credentials",
+        `@${old}`,
+        "--force",
+        "--json",
+      ),
       4,
       "no-credentials",
       /superseded/,
@@ -93,9 +134,19 @@ describe.concurrent("the guard", () => {
       ["ack", uuid],
       ["import", uuid, "--credentials", `@${pair}`],
     ]) {
-      expectError(await machine.vaultWith(moved, ...args, "--json"), 4, "no-credentials", /belongs to/);
+      expectError(
+        await machine.vaultWith(moved, ...args, "--json"),
+        4,
+        "no-credentials",
+        /belongs to/,
+      );
     }
-    expectError(await machine.vault("get", uuid, "--api-prefix", "/other/v1-2", "--json"), 4, "no-credentials", /belongs to/);
+    expectError(
+      await machine.vault("get", uuid, "--api-prefix", "/other/v1-2", "--json"),
+      4,
+      "no-credentials",
+      /belongs to/,
+    );
     expect(other.service.sandbox.requests()).toEqual([]);
     expect(lab.service.sandbox.requests()).toHaveLength(2);
     expectExit(await machine.vault("get", uuid), 0);
@@ -103,30 +154,47 @@ describe.concurrent("the guard", () => {
 });
 
 describe.concurrent("what goes beside a pair", () => {
-  it.each([{ browserType: "Chrome" }, { osType: "Windows" }])("a device with %o is refused before it is sent", async (change) => {
-    const lab = await openLab(onlineCard);
-    const { service, vault } = lab;
-    const machine = lab.machine();
-    const pin = `@${machine.file("pin", vault.credentials.hashedPin)}`;
-    expectExit(await machine.vault(...firstGetArgs(machine, vault), "--hashed-pin", pin), 0);
-    const other = machine.file("other.json", { ...vault.device, ...change });
-    expectError(await machine.vault("get", vault.uuid, "--device", `@${other}`, "--json"), 8, "guard", /device/);
-    expect(service.sandbox.requests()).toHaveLength(2);
-    // A newer version of the same browser is the same device; kind, pin and device are remembered.
-    const newer = machine.file("newer.json", { ...vault.device, browserVersion: "140.0" });
-    expectExit(await machine.vault("get", vault.uuid, "--device", `@${newer}`, "--json"), 0);
-    expectExit(await machine.vault("get", vault.uuid, "--json"), 0);
-    await expectInStep(lab, machine, vault.uuid);
-  });
+  it.each([{ browserType: "Chrome" }, { osType: "Windows" }])(
+    "a device with %o is refused before it is sent",
+    async (change) => {
+      const lab = await openLab(onlineCard);
+      const { service, vault } = lab;
+      const machine = lab.machine();
+      const pin = `@${machine.file("pin", vault.credentials.hashedPin)}`;
+      expectExit(await machine.vault(...firstGetArgs(machine, vault), "--hashed-pin", pin), 0);
+      const other = machine.file("other.json", { ...vault.device, ...change });
+      expectError(
+        await machine.vault("get", vault.uuid, "--device", `@${other}`, "--json"),
+        8,
+        "guard",
+        /device/,
+      );
+      expect(service.sandbox.requests()).toHaveLength(2);
+      // A newer version of the same browser is the same device; kind, pin and device are remembered.
+      const newer = machine.file("newer.json", { ...vault.device, browserVersion: "140.0" });
+      expectExit(await machine.vault("get", vault.uuid, "--device", `@${newer}`, "--json"), 0);
+      expectExit(await machine.vault("get", vault.uuid, "--json"), 0);
+      await expectInStep(lab, machine, vault.uuid);
+    },
+  );
 
   it("a given pair that differs from the stored one needs --force", async () => {
     const lab = await openLab(offlineNote);
     const { service, vault } = lab;
     const machine = await lab.warmMachine();
     const other = `@${machine.file("other.json", wrong(1))}`;
-    expectError(await machine.vault("get", vault.uuid, "--credentials", other, "--json"), 4, "no-credentials", /differ/);
+    expectError(
+      await machine.vault("get", vault.uuid, "--credentials", other, "--json"),
+      4,
+      "no-credentials",
+      /differ/,
+    );
     expect(service.sandbox.requests()).toHaveLength(2);
-    expectError(await machine.vault("get", vault.uuid, "--credentials", other, "--force", "--json"), 6, "rejected");
+    expectError(
+      await machine.vault("get", vault.uuid, "--credentials", other, "--force", "--json"),
+      6,
+      "rejected",
+    );
     expect(service.sandbox.requests()).toHaveLength(3);
     // The wrong one stands in the way of nothing.
     expectExit(await machine.vault("get", vault.uuid, "--json"), 0);
@@ -149,13 +217,19 @@ describe.concurrent("counters", () => {
     const machine = await lab.warmMachine();
     for (const n of [1, 2]) {
       const given = `@${machine.file("wrong.json", wrong(n))}`;
-      expectError(await machine.vault("get", vault.uuid, "--credentials", given, "--force", "--json"), 6, "rejected");
+      expectError(
+        await machine.vault("get", vault.uuid, "--credentials", given, "--force", "--json"),
+        6,
+        "rejected",
+      );
     }
     const { currentPair } = service.sandbox.inspect(vault.uuid);
     expectExit(await machine.vault("forget", vault.uuid, "--yes", "--json"), 0);
     const known = await machine.vault("guard", vault.uuid, "--json");
     expectExit(known, 0);
-    expect(JSON.parse(known.stdout)).toMatchObject({ vaults: [{ failedAttempts: 2, allows: false }] });
+    expect(JSON.parse(known.stdout)).toMatchObject({
+      vaults: [{ failedAttempts: 2, allows: false }],
+    });
     const sent = service.sandbox.requests().length;
     const given = `@${machine.file("right.json", currentPair)}`;
     const get = ["get", vault.uuid, "--kind", vault.kind, "--credentials", given, "--json"];
@@ -170,7 +244,12 @@ describe.concurrent("counters", () => {
     const machine = await lab.warmMachine();
     const { uuid } = lab.vault;
     expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
-    expectError(await machine.vault("guard", uuid, "--reset", "--json"), 2, "usage", /--yes|confirm|asked/i);
+    expectError(
+      await machine.vault("guard", uuid, "--reset", "--json"),
+      2,
+      "usage",
+      /--yes|confirm|asked/i,
+    );
     expectError(await machine.vault("guard", "--reset", "--yes", "--json"), 2, "usage");
     expect((await machine.status(uuid)).unackedStarts).toBe(1);
     expectExit(await machine.vault("guard", uuid, "--reset", "--yes"), 0);
@@ -191,7 +270,10 @@ describe.concurrent("counters", () => {
     expectExit(await machine.vault("import", vault.uuid, "--credentials", right), 0);
     expectError(await machine.vault("get", vault.uuid, "--json"), 8, "guard");
     expect(service.sandbox.requests()).toHaveLength(2);
-    expectExit(await machine.vault("guard", vault.uuid, "--reset", "--failed", "1", "--starts", "0"), 0);
+    expectExit(
+      await machine.vault("guard", vault.uuid, "--reset", "--failed", "1", "--starts", "0"),
+      0,
+    );
     expect(await machine.status(vault.uuid)).toMatchObject({ failedAttempts: 1, unackedStarts: 0 });
     expectExit(await machine.vault("get", vault.uuid), 0);
     await expectInStep(lab, machine, vault.uuid);

@@ -21,7 +21,10 @@ describe.concurrent("an exchange that is held by --no-ack", () => {
     expectExit(held, 0);
     expect(held.stderr).toBe("");
     expect(documentOf(held).vault.content).toBe(note);
-    expect(await machine.status(uuid)).toMatchObject({ status: "held", exchange: { holdReason: "no-ack", delivered: true } });
+    expect(await machine.status(uuid)).toMatchObject({
+      status: "held",
+      exchange: { holdReason: "no-ack", delivered: true },
+    });
 
     const next = await machine.vault("get", uuid, "--json");
     expectError(next, 11, "pending");
@@ -36,7 +39,13 @@ describe.concurrent("an exchange that is held by --no-ack", () => {
       const ack = await machine.vault("ack", uuid, "--json");
       expectExit(ack, 0);
       expect(JSON.parse(ack.stdout)).toMatchObject({
-        acknowledged: [{ uuid, operation: "get", exchange: { id: documentOf(held).exchange.id, state: "acknowledged" } }],
+        acknowledged: [
+          {
+            uuid,
+            operation: "get",
+            exchange: { id: documentOf(held).exchange.id, state: "acknowledged" },
+          },
+        ],
         failed: [],
       });
     }
@@ -52,13 +61,9 @@ describe.concurrent("an exchange that is held by --no-ack", () => {
     await expectNothingLost(lab, machine.copy());
     const anew = await machine.vault("get", uuid, "--discard-pending", "--json");
     expectExit(anew, 0);
-    expect(lab.service.sandbox.requests().map(({ step, credentials }) => credentials ?? step)).toEqual([
-      "current",
-      "end",
-      "current",
-      "current",
-      "end",
-    ]);
+    expect(
+      lab.service.sandbox.requests().map(({ step, credentials }) => credentials ?? step),
+    ).toEqual(["current", "end", "current", "current", "end"]);
     await expectInStep(lab, machine, uuid);
   });
 
@@ -82,7 +87,8 @@ describe.concurrent("an exchange that is held by --no-ack", () => {
   it("ack --all finishes the exchanges of every vault", async () => {
     const lab = await openLab([offlineNote, offlineCard, offlineNote]);
     const machine = lab.machine();
-    for (const vault of lab.service.vaults) expectExit(await firstGet(machine, vault, "--no-ack"), 0);
+    for (const vault of lab.service.vaults)
+      expectExit(await firstGet(machine, vault, "--no-ack"), 0);
     const ack = await machine.vault("ack", "--all", "--json");
     expectExit(ack, 0);
     expect(ack.stderr).toBe("");

@@ -11,8 +11,22 @@ import { tempDir } from "../support/temp-dir.ts";
 const uuid = "5a4b3c2d-1e0f-4a1b-8c2d-3e4f5a6b7c8d";
 const pair = { encryptedData: "some-data", payload: "some-payload" };
 const apiKey = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee";
-const application = ["--app-uuid", "11111111-2222-4333-8444-555555555555", "--api-key", "env:API_KEY"];
-const get = ["get", uuid, "--kind", "generic/offline", "--credentials", "env:PAIR", ...application, "--json"];
+const application = [
+  "--app-uuid",
+  "11111111-2222-4333-8444-555555555555",
+  "--api-key",
+  "env:API_KEY",
+];
+const get = [
+  "get",
+  uuid,
+  "--kind",
+  "generic/offline",
+  "--credentials",
+  "env:PAIR",
+  ...application,
+  "--json",
+];
 
 /** Where a relative home, or a relative folder of its own, would have the configuration looked for. */
 const folders = [
@@ -36,12 +50,25 @@ async function plantedFolder() {
   const planted = { baseUrl: url, jwt: { command: `touch ${marker}; echo a.b.c` } };
   for (const folder of folders) {
     mkdirSync(join(cwd, folder), { recursive: true, mode: 0o700 });
-    writeFileSync(join(cwd, folder, "config.json"), JSON.stringify({ profiles: { planted } }), { mode: 0o600 });
+    writeFileSync(join(cwd, folder, "config.json"), JSON.stringify({ profiles: { planted } }), {
+      mode: 0o600,
+    });
   }
   const files = (): string[] => readdirSync(cwd, { recursive: true, encoding: "utf8" }).sort();
   const before = files();
-  const run = async (env: Record<string, string | undefined>, ...args: string[]): Promise<RunResult> =>
-    await runVault(args, { cwd, env: { API_KEY: apiKey, PAIR: JSON.stringify(pair), VAULTSVC_STATE: tempDir("state"), ...env } });
+  const run = async (
+    env: Record<string, string | undefined>,
+    ...args: string[]
+  ): Promise<RunResult> =>
+    await runVault(args, {
+      cwd,
+      env: {
+        API_KEY: apiKey,
+        PAIR: JSON.stringify(pair),
+        VAULTSVC_STATE: tempDir("state"),
+        ...env,
+      },
+    });
   const expectUntouched = (): void => {
     expect(existsSync(marker)).toBe(false);
     expect(asked).toEqual([]);
@@ -55,7 +82,10 @@ const homes: [string, Record<string, string | undefined>][] = [
   ["no HOME", { HOME: undefined }],
   ["HOME=.", { HOME: "." }],
   ["a relative HOME", { HOME: "home" }],
-  ["a relative XDG_CONFIG_HOME beside it", { HOME: "", XDG_CONFIG_HOME: "xdg", XDG_STATE_HOME: "xdg" }],
+  [
+    "a relative XDG_CONFIG_HOME beside it",
+    { HOME: "", XDG_CONFIG_HOME: "xdg", XDG_STATE_HOME: "xdg" },
+  ],
 ];
 
 describe("nothing is looked for in the current folder", () => {
@@ -69,7 +99,12 @@ describe("nothing is looked for in the current folder", () => {
 
   it.each(homes)("%s: the home of the password database", async (_, env) => {
     const { run, expectUntouched } = await plantedFolder();
-    const { code, stdout } = await run({ ...env, VAULTSVC_STATE: undefined }, "config", "path", "--json");
+    const { code, stdout } = await run(
+      { ...env, VAULTSVC_STATE: undefined },
+      "config",
+      "path",
+      "--json",
+    );
     expect(code).toBe(0);
     const paths = Object.values(JSON.parse(stdout) as Record<string, string>);
     expect(paths.filter((path) => path.startsWith(userInfo().homedir))).toHaveLength(3);
@@ -78,7 +113,12 @@ describe("nothing is looked for in the current folder", () => {
 
   it("a relative VAULTSVC_CONFIG_DIR is refused", async () => {
     const { run, expectUntouched } = await plantedFolder();
-    for (const args of [[...get, "--profile", "planted"], ["status"], ["config", "path"], ["doctor"]]) {
+    for (const args of [
+      [...get, "--profile", "planted"],
+      ["status"],
+      ["config", "path"],
+      ["doctor"],
+    ]) {
       const { code, stderr, stdout } = await run({ VAULTSVC_CONFIG_DIR: "own" }, ...args);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
       expect(stderr).toMatch(/VAULTSVC_CONFIG_DIR: must be an absolute path/);
@@ -87,24 +127,41 @@ describe("nothing is looked for in the current folder", () => {
   });
 });
 
-describe.skipIf(!mayBeOther)("a user who is in no password database (needs an administrator)", () => {
-  const runAsOther = async (env: Record<string, string>, ...args: string[]): Promise<RunResult> => {
-    const [options, ...words] = asOther(args, { cwd: othersDir(), env: { HOME: "", ...env } });
-    return await startVault(words, options).exit;
-  };
+describe.skipIf(!mayBeOther)(
+  "a user who is in no password database (needs an administrator)",
+  () => {
+    const runAsOther = async (
+      env: Record<string, string>,
+      ...args: string[]
+    ): Promise<RunResult> => {
+      const [options, ...words] = asOther(args, { cwd: othersDir(), env: { HOME: "", ...env } });
+      return await startVault(words, options).exit;
+    };
 
-  it("without a home: says which variable, and reads nothing", async () => {
-    const { code, stderr, stdout } = await runAsOther({}, "status", "--json");
-    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(JSON.parse(stderr)).toMatchObject({
-      error: { code: "usage", message: expect.stringMatching(/HOME/) as string, hint: expect.stringMatching(/export HOME=/) as string },
+    it("without a home: says which variable, and reads nothing", async () => {
+      const { code, stderr, stdout } = await runAsOther({}, "status", "--json");
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(JSON.parse(stderr)).toMatchObject({
+        error: {
+          code: "usage",
+          message: expect.stringMatching(/HOME/) as string,
+          hint: expect.stringMatching(/export HOME=/) as string,
+        },
+      });
     });
-  });
 
-  it("needs none where both folders are named, nor for help", async () => {
-    const folder = othersDir();
-    const env = { VAULTSVC_CONFIG_DIR: join(folder, "config"), VAULTSVC_STATE: join(folder, "state") };
-    expect(await runAsOther(env, "status", "--json")).toMatchObject({ code: 0, stdout: '{\n  "vaults": []\n}\n', stderr: "" });
-    expect(await runAsOther({}, "--help")).toMatchObject({ code: 0, stderr: "" });
-  });
-});
+    it("needs none where both folders are named, nor for help", async () => {
+      const folder = othersDir();
+      const env = {
+        VAULTSVC_CONFIG_DIR: join(folder, "config"),
+        VAULTSVC_STATE: join(folder, "state"),
+      };
+      expect(await runAsOther(env, "status", "--json")).toMatchObject({
+        code: 0,
+        stdout: '{\n  "vaults": []\n}\n',
+        stderr: "",
+      });
+      expect(await runAsOther({}, "--help")).toMatchObject({ code: 0, stderr: "" });
+    });
+  },
+);

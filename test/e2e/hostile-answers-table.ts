@@ -15,13 +15,25 @@ export interface Hostile {
 const deep = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
 const deepObjects = (depth: number): string => '{"a":'.repeat(depth) + "1" + "}".repeat(depth);
 
-const raw = (what: string, bytes: (body: string) => string, more: Partial<Hostile> = {}): Hostile => ({
+const raw = (
+  what: string,
+  bytes: (body: string) => string,
+  more: Partial<Hostile> = {},
+): Hostile => ({
   what,
   malice: (_, { good, socket }) => socket.end(bytes(JSON.stringify(good))),
   ...more,
 });
-const headed = (what: string, headers: (length: number) => string[], more: Partial<Hostile> = {}): Hostile =>
-  raw(what, (body) => `HTTP/1.1 200 OK\r\n${headers(Buffer.byteLength(body)).join("\r\n")}\r\n\r\n${body}`, more);
+const headed = (
+  what: string,
+  headers: (length: number) => string[],
+  more: Partial<Hostile> = {},
+): Hostile =>
+  raw(
+    what,
+    (body) => `HTTP/1.1 200 OK\r\n${headers(Buffer.byteLength(body)).join("\r\n")}\r\n\r\n${body}`,
+    more,
+  );
 
 /** Writes it again and again until the client has had enough. */
 function endlessly({ socket }: Answered, begin: string, piece: string): void {
@@ -43,9 +55,18 @@ const http: Hostile[] = [
   raw("HTTP/2 without being asked", () => "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
   raw("zeros", () => "\0".repeat(4096)),
   raw("nothing", () => ""),
-  headed("two lengths that agree", (length) => [`content-length: ${length}`, `content-length: ${length}`]),
-  headed("two lengths that differ", (length) => [`content-length: ${length}`, `content-length: ${length - 1}`]),
-  headed("a length and chunks", (length) => [`content-length: ${length}`, "transfer-encoding: chunked"]),
+  headed("two lengths that agree", (length) => [
+    `content-length: ${length}`,
+    `content-length: ${length}`,
+  ]),
+  headed("two lengths that differ", (length) => [
+    `content-length: ${length}`,
+    `content-length: ${length - 1}`,
+  ]),
+  headed("a length and chunks", (length) => [
+    `content-length: ${length}`,
+    "transfer-encoding: chunked",
+  ]),
   headed("a negative length", () => ["content-length: -1"]),
   headed("a length beyond all numbers", () => [`content-length: ${"9".repeat(40)}`]),
   headed("a length of an exabyte", () => ["content-length: 1000000000000000000"]),
@@ -54,63 +75,136 @@ const http: Hostile[] = [
   headed("a header with NUL", (length) => [`x: a\0b`, `content-length: ${length}`]),
   headed("a folded header", (length) => ["x: a", " b", `content-length: ${length}`]),
   headed("a header without a name", (length) => [": a", `content-length: ${length}`]),
-  headed("a thousand headers", (length) => [...Array.from({ length: 1000 }, (_, n) => `x-${n}: y`), `content-length: ${length}`], {
-    good: true,
-  }),
-  headed("ten thousand headers", (length) => [...Array.from({ length: 10_000 }, (_, n) => `x-${n}: y`), `content-length: ${length}`]),
-  headed("a header of a megabyte", (length) => [`x: ${"y".repeat(1_000_000)}`, `content-length: ${length}`]),
-  headed("a header of prototypes", (length) => ["__proto__: x", "constructor: y", `content-length: ${length}`], { good: true }),
+  headed(
+    "a thousand headers",
+    (length) => [
+      ...Array.from({ length: 1000 }, (_, n) => `x-${n}: y`),
+      `content-length: ${length}`,
+    ],
+    {
+      good: true,
+    },
+  ),
+  headed("ten thousand headers", (length) => [
+    ...Array.from({ length: 10_000 }, (_, n) => `x-${n}: y`),
+    `content-length: ${length}`,
+  ]),
+  headed("a header of a megabyte", (length) => [
+    `x: ${"y".repeat(1_000_000)}`,
+    `content-length: ${length}`,
+  ]),
+  headed(
+    "a header of prototypes",
+    (length) => ["__proto__: x", "constructor: y", `content-length: ${length}`],
+    { good: true },
+  ),
   headed("chunks that are none", () => ["transfer-encoding: chunked"]),
-  headed("an encoding that nobody knows", (length) => ["transfer-encoding: rot13", `content-length: ${length}`]),
-  raw("a chunk beyond all sizes", (body) => `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${"f".repeat(40)}\r\n${body}`),
+  headed("an encoding that nobody knows", (length) => [
+    "transfer-encoding: rot13",
+    `content-length: ${length}`,
+  ]),
+  raw(
+    "a chunk beyond all sizes",
+    (body) => `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${"f".repeat(40)}\r\n${body}`,
+  ),
   raw(
     "a hundred announcements first",
     (body) =>
       `${"HTTP/1.1 103 Early Hints\r\nlink: <x>\r\n\r\n".repeat(100)}HTTP/1.1 200 OK\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     { good: true },
   ),
-  raw("another protocol from here on", () => "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\nx"),
+  raw(
+    "another protocol from here on",
+    () => "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\nx",
+  ),
   raw(
     "a second answer behind the first",
-    (body) => `HTTP/1.1 200 OK\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}HTTP/1.1 400 Bad\r\ncontent-length: 2\r\n\r\n{}`,
+    (body) =>
+      `HTTP/1.1 200 OK\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}HTTP/1.1 400 Bad\r\ncontent-length: 2\r\n\r\n{}`,
     { good: true },
   ),
   {
     what: "announcements without end",
-    malice: (_, answered) => endlessly(answered, "", "HTTP/1.1 103 Early Hints\r\nlink: <x>\r\n\r\n".repeat(100)),
+    malice: (_, answered) =>
+      endlessly(answered, "", "HTTP/1.1 103 Early Hints\r\nlink: <x>\r\n\r\n".repeat(100)),
   },
-  { what: "headers without end", malice: (_, answered) => endlessly(answered, "HTTP/1.1 200 OK\r\n", `x: ${"y".repeat(1000)}\r\n`) },
-  { what: "a body without end", malice: (_, answered) => endlessly(answered, "HTTP/1.1 200 OK\r\n\r\n", " ".repeat(65_536)) },
+  {
+    what: "headers without end",
+    malice: (_, answered) =>
+      endlessly(answered, "HTTP/1.1 200 OK\r\n", `x: ${"y".repeat(1000)}\r\n`),
+  },
+  {
+    what: "a body without end",
+    malice: (_, answered) => endlessly(answered, "HTTP/1.1 200 OK\r\n\r\n", " ".repeat(65_536)),
+  },
   {
     what: "chunks without end",
     malice: (_, answered) =>
-      endlessly(answered, "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", `4000\r\n${" ".repeat(0x4000)}\r\n`),
+      endlessly(
+        answered,
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",
+        `4000\r\n${" ".repeat(0x4000)}\r\n`,
+      ),
   },
-  { what: "headers that stop coming", malice: (_, { socket }) => void socket.write("HTTP/1.1 200 OK\r\nx: ") },
-  { what: "a body that stops coming", malice: (_, { socket }) => void socket.write("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{") },
+  {
+    what: "headers that stop coming",
+    malice: (_, { socket }) => void socket.write("HTTP/1.1 200 OK\r\nx: "),
+  },
+  {
+    what: "a body that stops coming",
+    malice: (_, { socket }) => void socket.write("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"),
+  },
 ];
 
 const compress = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
 const compressed = Object.entries(compress).flatMap(([name, pack]): Hostile[] => [
-  { what: `compressed: ${name}`, malice: (_, { good, send }) => send(pack(JSON.stringify(good)), 200, { "content-encoding": name }) },
-  { what: `a bomb: ${name}`, malice: (_, { send }) => send(pack(Buffer.alloc(32_000_000, " ")), 200, { "content-encoding": name }) },
-  { what: `said to be ${name}, and is not`, malice: (_, { good, send }) => send(good, 200, { "content-encoding": name }), good: true },
+  {
+    what: `compressed: ${name}`,
+    malice: (_, { good, send }) =>
+      send(pack(JSON.stringify(good)), 200, { "content-encoding": name }),
+  },
+  {
+    what: `a bomb: ${name}`,
+    malice: (_, { send }) =>
+      send(pack(Buffer.alloc(32_000_000, " ")), 200, { "content-encoding": name }),
+  },
+  {
+    what: `said to be ${name}, and is not`,
+    malice: (_, { good, send }) => send(good, 200, { "content-encoding": name }),
+    good: true,
+  },
 ]);
 
 /** `elsewhere` is a place whose connections are counted: there must be none. */
 export const redirects = (elsewhere: string): Hostile[] =>
   [301, 302, 303, 307, 308].flatMap((status) =>
-    [`${elsewhere}/vault`, "/elsewhere", "//127.0.0.1/", elsewhere.replace("http:", "https:"), "javascript:alert(1)", "\u0000"].map(
-      (location) => ({
-        what: `${status} to ${JSON.stringify(location)}`,
-        malice: (_, { socket }) => socket.end(`HTTP/1.1 ${status} Elsewhere\r\nlocation: ${location}\r\ncontent-length: 2\r\n\r\n[]`),
-      }),
-    ),
+    [
+      `${elsewhere}/vault`,
+      "/elsewhere",
+      "//127.0.0.1/",
+      elsewhere.replace("http:", "https:"),
+      "javascript:alert(1)",
+      "\u0000",
+    ].map((location) => ({
+      what: `${status} to ${JSON.stringify(location)}`,
+      malice: (_, { socket }) =>
+        socket.end(
+          `HTTP/1.1 ${status} Elsewhere\r\nlocation: ${location}\r\ncontent-length: 2\r\n\r\n[]`,
+        ),
+    })),
   );
 
-const types = ["text/html", "application/xml", "application/json; charset=utf-16", "", "multipart/form-data; boundary=x"].map(
-  (type): Hostile => ({ what: `type ${type}`, malice: (_, { good, send }) => send(good, 200, { "content-type": type }), good: true }),
-);
+const types = [
+  "text/html",
+  "application/xml",
+  "application/json; charset=utf-16",
+  "",
+  "multipart/form-data; boundary=x",
+].map((type): Hostile => ({
+  what: `type ${type}`,
+  malice: (_, { good, send }) => send(good, 200, { "content-type": type }),
+  good: true,
+}));
 
 /** The good answer as text, with `"HERE"` at the top level and in the vault put in the place of `text`. */
 const withText = (what: string, text: string, more: Partial<Hostile> = {}): Hostile => ({
@@ -123,18 +217,36 @@ const withText = (what: string, text: string, more: Partial<Hostile> = {}): Host
 });
 
 const forms: Hostile[] = [
-  { what: "a byte-order mark", malice: (_, { good, send }) => send(`\uFEFF${JSON.stringify(good)}`), good: true },
-  { what: "UTF-16", malice: (_, { good, send }) => send(Buffer.from(`\uFEFF${JSON.stringify(good)}`, "utf16le")) },
+  {
+    what: "a byte-order mark",
+    malice: (_, { good, send }) => send(`\uFEFF${JSON.stringify(good)}`),
+    good: true,
+  },
+  {
+    what: "UTF-16",
+    malice: (_, { good, send }) => send(Buffer.from(`\uFEFF${JSON.stringify(good)}`, "utf16le")),
+  },
   {
     what: "bytes that are not UTF-8",
     malice: (_, { good, send }) =>
-      send(Buffer.concat([Buffer.from(JSON.stringify(good).slice(0, -1)), Buffer.from(',"x":"\xff"}', "latin1")])),
+      send(
+        Buffer.concat([
+          Buffer.from(JSON.stringify(good).slice(0, -1)),
+          Buffer.from(',"x":"\xff"}', "latin1"),
+        ]),
+      ),
   },
   { what: "two documents", malice: (_, { good, send }) => send(JSON.stringify(good).repeat(2)) },
-  { what: "a document in a string", malice: (_, { good, send }) => send(JSON.stringify(JSON.stringify(good))) },
+  {
+    what: "a document in a string",
+    malice: (_, { good, send }) => send(JSON.stringify(JSON.stringify(good))),
+  },
   { what: "a list of documents", malice: (_, { good, send }) => send(JSON.stringify([good])) },
   { what: "comments", malice: (_, { good, send }) => send(`/* */${JSON.stringify(good)}`) },
-  { what: "a comma too many", malice: (_, { good, send }) => send(JSON.stringify(good).replace(/}$/, ",}")) },
+  {
+    what: "a comma too many",
+    malice: (_, { good, send }) => send(JSON.stringify(good).replace(/}$/, ",}")),
+  },
   withText("lists in lists, 100,000 deep", deep(100_000)),
   withText("objects in objects, 100,000 deep", deepObjects(100_000)),
   withText("lists in lists, 5,000 deep", deep(5000)),
@@ -142,45 +254,80 @@ const forms: Hostile[] = [
   withText("four million brackets that are never closed", "[".repeat(4_000_000)),
   withText("a number beyond all numbers", "1e999999", { good: true }),
   withText("a number of a million digits", "9".repeat(1_000_000), { good: true }),
-  withText("prototypes", '{"__proto__":{"status":"SUCCESS"},"constructor":{"prototype":{"x":1}}}', { good: true }),
+  withText("prototypes", '{"__proto__":{"status":"SUCCESS"},"constructor":{"prototype":{"x":1}}}', {
+    good: true,
+  }),
   withText("half a character and a NUL", '"\\ud800\\u0000"', { good: true }),
   withText("not a number", "NaN"),
-  { what: "a prototype at the top", malice: (_, { good, send }) => send(`{"__proto__":${JSON.stringify(good)}}`) },
-  { what: "a constructor at the top", malice: (_, { good, send }) => send(`{"constructor":${JSON.stringify(good)}}`) },
+  {
+    what: "a prototype at the top",
+    malice: (_, { good, send }) => send(`{"__proto__":${JSON.stringify(good)}}`),
+  },
+  {
+    what: "a constructor at the top",
+    malice: (_, { good, send }) => send(`{"constructor":${JSON.stringify(good)}}`),
+  },
   {
     what: "the status twice, the error last",
-    malice: (_, { good, send }) => send(JSON.stringify(good).replace(/}$/, ',"responseStatus":{"status":"ERROR"}}')),
+    malice: (_, { good, send }) =>
+      send(JSON.stringify(good).replace(/}$/, ',"responseStatus":{"status":"ERROR"}}')),
   },
   {
     what: "the status twice, the success last",
-    malice: (_, { good, send }) => send(JSON.stringify(good).replace("{", '{"responseStatus":{"status":"ERROR"},')),
+    malice: (_, { good, send }) =>
+      send(JSON.stringify(good).replace("{", '{"responseStatus":{"status":"ERROR"},')),
     good: true,
   },
-  { what: "an error, 100,000 deep", malice: (_, { send }) => send(`{"responseStatus":{"status":"ERROR","x":${deep(100_000)}}}`, 400) },
+  {
+    what: "an error, 100,000 deep",
+    malice: (_, { send }) =>
+      send(`{"responseStatus":{"status":"ERROR","x":${deep(100_000)}}}`, 400),
+  },
   {
     what: "an error of a server, 100,000 deep",
-    malice: (_, { send }) => send(`{"responseStatus":{"status":"ERROR","x":${deep(100_000)}}}`, 500),
+    malice: (_, { send }) =>
+      send(`{"responseStatus":{"status":"ERROR","x":${deep(100_000)}}}`, 500),
   },
   {
     what: "an error of a hundred thousand details",
     malice: (_, { send }) =>
-      send({ responseStatus: { status: "ERROR", detailedErrors: Array.from({ length: 100_000 }, () => ({ message: "no" })) } }, 418),
+      send(
+        {
+          responseStatus: {
+            status: "ERROR",
+            detailedErrors: Array.from({ length: 100_000 }, () => ({ message: "no" })),
+          },
+        },
+        418,
+      ),
   },
   {
     what: "details of the wrong kind",
     malice: (_, { send }) =>
       send(
-        { responseStatus: { status: "ERROR", code: {}, detailedErrors: [null, 1, [], { message: {}, property: [], errorReasons: 7 }] } },
+        {
+          responseStatus: {
+            status: "ERROR",
+            code: {},
+            detailedErrors: [null, 1, [], { message: {}, property: [], errorReasons: 7 }],
+          },
+        },
         418,
       ),
   },
   {
     what: "a wait of years",
-    malice: (_, { send }) => send({ responseStatus: { status: "ERROR" }, retryAfter: 1e15 }, 429, { "retry-after": "99999999999" }),
+    malice: (_, { send }) =>
+      send({ responseStatus: { status: "ERROR" }, retryAfter: 1e15 }, 429, {
+        "retry-after": "99999999999",
+      }),
   },
   {
     what: "a wait that is no number",
-    malice: (_, { send }) => send({ responseStatus: { status: "ERROR" }, retryAfter: -1e300 }, 429, { "retry-after": "NaN" }),
+    malice: (_, { send }) =>
+      send({ responseStatus: { status: "ERROR" }, retryAfter: -1e300 }, 429, {
+        "retry-after": "NaN",
+      }),
   },
 ];
 
@@ -188,10 +335,15 @@ const another = "99999999-8888-4777-8666-555555555555";
 const token =
   (change: Json): Malice =>
   (_, { good, send }) =>
-    send("transactionToken" in good ? { ...good, transactionToken: { ...(good["transactionToken"] as Json), ...change } } : good);
+    send(
+      "transactionToken" in good
+        ? { ...good, transactionToken: { ...(good["transactionToken"] as Json), ...change } }
+        : good,
+    );
 const vault = (what: string, change: Json, more: Partial<Hostile> = {}): Hostile => ({
   what: `a vault with ${what}`,
-  malice: (_, { good, send }) => send("vault" in good ? withVault(good, change) : { ...good, ...change }),
+  malice: (_, { good, send }) =>
+    send("vault" in good ? withVault(good, change) : { ...good, ...change }),
   ...more,
 });
 
@@ -199,33 +351,57 @@ const vault = (what: string, change: Json, more: Partial<Hostile> = {}): Hostile
 export const vaults: Hostile[] = [
   vault("the uuid of another", { uuid: another }),
   ...[[], {}, 7, null, ""].map((uuid) => vault(`the uuid ${JSON.stringify(uuid)}`, { uuid })),
-  ...[[], {}, 7, null, "", "pair", { encryptedData: "a" }, { encryptedData: ["a"], payload: {} }].map((credentials) =>
-    vault(`the credentials ${JSON.stringify(credentials)}`, { credentials }),
-  ),
+  ...[
+    [],
+    {},
+    7,
+    null,
+    "",
+    "pair",
+    { encryptedData: "a" },
+    { encryptedData: ["a"], payload: {} },
+  ].map((credentials) => vault(`the credentials ${JSON.stringify(credentials)}`, { credentials })),
   ...["\u0000", "\uD800", "\u2028\r\n", "x".repeat(1_000_000)].map((text) =>
-    vault(`the pair ${JSON.stringify(text.slice(0, 9))}`, { credentials: { encryptedData: `${text}1`, payload: text } }, { good: true }),
+    vault(
+      `the pair ${JSON.stringify(text.slice(0, 9))}`,
+      { credentials: { encryptedData: `${text}1`, payload: text } },
+      { good: true },
+    ),
   ),
   ...[-1, 0, 1e308, 2 ** 53, 0.5, "1", null, []].map((usesRemaining) =>
     vault(`${JSON.stringify(usesRemaining)} uses`, { usesRemaining }, { good: true }),
   ),
-  ...["+275760-09-13T00:00:00Z", "0000-01-01T00:00:00Z", "9999-12-31T23:59:60Z", "\u001B[2J", 1e300, {}, []].map((date) =>
+  ...[
+    "+275760-09-13T00:00:00Z",
+    "0000-01-01T00:00:00Z",
+    "9999-12-31T23:59:60Z",
+    "\u001B[2J",
+    1e300,
+    {},
+    [],
+  ].map((date) =>
     vault(
       `the dates ${JSON.stringify(date)}`,
       { expiryDate: date, autoLockDate: date, dateCreated: date, lastModified: date },
       { good: true },
     ),
   ),
-  ...[null, "", {}, [], 7].map((text): Hostile => ({ what: `the token ${JSON.stringify(text)}`, malice: token({ token: text }) })),
+  ...[null, "", {}, [], 7].map((text): Hostile => ({
+    what: `the token ${JSON.stringify(text)}`,
+    malice: token({ token: text }),
+  })),
   ...["\u0000\uD800\r\n", "x".repeat(1_000_000)].map((text): Hostile => ({
     what: `the token ${JSON.stringify(text.slice(0, 9))}`,
     malice: token({ token: text }),
     good: true,
   })),
-  ...["0000-01-01T00:00:00Z", "2020-01-01T00:00:00Z", "9999-12-31T23:59:59Z", null, 7, "soon"].map((expiry): Hostile => ({
-    what: `a token until ${JSON.stringify(expiry)}`,
-    malice: token({ expiry, timeToExpire: "soon" }),
-    good: true,
-  })),
+  ...["0000-01-01T00:00:00Z", "2020-01-01T00:00:00Z", "9999-12-31T23:59:59Z", null, 7, "soon"].map(
+    (expiry): Hostile => ({
+      what: `a token until ${JSON.stringify(expiry)}`,
+      malice: token({ expiry, timeToExpire: "soon" }),
+      good: true,
+    }),
+  ),
 ];
 
 export const answers: Hostile[] = [...http, ...compressed, ...types, ...forms];

@@ -3,7 +3,15 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { errorKinds } from "../../src/errors.ts";
 import type { Pair } from "../../src/protocol/answers.ts";
-import { card, hostileWorld, importOld, kind, oldPair, startHostileService, withVault } from "../support/hostile-service.ts";
+import {
+  card,
+  hostileWorld,
+  importOld,
+  kind,
+  oldPair,
+  startHostileService,
+  withVault,
+} from "../support/hostile-service.ts";
 import type { HostileService } from "../support/hostile-service.ts";
 import { expectError, expectExit } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
@@ -30,7 +38,12 @@ beforeAll(async () => {
   everything = [...answers, ...redirects(there)];
   hostile = await startHostileService();
   machine = machineFor(hostile, {
-    env: { CARD: JSON.stringify(card), VAULTSVC_MAX_WAIT: "0s", VAULTSVC_TIMEOUT: "1s", VAULTSVC_OUTPUT: "json" },
+    env: {
+      CARD: JSON.stringify(card),
+      VAULTSVC_MAX_WAIT: "0s",
+      VAULTSVC_TIMEOUT: "1s",
+      VAULTSVC_OUTPUT: "json",
+    },
   });
 });
 
@@ -47,7 +60,11 @@ interface Tried {
 }
 
 /** A vault of its own, known by its old pair, and one command during which the call `what` is answered with malice. */
-async function tryOn(what: string, { malice }: Hostile, command: (uuid: string) => string[]): Promise<Tried> {
+async function tryOn(
+  what: string,
+  { malice }: Hostile,
+  command: (uuid: string) => string[],
+): Promise<Tried> {
   vaultsSoFar += 1;
   const uuid = uuidOf(vaultsSoFar);
   hostile.be(kind);
@@ -79,7 +96,10 @@ function expectOutcome({ code, stdout, stderr }: RunResult): void {
   expect(stderr).not.toMatch(/\bat .*\.(?:ts|js|cjs):\d+/);
 }
 
-async function throughAll(cases: readonly Hostile[], run: (one: Hostile) => Promise<void>): Promise<void> {
+async function throughAll(
+  cases: readonly Hostile[],
+  run: (one: Hostile) => Promise<void>,
+): Promise<void> {
   const chosen = sample(cases, 14);
   for (const one of chosen) {
     try {
@@ -99,23 +119,38 @@ describe("whatever the service answers", () => {
   it.each([
     ["get-start", "get"],
     ["update-start", "update"],
-  ])("to %s, the old pair stays the current one unless the answer is whole", async (what, operation) => {
-    await throughAll([...everything, ...vaults], async (one) => {
-      const command = (uuid: string): string[] => [operation, uuid, ...(operation === "update" ? cards : []), "--no-ack"];
-      const { result, exported } = await tryOn(what, one, command);
-      expectOutcome(result);
-      expect(one.good === true ? [0] : [5, 6, 7, 9, 10, 13]).toContain(result.code);
-      if (one.good !== true) expect(exported).toEqual(oldPair);
-      else expect(exported).toMatchObject({ status: "pending", old: oldPair, new: operation === "get" ? offered(result) : {} });
-    });
-  });
+  ])(
+    "to %s, the old pair stays the current one unless the answer is whole",
+    async (what, operation) => {
+      await throughAll([...everything, ...vaults], async (one) => {
+        const command = (uuid: string): string[] => [
+          operation,
+          uuid,
+          ...(operation === "update" ? cards : []),
+          "--no-ack",
+        ];
+        const { result, exported } = await tryOn(what, one, command);
+        expectOutcome(result);
+        expect(one.good === true ? [0] : [5, 6, 7, 9, 10, 13]).toContain(result.code);
+        if (one.good !== true) expect(exported).toEqual(oldPair);
+        else
+          expect(exported).toMatchObject({
+            status: "pending",
+            old: oldPair,
+            new: operation === "get" ? offered(result) : {},
+          });
+      });
+    },
+  );
 
   it("to an end call, both pairs are there until the answer is whole, and the program knows where it stands", async () => {
     await throughAll(everything, async (one) => {
       const { result, exported } = await tryOn("get-end", one, (uuid) => ["get", uuid]);
       expectOutcome(result);
       expect([0, 5, 11, 12, 13]).toContain(result.code);
-      expect(offered(result)).toMatchObject({ encryptedData: expect.stringContaining("of-the-hostile-service") as string });
+      expect(offered(result)).toMatchObject({
+        encryptedData: expect.stringContaining("of-the-hostile-service") as string,
+      });
       if (result.code === 0) expect(exported).toEqual(offered(result));
       else
         expect([oldPair, { status: "pending", old: oldPair, new: offered(result) }]).toContainEqual(
@@ -134,19 +169,32 @@ describe("whatever the service answers", () => {
   });
 
   it("to a create, no vault that is known loses its pair", async () => {
-    await throughAll([...everything, ...vaults.filter(({ what }) => !what.includes("token"))], async (one) => {
-      const { result, exported } = await tryOn("offline", one, () => ["create", "--kind", "credit-card/offline", ...cards]);
-      if (!result.stdout.startsWith('{"answer"')) expectOutcome(result);
-      expect([0, 5, 6, 7, 9, 10, 13]).toContain(result.code);
-      expect(exported).toEqual(oldPair);
-    });
+    await throughAll(
+      [...everything, ...vaults.filter(({ what }) => !what.includes("token"))],
+      async (one) => {
+        const { result, exported } = await tryOn("offline", one, () => [
+          "create",
+          "--kind",
+          "credit-card/offline",
+          ...cards,
+        ]);
+        if (!result.stdout.startsWith('{"answer"')) expectOutcome(result);
+        expect([0, 5, 6, 7, 9, 10, 13]).toContain(result.code);
+        expect(exported).toEqual(oldPair);
+      },
+    );
   });
 });
 
-const offered = ({ stdout }: RunResult): Pair => (JSON.parse(stdout) as { vault: { credentials: Pair } }).vault.credentials;
+const offered = ({ stdout }: RunResult): Pair =>
+  (JSON.parse(stdout) as { vault: { credentials: Pair } }).vault.credentials;
 
 const partOf = (exported: unknown): object => {
-  const { status, old: before, new: after } = exported as { status?: string; old?: Pair; new?: Pair };
+  const {
+    status,
+    old: before,
+    new: after,
+  } = exported as { status?: string; old?: Pair; new?: Pair };
   return status === undefined ? (exported as object) : { status, old: before, new: after };
 };
 
@@ -158,7 +206,9 @@ describe.concurrent("an answer about another vault", () => {
     "to a %s is no success: the old pair stays the current one",
     async (operation, what) => {
       const { service, machine, uuid } = await hostileWorld();
-      service.be((asked, { good, send }) => send(asked.what === what ? withVault(good, { uuid: another }) : good));
+      service.be((asked, { good, send }) =>
+        send(asked.what === what ? withVault(good, { uuid: another }) : good),
+      );
       const contents = operation === "update" ? ["--content", "env:CARD"] : [];
       expectError(await machine.vault(operation, uuid, ...contents, "--json"), 13, "service");
       expect(await machine.exported(uuid)).toEqual(oldPair);
@@ -170,10 +220,19 @@ describe.concurrent("an answer about another vault", () => {
     "to an info is refused, and nothing of it is noted: %j",
     async (named) => {
       const { service, machine, uuid } = await hostileWorld();
-      service.be((_, { good, send }) => send({ ...good, ...named, autoLockDate: "2031-01-01T00:00:00Z" }));
-      expectError(await machine.vault("info", uuid, "--json"), 13, "service", /about another vault/);
+      service.be((_, { good, send }) =>
+        send({ ...good, ...named, autoLockDate: "2031-01-01T00:00:00Z" }),
+      );
+      expectError(
+        await machine.vault("info", uuid, "--json"),
+        13,
+        "service",
+        /about another vault/,
+      );
       expect((await machine.vault("status", uuid, "--json")).stdout).not.toContain("2031-01-01");
-      service.be((_, { good, send }) => send({ ...good, uuid: uuid.toUpperCase(), autoLockDate: "2031-01-01T00:00:00Z" }));
+      service.be((_, { good, send }) =>
+        send({ ...good, uuid: uuid.toUpperCase(), autoLockDate: "2031-01-01T00:00:00Z" }),
+      );
       expectExit(await machine.vault("info", uuid, "--json"), 0);
       expect((await machine.vault("status", uuid, "--json")).stdout).toContain("2031-01-01");
     },
@@ -195,7 +254,9 @@ describe("a large answer", () => {
   it("of 20 MiB is read whole", async () => {
     const { service, machine, uuid } = await hostileWorld();
     const content = "é".repeat(10 * 2 ** 20);
-    service.be((asked, { good, send }) => send(asked.what === "get-start" ? withVault(good, { content }) : good));
+    service.be((asked, { good, send }) =>
+      send(asked.what === "get-start" ? withVault(good, { content }) : good),
+    );
     const result = await machine.vault("get", uuid, "--field", "vault.content");
     expectExit(result, 0);
     expect(result.stdout === content).toBe(true);
@@ -207,10 +268,22 @@ describe("a large answer", () => {
     const pair = await machine.exported(uuid);
     service.be((_, { send }) => send(tooLarge, 200, { "content-length": String(tooLarge.length) }));
     const before = service.asked.length;
-    const result = await machine.vaultWith({ env: { VAULTSVC_MAX_WAIT: "1m" } }, "get", uuid, "--json");
-    expectError(result, 13, "service", /response is too large: .* is larger than 64 MiB \(65\.0 MiB\)/);
+    const result = await machine.vaultWith(
+      { env: { VAULTSVC_MAX_WAIT: "1m" } },
+      "get",
+      uuid,
+      "--json",
+    );
+    expectError(
+      result,
+      13,
+      "service",
+      /response is too large: .* is larger than 64 MiB \(65\.0 MiB\)/,
+    );
     expect(errorOf(result)).toMatchObject({ retry: "after-status", spent: { unackedStarts: 1 } });
-    expect(errorOf(result).hint).toMatch(/counts as a start, and so does each repetition; vault status /);
+    expect(errorOf(result).hint).toMatch(
+      /counts as a start, and so does each repetition; vault status /,
+    );
     expect(service.asked.length - before).toBe(1);
     expect(await machine.exported(uuid)).toEqual(pair);
   });
@@ -242,7 +315,12 @@ it.concurrent.each([[["--json"]], [["--debug"]], [["--json", "--debug"]]])(
       [500, 10],
     ] as const) {
       for (const text of [deep, `{"a":`.repeat(100_000) + "1" + "}".repeat(100_000)]) {
-        service.be((_, { send }) => send(`{"responseStatus":{"status":"${status === 200 ? "SUCCESS" : "ERROR"}","x":${text}}}`, status));
+        service.be((_, { send }) =>
+          send(
+            `{"responseStatus":{"status":"${status === 200 ? "SUCCESS" : "ERROR"}","x":${text}}}`,
+            status,
+          ),
+        );
         const result = await machine.vault("info", uuid, ...shown);
         expectExit(result, code);
         expect(result.stderr).not.toMatch(/call stack|at .*\.ts:/);

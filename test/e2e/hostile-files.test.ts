@@ -12,16 +12,48 @@ describe.concurrent("what is nested without end", () => {
   it.each<[string, (machine: Machine, uuid: string) => string[], number]>([
     [
       "credentials",
-      (m) => ["import", another, "--kind", "generic/offline", "--credentials", `@${m.file("f", `{"state":"pending","x":${deep}}`)}`],
+      (m) => [
+        "import",
+        another,
+        "--kind",
+        "generic/offline",
+        "--credentials",
+        `@${m.file("f", `{"state":"pending","x":${deep}}`)}`,
+      ],
       3,
     ],
-    ["a list to import", (m) => ["import", "--file", m.file("f", `[{"uuid":"${another}","credentials":{"a":${deep}}}]`)], 3],
+    [
+      "a list to import",
+      (m) => [
+        "import",
+        "--file",
+        m.file("f", `[{"uuid":"${another}","credentials":{"a":${deep}}}]`),
+      ],
+      3,
+    ],
     [
       "a line to import",
-      (m) => ["import", "--file", m.file("f", `{"uuid":"${another}","kind":"generic/offline","credentials":{"a":${deep}}}`)],
+      (m) => [
+        "import",
+        "--file",
+        m.file("f", `{"uuid":"${another}","kind":"generic/offline","credentials":{"a":${deep}}}`),
+      ],
       3,
     ],
-    ["a device", (m) => ["get", another, "--kind", "generic/online", "--credentials", "env:PAIR", "--device", `@${m.file("f", deep)}`], 3],
+    [
+      "a device",
+      (m) => [
+        "get",
+        another,
+        "--kind",
+        "generic/online",
+        "--credentials",
+        "env:PAIR",
+        "--device",
+        `@${m.file("f", deep)}`,
+      ],
+      3,
+    ],
     ["a card", (m, uuid) => ["update", uuid, "--card", `@${m.file("f", deep)}`], 3],
     ["claims", (m) => ["config", "set", "jwt.claims", `@${m.file("f", `{"a":${deep}}`)}`], 3],
     ["a policy", (m) => ["sandbox", "start", "--policy", m.file("f", `{"jwt":${deep}}`)], 3],
@@ -35,8 +67,16 @@ describe.concurrent("what is nested without end", () => {
 
   it("in the configuration is refused, and the file stays as it is", async () => {
     const { machine, uuid } = await hostileWorld();
-    writeFileSync(join(machine.configDir, "config.json"), `{"profiles":{"default":{"jwt":{"claims":{"a":${deep}}}}}}`);
-    for (const args of [["get", uuid], ["config", "list"], ["config", "set", "rateLimit", "5"], ["status"]]) {
+    writeFileSync(
+      join(machine.configDir, "config.json"),
+      `{"profiles":{"default":{"jwt":{"claims":{"a":${deep}}}}}}`,
+    );
+    for (const args of [
+      ["get", uuid],
+      ["config", "list"],
+      ["config", "set", "rateLimit", "5"],
+      ["status"],
+    ]) {
       const result = await machine.vault(...args, "--json");
       expect([0, 14]).toContain(result.code);
       expect(result.stderr).not.toMatch(/call stack/);

@@ -21,11 +21,18 @@ const inBytes = evil.replace("\uD800", "\uFFFD");
 
 const refused: Malice = (_, { send }) => {
   const detail = { property: evil, message: evil, errorReasons: [evil] };
-  send({ errorUuid: evil, responseStatus: { status: "ERROR", code: evil, detailedErrors: [detail] } }, 418);
+  send(
+    { errorUuid: evil, responseStatus: { status: "ERROR", code: evil, detailedErrors: [detail] } },
+    418,
+  );
 };
 /** No command takes such a label, but somebody may have written it into the state. */
 async function importLabelled(machine: Machine, each: string): Promise<void> {
-  const line = { uuid: each, kind: "generic/offline", credentials: JSON.parse(pair.PAIR) as unknown };
+  const line = {
+    uuid: each,
+    kind: "generic/offline",
+    credentials: JSON.parse(pair.PAIR) as unknown,
+  };
   expectExit(await machine.vault("import", "--file", machine.file("line.ndjson", line)), 0);
   const database = new DatabaseSync(join(machine.stateDir, "vault.db"));
   database.prepare("UPDATE vaults SET label = ? WHERE uuid = ?").run(`${evil}${each}`, each);
@@ -34,19 +41,45 @@ async function importLabelled(machine: Machine, each: string): Promise<void> {
 
 /** In all that a start hands out but the pair, and in names. */
 const inContents: Malice = ({ what, path }, { good, send }) => {
-  if (!what.endsWith("-start")) return what === "info" ? send({ ...good, metadata: { [evil]: evil }, expiryDate: evil }) : send(good);
+  if (!what.endsWith("-start"))
+    return what === "info"
+      ? send({ ...good, metadata: { [evil]: evil }, expiryDate: evil })
+      : send(good);
   const contents = path.includes("credit-card")
     ? { creditCard: { number: evil, name: evil, expiryMonth: evil, expiryYear: evil } }
     : { content: evil };
-  send(withVault(good, { ...contents, [evil]: evil, expiryDate: evil, autoLockDate: evil, usesRemaining: 5 }));
+  send(
+    withVault(good, {
+      ...contents,
+      [evil]: evil,
+      expiryDate: evil,
+      autoLockDate: evil,
+      usesRemaining: 5,
+    }),
+  );
 };
 /** Each end call is refused for the application's sake: the exchange stays open. */
 const acknowledgedBadly: Malice = ({ what }, { good, send }) => {
   if (!what.endsWith("-end")) return send(good);
-  send({ responseStatus: { status: "ERROR", detailedErrors: [{ property: "application.apiKey", message: evil }] } }, 401);
+  send(
+    {
+      responseStatus: {
+        status: "ERROR",
+        detailedErrors: [{ property: "application.apiKey", message: evil }],
+      },
+    },
+    401,
+  );
 };
 
-const first = (kind: string): string[] => ["get", uuid, "--kind", kind, "--credentials", "env:PAIR"];
+const first = (kind: string): string[] => [
+  "get",
+  uuid,
+  "--kind",
+  kind,
+  "--credentials",
+  "env:PAIR",
+];
 const pair = { PAIR: '{"encryptedData":"the-first-data","payload":"the-first-payload"}' };
 
 async function world(malice: Malice): Promise<{ service: HostileService; machine: Machine }> {
@@ -61,7 +94,11 @@ const unfit =
   /[^\P{Cc}\n]|[\u00AD\u061C\u180E\u200B-\u200F\u2028-\u202E\u2060-\u206F\u3164\uFEFF\uFFF9-\uFFFB\u{E0000}-\u{E0FFF}]|[\uFE00-\uFE0D]/u;
 
 async function expectVisible(machine: Machine, ...args: string[]): Promise<string> {
-  const { raw } = await vaultInPty(args, { env: { ...machine.env, FORCE_COLOR: "1" }, cwd: machine.home, columns: 120 }).exit;
+  const { raw } = await vaultInPty(args, {
+    env: { ...machine.env, FORCE_COLOR: "1" },
+    cwd: machine.home,
+    columns: 120,
+  }).exit;
   const text = raw.replaceAll(ownColors, "");
   expect(text).not.toMatch(unfit);
   // It was there to be seen.
@@ -102,11 +139,25 @@ describe.concurrent("hostile text on a terminal is visible text, and no line of 
     const { service, machine } = await world(acknowledgedBadly);
     const vaults = [uuid, uuid.replace("0", "1")];
     for (const each of vaults) {
-      const args = ["get", each, "--kind", "generic/offline", "--credentials", "env:PAIR", "--json"];
+      const args = [
+        "get",
+        each,
+        "--kind",
+        "generic/offline",
+        "--credentials",
+        "env:PAIR",
+        "--json",
+      ];
       await machine.vault(...args, "--no-ack");
       await importLabelled(machine, each);
     }
-    for (const args of [["ack", "--all"], ["status"], ["status", uuid], ["status", "--json"], ["guard"]]) {
+    for (const args of [
+      ["ack", "--all"],
+      ["status"],
+      ["status", uuid],
+      ["status", "--json"],
+      ["guard"],
+    ]) {
       expect(await expectVisible(machine, ...args)).not.toMatch(forged);
     }
     expect(service.asked.filter(({ what }) => what === "get-end").length).toBeGreaterThan(0);
@@ -120,7 +171,11 @@ describe.concurrent("hostile text on a terminal is visible text, and no line of 
     for (const each of [uuid, uuid.replace("0", "1")]) {
       await importLabelled(machine, each);
     }
-    const asking = vaultInPty(args, { env: { ...machine.env, FORCE_COLOR: "1" }, cwd: machine.home, columns: 800 });
+    const asking = vaultInPty(args, {
+      env: { ...machine.env, FORCE_COLOR: "1" },
+      cwd: machine.home,
+      columns: 800,
+    });
     await asking.waitFor(asked);
     asking.type("\u0003");
     const { raw } = await asking.exit;
@@ -133,10 +188,30 @@ describe.concurrent("hostile text on a terminal is visible text, and no line of 
 
   it("audit items, in every form", async () => {
     const { machine } = await world(refused);
-    const item = { time: "2026-11-20T12:00:00Z", action: "READ_VAULT", outcome: evil, vaultUuid: uuid, externalRef: evil, ipAddress: evil };
-    const lines = [item, { ...item, action: evil, id: evil }, { ...item, description: evil, outcome: "FAILURE" }];
-    const items = machine.file("items.ndjson", lines.map((line) => JSON.stringify(line)).join("\n"));
-    for (const how of [[], ["--vault", uuid, "--timeline"], ["--json"], ["-o", "ndjson"], ["--field", "vaults.0.who"]]) {
+    const item = {
+      time: "2026-11-20T12:00:00Z",
+      action: "READ_VAULT",
+      outcome: evil,
+      vaultUuid: uuid,
+      externalRef: evil,
+      ipAddress: evil,
+    };
+    const lines = [
+      item,
+      { ...item, action: evil, id: evil },
+      { ...item, description: evil, outcome: "FAILURE" },
+    ];
+    const items = machine.file(
+      "items.ndjson",
+      lines.map((line) => JSON.stringify(line)).join("\n"),
+    );
+    for (const how of [
+      [],
+      ["--vault", uuid, "--timeline"],
+      ["--json"],
+      ["-o", "ndjson"],
+      ["--field", "vaults.0.who"],
+    ]) {
       expect(await expectVisible(machine, "audit-replay", items, ...how)).not.toMatch(forged);
     }
   });
@@ -155,7 +230,15 @@ describe.concurrent("a program gets the exact values", () => {
         [evil]: evil,
         ...(kind === "generic/offline"
           ? { content: evil }
-          : { creditCard: { ...card, name: evil, number: evil, expiryMonth: evil, expiryYear: evil } }),
+          : {
+              creditCard: {
+                ...card,
+                name: evil,
+                number: evil,
+                expiryMonth: evil,
+                expiryYear: evil,
+              },
+            }),
       });
       const field = kind === "generic/offline" ? "vault.content" : "vault.creditCard.name";
       expect((await machine.vault("get", uuid, "--field", field)).stdout).toBe(inBytes);
@@ -167,9 +250,14 @@ describe.concurrent("a program gets the exact values", () => {
     const result = await machine.vault(...first("generic/offline"), "--json");
     expect(result.stderr.trimEnd()).not.toMatch(unfit);
     expect(result.stderr.trimEnd().split("\n")).toHaveLength(1);
-    const { message, service } = errorOf(result) as ReturnType<typeof errorOf> & { service: { responseStatus: object } };
+    const { message, service } = errorOf(result) as ReturnType<typeof errorOf> & {
+      service: { responseStatus: object };
+    };
     expect(message).toContain(evil);
-    expect(service.responseStatus).toMatchObject({ code: evil, detailedErrors: [{ message: evil }] });
+    expect(service.responseStatus).toMatchObject({
+      code: evil,
+      detailedErrors: [{ message: evil }],
+    });
   });
 
   it("of the calls that --debug shows, a line of JSON each", async () => {

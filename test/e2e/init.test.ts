@@ -21,7 +21,12 @@ const bare = (): Machine =>
     { home: tempDir("init"), env: { VAULTSVC_RATE: "", KEY: apiKey, UUID: appUuid } },
   );
 const inPty = (machine: Machine, args: readonly string[], options: PtyOptions = {}): RunningInPty =>
-  vaultInPty(args, { cwd: machine.home, columns: 120, ...options, env: { ...machine.env, ...options.env } });
+  vaultInPty(args, {
+    cwd: machine.home,
+    columns: 120,
+    ...options,
+    env: { ...machine.env, ...options.env },
+  });
 const configPath = (machine: Machine): string => join(machine.configDir, "config.json");
 
 describe.concurrent("vault init on a terminal", () => {
@@ -68,29 +73,42 @@ describe.concurrent("vault init on a terminal", () => {
     );
   });
 
-  it.each([/Profile name/, /Base URL/, /Application UUID/, /API key/])("Ctrl-C at %s writes nothing", async (question) => {
-    const machine = bare();
-    const run = inPty(machine, ["init"]);
-    const answers: [RegExp, string][] = [
-      [/Profile name/, ""],
-      [/Base URL/, "https://vaults.example.com"],
-      [/Application UUID/, appUuid],
-      [/API key/, apiKey],
-    ];
-    for (const [shown, answer] of answers) {
-      await run.waitFor(shown);
-      if (String(shown) === String(question)) break;
-      run.type(answer + enter);
-    }
-    run.type(ctrlC);
-    const { code, text } = await run.exit;
-    expect(code, text).toBe(130);
-    expect(existsSync(machine.configDir)).toBe(false);
-  });
+  it.each([/Profile name/, /Base URL/, /Application UUID/, /API key/])(
+    "Ctrl-C at %s writes nothing",
+    async (question) => {
+      const machine = bare();
+      const run = inPty(machine, ["init"]);
+      const answers: [RegExp, string][] = [
+        [/Profile name/, ""],
+        [/Base URL/, "https://vaults.example.com"],
+        [/Application UUID/, appUuid],
+        [/API key/, apiKey],
+      ];
+      for (const [shown, answer] of answers) {
+        await run.waitFor(shown);
+        if (String(shown) === String(question)) break;
+        run.type(answer + enter);
+      }
+      run.type(ctrlC);
+      const { code, text } = await run.exit;
+      expect(code, text).toBe(130);
+      expect(existsSync(machine.configDir)).toBe(false);
+    },
+  );
 
   it("asks before it changes a profile; no is no", async () => {
     const machine = bare();
-    const given = ["init", "--profile", "work", "--base-url", "https://vaults.example.com", "--app-uuid", appUuid, "--api-key", "env:KEY"];
+    const given = [
+      "init",
+      "--profile",
+      "work",
+      "--base-url",
+      "https://vaults.example.com",
+      "--app-uuid",
+      appUuid,
+      "--api-key",
+      "env:KEY",
+    ];
     expectExit(await machine.vault(...given), 0);
     const before = readFileSync(configPath(machine), "utf8");
     const run = inPty(machine, [...given, "--rate", "3"]);
@@ -104,7 +122,9 @@ describe.concurrent("vault init on a terminal", () => {
     const machine = bare();
     const { code, text } = await inPty(machine, ["init", "--no-input"]).exit;
     expect(code, text).toBe(2);
-    expect(text).toContain("set the base URL of the service with --base-url, VAULTSVC_BASE_URL or the config key baseUrl");
+    expect(text).toContain(
+      "set the base URL of the service with --base-url, VAULTSVC_BASE_URL or the config key baseUrl",
+    );
     expect((await inPty(machine, ["init"], { env: { CI: "1" } }).exit).code).toBe(2);
   });
 });
@@ -128,7 +148,9 @@ describe.concurrent("vault init asks for the place of the state", () => {
       run.type(answer + enter);
     }
     for (const place of places) {
-      await run.waitFor(place === places[0] ? /Place of the state/ : /warning: .*\n.*Place of the state/);
+      await run.waitFor(
+        place === places[0] ? /Place of the state/ : /warning: .*\n.*Place of the state/,
+      );
       run.type(`\x15${place}${enter}`);
     }
     await run.waitFor(/Is this production/);
@@ -136,13 +158,16 @@ describe.concurrent("vault init asks for the place of the state", () => {
     return await run.exit;
   }
   const stateIn = (machine: Machine): unknown =>
-    (readJson(configPath(machine)) as { profiles: { default: { state?: string } } }).profiles.default.state;
+    (readJson(configPath(machine)) as { profiles: { default: { state?: string } } }).profiles
+      .default.state;
 
   it("on this machine, with Enter: the profile does not name it", async () => {
     const machine = bare();
     const { code, text } = await answered(machine, [""]);
     expect(code, text).toBe(0);
-    expect(text).toContain("Place of the state, such as postgres://user@host/database (on this machine)");
+    expect(text).toContain(
+      "Place of the state, such as postgres://user@host/database (on this machine)",
+    );
     expect(stateIn(machine)).toBeUndefined();
   });
 
@@ -154,7 +179,9 @@ describe.concurrent("vault init asks for the place of the state", () => {
     expect(code, text).toBe(0);
     expect(text).toMatch(/warning: the .* of the state's address is not stored: set PGPASSWORD/);
     expect(text).toMatch(/warning: the state postgres:.* cannot be used: nothing is there yet/);
-    expect(text.replaceAll(/\s+/g, " ")).toContain(`next: vault state init --state '${withoutPassword(location)}' next: vault doctor`);
+    expect(text.replaceAll(/\s+/g, " ")).toContain(
+      `next: vault state init --state '${withoutPassword(location)}' next: vault doctor`,
+    );
     expect(text).not.toContain(":password@");
     expect(stateIn(machine)).toBe(withoutPassword(location));
     const env = { VAULTSVC_STATE: "", PGPASSWORD: "password" };
@@ -164,7 +191,9 @@ describe.concurrent("vault init asks for the place of the state", () => {
     const refused = await answered(another, [withoutPassword(location)], env);
     expect(refused.code, refused.text).toBe(14);
     expect(refused.text).toMatch(/key file .* is missing/);
-    expect(refused.text.replaceAll(/\s+/g, " ")).toContain("or from another machine that uses this state");
+    expect(refused.text.replaceAll(/\s+/g, " ")).toContain(
+      "or from another machine that uses this state",
+    );
     expect(existsSync(configPath(another))).toBe(false);
     cpSync(join(machine.configDir, "state.key"), join(another.configDir, "state.key"));
     const found = await answered(another, [withoutPassword(location)], env);
@@ -178,7 +207,9 @@ describe.concurrent("vault init asks for the place of the state", () => {
     const refused = await answered(machine, places);
     expect(refused.code, refused.text).toBe(14);
     expect(existsSync(machine.configDir)).toBe(false);
-    const { code, text } = await answered(machine, places, { VAULTSVC_STATE_KEY: Buffer.alloc(32, 7).toString("base64") });
+    const { code, text } = await answered(machine, places, {
+      VAULTSVC_STATE_KEY: Buffer.alloc(32, 7).toString("base64"),
+    });
     expect(code, text).toBe(0);
     expect(text).toMatch(/warning: the address of the state .* a port is not a number/);
     expect(text).toMatch(/warning: the state .* cannot be reached/);
@@ -227,7 +258,11 @@ describe.concurrent("a passphrase", () => {
     await again.waitFor(/Passphrase \(key [0-9a-f]{16}\)/);
     again.type(`correct horse${enter}`);
     expect((await again.exit).code).toBe(0);
-    const wrong = await machine.vaultWith({ env: { VAULTSVC_STATE_PASSPHRASE: "battery staple" } }, "get", uuid);
+    const wrong = await machine.vaultWith(
+      { env: { VAULTSVC_STATE_PASSPHRASE: "battery staple" } },
+      "get",
+      uuid,
+    );
     expect(wrong).toMatchObject({ code: 14, stdout: "" });
     expect(wrong.stderr).toContain("wrong passphrase");
     expect(wrong.stderr).not.toContain("battery");

@@ -27,7 +27,9 @@ it.each([
 ])("vault %j: the version as JSON", async (args, env) => {
   const host = fakeHost({ env });
   expect([await main(args, host), host.err]).toEqual([0, ""]);
-  expect(expectOneDocument(host.out)).toEqual({ version: expect.stringMatching(/^\d+\.\d+\.\d+/) as string });
+  expect(expectOneDocument(host.out)).toEqual({
+    version: expect.stringMatching(/^\d+\.\d+\.\d+/) as string,
+  });
 });
 
 it("vault --version --verbose: what a report of a problem should name", async () => {
@@ -44,7 +46,9 @@ it("vault --version --verbose: what a report of a problem should name", async ()
     installed: { as: "checkout", path: vaultBin },
   });
   const { stdout } = await runVault(["-V", "-v"]);
-  expect(stdout).toContain(`version    ${String(details["version"])}\nbuild      ${String(details["build"])}\nnode       `);
+  expect(stdout).toContain(
+    `version    ${String(details["version"])}\nbuild      ${String(details["build"])}\nnode       `,
+  );
   expect(stdout).toContain(`installed  ${vaultBin} (checkout)\n`);
 });
 
@@ -58,7 +62,8 @@ describe("output for programs", () => {
     lab = await openLab([{ kind: "generic/offline", content }, offlineCard]);
     machine = lab.machine();
     uuid = lab.vault.uuid;
-    for (const vault of lab.service.vaults) expectExit(await machine.vault(...firstGetArgs(machine, vault)), 0);
+    for (const vault of lab.service.vaults)
+      expectExit(await machine.vault(...firstGetArgs(machine, vault)), 0);
   });
 
   const commands: string[][] = [
@@ -100,21 +105,24 @@ describe("output for programs", () => {
     },
   );
 
-  it.each([["get", "UUID"], ["status"], ["status", "UUID"], ["guard"], ["get", "UUID", "--dry-run"]].map((args) => ({ args })))(
-    "%o: without a terminal a table has no color, and stderr is empty",
-    async ({ args }) => {
-      const table = await run(args);
-      expectExit(table, 0);
-      expect(table.stderr).toBe("");
-      // oxlint-disable-next-line no-control-regex -- escape sequences are what it is about
-      expect(table.stdout).not.toMatch(/\u001b/);
-      expect(table.stdout.length).toBeGreaterThan(20);
-    },
-  );
+  it.each(
+    [["get", "UUID"], ["status"], ["status", "UUID"], ["guard"], ["get", "UUID", "--dry-run"]].map(
+      (args) => ({ args }),
+    ),
+  )("%o: without a terminal a table has no color, and stderr is empty", async ({ args }) => {
+    const table = await run(args);
+    expectExit(table, 0);
+    expect(table.stderr).toBe("");
+    // oxlint-disable-next-line no-control-regex -- escape sequences are what it is about
+    expect(table.stdout).not.toMatch(/\u001b/);
+    expect(table.stdout.length).toBeGreaterThan(20);
+  });
 
   it("--field prints the exact bytes of a value", async () => {
     const field = await run(["get", "UUID", "--field", "vault.content"]);
-    const { vault } = JSON.parse((await run(["get", "UUID", "--json"])).stdout) as { vault: { content: string } };
+    const { vault } = JSON.parse((await run(["get", "UUID", "--json"])).stdout) as {
+      vault: { content: string };
+    };
     expect(field.stdout).toBe(vault.content);
     expect(vault.content).toContain("\u0000");
   });
@@ -137,22 +145,33 @@ describe("output for programs", () => {
     const result = await run(args, "--json");
     expect(result.code).toBeGreaterThan(1);
     // `ack` names what failed in its document too.
-    if (args[0] === "ack") expect(expectOneDocument(result.stdout)).toMatchObject({ acknowledged: [], failed: [{}] });
+    if (args[0] === "ack")
+      expect(expectOneDocument(result.stdout)).toMatchObject({ acknowledged: [], failed: [{}] });
     else expect(result.stdout).toBe("");
     const lines = result.stderr.split("\n");
     expect(lines.at(-1)).toBe("");
     const { error } = expectOneDocument(`${lines.at(-2)}\n`) as { error: Record<string, unknown> };
-    expect(Object.keys(error)).toEqual(expect.arrayContaining(["code", "message", "hint", "exitCode", "retry"]));
-    expect(error).toMatchObject({ exitCode: result.code, retry: expect.stringMatching(/^(safe|after-fix|after-status|never)$/) as string });
+    expect(Object.keys(error)).toEqual(
+      expect.arrayContaining(["code", "message", "hint", "exitCode", "retry"]),
+    );
+    expect(error).toMatchObject({
+      exitCode: result.code,
+      retry: expect.stringMatching(/^(safe|after-fix|after-status|never)$/) as string,
+    });
     // The same for people: what happened, advice, and the commands to run next.
     const text = await run(args);
     expect(text.code).toBe(result.code);
-    expect(text.stderr).toMatch(/^vault: .+\n(?: {2}hint: .+\n)+$|^vault: .+\n(?: {2}hint: .+\n)* {2}next: .+\n(?: {4}or: .+\n)*$/);
+    expect(text.stderr).toMatch(
+      /^vault: .+\n(?: {2}hint: .+\n)+$|^vault: .+\n(?: {2}hint: .+\n)* {2}next: .+\n(?: {4}or: .+\n)*$/,
+    );
   });
 });
 
 it.skipIf(!hasJq)("jq finds as many documents as were printed (skipped without jq)", () => {
-  const { stdout } = spawnSync("jq", ["-s", "map(select(. != null)) | length"], { input: documents.join(""), encoding: "utf8" });
+  const { stdout } = spawnSync("jq", ["-s", "map(select(. != null)) | length"], {
+    input: documents.join(""),
+    encoding: "utf8",
+  });
   expect(documents.length).toBeGreaterThan(40);
   expect(Number(stdout)).toBe(documents.length);
 });

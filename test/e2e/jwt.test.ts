@@ -5,7 +5,16 @@ import { httpServer } from "../service/servers.ts";
 import { spellings } from "../support/echo-service.ts";
 import { claimsOf, jwtKeys, makeJwt } from "../support/jwt.ts";
 import type { Lab } from "../support/lab.ts";
-import { device, expectError, expectExit, expectInStep, expectNothingLost, firstGetArgs, onlineCard, openLab } from "../support/lab.ts";
+import {
+  device,
+  expectError,
+  expectExit,
+  expectInStep,
+  expectNothingLost,
+  firstGetArgs,
+  onlineCard,
+  openLab,
+} from "../support/lab.ts";
 import { oldPair, startHostileService } from "../support/hostile-service.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf, machineFor } from "../support/machine.ts";
@@ -18,10 +27,17 @@ const good = (): string => makeJwt(keys, { role: "reader", exp: soon() });
 
 function configure(machine: Machine, profile: object): void {
   mkdirSync(machine.configDir, { recursive: true });
-  writeFileSync(join(machine.configDir, "config.json"), JSON.stringify({ profiles: { default: profile } }));
+  writeFileSync(
+    join(machine.configDir, "config.json"),
+    JSON.stringify({ profiles: { default: profile } }),
+  );
 }
 
-const signing = (machine: Machine, privateKey = keys.privateKey, claims: object = { role: "reader" }): object => ({
+const signing = (
+  machine: Machine,
+  privateKey = keys.privateKey,
+  claims: object = { role: "reader" },
+): object => ({
   jwt: { privateKeyFile: machine.file("jwt.pem", privateKey), claims },
 });
 
@@ -59,7 +75,14 @@ describe("a service that requires JWT", () => {
   test("in the environment; on the command line, with a warning", async () => {
     const lab = await openLab(undefined, { policy });
     const machine = lab.machine();
-    expectExit(await machine.vaultWith({ env: { VAULTSVC_JWT: good() } }, ...firstGetArgs(machine, lab.vault), "--json"), 0);
+    expectExit(
+      await machine.vaultWith(
+        { env: { VAULTSVC_JWT: good() } },
+        ...firstGetArgs(machine, lab.vault),
+        "--json",
+      ),
+      0,
+    );
     const flagged = await machine.vault("get", lab.vault.uuid, "--jwt", good(), "--json");
     expectExit(flagged, 0);
     expect(flagged.stderr).toMatch(/^vault: warning: --jwt has a secret on the command line/);
@@ -68,15 +91,30 @@ describe("a service that requires JWT", () => {
   test.each<[string, string | undefined, RegExp]>([
     ["missing", undefined, /the JWT is missing/],
     ["expired", makeJwt(keys, { role: "reader", exp: soon(-60) }), /the JWT has expired/],
-    ["of another role", makeJwt(keys, { role: "admin", exp: soon() }), /claim role is missing or not one that is allowed/],
-    ["of another key", makeJwt(jwtKeys(), { role: "reader", exp: soon() }), /the signature of the JWT is wrong/],
+    [
+      "of another role",
+      makeJwt(keys, { role: "admin", exp: soon() }),
+      /claim role is missing or not one that is allowed/,
+    ],
+    [
+      "of another key",
+      makeJwt(jwtKeys(), { role: "reader", exp: soon() }),
+      /the signature of the JWT is wrong/,
+    ],
   ])("%s: unauthorized, and nothing counted", async (_, jwt, message) => {
     const lab = await openLab(undefined, { policy });
     const machine = lab.machine();
     const args = firstGetArgs(machine, lab.vault);
-    const result = await machine.vaultWith({ env: jwt === undefined ? {} : { VAULTSVC_JWT: jwt } }, ...args, "--json");
+    const result = await machine.vaultWith(
+      { env: jwt === undefined ? {} : { VAULTSVC_JWT: jwt } },
+      ...args,
+      "--json",
+    );
     expectError(result, 5, "unauthorized", message);
-    expect(errorOf(result)).toMatchObject({ retry: "after-fix", spent: { unackedStarts: 0, failedAttempts: 0 } });
+    expect(errorOf(result)).toMatchObject({
+      retry: "after-fix",
+      spent: { unackedStarts: 0, failedAttempts: 0 },
+    });
     expect(errorOf(result).hint).toContain("--jwt");
   });
 });
@@ -93,16 +131,40 @@ describe("a token that cannot be had: nothing is sent, and the config key is nam
       () => ({ jwt: { command: "echo no luck >&2; exit 4" } }),
       /^config key jwt\.command: .* failed with exit code 4$/,
     ],
-    ["a command that hangs", () => ({ timeout: "200ms", jwt: { command: "sleep 600" } }), /^config key jwt\.command: .* within 0\.2s/],
-    ["a key on another curve", (machine) => signing(machine, jwtKeys("P-256").privateKey), /^config key jwt\.privateKeyFile: .*P-384/],
-    ["no key", () => ({ jwt: { privateKeyFile: "/nowhere/key.pem", claims: {} } }), /^config key jwt\.privateKeyFile: cannot read/],
-    ["claims that are none", (machine) => signing(machine, keys.privateKey, ["reader"]), /^config key jwt\.claims: must be an object$/],
+    [
+      "a command that hangs",
+      () => ({ timeout: "200ms", jwt: { command: "sleep 600" } }),
+      /^config key jwt\.command: .* within 0\.2s/,
+    ],
+    [
+      "a key on another curve",
+      (machine) => signing(machine, jwtKeys("P-256").privateKey),
+      /^config key jwt\.privateKeyFile: .*P-384/,
+    ],
+    [
+      "no key",
+      () => ({ jwt: { privateKeyFile: "/nowhere/key.pem", claims: {} } }),
+      /^config key jwt\.privateKeyFile: cannot read/,
+    ],
+    [
+      "claims that are none",
+      (machine) => signing(machine, keys.privateKey, ["reader"]),
+      /^config key jwt\.claims: must be an object$/,
+    ],
   ])("%s", async (_, profile, message) => {
     const machine = lab.machine();
     configure(machine, profile(machine));
-    expectError(await machine.start({}, ...firstGetArgs(machine, lab.vault), "--json").exit, 3, "invalid-input", message);
+    expectError(
+      await machine.start({}, ...firstGetArgs(machine, lab.vault), "--json").exit,
+      3,
+      "invalid-input",
+      message,
+    );
     expect(lab.service.sandbox.requests()).toEqual([]);
-    expect(lab.service.sandbox.inspect(lab.vault.uuid)).toMatchObject({ failedAccesses: 0, unackedStarts: 0 });
+    expect(lab.service.sandbox.inspect(lab.vault.uuid)).toMatchObject({
+      failedAccesses: 0,
+      unackedStarts: 0,
+    });
     await expectNothingLost(lab, machine);
   });
 });
@@ -110,7 +172,10 @@ describe("a token that cannot be had: nothing is sent, and the config key is nam
 describe("online vaults need none (specification, section 5.4): what an application has for its offline ones does not stop them", () => {
   test.each<[string, (machine: Machine) => object]>([
     ["a command that fails", () => ({ jwt: { command: "exit 4" } })],
-    ["a key that is not there", () => ({ jwt: { privateKeyFile: "/nowhere/key.pem", claims: {} } })],
+    [
+      "a key that is not there",
+      () => ({ jwt: { privateKeyFile: "/nowhere/key.pem", claims: {} } }),
+    ],
   ])("%s", async (_, profile) => {
     const lab = await openLab(onlineCard, { policy });
     const machine = lab.machine();
@@ -121,7 +186,15 @@ describe("online vaults need none (specification, section 5.4): what an applicat
       ["ack", uuid],
       ["info", uuid],
       ["delete", uuid, "--yes"],
-      ["create", "--kind", "generic/online", "--content", "env:HOME", "--device", `@${machine.file("device.json", device)}`],
+      [
+        "create",
+        "--kind",
+        "generic/online",
+        "--content",
+        "env:HOME",
+        "--device",
+        `@${machine.file("device.json", device)}`,
+      ],
     ])
       expectExit(await machine.vault(...args, "--json"), 0);
     // Those of offline vaults fail before anything is sent.
@@ -137,14 +210,34 @@ describe("online vaults need none (specification, section 5.4): what an applicat
   test("none is sent to them: it would be shown to an endpoint that does not ask for it", async () => {
     const sent: [string, boolean][] = [];
     const service = await startHostileService(({ path, headers }, { good, send }) => {
-      sent.push([path.replace(/^.*v1-2.vault.|.[0-9a-f-]{36}/g, ""), headers.authorization !== undefined]);
+      sent.push([
+        path.replace(/^.*v1-2.vault.|.[0-9a-f-]{36}/g, ""),
+        headers.authorization !== undefined,
+      ]);
       send(good);
     });
-    const env = { VAULTSVC_JWT: good(), PAIR: JSON.stringify(oldPair), DEVICE: JSON.stringify(device) };
+    const env = {
+      VAULTSVC_JWT: good(),
+      PAIR: JSON.stringify(oldPair),
+      DEVICE: JSON.stringify(device),
+    };
     for (const kind of ["credit-card/online", "generic/offline"]) {
       const machine = machineFor(service);
       const { uuid } = (await openLab()).vault;
-      expectExit(await machine.vaultWith({ env }, "get", uuid, "--kind", kind, "--credentials", "env:PAIR", "--device", "env:DEVICE"), 0);
+      expectExit(
+        await machine.vaultWith(
+          { env },
+          "get",
+          uuid,
+          "--kind",
+          kind,
+          "--credentials",
+          "env:PAIR",
+          "--device",
+          "env:DEVICE",
+        ),
+        0,
+      );
       expectExit(await machine.vaultWith({ env }, "info", uuid), 0);
       expectExit(await machine.vaultWith({ env }, "delete", uuid, "--yes"), 0);
     }
@@ -173,19 +266,33 @@ describe("renewal", () => {
 
   test("a token that is over when the end call is due is replaced for it", async () => {
     const { lab, machine, count } = await behind();
-    configure(machine, { jwt: { command: `printf x >> ${count}; cat ${machine.file("token", dead)}` } });
+    configure(machine, {
+      jwt: { command: `printf x >> ${count}; cat ${machine.file("token", dead)}` },
+    });
     expectExit(await machine.vault(...firstGetArgs(machine, lab.vault), "--json"), 0);
     expect(readFileSync(count, "utf8")).toBe("xx");
   });
 
   test("one that cannot be: the exchange is pending, and `ack` finishes it", async () => {
     const { lab, machine, count } = await behind();
-    configure(machine, { jwt: { command: `test ! -e ${count} && touch ${count} && cat ${machine.file("token", dead)}` } });
+    configure(machine, {
+      jwt: {
+        command: `test ! -e ${count} && touch ${count} && cat ${machine.file("token", dead)}`,
+      },
+    });
     const result = await machine.vault(...firstGetArgs(machine, lab.vault), "--json");
-    expectError(result, 11, "pending", /acknowledgement is outstanding: config key jwt\.command: .*exit code 1$/);
+    expectError(
+      result,
+      11,
+      "pending",
+      /acknowledgement is outstanding: config key jwt\.command: .*exit code 1$/,
+    );
     expect(errorOf(result).hint).toMatch(new RegExp(`; vault ack ${lab.vault.uuid}$`));
     expect(lab.service.sandbox.requests().map(({ step }) => step)).toEqual(["start"]);
-    expectExit(await machine.vaultWith({ env: { VAULTSVC_JWT: good() } }, "ack", lab.vault.uuid), 0);
+    expectExit(
+      await machine.vaultWith({ env: { VAULTSVC_JWT: good() } }, "ack", lab.vault.uuid),
+      0,
+    );
     await expectInStep(lab, machine, lab.vault.uuid);
   });
 });
@@ -198,9 +305,16 @@ test("no token is in any output or in the state, also where the service repeats 
     const token = authorization.replace("Bearer ", "");
     const parts = [authorization, token, token.split(".")[2] ?? ""];
     for (const part of parts) secrets.add("token", part);
-    const message = parts.flatMap((part) => Object.values(spellings).map((spell) => spell(part))).join(" | ");
-    const responseStatus = { status: "ERROR", detailedErrors: [{ property: "authorization", message, errorReasons: parts }] };
-    response.writeHead(401, { "content-type": "application/json" }).end(JSON.stringify({ responseStatus }));
+    const message = parts
+      .flatMap((part) => Object.values(spellings).map((spell) => spell(part)))
+      .join(" | ");
+    const responseStatus = {
+      status: "ERROR",
+      detailedErrors: [{ property: "authorization", message, errorReasons: parts }],
+    };
+    response
+      .writeHead(401, { "content-type": "application/json" })
+      .end(JSON.stringify({ responseStatus }));
   });
   const lab = await openLab();
   const machine = lab.machine({ env: { VAULTSVC_BASE_URL: service.url } });
@@ -213,39 +327,82 @@ test("no token is in any output or in the state, also where the service repeats 
   for (const [profile, env] of ways) {
     configure(machine, profile);
     for (const form of [["--json"], ["--verbose"]]) {
-      const result = await machine.vaultWith({ env }, ...firstGetArgs(machine, lab.vault), "--debug", ...form);
+      const result = await machine.vaultWith(
+        { env },
+        ...firstGetArgs(machine, lab.vault),
+        "--debug",
+        ...form,
+      );
       expectExit(result, 5);
       expect(result.stderr).toContain('"authorization":"«redacted');
       expect(secrets.in(result.stderr + result.stdout)).toEqual([]);
     }
   }
-  expect(sent.map((header) => header === `Bearer ${given}`)).toEqual([true, true, true, true, false, false]);
+  expect(sent.map((header) => header === `Bearer ${given}`)).toEqual([
+    true,
+    true,
+    true,
+    true,
+    false,
+    false,
+  ]);
   expect(claimsOf(sent[5] ?? "")).toMatchObject({ role: "reader" });
-  expect([machine.stateDir, machine.configDir].flatMap((folder) => secrets.inFolder(folder))).toEqual([]);
+  expect(
+    [machine.stateDir, machine.configDir].flatMap((folder) => secrets.inFolder(folder)),
+  ).toEqual([]);
 });
 
 /** Each piece is written by a process of its own, so that it is read before the next one comes. */
-const inPieces = (file: string): string => `i=1; while [ $i -lt 400 ]; do tail -c +$i ${file} | head -c 25; i=$((i+25)); done`;
+const inPieces = (file: string): string =>
+  `i=1; while [ $i -lt 400 ]; do tail -c +$i ${file} | head -c 25; i=$((i+25)); done`;
 
 test.each<[string, (file: string) => string, object, number]>([
   ["before it prints it", (file) => `cat ${file} >&2; echo talk >&2; cat ${file}`, {}, 0],
   ["in pieces", (file) => `cat ${file}; { ${inPieces(file)}; echo talk; } >&2`, {}, 0],
-  ["without the end of a line", (file) => `printf 'talk %s' "$(cat ${file})" >&2; cat ${file}`, {}, 0],
+  [
+    "without the end of a line",
+    (file) => `printf 'talk %s' "$(cat ${file})" >&2; cat ${file}`,
+    {},
+    0,
+  ],
   ["and fails", (file) => `cat ${file} >&2; echo talk >&2; cat ${file}; false`, {}, 3],
-  ["and prints it with a word too many", (file) => `cat ${file} >&2; echo talk >&2; echo "Bearer $(cat ${file})"`, {}, 3],
-  ["and prints it inside of JSON", (file) => `cat ${file} >&2; echo talk >&2; echo "{\\"token\\":\\"$(cat ${file})\\"}"`, {}, 3],
-  ["and hangs", (file) => `cat ${file} >&2; echo talk >&2; cat ${file}; exec sleep 60`, { timeout: "1s" }, 3],
-])("a command that prints the token on stderr %s: it is replaced there", async (_, command, settings, exitCode) => {
-  const lab = await openLab(undefined, { policy });
-  const machine = lab.machine();
-  const token = good();
-  configure(machine, { ...settings, jwt: { command: command(machine.file("token", `${token}\n`)) } });
-  const { code, stderr } = await machine.start({}, ...firstGetArgs(machine, lab.vault), "--json").exit;
-  expect(stderr).toContain("talk");
-  expect(stderr).toContain("«redacted»");
-  for (const part of [token, token.split(".")[2] ?? "", token.slice(0, 50)]) expect(stderr).not.toContain(part);
-  expect(code).toBe(exitCode);
-});
+  [
+    "and prints it with a word too many",
+    (file) => `cat ${file} >&2; echo talk >&2; echo "Bearer $(cat ${file})"`,
+    {},
+    3,
+  ],
+  [
+    "and prints it inside of JSON",
+    (file) => `cat ${file} >&2; echo talk >&2; echo "{\\"token\\":\\"$(cat ${file})\\"}"`,
+    {},
+    3,
+  ],
+  [
+    "and hangs",
+    (file) => `cat ${file} >&2; echo talk >&2; cat ${file}; exec sleep 60`,
+    { timeout: "1s" },
+    3,
+  ],
+])(
+  "a command that prints the token on stderr %s: it is replaced there",
+  async (_, command, settings, exitCode) => {
+    const lab = await openLab(undefined, { policy });
+    const machine = lab.machine();
+    const token = good();
+    configure(machine, {
+      ...settings,
+      jwt: { command: command(machine.file("token", `${token}\n`)) },
+    });
+    const { code, stderr } = await machine.start({}, ...firstGetArgs(machine, lab.vault), "--json")
+      .exit;
+    expect(stderr).toContain("talk");
+    expect(stderr).toContain("«redacted»");
+    for (const part of [token, token.split(".")[2] ?? "", token.slice(0, 50)])
+      expect(stderr).not.toContain(part);
+    expect(code).toBe(exitCode);
+  },
+);
 
 test("a whitelist that this machine is not on: unauthorized, and nothing counted", async () => {
   const lab = await openLab(undefined, { policy: { whitelist: ["10.0.0.0/8"] } });

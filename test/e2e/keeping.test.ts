@@ -21,7 +21,17 @@ describe.concurrent("ack --token", () => {
     const machine = await lab.warmMachine();
     expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
     const { token } = (await machine.exported(uuid)) as Recovery;
-    const args = ["ack", uuid, "--token", "env:TOKEN", "--kind", kind, "--operation", "get", "--json"];
+    const args = [
+      "ack",
+      uuid,
+      "--token",
+      "env:TOKEN",
+      "--kind",
+      kind,
+      "--operation",
+      "get",
+      "--json",
+    ];
     const sent = lab.service.sandbox.requests().length;
     const refused = await machine.vaultWith({ env: { TOKEN: token } }, ...args);
     expectError(refused, 2, "usage", /token of exchange/);
@@ -44,7 +54,15 @@ describe.concurrent("ack --all", () => {
     expectError(all, 16, "partial");
     expect(JSON.parse(all.stdout)).toMatchObject({
       acknowledged: [{ uuid: here.vault.uuid }],
-      failed: [{ uuid: there.vault.uuid, error: { code: "no-credentials", message: expect.stringContaining("belongs to") as string } }],
+      failed: [
+        {
+          uuid: there.vault.uuid,
+          error: {
+            code: "no-credentials",
+            message: expect.stringContaining("belongs to") as string,
+          },
+        },
+      ],
     });
     expectExit(await elsewhere.vault("ack", "--all"), 0);
     await expectInStep(there, elsewhere, there.vault.uuid);
@@ -59,19 +77,45 @@ describe.concurrent("import", () => {
     // The last read, masked: held, and not delivered.
     expectExit(await machine.vault(...firstGetArgs(machine, lab.vault)), 11);
     const document = JSON.stringify(await machine.exported(uuid));
-    const again = await machine.vaultWith({ env: { DOCUMENT: document } }, "import", uuid, "--credentials", "env:DOCUMENT", "--json");
+    const again = await machine.vaultWith(
+      { env: { DOCUMENT: document } },
+      "import",
+      uuid,
+      "--credentials",
+      "env:DOCUMENT",
+      "--json",
+    );
     expectError(again, 11, "pending", /held/);
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ usesRemaining: 1 });
-    expect(await machine.status(uuid)).toMatchObject({ status: "held", exchange: { delivered: false } });
+    expect(await machine.status(uuid)).toMatchObject({
+      status: "held",
+      exchange: { delivered: false },
+    });
     // Another machine has nothing but the document, and must not use the last read up either: it can read it.
     for (const command of ["import", "get"]) {
       const other = lab.machine();
-      const run = await other.vaultWith({ env: { DOCUMENT: document } }, command, uuid, "--credentials", "env:DOCUMENT", "--json");
+      const run = await other.vaultWith(
+        { env: { DOCUMENT: document } },
+        command,
+        uuid,
+        "--credentials",
+        "env:DOCUMENT",
+        "--json",
+      );
       expectError(run, 11, "pending", /held/);
       expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ usesRemaining: 1 });
     }
     const third = lab.machine();
-    expectExit(await third.vaultWith({ env: { DOCUMENT: document } }, "import", uuid, "--credentials", "env:DOCUMENT"), 11);
+    expectExit(
+      await third.vaultWith(
+        { env: { DOCUMENT: document } },
+        "import",
+        uuid,
+        "--credentials",
+        "env:DOCUMENT",
+      ),
+      11,
+    );
     const read = await third.vault("get", uuid, "--discard-pending", "--json");
     expectExit(read, 0);
     expect(documentOf(read).vault).toMatchObject({ creditCard: { number: card.number } });
@@ -85,8 +129,22 @@ describe.concurrent("import", () => {
     const document = (await machine.exported(uuid)) as Recovery;
     const more = { NEW: JSON.stringify(document.new), DOCUMENT: JSON.stringify(document) };
     const other = lab.machine();
-    expectExit(await other.vaultWith({ env: more }, "import", uuid, "--kind", kind, "--credentials", "env:NEW"), 0);
-    expectExit(await other.vaultWith({ env: more }, "import", uuid, "--credentials", "env:DOCUMENT"), 0);
+    expectExit(
+      await other.vaultWith(
+        { env: more },
+        "import",
+        uuid,
+        "--kind",
+        kind,
+        "--credentials",
+        "env:NEW",
+      ),
+      0,
+    );
+    expectExit(
+      await other.vaultWith({ env: more }, "import", uuid, "--credentials", "env:DOCUMENT"),
+      0,
+    );
     expect(await other.status(uuid)).toMatchObject({ status: "ready" });
     await expectInStep(lab, other, uuid);
   });
@@ -100,7 +158,12 @@ describe.concurrent("import", () => {
       { uuid, kind, credentials },
       { uuid: other, credentials },
     ].map((line) => JSON.stringify(line));
-    const refused = await machine.vault("import", "--file", machine.file("lines", lines.join("\n")), "--json");
+    const refused = await machine.vault(
+      "import",
+      "--file",
+      machine.file("lines", lines.join("\n")),
+      "--json",
+    );
     expectError(refused, 2, "usage", /--kind/);
     expect(await machine.exported(uuid)).toBeNull();
   });
@@ -111,12 +174,20 @@ describe.concurrent("import", () => {
       const lab = await openLab([offlineNote, offlineCard, offlineNote]);
       const machine = lab.machine();
       const [first, second, third] = lab.service.vaults;
-      if (first === undefined || second === undefined || third === undefined) throw new Error("the lab has three vaults");
+      if (first === undefined || second === undefined || third === undefined)
+        throw new Error("the lab has three vaults");
       expectExit(await machine.vault(...firstGetArgs(machine, second)), 0);
       const current = await machine.exported(second.uuid);
       // The pair of the second line was superseded by the read.
-      const entries = lab.service.vaults.map(({ uuid, kind, credentials }) => ({ uuid, kind, credentials }));
-      const text = form === "a list" ? JSON.stringify(entries) : entries.map((entry) => `${JSON.stringify(entry)}\n\n`).join("");
+      const entries = lab.service.vaults.map(({ uuid, kind, credentials }) => ({
+        uuid,
+        kind,
+        credentials,
+      }));
+      const text =
+        form === "a list"
+          ? JSON.stringify(entries)
+          : entries.map((entry) => `${JSON.stringify(entry)}\n\n`).join("");
       const place = form === "a list" ? { item: 2 } : { line: 3 };
       const file = machine.file("vaults", text);
       const json = await machine.vault("import", "--file", file, "--json");
@@ -124,13 +195,16 @@ describe.concurrent("import", () => {
         json,
         16,
         "partial",
-        new RegExp(`1 of 3 .* ${form === "a list" ? "item 2" : "line 3"}, vault ${second.uuid}: .*superseded`),
+        new RegExp(
+          `1 of 3 .* ${form === "a list" ? "item 2" : "line 3"}, vault ${second.uuid}: .*superseded`,
+        ),
       );
       expect(JSON.parse(json.stdout)).toMatchObject({
         imported: [{ uuid: first.uuid }, { uuid: third.uuid }],
         failed: [{ ...place, uuid: second.uuid, error: { code: "no-credentials" } }],
       });
-      for (const { uuid, credentials } of [first, third]) expect(await machine.exported(uuid)).toEqual(credentials);
+      for (const { uuid, credentials } of [first, third])
+        expect(await machine.exported(uuid)).toEqual(credentials);
       expect(await machine.exported(second.uuid)).toEqual(current);
       // Again, as a table: what is recorded already changes nothing.
       const table = await machine.vault("import", "--file", file);
@@ -138,7 +212,11 @@ describe.concurrent("import", () => {
       expect(table.stdout.split("\n")).toEqual([
         `${first.uuid}  imported as generation 1 (${first.kind})`,
         `${third.uuid}  imported as generation 1 (${third.kind})`,
-        expect.stringMatching(new RegExp(`^${second.uuid}  ${form === "a list" ? "item 2" : "line 3"} not imported: .*superseded`)),
+        expect.stringMatching(
+          new RegExp(
+            `^${second.uuid}  ${form === "a list" ? "item 2" : "line 3"} not imported: .*superseded`,
+          ),
+        ),
         "",
       ]);
     },
@@ -149,15 +227,28 @@ describe.concurrent("import", () => {
     const there = await openLab(offlineNote);
     const elsewhere = await there.warmMachine();
     const machine = here.machine({ stateDir: elsewhere.stateDir, configDir: elsewhere.configDir });
-    const entries = [there.vault, ...here.service.vaults].map(({ uuid, kind, credentials }) => ({ uuid, kind, credentials }));
-    const lines = (list: object[]): string => machine.file("lines", list.map((entry) => JSON.stringify(entry)).join("\n"));
+    const entries = [there.vault, ...here.service.vaults].map(({ uuid, kind, credentials }) => ({
+      uuid,
+      kind,
+      credentials,
+    }));
+    const lines = (list: object[]): string =>
+      machine.file("lines", list.map((entry) => JSON.stringify(entry)).join("\n"));
     const { kind: _, ...without } = entries[2] ?? {};
-    const refused = await machine.vault("import", "--file", lines([...entries.slice(0, 2), without]), "--json");
+    const refused = await machine.vault(
+      "import",
+      "--file",
+      lines([...entries.slice(0, 2), without]),
+      "--json",
+    );
     expectError(refused, 2, "usage", /^--file line 3: .*--kind/);
     expect(refused.stdout).toBe("");
     const partial = await machine.vault("import", "--file", lines(entries), "--json");
     expectError(partial, 16, "partial");
-    expect(JSON.parse(partial.stdout)).toMatchObject({ imported: [{}, {}], failed: [{ line: 1, error: { code: "no-credentials" } }] });
+    expect(JSON.parse(partial.stdout)).toMatchObject({
+      imported: [{}, {}],
+      failed: [{ line: 1, error: { code: "no-credentials" } }],
+    });
   });
 
   it("of a recorded pair never changes what the service has accepted beside it", async () => {
@@ -181,7 +272,9 @@ describe.concurrent("import", () => {
     // The pair that was accepted is the next one, with its own hashedPin.
     const read = await machine.vault("get", uuid, "--json");
     expectExit(read, 0);
-    expect(read.stderr).toMatch(/refused the credentials of generation 3.*; generation 2 was accepted/);
+    expect(read.stderr).toMatch(
+      /refused the credentials of generation 3.*; generation 2 was accepted/,
+    );
     await expectInStep(lab, machine, uuid);
   });
 
@@ -196,7 +289,14 @@ describe.concurrent("import", () => {
       [current, 2],
       [wrong, 3],
     ] as const) {
-      const imported = await machine.vaultWith({ env: { PAIR: pair } }, "import", uuid, "--credentials", "env:PAIR", "--json");
+      const imported = await machine.vaultWith(
+        { env: { PAIR: pair } },
+        "import",
+        uuid,
+        "--credentials",
+        "env:PAIR",
+        "--json",
+      );
       expectExit(imported, 0);
       expect(JSON.parse(imported.stdout)).toMatchObject({ imported: [{ uuid, generation }] });
     }
@@ -206,8 +306,20 @@ describe.concurrent("import", () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    const moved = { VAULTSVC_BASE_URL: "https://moved.example.com", PAIR: JSON.stringify(lab.vault.credentials) };
-    const args = ["import", uuid, "--kind", "credit-card/offline", "--credentials", "env:PAIR", "--rebind", "--json"];
+    const moved = {
+      VAULTSVC_BASE_URL: "https://moved.example.com",
+      PAIR: JSON.stringify(lab.vault.credentials),
+    };
+    const args = [
+      "import",
+      uuid,
+      "--kind",
+      "credit-card/offline",
+      "--credentials",
+      "env:PAIR",
+      "--rebind",
+      "--json",
+    ];
     expectError(await machine.vaultWith({ env: moved }, ...args), 3, "invalid-input", /--kind/);
     expectExit(await machine.vault("get", uuid), 0);
   });
@@ -215,17 +327,23 @@ describe.concurrent("import", () => {
   it("takes what export --all prints, in both forms", async () => {
     const lab = await openLab([offlineNote, onlineCard]);
     const machine = lab.machine();
-    for (const vault of lab.service.vaults) expectExit(await machine.vault(...firstGetArgs(machine, vault)), 0);
+    for (const vault of lab.service.vaults)
+      expectExit(await machine.vault(...firstGetArgs(machine, vault)), 0);
     for (const flag of [["--json"], []]) {
       const exported = await machine.vault("export", "--all", ...flag);
       expectExit(exported, 0);
       const lines = exported.stdout.trimEnd().split("\n");
-      const entries = (flag.length > 0 ? JSON.parse(exported.stdout) : lines.map((line) => JSON.parse(line) as unknown)) as object[];
+      const entries = (
+        flag.length > 0
+          ? JSON.parse(exported.stdout)
+          : lines.map((line) => JSON.parse(line) as unknown)
+      ) as object[];
       expect(entries).toMatchObject([{ credentials: {} }, { credentials: {} }]);
       expect(entries).toContainEqual(expect.objectContaining({ device }));
       const other = lab.machine();
       expectExit(await other.vault("import", "--file", machine.file("all", exported.stdout)), 0);
-      for (const { uuid } of lab.service.vaults) expect(await other.exported(uuid)).toEqual(await machine.exported(uuid));
+      for (const { uuid } of lab.service.vaults)
+        expect(await other.exported(uuid)).toEqual(await machine.exported(uuid));
     }
   });
 });
@@ -235,17 +353,41 @@ describe.concurrent("export", () => {
     const lab = await openLab(onlineCard);
     const { uuid } = lab.vault;
     const machine = lab.machine();
-    expectExit(await machine.vault(...firstGetArgs(machine, lab.vault), "--device", `@${machine.file("device.json", device)}`), 0);
+    expectExit(
+      await machine.vault(
+        ...firstGetArgs(machine, lab.vault),
+        "--device",
+        `@${machine.file("device.json", device)}`,
+      ),
+      0,
+    );
     expectExit(await machine.vault("label", uuid, "spare"), 0);
     const exported = (await machine.vault("export", uuid)).stdout;
-    expect(JSON.parse(exported)).toMatchObject({ uuid, label: "spare", kind: "credit-card/online", device });
+    expect(JSON.parse(exported)).toMatchObject({
+      uuid,
+      label: "spare",
+      kind: "credit-card/online",
+      device,
+    });
     const other = lab.machine();
-    const read = await other.vaultWith({ env: { DOCUMENT: exported } }, "get", uuid, "--credentials", "env:DOCUMENT", "--json");
+    const read = await other.vaultWith(
+      { env: { DOCUMENT: exported } },
+      "get",
+      uuid,
+      "--credentials",
+      "env:DOCUMENT",
+      "--json",
+    );
     expectExit(read, 0);
     expect(JSON.parse(read.stdout)).toMatchObject({ uuid, label: null });
     const wrong = "123e4567-e89b-42d3-a456-426614174000";
     const args = ["get", wrong, "--credentials", "env:DOCUMENT", "--json"];
-    expectError(await other.vaultWith({ env: { DOCUMENT: exported } }, ...args), 3, "invalid-input", new RegExp(uuid));
+    expectError(
+      await other.vaultWith({ env: { DOCUMENT: exported } }, ...args),
+      3,
+      "invalid-input",
+      new RegExp(uuid),
+    );
   });
 
   it("prints what the next start would send, and says so where others are live too", async () => {
@@ -253,7 +395,16 @@ describe.concurrent("export", () => {
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
     const other = JSON.stringify({ encryptedData: "other", payload: "other" });
-    expectExit(await machine.vaultWith({ env: { PAIR: other } }, "import", uuid, "--credentials", "env:PAIR"), 0);
+    expectExit(
+      await machine.vaultWith(
+        { env: { PAIR: other } },
+        "import",
+        uuid,
+        "--credentials",
+        "env:PAIR",
+      ),
+      0,
+    );
     const exported = await machine.vault("export", uuid);
     expectExit(exported, 0);
     expect(JSON.parse(exported.stdout)).toMatchObject({ credentials: { payload: "other" } });
@@ -266,7 +417,11 @@ describe.concurrent("export", () => {
     const { VAULTSVC_BASE_URL: _, ...env } = machine.env;
     const local = lab.machine({ ...machine, env: { ...env, VAULTSVC_BASE_URL: "" } });
     expect((await local.vault("export", "--all")).stdout).toContain(lab.vault.uuid);
-    const elsewhere = await machine.vaultWith({ env: { VAULTSVC_BASE_URL: "https://other.example.com" } }, "export", "--all");
+    const elsewhere = await machine.vaultWith(
+      { env: { VAULTSVC_BASE_URL: "https://other.example.com" } },
+      "export",
+      "--all",
+    );
     expectExit(elsewhere, 0);
     expect(elsewhere.stderr).toMatch(/vaults of other services are not included/);
   });

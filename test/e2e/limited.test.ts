@@ -2,7 +2,15 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Lab } from "../support/lab.ts";
-import { expectError, expectExit, expectInStep, firstGetArgs, note, offlineNote, openLab } from "../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  expectInStep,
+  firstGetArgs,
+  note,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
 
@@ -33,8 +41,13 @@ describe.concurrent("the last read of a limited vault", () => {
     expect(result.stdout).toBe("");
     expect(result.stderr).toMatch(/last read/);
     expect(result.stderr).not.toContain(note);
-    const next = ["get UUID --discard-pending", "ack UUID --unread"].map((way) => ({ command: `vault ${way.replace("UUID", uuid)}` }));
-    expect(await machine.status(uuid)).toMatchObject({ exchange: { state: "held", holdReason: "masked", delivered: false }, next });
+    const next = ["get UUID --discard-pending", "ack UUID --unread"].map((way) => ({
+      command: `vault ${way.replace("UUID", uuid)}`,
+    }));
+    expect(await machine.status(uuid)).toMatchObject({
+      exchange: { state: "held", holdReason: "masked", delivered: false },
+      next,
+    });
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "active", usesRemaining: 1 });
     const refused = await machine.vault("ack", uuid, "--json");
     expectError(refused, 11, "pending");
@@ -60,7 +73,9 @@ describe.concurrent("the last read of a limited vault", () => {
       const { lab, machine, uuid } = await lastRead();
       const result = await machine.vault("get", uuid, ...args.filter((arg) => arg !== undefined));
       expectExit(result, 0);
-      expect(result.stdout.includes(note) || result.stdout.includes(JSON.stringify(note))).toBe(true);
+      expect(result.stdout.includes(note) || result.stdout.includes(JSON.stringify(note))).toBe(
+        true,
+      );
       expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
     },
   );

@@ -7,8 +7,13 @@ import { vaultInPty } from "../support/pty.ts";
 it("a person sees a row for each vault, how far it is, and at the end what to do; Ctrl-C ends a run between two vaults", async () => {
   const lab = await openLab(Array.from({ length: 5 }, () => offlineCard));
   const machine = lab.machine();
-  const lines = lab.service.vaults.map(({ uuid, kind, credentials }, n) => JSON.stringify({ uuid, kind, credentials, label: `card ${n}` }));
-  expectExit(await machine.vault("import", "--file", machine.file("vaults.ndjson", lines.join("\n"))), 0);
+  const lines = lab.service.vaults.map(({ uuid, kind, credentials }, n) =>
+    JSON.stringify({ uuid, kind, credentials, label: `card ${n}` }),
+  );
+  expectExit(
+    await machine.vault("import", "--file", machine.file("vaults.ndjson", lines.join("\n"))),
+    0,
+  );
   const uuids = lab.service.vaults.map(({ uuid }) => uuid);
   const [locked = ""] = uuids.slice(4);
   lab.service.sandbox.lock(locked);
@@ -20,13 +25,21 @@ it("a person sees a row for each vault, how far it is, and at the end what to do
   run.type("\x03");
   const stopped = await run.exit;
   expect(stopped.code).toBe(130);
-  expect(stopped.text).toContain("No other vault is begun, those under way are finished. Ctrl-C again leaves at once.\n");
+  expect(stopped.text).toContain(
+    "No other vault is begun, those under way are finished. Ctrl-C again leaves at once.\n",
+  );
   expect(stopped.text).toMatch(/█+░+ +\d\d % .* 1 of 5 done/);
-  expect(stopped.text).toMatch(/[123] of 5 vaults read in .*: [234] not started\. Run may\.\nvault: run may was interrupted\n {2}hint: /);
+  expect(stopped.text).toMatch(
+    /[123] of 5 vaults read in .*: [234] not started\. Run may\.\nvault: run may was interrupted\n {2}hint: /,
+  );
 
-  const { code, raw, text } = await vaultInPty(args, { ...options, env: { ...machine.env, FORCE_COLOR: "1" } }).exit;
+  const { code, raw, text } = await vaultInPty(args, {
+    ...options,
+    env: { ...machine.env, FORCE_COLOR: "1" },
+  }).exit;
   expect(code).toBe(16);
-  for (const [n, uuid] of uuids.slice(0, 4).entries()) expect(text).toMatch(new RegExp(`${uuid}  (done|earlier) +card ${n}\n`));
+  for (const [n, uuid] of uuids.slice(0, 4).entries())
+    expect(text).toMatch(new RegExp(`${uuid}  (done|earlier) +card ${n}\n`));
   expect(raw).toContain(`${locked}  \u001B[31mfailed\u001B[39m   card 4: the vault is locked`);
   expect(text.slice(text.indexOf("4 of 5 vaults read in"))).toMatch(
     /: \d of them earlier, 1 failed\. Run may\.\n1 failed \(locked\): (?:.+\n)+vault: run may left 1 of 5 vaults undone: 1 failed \(locked\); the same command line would skip them again\n {2}next: vault guard/,

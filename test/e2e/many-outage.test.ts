@@ -23,21 +23,36 @@ async function prepare(): Promise<Outage> {
     { latencyMs: 20 },
   );
   const proxy: Proxy = await cuttingProxy({ port: Number(new URL(lab.service.baseUrl).port) });
-  const machine: Machine = machineFor({ ...lab.service, baseUrl: `http://127.0.0.1:${proxy.port}` });
+  const machine: Machine = machineFor({
+    ...lab.service,
+    baseUrl: `http://127.0.0.1:${proxy.port}`,
+  });
   await importAll(lab, machine);
   expectExit(await machine.vault("get", "--all", "-o", "ndjson"), 0);
-  return { lab, machine, uuids, begin: () => proxy.cutAt(1, "gone"), end: () => proxy.cutAt(Number.POSITIVE_INFINITY, "before") };
+  return {
+    lab,
+    machine,
+    uuids,
+    begin: () => proxy.cutAt(1, "gone"),
+    end: () => proxy.cutAt(Number.POSITIVE_INFINITY, "before"),
+  };
 }
 
 const unacked = async ({ machine, uuids }: ManyVaults): Promise<string[]> => {
-  const all = await Promise.all(uuids.map(async (uuid) => ({ uuid, ...(await machine.status(uuid)) })));
+  const all = await Promise.all(
+    uuids.map(async (uuid) => ({ uuid, ...(await machine.status(uuid)) })),
+  );
   return all.filter(({ unackedStarts }) => unackedStarts > 0).map(({ uuid }) => uuid);
 };
 
 function expectAll({ lab, uuids }: ManyVaults): void {
   expect(acknowledged(lab, 2).length + acknowledged(lab, 3).length).toBe(count);
   for (const uuid of uuids) {
-    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "active", failedAccesses: 0, unackedStarts: 0 });
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({
+      state: "active",
+      failedAccesses: 0,
+      unackedStarts: 0,
+    });
     expectFarFromLock(lab, uuid);
   }
 }
@@ -50,7 +65,9 @@ describe("a service that goes away in the middle of a run", () => {
     await run.waitFor(/(?:"outcome"[^]*){6}/);
     outage.begin();
     // Three are under way at most: what they have spent is on record before the first of them has failed.
-    await expect.poll(async () => (await unacked(outage)).length, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect
+      .poll(async () => (await unacked(outage)).length, { timeout: 10_000 })
+      .toBeGreaterThan(0);
     outage.end();
     const ended = await run.exit;
     // The one early trial may have fallen into the outage: then the next one is due later than this run waits for it.

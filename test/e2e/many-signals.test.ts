@@ -8,7 +8,12 @@ import type { RunResult } from "../support/run-vault.ts";
 import { mayMount, resizeDisk, smallDisk } from "../support/small-disk.ts";
 
 const notes = async (count: number, size = 20): Promise<ManyVaults> =>
-  await manyVaults(Array.from({ length: count }, (_, n) => ({ ...offlineNote, content: `note ${n} `.padEnd(size, "x") })));
+  await manyVaults(
+    Array.from({ length: count }, (_, n) => ({
+      ...offlineNote,
+      content: `note ${n} `.padEnd(size, "x"),
+    })),
+  );
 
 /** Of a whole shell line in place of the program, which is `"$@"` there. */
 const shell = (line: string): string[] => ["/bin/sh", "-c", line, "sh"];
@@ -17,16 +22,23 @@ const shell = (line: string): string[] => ["/bin/sh", "-c", line, "sh"];
 const waiting = `cat >/dev/null; echo "$$" >>begun; until test -e go; do sleep 0.05; done`;
 
 const begun = (home: string): string[] =>
-  existsSync(join(home, "begun")) ? readFileSync(join(home, "begun"), "utf8").trim().split("\n") : [];
+  existsSync(join(home, "begun"))
+    ? readFileSync(join(home, "begun"), "utf8").trim().split("\n")
+    : [];
 
 async function hasBegun(home: string, count: number): Promise<void> {
   await expect.poll(() => begun(home).length, { interval: 10, timeout: 20_000 }).toBe(count);
 }
 
-const starts = ({ lab }: ManyVaults): number => lab.service.sandbox.requests().filter(({ step }) => step === "start").length;
+const starts = ({ lab }: ManyVaults): number =>
+  lab.service.sandbox.requests().filter(({ step }) => step === "start").length;
 
 /** The same line has brought every vault to one acknowledgement, or to a second where it may, and nothing is open. */
-async function expectWhole({ lab, machine, uuids }: ManyVaults, last: RunResult, twice: readonly string[] = []): Promise<void> {
+async function expectWhole(
+  { lab, machine, uuids }: ManyVaults,
+  last: RunResult,
+  twice: readonly string[] = [],
+): Promise<void> {
   expectExit(last, 0);
   expect(summaryOf(last)).toMatchObject({ run: "may", done: uuids.length, failed: 0, skipped: 0 });
   expect(
@@ -45,32 +57,63 @@ describe("a run of many vaults", () => {
   it.each([
     ["SIGINT", 130],
     ["SIGTERM", 143],
-  ] as const)("%s lets the children of --exec finish, begins nothing more, and ends with %i", async (signal, code) => {
-    const many = await notes(5);
-    const { lab, machine } = many;
-    const args = ["get", "--all", "-o", "ndjson", "--run", "may", "--concurrency", "2", "--exec", waiting];
-    const run = machine.start({}, ...args);
-    await hasBegun(machine.home, 2);
-    run.kill(signal);
-    machine.file("go", "");
-    const result = await run.exit;
-    expectExit(result, code);
-    expect(outcomesOf(result).filter(({ ok }) => ok)).toHaveLength(2);
-    expect(outcomesOf(result).filter(({ skipped }) => skipped === "stopped")).toHaveLength(3);
-    expect(summaryOf(result)).toMatchObject({ run: "may", done: 2, failed: 0, skipped: 3, calls: 4 });
-    expect(result.stderr).toMatch(/run may was interrupted/);
-    expect(result.stderr).toMatch(/--run may/);
-    expect([starts(many), acknowledged(lab).length]).toEqual([2, 2]);
-    const again = await machine.start({}, ...args).exit;
-    expect(outcomesOf(again).filter(({ earlier }) => earlier)).toHaveLength(2);
-    await expectWhole(many, again);
-    expect(begun(machine.home)).toHaveLength(5);
-  });
+  ] as const)(
+    "%s lets the children of --exec finish, begins nothing more, and ends with %i",
+    async (signal, code) => {
+      const many = await notes(5);
+      const { lab, machine } = many;
+      const args = [
+        "get",
+        "--all",
+        "-o",
+        "ndjson",
+        "--run",
+        "may",
+        "--concurrency",
+        "2",
+        "--exec",
+        waiting,
+      ];
+      const run = machine.start({}, ...args);
+      await hasBegun(machine.home, 2);
+      run.kill(signal);
+      machine.file("go", "");
+      const result = await run.exit;
+      expectExit(result, code);
+      expect(outcomesOf(result).filter(({ ok }) => ok)).toHaveLength(2);
+      expect(outcomesOf(result).filter(({ skipped }) => skipped === "stopped")).toHaveLength(3);
+      expect(summaryOf(result)).toMatchObject({
+        run: "may",
+        done: 2,
+        failed: 0,
+        skipped: 3,
+        calls: 4,
+      });
+      expect(result.stderr).toMatch(/run may was interrupted/);
+      expect(result.stderr).toMatch(/--run may/);
+      expect([starts(many), acknowledged(lab).length]).toEqual([2, 2]);
+      const again = await machine.start({}, ...args).exit;
+      expect(outcomesOf(again).filter(({ earlier }) => earlier)).toHaveLength(2);
+      await expectWhole(many, again);
+      expect(begun(machine.home)).toHaveLength(5);
+    },
+  );
 
   it("a second SIGINT ends the children at once, and leaves their exchanges as they are", async () => {
     const many = await notes(4);
     const { lab, machine, uuids } = many;
-    const args = ["get", "--all", "-o", "ndjson", "--run", "may", "--concurrency", "2", "--exec", waiting];
+    const args = [
+      "get",
+      "--all",
+      "-o",
+      "ndjson",
+      "--run",
+      "may",
+      "--concurrency",
+      "2",
+      "--exec",
+      waiting,
+    ];
     const run = machine.start({}, ...args);
     await hasBegun(machine.home, 2);
     const children = begun(machine.home).map(Number);
@@ -80,9 +123,12 @@ describe("a run of many vaults", () => {
     const result = await run.exit;
     clearInterval(repeated);
     expect(result.code === 130 || result.signal === "SIGINT").toBe(true);
-    for (const pid of children) await expect.poll(() => isRunning(pid), { timeout: 5000 }).toBe(false);
+    for (const pid of children)
+      await expect.poll(() => isRunning(pid), { timeout: 5000 }).toBe(false);
     expect([starts(many), acknowledged(lab).length]).toEqual([2, 0]);
-    const left = await Promise.all(uuids.map(async (uuid) => (await machine.status(uuid)).exchange));
+    const left = await Promise.all(
+      uuids.map(async (uuid) => (await machine.status(uuid)).exchange),
+    );
     expect(left.filter((exchange) => exchange !== null)).toMatchObject([
       { state: "started", holdReason: null },
       { state: "started", holdReason: null },
@@ -116,7 +162,9 @@ describe("a run of many vaults", () => {
     expect(done.filter((uuid) => sent.has(uuid))).toEqual([]);
     const earlier = outcomesOf(again).filter((outcome) => outcome.earlier);
     expect(earlier.map(({ uuid }) => uuid)).toEqual(expect.arrayContaining(done));
-    const delivered = new Set([...contentsOf(killed), ...contentsOf(again)].map(({ uuid }) => uuid));
+    const delivered = new Set(
+      [...contentsOf(killed), ...contentsOf(again)].map(({ uuid }) => uuid),
+    );
     expect(delivered.size).toBe(30);
   });
 });
@@ -129,9 +177,14 @@ describe("the output of a run", () => {
     const many = await notes(6, large);
     const { lab, machine, uuids } = many;
     const args = ["get", "--all", "-o", "ndjson", "--run", "may"];
-    const result = await machine.start({ through: shell('{ "$@"; echo $? >code; } | head -1') }, ...args).exit;
+    const result = await machine.start(
+      { through: shell('{ "$@"; echo $? >code; } | head -1') },
+      ...args,
+    ).exit;
     expect(readFileSync(join(machine.home, "code"), "utf8").trim(), result.stderr).toBe("16");
-    expect(result.stderr).toMatch(/run may was stopped, because the output could not be written: it was closed/);
+    expect(result.stderr).toMatch(
+      /run may was stopped, because the output could not be written: it was closed/,
+    );
     expect(result.stderr).toMatch(/what was not delivered is held, and was not acknowledged/);
     expect(contentsOf(result).map(({ uuid }) => uuid)).toEqual(acknowledged(lab));
     expect(acknowledged(lab)).toHaveLength(1);
@@ -159,20 +212,25 @@ describe("the output of a run", () => {
     await expectWhole(many, await machine.vault(...args, "--discard-pending"));
   });
 
-  it.skipIf(!mayMount)("a file on a full disk: what is in it whole is acknowledged, and nothing else", async () => {
-    const many = await notes(8, 30_000);
-    const { lab, machine, uuids } = many;
-    const disk = smallDisk(128);
-    const args = ["get", "--all", "-o", "ndjson", "--run", "may"];
-    const result = await machine.start({ through: shell(`"$@" >'${disk}/out'`) }, ...args).exit;
-    expectExit(result, 16);
-    expect(result.stderr).toMatch(/run may was stopped, because the output could not be written: the disk is full/);
-    const whole = wholeContents(readFileSync(join(disk, "out"), "utf8"));
-    expect(whole).toEqual(expect.arrayContaining(acknowledged(lab)));
-    expect(acknowledged(lab).length).toBeLessThan(5);
-    await expectHeldOrUntouched(many, uuids);
-    await expectWhole(many, await machine.vault(...args, "--discard-pending"));
-  });
+  it.skipIf(!mayMount)(
+    "a file on a full disk: what is in it whole is acknowledged, and nothing else",
+    async () => {
+      const many = await notes(8, 30_000);
+      const { lab, machine, uuids } = many;
+      const disk = smallDisk(128);
+      const args = ["get", "--all", "-o", "ndjson", "--run", "may"];
+      const result = await machine.start({ through: shell(`"$@" >'${disk}/out'`) }, ...args).exit;
+      expectExit(result, 16);
+      expect(result.stderr).toMatch(
+        /run may was stopped, because the output could not be written: the disk is full/,
+      );
+      const whole = wholeContents(readFileSync(join(disk, "out"), "utf8"));
+      expect(whole).toEqual(expect.arrayContaining(acknowledged(lab)));
+      expect(acknowledged(lab).length).toBeLessThan(5);
+      await expectHeldOrUntouched(many, uuids);
+      await expectWhole(many, await machine.vault(...args, "--discard-pending"));
+    },
+  );
 
   it.skipIf(!mayMount)("a folder on a full disk: each vault by itself", async () => {
     const many = await notes(8, 30_000);
@@ -185,14 +243,22 @@ describe("the output of a run", () => {
     const failed = outcomesOf(result).filter(({ ok }) => !ok);
     expect(failed.length).toBeGreaterThan(3);
     for (const { error } of failed)
-      expect(error).toMatchObject({ code: "pending", message: expect.stringMatching(/disk is full/) as string });
-    const kept = readdirSync(folder).filter((name) => name.endsWith(".json") && !name.startsWith("."));
+      expect(error).toMatchObject({
+        code: "pending",
+        message: expect.stringMatching(/disk is full/) as string,
+      });
+    const kept = readdirSync(folder).filter(
+      (name) => name.endsWith(".json") && !name.startsWith("."),
+    );
     expect(kept.toSorted()).toEqual(
       acknowledged(lab)
         .map((uuid) => `${uuid}.json`)
         .toSorted(),
     );
-    for (const name of kept) expect(JSON.parse(readFileSync(join(folder, name), "utf8"))).toMatchObject({ uuid: name.slice(0, 36) });
+    for (const name of kept)
+      expect(JSON.parse(readFileSync(join(folder, name), "utf8"))).toMatchObject({
+        uuid: name.slice(0, 36),
+      });
     await expectHeldOrUntouched(many, uuids);
     resizeDisk(disk, 1024);
     await expectWhole(many, await machine.vault(...args, "--discard-pending"));
@@ -200,18 +266,23 @@ describe("the output of a run", () => {
 });
 
 /** Nothing but what was acknowledged is lost to the next command: it is held, or was not begun. */
-async function expectHeldOrUntouched({ lab, machine }: ManyVaults, uuids: readonly string[]): Promise<void> {
+async function expectHeldOrUntouched(
+  { lab, machine }: ManyVaults,
+  uuids: readonly string[],
+): Promise<void> {
   const done = new Set(acknowledged(lab));
   for (const uuid of uuids) {
     if (done.has(uuid)) continue;
     const { exchange } = await machine.status(uuid);
-    if (exchange !== null) expect(exchange).toMatchObject({ state: "held", holdReason: "delivery", delivered: false });
+    if (exchange !== null)
+      expect(exchange).toMatchObject({ state: "held", holdReason: "delivery", delivered: false });
     expect(lab.service.sandbox.inspect(uuid).counts.ends).toBe(0);
   }
 }
 
 /** The vaults whose lines are whole. */
-const wholeContents = (text: string): string[] => contentsOf({ stdout: text }).map(({ uuid }) => uuid);
+const wholeContents = (text: string): string[] =>
+  contentsOf({ stdout: text }).map(({ uuid }) => uuid);
 
 function isRunning(pid: number): boolean {
   try {
@@ -222,4 +293,5 @@ function isRunning(pid: number): boolean {
   }
 }
 
-const childrenOf = (pid: number): number[] => readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").map(Number);
+const childrenOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").map(Number);

@@ -7,7 +7,8 @@ import type { ManyVaults } from "../support/many.ts";
 import { eventsOf, importAll, manyVaults, outcomesOf, summaryOf } from "../support/many.ts";
 
 /** Five vaults with labels, imported on one machine. */
-const five = async (): Promise<ManyVaults> => await manyVaults(Array.from({ length: 5 }, () => offlineCard));
+const five = async (): Promise<ManyVaults> =>
+  await manyVaults(Array.from({ length: 5 }, () => offlineCard));
 
 const inspected = (lab: Lab): { state: string; unackedStarts: number }[] =>
   lab.service.vaults.map(({ uuid }) => lab.service.sandbox.inspect(uuid));
@@ -37,7 +38,11 @@ describe("vault get of many", () => {
 
   it("reads a list, in which each vault has a name of its own kind", async () => {
     const { machine, uuids } = await five();
-    const list = ["v1", uuids[1], JSON.stringify({ uuid: uuids[2], externalRef: "invoice-7" })].join("\n");
+    const list = [
+      "v1",
+      uuids[1],
+      JSON.stringify({ uuid: uuids[2], externalRef: "invoice-7" }),
+    ].join("\n");
     const result = await machine.vaultWith({ input: list }, "get", "--from", "-");
     expectExit(result, 0);
     expect(
@@ -45,7 +50,9 @@ describe("vault get of many", () => {
         .map(({ uuid }) => uuid)
         .toSorted(),
     ).toEqual(uuids.slice(0, 3).toSorted());
-    const history = JSON.parse((await machine.vault("status", uuids[2] ?? "", "--history", "--json")).stdout) as object;
+    const history = JSON.parse(
+      (await machine.vault("status", uuids[2] ?? "", "--history", "--json")).stdout,
+    ) as object;
     expect(JSON.stringify(history)).toContain("invoice-7");
   });
 
@@ -53,9 +60,21 @@ describe("vault get of many", () => {
     ["rows that would show masked contents", ["get", "v1", "v2"], /nobody would get the contents/],
     ["--json", ["get", "--all", "--json"], /--json prints one document/],
     ["--field", ["get", "v1", "v2", "--field", "vault"], /--field prints one value/],
-    ["credentials of one", ["get", "v1", "v2", "--credentials", "{}"], /--credentials is about one vault/],
-    ["contents of one", ["update", "--all", "--card-name", "Ada"], /--card-name is about one vault/],
-    ["contents without a list", ["update", "v1", "v2"], /the contents of many vaults must stand in a list/],
+    [
+      "credentials of one",
+      ["get", "v1", "v2", "--credentials", "{}"],
+      /--credentials is about one vault/,
+    ],
+    [
+      "contents of one",
+      ["update", "--all", "--card-name", "Ada"],
+      /--card-name is about one vault/,
+    ],
+    [
+      "contents without a list",
+      ["update", "v1", "v2"],
+      /the contents of many vaults must stand in a list/,
+    ],
     ["a vault twice", ["get", "v1", "v2", "v1", "-o", "ndjson"], /the same vault as v1/],
     ["vaults and a list", ["get", "v1", "--from", "-"], /exclude each other/],
   ])("refuses %s", async (_, args, message) => {
@@ -73,12 +92,16 @@ describe("vault get of many", () => {
     const result = await machine.vault("get", "--all");
     expectExit(result, 16);
     const failed = outcomesOf(result).filter(({ ok }) => !ok);
-    expect(failed).toMatchObject([{ uuid: second, label: "v2", error: { code: "locked", exitCode: 7 } }]);
+    expect(failed).toMatchObject([
+      { uuid: second, label: "v2", error: { code: "locked", exitCode: 7 } },
+    ]);
     expect(summaryOf(result)).toMatchObject({ done: 4, failed: 1, calls: 9 });
     // It is skipped from then on.
     const again = await machine.vault("get", "--all");
     expectExit(again, 16);
-    expect(outcomesOf(again).filter(({ ok }) => !ok)).toMatchObject([{ uuid: second, skipped: "locked" }]);
+    expect(outcomesOf(again).filter(({ ok }) => !ok)).toMatchObject([
+      { uuid: second, skipped: "locked" },
+    ]);
     expect((await machine.status(first)).unackedStarts).toBe(0);
   });
 
@@ -127,14 +150,22 @@ describe("vault get of many", () => {
     const { lab, machine, uuids } = await five();
     expectExit(await machine.vault("get", uuids[0] ?? "", "--no-ack", "--json"), 0);
     const sent = lab.service.sandbox.requests().length;
-    const result = await machine.vaultWith({ env: { VAULTSVC_RATE: "4" } }, "get", "--all", "--dry-run", "--json");
+    const result = await machine.vaultWith(
+      { env: { VAULTSVC_RATE: "4" } },
+      "get",
+      "--all",
+      "--dry-run",
+      "--json",
+    );
     expectExit(result, 16);
     expect(JSON.parse(result.stdout)).toEqual({
       plan: { vaults: 4, calls: 8, seconds: 2, skipped: [{ uuid: uuids[0], reason: "held" }] },
     });
     expect(lab.service.sandbox.requests().length).toBe(sent);
     expectExit(await machine.vault("get", "v2", "v3", "--dry-run"), 0);
-    expect(await machine.vault("get", "v2", "v3", "--dry-run", "--field", "plan.calls")).toMatchObject({ code: 0, stdout: "4" });
+    expect(
+      await machine.vault("get", "v2", "v3", "--dry-run", "--field", "plan.calls"),
+    ).toMatchObject({ code: 0, stdout: "4" });
   });
 });
 
@@ -159,10 +190,20 @@ describe("a run", () => {
     const { lab, machine, uuids } = await five();
     lab.faults("end:drop-before*all");
     const [first = ""] = uuids;
-    const cut = await machine.vault("get", first, "--run", "may", "--max-wait", "1s", "-o", "ndjson");
+    const cut = await machine.vault(
+      "get",
+      first,
+      "--run",
+      "may",
+      "--max-wait",
+      "1s",
+      "-o",
+      "ndjson",
+    );
     expectExit(cut, 16);
     lab.service.faults.clear();
-    const starts = (): number => lab.service.sandbox.requests().filter(({ step }) => step === "start").length;
+    const starts = (): number =>
+      lab.service.sandbox.requests().filter(({ step }) => step === "start").length;
     const before = starts();
     const result = await machine.vault("get", first, "--run", "may", "-o", "ndjson");
     expectExit(result, 0);
@@ -189,7 +230,9 @@ describe("a run", () => {
         for (const vault of ["v1", "v2"]) {
           const refused = await machine.vault("get", vault, ...run, ...other, "-o", "ndjson");
           expectExit(refused, 3);
-          expect(refused.stderr).toMatch(/--run run-\d: it delivers to another place .*; nothing was sent/);
+          expect(refused.stderr).toMatch(
+            /--run run-\d: it delivers to another place .*; nothing was sent/,
+          );
         }
       }
       expect(lab.service.sandbox.requests().length).toBe(sent);
@@ -209,7 +252,9 @@ describe("a run", () => {
       const refused = await machine.vault(...args);
       expectExit(refused, 3);
       expect(refused.stderr).toMatch(
-        new RegExp(`it has read vault ${uuids[1]}, but cards/${uuids[1]}\\.json is missing; nothing was sent`),
+        new RegExp(
+          `it has read vault ${uuids[1]}, but cards/${uuids[1]}\\.json is missing; nothing was sent`,
+        ),
       );
     }
     expect(lab.service.sandbox.requests().length).toBe(sent);
@@ -248,19 +293,24 @@ describe("a run", () => {
     expect(left.stderr).not.toMatch(/does the rest/);
     const again = await machine.vault("get", "--all", "--run", "may", "-o", "ndjson");
     expectExit(again, 16);
-    expect(again.stderr).toMatch(/1 skipped \(locked\); the same command line would skip them again/);
+    expect(again.stderr).toMatch(
+      /1 skipped \(locked\); the same command line would skip them again/,
+    );
     expect(again.stderr).toMatch(new RegExp(`vault guard ${uuids[0]} --reset`));
   });
 
   it("sends nothing where an update would differ from the run's", async () => {
     const { lab, machine, uuids } = await five();
-    const line = (number: string): string => JSON.stringify({ uuid: uuids[0], card: { ...card, number } });
+    const line = (number: string): string =>
+      JSON.stringify({ uuid: uuids[0], card: { ...card, number } });
     const args = ["update", "--from", "-", "--run", "may"];
     expectExit(await machine.vaultWith({ input: line("4012888888881881") }, ...args), 0);
     const sent = lab.service.sandbox.requests().length;
     const other = await machine.vaultWith({ input: line("4111111111111111") }, ...args);
     expectExit(other, 3);
-    expect(other.stderr).toMatch(/--run may: the contents for vault .* are not those that the run has sent before/);
+    expect(other.stderr).toMatch(
+      /--run may: the contents for vault .* are not those that the run has sent before/,
+    );
     const wrong = await machine.vault("get", "v1", "--run", "may", "-o", "ndjson");
     expectExit(wrong, 3);
     expect(wrong.stderr).toMatch(/it is a run of vault update/);
@@ -274,7 +324,9 @@ describe("a run", () => {
 describe("vault update of many", () => {
   it("prints a receipt after each acknowledgement", async () => {
     const { machine, uuids } = await five();
-    const lines = uuids.map((uuid) => JSON.stringify({ uuid, card: { ...card, number: "4012888888881881" } })).join("\n");
+    const lines = uuids
+      .map((uuid) => JSON.stringify({ uuid, card: { ...card, number: "4012888888881881" } }))
+      .join("\n");
     const result = await machine.vaultWith({ input: lines }, "update", "--from", "-");
     expectExit(result, 0);
     for (const uuid of uuids) {
@@ -327,7 +379,9 @@ describe("where the contents go", () => {
     });
     const held = await machine.vault(...args);
     expectExit(held, 16);
-    expect(outcomesOf(held).find(({ uuid }) => uuid === uuids[2])).toMatchObject({ skipped: "held" });
+    expect(outcomesOf(held).find(({ uuid }) => uuid === uuids[2])).toMatchObject({
+      skipped: "held",
+    });
     machine.file("fixed", "");
     expectExit(await machine.vault(...args, "--discard-pending"), 0);
     const ids = readFileSync(paid, "utf8").trim().split("\n");
@@ -340,11 +394,18 @@ describe("where the contents go", () => {
   it("a limited vault is read only where its contents are kept", async () => {
     const lab = await openLab([{ ...offlineCard, maxUsage: 3 }, offlineCard]);
     const machine = lab.machine();
-    const lines = lab.service.vaults.map(({ uuid, kind, credentials }) => JSON.stringify({ uuid, kind, credentials })).join("\n");
-    expectExit(await machine.vaultWith({ input: lines }, "get", "--from", "-", "--out-dir", "cards"), 0);
+    const lines = lab.service.vaults
+      .map(({ uuid, kind, credentials }) => JSON.stringify({ uuid, kind, credentials }))
+      .join("\n");
+    expectExit(
+      await machine.vaultWith({ input: lines }, "get", "--from", "-", "--out-dir", "cards"),
+      0,
+    );
     const result = await machine.vault("get", "--all");
     expectExit(result, 16);
-    expect(outcomesOf(result).filter(({ ok }) => !ok)).toMatchObject([{ uuid: lab.vault.uuid, skipped: "limited" }]);
+    expect(outcomesOf(result).filter(({ ok }) => !ok)).toMatchObject([
+      { uuid: lab.vault.uuid, skipped: "limited" },
+    ]);
     expectExit(await machine.vault("get", "--all", "--out-dir", "cards"), 0);
     expect(existsSync(join(machine.home, "cards", `${lab.vault.uuid}.json`))).toBe(true);
   });
@@ -360,7 +421,9 @@ describe("vault ack of many", () => {
     expect(summaryOf(events)).toMatchObject({ done: 2, calls: 2 });
     const document = await machine.vault("ack", "--all", "--json");
     expectExit(document, 0);
-    expect((JSON.parse(document.stdout) as { acknowledged: object[] }).acknowledged).toHaveLength(3);
+    expect((JSON.parse(document.stdout) as { acknowledged: object[] }).acknowledged).toHaveLength(
+      3,
+    );
     expect(inspected(lab).every(({ unackedStarts }) => unackedStarts === 0)).toBe(true);
   });
 });

@@ -4,38 +4,71 @@ import type { Malice } from "../support/hostile-service.ts";
 import { card, hostileWorld, kind } from "../support/hostile-service.ts";
 import { errorOf } from "../support/machine.ts";
 
-const error = (message: string, property?: string) => ({ responseStatus: { status: "ERROR", detailedErrors: [{ message, property }] } });
+const error = (message: string, property?: string) => ({
+  responseStatus: { status: "ERROR", detailedErrors: [{ message, property }] },
+});
 
 /** Answers of something that lacks the endpoint: a gateway, another server, or the service itself. */
 const lacking: [string, Malice][] = [
-  ["a page with 404", (_, { send }) => send("<html>Not Found</html>", 404, { "content-type": "text/html" })],
-  ["a page with 405", (_, { send }) => send("<html>Not Allowed</html>", 405, { "content-type": "text/html" })],
+  [
+    "a page with 404",
+    (_, { send }) => send("<html>Not Found</html>", 404, { "content-type": "text/html" }),
+  ],
+  [
+    "a page with 405",
+    (_, { send }) => send("<html>Not Allowed</html>", 405, { "content-type": "text/html" }),
+  ],
   ["an empty 404", (_, { send }) => send("", 404)],
-  ["JSON of another server", (_, { send }) => send({ status: 404, error: "Not Found", path: "/vault/generic" }, 404)],
-  ["404 about the path", ({ path }, { send }) => send(error(`No static resource ${path.slice(1)}.`), 404)],
+  [
+    "JSON of another server",
+    (_, { send }) => send({ status: 404, error: "Not Found", path: "/vault/generic" }, 404),
+  ],
+  [
+    "404 about the path",
+    ({ path }, { send }) => send(error(`No static resource ${path.slice(1)}.`), 404),
+  ],
   ["404 about the vault's path", ({ path }, { send }) => send(error(`Not found: ${path}`), 404)],
-  ["404 about the endpoint", (_, { send }) => send(error("The endpoint of this vault was not found"), 404)],
+  [
+    "404 about the endpoint",
+    (_, { send }) => send(error("The endpoint of this vault was not found"), 404),
+  ],
   ["404 without a word", (_, { send }) => send({ responseStatus: { status: "ERROR" } }, 404)],
 ];
 
 describe.concurrent("an endpoint that is not there", () => {
-  it.each(lacking)("%s: get is 13, counts nothing, and leaves the vault as it was", async (_, malice) => {
-    const { service, machine, uuid } = await hostileWorld();
-    expectExit(await machine.vault("get", uuid), 0);
-    const before = await machine.status(uuid);
-    expect(before.status).toBe("ready");
-    service.be(malice);
-    for (let times = 0; times < 4; times += 1) {
-      const refused = await machine.vault("get", uuid, "--json");
-      expectError(refused, 13, "service", /no such endpoint.*base URL, the prefix or the service's version.*nothing was counted/);
-      expect(errorOf(refused)).toMatchObject({ retry: "after-fix", spent: { unackedStarts: 0, failedAttempts: 0 } });
-      expect(errorOf(refused).hint).toMatch(/--base-url and --api-prefix/);
-    }
-    expect(await machine.status(uuid)).toMatchObject({ status: "ready", locked: false, unackedStarts: 0, failedAttempts: 0 });
-    expect(await machine.exported(uuid)).not.toBeNull();
-    service.be(kind);
-    expectExit(await machine.vault("get", uuid), 0);
-  });
+  it.each(lacking)(
+    "%s: get is 13, counts nothing, and leaves the vault as it was",
+    async (_, malice) => {
+      const { service, machine, uuid } = await hostileWorld();
+      expectExit(await machine.vault("get", uuid), 0);
+      const before = await machine.status(uuid);
+      expect(before.status).toBe("ready");
+      service.be(malice);
+      for (let times = 0; times < 4; times += 1) {
+        const refused = await machine.vault("get", uuid, "--json");
+        expectError(
+          refused,
+          13,
+          "service",
+          /no such endpoint.*base URL, the prefix or the service's version.*nothing was counted/,
+        );
+        expect(errorOf(refused)).toMatchObject({
+          retry: "after-fix",
+          spent: { unackedStarts: 0, failedAttempts: 0 },
+        });
+        expect(errorOf(refused).hint).toMatch(/--base-url and --api-prefix/);
+      }
+      expect(await machine.status(uuid)).toMatchObject({
+        status: "ready",
+        locked: false,
+        unackedStarts: 0,
+        failedAttempts: 0,
+      });
+      expect(await machine.exported(uuid)).not.toBeNull();
+      service.be(kind);
+      expectExit(await machine.vault("get", uuid), 0);
+    },
+  );
 
   it.each([["update", "--content", "new"], ["delete", "--yes"], ["info"]])(
     "%s, which the service need not offer: 13, though it speaks of the vault",
@@ -46,7 +79,12 @@ describe.concurrent("an endpoint that is not there", () => {
       const refused = await machine.vault(command, uuid, ...args, "--json");
       expectError(refused, 13, "service", /no such endpoint, or no such vault/);
       expect(errorOf(refused).hint).toMatch(/may not support/);
-      expect(await machine.status(uuid)).toMatchObject({ status: "ready", locked: false, unackedStarts: 0, failedAttempts: 0 });
+      expect(await machine.status(uuid)).toMatchObject({
+        status: "ready",
+        locked: false,
+        unackedStarts: 0,
+        failedAttempts: 0,
+      });
       service.be(kind);
       expectExit(await machine.vault("get", "--all", "-o", "ndjson"), 0);
     },
@@ -54,7 +92,9 @@ describe.concurrent("an endpoint that is not there", () => {
 
   it("does not settle an acknowledgement", async () => {
     const { service, machine, uuid } = await hostileWorld();
-    service.be((asked, { good, send }) => (asked.what === "get-end" ? send(error("Unknown endpoint"), 404) : send(good)));
+    service.be((asked, { good, send }) =>
+      asked.what === "get-end" ? send(error("Unknown endpoint"), 404) : send(good),
+    );
     expectError(await machine.vault("get", uuid, "--json"), 11, "pending");
     expect(await machine.status(uuid)).toMatchObject({ status: "acknowledging" });
     service.be(kind);
@@ -71,7 +111,8 @@ describe.concurrent("an endpoint that is not there", () => {
     expect(await machine.status(uuid)).toMatchObject({ status: "gone" });
     const shown = await machine.vault("status", uuid);
     const doctor = await machine.vault("doctor", "--json");
-    for (const { stdout, stderr } of [gone, shown, doctor]) expect(stdout + stderr).not.toContain("vault forget");
+    for (const { stdout, stderr } of [gone, shown, doctor])
+      expect(stdout + stderr).not.toContain("vault forget");
     expect(shown.stdout).toContain("--base-url");
   });
 });
@@ -81,7 +122,9 @@ describe.concurrent("vault forget", () => {
     const { machine, uuid } = await hostileWorld();
     const forgotten = await machine.vault("forget", uuid, "--yes");
     expectExit(forgotten, 0);
-    expect(forgotten.stderr).toMatch(/warning: the removed credentials may have been the only ones/);
+    expect(forgotten.stderr).toMatch(
+      /warning: the removed credentials may have been the only ones/,
+    );
   });
 
   it("says nothing of the kind where the service has refused them", async () => {
@@ -98,10 +141,31 @@ describe.concurrent("an update where the service has none", () => {
   it("is 13 for a card too", async () => {
     const { service, machine } = await hostileWorld();
     const uuid = "1f9b1c1e-2d3c-4b5a-8697-a8b9cadbecfd";
-    expectExit(await machine.vault("import", uuid, "--kind", "credit-card/offline", "--credentials", "env:PAIR"), 0);
+    expectExit(
+      await machine.vault(
+        "import",
+        uuid,
+        "--kind",
+        "credit-card/offline",
+        "--credentials",
+        "env:PAIR",
+      ),
+      0,
+    );
     service.be((_, { send }) => send({ timestamp: 1, status: 404, error: "Not Found" }, 404));
-    const refused = await machine.vault("update", uuid, "--card", `@${machine.file("card.json", card)}`, "--json");
+    const refused = await machine.vault(
+      "update",
+      uuid,
+      "--card",
+      `@${machine.file("card.json", card)}`,
+      "--json",
+    );
     expectError(refused, 13, "service", /no such endpoint/);
-    expect(await machine.status(uuid)).toMatchObject({ status: "imported", locked: false, unackedStarts: 0, failedAttempts: 0 });
+    expect(await machine.status(uuid)).toMatchObject({
+      status: "imported",
+      locked: false,
+      unackedStarts: 0,
+      failedAttempts: 0,
+    });
   });
 });

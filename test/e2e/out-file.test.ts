@@ -1,7 +1,14 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { expectError, expectExit, expectInStep, note, offlineNote, openLab } from "../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  expectInStep,
+  note,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import { mayMount, smallDisk } from "../support/small-disk.ts";
 
 describe.concurrent("vault get --out", () => {
@@ -15,9 +22,15 @@ describe.concurrent("vault get --out", () => {
       expect(result).toMatchObject({ stdout: "", stderr: "" });
     }
     const file = join(machine.home, "note.json");
-    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ uuid, vault: { content: note }, exchange: { generation: 5 } });
+    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({
+      uuid,
+      vault: { content: note },
+      exchange: { generation: 5 },
+    });
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(readdirSync(machine.home).filter((name) => name.includes("note"))).toEqual(["note.json"]);
+    expect(readdirSync(machine.home).filter((name) => name.includes("note"))).toEqual([
+      "note.json",
+    ]);
     await expectInStep(lab, machine, uuid);
   });
 
@@ -26,8 +39,22 @@ describe.concurrent("vault get --out", () => {
     const machine = lab.machine();
     const { uuid, kind, credentials } = lab.vault;
     const pair = machine.file("pair", credentials);
-    expectExit(await machine.vault("get", uuid, "--kind", kind, "--credentials", `@${pair}`, "--out", "note.json"), 0);
-    expect(JSON.parse(readFileSync(join(machine.home, "note.json"), "utf8"))).toMatchObject({ vault: { content: note, usesRemaining: 1 } });
+    expectExit(
+      await machine.vault(
+        "get",
+        uuid,
+        "--kind",
+        kind,
+        "--credentials",
+        `@${pair}`,
+        "--out",
+        "note.json",
+      ),
+      0,
+    );
+    expect(JSON.parse(readFileSync(join(machine.home, "note.json"), "utf8"))).toMatchObject({
+      vault: { content: note, usesRemaining: 1 },
+    });
   });
 
   it("refuses, before anything is sent, a file that holds something else, and what cannot be written or combined", async () => {
@@ -36,30 +63,71 @@ describe.concurrent("vault get --out", () => {
     const machine = await lab.warmMachine();
     const pair = machine.file("pair.json", lab.vault.credentials);
     const sent = lab.service.sandbox.requests().length;
-    const refused = async (...args: string[]) => await machine.vault("get", uuid, "--json", ...args);
-    expectError(await refused("--out", pair), 3, "invalid-input", /^--out: .*holds something else.*nothing was sent/);
+    const refused = async (...args: string[]) =>
+      await machine.vault("get", uuid, "--json", ...args);
+    expectError(
+      await refused("--out", pair),
+      3,
+      "invalid-input",
+      /^--out: .*holds something else.*nothing was sent/,
+    );
     expect(JSON.parse(readFileSync(pair, "utf8"))).toEqual(lab.vault.credentials);
-    expectError(await refused("--out", "no/folder.json"), 3, "invalid-input", /^--out: the folder .* does not exist/);
-    expectError(await refused("--out", "/dev/stdout"), 3, "invalid-input", /^--out: .* is a symbolic link/);
-    expectError(await refused("--out", join(machine.stateDir, "x")), 3, "invalid-input", /own files/);
-    expectError(await refused("--out", "one", "--credentials-out", "./one"), 2, "usage", /same file/);
-    expectError(await refused("--out", "one", "--field", "vault.content"), 2, "usage", /excludes --field/);
+    expectError(
+      await refused("--out", "no/folder.json"),
+      3,
+      "invalid-input",
+      /^--out: the folder .* does not exist/,
+    );
+    expectError(
+      await refused("--out", "/dev/stdout"),
+      3,
+      "invalid-input",
+      /^--out: .* is a symbolic link/,
+    );
+    expectError(
+      await refused("--out", join(machine.stateDir, "x")),
+      3,
+      "invalid-input",
+      /own files/,
+    );
+    expectError(
+      await refused("--out", "one", "--credentials-out", "./one"),
+      2,
+      "usage",
+      /same file/,
+    );
+    expectError(
+      await refused("--out", "one", "--field", "vault.content"),
+      2,
+      "usage",
+      /excludes --field/,
+    );
     expectExit(await machine.vault("get", uuid, "--out", "one", "--dry-run"), 0);
     expect(existsSync(join(machine.home, "one"))).toBe(false);
     expect(lab.service.sandbox.requests().length).toBe(sent);
   });
 
-  it.runIf(mayMount)("holds the exchange where the disk is full; the file of before stays whole", async () => {
-    const lab = await openLab({ ...offlineNote, content: "x".repeat(60_000) });
-    const { uuid } = lab.vault;
-    const { sandbox } = lab.service;
-    const machine = await lab.warmMachine();
-    const file = join(smallDisk(96), "note.json");
-    expectExit(await machine.vault("get", uuid, "--out", file), 0);
-    const [before, ends] = [readFileSync(file, "utf8"), sandbox.inspect(uuid).counts.ends];
-    expectError(await machine.vault("get", uuid, "--json", "--out", file), 11, "pending", /could not be delivered: the disk is full/);
-    expect(readFileSync(file, "utf8")).toBe(before);
-    expect(sandbox.inspect(uuid).counts.ends).toBe(ends);
-    expect(await machine.status(uuid)).toMatchObject({ exchange: { state: "held", holdReason: "delivery", delivered: false } });
-  });
+  it.runIf(mayMount)(
+    "holds the exchange where the disk is full; the file of before stays whole",
+    async () => {
+      const lab = await openLab({ ...offlineNote, content: "x".repeat(60_000) });
+      const { uuid } = lab.vault;
+      const { sandbox } = lab.service;
+      const machine = await lab.warmMachine();
+      const file = join(smallDisk(96), "note.json");
+      expectExit(await machine.vault("get", uuid, "--out", file), 0);
+      const [before, ends] = [readFileSync(file, "utf8"), sandbox.inspect(uuid).counts.ends];
+      expectError(
+        await machine.vault("get", uuid, "--json", "--out", file),
+        11,
+        "pending",
+        /could not be delivered: the disk is full/,
+      );
+      expect(readFileSync(file, "utf8")).toBe(before);
+      expect(sandbox.inspect(uuid).counts.ends).toBe(ends);
+      expect(await machine.status(uuid)).toMatchObject({
+        exchange: { state: "held", holdReason: "delivery", delivered: false },
+      });
+    },
+  );
 });

@@ -2,7 +2,15 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { errorOf } from "../support/machine.ts";
-import { card, expectError, expectExit, expectInStep, offlineCard, offlineNote, openLab } from "../support/lab.ts";
+import {
+  card,
+  expectError,
+  expectExit,
+  expectInStep,
+  offlineCard,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { main } from "../../src/main.ts";
 import { tempDir } from "../support/temp-dir.ts";
@@ -55,19 +63,24 @@ describe.concurrent("--field of an exchange", () => {
     ["get", "vault.creditCard.number.length", "vault.creditCard.number"],
     ["update", "vault.creditCard.number", "vault.credentials"],
     ["get --dry-run", "requets.method", "request.method"],
-  ])("vault %s --field %s, which a card vault cannot have, is refused before anything is sent", async (command, field, near) => {
-    const lab = await openLab(offlineCard);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
-    const sent = lab.service.sandbox.requests().length;
-    const [name = "", ...more] = command.split(" ");
-    if (name === "update") more.push("--card", `@${machine.file("card.json", card)}`);
-    const refused = await machine.vault(name, uuid, ...more, "--field", field, "--json");
-    expectError(refused, 2, "usage", /prints no such field; nothing was sent/);
-    expect(errorOf(refused).hint).toMatch(new RegExp(`^the nearest: .*\\b${near.replaceAll(".", "\\.")}(,|;)`));
-    expect(lab.service.sandbox.requests()).toHaveLength(sent);
-    expect(await machine.status(uuid)).toMatchObject({ status: "ready", unackedStarts: 0 });
-  });
+  ])(
+    "vault %s --field %s, which a card vault cannot have, is refused before anything is sent",
+    async (command, field, near) => {
+      const lab = await openLab(offlineCard);
+      const { uuid } = lab.vault;
+      const machine = await lab.warmMachine();
+      const sent = lab.service.sandbox.requests().length;
+      const [name = "", ...more] = command.split(" ");
+      if (name === "update") more.push("--card", `@${machine.file("card.json", card)}`);
+      const refused = await machine.vault(name, uuid, ...more, "--field", field, "--json");
+      expectError(refused, 2, "usage", /prints no such field; nothing was sent/);
+      expect(errorOf(refused).hint).toMatch(
+        new RegExp(`^the nearest: .*\\b${near.replaceAll(".", "\\.")}(,|;)`),
+      );
+      expect(lab.service.sandbox.requests()).toHaveLength(sent);
+      expect(await machine.status(uuid)).toMatchObject({ status: "ready", unackedStarts: 0 });
+    },
+  );
 
   it("that is optional and absent prints nothing, warns, and is delivered", async () => {
     const lab = await openLab(offlineCard);
@@ -76,21 +89,37 @@ describe.concurrent("--field of an exchange", () => {
     const read = await machine.vault("get", uuid, "--field", "vault.usesRemaining");
     expectExit(read, 0);
     expect(read.stdout).toBe("");
-    expect(read.stderr).toMatch(/warning: --field vault\.usesRemaining: the service did not send it/);
+    expect(read.stderr).toMatch(
+      /warning: --field vault\.usesRemaining: the service did not send it/,
+    );
     await expectInStep(lab, machine, uuid);
     expectExit(await machine.vault("get", uuid, "--field", "settled.0.outcome"), 0);
-    expect((await machine.vault("get", uuid, "--field", "vault.creditCard.expiryMonth")).stdout).toBe("4");
+    expect(
+      (await machine.vault("get", uuid, "--field", "vault.creditCard.expiryMonth")).stdout,
+    ).toBe("4");
   });
 });
 
 describe.concurrent("an output that cannot be written", () => {
-  it.each(["status", "guard", "export"])("%s to a full disk is an error of the output, not a bug", async (command) => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
-    const host = fakeHost({ env: machine.env, home: machine.home, stdoutFails: { code: "ENOSPC", syscall: "write" } });
-    const code = await main([command, lab.vault.uuid, "--json"], host);
-    expectError({ code, signal: null, stdout: "", stderr: host.err }, 14, "state", /output could not be written: the disk is full/);
-  });
+  it.each(["status", "guard", "export"])(
+    "%s to a full disk is an error of the output, not a bug",
+    async (command) => {
+      const lab = await openLab(offlineNote);
+      const machine = await lab.warmMachine();
+      const host = fakeHost({
+        env: machine.env,
+        home: machine.home,
+        stdoutFails: { code: "ENOSPC", syscall: "write" },
+      });
+      const code = await main([command, lab.vault.uuid, "--json"], host);
+      expectError(
+        { code, signal: null, stdout: "", stderr: host.err },
+        14,
+        "state",
+        /output could not be written: the disk is full/,
+      );
+    },
+  );
 
   it("a failure is told also where its document has no reader", async () => {
     const lab = await openLab(offlineNote);
@@ -100,7 +129,15 @@ describe.concurrent("an output that cannot be written", () => {
     lab.faults("end:drop-before*all");
     const env = { ...machine.env, VAULTSVC_MAX_WAIT: "0s" };
     const run = async (...args: string[]): Promise<number> =>
-      await main(args, fakeHost({ env, home: machine.home, now: Date.now(), stdoutFails: { code: "EPIPE", syscall: "write" } }));
+      await main(
+        args,
+        fakeHost({
+          env,
+          home: machine.home,
+          now: Date.now(),
+          stdoutFails: { code: "EPIPE", syscall: "write" },
+        }),
+      );
     expect(await run("ack", uuid, "--json")).toBe(11);
     expect(await run("status", "--fail-on", "pending")).toBe(17);
   });
@@ -109,19 +146,47 @@ describe.concurrent("an output that cannot be written", () => {
     const lab = await openLab(offlineCard);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    const env = { ...machine.env, CARD: JSON.stringify({ number: "4111111111111111", name: "Ada", expiryMonth: 4, expiryYear: 2031 }) };
-    const host = fakeHost({ env, home: machine.home, now: Date.now(), stdoutFails: { code: "ENOSPC", syscall: "write" } });
+    const env = {
+      ...machine.env,
+      CARD: JSON.stringify({
+        number: "4111111111111111",
+        name: "Ada",
+        expiryMonth: 4,
+        expiryYear: 2031,
+      }),
+    };
+    const host = fakeHost({
+      env,
+      home: machine.home,
+      now: Date.now(),
+      stdoutFails: { code: "ENOSPC", syscall: "write" },
+    });
     const code = await main(["update", uuid, "--card", "env:CARD", "--json"], host);
     const result = { code, signal: null, stdout: "", stderr: host.err };
-    expectError(result, 14, "state", /the update is acknowledged, but the result could not be printed/);
-    expect(errorOf(result)).toMatchObject({ retry: "after-status", exchange: { state: "acknowledged" } });
+    expectError(
+      result,
+      14,
+      "state",
+      /the update is acknowledged, but the result could not be printed/,
+    );
+    expect(errorOf(result)).toMatchObject({
+      retry: "after-status",
+      exchange: { state: "acknowledged" },
+    });
   });
 
   it("export to a reader that has gone is a failure; a report to one is not", async () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
     const run = async (...args: string[]): Promise<number> =>
-      await main(args, fakeHost({ env: machine.env, home: machine.home, stdoutFails: { code: "EPIPE", syscall: "write" } }));
+      await main(
+        args,
+        fakeHost({
+          env: machine.env,
+          home: machine.home,
+          stdoutFails: { code: "EPIPE", syscall: "write" },
+        }),
+      );
     expect(await run("export", lab.vault.uuid)).toBe(14);
     expect(await run("export", "--all")).toBe(14);
     expect(await run("status")).toBe(0);
@@ -143,8 +208,15 @@ describe.concurrent("an error", () => {
   it("is JSON where the profile asks for it", async () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
-    writeFileSync(join(machine.configDir, "config.json"), JSON.stringify({ profiles: { default: { output: "json" } } }));
-    expectError(await machine.vault("get", lab.vault.uuid.replace(/.$/, "f").replace(/^./, "f")), 4, "no-credentials");
+    writeFileSync(
+      join(machine.configDir, "config.json"),
+      JSON.stringify({ profiles: { default: { output: "json" } } }),
+    );
+    expectError(
+      await machine.vault("get", lab.vault.uuid.replace(/.$/, "f").replace(/^./, "f")),
+      4,
+      "no-credentials",
+    );
   });
 });
 
@@ -152,8 +224,19 @@ describe.concurrent("vault sandbox", () => {
   it("refuses what it cannot use in words", async () => {
     const lab = await openLab(offlineNote);
     const machine = lab.machine();
-    expectError(await machine.vault("sandbox", "start", "--port", "99999", "--json"), 3, "invalid-input", /--port.*65535/);
-    const inProc = await machine.vault("sandbox", "start", "--data", "/proc/nowhere/here", "--json");
+    expectError(
+      await machine.vault("sandbox", "start", "--port", "99999", "--json"),
+      3,
+      "invalid-input",
+      /--port.*65535/,
+    );
+    const inProc = await machine.vault(
+      "sandbox",
+      "start",
+      "--data",
+      "/proc/nowhere/here",
+      "--json",
+    );
     expectError(inProc, 14, "state", /--data .*cannot be created/);
   });
 
@@ -162,7 +245,15 @@ describe.concurrent("vault sandbox", () => {
     const ready = join(tempDir("ready"), "ready.json");
     const sandbox = machine.start({}, "sandbox", "start", "--ready-file", ready, "--json");
     await sandbox.waitFor(/\}\s*$/);
-    const missing = await machine.vault("sandbox", "audit", "--ready-file", ready, "--export", "no/such/folder/items.csv", "--json");
+    const missing = await machine.vault(
+      "sandbox",
+      "audit",
+      "--ready-file",
+      ready,
+      "--export",
+      "no/such/folder/items.csv",
+      "--json",
+    );
     expectError(missing, 3, "invalid-input", /--export: no\/such\/folder\/items.csv/);
     expect(existsSync(join(machine.home, "no"))).toBe(false);
     sandbox.kill("SIGTERM");

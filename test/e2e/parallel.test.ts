@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { expectError, expectExit, expectFarFromLock, expectInStep, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  expectFarFromLock,
+  expectInStep,
+  firstGetArgs,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import type { Lab } from "../support/lab.ts";
 import { documentOf } from "../support/machine.ts";
 import { xargs } from "../support/xargs.ts";
@@ -16,12 +24,19 @@ describe("several processes", () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    const runs = await Promise.all(Array.from({ length: 6 }, () => machine.start({}, "get", uuid, "--json").exit));
+    const runs = await Promise.all(
+      Array.from({ length: 6 }, () => machine.start({}, "get", uuid, "--json").exit),
+    );
     for (const run of runs) expectExit(run, 0);
-    const generations = runs.map((run) => documentOf(run).exchange.generation).sort((a, b) => a - b);
+    const generations = runs
+      .map((run) => documentOf(run).exchange.generation)
+      .sort((a, b) => a - b);
     expect(generations).toEqual([3, 4, 5, 6, 7, 8]);
     expect(calls(lab, uuid)).toEqual(Array.from({ length: 7 }, () => ["start", "end"]).flat());
-    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ maxUnackedStarts: 1, maxFailedAccesses: 0 });
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({
+      maxUnackedStarts: 1,
+      maxFailedAccesses: 0,
+    });
     await expectInStep(lab, machine, uuid);
   });
 
@@ -29,7 +44,9 @@ describe("several processes", () => {
     const lab = await openLab([offlineNote, offlineNote, offlineNote, offlineNote]);
     const machine = lab.machine();
     await Promise.all(
-      lab.service.vaults.map(async (vault) => expectExit(await machine.start({}, ...firstGetArgs(machine, vault), "--json").exit, 0)),
+      lab.service.vaults.map(async (vault) =>
+        expectExit(await machine.start({}, ...firstGetArgs(machine, vault), "--json").exit, 0),
+      ),
     );
     for (const { uuid } of lab.service.vaults) await expectInStep(lab, machine, uuid);
   });
@@ -43,7 +60,11 @@ describe("several processes", () => {
     await holder.waitFor(/start \(get\)/, "stderr");
     const busy = await machine.vault("get", uuid, "--json", "--max-wait", "300ms");
     expectError(busy, 15, "busy", /another process/);
-    expectError(await machine.vault("forget", uuid, "--yes", "--json", "--max-wait", "100ms"), 15, "busy");
+    expectError(
+      await machine.vault("forget", uuid, "--yes", "--json", "--max-wait", "100ms"),
+      15,
+      "busy",
+    );
     expectExit(await machine.vault("status", uuid), 0);
     const waiting = machine.start({}, "get", uuid, "--json");
     holder.kill("SIGKILL");
@@ -61,10 +82,18 @@ describe("several processes", () => {
     const lab = await openLab(seed, { policy: { rate: 25 } });
     const { sandbox, vaults } = lab.service;
     const machine = lab.machine({ env: { VAULTSVC_RATE: "" } });
-    const lines = vaults.map(({ uuid, kind, credentials }) => JSON.stringify({ uuid, kind, credentials }));
-    expectExit(await machine.vault("import", "--file", machine.file("all.ndjson", lines.join("\n"))), 0);
+    const lines = vaults.map(({ uuid, kind, credentials }) =>
+      JSON.stringify({ uuid, kind, credentials }),
+    );
+    expectExit(
+      await machine.vault("import", "--file", machine.file("all.ndjson", lines.join("\n"))),
+      0,
+    );
     const uuids = vaults.map(({ uuid }) => uuid);
-    expect(await xargs(uuids, ["get", "{}", "--json"], machine.env)).toEqual({ code: 0, stderr: "" });
+    expect(await xargs(uuids, ["get", "{}", "--json"], machine.env)).toEqual({
+      code: 0,
+      stderr: "",
+    });
     const arrivals = sandbox.requests();
     expect(arrivals).toHaveLength(48);
     expect(arrivals.filter(({ status }) => status !== 200)).toEqual([]);

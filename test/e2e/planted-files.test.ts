@@ -1,5 +1,15 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, linkSync, lstatSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkpoint } from "../support/checkpoint.ts";
@@ -21,81 +31,130 @@ async function warm(): Promise<{ lab: Lab; machine: Machine; uuid: string }> {
 }
 
 /** Exit 14 before anything is sent. */
-async function expectRefused(lab: Lab, machine: Machine, message: RegExp, ...args: string[]): Promise<void> {
+async function expectRefused(
+  lab: Lab,
+  machine: Machine,
+  message: RegExp,
+  ...args: string[]
+): Promise<void> {
   const sent = lab.service.sandbox.requests().length;
-  expectError(await machine.vault(...(args.length > 0 ? args : ["get", lab.vault.uuid]), "--json"), 14, "state", message);
+  expectError(
+    await machine.vault(...(args.length > 0 ? args : ["get", lab.vault.uuid]), "--json"),
+    14,
+    "state",
+    message,
+  );
   expect(lab.service.sandbox.requests()).toHaveLength(sent);
 }
 
-describe.skipIf(!mayBeOther).concurrent("what belongs to another user (needs an administrator) is refused", () => {
-  it.each(["state", "config", "config/state.key"])("%s", async (name) => {
-    const { lab, machine } = await warm();
-    give(join(machine.home, name));
-    await expectRefused(lab, machine, /belongs to another user \(uid 65533\)/);
-    await expectRefused(lab, machine, /belongs to another user/, "export", lab.vault.uuid);
-    give(join(machine.home, name), 0);
-    expectExit(await machine.vault("get", lab.vault.uuid), 0);
-  });
+describe
+  .skipIf(!mayBeOther)
+  .concurrent("what belongs to another user (needs an administrator) is refused", () => {
+    it.each(["state", "config", "config/state.key"])("%s", async (name) => {
+      const { lab, machine } = await warm();
+      give(join(machine.home, name));
+      await expectRefused(lab, machine, /belongs to another user \(uid 65533\)/);
+      await expectRefused(lab, machine, /belongs to another user/, "export", lab.vault.uuid);
+      give(join(machine.home, name), 0);
+      expectExit(await machine.vault("get", lab.vault.uuid), 0);
+    });
 
-  it("a state whose journal is read, without its key", async () => {
-    const { lab, machine } = await warm();
-    give(machine.stateDir);
-    await expectRefused(lab, machine, /the state cannot be used: .*belongs to another user/, "audit-replay");
-  });
+    it("a state whose journal is read, without its key", async () => {
+      const { lab, machine } = await warm();
+      give(machine.stateDir);
+      await expectRefused(
+        lab,
+        machine,
+        /the state cannot be used: .*belongs to another user/,
+        "audit-replay",
+      );
+    });
 
-  it("a configuration, whose command is not run", async () => {
-    const { lab, machine } = await warm();
-    const marker = join(machine.home, "ran");
-    const file = join(machine.configDir, "config.json");
-    writeFileSync(file, JSON.stringify({ profiles: { default: { jwt: { command: `touch ${marker}; echo a.b.c` } } } }));
-    give(file);
-    for (const args of [["get", lab.vault.uuid], ["config", "list"], ["config", "set", "rateLimit", "5"], ["status"]]) {
-      await expectRefused(lab, machine, /the configuration cannot be used: .*config\.json belongs to another user/, ...args);
-    }
-    expect(existsSync(marker)).toBe(false);
-    give(file, 0);
-    expectExit(await machine.vault("get", lab.vault.uuid), 0);
-    expect(existsSync(marker)).toBe(true);
-  });
+    it("a configuration, whose command is not run", async () => {
+      const { lab, machine } = await warm();
+      const marker = join(machine.home, "ran");
+      const file = join(machine.configDir, "config.json");
+      writeFileSync(
+        file,
+        JSON.stringify({
+          profiles: { default: { jwt: { command: `touch ${marker}; echo a.b.c` } } },
+        }),
+      );
+      give(file);
+      for (const args of [
+        ["get", lab.vault.uuid],
+        ["config", "list"],
+        ["config", "set", "rateLimit", "5"],
+        ["status"],
+      ]) {
+        await expectRefused(
+          lab,
+          machine,
+          /the configuration cannot be used: .*config\.json belongs to another user/,
+          ...args,
+        );
+      }
+      expect(existsSync(marker)).toBe(false);
+      give(file, 0);
+      expectExit(await machine.vault("get", lab.vault.uuid), 0);
+      expect(existsSync(marker)).toBe(true);
+    });
 
-  it("a key that waits where none is yet", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = lab.machine();
-    const known = await lab.warmMachine();
-    mkdirSync(machine.configDir, { mode: 0o700 });
-    writeFileSync(join(machine.configDir, "state.key"), readFileSync(join(known.configDir, "state.key")), { mode: 0o600 });
-    give(join(machine.configDir, "state.key"));
-    await expectRefused(lab, machine, /the key file cannot be used/, ...firstGetArgs(machine, lab.vault));
-  });
+    it("a key that waits where none is yet", async () => {
+      const lab = await openLab(offlineNote);
+      const machine = lab.machine();
+      const known = await lab.warmMachine();
+      mkdirSync(machine.configDir, { mode: 0o700 });
+      writeFileSync(
+        join(machine.configDir, "state.key"),
+        readFileSync(join(known.configDir, "state.key")),
+        { mode: 0o600 },
+      );
+      give(join(machine.configDir, "state.key"));
+      await expectRefused(
+        lab,
+        machine,
+        /the key file cannot be used/,
+        ...firstGetArgs(machine, lab.vault),
+      );
+    });
 
-  it("a link of theirs, also one to a folder of ours, where ours is followed", async () => {
-    const { lab, machine } = await warm();
-    const link = join(tempDir("link"), "state");
-    symlinkSync(machine.stateDir, link);
-    const linked = lab.machine({ home: machine.home, stateDir: link });
-    expectExit(await linked.vault("get", lab.vault.uuid), 0);
-    expect(spawnSync("chown", ["-h", String(other), link]).status).toBe(0);
-    await expectRefused(lab, linked, /belongs to another user/);
-  });
+    it("a link of theirs, also one to a folder of ours, where ours is followed", async () => {
+      const { lab, machine } = await warm();
+      const link = join(tempDir("link"), "state");
+      symlinkSync(machine.stateDir, link);
+      const linked = lab.machine({ home: machine.home, stateDir: link });
+      expectExit(await linked.vault("get", lab.vault.uuid), 0);
+      expect(spawnSync("chown", ["-h", String(other), link]).status).toBe(0);
+      await expectRefused(lab, linked, /belongs to another user/);
+    });
 
-  it("a state that somebody put where everybody can write, before it was ours", async () => {
-    const lab = await openLab(offlineNote);
-    const home = othersDir();
-    const shared = tempDir("shared");
-    chmodSync(shared, 0o1777);
-    const stateDir = join(shared, "state");
-    mkdirSync(stateDir, { mode: 0o755 });
-    give(stateDir, third);
-    const machine = lab.machine({ home, stateDir });
-    const args = firstGetArgs(machine, lab.vault);
-    for (const file of args.filter((arg) => arg.startsWith("@"))) give(file.slice(1));
-    expectError(await machine.start(...asOther([...args, "--json"])).exit, 14, "state", /belongs to another user \(uid 65532\)/);
-    expect(lab.service.sandbox.requests()).toEqual([]);
-    // One of its own beside it is as good as any.
-    expectExit(await machine.start(...asOther([...args, "--state", join(shared, "mine"), "--json"])).exit, 0);
-    expect(lstatSync(join(shared, "mine")).mode & 0o777).toBe(0o700);
+    it("a state that somebody put where everybody can write, before it was ours", async () => {
+      const lab = await openLab(offlineNote);
+      const home = othersDir();
+      const shared = tempDir("shared");
+      chmodSync(shared, 0o1777);
+      const stateDir = join(shared, "state");
+      mkdirSync(stateDir, { mode: 0o755 });
+      give(stateDir, third);
+      const machine = lab.machine({ home, stateDir });
+      const args = firstGetArgs(machine, lab.vault);
+      for (const file of args.filter((arg) => arg.startsWith("@"))) give(file.slice(1));
+      expectError(
+        await machine.start(...asOther([...args, "--json"])).exit,
+        14,
+        "state",
+        /belongs to another user \(uid 65532\)/,
+      );
+      expect(lab.service.sandbox.requests()).toEqual([]);
+      // One of its own beside it is as good as any.
+      expectExit(
+        await machine.start(...asOther([...args, "--state", join(shared, "mine"), "--json"])).exit,
+        0,
+      );
+      expect(lstatSync(join(shared, "mine")).mode & 0o777).toBe(0o700);
+    });
   });
-});
 
 describe.skipIf(!mayBeOther).concurrent("without the rights of an administrator", () => {
   it("a folder that cannot be written to is told, and nothing is sent", async () => {
@@ -122,31 +181,42 @@ describe.skipIf(!mayBeOther).concurrent("without the rights of an administrator"
   });
 });
 
-describe.concurrent("something else in the place of a file of ours is refused, without waiting for it", () => {
-  // Each thing in each place: test/torture/planted-files.test.ts.
-  it.each(places.map((place, n) => ({ place, thing: things[n % things.length] as Thing })))(
-    "$thing.what for $place",
-    async ({ place, thing }) => {
-      const { lab, machine } = await warm();
-      checkpoint(machine);
-      await expectRefusedInPlace(lab, machine, place, thing);
-    },
-  );
+describe.concurrent(
+  "something else in the place of a file of ours is refused, without waiting for it",
+  () => {
+    // Each thing in each place: test/torture/planted-files.test.ts.
+    it.each(places.map((place, n) => ({ place, thing: things[n % things.length] as Thing })))(
+      "$thing.what for $place",
+      async ({ place, thing }) => {
+        const { lab, machine } = await warm();
+        checkpoint(machine);
+        await expectRefusedInPlace(lab, machine, place, thing);
+      },
+    );
 
-  it("a key file that others can write to", async () => {
-    const { lab, machine } = await warm();
-    for (const mode of [0o620, 0o602, 0o666]) {
-      chmodSync(join(machine.configDir, "state.key"), mode);
-      await expectRefused(lab, machine, /other users can write to it/);
-    }
-  });
-});
+    it("a key file that others can write to", async () => {
+      const { lab, machine } = await warm();
+      for (const mode of [0o620, 0o602, 0o666]) {
+        chmodSync(join(machine.configDir, "state.key"), mode);
+        await expectRefused(lab, machine, /other users can write to it/);
+      }
+    });
+  },
+);
 
 describe.concurrent("a file that is to be written", () => {
   const targets: [string, (folder: string) => string, RegExp][] = [
     ["a link to a file", (folder) => linkTo(folder, join(folder, "precious")), /a symbolic link/],
-    ["a link that leads nowhere", (folder) => linkTo(folder, join(folder, "nowhere")), /a symbolic link/],
-    ["a link to the output, as /dev/stdout is one", (folder) => linkTo(folder, "/proc/self/fd/1"), /a symbolic link/],
+    [
+      "a link that leads nowhere",
+      (folder) => linkTo(folder, join(folder, "nowhere")),
+      /a symbolic link/,
+    ],
+    [
+      "a link to the output, as /dev/stdout is one",
+      (folder) => linkTo(folder, "/proc/self/fd/1"),
+      /a symbolic link/,
+    ],
     ["a pipe", (folder) => (fifo(join(folder, "pipe")), join(folder, "pipe")), /not a file/],
     ["a folder", (folder) => folder, /not a file/],
   ];
@@ -155,29 +225,35 @@ describe.concurrent("a file that is to be written", () => {
     return join(folder, "link");
   };
 
-  it.each(targets)("and is %s is refused by every command that writes one, and stays", async (_, make, why) => {
-    const { lab, machine, uuid } = await warm();
-    const sent = lab.service.sandbox.requests().length;
-    const folder = tempDir("target");
-    writeFileSync(join(folder, "precious"), "precious");
-    const path = make(folder);
-    const before = lstatSync(path);
-    const items = machine.file("items.ndjson", '{"time":"2026-11-20T12:00:00Z","action":"READ_VAULT"}\n');
-    for (const args of [
-      ["get", uuid, "--credentials-out", path],
-      ["create", "--kind", "generic/offline", "--content", "env:HOME", "--credentials-out", path],
-      ["state", "backup", path],
-      ["state", "backup", path, "--force"],
-      ["audit-replay", items, "--html", path],
-      ["audit-replay", items, "--markdown", path],
-    ]) {
-      expectError(await machine.vault(...args, "--json"), 3, "invalid-input", why);
-    }
-    expect(lab.service.sandbox.requests()).toHaveLength(sent);
-    expect(lstatSync(path)).toMatchObject({ ino: before.ino, mode: before.mode });
-    expect(readFileSync(join(folder, "precious"), "utf8")).toBe("precious");
-    expect(existsSync(join(folder, "nowhere"))).toBe(false);
-  });
+  it.each(targets)(
+    "and is %s is refused by every command that writes one, and stays",
+    async (_, make, why) => {
+      const { lab, machine, uuid } = await warm();
+      const sent = lab.service.sandbox.requests().length;
+      const folder = tempDir("target");
+      writeFileSync(join(folder, "precious"), "precious");
+      const path = make(folder);
+      const before = lstatSync(path);
+      const items = machine.file(
+        "items.ndjson",
+        '{"time":"2026-11-20T12:00:00Z","action":"READ_VAULT"}\n',
+      );
+      for (const args of [
+        ["get", uuid, "--credentials-out", path],
+        ["create", "--kind", "generic/offline", "--content", "env:HOME", "--credentials-out", path],
+        ["state", "backup", path],
+        ["state", "backup", path, "--force"],
+        ["audit-replay", items, "--html", path],
+        ["audit-replay", items, "--markdown", path],
+      ]) {
+        expectError(await machine.vault(...args, "--json"), 3, "invalid-input", why);
+      }
+      expect(lab.service.sandbox.requests()).toHaveLength(sent);
+      expect(lstatSync(path)).toMatchObject({ ino: before.ino, mode: before.mode });
+      expect(readFileSync(join(folder, "precious"), "utf8")).toBe("precious");
+      expect(existsSync(join(folder, "nowhere"))).toBe(false);
+    },
+  );
 
   it.each(["ready-file", "audit"])("of the sandbox neither: %s", async (which) => {
     const { machine } = await warm();
@@ -187,11 +263,24 @@ describe.concurrent("a file that is to be written", () => {
     symlinkSync(join(folder, "precious.ndjson"), link);
     const ready = join(folder, "ready.json");
     if (which === "ready-file") {
-      expectError(await machine.vault("sandbox", "start", "--ready-file", link, "--json"), 14, "state", /a symbolic link/);
+      expectError(
+        await machine.vault("sandbox", "start", "--ready-file", link, "--json"),
+        14,
+        "state",
+        /a symbolic link/,
+      );
     } else {
       const sandbox = machine.start({}, "sandbox", "start", "--ready-file", ready, "--json");
       await sandbox.waitFor(/\}\s*$/);
-      const result = await machine.vault("sandbox", "audit", "--ready-file", ready, "--export", link, "--json");
+      const result = await machine.vault(
+        "sandbox",
+        "audit",
+        "--ready-file",
+        ready,
+        "--export",
+        link,
+        "--json",
+      );
       expectError(result, 3, "invalid-input", /a symbolic link/);
       sandbox.kill("SIGTERM");
       await sandbox.exit;

@@ -1,7 +1,14 @@
 import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { device, expectError, expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
+import {
+  device,
+  expectError,
+  expectExit,
+  firstGetArgs,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf, machineFor, readJson } from "../support/machine.ts";
 import { tempDir } from "../support/temp-dir.ts";
@@ -14,27 +21,54 @@ const service = { baseUrl: "https://vaults.example.com", application: { uuid: ap
 function bare(): Machine {
   return machineFor(service, {
     home: tempDir("bare"),
-    env: { VAULTSVC_BASE_URL: "", VAULTSVC_APP_UUID: "", VAULTSVC_API_KEY: "", VAULTSVC_RATE: "", KEY: apiKey },
+    env: {
+      VAULTSVC_BASE_URL: "",
+      VAULTSVC_APP_UUID: "",
+      VAULTSVC_API_KEY: "",
+      VAULTSVC_RATE: "",
+      KEY: apiKey,
+    },
   });
 }
 
 const init = ["init", "--base-url", service.baseUrl, "--app-uuid", appUuid, "--api-key", "env:KEY"];
-const configOf = (machine: Machine) => readJson(join(machine.configDir, "config.json")) as { profiles: Record<string, object> };
+const configOf = (machine: Machine) =>
+  readJson(join(machine.configDir, "config.json")) as { profiles: Record<string, object> };
 const valueOf = async (machine: Machine, key: string): Promise<unknown> =>
-  (JSON.parse((await machine.vault("config", "get", key, "--json")).stdout) as { value: unknown }).value;
-const textOf = (machine: Machine): string => readFileSync(join(machine.configDir, "config.json"), "utf8");
+  (JSON.parse((await machine.vault("config", "get", key, "--json")).stdout) as { value: unknown })
+    .value;
+const textOf = (machine: Machine): string =>
+  readFileSync(join(machine.configDir, "config.json"), "utf8");
 
 describe.concurrent("vault init", () => {
   it("by flags alone makes a profile whose key is sealed, for its owner only", async () => {
     const machine = bare();
-    const made = await machine.vault(...init, "--profile", "work", "--rate", "5", "--live", "--json");
+    const made = await machine.vault(
+      ...init,
+      "--profile",
+      "work",
+      "--rate",
+      "5",
+      "--live",
+      "--json",
+    );
     expectExit(made, 0);
     expect(made.stderr).toBe("");
-    expect(JSON.parse(made.stdout)).toEqual({ profile: "work", path: join(machine.configDir, "config.json"), current: true });
+    expect(JSON.parse(made.stdout)).toEqual({
+      profile: "work",
+      path: join(machine.configDir, "config.json"),
+      current: true,
+    });
     expect(configOf(machine)).toEqual({
       currentProfile: "work",
       profiles: {
-        work: { baseUrl: service.baseUrl, appUuid, rateLimit: 5, live: true, apiKey: expect.stringMatching(/^s1:[0-9a-f]{16}:/) as string },
+        work: {
+          baseUrl: service.baseUrl,
+          appUuid,
+          rateLimit: 5,
+          live: true,
+          apiKey: expect.stringMatching(/^s1:[0-9a-f]{16}:/) as string,
+        },
       },
     });
     expect(textOf(machine)).not.toContain(apiKey);
@@ -52,7 +86,9 @@ describe.concurrent("vault init", () => {
       const set = await machine.vaultWith({ env: { VAULTSVC_STATE: "" } }, ...command);
       expectExit(set, 0);
       expect(set.stderr).toMatch(/password of the state's address is not stored: set PGPASSWORD/);
-      expect(configOf(machine).profiles["default"]).toMatchObject({ state: "postgres://ada@db.example.com/vaults" });
+      expect(configOf(machine).profiles["default"]).toMatchObject({
+        state: "postgres://ada@db.example.com/vaults",
+      });
       expect(textOf(machine) + set.stdout + set.stderr).not.toContain("swordfish");
       const env = { VAULTSVC_STATE: location };
       for (const look of [
@@ -70,11 +106,16 @@ describe.concurrent("vault init", () => {
   it("warns of an API key that another key file than the new one opens, and of no other", async () => {
     const machine = bare();
     expectExit(await machine.vault(...init), 0);
-    const copy = machine.file("copy.key", readFileSync(join(machine.configDir, "state.key"), "utf8"));
+    const copy = machine.file(
+      "copy.key",
+      readFileSync(join(machine.configDir, "state.key"), "utf8"),
+    );
     chmodSync(copy, 0o600);
     const set = async (file: string) => await machine.vault("config", "set", "stateKeyFile", file);
     expect(await set(copy)).toMatchObject({ code: 0, stderr: "" });
-    expect((await set(join(machine.home, "new.key"))).stderr).toMatch(/warning: the apiKey .* former key file; set it again/);
+    expect((await set(join(machine.home, "new.key"))).stderr).toMatch(
+      /warning: the apiKey .* former key file; set it again/,
+    );
   });
 
   it("the profile is enough to read a vault", async () => {
@@ -82,7 +123,11 @@ describe.concurrent("vault init", () => {
     const machine = lab.machine();
     expectExit(await machine.vault("init"), 0);
     const plain = { VAULTSVC_BASE_URL: "", VAULTSVC_APP_UUID: "", VAULTSVC_API_KEY: "" };
-    const read = await machine.vaultWith({ env: plain }, ...firstGetArgs(machine, lab.vault), "--json");
+    const read = await machine.vaultWith(
+      { env: plain },
+      ...firstGetArgs(machine, lab.vault),
+      "--json",
+    );
     expectExit(read, 0);
     expect(read.stderr).toBe("");
   });
@@ -91,7 +136,12 @@ describe.concurrent("vault init", () => {
     const machine = bare();
     expectExit(await machine.vault(...init), 0);
     const before = textOf(machine);
-    expectError(await machine.vault(...init, "--timeout", "1s", "--json"), 2, "usage", /profile default already exists/);
+    expectError(
+      await machine.vault(...init, "--timeout", "1s", "--json"),
+      2,
+      "usage",
+      /profile default already exists/,
+    );
     expect(textOf(machine)).toBe(before);
     expectExit(await machine.vault(...init, "--timeout", "1s", "--force"), 0);
     expect(configOf(machine).profiles["default"]).toMatchObject({ timeout: "1s" });
@@ -101,15 +151,27 @@ describe.concurrent("vault init", () => {
     const machine = bare();
     const state = join(machine.home, "another-state");
     expectExit(await machine.vault(...init, "--live", "--timeout", "1s", "--rate", "7"), 0);
-    expectExit(await machine.vaultWith({ env: { VAULTSVC_STATE: "" } }, "config", "set", "state", state), 0);
+    expectExit(
+      await machine.vaultWith({ env: { VAULTSVC_STATE: "" } }, "config", "set", "state", state),
+      0,
+    );
     expectExit(await machine.vault("config", "set", "policy.failedAttempts", "4"), 0);
     const before = configOf(machine).profiles["default"];
-    expect(before).toMatchObject({ live: true, state, timeout: "1s", rateLimit: 7, policy: { failedAttempts: 4 } });
+    expect(before).toMatchObject({
+      live: true,
+      state,
+      timeout: "1s",
+      rateLimit: 7,
+      policy: { failedAttempts: 4 },
+    });
     const env = { VAULTSVC_STATE: "" };
     expectExit(await machine.vaultWith({ env }, "init", "--timeout", "2s", "--force"), 0);
     expect(configOf(machine).profiles["default"]).toEqual({ ...(before as object), timeout: "2s" });
     expectExit(await machine.vaultWith({ env }, ...init, "--force"), 0);
-    const { apiKey: _, ...after } = configOf(machine).profiles["default"] as Record<string, unknown>;
+    const { apiKey: _, ...after } = configOf(machine).profiles["default"] as Record<
+      string,
+      unknown
+    >;
     expect(after).toEqual({ ...(before as object), timeout: "2s", apiKey: undefined });
   });
 
@@ -126,14 +188,22 @@ describe.concurrent("vault init", () => {
       /^the application UUID and the API key are missing/,
       "--app-uuid, VAULTSVC_APP_UUID or the config key appUuid",
     ],
-    ["key", init.slice(1, 5), /^the API key is missing/, "--api-key, VAULTSVC_API_KEY or the config key apiKey"],
-  ])("without a %s it is a usage error with all ways to give it", async (_, args, message, ways) => {
-    const machine = bare();
-    const result = await machine.vault("init", ...args, "--json");
-    expectError(result, 2, "usage", message);
-    expect(errorOf(result).hint).toContain(ways);
-    expect(existsSync(machine.configDir)).toBe(false);
-  });
+    [
+      "key",
+      init.slice(1, 5),
+      /^the API key is missing/,
+      "--api-key, VAULTSVC_API_KEY or the config key apiKey",
+    ],
+  ])(
+    "without a %s it is a usage error with all ways to give it",
+    async (_, args, message, ways) => {
+      const machine = bare();
+      const result = await machine.vault("init", ...args, "--json");
+      expectError(result, 2, "usage", message);
+      expect(errorOf(result).hint).toContain(ways);
+      expect(existsSync(machine.configDir)).toBe(false);
+    },
+  );
 
   it.each([
     [["--profile", "a b"], /^--profile: must be letters/],
@@ -155,7 +225,12 @@ describe.concurrent("vault config", () => {
     for (const [key, value, code, message] of [
       ["timeout", "soon", "invalid-input", /^config key timeout: must be a duration/],
       ["rateLimit", "fast", "invalid-input", /^config key rateLimit: must be a whole number/],
-      ["policy.failedAttempts", "0", "invalid-input", /^config key policy.failedAttempts: must be a whole number/],
+      [
+        "policy.failedAttempts",
+        "0",
+        "invalid-input",
+        /^config key policy.failedAttempts: must be a whole number/,
+      ],
       ["live", "maybe", "invalid-input", /^config key live: must be true or false/],
       ["device", "{", "invalid-input", /^config key device: must be an object in JSON/],
       ["device", '{"browserType":"Firefox"}', "invalid-input", /^config key device\./],
@@ -163,12 +238,25 @@ describe.concurrent("vault config", () => {
       ["output", "xml", "usage", /^config key output: must be one of/],
       ["apiKey", "@missing", "invalid-input", /^config key apiKey: cannot read the file/],
       ["timout", "1s", "usage", /^no such config key: timout \(did you mean timeout\?\)/],
-      ["policy.unacked", "4", "usage", /^no such config key: policy.unacked \(did you mean policy.unackedStarts\?\)/],
+      [
+        "policy.unacked",
+        "4",
+        "usage",
+        /^no such config key: policy.unacked \(did you mean policy.unackedStarts\?\)/,
+      ],
       ["currentProfile", "x", "usage", /^currentProfile is not a setting/],
-      ["stateKeySource", "passphrase", "usage", /^stateKeySource: a key of source file already exists/],
+      [
+        "stateKeySource",
+        "passphrase",
+        "usage",
+        /^stateKeySource: a key of source file already exists/,
+      ],
     ] as const) {
       const result = await machine.vault("config", "set", key, value, "--json");
-      expect(errorOf(result)).toMatchObject({ code, message: expect.stringMatching(message) as string });
+      expect(errorOf(result)).toMatchObject({
+        code,
+        message: expect.stringMatching(message) as string,
+      });
     }
     expect(textOf(machine)).toBe(before);
   });
@@ -194,7 +282,14 @@ describe.concurrent("vault config", () => {
       device,
       state,
     });
-    for (const key of ["policy.failedAttempts", "policy.unackedStarts", "live", "device", "state", "timeout"]) {
+    for (const key of [
+      "policy.failedAttempts",
+      "policy.unackedStarts",
+      "live",
+      "device",
+      "state",
+      "timeout",
+    ]) {
       expectExit(await machine.vault("config", "unset", key), 0);
     }
     expect(configOf(machine).profiles["default"]).toEqual({ rateLimit: 7 });
@@ -204,7 +299,10 @@ describe.concurrent("vault config", () => {
     const machine = bare();
     expectExit(await machine.vault("config", "set", "timeout", "5s"), 0);
     const { profiles } = configOf(machine);
-    const former = { default: { ...profiles["default"], policy: { failed: 7, unacked: 9 } }, other: { policy: { failed: 2 } } };
+    const former = {
+      default: { ...profiles["default"], policy: { failed: 7, unacked: 9 } },
+      other: { policy: { failed: 2 } },
+    };
     writeFileSync(join(machine.configDir, "config.json"), JSON.stringify({ profiles: former }));
     expect(await valueOf(machine, "policy.failedAttempts")).toBe(7);
     expect(await valueOf(machine, "policy.unackedStarts")).toBe(9);
@@ -218,15 +316,28 @@ describe.concurrent("vault config", () => {
   it("list --origin says what holds and where it comes from, and shows no secret", async () => {
     const machine = bare();
     expectExit(await machine.vault(...init, "--profile", "work", "--rate", "5"), 0);
-    const env = { VAULTSVC_TIMEOUT: "9s", VAULTSVC_STATE_KEY: Buffer.alloc(32, 1).toString("base64") };
-    const result = await machine.vaultWith({ env }, "config", "list", "--origin", "--max-wait", "1m", "--json");
+    const env = {
+      VAULTSVC_TIMEOUT: "9s",
+      VAULTSVC_STATE_KEY: Buffer.alloc(32, 1).toString("base64"),
+    };
+    const result = await machine.vaultWith(
+      { env },
+      "config",
+      "list",
+      "--origin",
+      "--max-wait",
+      "1m",
+      "--json",
+    );
     expectExit(result, 0);
     const { settings, profile } = JSON.parse(result.stdout) as {
       profile: string;
       settings: { key: string; value: unknown; origin: unknown }[];
     };
     expect(profile).toBe("work");
-    const found = Object.fromEntries(settings.map(({ key, value, origin }) => [key, [value, origin]]));
+    const found = Object.fromEntries(
+      settings.map(({ key, value, origin }) => [key, [value, origin]]),
+    );
     expect(found).toMatchObject({
       currentProfile: ["work", "config key currentProfile"],
       baseUrl: [service.baseUrl, "profile work"],
@@ -241,7 +352,10 @@ describe.concurrent("vault config", () => {
       device: [null, null],
       apiKey: [expect.stringMatching(/^•{8} \(encrypted with key [0-9a-f]{16}\)$/), "profile work"],
     });
-    for (const output of [result.stdout, (await machine.vaultWith({ env }, "config", "list", "--origin")).stdout]) {
+    for (const output of [
+      result.stdout,
+      (await machine.vaultWith({ env }, "config", "list", "--origin")).stdout,
+    ]) {
       expect(output).not.toContain(apiKey);
       expect(output).not.toContain(env.VAULTSVC_STATE_KEY);
     }
@@ -252,11 +366,30 @@ describe.concurrent("vault config", () => {
     expectExit(await machine.vault(...init), 0);
     expectExit(await machine.vault(...init, "--profile", "other", "--timeout", "4s"), 0);
     expect((await machine.vault("config", "get", "timeout")).stdout).toBe("30s\n");
-    expectError(await machine.vault("config", "use", "nobody", "--json"), 2, "usage", /no such profile: nobody/);
+    expectError(
+      await machine.vault("config", "use", "nobody", "--json"),
+      2,
+      "usage",
+      /no such profile: nobody/,
+    );
     expectExit(await machine.vault("config", "use", "other"), 0);
     expect((await machine.vault("config", "get", "timeout")).stdout).toBe("4s\n");
-    expect((await machine.vaultWith({ env: { VAULTSVC_PROFILE: "default" } }, "config", "get", "timeout")).stdout).toBe("30s\n");
-    expectError(await machine.vault("status", "--profile", "nobody", "--json"), 2, "usage", /no such profile: nobody/);
+    expect(
+      (
+        await machine.vaultWith(
+          { env: { VAULTSVC_PROFILE: "default" } },
+          "config",
+          "get",
+          "timeout",
+        )
+      ).stdout,
+    ).toBe("30s\n");
+    expectError(
+      await machine.vault("status", "--profile", "nobody", "--json"),
+      2,
+      "usage",
+      /no such profile: nobody/,
+    );
   });
 
   it("fixes a profile that stops every other command", async () => {
@@ -267,7 +400,9 @@ describe.concurrent("vault config", () => {
     expectError(await machine.vault("status", "--json"), 3, "invalid-input", /config key timeout/);
     const listed = await machine.vault("config", "list", "--json");
     expectExit(listed, 0);
-    expect(listed.stderr).toMatch(/^vault: warning: profile default is not valid: config key timeout/);
+    expect(listed.stderr).toMatch(
+      /^vault: warning: profile default is not valid: config key timeout/,
+    );
     expectExit(await machine.vault("config", "unset", "timeout"), 0);
     expectExit(await machine.vault("status"), 0);
   });
@@ -275,11 +410,15 @@ describe.concurrent("vault config", () => {
   it("changes at the same time are all kept", async () => {
     const machine = bare();
     const names = Array.from({ length: 8 }, (_, index) => `profile-${index}`);
-    const codes = await Promise.all(names.map(async (name) => (await machine.start({}, ...init, "--profile", name).exit).code));
+    const codes = await Promise.all(
+      names.map(async (name) => (await machine.start({}, ...init, "--profile", name).exit).code),
+    );
     expect(codes).toEqual(names.map(() => 0));
     expect(Object.keys(configOf(machine).profiles).sort()).toEqual(names);
     for (const profile of names) {
-      expect((await machine.vault("config", "get", "apiKey", "--reveal", "--profile", profile)).stdout).toBe(`${apiKey}\n`);
+      expect(
+        (await machine.vault("config", "get", "apiKey", "--reveal", "--profile", profile)).stdout,
+      ).toBe(`${apiKey}\n`);
     }
   });
 });
@@ -288,7 +427,10 @@ describe.concurrent("a sealed apiKey", () => {
   it("opens in its own profile only", async () => {
     const machine = bare();
     expectExit(await machine.vault(...init), 0);
-    writeFileSync(join(machine.configDir, "config.json"), textOf(machine).replaceAll("default", "moved"));
+    writeFileSync(
+      join(machine.configDir, "config.json"),
+      textOf(machine).replaceAll("default", "moved"),
+    );
     const result = await machine.vault("config", "get", "apiKey", "--reveal", "--json");
     expectError(
       result,
@@ -303,7 +445,11 @@ describe.concurrent("a sealed apiKey", () => {
     const machine = lab.machine();
     expectExit(await machine.vault("init"), 0);
     rmSync(join(machine.configDir, "state.key"));
-    const get = await machine.vaultWith({ env: { VAULTSVC_API_KEY: "" } }, ...firstGetArgs(machine, lab.vault), "--json");
+    const get = await machine.vaultWith(
+      { env: { VAULTSVC_API_KEY: "" } },
+      ...firstGetArgs(machine, lab.vault),
+      "--json",
+    );
     expectError(get, 14, "state", /state\.key is missing/);
     expectError(
       await machine.vault(...firstGetArgs(machine, lab.vault), "--json"),
@@ -311,9 +457,16 @@ describe.concurrent("a sealed apiKey", () => {
       "state",
       /the configuration are encrypted with key/,
     );
-    expectError(await machine.vault("config", "set", "apiKey", "env:VAULTSVC_API_KEY", "--json"), 14, "state");
+    expectError(
+      await machine.vault("config", "set", "apiKey", "env:VAULTSVC_API_KEY", "--json"),
+      14,
+      "state",
+    );
     expect(existsSync(join(machine.configDir, "state.key"))).toBe(false);
-    expect(lab.service.sandbox.inspect(lab.vault.uuid)).toMatchObject({ unackedStarts: 0, failedAccesses: 0 });
+    expect(lab.service.sandbox.inspect(lab.vault.uuid)).toMatchObject({
+      unackedStarts: 0,
+      failedAccesses: 0,
+    });
     expectExit(await machine.vault("config", "unset", "apiKey"), 0);
     expectExit(await machine.vault("config", "set", "apiKey", "env:VAULTSVC_API_KEY"), 0);
   });
@@ -328,11 +481,22 @@ describe.concurrent("a sealed apiKey", () => {
     rmSync(join(machine.configDir, "config.json"));
     expectExit(await machine.vault("init"), 0);
     writeFileSync(path, key);
-    const other = await machine.vaultWith({ env: { VAULTSVC_API_KEY: "" } }, ...firstGetArgs(machine, lab.vault), "--json");
+    const other = await machine.vaultWith(
+      { env: { VAULTSVC_API_KEY: "" } },
+      ...firstGetArgs(machine, lab.vault),
+      "--json",
+    );
     expectError(other, 14, "state", /wrong key/);
     const config = configOf(machine);
-    writeFileSync(join(machine.configDir, "config.json"), JSON.stringify({ ...config, profiles: { default: { apiKey } } }));
-    const clear = await machine.vaultWith({ env: { VAULTSVC_API_KEY: "" } }, ...firstGetArgs(machine, lab.vault), "--json");
+    writeFileSync(
+      join(machine.configDir, "config.json"),
+      JSON.stringify({ ...config, profiles: { default: { apiKey } } }),
+    );
+    const clear = await machine.vaultWith(
+      { env: { VAULTSVC_API_KEY: "" } },
+      ...firstGetArgs(machine, lab.vault),
+      "--json",
+    );
     expectError(clear, 14, "state", /is stored in plain text/);
     expect(clear.stderr).not.toContain(apiKey);
   });

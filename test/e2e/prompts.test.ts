@@ -1,6 +1,14 @@
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { device, expectExit, expectInStep, offlineCard, offlineNote, onlineCard, openLab } from "../support/lab.ts";
+import {
+  device,
+  expectExit,
+  expectInStep,
+  offlineCard,
+  offlineNote,
+  onlineCard,
+  openLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import type { PtyOptions, RunningInPty } from "../support/pty.ts";
 import { vaultInPty } from "../support/pty.ts";
@@ -70,7 +78,9 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
     await run.waitFor(/Which vault/);
     await run.waitFor(/garden gate/);
     const listed = (await machine.vault("status", "--json")).stdout;
-    const order = (JSON.parse(listed) as { vaults: { label: string }[] }).vaults.map((vault) => vault.label);
+    const order = (JSON.parse(listed) as { vaults: { label: string }[] }).vaults.map(
+      (vault) => vault.label,
+    );
     run.type((order[0] === "garden gate" ? "" : down) + enter);
     const { code, text } = await run.exit;
     expect(code, text).toBe(0);
@@ -81,7 +91,12 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    const { VAULTSVC_BASE_URL: _, VAULTSVC_APP_UUID: __, VAULTSVC_API_KEY: ___, ...env } = machine.env;
+    const {
+      VAULTSVC_BASE_URL: _,
+      VAULTSVC_APP_UUID: __,
+      VAULTSVC_API_KEY: ___,
+      ...env
+    } = machine.env;
     const run = vaultInPty(["get", uuid], { cwd: machine.home, env });
     await run.waitFor(/Base URL/);
     run.type(`http://example.com${enter}`);
@@ -104,7 +119,9 @@ describe.concurrent("standard input that an option has read", () => {
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
     const run = inPty(machine, ["update", uuid, "--card", "-"]);
-    run.type(`{"number":"5555555555554444","name":"Grace","expiryMonth":12,"expiryYear":2030}${enter}\x04`);
+    run.type(
+      `{"number":"5555555555554444","name":"Grace","expiryMonth":12,"expiryYear":2030}${enter}\x04`,
+    );
     const { code, text } = await run.exit;
     expect(code, text).toBe(0);
     await expectInStep(lab, machine, uuid);

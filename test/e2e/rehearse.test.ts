@@ -3,24 +3,38 @@ import { startVault } from "../support/run-vault.ts";
 import { hasCurl, note, rehearse } from "../support/rehearse.ts";
 
 describe("sandbox rehearse (programs that read vaults: torture/rehearse)", () => {
-  test.skipIf(!hasCurl)("a program that does not try again is found out, whatever becomes of its call", async () => {
-    const call = `curl --silent --data '{}' "$VAULTSVC_BASE_URL/vaultsvc/v1-2/vault/generic/offline/${note}/get-start"`;
-    const once = `test -e tried && exit; touch tried; ${call} && touch answered`;
-    const { code, stderr, document } = await rehearse("--check", "test -e answered", "--", "sh", "-c", once);
-    expect(document.scenarios.map(({ failure, outcome, check }) => `${failure} ${outcome} ${check}`)).toEqual([
-      "lost-before lost 1",
-      "lost-after lost 1",
-      "killed-before lost 1",
-      "killed-after lost 1",
-    ]);
-    expect(code).toBe(17);
-    expect(stderr).toMatch(/"code":"finding"/);
-  });
+  test.skipIf(!hasCurl)(
+    "a program that does not try again is found out, whatever becomes of its call",
+    async () => {
+      const call = `curl --silent --data '{}' "$VAULTSVC_BASE_URL/vaultsvc/v1-2/vault/generic/offline/${note}/get-start"`;
+      const once = `test -e tried && exit; touch tried; ${call} && touch answered`;
+      const { code, stderr, document } = await rehearse(
+        "--check",
+        "test -e answered",
+        "--",
+        "sh",
+        "-c",
+        once,
+      );
+      expect(
+        document.scenarios.map(({ failure, outcome, check }) => `${failure} ${outcome} ${check}`),
+      ).toEqual([
+        "lost-before lost 1",
+        "lost-after lost 1",
+        "killed-before lost 1",
+        "killed-after lost 1",
+      ]);
+      expect(code).toBe(17);
+      expect(stderr).toMatch(/"code":"finding"/);
+    },
+  );
 
   test("a program that fails anyway is told before anything is rehearsed", async () => {
     expect(await rehearse("--check", "true", "--", "false")).toMatchObject({ code: 2 });
     expect(await rehearse("--check", "true", "--", "true")).toMatchObject({ code: 2 });
-    expect(await rehearse("--check", "false", "--", "vault", "get", note)).toMatchObject({ code: 2 });
+    expect(await rehearse("--check", "false", "--", "vault", "get", note)).toMatchObject({
+      code: 2,
+    });
     expect(await rehearse("--", "true")).toMatchObject({ code: 2 });
   });
 

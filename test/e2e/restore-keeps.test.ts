@@ -2,7 +2,16 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { restoredOf } from "../support/backups.ts";
 import type { Lab } from "../support/lab.ts";
-import { expectError, expectExit, expectFarFromLock, expectInStep, firstGet, note, offlineNote, openLab } from "../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  expectFarFromLock,
+  expectInStep,
+  firstGet,
+  note,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
@@ -43,70 +52,101 @@ async function restored({ machine, uuid, file }: Place) {
   return restoredOf(first).vaults.find((vault) => vault.uuid === uuid);
 }
 
-describe.each(Object.entries(places))("a backup that is older than what has happened since, in %s", (_, open) => {
-  it("leaves an exchange in doubt that it does not know: the next get settles it", async () => {
-    const place = await open();
-    const { lab, machine, uuid } = place;
-    // The token has expired by the clock here.
-    lab.clock.ahead = -3_600_000;
-    lab.faults("get-end:drop-after*9");
-    expectExit(await machine.vault("get", uuid, "--max-wait", "1s"), 12);
-    lab.service.faults.clear();
-    expect(await restored(place)).toMatchObject({ kept: "here", reason: "known", exchange: { state: "in-doubt", from: "here" } });
-    expect(await machine.status(uuid)).toMatchObject({ status: "in doubt", exchange: { state: "in-doubt" } });
-    expectError(await machine.vault("ack", uuid, "--json"), 12, "in-doubt");
-    expect(documentOf(await machine.vault("get", uuid, "--json")).vault.content).toBe(note);
-    await expectInStep(lab, machine, uuid);
-    expectFarFromLock(lab, uuid);
-  });
+describe.each(Object.entries(places))(
+  "a backup that is older than what has happened since, in %s",
+  (_, open) => {
+    it("leaves an exchange in doubt that it does not know: the next get settles it", async () => {
+      const place = await open();
+      const { lab, machine, uuid } = place;
+      // The token has expired by the clock here.
+      lab.clock.ahead = -3_600_000;
+      lab.faults("get-end:drop-after*9");
+      expectExit(await machine.vault("get", uuid, "--max-wait", "1s"), 12);
+      lab.service.faults.clear();
+      expect(await restored(place)).toMatchObject({
+        kept: "here",
+        reason: "known",
+        exchange: { state: "in-doubt", from: "here" },
+      });
+      expect(await machine.status(uuid)).toMatchObject({
+        status: "in doubt",
+        exchange: { state: "in-doubt" },
+      });
+      expectError(await machine.vault("ack", uuid, "--json"), 12, "in-doubt");
+      expect(documentOf(await machine.vault("get", uuid, "--json")).vault.content).toBe(note);
+      await expectInStep(lab, machine, uuid);
+      expectFarFromLock(lab, uuid);
+    });
 
-  it("leaves an update held that it does not know: ack finishes it", async () => {
-    const place = await open();
-    const { lab, machine, uuid } = place;
-    expectExit(await machine.vaultWith({ input: "new words" }, "update", uuid, "--content", "-", "--no-ack"), 0);
-    expect(await restored(place)).toMatchObject({ exchange: { state: "held", from: "here" } });
-    expectError(await machine.vault("get", uuid, "--json"), 11, "pending");
-    expectExit(await machine.vault("ack", uuid), 0);
-    expect(documentOf(await machine.vault("get", uuid, "--json")).vault.content).toBe("new words");
-    await expectInStep(lab, machine, uuid);
-    expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
-  });
+    it("leaves an update held that it does not know: ack finishes it", async () => {
+      const place = await open();
+      const { lab, machine, uuid } = place;
+      expectExit(
+        await machine.vaultWith(
+          { input: "new words" },
+          "update",
+          uuid,
+          "--content",
+          "-",
+          "--no-ack",
+        ),
+        0,
+      );
+      expect(await restored(place)).toMatchObject({ exchange: { state: "held", from: "here" } });
+      expectError(await machine.vault("get", uuid, "--json"), 11, "pending");
+      expectExit(await machine.vault("ack", uuid), 0);
+      expect(documentOf(await machine.vault("get", uuid, "--json")).vault.content).toBe(
+        "new words",
+      );
+      await expectInStep(lab, machine, uuid);
+      expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
+    });
 
-  it("leaves what was imported since: the next get has it", async () => {
-    const place = await open();
-    const { lab, machine, uuid } = place;
-    const other = lab.machine();
-    const pair = JSON.stringify(await machine.exported(uuid));
-    const given = ["--kind", offlineNote.kind, "--credentials", "env:PAIR"];
-    expectExit(await other.vaultWith({ env: { PAIR: pair } }, "get", uuid, ...given), 0);
-    const theirs = JSON.stringify(await other.exported(uuid));
-    expectExit(await machine.vaultWith({ env: { PAIR: theirs } }, "import", uuid, ...given), 0);
-    expect(await restored(place)).toMatchObject({ kept: "here", reason: "known" });
-    expect(documentOf(await machine.vault("get", uuid, "--json")).vault.content).toBe(note);
-    await expectInStep(lab, machine, uuid);
-    expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
-  });
+    it("leaves what was imported since: the next get has it", async () => {
+      const place = await open();
+      const { lab, machine, uuid } = place;
+      const other = lab.machine();
+      const pair = JSON.stringify(await machine.exported(uuid));
+      const given = ["--kind", offlineNote.kind, "--credentials", "env:PAIR"];
+      expectExit(await other.vaultWith({ env: { PAIR: pair } }, "get", uuid, ...given), 0);
+      const theirs = JSON.stringify(await other.exported(uuid));
+      expectExit(await machine.vaultWith({ env: { PAIR: theirs } }, "import", uuid, ...given), 0);
+      expect(await restored(place)).toMatchObject({ kept: "here", reason: "known" });
+      expect(documentOf(await machine.vault("get", uuid, "--json")).vault.content).toBe(note);
+      await expectInStep(lab, machine, uuid);
+      expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
+    });
 
-  it("brings back what was forgotten, and says so", async () => {
-    const place = await open();
-    const { lab, machine, uuid, file } = place;
-    expectExit(await machine.vault("label", uuid, "palm"), 0);
-    expectExit(await machine.vault("state", "backup", file, "--force"), 0);
-    expectExit(await machine.vault("forget", uuid, "--yes"), 0);
-    const [extra, given] = ["7d9f7c1e-2d3c-4b5a-8697-a8b9cadbecfd", ["--kind", offlineNote.kind, "--credentials", "env:PAIR"]];
-    const env = { PAIR: JSON.stringify(lab.vault.credentials) };
-    expectExit(await machine.vaultWith({ env }, "import", extra, ...given, "--label", "palm"), 0);
-    const { stdout } = await machine.vault("state", "restore", file, "--yes");
-    const told = stdout.replaceAll(/\s+/g, " ");
-    expect(told).toContain(`${uuid} backup it was forgotten here; its label palm is another vault's here`);
-    expect(told).toContain("Kept 1 vault from here, 1 from the backup, 0 merged");
-    expectExit(await machine.vault("get", uuid), 0);
-    await expectInStep(lab, machine, uuid);
-  });
-});
+    it("brings back what was forgotten, and says so", async () => {
+      const place = await open();
+      const { lab, machine, uuid, file } = place;
+      expectExit(await machine.vault("label", uuid, "palm"), 0);
+      expectExit(await machine.vault("state", "backup", file, "--force"), 0);
+      expectExit(await machine.vault("forget", uuid, "--yes"), 0);
+      const [extra, given] = [
+        "7d9f7c1e-2d3c-4b5a-8697-a8b9cadbecfd",
+        ["--kind", offlineNote.kind, "--credentials", "env:PAIR"],
+      ];
+      const env = { PAIR: JSON.stringify(lab.vault.credentials) };
+      expectExit(await machine.vaultWith({ env }, "import", extra, ...given, "--label", "palm"), 0);
+      const { stdout } = await machine.vault("state", "restore", file, "--yes");
+      const told = stdout.replaceAll(/\s+/g, " ");
+      expect(told).toContain(
+        `${uuid} backup it was forgotten here; its label palm is another vault's here`,
+      );
+      expect(told).toContain("Kept 1 vault from here, 1 from the backup, 0 merged");
+      expectExit(await machine.vault("get", uuid), 0);
+      await expectInStep(lab, machine, uuid);
+    });
+  },
+);
 
 it("a restore of a shared state, while other machines read their vaults for the first time, takes none of them away", async () => {
-  const { lab, machines, uuid } = await team(undefined, {}, [offlineNote, offlineNote, offlineNote]);
+  const { lab, machines, uuid } = await team(undefined, {}, [
+    offlineNote,
+    offlineNote,
+    offlineNote,
+  ]);
   const [first, second, third] = machines;
   const [, two, three] = lab.service.vaults;
   if (two === undefined || three === undefined) throw new Error("three vaults are needed");
@@ -151,7 +191,9 @@ it("a state that is older than the backup goes on where the backup ends", async 
   expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
   const { file } = await backedUp({ lab, machine, uuid });
   const result = await older.vault("state", "restore", file, "--yes", "--json");
-  expect(restoredOf(result).vaults).toMatchObject([{ uuid, kept: "both", reason: "first", exchange: null }]);
+  expect(restoredOf(result).vaults).toMatchObject([
+    { uuid, kept: "both", reason: "first", exchange: null },
+  ]);
   expectExit(await older.vault("get", uuid), 0);
   await expectInStep(lab, older, uuid);
   expectFarFromLock(lab, uuid);

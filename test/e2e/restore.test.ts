@@ -1,4 +1,14 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
@@ -27,11 +37,19 @@ describe.concurrent("vault state restore", () => {
     const result = await other.vault("state", "restore", file, "--json");
     expect(result).toMatchObject({ code: 0, stderr: "" });
     const vaults = [{ uuid, kept: "file", reason: "taken", exchange: null }];
-    expect(restoredOf(result)).toMatchObject({ file, state: other.stateDir, aside: null, pending: 0, vaults });
+    expect(restoredOf(result)).toMatchObject({
+      file,
+      state: other.stateDir,
+      aside: null,
+      pending: 0,
+      vaults,
+    });
     expect(readdirSync(other.stateDir).sort()).toEqual(["locks", "vault.db"]);
     expect(statSync(join(other.stateDir, "vault.db")).mode & 0o777).toBe(0o600);
     const history = await other.vault("status", uuid, "--history", "--json");
-    const [vault] = (JSON.parse(history.stdout) as { vaults: { generations: { proven: boolean }[] }[] }).vaults;
+    const [vault] = (
+      JSON.parse(history.stdout) as { vaults: { generations: { proven: boolean }[] }[] }
+    ).vaults;
     expect(vault?.generations.map(({ proven }) => proven)).toEqual([false, false]);
     expectExit(await other.vault("get", uuid), 0);
     await expectInStep(lab, other, uuid);
@@ -44,23 +62,42 @@ describe.concurrent("vault state restore", () => {
     const extra = "7d9f7c1e-2d3c-4b5a-8697-a8b9cadbecfd";
     const pair = JSON.stringify(lab.vault.credentials);
     expectExit(
-      await machine.vaultWith({ env: { PAIR: pair } }, "import", extra, "--kind", "generic/offline", "--credentials", "env:PAIR"),
+      await machine.vaultWith(
+        { env: { PAIR: pair } },
+        "import",
+        extra,
+        "--kind",
+        "generic/offline",
+        "--credentials",
+        "env:PAIR",
+      ),
       0,
     );
     const refused = await machine.vault("state", "restore", file, "--json");
-    expectError(refused, 2, "usage", /Merge the backup into the state in .*\? It adds 0 vaults, merges 0, and leaves 2 unchanged\./);
+    expectError(
+      refused,
+      2,
+      "usage",
+      /Merge the backup into the state in .*\? It adds 0 vaults, merges 0, and leaves 2 unchanged\./,
+    );
     expect(errorOf(refused).hint).toContain("--yes");
     const result = await machine.vault("state", "restore", file, "--yes", "--json");
     expectExit(result, 0);
     expect(result.stderr).toBe("");
-    const reasons = restoredOf(result).vaults.map((vault) => [vault.uuid, vault.kept, vault.reason]);
+    const reasons = restoredOf(result).vaults.map((vault) => [
+      vault.uuid,
+      vault.kept,
+      vault.reason,
+    ]);
     expect(reasons).toEqual(
       [
         [uuid, "here", "known"],
         [extra, "here", "missing"],
       ].toSorted(),
     );
-    const { vaults } = JSON.parse((await machine.vault("status", "--json")).stdout) as { vaults: { uuid: string }[] };
+    const { vaults } = JSON.parse((await machine.vault("status", "--json")).stdout) as {
+      vaults: { uuid: string }[];
+    };
     expect(vaults.map((vault) => vault.uuid).toSorted()).toEqual([uuid, extra].toSorted());
     expectExit(await machine.vault("get", uuid), 0);
     await expectInStep(lab, machine, uuid);
@@ -84,7 +121,10 @@ describe.concurrent("vault state restore", () => {
     const { lab, machine, uuid, file } = await warm();
     const { keyId } = backupOf(await machine.vault("state", "backup", file, "--json"));
     const other = anew(lab, machine);
-    for (const env of [{ VAULTSVC_STATE_KEY: randomBytes(32).toString("base64") }, { VAULTSVC_CONFIG_DIR: tempDir("none") }]) {
+    for (const env of [
+      { VAULTSVC_STATE_KEY: randomBytes(32).toString("base64") },
+      { VAULTSVC_CONFIG_DIR: tempDir("none") },
+    ]) {
       const result = await other.vaultWith({ env }, "state", "restore", file, "--json");
       expectError(result, 14, "state", new RegExp(keyId));
     }
@@ -95,9 +135,19 @@ describe.concurrent("vault state restore", () => {
   it.each<[string, (file: string, machine: Machine) => void, RegExp, number]>([
     ["is not there", (file) => rmSync(file), /no such file: /, 3],
     ["is a folder", (file) => (rmSync(file), mkdirSync(file)), /not a file/, 3],
-    ["is text", (file) => writeFileSync(file, "not a database\n".repeat(500)), /not written by vault state backup/, 14],
+    [
+      "is text",
+      (file) => writeFileSync(file, "not a database\n".repeat(500)),
+      /not written by vault state backup/,
+      14,
+    ],
     ["is empty", (file) => writeFileSync(file, ""), /not written by vault state backup/, 14],
-    ["is cut", (file) => truncateSync(file, Math.floor(statSync(file).size / 2 / 4096) * 4096), /damaged|cannot be used/, 14],
+    [
+      "is cut",
+      (file) => truncateSync(file, Math.floor(statSync(file).size / 2 / 4096) * 4096),
+      /damaged|cannot be used/,
+      14,
+    ],
     ["has a damaged page", (file) => damage(file), /damaged/, 14],
     [
       "is a database of another program",
@@ -114,7 +164,11 @@ describe.concurrent("vault state restore", () => {
     ],
     [
       "has a value that was moved",
-      (file) => sql(file, "UPDATE credentials SET sealed = (SELECT sealed FROM credentials WHERE generation = 2)"),
+      (file) =>
+        sql(
+          file,
+          "UPDATE credentials SET sealed = (SELECT sealed FROM credentials WHERE generation = 2)",
+        ),
       /copied from another place/,
       14,
     ],
@@ -123,7 +177,12 @@ describe.concurrent("vault state restore", () => {
     expectExit(await machine.vault("state", "backup", file), 0);
     spoil(file, machine);
     const code = exit === 3 ? "invalid-input" : "state";
-    expectError(await machine.vault("state", "restore", file, "--yes", "--json"), exit, code, message);
+    expectError(
+      await machine.vault("state", "restore", file, "--yes", "--json"),
+      exit,
+      code,
+      message,
+    );
     await expectInStep(lab, machine, uuid);
   });
 
@@ -150,8 +209,19 @@ describe.concurrent("vault state restore", () => {
     expectExit(await machine.vault("state", "backup", file), 0);
     lab.faults("get-start:delay=1m");
     const get = machine.start({}, "get", uuid);
-    await vi.waitFor(() => expect(lab.service.sandbox.requests().length).toBeGreaterThan(2), 10_000);
-    const busy = await machine.vault("state", "restore", file, "--yes", "--json", "--max-wait", "300ms");
+    await vi.waitFor(
+      () => expect(lab.service.sandbox.requests().length).toBeGreaterThan(2),
+      10_000,
+    );
+    const busy = await machine.vault(
+      "state",
+      "restore",
+      file,
+      "--yes",
+      "--json",
+      "--max-wait",
+      "300ms",
+    );
     expectError(busy, 15, "busy");
     get.kill("SIGKILL");
     await get.exit;
@@ -197,7 +267,15 @@ describe.concurrent("a backup that is older than what has happened since", () =>
     const { uuid, kind, credentials } = lab.vault;
     const file = join(tempDir("b"), "b");
     expectExit(
-      await machine.vaultWith({ env: { PAIR: JSON.stringify(credentials) } }, "import", uuid, "--kind", kind, "--credentials", "env:PAIR"),
+      await machine.vaultWith(
+        { env: { PAIR: JSON.stringify(credentials) } },
+        "import",
+        uuid,
+        "--kind",
+        kind,
+        "--credentials",
+        "env:PAIR",
+      ),
       0,
     );
     expectExit(await machine.vault("state", "backup", file), 0);
@@ -211,30 +289,39 @@ describe.concurrent("a backup that is older than what has happened since", () =>
   it.each<[string, string[], string]>([
     ["was acknowledged since", ["ack"], "acknowledged"],
     ["was never acknowledged", [], "expired"],
-  ])("a held exchange that %s is in doubt once its token has expired, and the next get settles it", async (_, more, state) => {
-    const { lab, machine, uuid, file } = await warm();
-    // By the clock here, its tokens have expired when they come.
-    lab.clock.ahead = -3_600_000;
-    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
-    expectExit(await machine.vault("state", "backup", file), 0);
-    for (const command of more) expectExit(await machine.vault(command, uuid), 0);
-    const other = anew(lab, machine);
-    const result = await other.vault("state", "restore", file, "--json");
-    expectExit(result, 0);
-    expect(result.stderr).toMatch(/1 exchange may have been acknowledged since the backup was made/);
-    expect(restoredOf(result).vaults).toMatchObject([{ exchange: { state: "in-doubt", from: "file" } }]);
-    const { exchange } = await other.status(uuid);
-    expect(exchange).toMatchObject({ state: "in-doubt" });
-    const requests = lab.service.sandbox.requests().length;
-    expectError(await other.vault("ack", uuid, "--json"), 12, "in-doubt");
-    expect(lab.service.sandbox.requests()).toHaveLength(requests);
-    expectExit(await other.vault("get", uuid), 0);
-    await expectInStep(lab, other, uuid);
-    expectFarFromLock(lab, uuid);
-    const history = await other.vault("status", uuid, "--history", "--json");
-    const [vault] = (JSON.parse(history.stdout) as { vaults: { exchanges: { id: string; state: string }[] }[] }).vaults;
-    expect(vault?.exchanges.find(({ id }) => id === exchange?.id)?.state).toBe(state);
-  });
+  ])(
+    "a held exchange that %s is in doubt once its token has expired, and the next get settles it",
+    async (_, more, state) => {
+      const { lab, machine, uuid, file } = await warm();
+      // By the clock here, its tokens have expired when they come.
+      lab.clock.ahead = -3_600_000;
+      expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+      expectExit(await machine.vault("state", "backup", file), 0);
+      for (const command of more) expectExit(await machine.vault(command, uuid), 0);
+      const other = anew(lab, machine);
+      const result = await other.vault("state", "restore", file, "--json");
+      expectExit(result, 0);
+      expect(result.stderr).toMatch(
+        /1 exchange may have been acknowledged since the backup was made/,
+      );
+      expect(restoredOf(result).vaults).toMatchObject([
+        { exchange: { state: "in-doubt", from: "file" } },
+      ]);
+      const { exchange } = await other.status(uuid);
+      expect(exchange).toMatchObject({ state: "in-doubt" });
+      const requests = lab.service.sandbox.requests().length;
+      expectError(await other.vault("ack", uuid, "--json"), 12, "in-doubt");
+      expect(lab.service.sandbox.requests()).toHaveLength(requests);
+      expectExit(await other.vault("get", uuid), 0);
+      await expectInStep(lab, other, uuid);
+      expectFarFromLock(lab, uuid);
+      const history = await other.vault("status", uuid, "--history", "--json");
+      const [vault] = (
+        JSON.parse(history.stdout) as { vaults: { exchanges: { id: string; state: string }[] }[] }
+      ).vaults;
+      expect(vault?.exchanges.find(({ id }) => id === exchange?.id)?.state).toBe(state);
+    },
+  );
 
   it("a held exchange whose token is alive stays held; if it was acknowledged since, its end call finds out", async () => {
     const { lab, machine, uuid, file } = await warm();

@@ -8,9 +8,14 @@ import { tempDir } from "../support/temp-dir.ts";
 const card = "b6f9a1d2-0a4f-4b7f-8d55-2a4a9f6f7e02";
 
 /** Runs `script` by /bin/sh in a private sandbox; TMPDIR is an empty folder. */
-async function inSandbox(script: string, env: Record<string, string> = {}): Promise<RunResult & { temporary: string }> {
+async function inSandbox(
+  script: string,
+  env: Record<string, string> = {},
+): Promise<RunResult & { temporary: string }> {
   const temporary = tempDir("tmp");
-  const result = await runVault(["sandbox", "exec", "--", "sh", "-c", script], { env: { ...env, TMPDIR: temporary } });
+  const result = await runVault(["sandbox", "exec", "--", "sh", "-c", script], {
+    env: { ...env, TMPDIR: temporary },
+  });
   return { ...result, temporary };
 }
 
@@ -22,7 +27,12 @@ describe("sandbox exec", () => {
       vaultsvc --version
       vault sandbox fault get-start:drop-before
       echo "mine: $VAULTSVC_PROFILE$PGHOST$VAULTSVC_RATE"`;
-    const mine = { VAULTSVC_PROFILE: "prod", VAULTSVC_RATE: "7", PGHOST: "db.example.com", VAULTSVC_STATE: "/nowhere" };
+    const mine = {
+      VAULTSVC_PROFILE: "prod",
+      VAULTSVC_RATE: "7",
+      PGHOST: "db.example.com",
+      VAULTSVC_STATE: "/nowhere",
+    };
     const { code, stdout, stderr, temporary } = await inSandbox(script, mine);
     expect(stderr).toBe("");
     expect(stdout).toMatch(/^Grace Hopper\n5\n\d+\.\d+\.\d+\n1 fault (armed|set)\.\nmine: \n$/);
@@ -40,15 +50,22 @@ describe("sandbox exec", () => {
 
   test("a program that cannot be started is 127, and nothing is left behind", async () => {
     const temporary = tempDir("tmp");
-    const result = await runVault(["sandbox", "exec", "--", "./not-there"], { env: { TMPDIR: temporary } });
-    expect(result).toMatchObject({ code: 127, stderr: "vault: ./not-there cannot be started: no such program\n" });
+    const result = await runVault(["sandbox", "exec", "--", "./not-there"], {
+      env: { TMPDIR: temporary },
+    });
+    expect(result).toMatchObject({
+      code: 127,
+      stderr: "vault: ./not-there cannot be started: no such program\n",
+    });
     expect(readdirSync(temporary)).toEqual([]);
   });
 
   test("SIGTERM is the program's: it ends in its own way, and so does the sandbox", async () => {
     const temporary = tempDir("tmp");
     const script = "trap 'echo cleaned up; exit 9' TERM; echo ready; while :; do sleep 0.05; done";
-    const running = startVault(["sandbox", "exec", "--", "sh", "-c", script], { env: { TMPDIR: temporary } });
+    const running = startVault(["sandbox", "exec", "--", "sh", "-c", script], {
+      env: { TMPDIR: temporary },
+    });
     await running.waitFor(/ready/);
     running.kill("SIGTERM");
     expect(await running.exit).toMatchObject({ code: 9, stdout: "ready\ncleaned up\n" });
@@ -65,8 +82,14 @@ test("vaults of a seed may have one label, or none: a state gives it to the firs
   const home = tempDir("home");
   const vault = { kind: "generic/offline", content: "text" };
   const seed = join(home, "seed.json");
-  writeFileSync(seed, JSON.stringify([vault, vault, { ...vault, label: "twice" }, { ...vault, label: "twice" }]));
-  const run = await runVault(["sandbox", "exec", "--seed", seed, "--", "vault", "status", "--json"], { env: { HOME: home } });
+  writeFileSync(
+    seed,
+    JSON.stringify([vault, vault, { ...vault, label: "twice" }, { ...vault, label: "twice" }]),
+  );
+  const run = await runVault(
+    ["sandbox", "exec", "--seed", seed, "--", "vault", "status", "--json"],
+    { env: { HOME: home } },
+  );
   expect(run).toMatchObject({ code: 0 });
   const { vaults } = JSON.parse(run.stdout) as { vaults: { label: string | null }[] };
   expect(vaults.map(({ label }) => label)).toEqual(["generic/offline", "twice", null, null]);
@@ -86,25 +109,52 @@ describe("a sandbox that serves a user", () => {
   test("status and env find it, a second start leaves it alone, stop ends it", async () => {
     const home = tempDir("home");
     const vault = at(home);
-    expect(await vault("sandbox", "status", "--json")).toMatchObject({ code: 0, stdout: '{\n  "running": false\n}\n' });
-    for (const command of ["env", "stop"]) expect(await vault("sandbox", command)).toMatchObject({ code: 10 });
+    expect(await vault("sandbox", "status", "--json")).toMatchObject({
+      code: 0,
+      stdout: '{\n  "running": false\n}\n',
+    });
+    for (const command of ["env", "stop"])
+      expect(await vault("sandbox", command)).toMatchObject({ code: 10 });
 
     const running = await started(home);
     const ready = readFileSync(join(home, ".local", "state", "vaultsvc-sandbox.json"), "utf8");
-    expect(JSON.parse((await vault("sandbox", "status", "--json")).stdout)).toMatchObject({ running: true, vaults: { length: 5 } });
+    expect(JSON.parse((await vault("sandbox", "status", "--json")).stdout)).toMatchObject({
+      running: true,
+      vaults: { length: 5 },
+    });
     expect(await vault("sandbox", "start")).toMatchObject({ code: 2 });
-    expect(readFileSync(join(home, ".local", "state", "vaultsvc-sandbox.json"), "utf8")).toBe(ready);
+    expect(readFileSync(join(home, ".local", "state", "vaultsvc-sandbox.json"), "utf8")).toBe(
+      ready,
+    );
 
-    const { env } = JSON.parse((await vault("sandbox", "env", "--json")).stdout) as { env: Record<string, string> };
-    expect(await at(home, env)("get", card, "--field", "vault.creditCard.name")).toMatchObject({ code: 0, stdout: "Grace Hopper" });
+    const { env } = JSON.parse((await vault("sandbox", "env", "--json")).stdout) as {
+      env: Record<string, string>;
+    };
+    expect(await at(home, env)("get", card, "--field", "vault.creditCard.name")).toMatchObject({
+      code: 0,
+      stdout: "Grace Hopper",
+    });
     // The same state again: the vault has new credentials by now.
-    expect((await vault("sandbox", "env")).stdout).toContain(`export VAULTSVC_STATE='${env["VAULTSVC_STATE"]}'\n`);
-    expect(await at(home, env)("get", card, "--field", "vault.creditCard.name")).toMatchObject({ code: 0 });
+    expect((await vault("sandbox", "env")).stdout).toContain(
+      `export VAULTSVC_STATE='${env["VAULTSVC_STATE"]}'\n`,
+    );
+    expect(await at(home, env)("get", card, "--field", "vault.creditCard.name")).toMatchObject({
+      code: 0,
+    });
 
     // The state of that shell is another one, but every command about the sandbox finds it.
-    for (const command of [["status"], ["lock", card], ["unlock", card], ["audit"], ["fault", "get-start:drop-before"], ["reset"]])
+    for (const command of [
+      ["status"],
+      ["lock", card],
+      ["unlock", card],
+      ["audit"],
+      ["fault", "get-start:drop-before"],
+      ["reset"],
+    ])
       expect((await at(home, env)("sandbox", ...command)).code, command.join(" ")).toBe(0);
-    expect(JSON.parse((await at(home, env)("sandbox", "status", "--json")).stdout)).toMatchObject({ running: true });
+    expect(JSON.parse((await at(home, env)("sandbox", "status", "--json")).stdout)).toMatchObject({
+      running: true,
+    });
     expect(await at(home, env)("sandbox", "stop")).toMatchObject({ code: 0 });
     expect(await running.exit).toMatchObject({ code: 0 });
     expect(existsSync(join(home, ".local", "state", "vaultsvc-sandbox.json"))).toBe(false);
@@ -116,14 +166,27 @@ describe("a sandbox that serves a user", () => {
     const vault = at(home);
     for (let run = 0; run < 2; run += 1) {
       const running = await started(home, "--profile", "play");
-      expect(await vault("get", card, "--profile", "play", "--field", "vault.creditCard.name")).toMatchObject({ code: 0 });
+      expect(
+        await vault("get", card, "--profile", "play", "--field", "vault.creditCard.name"),
+      ).toMatchObject({ code: 0 });
       expect(await vault("sandbox", "stop")).toMatchObject({ code: 0 });
       await running.exit;
     }
-    const other = ["--base-url", "https://vaults.example.com", "--app-uuid", card, "--api-key", "env:KEY"];
-    expect(await at(home, { KEY: card })("init", "--profile", "prod", ...other)).toMatchObject({ code: 0 });
+    const other = [
+      "--base-url",
+      "https://vaults.example.com",
+      "--app-uuid",
+      card,
+      "--api-key",
+      "env:KEY",
+    ];
+    expect(await at(home, { KEY: card })("init", "--profile", "prod", ...other)).toMatchObject({
+      code: 0,
+    });
     expect(await vault("sandbox", "start", "--profile", "prod")).toMatchObject({ code: 2 });
-    expect((await vault("config", "get", "baseUrl", "--profile", "prod")).stdout).toBe("https://vaults.example.com\n");
+    expect((await vault("config", "get", "baseUrl", "--profile", "prod")).stdout).toBe(
+      "https://vaults.example.com\n",
+    );
   });
 
   test("a ready file of a sandbox that was killed is nobody's", async () => {
@@ -132,7 +195,10 @@ describe("a sandbox that serves a user", () => {
     running.kill("SIGKILL");
     await running.exit;
     expect(existsSync(join(home, ".local", "state", "vaultsvc-sandbox.json"))).toBe(true);
-    expect(await at(home)("sandbox", "status")).toMatchObject({ code: 0, stdout: "No sandbox is running.\n" });
+    expect(await at(home)("sandbox", "status")).toMatchObject({
+      code: 0,
+      stdout: "No sandbox is running.\n",
+    });
     const next = await started(home);
     expect(await at(home)("sandbox", "stop")).toMatchObject({ code: 0 });
     expect(await next.exit).toMatchObject({ code: 0 });

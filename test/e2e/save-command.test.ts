@@ -2,11 +2,19 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { expectError, expectExit, expectInStep, note, offlineNote, openLab } from "../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  expectInStep,
+  note,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import type { Machine, Recovery } from "../support/machine.ts";
 import { pairIn, readJson } from "../support/machine.ts";
 
-const saved = (machine: Machine, name = "saved.json") => readJson(join(machine.home, name)) as Recovery;
+const saved = (machine: Machine, name = "saved.json") =>
+  readJson(join(machine.home, name)) as Recovery;
 
 describe.concurrent("--save-cmd", () => {
   it("gets the recovery document before the end call, an id that increases, and talks on stderr", async () => {
@@ -36,30 +44,63 @@ describe.concurrent("--save-cmd", () => {
   });
 
   it.each([
-    ["a file, its newline included", (file: string) => ({ args: ["--credentials", `@${file}`] }), "\n"],
+    [
+      "a file, its newline included",
+      (file: string) => ({ args: ["--credentials", `@${file}`] }),
+      "\n",
+    ],
     ["a file without a newline", (file: string) => ({ args: ["--credentials", `@${file}`] }), ""],
-    ["standard input", (_: string, text: string) => ({ args: ["--credentials", "-"], input: text }), " \r\n"],
-    ["the environment", (_: string, text: string) => ({ args: ["--credentials", "env:PAIR"], env: { PAIR: text } }), "\n"],
-  ])("is told the hash of the document that it is to replace, which came from %s", async (_, how, end) => {
-    const lab = await openLab(offlineNote);
-    const { uuid, kind, credentials } = lab.vault;
-    const machine = lab.machine();
-    const text = JSON.stringify(credentials) + end;
-    const { args, ...more } = how(machine.file("pair.json", text), text);
-    const command = "cat > saved.json; printf %s $VAULTSVC_GIVEN_SHA256 > hash";
-    expectExit(await machine.vaultWith(more, "get", uuid, "--kind", kind, ...args, "--save-cmd", command), 0);
-    expect(readFileSync(join(machine.home, "hash"), "utf8")).toBe(createHash("sha256").update(text).digest("hex"));
-  });
+    [
+      "standard input",
+      (_: string, text: string) => ({ args: ["--credentials", "-"], input: text }),
+      " \r\n",
+    ],
+    [
+      "the environment",
+      (_: string, text: string) => ({ args: ["--credentials", "env:PAIR"], env: { PAIR: text } }),
+      "\n",
+    ],
+  ])(
+    "is told the hash of the document that it is to replace, which came from %s",
+    async (_, how, end) => {
+      const lab = await openLab(offlineNote);
+      const { uuid, kind, credentials } = lab.vault;
+      const machine = lab.machine();
+      const text = JSON.stringify(credentials) + end;
+      const { args, ...more } = how(machine.file("pair.json", text), text);
+      const command = "cat > saved.json; printf %s $VAULTSVC_GIVEN_SHA256 > hash";
+      expectExit(
+        await machine.vaultWith(more, "get", uuid, "--kind", kind, ...args, "--save-cmd", command),
+        0,
+      );
+      expect(readFileSync(join(machine.home, "hash"), "utf8")).toBe(
+        createHash("sha256").update(text).digest("hex"),
+      );
+    },
+  );
 
   it("is told no hash where nothing was read, by ack neither", async () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
     const env = { VAULTSVC_GIVEN_SHA256: "of somebody else" };
-    const command = (name: string): string => `cat > ${name}.json; echo "<$VAULTSVC_GIVEN_SHA256>" > ${name}`;
-    expectError(await machine.vaultWith({ env }, "get", uuid, "--json", "--save-cmd", `${command("one")}; false`), 11, "pending");
+    const command = (name: string): string =>
+      `cat > ${name}.json; echo "<$VAULTSVC_GIVEN_SHA256>" > ${name}`;
+    expectError(
+      await machine.vaultWith(
+        { env },
+        "get",
+        uuid,
+        "--json",
+        "--save-cmd",
+        `${command("one")}; false`,
+      ),
+      11,
+      "pending",
+    );
     expectExit(await machine.vaultWith({ env }, "ack", uuid, "--save-cmd", command("two")), 0);
-    for (const name of ["one", "two"]) expect(readFileSync(join(machine.home, name), "utf8")).toBe("<>\n");
+    for (const name of ["one", "two"])
+      expect(readFileSync(join(machine.home, name), "utf8")).toBe("<>\n");
     expect(saved(machine, "two.json")).toEqual(saved(machine, "one.json"));
   });
 
@@ -68,14 +109,42 @@ describe.concurrent("--save-cmd", () => {
     const { uuid, kind, credentials } = lab.vault;
     const machine = lab.machine();
     const text = `${JSON.stringify(credentials)}\n`;
-    const sha256 = (content: string | Buffer): string => createHash("sha256").update(content).digest("hex");
-    const command = (name: string): string => `cat > ${name}.json; printf %s "$VAULTSVC_GIVEN_SHA256" > ${name}.hash`;
+    const sha256 = (content: string | Buffer): string =>
+      createHash("sha256").update(content).digest("hex");
+    const command = (name: string): string =>
+      `cat > ${name}.json; printf %s "$VAULTSVC_GIVEN_SHA256" > ${name}.hash`;
     const hash = (name: string): string => readFileSync(join(machine.home, `${name}.hash`), "utf8");
     const given = ["--kind", kind, "--credentials", `@${machine.file("pair.json", text)}`];
-    expectError(await machine.vault("get", uuid, ...given, "--json", "--save-cmd", `${command("one")}; false`), 11, "pending");
-    expectError(await machine.vault("ack", uuid, "--json", "--save-cmd", `${command("two")}; false`), 11, "pending");
+    expectError(
+      await machine.vault(
+        "get",
+        uuid,
+        ...given,
+        "--json",
+        "--save-cmd",
+        `${command("one")}; false`,
+      ),
+      11,
+      "pending",
+    );
+    expectError(
+      await machine.vault("ack", uuid, "--json", "--save-cmd", `${command("two")}; false`),
+      11,
+      "pending",
+    );
     lab.faults("get-end:drop-before");
-    expectExit(await machine.vault("ack", uuid, "--json", "--max-wait", "0s", "--save-cmd", command("three")), 11);
+    expectExit(
+      await machine.vault(
+        "ack",
+        uuid,
+        "--json",
+        "--max-wait",
+        "0s",
+        "--save-cmd",
+        command("three"),
+      ),
+      11,
+    );
     for (const name of ["one", "two", "three"]) expect(hash(name)).toBe(sha256(text));
     expectExit(await machine.vault("ack", uuid), 0);
 
@@ -90,48 +159,74 @@ describe.concurrent("--save-cmd", () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
     const { credentials } = lab.vault;
-    const env = { OTHER_NAME: lab.service.application.apiKey, HARMLESS: "yes", PAIR: JSON.stringify(credentials) };
-    const command = "cat > saved.json; env > env.txt; cat /proc/$PPID/cmdline /proc/$$/cmdline > lines.txt 2>/dev/null; true";
+    const env = {
+      OTHER_NAME: lab.service.application.apiKey,
+      HARMLESS: "yes",
+      PAIR: JSON.stringify(credentials),
+    };
+    const command =
+      "cat > saved.json; env > env.txt; cat /proc/$PPID/cmdline /proc/$$/cmdline > lines.txt 2>/dev/null; true";
     expectExit(await machine.vaultWith({ env }, "get", lab.vault.uuid, "--save-cmd", command), 0);
-    const text = ["env.txt", "lines.txt"].map((name) => readFileSync(join(machine.home, name), "utf8")).join("\n");
+    const text = ["env.txt", "lines.txt"]
+      .map((name) => readFileSync(join(machine.home, name), "utf8"))
+      .join("\n");
     expect(text).toContain("HARMLESS=yes");
     expect(text).not.toContain(lab.service.application.apiKey);
     const { old, new: offered, token } = saved(machine);
-    for (const secret of [old.payload, offered.payload, offered.encryptedData, token, note]) expect(text).not.toContain(secret);
+    for (const secret of [old.payload, offered.payload, offered.encryptedData, token, note])
+      expect(text).not.toContain(secret);
   });
 
   it.each([
     { how: "fails", command: "cat >/dev/null; exit 3", why: /exit code 3/, args: [] },
     { how: "does not read its input", command: "true", why: /did not read/, args: [] },
-    { how: "reads a part of its input", command: "head -c 10 >/dev/null", why: /did not read/, args: [] },
-    { how: "does not end", command: "cat >/dev/null; sleep 60", why: /did not finish/, args: ["--timeout", "1500ms"] },
+    {
+      how: "reads a part of its input",
+      command: "head -c 10 >/dev/null",
+      why: /did not read/,
+      args: [],
+    },
+    {
+      how: "does not end",
+      command: "cat >/dev/null; sleep 60",
+      why: /did not finish/,
+      args: ["--timeout", "1500ms"],
+    },
     { how: "does not exist", command: "no-such-command-at-all", why: /exit code 127/, args: [] },
-  ])("that $how holds the exchange, until ack serves it or is told that it is saved", async ({ command, why, args }) => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const { sandbox } = lab.service;
-    const machine = await lab.warmMachine();
-    const result = await machine.vault("get", uuid, "--json", "--save-cmd", command, ...args);
-    expectError(result, 11, "pending", why);
-    expect(JSON.parse(result.stdout)).toMatchObject({ vault: { content: note } });
-    expect(sandbox.inspect(uuid).counts).toMatchObject({ starts: 2, ends: 1 });
-    expect(await machine.status(uuid)).toMatchObject({
-      exchange: { state: "held", holdReason: "save-cmd", delivered: true, saveOwed: true },
-    });
-    expectError(await machine.vault("ack", uuid, "--json"), 11, "pending");
-    expectError(await machine.vault("ack", uuid, "--json", "--save-cmd", "cat >/dev/null; false"), 11, "pending");
-    expect(sandbox.inspect(uuid).counts.ends).toBe(1);
-    if (command === "true") {
-      expectExit(await machine.vault("ack", uuid, "--saved"), 0);
-    } else {
-      expectExit(await machine.vault("ack", uuid, "--save-cmd", "cat > saved.json"), 0);
-      expect(saved(machine).new).toEqual(sandbox.inspect(uuid).currentPair);
-    }
-    await expectInStep(lab, machine, uuid);
-  });
+  ])(
+    "that $how holds the exchange, until ack serves it or is told that it is saved",
+    async ({ command, why, args }) => {
+      const lab = await openLab(offlineNote);
+      const { uuid } = lab.vault;
+      const { sandbox } = lab.service;
+      const machine = await lab.warmMachine();
+      const result = await machine.vault("get", uuid, "--json", "--save-cmd", command, ...args);
+      expectError(result, 11, "pending", why);
+      expect(JSON.parse(result.stdout)).toMatchObject({ vault: { content: note } });
+      expect(sandbox.inspect(uuid).counts).toMatchObject({ starts: 2, ends: 1 });
+      expect(await machine.status(uuid)).toMatchObject({
+        exchange: { state: "held", holdReason: "save-cmd", delivered: true, saveOwed: true },
+      });
+      expectError(await machine.vault("ack", uuid, "--json"), 11, "pending");
+      expectError(
+        await machine.vault("ack", uuid, "--json", "--save-cmd", "cat >/dev/null; false"),
+        11,
+        "pending",
+      );
+      expect(sandbox.inspect(uuid).counts.ends).toBe(1);
+      if (command === "true") {
+        expectExit(await machine.vault("ack", uuid, "--saved"), 0);
+      } else {
+        expectExit(await machine.vault("ack", uuid, "--save-cmd", "cat > saved.json"), 0);
+        expect(saved(machine).new).toEqual(sandbox.inspect(uuid).currentPair);
+      }
+      await expectInStep(lab, machine, uuid);
+    },
+  );
 
   // Each piece is written by a process of its own, so that it is read before the next one comes.
-  const inPieces = "i=1; while [ $i -lt 3000 ]; do tail -c +$i saved.json | head -c 25; i=$((i+25)); done";
+  const inPieces =
+    "i=1; while [ $i -lt 3000 ]; do tail -c +$i saved.json | head -c 25; i=$((i+25)); done";
   it.each([
     ["in writes of 25 bytes", inPieces],
     ["in writes of 25 bytes, to stderr", `{ ${inPieces}; } >&2`],
@@ -141,14 +236,26 @@ describe.concurrent("--save-cmd", () => {
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
     const runs = [
-      await machine.vault("get", uuid, "--json", "--save-cmd", `cat > saved.json; ${command}; false`),
+      await machine.vault(
+        "get",
+        uuid,
+        "--json",
+        "--save-cmd",
+        `cat > saved.json; ${command}; false`,
+      ),
       await machine.vault("ack", uuid, "--save-cmd", `cat > saved.json; ${command}`),
     ];
     expect(runs.map(({ code }) => code)).toEqual([11, 0]);
     const { old, new: offered, token } = saved(machine);
     for (const { stderr } of runs) {
       expect(stderr).toMatch(/encryptedData.*«redacted».*\n/);
-      for (const secret of [old.payload, old.encryptedData, offered.payload, offered.encryptedData, token]) {
+      for (const secret of [
+        old.payload,
+        old.encryptedData,
+        offered.payload,
+        offered.encryptedData,
+        token,
+      ]) {
         expect(stderr).not.toContain(secret);
       }
     }
@@ -159,7 +266,13 @@ describe.concurrent("--save-cmd", () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
     const command = "echo before; { head -c 300000 /dev/zero | tr '\\0' x; cat; }; echo after";
-    const { code, stderr } = await machine.vault("get", lab.vault.uuid, "--json", "--save-cmd", command);
+    const { code, stderr } = await machine.vault(
+      "get",
+      lab.vault.uuid,
+      "--json",
+      "--save-cmd",
+      command,
+    );
     expect(code).toBe(0);
     expect(stderr).toBe("before\n[a line of more than 65536 characters was omitted]\nafter\n");
   });
@@ -167,7 +280,8 @@ describe.concurrent("--save-cmd", () => {
   it("shows what it prints while it runs, and does not wait for what it leaves behind", async () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
-    const command = "cat >/dev/null; echo line by line; until test -e go; do :; done; sleep 60 & printf saved";
+    const command =
+      "cat >/dev/null; echo line by line; until test -e go; do :; done; sleep 60 & printf saved";
     const running = machine.start({}, "get", lab.vault.uuid, "--json", "--save-cmd", command);
     await running.waitFor(/^line by line$/m, "stderr");
     machine.file("go", "");
@@ -178,13 +292,34 @@ describe.concurrent("--save-cmd", () => {
   it("runs after --credentials-out, which fails first", async () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
-    const both = ["--credentials-out", "pair.json", "--save-cmd", "cat >/dev/null; cp pair.json seen.json"];
+    const both = [
+      "--credentials-out",
+      "pair.json",
+      "--save-cmd",
+      "cat >/dev/null; cp pair.json seen.json",
+    ];
     expectExit(await machine.vault("get", lab.vault.uuid, ...both), 0);
     expect(saved(machine, "seen.json")).toMatchObject({ status: "pending" });
-    expect(Object.keys(saved(machine, "pair.json"))).toEqual(["format", "uuid", "label", "kind", "credentials"]);
-    expect(lab.service.sandbox.accepts(lab.vault.uuid, pairIn(join(machine.home, "pair.json")))).toBe(true);
+    expect(Object.keys(saved(machine, "pair.json"))).toEqual([
+      "format",
+      "uuid",
+      "label",
+      "kind",
+      "credentials",
+    ]);
+    expect(
+      lab.service.sandbox.accepts(lab.vault.uuid, pairIn(join(machine.home, "pair.json"))),
+    ).toBe(true);
     expectError(
-      await machine.vault("get", lab.vault.uuid, "--json", "--credentials-out", "missing/pair.json", "--save-cmd", "cat >ran"),
+      await machine.vault(
+        "get",
+        lab.vault.uuid,
+        "--json",
+        "--credentials-out",
+        "missing/pair.json",
+        "--save-cmd",
+        "cat >ran",
+      ),
       3,
       "invalid-input",
       /--credentials-out.*does not exist/,

@@ -3,7 +3,13 @@ import { describe, expect, it } from "vitest";
 import type { Pair } from "../../src/protocol/answers.ts";
 import { startHostileService } from "../support/hostile-service.ts";
 import type { Lab } from "../support/lab.ts";
-import { expectError, expectExit, expectFarFromLock, offlineNote, openLab } from "../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  expectFarFromLock,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf, machineFor } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
@@ -27,61 +33,90 @@ async function withOldDocument(lab: Lab): Promise<{ first: Machine; document: st
   return { first, document };
 }
 
-describe.each([true, false])("recovery documents of any age; a repeated acknowledgement is answered SUCCESS: %s", (idempotentEnd) => {
-  const open = async (): Promise<Lab> => await openLab(offlineNote, { policy: { idempotentEnd } });
+describe.each([true, false])(
+  "recovery documents of any age; a repeated acknowledgement is answered SUCCESS: %s",
+  (idempotentEnd) => {
+    const open = async (): Promise<Lab> =>
+      await openLab(offlineNote, { policy: { idempotentEnd } });
 
-  it.each(["--credentials", "--file"])("an old one does not supersede what is current and proven (import %s)", async (by) => {
-    const lab = await open();
-    const { uuid, kind } = lab.vault;
-    const { first, document } = await withOldDocument(lab);
-    const second = lab.machine();
-    await carry(first, second, lab);
-    for (let times = 0; times < 2; times += 1) expectExit(await get(second, lab), 0);
-    const line = { uuid, kind, credentials: JSON.parse(readFileSync(document, "utf8")) as unknown };
-    const source = by === "--file" ? ["--file", second.file("lines.ndjson", line)] : [uuid, "--credentials", `@${document}`];
-    const imported = await second.vault("import", ...source, "--json");
-    // Where the repetition is refused, it is in doubt.
-    expect([0, 12, 16], imported.stderr).toContain(imported.code);
-    for (let times = 0; times < 2; times += 1) expectExit(await get(second, lab), 0);
-    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "active", maxFailedAccesses: 0 });
-    expect(lab.service.sandbox.accepts(uuid, (await second.exported(uuid)) as Pair)).toBe(true);
-  });
+    it.each(["--credentials", "--file"])(
+      "an old one does not supersede what is current and proven (import %s)",
+      async (by) => {
+        const lab = await open();
+        const { uuid, kind } = lab.vault;
+        const { first, document } = await withOldDocument(lab);
+        const second = lab.machine();
+        await carry(first, second, lab);
+        for (let times = 0; times < 2; times += 1) expectExit(await get(second, lab), 0);
+        const line = {
+          uuid,
+          kind,
+          credentials: JSON.parse(readFileSync(document, "utf8")) as unknown,
+        };
+        const source =
+          by === "--file"
+            ? ["--file", second.file("lines.ndjson", line)]
+            : [uuid, "--credentials", `@${document}`];
+        const imported = await second.vault("import", ...source, "--json");
+        // Where the repetition is refused, it is in doubt.
+        expect([0, 12, 16], imported.stderr).toContain(imported.code);
+        for (let times = 0; times < 2; times += 1) expectExit(await get(second, lab), 0);
+        expect(lab.service.sandbox.inspect(uuid)).toMatchObject({
+          state: "active",
+          maxFailedAccesses: 0,
+        });
+        expect(lab.service.sandbox.accepts(uuid, (await second.exported(uuid)) as Pair)).toBe(true);
+      },
+    );
 
-  it("nor what was imported before it on a fresh machine", async () => {
-    const lab = await open();
-    const { first, document } = await withOldDocument(lab);
-    const fresh = lab.machine();
-    await carry(first, fresh, lab);
-    expect([0, 12]).toContain((await fresh.vault("import", lab.vault.uuid, "--credentials", `@${document}`, "--json")).code);
-    const read = await get(fresh, lab);
-    // Where the first one tried was the old one, a person chooses: one attempt is left before the last.
-    if (read.code !== 0) expect(errorOf(read).message).toMatch(/generations .*1 \(imported\)/);
-    if (read.code !== 0) expectExit(await get(fresh, lab, "--generation", "1"), 0);
-    expectExit(await get(fresh, lab), 0);
-    expectFarFromLock(lab, lab.vault.uuid);
-  });
+    it("nor what was imported before it on a fresh machine", async () => {
+      const lab = await open();
+      const { first, document } = await withOldDocument(lab);
+      const fresh = lab.machine();
+      await carry(first, fresh, lab);
+      expect([0, 12]).toContain(
+        (await fresh.vault("import", lab.vault.uuid, "--credentials", `@${document}`, "--json"))
+          .code,
+      );
+      const read = await get(fresh, lab);
+      // Where the first one tried was the old one, a person chooses: one attempt is left before the last.
+      if (read.code !== 0) expect(errorOf(read).message).toMatch(/generations .*1 \(imported\)/);
+      if (read.code !== 0) expectExit(await get(fresh, lab, "--generation", "1"), 0);
+      expectExit(await get(fresh, lab), 0);
+      expectFarFromLock(lab, lab.vault.uuid);
+    });
 
-  it("one whose credentials are known here to be superseded is refused, and changes nothing", async () => {
-    const lab = await open();
-    const { first, document } = await withOldDocument(lab);
-    const before = await first.status(lab.vault.uuid);
-    const imported = await first.vault("import", lab.vault.uuid, "--credentials", `@${document}`, "--json");
-    expectError(imported, 4, "no-credentials", /older/);
-    expect(await first.status(lab.vault.uuid)).toEqual(before);
-  });
+    it("one whose credentials are known here to be superseded is refused, and changes nothing", async () => {
+      const lab = await open();
+      const { first, document } = await withOldDocument(lab);
+      const before = await first.status(lab.vault.uuid);
+      const imported = await first.vault(
+        "import",
+        lab.vault.uuid,
+        "--credentials",
+        `@${document}`,
+        "--json",
+      );
+      expectError(imported, 4, "no-credentials", /older/);
+      expect(await first.status(lab.vault.uuid)).toEqual(before);
+    });
 
-  it("one of a colleague's exchange, made and left since, is acknowledged and used; the chain goes on", async () => {
-    const lab = await open();
-    const first = await lab.warmMachine();
-    const colleague = lab.machine();
-    await carry(first, colleague, lab);
-    const document = colleague.file("document.json", "");
-    expectExit(await get(colleague, lab, "--no-ack", "--save-cmd", `cat > ${document}`), 0);
-    expectExit(await first.vault("import", lab.vault.uuid, "--credentials", `@${document}`), 0);
-    expectExit(await get(first, lab), 0);
-    expect(lab.service.sandbox.inspect(lab.vault.uuid)).toMatchObject({ failedAccesses: 0, maxFailedAccesses: 0 });
-  });
-});
+    it("one of a colleague's exchange, made and left since, is acknowledged and used; the chain goes on", async () => {
+      const lab = await open();
+      const first = await lab.warmMachine();
+      const colleague = lab.machine();
+      await carry(first, colleague, lab);
+      const document = colleague.file("document.json", "");
+      expectExit(await get(colleague, lab, "--no-ack", "--save-cmd", `cat > ${document}`), 0);
+      expectExit(await first.vault("import", lab.vault.uuid, "--credentials", `@${document}`), 0);
+      expectExit(await get(first, lab), 0);
+      expect(lab.service.sandbox.inspect(lab.vault.uuid)).toMatchObject({
+        failedAccesses: 0,
+        maxFailedAccesses: 0,
+      });
+    });
+  },
+);
 
 describe("credentials that somebody else has used since", () => {
   it("are told as that, with the command that helps; imported ones come first, also with a failed attempt on record", async () => {
@@ -91,7 +126,12 @@ describe("credentials that somebody else has used since", () => {
     await carry(first, colleague, lab);
     expectExit(await get(colleague, lab), 0);
     const refused = await get(first, lab);
-    expectError(refused, 6, "rejected", /^another machine or program has probably used this vault since 20.*refused/);
+    expectError(
+      refused,
+      6,
+      "rejected",
+      /^another machine or program has probably used this vault since 20.*refused/,
+    );
     expect(errorOf(refused).hint).toMatch(/^vault import .* \(the right credentials\)$/);
     const again = await get(first, lab);
     expectExit(again, 8);
@@ -119,18 +159,29 @@ describe("credentials that somebody else has used since", () => {
     expectFarFromLock(lab, lab.vault.uuid);
   });
 
-  it.each(["export", "backup", "--save-cmd"])("what has left by %s may have been acknowledged: a dead token is in doubt", async (by) => {
-    const lab = await openLab();
-    const machine = await lab.warmMachine();
-    const { uuid } = lab.vault;
-    expectExit(await get(machine, lab, "--no-ack"), 0);
-    const leaves: Record<string, string[]> = { export: ["export", uuid], backup: ["state", "backup", `${machine.home}/state.backup`] };
-    if (by in leaves) expectExit(await machine.vault(...(leaves[by] ?? [])), 0);
-    const saves = by === "--save-cmd" ? ["--save-cmd", "cat > /dev/null"] : [];
-    lab.clock.ahead = 3_600_000;
-    expectError(await machine.vault("ack", uuid, "--json", ...saves), 12, "in-doubt", /may have been acknowledged before/);
-    expectExit(await get(machine, lab), 0);
-  });
+  it.each(["export", "backup", "--save-cmd"])(
+    "what has left by %s may have been acknowledged: a dead token is in doubt",
+    async (by) => {
+      const lab = await openLab();
+      const machine = await lab.warmMachine();
+      const { uuid } = lab.vault;
+      expectExit(await get(machine, lab, "--no-ack"), 0);
+      const leaves: Record<string, string[]> = {
+        export: ["export", uuid],
+        backup: ["state", "backup", `${machine.home}/state.backup`],
+      };
+      if (by in leaves) expectExit(await machine.vault(...(leaves[by] ?? [])), 0);
+      const saves = by === "--save-cmd" ? ["--save-cmd", "cat > /dev/null"] : [];
+      lab.clock.ahead = 3_600_000;
+      expectError(
+        await machine.vault("ack", uuid, "--json", ...saves),
+        12,
+        "in-doubt",
+        /may have been acknowledged before/,
+      );
+      expectExit(await get(machine, lab), 0);
+    },
+  );
 
   it("an export prints what the next start would send, and refused ones only by --generation", async () => {
     const lab = await openLab();
@@ -144,7 +195,9 @@ describe("credentials that somebody else has used since", () => {
     expectExit(await machine.vault("get", uuid, "--json", "--generation", "3"), 6);
     expect((await machine.vault("export", uuid)).stdout).toBe(good);
     expect((await machine.vault("export", uuid, "--generation", "3")).stdout).toMatch(/"wrong"/);
-    expect((await machine.vault("export", uuid, "--generation", "1")).stdout).toContain(lab.vault.credentials.payload);
+    expect((await machine.vault("export", uuid, "--generation", "1")).stdout).toContain(
+      lab.vault.credentials.payload,
+    );
   });
 });
 
@@ -154,11 +207,23 @@ describe("a service that is out", () => {
     const machine = machineFor(service);
     const vaults = Array.from({ length: 5 }, (_, n) => `aaaaaaaa-bbbb-4ccc-8ddd-00000000000${n}`);
     const pair = machine.file("pair.json", { encryptedData: "e", payload: "p" });
-    for (const uuid of vaults) expectExit(await machine.vault("import", uuid, "--kind", "generic/offline", "--credentials", `@${pair}`), 0);
+    for (const uuid of vaults)
+      expectExit(
+        await machine.vault(
+          "import",
+          uuid,
+          "--kind",
+          "generic/offline",
+          "--credentials",
+          `@${pair}`,
+        ),
+        0,
+      );
     for (const status of [503, 502]) {
       service.be((_, { send }) => send("Service Unavailable", status));
       for (let round = 0; round < 3; round += 1) {
-        for (const uuid of vaults) expect((await machine.vault("get", uuid, "--json", "--max-wait", "10ms")).code).toBe(10);
+        for (const uuid of vaults)
+          expect((await machine.vault("get", uuid, "--json", "--max-wait", "10ms")).code).toBe(10);
       }
     }
     const starts = service.asked.filter(({ what }) => what === "get-start").map(({ path }) => path);
@@ -168,7 +233,12 @@ describe("a service that is out", () => {
   });
 
   it("a token that has died meanwhile does not stand in the way of a get for ever", async () => {
-    for (const answer of [{ status: 503 }, { status: 204 }, { status: 302 }, { status: 200, body: "<html>" }]) {
+    for (const answer of [
+      { status: 503 },
+      { status: 204 },
+      { status: 302 },
+      { status: 200, body: "<html>" },
+    ]) {
       const service = await startHostileService();
       const machine = machineFor(service);
       const uuid = "aaaaaaaa-bbbb-4ccc-8ddd-000000000001";
@@ -191,20 +261,38 @@ describe("a service that is out", () => {
 
 describe("a read whose answer lacks the contents", () => {
   const uuid = "aaaaaaaa-bbbb-4ccc-8ddd-000000000001";
-  const without = (what: Record<string, unknown>) => async (kind: string, usesRemaining: number | undefined) => {
-    const service = await startHostileService();
-    const machine = machineFor(service);
-    service.be((_, { good, send }) => {
-      const vault = good["vault"] as Record<string, unknown> | undefined;
-      const { creditCard: _card, content: _content, ...rest } = vault ?? {};
-      send(
-        vault === undefined ? good : { ...good, vault: { ...rest, ...what, ...(usesRemaining === undefined ? {} : { usesRemaining }) } },
+  const without =
+    (what: Record<string, unknown>) => async (kind: string, usesRemaining: number | undefined) => {
+      const service = await startHostileService();
+      const machine = machineFor(service);
+      service.be((_, { good, send }) => {
+        const vault = good["vault"] as Record<string, unknown> | undefined;
+        const { creditCard: _card, content: _content, ...rest } = vault ?? {};
+        send(
+          vault === undefined
+            ? good
+            : {
+                ...good,
+                vault: {
+                  ...rest,
+                  ...what,
+                  ...(usesRemaining === undefined ? {} : { usesRemaining }),
+                },
+              },
+        );
+      });
+      const pair = machine.file("pair.json", { encryptedData: "e", payload: "p" });
+      const read = await machine.vault(
+        "get",
+        uuid,
+        "--json",
+        "--kind",
+        kind,
+        "--credentials",
+        `@${pair}`,
       );
-    });
-    const pair = machine.file("pair.json", { encryptedData: "e", payload: "p" });
-    const read = await machine.vault("get", uuid, "--json", "--kind", kind, "--credentials", `@${pair}`);
-    return { read, ends: service.asked.filter(({ what: asked }) => asked === "get-end").length };
-  };
+      return { read, ends: service.asked.filter(({ what: asked }) => asked === "get-end").length };
+    };
 
   it.each([
     ["generic/offline", {}],

@@ -3,7 +3,16 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { startEchoService } from "../support/echo-service.ts";
 import type { Lab } from "../support/lab.ts";
-import { card, expectExit, firstGetArgs, note, offlineCard, offlineNote, onlineCard, openLab } from "../support/lab.ts";
+import {
+  card,
+  expectExit,
+  firstGetArgs,
+  note,
+  offlineCard,
+  offlineNote,
+  onlineCard,
+  openLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { Secrets } from "../support/secret-search.ts";
@@ -38,7 +47,8 @@ describe("secrets", () => {
     lab = await openLab([offlineNote, offlineCard, onlineCard]);
     machine = lab.machine();
     const [text, offline, online] = lab.service.vaults;
-    if (text === undefined || offline === undefined || online === undefined) throw new Error("three vaults");
+    if (text === undefined || offline === undefined || online === undefined)
+      throw new Error("three vaults");
     secrets.add("api key", lab.service.application.apiKey);
     secrets.add("card number", card.number);
     secrets.add("content", note);
@@ -51,7 +61,8 @@ describe("secrets", () => {
     expectExit(await run([...firstGetArgs(machine, offline), ...talk]), 0);
     expectExit(await run([...firstGetArgs(machine, online), ...pin, "--reveal", ...talk]), 0);
     // Held, so that pair and token of an open exchange are in the state and can be seen by this test.
-    for (const { uuid } of lab.service.vaults) expectExit(await run(["get", uuid, "--no-ack", "--json", ...talk]), 0);
+    for (const { uuid } of lab.service.vaults)
+      expectExit(await run(["get", uuid, "--no-ack", "--json", ...talk]), 0);
     for (const { uuid } of lab.service.vaults) await run(["get", uuid, "--json", ...talk]);
     await run(["status", "--json", "--history", ...talk]);
     await run(["ack", text.uuid, ...talk]);
@@ -71,7 +82,13 @@ describe("secrets", () => {
     lab.service.faults.clear();
     await run(["guard", text.uuid, "--reset", "--yes", "--json", ...talk]);
     await run(["ack", "--all", "--json", ...talk]);
-    await run(["get", text.uuid, "--credentials", `@${machine.file("wrong.json", text.credentials)}`, ...talk]);
+    await run([
+      "get",
+      text.uuid,
+      "--credentials",
+      `@${machine.file("wrong.json", text.credentials)}`,
+      ...talk,
+    ]);
     // Services that repeat what they are sent.
     for (const [status, property] of [
       [400, "vault.credentials"],
@@ -82,7 +99,16 @@ describe("secrets", () => {
     ] as const) {
       const echo = await startEchoService(status, property);
       for (const format of [["--json"], []]) {
-        const base = ["--base-url", echo, "--max-wait", "1s", "--timeout", "5s", ...format, ...talk];
+        const base = [
+          "--base-url",
+          echo,
+          "--max-wait",
+          "1s",
+          "--timeout",
+          "5s",
+          ...format,
+          ...talk,
+        ];
         await run([
           ...firstGetArgs(machine, { ...online, credentials: text.credentials }),
           ...pin,
@@ -101,19 +127,46 @@ describe("secrets", () => {
         token: lab.service.sandbox.inspect(online.uuid).pending?.token ?? "token-of-some-exchange",
         tokenExpiry: null,
       };
-      const args = ["get", offline.uuid, "--credentials", `@${machine.file("recovery.json", recovery)}`, "--base-url", echo];
-      await run([...args, "--state", `${machine.home}/end-state-${status}`, "--max-wait", "1s", "--json", ...talk]);
+      const args = [
+        "get",
+        offline.uuid,
+        "--credentials",
+        `@${machine.file("recovery.json", recovery)}`,
+        "--base-url",
+        echo,
+      ];
+      await run([
+        ...args,
+        "--state",
+        `${machine.home}/end-state-${status}`,
+        "--max-wait",
+        "1s",
+        "--json",
+        ...talk,
+      ]);
     }
-    await run(["get", offline.uuid, "--device", `@${machine.file("bad.json", `{"x": "${card.number}`)}`, ...talk]);
+    await run([
+      "get",
+      offline.uuid,
+      "--device",
+      `@${machine.file("bad.json", `{"x": "${card.number}`)}`,
+      ...talk,
+    ]);
     learn();
   });
 
   it("were there to be found: each kind of them, in stdout of a get", () => {
     expect(secrets.count).toBeGreaterThan(12);
-    const shown = new Set(runs.flatMap(({ result }) => secrets.in(result.stdout)).map((name) => name.split(" ")[0]));
+    const shown = new Set(
+      runs.flatMap(({ result }) => secrets.in(result.stdout)).map((name) => name.split(" ")[0]),
+    );
     expect([...shown].sort()).toEqual(["card", "content", "encryptedData", "payload"]);
-    expect(runs.filter(({ result }) => result.stderr.includes('"type":"request"')).length).toBeGreaterThan(15);
-    expect(runs.filter(({ result }) => result.stderr.includes("«redacted»")).length).toBeGreaterThan(3);
+    expect(
+      runs.filter(({ result }) => result.stderr.includes('"type":"request"')).length,
+    ).toBeGreaterThan(15);
+    expect(
+      runs.filter(({ result }) => result.stderr.includes("«redacted»")).length,
+    ).toBeGreaterThan(3);
   });
 
   it("are in no stderr: errors, --debug and --verbose, and messages of services that repeat them", () => {
@@ -125,12 +178,15 @@ describe("secrets", () => {
     expect(folders.length).toBeGreaterThan(3);
     expect(folders.flatMap((name) => secrets.inFolder(join(machine.home, name)))).toEqual([]);
     // The key itself is in its file, and nowhere else.
-    const key = readFileSync(join(machine.configDir, "state.key"), "utf8").trim().split("\n").at(-1) ?? "";
+    const key =
+      readFileSync(join(machine.configDir, "state.key"), "utf8").trim().split("\n").at(-1) ?? "";
     const found = new Secrets();
     for (const word of key.split(/[\s:",]+/)) if (word.length > 30) found.add("key", word);
     expect(found.count).toBeGreaterThan(0);
     expect(found.inFolder(machine.stateDir)).toEqual([]);
-    expect(runs.filter(({ result }) => found.in(result.stderr + result.stdout).length > 0)).toEqual([]);
+    expect(runs.filter(({ result }) => found.in(result.stderr + result.stdout).length > 0)).toEqual(
+      [],
+    );
   });
 
   it("are in no exported journal: status and guard show none", async () => {
@@ -140,21 +196,31 @@ describe("secrets", () => {
     }
   });
 
-  it.skipIf(!existsSync("/proc/self/cmdline"))("are in no command line while the program runs (needs /proc)", async () => {
-    const vault = lab.service.vaults[0] as (typeof lab.service.vaults)[0];
-    const other = lab.machine();
-    lab.service.sandbox.unlock(vault.uuid);
-    const current = { ...vault, credentials: lab.service.sandbox.inspect(vault.uuid).currentPair };
-    lab.faults("get-start:hang");
-    const running = other.start({}, ...firstGetArgs(other, current), "--verbose");
-    await running.waitFor(/start \(get\)/, "stderr");
-    const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-    const lines = pids.map((pid) => (existsSync(`/proc/${pid}/cmdline`) ? readIfThere(`/proc/${pid}/cmdline`) : "")).join("\n");
-    expect(lines).toContain(vault.uuid);
-    expect(secrets.in(lines)).toEqual([]);
-    running.kill("SIGKILL");
-    await running.exit;
-  });
+  it.skipIf(!existsSync("/proc/self/cmdline"))(
+    "are in no command line while the program runs (needs /proc)",
+    async () => {
+      const vault = lab.service.vaults[0] as (typeof lab.service.vaults)[0];
+      const other = lab.machine();
+      lab.service.sandbox.unlock(vault.uuid);
+      const current = {
+        ...vault,
+        credentials: lab.service.sandbox.inspect(vault.uuid).currentPair,
+      };
+      lab.faults("get-start:hang");
+      const running = other.start({}, ...firstGetArgs(other, current), "--verbose");
+      await running.waitFor(/start \(get\)/, "stderr");
+      const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+      const lines = pids
+        .map((pid) =>
+          existsSync(`/proc/${pid}/cmdline`) ? readIfThere(`/proc/${pid}/cmdline`) : "",
+        )
+        .join("\n");
+      expect(lines).toContain(vault.uuid);
+      expect(secrets.in(lines)).toEqual([]);
+      running.kill("SIGKILL");
+      await running.exit;
+    },
+  );
 });
 
 /** A process may end while it is looked at. */

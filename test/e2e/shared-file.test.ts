@@ -5,7 +5,14 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { killHook } from "../support/crash.ts";
 import type { Lab } from "../support/lab.ts";
-import { expectError, expectExit, expectFarFromLock, note, offlineNote, openLab } from "../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  expectFarFromLock,
+  note,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import type { Recovery } from "../support/machine.ts";
 import { errorOf, pairIn, readJson } from "../support/machine.ts";
 import type { RunningVault, RunResult } from "../support/run-vault.ts";
@@ -25,8 +32,19 @@ async function openVolume(name = "volume"): Promise<Volume> {
   const { uuid, kind, credentials } = lab.vault;
   const file = join(tempDir(name), "shared.json");
   writeFileSync(file, `${JSON.stringify(credentials)}\n`);
-  const args = ["get", uuid, "--kind", kind, "--credentials", `@${file}`, "--credentials-out", file, "--json"];
-  const start = (env: Record<string, string> = {}, ...more: string[]): RunningVault => lab.machine().start({ env }, ...args, ...more);
+  const args = [
+    "get",
+    uuid,
+    "--kind",
+    kind,
+    "--credentials",
+    `@${file}`,
+    "--credentials-out",
+    file,
+    "--json",
+  ];
+  const start = (env: Record<string, string> = {}, ...more: string[]): RunningVault =>
+    lab.machine().start({ env }, ...args, ...more);
   return { lab, file, start, run: async (...more) => await start({}, ...more).exit };
 }
 
@@ -43,7 +61,9 @@ async function killedUntilRefused(volume: Volume): Promise<string[][]> {
   volume.lab.service.faults.clear();
   const refused = await volume.run();
   expectError(refused, 8, "guard");
-  return (errorOf(refused).hint ?? "").split("; ").map((way) => shellWords(way.replace(/ \([^)]*\)$/, "")));
+  return (errorOf(refused).hint ?? "")
+    .split("; ")
+    .map((way) => shellWords(way.replace(/ \([^)]*\)$/, "")));
 }
 
 /** As a shell splits them. */
@@ -53,7 +73,8 @@ const shellWords = (command: string): string[] =>
     .slice(0, -1);
 
 /** Without probes, which name no vault. */
-const requests = ({ lab }: Volume): number => lab.service.sandbox.requests().filter(({ uuid }) => uuid === lab.vault.uuid).length;
+const requests = ({ lab }: Volume): number =>
+  lab.service.sandbox.requests().filter(({ uuid }) => uuid === lab.vault.uuid).length;
 const arrived = async (volume: Volume, count: number): Promise<void> =>
   await expect.poll(() => requests(volume), { timeout: 20_000, interval: 10 }).toBe(count);
 
@@ -68,163 +89,237 @@ async function expectLive(volume: Volume): Promise<void> {
   expectFarFromLock(lab, lab.vault.uuid);
 }
 
-describe.concurrent("two containers at once on one file: the second one begins with what the first one leaves", () => {
-  it.each([
-    ["the start answer of the first is slow", "get-start:delay=2500ms", 1],
-    ["the end call of the first is slow", "get-end:delay=2500ms", 2],
-  ])("%s", async (_, fault, seen) => {
-    const volume = await openVolume();
-    volume.lab.faults(fault);
-    const first = volume.start();
-    await arrived(volume, seen);
-    const second = volume.run();
-    expectExit(await first.exit, 0);
-    expectExit(await second, 0);
-    expect(volume.lab.service.sandbox.inspect(volume.lab.vault.uuid).counts).toMatchObject({ starts: 2, acknowledged: 2, failed: 0 });
-    await expectLive(volume);
-  });
+describe.concurrent(
+  "two containers at once on one file: the second one begins with what the first one leaves",
+  () => {
+    it.each([
+      ["the start answer of the first is slow", "get-start:delay=2500ms", 1],
+      ["the end call of the first is slow", "get-end:delay=2500ms", 2],
+    ])("%s", async (_, fault, seen) => {
+      const volume = await openVolume();
+      volume.lab.faults(fault);
+      const first = volume.start();
+      await arrived(volume, seen);
+      const second = volume.run();
+      expectExit(await first.exit, 0);
+      expectExit(await second, 0);
+      expect(volume.lab.service.sandbox.inspect(volume.lab.vault.uuid).counts).toMatchObject({
+        starts: 2,
+        acknowledged: 2,
+        failed: 0,
+      });
+      await expectLive(volume);
+    });
 
-  it.each([1, 2])("the first one is stopped before it writes the file for time %i: the second waits, or says busy", async (time) => {
-    const volume = await openVolume();
-    const whole = join(tempDir("steps"), "log");
-    const hook = { NODE_OPTIONS: `--require=${killHook}`, KILL_LOG: whole };
-    const other = await openVolume();
-    expectExit(await other.start({ ...hook, KILL_AT: "0" }).exit, 0);
-    const steps = readFileSync(whole, "utf8").split("\n");
-    const renames = steps.flatMap((name, index) => (name === "renameSync" ? [index + 1] : []));
-    // The counts before the start, the recovery document, the new credentials: the last two are those that are looked at.
-    const at = renames.at(time - 3);
-    expect(at).toBeDefined();
-    const first = volume.start({ ...hook, KILL_AT: String(at), KILL_SIGNAL: "SIGSTOP" });
-    await expect.poll(() => stateOf(first.pid), { timeout: 20_000, interval: 10 }).toBe("T");
-    const before = requests(volume);
-    expectError(await volume.run("--max-wait", "200ms"), 15, "busy", /another run is using .*shared\.json.*nothing was sent/);
-    expect(requests(volume)).toBe(before);
-    const second = volume.run();
-    first.kill("SIGCONT");
-    expectExit(await first.exit, 0);
-    expectExit(await second, 0);
-    await expectLive(volume);
-  });
-});
+    it.each([1, 2])(
+      "the first one is stopped before it writes the file for time %i: the second waits, or says busy",
+      async (time) => {
+        const volume = await openVolume();
+        const whole = join(tempDir("steps"), "log");
+        const hook = { NODE_OPTIONS: `--require=${killHook}`, KILL_LOG: whole };
+        const other = await openVolume();
+        expectExit(await other.start({ ...hook, KILL_AT: "0" }).exit, 0);
+        const steps = readFileSync(whole, "utf8").split("\n");
+        const renames = steps.flatMap((name, index) => (name === "renameSync" ? [index + 1] : []));
+        // The counts before the start, the recovery document, the new credentials: the last two are those that are looked at.
+        const at = renames.at(time - 3);
+        expect(at).toBeDefined();
+        const first = volume.start({ ...hook, KILL_AT: String(at), KILL_SIGNAL: "SIGSTOP" });
+        await expect.poll(() => stateOf(first.pid), { timeout: 20_000, interval: 10 }).toBe("T");
+        const before = requests(volume);
+        expectError(
+          await volume.run("--max-wait", "200ms"),
+          15,
+          "busy",
+          /another run is using .*shared\.json.*nothing was sent/,
+        );
+        expect(requests(volume)).toBe(before);
+        const second = volume.run();
+        first.kill("SIGCONT");
+        expectExit(await first.exit, 0);
+        expectExit(await second, 0);
+        await expectLive(volume);
+      },
+    );
+  },
+);
 
 /** As /proc has it: T is stopped. */
-const stateOf = (pid: number): string => /\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1] ?? "";
+const stateOf = (pid: number): string =>
+  /\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1] ?? "";
 
-describe.concurrent("a file that something else replaces while a run is under way is left as it is", () => {
-  const others = '{"encryptedData":"of another program","payload":"which holds no lock"}\n';
+describe.concurrent(
+  "a file that something else replaces while a run is under way is left as it is",
+  () => {
+    const others = '{"encryptedData":"of another program","payload":"which holds no lock"}\n';
 
-  it("before the start: 15, nothing sent", async () => {
-    const volume = await openVolume();
-    const pin = join(volume.file, "..", "pin");
-    execFileSync("mkfifo", [pin]);
-    const run = volume.start({}, "--hashed-pin", `@${pin}`);
-    // Open for reading when the credentials have been read.
-    const pipe = await open(pin, "w");
-    writeFileSync(volume.file, others);
-    await pipe.writeFile("cGlu");
-    await pipe.close();
-    expectError(await run.exit, 15, "busy", /shared\.json was replaced by another run or program.*nothing was sent/);
-    expect(requests(volume)).toBe(0);
-    expect(readFileSync(volume.file, "utf8")).toBe(others);
-  });
+    it("before the start: 15, nothing sent", async () => {
+      const volume = await openVolume();
+      const pin = join(volume.file, "..", "pin");
+      execFileSync("mkfifo", [pin]);
+      const run = volume.start({}, "--hashed-pin", `@${pin}`);
+      // Open for reading when the credentials have been read.
+      const pipe = await open(pin, "w");
+      writeFileSync(volume.file, others);
+      await pipe.writeFile("cGlu");
+      await pipe.close();
+      expectError(
+        await run.exit,
+        15,
+        "busy",
+        /shared\.json was replaced by another run or program.*nothing was sent/,
+      );
+      expect(requests(volume)).toBe(0);
+      expect(readFileSync(volume.file, "utf8")).toBe(others);
+    });
 
-  it("before the acknowledgement: held, 11, and it says how to go on", async () => {
-    const volume = await openVolume();
-    volume.lab.faults("get-start:delay=1s");
-    const run = volume.start();
-    await arrived(volume, 1);
-    writeFileSync(volume.file, others);
-    const result = await run.exit;
-    expectError(result, 11, "pending", /shared\.json was replaced by another run or program/);
-    expect(errorOf(result).hint).toContain(`--credentials @${volume.file} --credentials-out ${volume.file}`);
-    expect(volume.lab.service.sandbox.inspect(volume.lab.vault.uuid).counts).toMatchObject({ starts: 1, ends: 0 });
-    expect(readFileSync(volume.file, "utf8")).toBe(others);
-  });
+    it("before the acknowledgement: held, 11, and it says how to go on", async () => {
+      const volume = await openVolume();
+      volume.lab.faults("get-start:delay=1s");
+      const run = volume.start();
+      await arrived(volume, 1);
+      writeFileSync(volume.file, others);
+      const result = await run.exit;
+      expectError(result, 11, "pending", /shared\.json was replaced by another run or program/);
+      expect(errorOf(result).hint).toContain(
+        `--credentials @${volume.file} --credentials-out ${volume.file}`,
+      );
+      expect(volume.lab.service.sandbox.inspect(volume.lab.vault.uuid).counts).toMatchObject({
+        starts: 1,
+        ends: 0,
+      });
+      expect(readFileSync(volume.file, "utf8")).toBe(others);
+    });
 
-  it("after the acknowledgement: a warning", async () => {
-    const volume = await openVolume();
-    volume.lab.faults("get-end:delay=1s");
-    const run = volume.start();
-    await arrived(volume, 2);
-    writeFileSync(volume.file, others);
-    const result = await run.exit;
-    expectExit(result, 0);
-    expect(result.stderr).toMatch(/the exchange is acknowledged, but .*shared\.json was replaced by another run or program/);
-    expect(readFileSync(volume.file, "utf8")).toBe(others);
-  });
-});
+    it("after the acknowledgement: a warning", async () => {
+      const volume = await openVolume();
+      volume.lab.faults("get-end:delay=1s");
+      const run = volume.start();
+      await arrived(volume, 2);
+      writeFileSync(volume.file, others);
+      const result = await run.exit;
+      expectExit(result, 0);
+      expect(result.stderr).toMatch(
+        /the exchange is acknowledged, but .*shared\.json was replaced by another run or program/,
+      );
+      expect(readFileSync(volume.file, "utf8")).toBe(others);
+    });
+  },
+);
 
-describe.concurrent("a file that must not be replaced is refused before anything is sent, and stays", () => {
-  const pair = { encryptedData: "ZW5j", payload: "cGF5" };
-  const document = (uuid: string) => ({
-    format: 2,
-    uuid,
-    kind: "generic/offline",
-    exchange: { id: "01KDGQ1R8Z4T6WQ0S3VHX9BNMA", operation: "get", tokenExpiry: null },
-    status: "pending",
-    old: pair,
-    new: { encryptedData: "bmV3", payload: "cGF6" },
-    token: "dG9r",
-  });
-  const other = "123e4567-e89b-42d3-a456-426614174000";
-  const own = /holds credentials that this state does not know; it may be their only copy; nothing was sent/;
+describe.concurrent(
+  "a file that must not be replaced is refused before anything is sent, and stays",
+  () => {
+    const pair = { encryptedData: "ZW5j", payload: "cGF5" };
+    const document = (uuid: string) => ({
+      format: 2,
+      uuid,
+      kind: "generic/offline",
+      exchange: { id: "01KDGQ1R8Z4T6WQ0S3VHX9BNMA", operation: "get", tokenExpiry: null },
+      status: "pending",
+      old: pair,
+      new: { encryptedData: "bmV3", payload: "cGF6" },
+      token: "dG9r",
+    });
+    const other = "123e4567-e89b-42d3-a456-426614174000";
+    const own =
+      /holds credentials that this state does not know; it may be their only copy; nothing was sent/;
 
-  it.each<[string, (uuid: string) => unknown, RegExp]>([
-    ["another vault's credentials", () => ({ format: 2, uuid: other, kind: "generic/offline", credentials: pair }), new RegExp(other)],
-    ["another vault's recovery document", () => document(other), new RegExp(other)],
-    [
-      "credentials of this vault that the state does not know",
-      (uuid) => ({ format: 2, uuid, kind: "generic/offline", credentials: pair }),
-      own,
-    ],
-    ["a recovery document of this vault that the state does not know", (uuid) => document(uuid), own],
-    ["credentials of nobody knows which vault", () => pair, own],
-    ["a document of a later format", (uuid) => ({ ...document(uuid), format: 3 }), /reads documents up to format 2/],
-    ["something else", () => ({ my: "settings" }), /is missing.*it is not replaced, and nothing was sent/],
-    ["no JSON", () => "my notes", /not valid JSON; it is not replaced, and nothing was sent/],
-  ])("%s", async (_, content, message) => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
-    const file = machine.file("out.json", content(uuid));
-    const before = readFileSync(file, "utf8");
-    for (const more of [[], ["--dry-run"]]) {
-      const refused = await machine.vault("get", uuid, "--json", "--credentials-out", file, ...more);
-      expectError(refused, 3, "invalid-input", message);
-      if (message === own) expect(errorOf(refused).hint).toContain(`vault get ${uuid} --credentials @${file}`);
-    }
-    expect(lab.service.sandbox.requests()).toHaveLength(2);
-    expect(readFileSync(file, "utf8")).toBe(before);
-  });
+    it.each<[string, (uuid: string) => unknown, RegExp]>([
+      [
+        "another vault's credentials",
+        () => ({ format: 2, uuid: other, kind: "generic/offline", credentials: pair }),
+        new RegExp(other),
+      ],
+      ["another vault's recovery document", () => document(other), new RegExp(other)],
+      [
+        "credentials of this vault that the state does not know",
+        (uuid) => ({ format: 2, uuid, kind: "generic/offline", credentials: pair }),
+        own,
+      ],
+      [
+        "a recovery document of this vault that the state does not know",
+        (uuid) => document(uuid),
+        own,
+      ],
+      ["credentials of nobody knows which vault", () => pair, own],
+      [
+        "a document of a later format",
+        (uuid) => ({ ...document(uuid), format: 3 }),
+        /reads documents up to format 2/,
+      ],
+      [
+        "something else",
+        () => ({ my: "settings" }),
+        /is missing.*it is not replaced, and nothing was sent/,
+      ],
+      ["no JSON", () => "my notes", /not valid JSON; it is not replaced, and nothing was sent/],
+    ])("%s", async (_, content, message) => {
+      const lab = await openLab(offlineNote);
+      const { uuid } = lab.vault;
+      const machine = await lab.warmMachine();
+      const file = machine.file("out.json", content(uuid));
+      const before = readFileSync(file, "utf8");
+      for (const more of [[], ["--dry-run"]]) {
+        const refused = await machine.vault(
+          "get",
+          uuid,
+          "--json",
+          "--credentials-out",
+          file,
+          ...more,
+        );
+        expectError(refused, 3, "invalid-input", message);
+        if (message === own)
+          expect(errorOf(refused).hint).toContain(`vault get ${uuid} --credentials @${file}`);
+      }
+      expect(lab.service.sandbox.requests()).toHaveLength(2);
+      expect(readFileSync(file, "utf8")).toBe(before);
+    });
 
-  it("what the state knows is replaced, by whichever exchange it is of", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
-    const file = join(machine.home, "out.json");
-    const get = async (...more: string[]): Promise<RunResult> => await machine.vault("get", uuid, "--json", ...more);
-    expectExit(await get("--credentials-out", file), 0);
-    const superseded = readFileSync(file, "utf8");
-    expectExit(await get("--credentials-out", file), 0);
-    expectExit(await get("--no-ack", "--credentials-out", file), 0);
-    expect(readJson(file)).toMatchObject({ status: "pending" });
-    expectExit(await get("--discard-pending", "--credentials-out", file), 0);
-    writeFileSync(file, superseded);
-    expectExit(await get("--credentials-out", file), 0);
-    expect(lab.service.sandbox.accepts(uuid, pairIn(file))).toBe(true);
-  });
+    it("what the state knows is replaced, by whichever exchange it is of", async () => {
+      const lab = await openLab(offlineNote);
+      const { uuid } = lab.vault;
+      const machine = await lab.warmMachine();
+      const file = join(machine.home, "out.json");
+      const get = async (...more: string[]): Promise<RunResult> =>
+        await machine.vault("get", uuid, "--json", ...more);
+      expectExit(await get("--credentials-out", file), 0);
+      const superseded = readFileSync(file, "utf8");
+      expectExit(await get("--credentials-out", file), 0);
+      expectExit(await get("--no-ack", "--credentials-out", file), 0);
+      expect(readJson(file)).toMatchObject({ status: "pending" });
+      expectExit(await get("--discard-pending", "--credentials-out", file), 0);
+      writeFileSync(file, superseded);
+      expectExit(await get("--credentials-out", file), 0);
+      expect(lab.service.sandbox.accepts(uuid, pairIn(file))).toBe(true);
+    });
 
-  it("of create: whatever is in it", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = lab.machine();
-    const file = machine.file("out.json", lab.vault.credentials);
-    const args = ["create", "--kind", "generic/offline", "--content", "env:HOME", "--credentials-out", file, "--json"];
-    expectError(await machine.vault(...args), 3, "invalid-input", /is not empty, and is not replaced; nothing was sent/);
-    expect(lab.service.sandbox.vaults()).toHaveLength(1);
-    expect(readJson(file)).toEqual(lab.vault.credentials);
-  });
-});
+    it("of create: whatever is in it", async () => {
+      const lab = await openLab(offlineNote);
+      const machine = lab.machine();
+      const file = machine.file("out.json", lab.vault.credentials);
+      const args = [
+        "create",
+        "--kind",
+        "generic/offline",
+        "--content",
+        "env:HOME",
+        "--credentials-out",
+        file,
+        "--json",
+      ];
+      expectError(
+        await machine.vault(...args),
+        3,
+        "invalid-input",
+        /is not empty, and is not replaced; nothing was sent/,
+      );
+      expect(lab.service.sandbox.vaults()).toHaveLength(1);
+      expect(readJson(file)).toEqual(lab.vault.credentials);
+    });
+  },
+);
 
 describe.concurrent("the counts toward lockout are in the file", () => {
   it("a container that dies in each start does not lock its vault: the guard refuses, with what is to be done", async () => {
@@ -249,13 +344,17 @@ describe.concurrent("the counts toward lockout are in the file", () => {
         });
       } else {
         expectError(result, 8, "guard");
-        expect(errorOf(result).hint).toContain(`vault guard ${uuid} --reset --unanswered --credentials ${file}`);
+        expect(errorOf(result).hint).toContain(
+          `vault guard ${uuid} --reset --unanswered --credentials ${file}`,
+        );
       }
     }
     expect(codes).toEqual(["SIGKILL", "SIGKILL", 8, 8, 8]);
     lab.service.faults.clear();
     expectExit(await volume.run("--force"), 0);
-    expect(readJson(file)).toMatchObject({ attempts: { unackedStarts: 0, failedAttempts: 0, sole: true } });
+    expect(readJson(file)).toMatchObject({
+      attempts: { unackedStarts: 0, failedAttempts: 0, sole: true },
+    });
     await expectLive(volume);
   });
 
@@ -271,37 +370,46 @@ describe.concurrent("the counts toward lockout are in the file", () => {
     }
     expect(codes).toContain(8);
     expectFarFromLock(volume.lab, volume.lab.vault.uuid);
-    expect(readJson(volume.file)).toMatchObject({ status: "pending", attempts: { refused: expect.any(Array) as string[] } });
+    expect(readJson(volume.file)).toMatchObject({
+      status: "pending",
+      attempts: { refused: expect.any(Array) as string[] },
+    });
   });
 
   it.each([
     ["none of the starts arrived", 0],
     ["what the audit log shows", 1],
-  ])("the command that the hint names is enough, as it is printed, on a machine with nothing set up: %s", async (_, which) => {
-    const volume = await openVolume("a volume's");
-    const { lab, file } = volume;
-    const { uuid } = lab.vault;
-    const ways = await killedUntilRefused(volume);
-    expect(readJson(file)).toMatchObject({ attempts: { failedAttempts: 2, breaker: { lostTrials: 0 } } });
-    const [program, ...args] = ways[which]?.map((word) => (word === "N" ? "0" : word)) ?? [];
-    expect([program, ...args].join(" ")).toBe(
-      `vault guard ${uuid} --reset ${which === 0 ? "--unanswered" : "--failed 0 --starts 0"} --credentials ${file}`,
-    );
-    const person = lab.machine();
-    for (const name of Object.keys(person.env)) if (/BASE_URL|APP_UUID|API_KEY/.test(name)) delete person.env[name];
-    const before = requests(volume);
-    const reset = await person.vault(...args, "--json");
-    expectExit(reset, 0);
-    expect(reset.stderr).toBe("");
-    expect(JSON.parse(reset.stdout)).toMatchObject({
-      vaults: [{ uuid, failedAttempts: 0, unackedStarts: 0, allows: true }],
-      breakers: which === 0 ? [] : [{ state: "open" }],
-    });
-    expect([existsSync(person.stateDir), existsSync(person.configDir)]).toEqual([false, false]);
-    expect(requests(volume)).toBe(before);
-    expectExit(await volume.run(), 0);
-    await expectLive(volume);
-  });
+  ])(
+    "the command that the hint names is enough, as it is printed, on a machine with nothing set up: %s",
+    async (_, which) => {
+      const volume = await openVolume("a volume's");
+      const { lab, file } = volume;
+      const { uuid } = lab.vault;
+      const ways = await killedUntilRefused(volume);
+      expect(readJson(file)).toMatchObject({
+        attempts: { failedAttempts: 2, breaker: { lostTrials: 0 } },
+      });
+      const [program, ...args] = ways[which]?.map((word) => (word === "N" ? "0" : word)) ?? [];
+      expect([program, ...args].join(" ")).toBe(
+        `vault guard ${uuid} --reset ${which === 0 ? "--unanswered" : "--failed 0 --starts 0"} --credentials ${file}`,
+      );
+      const person = lab.machine();
+      for (const name of Object.keys(person.env))
+        if (/BASE_URL|APP_UUID|API_KEY/.test(name)) delete person.env[name];
+      const before = requests(volume);
+      const reset = await person.vault(...args, "--json");
+      expectExit(reset, 0);
+      expect(reset.stderr).toBe("");
+      expect(JSON.parse(reset.stdout)).toMatchObject({
+        vaults: [{ uuid, failedAttempts: 0, unackedStarts: 0, allows: true }],
+        breakers: which === 0 ? [] : [{ state: "open" }],
+      });
+      expect([existsSync(person.stateDir), existsSync(person.configDir)]).toEqual([false, false]);
+      expect(requests(volume)).toBe(before);
+      expectExit(await volume.run(), 0);
+      await expectLive(volume);
+    },
+  );
 
   it("are set in a pending recovery document too, which stays what it is", async () => {
     const volume = await openVolume();
@@ -309,11 +417,22 @@ describe.concurrent("the counts toward lockout are in the file", () => {
     const { uuid } = lab.vault;
     expectExit(await volume.run("--no-ack"), 0);
     const pending = readJson(file) as Recovery & { attempts: object };
-    expect(pending).toMatchObject({ status: "pending", attempts: { unackedStarts: 1, failedAttempts: 0 } });
+    expect(pending).toMatchObject({
+      status: "pending",
+      attempts: { unackedStarts: 1, failedAttempts: 0 },
+    });
     const shown = await lab.machine().vault("guard", uuid, "--credentials", file, "--json");
     expect(JSON.parse(shown.stdout)).toMatchObject({ vaults: [{ unackedStarts: 1 }] });
-    expectExit(await lab.machine().vault("guard", uuid, "--reset", "--starts", "3", "--credentials", `@${file}`), 0);
-    expect(readJson(file)).toEqual({ ...pending, attempts: { ...pending.attempts, unackedStarts: 3 } });
+    expectExit(
+      await lab
+        .machine()
+        .vault("guard", uuid, "--reset", "--starts", "3", "--credentials", `@${file}`),
+      0,
+    );
+    expect(readJson(file)).toEqual({
+      ...pending,
+      attempts: { ...pending.attempts, unackedStarts: 3 },
+    });
     expectExit(await volume.run(), 0);
     await expectLive(volume);
   });
@@ -335,13 +454,32 @@ describe.concurrent("the counts toward lockout are in the file", () => {
         expect(nothing.stderr).toMatch(/holds no counters; it was not changed/);
       }
     }
-    expectError(await reset(bare, uuid, "--failed", "1", "--json"), 3, "invalid-input", /bare credentials, which have no counters/);
-    expectError(await reset(plain, uuid, "--json"), 2, "usage", /^confirmation required: Reset the counters/);
-    expectError(await reset(plain, other, "--unanswered", "--json"), 3, "invalid-input", new RegExp(`credentials of vault ${uuid}`));
+    expectError(
+      await reset(bare, uuid, "--failed", "1", "--json"),
+      3,
+      "invalid-input",
+      /bare credentials, which have no counters/,
+    );
+    expectError(
+      await reset(plain, uuid, "--json"),
+      2,
+      "usage",
+      /^confirmation required: Reset the counters/,
+    );
+    expectError(
+      await reset(plain, other, "--unanswered", "--json"),
+      3,
+      "invalid-input",
+      new RegExp(`credentials of vault ${uuid}`),
+    );
     expect([bare, plain].map((file) => readFileSync(file, "utf8"))).toEqual(texts);
     // What the log shows counts, whatever the file has said so far.
     expectExit(await reset(plain, uuid, "--failed", "1"), 0);
-    expect(readJson(plain)).toMatchObject({ uuid, credentials, attempts: { failedAttempts: 1, unackedStarts: 0 } });
+    expect(readJson(plain)).toMatchObject({
+      uuid,
+      credentials,
+      attempts: { failedAttempts: 1, unackedStarts: 0 },
+    });
   });
 
   it("elsewhere it is told that the guard knows one run only", async () => {
@@ -349,7 +487,16 @@ describe.concurrent("the counts toward lockout are in the file", () => {
     const { uuid, kind, credentials } = lab.vault;
     const machine = lab.machine();
     const pair = machine.file("pair.json", credentials);
-    const first = await machine.vault("get", uuid, "--kind", kind, "--credentials", `@${pair}`, "--save-cmd", "cat >/dev/null");
+    const first = await machine.vault(
+      "get",
+      uuid,
+      "--kind",
+      kind,
+      "--credentials",
+      `@${pair}`,
+      "--save-cmd",
+      "cat >/dev/null",
+    );
     expectExit(first, 0);
     expect(first.stderr).toMatch(/is new to this state; the lockout guard knows only this run/);
     const second = await machine.vault("get", uuid, "--save-cmd", "cat >/dev/null");
@@ -370,10 +517,14 @@ describe.concurrent("documents", () => {
     expectExit(await volume.run(), 0);
     const other = lab.service.vaults[1]?.uuid ?? "";
     const before = requests(volume);
-    const wrong = await lab.machine().vault("get", other, "--kind", "generic/offline", "--credentials", `@${file}`, "--json");
+    const wrong = await lab
+      .machine()
+      .vault("get", other, "--kind", "generic/offline", "--credentials", `@${file}`, "--json");
     expectError(wrong, 3, "invalid-input", new RegExp(lab.vault.uuid));
     expectError(
-      await lab.machine().vault("import", other, "--kind", "generic/offline", "--credentials", `@${file}`, "--json"),
+      await lab
+        .machine()
+        .vault("import", other, "--kind", "generic/offline", "--credentials", `@${file}`, "--json"),
       3,
       "invalid-input",
       new RegExp(lab.vault.uuid),
@@ -388,13 +539,32 @@ describe.concurrent("documents", () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    expectExit(await machine.vault("get", uuid, "--no-ack", "--save-cmd", "cat > document.json"), 0);
-    const { exchange, old, new: offered, token } = readJson(join(machine.home, "document.json")) as Recovery;
-    const first = { uuid, kind: lab.vault.kind, exchangeId: exchange.id, state: "pending", old, new: offered, token, tokenExpiry: "soon" };
+    expectExit(
+      await machine.vault("get", uuid, "--no-ack", "--save-cmd", "cat > document.json"),
+      0,
+    );
+    const {
+      exchange,
+      old,
+      new: offered,
+      token,
+    } = readJson(join(machine.home, "document.json")) as Recovery;
+    const first = {
+      uuid,
+      kind: lab.vault.kind,
+      exchangeId: exchange.id,
+      state: "pending",
+      old,
+      new: offered,
+      token,
+      tokenExpiry: "soon",
+    };
     const document = machine.file("changed.json", first);
     lab.faults("get-end:drop-before*all");
     const before = lab.service.sandbox.requests().length;
-    const result = await lab.machine().vault("import", uuid, "--credentials", `@${document}`, "--max-wait", "300ms", "--json");
+    const result = await lab
+      .machine()
+      .vault("import", uuid, "--credentials", `@${document}`, "--max-wait", "300ms", "--json");
     expectError(result, 11, "pending");
     expect(lab.service.sandbox.requests().length - before).toBeLessThan(5);
   });

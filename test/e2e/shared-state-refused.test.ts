@@ -34,7 +34,17 @@ const runner = (): string => `postgres://runner:of-the-runner@${at}/postgres`;
 async function refused(location: string): Promise<RunResult> {
   const sent = lab.service.sandbox.requests().length;
   const pair = { VAULTSVC_STATE: location, PAIR: JSON.stringify(lab.vault.credentials) };
-  const args = ["get", lab.vault.uuid, "--kind", lab.vault.kind, "--credentials", "env:PAIR", "--json", "--max-wait", "1s"];
+  const args = [
+    "get",
+    lab.vault.uuid,
+    "--kind",
+    lab.vault.kind,
+    "--credentials",
+    "env:PAIR",
+    "--json",
+    "--max-wait",
+    "1s",
+  ];
   const result = await machine.vaultWith({ env: pair }, ...args);
   expect(lab.service.sandbox.requests()).toHaveLength(sent);
   expect(result.stdout).toBe("");
@@ -42,7 +52,11 @@ async function refused(location: string): Promise<RunResult> {
   return result;
 }
 
-async function expectRefused(location: string, message: RegExp, hint: RegExp | null): Promise<void> {
+async function expectRefused(
+  location: string,
+  message: RegExp,
+  hint: RegExp | null,
+): Promise<void> {
   const result = await refused(location);
   expectError(result, 14, "state", message);
   const { hint: said } = errorOf(result);
@@ -58,19 +72,34 @@ const expectSafe = (result: RunResult, message: RegExp): void => {
 /** Changes settings of the running server; without a value the default. */
 async function set(settings: Record<string, string | null>): Promise<void> {
   for (const [name, value] of Object.entries(settings))
-    await server.sql(value === null ? `ALTER SYSTEM RESET ${name}` : `ALTER SYSTEM SET ${name} = '${value}'`);
+    await server.sql(
+      value === null ? `ALTER SYSTEM RESET ${name}` : `ALTER SYSTEM SET ${name} = '${value}'`,
+    );
   await server.sql("SELECT pg_reload_conf()");
   const shown = async (): Promise<unknown[]> =>
-    await Promise.all(Object.keys(settings).map(async (name) => Object.values((await server.sql(`SHOW ${name}`))[0] ?? {})[0]));
-  await expect.poll(shown).toEqual(Object.values(settings).map((value) => value ?? (expect.anything() as unknown)));
+    await Promise.all(
+      Object.keys(settings).map(
+        async (name) => Object.values((await server.sql(`SHOW ${name}`))[0] ?? {})[0],
+      ),
+    );
+  await expect
+    .poll(shown)
+    .toEqual(Object.values(settings).map((value) => value ?? (expect.anything() as unknown)));
 }
 
 describe("who is not let in is told why, and nothing is sent", () => {
   it("by the password: a wrong one, none, and one in ~/.pgpass", async () => {
     const own = `postgres://postgres@${at}/postgres`;
-    await expectRefused(`postgres://postgres:wrong@${at}/postgres`, /:\d+ refused the password$/, /PGPASSWORD/);
+    await expectRefused(
+      `postgres://postgres:wrong@${at}/postgres`,
+      /:\d+ refused the password$/,
+      /PGPASSWORD/,
+    );
     await expectRefused(own, /asks for a password, and none is known$/, /PGPASSWORD/);
-    const file = machine.file(".pgpass", `other:*:*:*:wrong\n127.0.0.1:${server.port}:postgres:postgres:password\n`);
+    const file = machine.file(
+      ".pgpass",
+      `other:*:*:*:wrong\n127.0.0.1:${server.port}:postgres:postgres:password\n`,
+    );
     chmodSync(file, 0o600);
     const run = await machine.start({ env: { VAULTSVC_STATE: own } }, "status").exit;
     expectExit(run, 0);
@@ -84,16 +113,34 @@ describe("who is not let in is told why, and nothing is sent", () => {
   });
 
   it("by the database, the role and its rights", async () => {
-    await expectRefused(`postgres://postgres:password@${at}/nothing`, /has no database nothing$/, null);
+    await expectRefused(
+      `postgres://postgres:password@${at}/nothing`,
+      /has no database nothing$/,
+      null,
+    );
     const hint = /^as the role that made the state: vault state init --grant runner$/;
-    await expectRefused(runner(), /its role runner lacks a right \(permission denied for schema vaultsvc\)/, hint);
-    const init = await machine.vaultWith({ env: { VAULTSVC_STATE: `${runner()}?schema=own` } }, "state", "init", "--json");
+    await expectRefused(
+      runner(),
+      /its role runner lacks a right \(permission denied for schema vaultsvc\)/,
+      hint,
+    );
+    const init = await machine.vaultWith(
+      { env: { VAULTSVC_STATE: `${runner()}?schema=own` } },
+      "state",
+      "init",
+      "--json",
+    );
     expectError(init, 14, "state", /permission denied for database/);
-    expect(errorOf(init).hint).toMatch(/^as the database's owner: GRANT CREATE ON DATABASE postgres TO runner$/);
+    expect(errorOf(init).hint).toMatch(
+      /^as the database's owner: GRANT CREATE ON DATABASE postgres TO runner$/,
+    );
   });
 
   it("by a host that is not there, safe to repeat", async () => {
-    expectSafe(await refused("postgres://postgres@127.0.0.1:1/postgres"), /127\.0\.0\.1:1 cannot be reached \(ECONNREFUSED\)$/);
+    expectSafe(
+      await refused("postgres://postgres@127.0.0.1:1/postgres"),
+      /127\.0\.0\.1:1 cannot be reached \(ECONNREFUSED\)$/,
+    );
     expectSafe(
       await refused("postgres://postgres@nowhere.invalid/postgres?sslmode=disable"),
       /cannot be reached \((?:ENOTFOUND|EAI_AGAIN)\)$/,
@@ -133,7 +180,11 @@ describe("who is not let in is told why, and nothing is sent", () => {
     const authority = certificateAuthority();
     const trusted = `${own}&sslrootcert=${machine.file("authority.pem", authority.cert)}`;
     await serve(authority.issue());
-    await expectRefused(own, /has a certificate that is not trusted \([^;]*\)$/, /^sslrootcert=FILE/);
+    await expectRefused(
+      own,
+      /has a certificate that is not trusted \([^;]*\)$/,
+      /^sslrootcert=FILE/,
+    );
     for (const location of [trusted, trusted.replace("127.0.0.1", "localhost")]) {
       const run = await machine.start({ env: { VAULTSVC_STATE: location } }, "status").exit;
       expectExit(run, 0);
@@ -146,7 +197,11 @@ describe("who is not let in is told why, and nothing is sent", () => {
       /the name in the certificate/,
     );
     await serve(authority.issue({ dns: "db.example" }));
-    await expectRefused(trusted.replace("127.0.0.1", "localhost"), /has the certificate of another host \(.*localhost/, /the name/);
+    await expectRefused(
+      trusted.replace("127.0.0.1", "localhost"),
+      /has the certificate of another host \(.*localhost/,
+      /the name/,
+    );
     await serve(authority.issue({ to: "20210101000000Z" }));
     await expectRefused(trusted, /not trusted \(certificate has expired\)$/, /./);
   });
@@ -160,7 +215,8 @@ async function serve({ key, cert }: Certificate): Promise<void> {
     writeFileSync(path, text, { mode: 0o600 });
     chownSync(path, uid, gid);
   }
-  const loaded = async (): Promise<unknown> => (await server.sql("SELECT pg_conf_load_time()::text AS at"))[0]?.["at"];
+  const loaded = async (): Promise<unknown> =>
+    (await server.sql("SELECT pg_conf_load_time()::text AS at"))[0]?.["at"];
   const before = await loaded();
   await server.sql("ALTER SYSTEM SET ssl = on");
   await server.sql("SELECT pg_reload_conf()");
@@ -171,8 +227,15 @@ describe("a server that cannot keep what it is told is not used, and nothing is 
   it("with fsync=off, unless a person vouches for it", async () => {
     const own = server.location("vaultsvc");
     await set({ fsync: "off" });
-    await expectRefused(own, /loses what it has committed when it stops \(fsync=off\)$/, /^set fsync=on there; .*durable=assumed/);
-    const vouched = await machine.vaultWith({ env: { VAULTSVC_STATE: `${own}&durable=assumed` } }, "status");
+    await expectRefused(
+      own,
+      /loses what it has committed when it stops \(fsync=off\)$/,
+      /^set fsync=on there; .*durable=assumed/,
+    );
+    const vouched = await machine.vaultWith(
+      { env: { VAULTSVC_STATE: `${own}&durable=assumed` } },
+      "status",
+    );
     await set({ fsync: "on" });
     expectExit(vouched, 0);
   });
@@ -188,31 +251,47 @@ describe("a server that cannot keep what it is told is not used, and nothing is 
     await server.sql("UPDATE vaultsvc.meta SET value = '1' WHERE name = 'oldest'");
     expectExit(await machine.vault("status"), 0);
     expectExit(await machine.vault("state", "init"), 0);
-    expect((await server.sql("SELECT value FROM vaultsvc.meta WHERE name = 'version'"))[0]).toEqual({ value: "9" });
+    expect((await server.sql("SELECT value FROM vaultsvc.meta WHERE name = 'version'"))[0]).toEqual(
+      { value: "9" },
+    );
   });
 
   it("with an older schema, until state init has brought it up to date", async () => {
     await server.sql("UPDATE vaultsvc.meta SET value = '1' WHERE name = 'version'");
     await server.sql("ALTER TABLE vaultsvc.exchanges DROP COLUMN run, DROP COLUMN digest");
-    await expectRefused(server.location("vaultsvc"), /it is of an older version$/, /^vault state init$/);
+    await expectRefused(
+      server.location("vaultsvc"),
+      /it is of an older version$/,
+      /^vault state init$/,
+    );
     expect(await machine.vault("state", "init")).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^Brought up to date: /) as string,
     });
-    expect((await machine.vault("state", "init")).stdout).toMatch(/^The shared state already exists: /);
+    expect((await machine.vault("state", "init")).stdout).toMatch(
+      /^The shared state already exists: /,
+    );
     expectExit(await machine.vault("status"), 0);
   });
 
   it("with time limits or read-only transactions for its role", async () => {
     expectExit(await machine.vault("state", "init", "--grant", "runner"), 0);
     await server.sql("ALTER ROLE runner SET default_transaction_read_only = on");
-    await expectRefused(runner(), /it is a read-only standby, or default_transaction_read_only is set$/, null);
+    await expectRefused(
+      runner(),
+      /it is a read-only standby, or default_transaction_read_only is set$/,
+      null,
+    );
     await server.sql("ALTER ROLE runner RESET default_transaction_read_only");
     const blocking = new pg.Client(`postgres://postgres:password@${at}/postgres`);
     await blocking.connect();
     await blocking.query("BEGIN; LOCK vaultsvc.leases");
     await server.sql("ALTER ROLE runner SET statement_timeout = '50ms'");
-    await expectRefused(runner(), /a time limit of the server ended a statement/, /^raise it for the role runner$/);
+    await expectRefused(
+      runner(),
+      /a time limit of the server ended a statement/,
+      /^raise it for the role runner$/,
+    );
     await server.sql("ALTER ROLE runner RESET statement_timeout");
     await blocking.end();
   });
@@ -221,7 +300,11 @@ describe("a server that cannot keep what it is told is not used, and nothing is 
     const own = server.location("vaultsvc");
     const standby = await standbyOf(server);
     const first = (hosts: string): string => own.replace(at, hosts);
-    await expectRefused(standby.location("vaultsvc"), /it is a read-only standby, or default_transaction_read_only is set$/, null);
+    await expectRefused(
+      standby.location("vaultsvc"),
+      /it is a read-only standby, or default_transaction_read_only is set$/,
+      null,
+    );
     const both = new RegExp(
       `: 127\\.0\\.0\\.1:1 cannot be reached \\(ECONNREFUSED\\); 127\\.0\\.0\\.1:${standby.port} is a read-only standby$`,
     );
@@ -240,8 +323,11 @@ describe("a server that cannot keep what it is told is not used, and nothing is 
     expectExit(await machine.vaultWith({ env: { VAULTSVC_STATE: own } }, "state", "init"), 0);
     await server.sql(`CREATE TABLESPACE small LOCATION '${disk}'`);
     await server.sql("ALTER TABLE tight.journal SET TABLESPACE small");
-    const entry = "INSERT INTO tight.journal (at, service, uuid, event, detail) VALUES ('', '', '', '', '')";
-    await expect(server.sql(`DO $$ BEGIN LOOP ${entry}; COMMIT; END LOOP; END $$`)).rejects.toMatchObject({ code: "53100" });
+    const entry =
+      "INSERT INTO tight.journal (at, service, uuid, event, detail) VALUES ('', '', '', '', '')";
+    await expect(
+      server.sql(`DO $$ BEGIN LOOP ${entry}; COMMIT; END LOOP; END $$`),
+    ).rejects.toMatchObject({ code: "53100" });
     await expectRefused(own, /the server's disk is full$/, null);
     await server.sql("DROP SCHEMA tight CASCADE");
     await server.sql("DROP TABLESPACE small");
@@ -249,10 +335,17 @@ describe("a server that cannot keep what it is told is not used, and nothing is 
 });
 
 it("variables of PostgreSQL that are not used have no effect", async () => {
-  const env = { PGOPTIONS: "-c synchronous_commit=off -c foo=1", PGSSLNEGOTIATION: "direct", PGREPLICATION: "true", PGAPPNAME: "x" };
+  const env = {
+    PGOPTIONS: "-c synchronous_commit=off -c foo=1",
+    PGSSLNEGOTIATION: "direct",
+    PGREPLICATION: "true",
+    PGAPPNAME: "x",
+  };
   const run = await machine.start({ env }, "status").exit;
   expectExit(run, 0);
-  expect(run.stderr).toMatch(/^vault: warning: not used for the state: PGOPTIONS, PGSSLNEGOTIATION, PGREPLICATION, PGAPPNAME /);
+  expect(run.stderr).toMatch(
+    /^vault: warning: not used for the state: PGOPTIONS, PGSSLNEGOTIATION, PGREPLICATION, PGAPPNAME /,
+  );
 });
 
 it("a role that owns nothing does all that vaults need, by --grant alone", async () => {
@@ -282,7 +375,17 @@ it("a role that owns nothing does all that vaults need, by --grant alone", async
     ),
     0,
   );
-  const created = await team.vault("create", "--kind", "generic/offline", "--content", `@${team.file("note.txt", "a note")}`, "--json");
+  const created = await team.vault(
+    "create",
+    "--kind",
+    "generic/offline",
+    "--content",
+    `@${team.file("note.txt", "a note")}`,
+    "--json",
+  );
   expectExit(created, 0);
-  expectExit(await team.vault("delete", (JSON.parse(created.stdout) as { uuid: string }).uuid, "--yes"), 0);
+  expectExit(
+    await team.vault("delete", (JSON.parse(created.stdout) as { uuid: string }).uuid, "--yes"),
+    0,
+  );
 });

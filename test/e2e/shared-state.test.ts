@@ -2,7 +2,16 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { isWhole } from "../support/campaign.ts";
-import { expectError, expectExit, expectFarFromLock, expectInStep, firstGet, note, offlineNote, openLab } from "../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  expectFarFromLock,
+  expectInStep,
+  firstGet,
+  note,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import type { Machine, Recovery } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
 import { hasPgBouncer, pgBouncer } from "../support/pgbouncer.ts";
@@ -12,7 +21,9 @@ import { team } from "../support/team.ts";
 
 const ways = [
   ["", postgres],
-  ...(isWhole && hasPgBouncer ? [[" through PgBouncer", async () => await pgBouncer(await postgres())] as const] : []),
+  ...(isWhole && hasPgBouncer
+    ? [[" through PgBouncer", async () => await pgBouncer(await postgres())] as const]
+    : []),
 ] as const;
 
 describe.each(ways)("a state that a team shares%s", (_way, reach) => {
@@ -29,21 +40,32 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
     expectError(await firstGet(machine, lab.vault), 14, "state", /nothing is there yet/);
     expect(lab.service.sandbox.requests()).toEqual([]);
     const address = `postgres://postgres@127.0.0.1:${port}/postgres?schema=${schema}`;
-    expect(documentOf(await machine.vault("state", "init", "--json"))).toEqual({ state: address, keyFile: null, created: true });
-    expect(documentOf(await machine.vault("state", "init", "--json"))).toMatchObject({ created: false });
+    expect(documentOf(await machine.vault("state", "init", "--json"))).toEqual({
+      state: address,
+      keyFile: null,
+      created: true,
+    });
+    expect(documentOf(await machine.vault("state", "init", "--json"))).toMatchObject({
+      created: false,
+    });
     expectExit(await firstGet(machine, lab.vault), 0);
   });
 
   it("is used by all at once, and every read succeeds", async () => {
     const { lab, uuid, machines } = await team(server);
-    const runs = machines.flatMap((machine) => [1, 2].map(async () => await machine.start({}, "get", uuid, "--json").exit));
+    const runs = machines.flatMap((machine) =>
+      [1, 2].map(async () => await machine.start({}, "get", uuid, "--json").exit),
+    );
     for (const run of await Promise.all(runs)) {
       expectExit(run, 0);
       expect(documentOf(run).vault.content).toBe(note);
     }
     await expectInStep(lab, machines[3], uuid);
     expectFarFromLock(lab, uuid);
-    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ maxUnackedStarts: 1, maxFailedAccesses: 0 });
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({
+      maxUnackedStarts: 1,
+      maxFailedAccesses: 0,
+    });
   });
 
   it("goes on where a machine died, when its lease is over", async () => {
@@ -84,32 +106,53 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
     const { lab, uuid, machines, sql } = await team(server);
     const checks = async (machine: Machine): Promise<string[]> => {
       const { stdout } = await machine.vault("doctor", "--offline", "--json");
-      const { checks: found } = JSON.parse(stdout) as { checks: { check: string; level: string; message: string }[] };
+      const { checks: found } = JSON.parse(stdout) as {
+        checks: { check: string; level: string; message: string }[];
+      };
       return found.map(({ check, level, message }) => `${level} ${check} ${message}`);
     };
     const found = await checks(machines[1]);
     expect(found).toContainEqual(expect.stringMatching(/^ok key key [0-9a-f]{16}$/));
     expect(found).toContainEqual(
-      expect.stringMatching(/^ok state postgres:\/\/postgres@127.*: PostgreSQL 18\.\d+, no TLS, answers (at once|in \d+ ms), 1 vault$/),
+      expect.stringMatching(
+        /^ok state postgres:\/\/postgres@127.*: PostgreSQL 18\.\d+, no TLS, answers (at once|in \d+ ms), 1 vault$/,
+      ),
     );
     expect(found.filter((line) => /^(warn|error) (?!rate-limit)/.test(line))).toEqual([]);
-    expect(found).toContain("ok state 0 exchanges kept on this machine, in case the database loses them");
+    expect(found).toContain(
+      "ok state 0 exchanges kept on this machine, in case the database loses them",
+    );
     expectExit(await machines[0].vault("get", uuid, "--no-ack"), 0);
     await sql(`UPDATE schema.leases SET since = now() - interval '1 hour', ends_at = now() + interval '1 hour',
       holder = '{"host":"far","pid":7,"user":"ada"}' WHERE uuid <> ''`);
     const later = await checks(machines[2]);
     expect(later).toContainEqual(expect.stringMatching(/^warn pending /));
-    expect(later).toContainEqual(expect.stringMatching(/^warn state vault .* is in use by ada on far \(process 7\) since/));
+    expect(later).toContainEqual(
+      expect.stringMatching(/^warn state vault .* is in use by ada on far \(process 7\) since/),
+    );
     const away = lab.machine({ stateDir: "postgres://postgres@127.0.0.1:1/postgres" });
-    expect(await checks(away)).toContainEqual(expect.stringMatching(/^error state .*cannot be reached/));
+    expect(await checks(away)).toContainEqual(
+      expect.stringMatching(/^error state .*cannot be reached/),
+    );
   });
 
   it("holds no secret in plain text, and opens with its key alone", async () => {
     const { lab, uuid, machines, sql } = await team(server);
     expectExit(await machines[0].vault("label", uuid, "under-the-palm"), 0);
     expectExit(await machines[0].vault("get", uuid, "--no-ack", "--json"), 0);
-    const tables = ["vaults", "credentials", "exchanges", "superseded", "refusals", "journal", "meta", "leases"];
-    const rows = await Promise.all(tables.map(async (table) => await sql(`SELECT * FROM schema.${table}`)));
+    const tables = [
+      "vaults",
+      "credentials",
+      "exchanges",
+      "superseded",
+      "refusals",
+      "journal",
+      "meta",
+      "leases",
+    ];
+    const rows = await Promise.all(
+      tables.map(async (table) => await sql(`SELECT * FROM schema.${table}`)),
+    );
     const text = JSON.stringify(rows);
     const { old, new: next, token } = (await machines[1].exported(uuid)) as Recovery;
     const key = readFileSync(join(machines[0].configDir, "state.key"), "utf8").trim();

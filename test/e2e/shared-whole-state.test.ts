@@ -24,19 +24,28 @@ describe("the whole of a shared state", () => {
     const { lab, uuid, machines, another } = await team();
     const [first, second, third] = machines;
     const file = join(tempDir("backup"), "state.db");
-    expect(documentOf(await first.vault("state", "backup", file, "--json"))).toMatchObject({ backup: { file, vaults: 1, pending: 0 } });
-    const { encryptedData, payload } = (await second.exported(uuid)) as { encryptedData: string; payload: string };
+    expect(documentOf(await first.vault("state", "backup", file, "--json"))).toMatchObject({
+      backup: { file, vaults: 1, pending: 0 },
+    });
+    const { encryptedData, payload } = (await second.exported(uuid)) as {
+      encryptedData: string;
+      payload: string;
+    };
     const text = readFileSync(file, "latin1");
     for (const secret of [encryptedData, payload, note]) expect(text).not.toContain(secret);
 
     // A file is a state on a machine like any other.
     const apart = another(join(tempDir("apart"), "state"));
     expectExit(await apart.vault("state", "restore", file, "--yes"), 0);
-    expect(documentOf(await apart.vault("status", "--json"))).toMatchObject({ vaults: [{ uuid, proven: false }] });
+    expect(documentOf(await apart.vault("status", "--json"))).toMatchObject({
+      vaults: [{ uuid, proven: false }],
+    });
 
     expectExit(await second.vault("get", uuid, "--json"), 0);
     const restored = await first.vault("state", "restore", file, "--yes", "--json");
-    expect(documentOf(restored)).toMatchObject({ restored: { vaults: [{ uuid, kept: "here", reason: "older" }] } });
+    expect(documentOf(restored)).toMatchObject({
+      restored: { vaults: [{ uuid, kept: "here", reason: "older" }] },
+    });
     const again = await second.vault("get", uuid, "--json");
     expect(documentOf(again).vault.content).toBe(note);
     expect(again.stderr).toBe("");
@@ -54,11 +63,17 @@ describe("the whole of a shared state", () => {
     expectExit(await first.vault("label", uuid, "Ada"), 0);
     expectError(await second.vault("label", uuid, "Grace", "--json"), 2, "usage", /already has/);
     const atOnce = async (one: typeof first, two: typeof first, label: string): Promise<void> => {
-      const runs = await Promise.all([one.vault("label", uuid, label, "--json"), two.vault("label", other, label, "--json")]);
+      const runs = await Promise.all([
+        one.vault("label", uuid, label, "--json"),
+        two.vault("label", other, label, "--json"),
+      ]);
       expect(runs.map(({ code }) => code).toSorted()).toEqual([0, 2]);
     };
     for (let round = 0; round < 5; round += 1) await atOnce(second, third, `round ${round}`);
-    const digests = async () => (await sql("SELECT label_digest FROM schema.vaults ORDER BY uuid")).map((row) => row["label_digest"]);
+    const digests = async () =>
+      (await sql("SELECT label_digest FROM schema.vaults ORDER BY uuid")).map(
+        (row) => row["label_digest"],
+      );
     const before = await digests();
     expect(new Set(before).size).toBe(2);
     expect(JSON.stringify(before)).not.toMatch(/null|round|Ada|Grace/);
@@ -67,7 +82,9 @@ describe("the whole of a shared state", () => {
     expect(new Set([...before, ...after]).size).toBe(4);
     await atOnce(first, first, "last");
     // The same by the constraint alone.
-    await expect(sql(`UPDATE schema.vaults SET label_digest = '${String((await digests())[0])}'`)).rejects.toThrow(/one_label/);
+    await expect(
+      sql(`UPDATE schema.vaults SET label_digest = '${String((await digests())[0])}'`),
+    ).rejects.toThrow(/one_label/);
   });
 
   it("changes its key: who has the old one is told", async () => {
@@ -75,7 +92,9 @@ describe("the whole of a shared state", () => {
     const [first, second] = machines;
     expectExit(await first.vault("get", uuid, "--no-ack", "--json"), 0);
     const { old, token } = (await second.exported(uuid)) as Recovery;
-    expect(documentOf(await first.vault("state", "rekey", "--yes", "--json"))).toMatchObject({ rekeyed: { source: "file", values: 4 } });
+    expect(documentOf(await first.vault("state", "rekey", "--yes", "--json"))).toMatchObject({
+      rekeyed: { source: "file", values: 4 },
+    });
     expect(await first.exported(uuid)).toMatchObject({ old, token });
     expectError(await second.vault("status", "--json"), 14, "state", /wrong key/);
     expectExit(await first.vault("ack", uuid), 0);
@@ -86,45 +105,58 @@ describe("the whole of a shared state", () => {
     const all = await team();
     const { lab, uuid, machines } = all;
     await loseExchange(all);
-    expect(documentOf(await machines[0].vault("state", "rekey", "--yes", "--json"))).toMatchObject({ rekeyed: { source: "file" } });
+    expect(documentOf(await machines[0].vault("state", "rekey", "--yes", "--json"))).toMatchObject({
+      rekeyed: { source: "file" },
+    });
     const again = await machines[0].vault("get", uuid, "--json");
     expect(documentOf(again).vault.content).toBe(note);
     expect(again.stderr).toContain("had lost the last exchange");
     await expectInStep(lab, machines[0], uuid);
   });
 
-  it.each(["former key", "claim"])("changes its key elsewhere: who has kept a lost exchange needs a %s", async (way) => {
-    const all = await team();
-    const { lab, uuid, machines } = all;
-    const [first, second] = machines;
-    await loseExchange(all);
-    const [key, former] = ["state.key", "former.key"].map((name) => join(first.configDir, name)) as [string, string];
-    cpSync(key, former);
-    expectExit(await second.vault("state", "rekey", "--yes"), 0);
-    cpSync(join(second.configDir, "state.key"), key);
-    const sent = lab.service.sandbox.requests().length;
-    expectError(
-      await first.vault("get", uuid, "--json"),
-      14,
-      "state",
-      /has lost the last exchange .* is encrypted with key [0-9a-f]{16}, which/,
-    );
-    expect(lab.service.sandbox.requests()).toHaveLength(sent);
-    // A vault that nothing was lost of is no concern of it.
-    expectExit(await first.vault("status"), 0);
+  it.each(["former key", "claim"])(
+    "changes its key elsewhere: who has kept a lost exchange needs a %s",
+    async (way) => {
+      const all = await team();
+      const { lab, uuid, machines } = all;
+      const [first, second] = machines;
+      await loseExchange(all);
+      const [key, former] = ["state.key", "former.key"].map((name) =>
+        join(first.configDir, name),
+      ) as [string, string];
+      cpSync(key, former);
+      expectExit(await second.vault("state", "rekey", "--yes"), 0);
+      cpSync(join(second.configDir, "state.key"), key);
+      const sent = lab.service.sandbox.requests().length;
+      expectError(
+        await first.vault("get", uuid, "--json"),
+        14,
+        "state",
+        /has lost the last exchange .* is encrypted with key [0-9a-f]{16}, which/,
+      );
+      expect(lab.service.sandbox.requests()).toHaveLength(sent);
+      // A vault that nothing was lost of is no concern of it.
+      expectExit(await first.vault("status"), 0);
 
-    if (way === "claim") {
-      expectExit(await second.vault("state", "claim", "--yes"), 0);
-      const { code, stderr } = await first.vault("get", uuid, "--json");
-      expect(stderr).toContain("this machine goes on without it, since the state was claimed");
-      expect(code).toBe(6);
-      return expectFarFromLock(lab, uuid);
-    }
-    cpSync(former, key);
-    const again = await first.vault("get", uuid, "--json", "--state-key", `@${join(second.configDir, "state.key")}`);
-    expect(documentOf(again).vault.content).toBe(note);
-    await expectInStep(lab, second, uuid);
-  });
+      if (way === "claim") {
+        expectExit(await second.vault("state", "claim", "--yes"), 0);
+        const { code, stderr } = await first.vault("get", uuid, "--json");
+        expect(stderr).toContain("this machine goes on without it, since the state was claimed");
+        expect(code).toBe(6);
+        return expectFarFromLock(lab, uuid);
+      }
+      cpSync(former, key);
+      const again = await first.vault(
+        "get",
+        uuid,
+        "--json",
+        "--state-key",
+        `@${join(second.configDir, "state.key")}`,
+      );
+      expect(documentOf(again).vault.content).toBe(note);
+      await expectInStep(lab, second, uuid);
+    },
+  );
 
   it("is moved after a failover has lost an exchange: who has kept that offers it at the new place", async () => {
     const all = await team();
@@ -137,7 +169,9 @@ describe("the whole of a shared state", () => {
     const again = await first.vaultWith({ env: there }, "get", uuid, "--json");
     expect(documentOf(again).vault.content).toBe(note);
     expect(again.stderr).toContain("had lost the last exchange");
-    expect(documentOf(await second.vaultWith({ env: there }, "get", uuid, "--json")).vault.content).toBe(note);
+    expect(
+      documentOf(await second.vaultWith({ env: there }, "get", uuid, "--json")).vault.content,
+    ).toBe(note);
     expectFarFromLock(lab, uuid);
   });
 
@@ -155,18 +189,32 @@ describe("the whole of a shared state", () => {
     expect(stderr).toBe("");
     const key = join(first.configDir, "state.key");
     const told = await second.vault("get", uuid, "--json");
-    expectError(told, 14, "state", new RegExp(`wrong key: the secrets in postgres:.* on .* has it in the key file ${key}`));
+    expectError(
+      told,
+      14,
+      "state",
+      new RegExp(`wrong key: the secrets in postgres:.* on .* has it in the key file ${key}`),
+    );
     expect(errorOf(told).hint).toContain("vault state rekey --state-key @FILE");
     const copy = second.file("copy.key", readFileSync(key, "utf8"));
     expectExit(await second.vault("state", "rekey", "--state-key", `@${copy}`, "--yes"), 0);
-    expect(readFileSync(join(second.configDir, "state.key"), "utf8")).toBe(readFileSync(key, "utf8"));
+    expect(readFileSync(join(second.configDir, "state.key"), "utf8")).toBe(
+      readFileSync(key, "utf8"),
+    );
     expectExit(await second.vault("get", uuid, "--json"), 0);
 
     // Who puts the new key file in the place of its own has secrets of a profile that need the former one.
     const former = readFileSync(join(third.configDir, "state.key"), "utf8");
     cpSync(key, join(third.configDir, "state.key"));
     const culprit = await third.vault("get", uuid, "--json");
-    expectError(culprit, 14, "state", new RegExp(`the config key apiKey of profile default is encrypted with key ${former.split(" ")[1]}`));
+    expectError(
+      culprit,
+      14,
+      "state",
+      new RegExp(
+        `the config key apiKey of profile default is encrypted with key ${former.split(" ")[1]}`,
+      ),
+    );
     expect(errorOf(culprit).hint).toMatch(/^vault config set apiKey @FILE --profile default/);
     expectExit(await third.vault("config", "set", "apiKey", "env:KEY"), 0);
     expectExit(await third.vault("get", uuid, "--json"), 0);
@@ -177,7 +225,9 @@ describe("the whole of a shared state", () => {
     const { lab, uuid, machines } = await team();
     const [first, second] = machines;
     const [one, other] = await Promise.all(
-      [first, second].map(async (machine) => await machine.vault("state", "rekey", "--yes", "--json")),
+      [first, second].map(
+        async (machine) => await machine.vault("state", "rekey", "--yes", "--json"),
+      ),
     );
     const [winner, loser] = one?.code === 0 ? [first, second] : [second, first];
     expect([one?.code, other?.code].sort()).toEqual([0, 14]);
@@ -214,6 +264,8 @@ describe("the whole of a shared state", () => {
     const { uuid, machines } = await team();
     expectExit(await machines[1].vault("label", uuid, "under-the-palm"), 0);
     const { stdout } = await machines[2].vault("audit-replay", "--json");
-    expect(JSON.parse(stdout)).toMatchObject({ vaults: [{ uuid, label: "under-the-palm", verdict: "ok" }] });
+    expect(JSON.parse(stdout)).toMatchObject({
+      vaults: [{ uuid, label: "under-the-palm", verdict: "ok" }],
+    });
   });
 });

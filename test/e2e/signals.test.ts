@@ -2,14 +2,23 @@ import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { runKilledAt } from "../support/crash.ts";
 import type { Lab } from "../support/lab.ts";
-import { expectError, expectExit, expectInStep, expectNothingLost, offlineNote, openLab } from "../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  expectInStep,
+  expectNothingLost,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
 import type { RunningVault } from "../support/run-vault.ts";
 
 /** Resolves when the service has received so many requests. */
 async function arrived({ service }: Lab, count: number): Promise<void> {
-  await expect.poll(() => service.sandbox.requests().length, { interval: 5, timeout: 20_000 }).toBeGreaterThanOrEqual(count);
+  await expect
+    .poll(() => service.sandbox.requests().length, { interval: 5, timeout: 20_000 })
+    .toBeGreaterThanOrEqual(count);
 }
 
 interface Case {
@@ -24,53 +33,73 @@ async function prepare(...faults: string[]): Promise<Case> {
   const { uuid } = lab.vault;
   const machine = await lab.warmMachine();
   lab.faults(...faults);
-  return { lab, machine, uuid, get: (...args) => machine.start({}, "get", uuid, "--json", ...args) };
+  return {
+    lab,
+    machine,
+    uuid,
+    get: (...args) => machine.start({}, "get", uuid, "--json", ...args),
+  };
 }
 
 /** The ports on which a process listens, as the kernel has them. */
 function listensOn(pid: number): string[] {
-  const sockets = readdirSync(`/proc/${pid}/fd`).map((fd) => /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1]);
-  const rows = ["tcp", "tcp6"].flatMap((name) => readFileSync(`/proc/${pid}/net/${name}`, "utf8").trim().split("\n").slice(1));
+  const sockets = readdirSync(`/proc/${pid}/fd`).map(
+    (fd) => /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1],
+  );
+  const rows = ["tcp", "tcp6"].flatMap((name) =>
+    readFileSync(`/proc/${pid}/net/${name}`, "utf8").trim().split("\n").slice(1),
+  );
   return rows
     .map((row) => row.trim().split(/\s+/))
-    .flatMap(([, local = "", , state, , , , , , inode]) => (state === "0A" && sockets.includes(inode) ? [local] : []));
+    .flatMap(([, local = "", , state, , , , , , inode]) =>
+      state === "0A" && sockets.includes(inode) ? [local] : [],
+    );
 }
 
-it.skipIf(!existsSync("/proc/self/net/tcp"))("SIGUSR1 opens no inspector in a process that holds secrets (needs /proc)", async () => {
-  const { lab, machine, uuid } = await prepare("get-start:delay=1s", "get-end:delay=1s");
-  // Any free port: the usual one may be another's.
-  const run = machine.start({ env: { NODE_OPTIONS: "--inspect-port=0" } }, "get", uuid, "--json");
-  await arrived(lab, 3);
-  run.kill("SIGUSR1");
-  await arrived(lab, 4);
-  expect(listensOn(run.pid)).toEqual([]);
-  const result = await run.exit;
-  expectExit(result, 0);
-  expect(result.stderr).toBe("");
-  await expectInStep(lab, machine, uuid);
-});
+it.skipIf(!existsSync("/proc/self/net/tcp"))(
+  "SIGUSR1 opens no inspector in a process that holds secrets (needs /proc)",
+  async () => {
+    const { lab, machine, uuid } = await prepare("get-start:delay=1s", "get-end:delay=1s");
+    // Any free port: the usual one may be another's.
+    const run = machine.start({ env: { NODE_OPTIONS: "--inspect-port=0" } }, "get", uuid, "--json");
+    await arrived(lab, 3);
+    run.kill("SIGUSR1");
+    await arrived(lab, 4);
+    expect(listensOn(run.pid)).toEqual([]);
+    const result = await run.exit;
+    expectExit(result, 0);
+    expect(result.stderr).toBe("");
+    await expectInStep(lab, machine, uuid);
+  },
+);
 
 describe.concurrent("a signal", () => {
   it.each([
     ["SIGTERM", 143],
     ["SIGINT", 130],
     ["SIGHUP", 129],
-  ] as const)("%s while the start is waited for ends it at once: %i, and the start counts", async (signal, code) => {
-    const { lab, machine, uuid, get } = await prepare("get-start:hang");
-    const run = get();
-    await arrived(lab, 3);
-    const at = Date.now();
-    run.kill(signal);
-    const result = await run.exit;
-    expect(Date.now() - at).toBeLessThan(3000);
-    expectError(result, code, "interrupted", /start/);
-    expect(errorOf(result)).toMatchObject({ exchange: { state: "intent" }, hint: expect.stringMatching(/vault status/) as string });
-    expect(result.stdout).toBe("");
-    expect((await machine.status(uuid)).unackedStarts).toBe(1);
-    await expectNothingLost(lab, machine.copy());
-    expectExit(await machine.vault("get", uuid, "--json"), 0);
-    await expectInStep(lab, machine, uuid);
-  });
+  ] as const)(
+    "%s while the start is waited for ends it at once: %i, and the start counts",
+    async (signal, code) => {
+      const { lab, machine, uuid, get } = await prepare("get-start:hang");
+      const run = get();
+      await arrived(lab, 3);
+      const at = Date.now();
+      run.kill(signal);
+      const result = await run.exit;
+      expect(Date.now() - at).toBeLessThan(3000);
+      expectError(result, code, "interrupted", /start/);
+      expect(errorOf(result)).toMatchObject({
+        exchange: { state: "intent" },
+        hint: expect.stringMatching(/vault status/) as string,
+      });
+      expect(result.stdout).toBe("");
+      expect((await machine.status(uuid)).unackedStarts).toBe(1);
+      await expectNothingLost(lab, machine.copy());
+      expectExit(await machine.vault("get", uuid, "--json"), 0);
+      await expectInStep(lab, machine, uuid);
+    },
+  );
 
   it("during the end call waits for its answer: acknowledged, 0", async () => {
     const { lab, machine, uuid, get } = await prepare("get-end:delay=1500ms");
@@ -94,7 +123,10 @@ describe.concurrent("a signal", () => {
     expect(took).toBeGreaterThan(4000);
     expect(took).toBeLessThan(9000);
     expectError(result, 143, "interrupted", /the new credentials are stored, but not acknowledged/);
-    expect(errorOf(result)).toMatchObject({ exchange: { state: "ending", operation: "get" }, hint: `vault ack ${uuid}` });
+    expect(errorOf(result)).toMatchObject({
+      exchange: { state: "ending", operation: "get" },
+      hint: `vault ack ${uuid}`,
+    });
     await expectNothingLost(lab, machine.copy());
     expectError(await machine.vault("ack", uuid, "--json"), 12, "in-doubt");
     expectExit(await machine.vault("get", uuid, "--json"), 0);
@@ -114,7 +146,11 @@ describe.concurrent("a signal", () => {
     expect(Date.now() - at).toBeLessThan(4000);
     // On a busy machine the signal ends it before it has ended itself.
     expect(result.code === 130 || result.signal === "SIGINT").toBe(true);
-    expect(errorOf(result)).toMatchObject({ code: "interrupted", hint: `vault ack ${uuid}`, exchange: { state: "ending" } });
+    expect(errorOf(result)).toMatchObject({
+      code: "interrupted",
+      hint: `vault ack ${uuid}`,
+      exchange: { state: "ending" },
+    });
     expectError(await machine.vault("ack", uuid, "--json"), 12, "in-doubt");
     expectExit(await machine.vault("get", uuid), 0);
     await expectInStep(lab, machine, uuid);
@@ -125,7 +161,9 @@ describe.concurrent("a signal", () => {
     const holder = get();
     await arrived(lab, 3);
     // The second time that it asks for the lock it is waiting: there it gets the signal.
-    const { result, steps } = await runKilledAt(2, machine, ["get", uuid, "--json"], { env: { KILL_SIGNAL: "SIGTERM" } });
+    const { result, steps } = await runKilledAt(2, machine, ["get", uuid, "--json"], {
+      env: { KILL_SIGNAL: "SIGTERM" },
+    });
     expect(steps.slice(0, 2)).toEqual(["lock", "lock"]);
     expectError(result, 143, "interrupted", /nothing was sent/);
     expect(errorOf(result).retry).toBe("safe");
@@ -156,12 +194,24 @@ describe.concurrent("a signal", () => {
     const result = await run.exit;
     expect(Date.now() - at).toBeLessThan(5000);
     expectError(result, 143, "interrupted");
-    expect(errorOf(result)).toMatchObject({ exchange: { state: "held" }, hint: `vault ack ${uuid} --save-cmd CMD (or --saved)` });
+    expect(errorOf(result)).toMatchObject({
+      exchange: { state: "held" },
+      hint: `vault ack ${uuid} --save-cmd CMD (or --saved)`,
+    });
     expect(lab.service.sandbox.inspect(uuid).counts).toMatchObject({ starts: 2, ends: 1 });
-    expect(await machine.status(uuid)).toMatchObject({ exchange: { state: "held", saveOwed: true, delivered: true } });
+    expect(await machine.status(uuid)).toMatchObject({
+      exchange: { state: "held", saveOwed: true, delivered: true },
+    });
     expectError(await machine.vault("get", uuid, "--json"), 11, "pending");
     // Stopped once more, by ack.
-    const ack = machine.start({}, "ack", uuid, "--json", "--save-cmd", "cat >/dev/null; echo running; exec sleep 30");
+    const ack = machine.start(
+      {},
+      "ack",
+      uuid,
+      "--json",
+      "--save-cmd",
+      "cat >/dev/null; echo running; exec sleep 30",
+    );
     await ack.waitFor(/running/, "stderr");
     ack.kill("SIGTERM");
     const stopped = await ack.exit;

@@ -1,9 +1,25 @@
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import type { Lab } from "../support/lab.ts";
-import { expectError, expectExit, expectInStep, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  expectInStep,
+  firstGetArgs,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
@@ -11,12 +27,22 @@ import { tempDir } from "../support/temp-dir.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const rekey = ["state", "rekey", "--yes", "--json"];
-const keyFile = (machine: Machine): string => readFileSync(join(machine.configDir, "state.key"), "utf8");
+const keyFile = (machine: Machine): string =>
+  readFileSync(join(machine.configDir, "state.key"), "utf8");
 const rekeyedOf = (result: RunResult) =>
-  (JSON.parse(result.stdout) as { rekeyed: { from: string[]; to: string; source: string; states: string[]; values: number } }).rekeyed;
+  (
+    JSON.parse(result.stdout) as {
+      rekeyed: { from: string[]; to: string; source: string; states: string[]; values: number };
+    }
+  ).rekeyed;
 
 /** Two vaults, each in a state of its own, with one configuration and so one key file. */
-async function twoStates(): Promise<{ lab: Lab; machine: Machine; other: Machine; uuids: string[] }> {
+async function twoStates(): Promise<{
+  lab: Lab;
+  machine: Machine;
+  other: Machine;
+  uuids: string[];
+}> {
   const lab = await openLab([offlineNote, offlineNote]);
   const machine = lab.machine();
   const other = lab.machine({ home: machine.home, stateDir: join(machine.home, "other") });
@@ -40,7 +66,12 @@ describe.concurrent("state rekey", () => {
       const bytes = existsSync(path) ? readFileSync(path, "latin1") : "";
       expect(bytes.includes(`s1:${before}:`), `${name} holds values of the old key`).toBe(false);
     }
-    expect(rekeyed).toMatchObject({ from: [before], source: "file", states: [other.stateDir, machine.stateDir].sort(), values: 4 });
+    expect(rekeyed).toMatchObject({
+      from: [before],
+      source: "file",
+      states: [other.stateDir, machine.stateDir].sort(),
+      values: 4,
+    });
     expect(keyFile(machine).startsWith(`vaultsvc-key-1 ${rekeyed.to} `)).toBe(true);
     for (const [index, each] of [machine, other].entries()) {
       expectExit(await each.vault("get", uuids[index] ?? ""), 0);
@@ -63,7 +94,9 @@ describe.concurrent("state rekey", () => {
     expect(keyFile(machine)).toBe(before);
     const forced = await machine.vault(...rekey, "--skip-missing");
     expectExit(forced, 0);
-    expect(forced.stderr).toMatch(/^vault: warning: the state .*other is missing and keeps its old key\n$/);
+    expect(forced.stderr).toMatch(
+      /^vault: warning: the state .*other is missing and keeps its old key\n$/,
+    );
   });
 
   it("waits for whoever holds a vault, and gives up with 15; nothing is changed", async () => {
@@ -75,7 +108,10 @@ describe.concurrent("state rekey", () => {
     await expect.poll(() => lab.service.sandbox.inspect(lab.vault.uuid).counts).toBeDefined();
     const db = new DatabaseSync(join(machine.stateDir, "vault.db"), { readOnly: true });
     await expect
-      .poll(() => db.prepare("SELECT count(*) AS n FROM journal WHERE event = 'intent'").get()?.["n"], { timeout: 10_000 })
+      .poll(
+        () => db.prepare("SELECT count(*) AS n FROM journal WHERE event = 'intent'").get()?.["n"],
+        { timeout: 10_000 },
+      )
       .toBe(2);
     db.close();
     expectError(await machine.vault(...rekey, "--max-wait", "100ms"), 15, "busy");
@@ -101,7 +137,11 @@ describe.concurrent("state rekey", () => {
 
   it.each([
     [["--to", "paper"], 3, /^--to: must be one of file, passphrase, keyring, given/],
-    [["--to", "file", "--new-passphrase", "env:HOME"], 2, /^--new-passphrase is for --to passphrase/],
+    [
+      ["--to", "file", "--new-passphrase", "env:HOME"],
+      2,
+      /^--new-passphrase is for --to passphrase/,
+    ],
     [["--to", "given"], 2, /^the new key is missing/],
     [["--to", "passphrase"], 2, /^the new passphrase is missing/],
     [["--new-state-key", "env:HOME"], 3, /^--new-state-key: must be 32 bytes/],
@@ -121,7 +161,9 @@ describe.concurrent("state rekey", () => {
     const machine = await lab.warmMachine();
     const before = keyFile(machine);
     const db = new DatabaseSync(join(machine.stateDir, "vault.db"));
-    db.exec("UPDATE credentials SET sealed = substr(sealed, 1, length(sealed) - 8) || 'AAAAAAA=' WHERE generation = 1");
+    db.exec(
+      "UPDATE credentials SET sealed = substr(sealed, 1, length(sealed) - 8) || 'AAAAAAA=' WHERE generation = 1",
+    );
     const values = db.prepare("SELECT sealed FROM credentials").all();
     expectError(await machine.vault(...rekey), 14, "state", /cannot be decrypted/);
     expect(keyFile(machine)).toBe(before);
@@ -135,7 +177,8 @@ describe.concurrent("a key in the keyring of the operating system", () => {
   function installed(): { bin: string; keyring: string } {
     const place = tempDir("installed");
     const keyring = join(place, "keyring");
-    for (const name of ["bin", "dist", "package.json"]) cpSync(join(root, name), join(place, name), { recursive: true });
+    for (const name of ["bin", "dist", "package.json"])
+      cpSync(join(root, name), join(place, name), { recursive: true });
     const fake = join(place, "node_modules", "@napi-rs", "keyring");
     mkdirSync(fake, { recursive: true });
     mkdirSync(keyring);
@@ -160,7 +203,8 @@ describe.concurrent("a key in the keyring of the operating system", () => {
     const { bin, keyring } = installed();
     const lab = await openLab(offlineNote);
     const machine = lab.machine();
-    const run = async (...args: string[]): Promise<RunResult> => await machine.start({ bin }, ...args).exit;
+    const run = async (...args: string[]): Promise<RunResult> =>
+      await machine.start({ bin }, ...args).exit;
     expectExit(await run("config", "set", "stateKeySource", "keyring"), 0);
     expectExit(await run(...firstGetArgs(machine, lab.vault)), 0);
     const [, first = ""] = /^vaultsvc-keyring-1 ([0-9a-f]{16})\n$/.exec(keyFile(machine)) ?? [];
@@ -171,7 +215,12 @@ describe.concurrent("a key in the keyring of the operating system", () => {
     expect(existsSync(join(keyring, `vaultsvc-${first}`))).toBe(false);
     expectExit(await run("get", lab.vault.uuid), 0);
     rmSync(join(keyring, `vaultsvc-${rekeyedOf(again).to}`));
-    expectError(await run("get", lab.vault.uuid, "--json"), 14, "state", /keyring does not have key/);
+    expectError(
+      await run("get", lab.vault.uuid, "--json"),
+      14,
+      "state",
+      /keyring does not have key/,
+    );
   });
 
   it("where none answers it is exit 14 before anything is sent or written, never a key file instead", async () => {
@@ -186,8 +235,14 @@ describe.concurrent("a key in the keyring of the operating system", () => {
     expect(lab.service.sandbox.inspect(lab.vault.uuid).unackedStarts).toBe(0);
     const doctor = await machine.vaultWith({ env }, "doctor", "--offline", "--json");
     expectExit(doctor, 0);
-    const { checks } = JSON.parse(doctor.stdout) as { checks: { check: string; level: string; message: string }[] };
-    const key = { check: "key", level: "error", message: expect.stringMatching(/no operating system keyring responds/) as string };
+    const { checks } = JSON.parse(doctor.stdout) as {
+      checks: { check: string; level: string; message: string }[];
+    };
+    const key = {
+      check: "key",
+      level: "error",
+      message: expect.stringMatching(/no operating system keyring responds/) as string,
+    };
     expect(checks).toContainEqual(expect.objectContaining(key));
   });
 });
@@ -203,11 +258,19 @@ describe.concurrent("a rekey loses no state", () => {
     expectExit(await machine.vault(...firstGetArgs(machine, second)), 0);
     expectExit(await machine.vault("state", "restore", "b.db", "--yes"), 0);
     const moved = join(machine.home, "moved");
-    expectExit(await machine.vault("state", "restore", "b.db", "--state", join(machine.home, "elsewhere")), 0);
+    expectExit(
+      await machine.vault("state", "restore", "b.db", "--state", join(machine.home, "elsewhere")),
+      0,
+    );
     renameSync(join(machine.home, "elsewhere"), moved);
     expectExit(await machine.vault("get", first.uuid, "--state", moved, "--dry-run"), 0);
     const refused = await machine.vault(...rekey, "--json");
-    expectError(refused, 14, "state", /a state that is encrypted with this key is missing: .*elsewhere/);
+    expectError(
+      refused,
+      14,
+      "state",
+      /a state that is encrypted with this key is missing: .*elsewhere/,
+    );
     expectExit(await machine.vault(...rekey, "--skip-missing"), 0);
     for (const [uuid, state] of [
       [first.uuid, machine.stateDir],
@@ -244,9 +307,22 @@ describe.concurrent("a rekey loses no state", () => {
   it("a key file that is lost is not made anew while a state needs it", async () => {
     const { machine, other } = await twoStates();
     rmSync(join(machine.configDir, "state.key"));
-    const fresh = ["import", "123e4567-e89b-42d3-a456-426614174000", "--kind", "generic/offline", "--credentials", "env:PAIR"];
+    const fresh = [
+      "import",
+      "123e4567-e89b-42d3-a456-426614174000",
+      "--kind",
+      "generic/offline",
+      "--credentials",
+      "env:PAIR",
+    ];
     const pair = { PAIR: JSON.stringify({ encryptedData: "a", payload: "b" }) };
-    const refused = await machine.vaultWith({ env: pair }, ...fresh, "--state", join(machine.home, "third"), "--json");
+    const refused = await machine.vaultWith(
+      { env: pair },
+      ...fresh,
+      "--state",
+      join(machine.home, "third"),
+      "--json",
+    );
     expectError(refused, 14, "state", /key file .* is missing/);
     expect(errorOf(refused).message).toContain(other.stateDir);
     expect(existsSync(join(machine.configDir, "state.key"))).toBe(false);
@@ -259,14 +335,24 @@ describe.concurrent("the program's own files", () => {
     const machine = await lab.warmMachine();
     expectExit(await machine.vault("config", "set", "timeout", "10s"), 0);
     const sent = lab.service.sandbox.requests().length;
-    for (const name of ["config/state.key", "config/config.json", "config/state.key.states", "state/vault.db"]) {
+    for (const name of [
+      "config/state.key",
+      "config/config.json",
+      "config/state.key.states",
+      "state/vault.db",
+    ]) {
       const path = join(machine.home, name);
       const before = existsSync(path) ? readFileSync(path) : null;
       for (const args of [
         ["get", lab.vault.uuid, "--credentials-out", path],
         ["state", "backup", path, "--force"],
       ]) {
-        expectError(await machine.vault(...args, "--json"), 3, "invalid-input", /this program's own/);
+        expectError(
+          await machine.vault(...args, "--json"),
+          3,
+          "invalid-input",
+          /this program's own/,
+        );
       }
       expect(existsSync(path) ? readFileSync(path) : null).toEqual(before);
     }
@@ -278,6 +364,11 @@ describe.concurrent("the program's own files", () => {
     const machine = await lab.warmMachine();
     expectExit(await machine.vault("config", "set", "timeout", "10s"), 0);
     chmodSync(join(machine.configDir, "config.json"), 0o666);
-    expectError(await machine.vault("get", lab.vault.uuid, "--json"), 14, "state", /other users can write/);
+    expectError(
+      await machine.vault("get", lab.vault.uuid, "--json"),
+      14,
+      "state",
+      /other users can write/,
+    );
   });
 });

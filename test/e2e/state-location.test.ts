@@ -46,7 +46,12 @@ function fresh(): { machine: Machine; cwd: string; first: string[] } {
 }
 
 describe.each(accidents)("%s is exit 2, and nothing is sent or made", (location) => {
-  const expectRefused = async (machine: Machine, cwd: string, env: Record<string, string>, ...args: string[]): Promise<void> => {
+  const expectRefused = async (
+    machine: Machine,
+    cwd: string,
+    env: Record<string, string>,
+    ...args: string[]
+  ): Promise<void> => {
     const before = [cwd, machine.home, machine.configDir].map((folder) => readdirSync(folder));
     const sent = lab.service.sandbox.requests().length;
     const result = await machine.vaultWith({ cwd, env }, ...args, "--json");
@@ -54,12 +59,20 @@ describe.each(accidents)("%s is exit 2, and nothing is sent or made", (location)
     expect(result.stdout).toBe("");
     expect(result.stderr).not.toContain(secret);
     expect(lab.service.sandbox.requests()).toHaveLength(sent);
-    expect([cwd, machine.home, machine.configDir].map((folder) => readdirSync(folder))).toEqual(before);
+    expect([cwd, machine.home, machine.configDir].map((folder) => readdirSync(folder))).toEqual(
+      before,
+    );
   };
 
   it("from --state and VAULTSVC_STATE", async () => {
     const { machine, cwd, first } = fresh();
-    for (const command of [first, ["status"], ["state", "init"], ["state", "locks"], ["import", lab.vault.uuid]]) {
+    for (const command of [
+      first,
+      ["status"],
+      ["state", "init"],
+      ["state", "locks"],
+      ["import", lab.vault.uuid],
+    ]) {
       await expectRefused(machine, cwd, {}, ...command, "--state", location);
       await expectRefused(machine, cwd, { VAULTSVC_STATE: location }, ...command);
     }
@@ -70,7 +83,9 @@ describe.each(accidents)("%s is exit 2, and nothing is sent or made", (location)
     const { machine, cwd, first } = fresh();
     await expectRefused(machine, cwd, {}, "config", "set", "state", location);
     const file = join(machine.configDir, "config.json");
-    writeFileSync(file, JSON.stringify({ profiles: { default: { state: location } } }), { mode: 0o600 });
+    writeFileSync(file, JSON.stringify({ profiles: { default: { state: location } } }), {
+      mode: 0o600,
+    });
     await expectRefused(machine, cwd, {}, ...first);
     expectExit(await machine.vaultWith({ cwd }, "config", "unset", "state"), 0);
   });
@@ -96,16 +111,30 @@ it("a relative path that has a colon, a quote or a space further on is a path", 
 describe("a password on the command line draws a warning, and is not shown", () => {
   const location = `postgres://team:${secret}@127.0.0.1:1/vaults`;
   const expectWarned = (stderr: string, source: string): void => {
-    expect(stderr).toContain(`warning: ${source} has a secret on the command line, where other users of this machine can see it`);
+    expect(stderr).toContain(
+      `warning: ${source} has a secret on the command line, where other users of this machine can see it`,
+    );
     expect(stderr).not.toContain(secret);
   };
 
   it("in --state, --to and `config set state`; in the environment it draws none", async () => {
     const { machine, cwd } = fresh();
-    expectWarned((await machine.vaultWith({ cwd }, "status", "--state", location)).stderr, "--state");
-    expect((await machine.vaultWith({ cwd, env: { VAULTSVC_STATE: location } }, "status")).stderr).not.toContain("warning");
-    expectWarned((await machine.vaultWith({ cwd }, "config", "set", "state", location)).stderr, "VALUE");
+    expectWarned(
+      (await machine.vaultWith({ cwd }, "status", "--state", location)).stderr,
+      "--state",
+    );
+    expect(
+      (await machine.vaultWith({ cwd, env: { VAULTSVC_STATE: location } }, "status")).stderr,
+    ).not.toContain("warning");
+    expectWarned(
+      (await machine.vaultWith({ cwd }, "config", "set", "state", location)).stderr,
+      "VALUE",
+    );
     const local = { VAULTSVC_STATE: join(machine.home, "state") };
-    expectWarned((await machine.vaultWith({ cwd, env: local }, "state", "move", "--yes", "--to", location)).stderr, "--to");
+    expectWarned(
+      (await machine.vaultWith({ cwd, env: local }, "state", "move", "--yes", "--to", location))
+        .stderr,
+      "--to",
+    );
   });
 });

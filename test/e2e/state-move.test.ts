@@ -3,7 +3,16 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, describe, it } from "vitest";
 import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
 import type { Lab } from "../support/lab.ts";
-import { expectError, expectExit, expectFarFromLock, expectInStep, firstGet, note, offlineNote, openLab } from "../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  expectFarFromLock,
+  expectInStep,
+  firstGet,
+  note,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
@@ -42,17 +51,30 @@ describe("a state that is moved", () => {
     expect(documentOf(moved)).toMatchObject({ moved: { to: directory, vaults: 1 } });
     const here = another(directory);
     expect(await known(here)).toBe(before);
-    expectError(await second.vault("get", uuid, "--json"), 14, "state", new RegExp(`was moved to ${directory}`));
+    expectError(
+      await second.vault("get", uuid, "--json"),
+      14,
+      "state",
+      new RegExp(`was moved to ${directory}`),
+    );
     expectExit(await here.vault("ack", uuid), 0);
     await expectInStep(lab, here, uuid);
 
     const { location } = await postgres();
     const back = another(location("moved_back"));
-    expectError(await here.vault("state", "move", "--to", back.stateDir, "--yes", "--json"), 14, "state", /nothing is there yet/);
+    expectError(
+      await here.vault("state", "move", "--to", back.stateDir, "--yes", "--json"),
+      14,
+      "state",
+      /nothing is there yet/,
+    );
     expectExit(await back.vault("state", "init"), 0);
     expectExit(await here.vault("state", "move", "--to", back.stateDir, "--yes"), 0);
     expectError(await here.vault("get", uuid, "--json"), 14, "state", /was moved to postgres:/);
-    expect(documentOf(await back.vault("get", "under-the-palm", "--json"))).toMatchObject({ uuid, vault: { content: note } });
+    expect(documentOf(await back.vault("get", "under-the-palm", "--json"))).toMatchObject({
+      uuid,
+      vault: { content: note },
+    });
     await expectInStep(lab, back, uuid);
     expectFarFromLock(lab, uuid);
   });
@@ -65,7 +87,14 @@ describe("a state that is moved", () => {
     const { location, sql } = await postgres();
     const there = { VAULTSVC_STATE: location("gone_for_good") };
     expectExit(await first.vaultWith({ env: there }, "state", "init"), 0);
-    const back = await first.vaultWith({ env: { VAULTSVC_STATE: directory } }, "state", "move", "--to", there.VAULTSVC_STATE, "--yes");
+    const back = await first.vaultWith(
+      { env: { VAULTSVC_STATE: directory } },
+      "state",
+      "move",
+      "--to",
+      there.VAULTSVC_STATE,
+      "--yes",
+    );
     expectExit(back, 0);
     expectExit(await first.vaultWith({ env: there }, "get", uuid, "--json"), 0);
     expectExit(await first.vaultWith({ env: there }, "state", "rekey", "--yes"), 0);
@@ -73,10 +102,22 @@ describe("a state that is moved", () => {
     await sql("DROP SCHEMA gone_for_good CASCADE");
 
     const again = { VAULTSVC_STATE: directory };
-    expectError(await first.vaultWith({ env: again }, "get", uuid, "--json"), 14, "state", /was moved to postgres:/);
-    expectError(await first.vaultWith({ env: again }, "state", "rekey", "--yes", "--json"), 14, "state", /was moved to postgres:/);
+    expectError(
+      await first.vaultWith({ env: again }, "get", uuid, "--json"),
+      14,
+      "state",
+      /was moved to postgres:/,
+    );
+    expectError(
+      await first.vaultWith({ env: again }, "state", "rekey", "--yes", "--json"),
+      14,
+      "state",
+      /was moved to postgres:/,
+    );
     expectExit(await first.vaultWith({ env: again }, "state", "claim", "--yes"), 0);
-    expect(documentOf(await first.vaultWith({ env: again }, "status", "--json"))).toMatchObject({ vaults: [{ uuid, proven: false }] });
+    expect(documentOf(await first.vaultWith({ env: again }, "status", "--json"))).toMatchObject({
+      vaults: [{ uuid, proven: false }],
+    });
     // It was used at the place that is gone.
     expectError(await first.vaultWith({ env: again }, "get", uuid, "--json"), 6, "rejected");
     expectFarFromLock(lab, uuid);
@@ -85,13 +126,27 @@ describe("a state that is moved", () => {
   it("is given up with --cancel, as long as the new place does not have it", async () => {
     const { uuid, machines, another } = await team();
     const [first, second] = machines;
-    expectError(await first.vault("state", "move", "--cancel", "--yes", "--json"), 14, "state", /no move .* is unfinished/);
-    expectError(await first.vault("state", "move", "--cancel", "--to", "there", "--json"), 2, "usage", /--to/);
+    expectError(
+      await first.vault("state", "move", "--cancel", "--yes", "--json"),
+      14,
+      "state",
+      /no move .* is unfinished/,
+    );
+    expectError(
+      await first.vault("state", "move", "--cancel", "--to", "there", "--json"),
+      2,
+      "usage",
+      /--to/,
+    );
     const directory = join(tempDir("canceled"), "state");
     const at = another(directory);
     expectExit(await at.vault("state", "init"), 0);
     // As of a move that was killed after its fence.
-    const fence = { move: "5e0b3f6e-0000-4000-8000-000000000000", to: directory, target: stateIdAt(directory) };
+    const fence = {
+      move: "5e0b3f6e-0000-4000-8000-000000000000",
+      to: directory,
+      target: stateIdAt(directory),
+    };
     const { sql } = await postgres();
     const schema = new URL(first.stateDir).searchParams.get("schema") ?? "";
     await sql(`INSERT INTO ${schema}.meta VALUES ('fence', '${JSON.stringify(fence)}');
@@ -124,7 +179,9 @@ describe("a state that is moved", () => {
     ]);
     expectExit(read, 0, 14);
     const readable = async (machine: Machine, n: number): Promise<void> => {
-      expect(documentOf(await machine.vault("get", vaultOf(lab, n).uuid, "--json")).vault.content).toBe(note);
+      expect(
+        documentOf(await machine.vault("get", vaultOf(lab, n).uuid, "--json")).vault.content,
+      ).toBe(note);
       await expectInStep(lab, machine, vaultOf(lab, n).uuid);
     };
     if (read.code === 0) await readable(third, 2);
@@ -142,9 +199,18 @@ describe("a state that is moved", () => {
     expectExit(await other.vault("state", "init"), 0);
     expectExit(await machines[0].vault("state", "move", "--to", other.stateDir, "--yes"), 0);
     const next = await team();
-    expectError(await next.machines[0].vault("state", "move", "--to", other.stateDir, "--yes", "--json"), 14, "state");
+    expectError(
+      await next.machines[0].vault("state", "move", "--to", other.stateDir, "--yes", "--json"),
+      14,
+      "state",
+    );
     expectExit(await next.machines[0].vault("get", next.uuid, "--json"), 0);
-    expectError(await other.vault("state", "move", "--to", other.stateDir, "--yes", "--json"), 2, "usage", /that is where the state is/);
+    expectError(
+      await other.vault("state", "move", "--to", other.stateDir, "--yes", "--json"),
+      2,
+      "usage",
+      /that is where the state is/,
+    );
     expectError(await other.vault("state", "move", "--json"), 2, "usage", /--to/);
   });
 });

@@ -1,10 +1,27 @@
 import { randomBytes } from "node:crypto";
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkpoint } from "../support/checkpoint.ts";
 import type { Lab } from "../support/lab.ts";
-import { expectError, expectExit, expectInStep, firstGet, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  expectInStep,
+  firstGet,
+  firstGetArgs,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
@@ -13,13 +30,24 @@ import { makeReadOnly, mayMount, smallDisk } from "../support/small-disk.ts";
 
 /** The bytes of every file, except the index that SQLite makes anew for each crash and the lock files, which hold nothing. */
 function bytesOf(folder: string): Record<string, string> {
-  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  const files = entries.map((entry) => join(entry.parentPath, entry.name)).filter((path) => !/-shm$|\.lock$/.test(path));
-  return Object.fromEntries(files.sort().map((path) => [path, readFileSync(path).toString("base64")]));
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  );
+  const files = entries
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => !/-shm$|\.lock$/.test(path));
+  return Object.fromEntries(
+    files.sort().map((path) => [path, readFileSync(path).toString("base64")]),
+  );
 }
 
 /** Exit 14 with one clear message of every way in, nothing sent, nothing overwritten. */
-async function expectRefused(lab: Lab, run: (...args: string[]) => Promise<RunResult>, folders: string[], message: RegExp): Promise<void> {
+async function expectRefused(
+  lab: Lab,
+  run: (...args: string[]) => Promise<RunResult>,
+  folders: string[],
+  message: RegExp,
+): Promise<void> {
   const { uuid } = lab.vault;
   const sent = lab.service.sandbox.requests().length;
   const before = folders.map(bytesOf);
@@ -50,7 +78,12 @@ describe.concurrent("a state that cannot be used", () => {
   it("with another key", async () => {
     const { lab, machine } = await warm();
     const env = { VAULTSVC_STATE_KEY: randomBytes(32).toString("base64") };
-    await expectRefused(lab, (...args) => machine.vaultWith({ env }, ...args), [machine.stateDir, machine.configDir], /key/);
+    await expectRefused(
+      lab,
+      (...args) => machine.vaultWith({ env }, ...args),
+      [machine.stateDir, machine.configDir],
+      /key/,
+    );
     expectExit(await machine.vault("get", lab.vault.uuid), 0);
   });
 
@@ -59,20 +92,40 @@ describe.concurrent("a state that cannot be used", () => {
     const elsewhere = join(machine.home, "other-config");
     mkdirSync(elsewhere);
     const env = { VAULTSVC_CONFIG_DIR: elsewhere };
-    await expectRefused(lab, (...args) => machine.vaultWith({ env }, ...args), [machine.stateDir, elsewhere], /key/);
+    await expectRefused(
+      lab,
+      (...args) => machine.vaultWith({ env }, ...args),
+      [machine.stateDir, elsewhere],
+      /key/,
+    );
     expect(readdirSync(elsewhere)).toEqual([]);
   });
 
   it.each([
-    { how: "overwritten with random bytes", damage: (path: string) => writeFileSync(path, randomBytes(16_384)) },
-    { how: "cut in half", damage: (path: string) => truncateSync(path, Math.floor(readFileSync(path).length / 2 / 4096) * 4096) },
-    { how: "replaced by text", damage: (path: string) => writeFileSync(path, "not a database\n".repeat(500)) },
+    {
+      how: "overwritten with random bytes",
+      damage: (path: string) => writeFileSync(path, randomBytes(16_384)),
+    },
+    {
+      how: "cut in half",
+      damage: (path: string) =>
+        truncateSync(path, Math.floor(readFileSync(path).length / 2 / 4096) * 4096),
+    },
+    {
+      how: "replaced by text",
+      damage: (path: string) => writeFileSync(path, "not a database\n".repeat(500)),
+    },
     { how: "empty", damage: (path: string) => writeFileSync(path, "") },
   ])("with its database $how", async ({ damage }) => {
     const { lab, machine } = await warm();
     checkpoint(machine);
     damage(join(machine.stateDir, "vault.db"));
-    await expectRefused(lab, machine.vault, [machine.stateDir], /damaged|not created by this program/);
+    await expectRefused(
+      lab,
+      machine.vault,
+      [machine.stateDir],
+      /damaged|not created by this program/,
+    );
   });
 
   it("that is a file where a folder should be", async () => {
@@ -106,13 +159,16 @@ describe.concurrent("a state that cannot be used", () => {
 });
 
 describe.concurrent("a disk that fills up", () => {
-  it.skipIf(!mayMount)("before the first start: nothing is sent (needs the right to mount)", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = lab.machine({ stateDir: smallDisk(16) });
-    const get = [...firstGetArgs(machine, lab.vault), "--json"];
-    for (const _ of [1, 2]) expectError(await machine.vault(...get), 14, "state");
-    expect(lab.service.sandbox.requests()).toEqual([]);
-  });
+  it.skipIf(!mayMount)(
+    "before the first start: nothing is sent (needs the right to mount)",
+    async () => {
+      const lab = await openLab(offlineNote);
+      const machine = lab.machine({ stateDir: smallDisk(16) });
+      const get = [...firstGetArgs(machine, lab.vault), "--json"];
+      for (const _ of [1, 2]) expectError(await machine.vault(...get), 14, "state");
+      expect(lab.service.sandbox.requests()).toEqual([]);
+    },
+  );
 
   it.skipIf(!mayMount)(
     "in a state that is in use: nothing is sent, and it goes on when there is space (needs the right to mount)",
@@ -126,7 +182,8 @@ describe.concurrent("a disk that fills up", () => {
       const { bavail, bsize } = statfsSync(disk);
       writeFileSync(ballast, Buffer.alloc(bavail * bsize));
       const before = bytesOf(disk);
-      for (const _ of [1, 2]) expectError(await machine.vault("get", uuid, "--json"), 14, "state", /full/);
+      for (const _ of [1, 2])
+        expectError(await machine.vault("get", uuid, "--json"), 14, "state", /full/);
       expect(lab.service.sandbox.requests()).toHaveLength(2);
       expect(bytesOf(disk)[join(disk, "vault.db")]).toEqual(before[join(disk, "vault.db")]);
       rmSync(ballast);
@@ -145,7 +202,10 @@ describe.concurrent("a disk that fills up", () => {
       // SIGXFSZ is for programs that do not look at what a write answers: with it ignored the write fails.
       const line = `trap '' XFSZ; ulimit -f ${Math.ceil((size + extra) / 512)}; exec "$0" "$@"`;
       const sh = { node: "/bin/sh", bin: "-c", env: one.env, cwd: one.home };
-      const result = await runVault([line, process.execPath, vaultBin, "get", uuid, "--json", "--max-wait", "2s"], sh);
+      const result = await runVault(
+        [line, process.execPath, vaultBin, "get", uuid, "--json", "--max-wait", "2s"],
+        sh,
+      );
       codes.add(result.code);
       expectExit(result, 0, 11, 14);
       const next = await one.vault("get", uuid, "--json");

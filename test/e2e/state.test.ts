@@ -19,11 +19,19 @@ describe.concurrent("vault state init", () => {
     const { stateDir: state } = machine;
     const keyFile = keyFileOf(machine);
     const created = await machine.vault("state", "init");
-    expect(created).toMatchObject({ code: 0, stdout: `Created the state ${state} (key file ${keyFile})\n`, stderr: "" });
+    expect(created).toMatchObject({
+      code: 0,
+      stdout: `Created the state ${state} (key file ${keyFile})\n`,
+      stderr: "",
+    });
     expect([state, join(state, "vault.db"), keyFile].map(modeOf)).toEqual([0o700, 0o600, 0o600]);
     const key = readFileSync(keyFile, "utf8");
     const again = await machine.vault("state", "init");
-    expect(again).toMatchObject({ code: 0, stdout: `The state ${state} already exists (key file ${keyFile})\n`, stderr: "" });
+    expect(again).toMatchObject({
+      code: 0,
+      stdout: `The state ${state} already exists (key file ${keyFile})\n`,
+      stderr: "",
+    });
     // The first vault is encrypted with this key.
     expectExit(await machine.vault(...firstGetArgs(machine, lab.vault)), 0);
     const json = await machine.vault("state", "init", "--json");
@@ -36,7 +44,11 @@ describe.concurrent("vault state init", () => {
     const env = { VAULTSVC_STATE_KEY: Buffer.alloc(32, 7).toString("base64") };
     const result = await machine.vaultWith({ env }, "state", "init", "--json");
     expectExit(result, 0);
-    expect(JSON.parse(result.stdout)).toEqual({ state: machine.stateDir, keyFile: null, created: true });
+    expect(JSON.parse(result.stdout)).toEqual({
+      state: machine.stateDir,
+      keyFile: null,
+      created: true,
+    });
     expect(existsSync(keyFileOf(machine))).toBe(false);
   });
 
@@ -44,7 +56,12 @@ describe.concurrent("vault state init", () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
     rmSync(keyFileOf(machine));
-    expectError(await machine.vault("state", "init", "--json"), 14, "state", /state\.key is missing/);
+    expectError(
+      await machine.vault("state", "init", "--json"),
+      14,
+      "state",
+      /state\.key is missing/,
+    );
     expect(existsSync(keyFileOf(machine))).toBe(false);
   });
 
@@ -63,7 +80,9 @@ describe.concurrent("vault state locks", () => {
     const machine = await machineWithoutState();
     expect(await machine.vault("state", "locks")).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^No locks to list: the operating system holds those of a local state.*\n$/) as string,
+      stdout: expect.stringMatching(
+        /^No locks to list: the operating system holds those of a local state.*\n$/,
+      ) as string,
       stderr: "",
     });
     expect(existsSync(machine.stateDir)).toBe(false);

@@ -5,7 +5,10 @@ import { expectExit, firstGet, offlineCard, offlineNote, openLab } from "../supp
 import type { Machine } from "../support/machine.ts";
 
 /** What `status` says on a terminal. */
-async function onTerminal(machine: Machine, ...args: string[]): Promise<{ out: string; err: string }> {
+async function onTerminal(
+  machine: Machine,
+  ...args: string[]
+): Promise<{ out: string; err: string }> {
   const host = fakeHost({ env: machine.env, home: machine.home, isTTY: true, now: Date.now() });
   expect(await main(["status", ...args], host)).toBe(0);
   await host.flush();
@@ -17,7 +20,8 @@ describe.concurrent("status on a terminal", () => {
     const lab = await openLab([offlineNote, offlineCard, { ...offlineNote, maxUsage: 1 }]);
     const machine = lab.machine();
     const [held, doubtful, unread] = lab.service.vaults;
-    if (held === undefined || doubtful === undefined || unread === undefined) throw new Error("the lab has three vaults");
+    if (held === undefined || doubtful === undefined || unread === undefined)
+      throw new Error("the lab has three vaults");
     lab.faults("get-end:drop-after");
     expectExit(await firstGet(machine, doubtful), 12);
     const inDoubt = `vault get ${doubtful.uuid}`;
@@ -41,7 +45,9 @@ describe.concurrent("status on a terminal", () => {
     );
     const again = `vault get ${unread.uuid} --discard-pending`;
     const { err } = await onTerminal(machine, "--pending");
-    expect(err.split("\n").toSorted()).toEqual(["", `next: ${again}`, `next: ${inDoubt}`, "next: vault ack --all"].toSorted());
+    expect(err.split("\n").toSorted()).toEqual(
+      ["", `next: ${again}`, `next: ${inDoubt}`, "next: vault ack --all"].toSorted(),
+    );
 
     expectExit(await machine.vault("ack", held.uuid), 0);
     expect((await onTerminal(machine)).err).not.toContain("ack --all");
@@ -60,7 +66,12 @@ describe.concurrent("status on a terminal", () => {
       "--credentials",
       "env:PAIR",
     );
-    expect(await onTerminal(machine, "--pending")).toEqual({ out: "Nothing is pending.\n", err: "" });
-    expect(JSON.parse((await onTerminal(machine, "--pending", "--json")).out)).toEqual({ vaults: [] });
+    expect(await onTerminal(machine, "--pending")).toEqual({
+      out: "Nothing is pending.\n",
+      err: "",
+    });
+    expect(JSON.parse((await onTerminal(machine, "--pending", "--json")).out)).toEqual({
+      vaults: [],
+    });
   });
 });

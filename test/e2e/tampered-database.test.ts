@@ -1,13 +1,25 @@
 import { describe, expect, it } from "vitest";
 import type { Lab } from "../support/lab.ts";
-import { expectError, expectExit, expectInStep, firstGet, offlineNote, openLab } from "../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  expectInStep,
+  firstGet,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
 
 let made = 0;
 
 /** Two vaults in a shared state, each with a label; the second one has an exchange that is held. */
-async function twoVaults(): Promise<{ lab: Lab; machine: Machine; uuids: [string, string]; sql: (text: string) => Promise<unknown> }> {
+async function twoVaults(): Promise<{
+  lab: Lab;
+  machine: Machine;
+  uuids: [string, string];
+  sql: (text: string) => Promise<unknown>;
+}> {
   const { location, sql } = await postgres();
   const schema = `tampered_${(made += 1)}`;
   const lab = await openLab([offlineNote, offlineNote]);
@@ -20,7 +32,12 @@ async function twoVaults(): Promise<{ lab: Lab; machine: Machine; uuids: [string
   }
   const uuids = vaults.map(({ uuid }) => uuid) as [string, string];
   expectExit(await machine.vault("get", uuids[1], "--no-ack", "--json"), 0);
-  return { lab, machine, uuids, sql: async (text) => await sql(text.replaceAll("schema.", `${schema}.`)) };
+  return {
+    lab,
+    machine,
+    uuids,
+    sql: async (text) => await sql(text.replaceAll("schema.", `${schema}.`)),
+  };
 }
 
 /** Exchanges a column of the rows of both vaults that fulfil a condition. */
@@ -32,17 +49,33 @@ function exchanged(table: "vaults" | "credentials", column: string, where = "tru
 
 describe("what the administrator of the database changes is noticed, and nothing is sent", () => {
   it.each([
-    ["credentials of two vaults are exchanged", "get", exchanged("credentials", "sealed", "each.generation = 2")],
+    [
+      "credentials of two vaults are exchanged",
+      "get",
+      exchanged("credentials", "sealed", "each.generation = 2"),
+    ],
     [
       "a vault gets older credentials of its own",
       "get",
       `UPDATE schema.credentials AS mine SET sealed = older.sealed FROM schema.credentials AS older
         WHERE older.vault = mine.vault AND older.generation = 1 AND mine.generation = 2`,
     ],
-    ["credentials are changed", "get", "UPDATE schema.credentials SET sealed = overlay(sealed placing 'AAAA' from 60)"],
+    [
+      "credentials are changed",
+      "get",
+      "UPDATE schema.credentials SET sealed = overlay(sealed placing 'AAAA' from 60)",
+    ],
     ["labels are exchanged", "get", exchanged("vaults", "label")],
-    ["vaults are exchanged", "get", `ALTER TABLE schema.vaults DROP CONSTRAINT vaults_service_uuid_key; ${exchanged("vaults", "uuid")}`],
-    ["a token is changed", "ack", "UPDATE schema.exchanges SET token = overlay(token placing 'AAAA' from 60)"],
+    [
+      "vaults are exchanged",
+      "get",
+      `ALTER TABLE schema.vaults DROP CONSTRAINT vaults_service_uuid_key; ${exchanged("vaults", "uuid")}`,
+    ],
+    [
+      "a token is changed",
+      "ack",
+      "UPDATE schema.exchanges SET token = overlay(token placing 'AAAA' from 60)",
+    ],
   ])("%s", async (_, command, change) => {
     const { lab, machine, uuids, sql } = await twoVaults();
     await sql(change);

@@ -30,15 +30,34 @@ const here = (): string => `https://127.0.0.1:${front.port}`;
 const named = "https://vault.example";
 
 /** The first `get` of the vault under an address, each time with a new state. */
-async function get(env: Record<string, string>, baseUrl: string, ...args: string[]): Promise<RunResult> {
+async function get(
+  env: Record<string, string>,
+  baseUrl: string,
+  ...args: string[]
+): Promise<RunResult> {
   const { home, configDir } = machine;
-  machine = lab.machine({ home, configDir, stateDir: tempDir("state"), env: { VAULTSVC_BASE_URL: baseUrl } });
-  return await machine.vaultWith({ env }, ...firstGetArgs(machine, lab.vault), "--max-wait", "100ms", "--json", ...args);
+  machine = lab.machine({
+    home,
+    configDir,
+    stateDir: tempDir("state"),
+    env: { VAULTSVC_BASE_URL: baseUrl },
+  });
+  return await machine.vaultWith(
+    { env },
+    ...firstGetArgs(machine, lab.vault),
+    "--max-wait",
+    "100ms",
+    "--json",
+    ...args,
+  );
 }
 
 function configure(profile: object): void {
   mkdirSync(machine.configDir, { recursive: true });
-  writeFileSync(join(machine.configDir, "config.json"), JSON.stringify({ profiles: { default: profile } }));
+  writeFileSync(
+    join(machine.configDir, "config.json"),
+    JSON.stringify({ profiles: { default: profile } }),
+  );
 }
 
 async function expectDone(result: RunResult): Promise<void> {
@@ -75,26 +94,57 @@ describe("certificates", () => {
 
   test("--ca is trusted alone, but for Node's own variable", async () => {
     const other = machine.file("other.pem", certificateAuthority("another").cert);
-    expectNotSent(await get({}, here(), "--ca", other), "its issuer is unknown", "--ca FILE (config key ca)");
+    expectNotSent(
+      await get({}, here(), "--ca", other),
+      "its issuer is unknown",
+      "--ca FILE (config key ca)",
+    );
     await expectDone(await get({ NODE_EXTRA_CA_CERTS: ca }, here(), "--ca", other));
   });
 
   test("an issuer that is unknown", async () => {
-    const hint = "add the issuer's certificate with --ca FILE (config key ca) or NODE_EXTRA_CA_CERTS";
-    expectNotSent(await get({}, here()), `certificate of 127.0.0.1:${front.port} is not trusted: its issuer is unknown`, hint);
+    const hint =
+      "add the issuer's certificate with --ca FILE (config key ca) or NODE_EXTRA_CA_CERTS";
+    expectNotSent(
+      await get({}, here()),
+      `certificate of 127.0.0.1:${front.port} is not trusted: its issuer is unknown`,
+      hint,
+    );
   });
 
   test("another host name, and one that has expired", async () => {
-    const another = await startTlsFront(lab.service.baseUrl, authority.issue({ ip: "10.1.1.1", dns: "other.example" }));
-    const old = await startTlsFront(lab.service.baseUrl, authority.issue({ to: "20210101000000Z" }));
-    const at = ({ port }: TlsFront): [string, ...string[]] => [`https://127.0.0.1:${port}`, "--ca", ca];
-    expectNotSent(await get({}, ...at(another)), "it is for another name (other.example, 10.1.1.1)", "check the host name in --base-url");
-    expectNotSent(await get({}, ...at(old)), "it has expired", "check this machine's clock; otherwise the certificate must be renewed");
+    const another = await startTlsFront(
+      lab.service.baseUrl,
+      authority.issue({ ip: "10.1.1.1", dns: "other.example" }),
+    );
+    const old = await startTlsFront(
+      lab.service.baseUrl,
+      authority.issue({ to: "20210101000000Z" }),
+    );
+    const at = ({ port }: TlsFront): [string, ...string[]] => [
+      `https://127.0.0.1:${port}`,
+      "--ca",
+      ca,
+    ];
+    expectNotSent(
+      await get({}, ...at(another)),
+      "it is for another name (other.example, 10.1.1.1)",
+      "check the host name in --base-url",
+    );
+    expectNotSent(
+      await get({}, ...at(old)),
+      "it has expired",
+      "check this machine's clock; otherwise the certificate must be renewed",
+    );
   });
 
   test("TLS to a plain port", async () => {
     const plain = lab.service.baseUrl.replace("http:", "https:");
-    expectNotSent(await get({}, plain), "does not speak TLS", "check scheme and port in --base-url");
+    expectNotSent(
+      await get({}, plain),
+      "does not speak TLS",
+      "check scheme and port in --base-url",
+    );
   });
 
   test("a file that holds none", async () => {
@@ -105,7 +155,12 @@ describe("certificates", () => {
       "invalid-input",
       /^--ca: .*empty\.pem must contain only valid certificates in PEM$/,
     );
-    expectError(await get({}, here(), "--ca", "nowhere.pem"), 3, "invalid-input", /^--ca: cannot read the file nowhere\.pem/);
+    expectError(
+      await get({}, here(), "--ca", "nowhere.pem"),
+      3,
+      "invalid-input",
+      /^--ca: cannot read the file nowhere\.pem/,
+    );
   });
 });
 
@@ -124,7 +179,11 @@ describe("checking cannot be turned off but to this machine", () => {
     const stranger = await startTlsFront(lab.service.baseUrl, selfSigned({ dns: "vault.example" }));
     const proxy = await startProxy({ hosts: { "vault.example": stranger.port } });
     const result = await get({ ...off, HTTPS_PROXY: proxy.url }, named);
-    expectNotSent(result, "certificate of vault.example:443 is not trusted: self-signed certificate", "--ca FILE");
+    expectNotSent(
+      result,
+      "certificate of vault.example:443 is not trusted: self-signed certificate",
+      "--ca FILE",
+    );
     expect(result.stderr).toMatch(/^vault: warning: NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect/);
     expect(result.stderr).not.toMatch(/\(node:\d+\)/);
   });
@@ -136,7 +195,10 @@ describe("a proxy", () => {
   let asked: string[];
 
   beforeEach(async () => {
-    const proxy = await startProxy({ hosts: { "vault.example": front.port }, credentials: `ada:${secret}` });
+    const proxy = await startProxy({
+      hosts: { "vault.example": front.port },
+      credentials: `ada:${secret}`,
+    });
     url = proxy.url.replace("//", `//ada:${encodeURIComponent(secret)}@`);
     asked = proxy.asked;
   });
@@ -144,7 +206,14 @@ describe("a proxy", () => {
   test.each<[string, () => [Record<string, string>, ...string[]]]>([
     ["in the environment", () => [{ HTTPS_PROXY: url }]],
     ["in lower case", () => [{ https_proxy: url, HTTPS_PROXY: "http://127.0.0.1:1" }]],
-    ["by flag, from a file", () => [{ HTTPS_PROXY: "http://127.0.0.1:1", NO_PROXY: "*" }, "--proxy", `@${machine.file("proxy", url)}`]],
+    [
+      "by flag, from a file",
+      () => [
+        { HTTPS_PROXY: "http://127.0.0.1:1", NO_PROXY: "*" },
+        "--proxy",
+        `@${machine.file("proxy", url)}`,
+      ],
+    ],
     [
       "in the profile",
       () => {
@@ -163,10 +232,20 @@ describe("a proxy", () => {
     const flagged = await get({}, named, "--ca", ca, "--proxy", url, "--debug");
     expectExit(flagged, 0);
     expect(flagged.stderr).toMatch(/^vault: warning: --proxy has a password on the command line/);
-    const wrong = await get({ HTTPS_PROXY: url.replace("//ada", "//eve") }, named, "--ca", ca, "--debug");
+    const wrong = await get(
+      { HTTPS_PROXY: url.replace("//ada", "//eve") },
+      named,
+      "--ca",
+      ca,
+      "--debug",
+    );
     expectError(wrong, 10, "network", /refused the user name or the password \(HTTP 407\)/);
     for (const { stderr } of [flagged, wrong]) {
-      for (const text of [secret, encodeURIComponent(secret), Buffer.from(`ada:${secret}`).toString("base64")])
+      for (const text of [
+        secret,
+        encodeURIComponent(secret),
+        Buffer.from(`ada:${secret}`).toString("base64"),
+      ])
         expect(stderr).not.toContain(text);
     }
   });
@@ -175,10 +254,22 @@ describe("a proxy", () => {
     const bare = new URL(url);
     bare.username = bare.password = "";
     const via = async (proxy: string) => await get({ HTTPS_PROXY: proxy }, named, "--ca", ca);
-    expectNotSent(await via(bare.href), `the proxy ${bare.host} asks for a user name and a password (HTTP 407)`, "set HTTPS_PROXY to");
+    expectNotSent(
+      await via(bare.href),
+      `the proxy ${bare.host} asks for a user name and a password (HTTP 407)`,
+      "set HTTPS_PROXY to",
+    );
     const refusing = await startProxy({ refuses: 403 });
-    expectNotSent(await via(refusing.url), `refused a connection to vault.example:443 (HTTP 403)`, "NO_PROXY=vault.example");
-    expectNotSent(await via("http://127.0.0.1:1"), "connection refused by the proxy 127.0.0.1:1", "check HTTPS_PROXY");
+    expectNotSent(
+      await via(refusing.url),
+      `refused a connection to vault.example:443 (HTTP 403)`,
+      "NO_PROXY=vault.example",
+    );
+    expectNotSent(
+      await via("http://127.0.0.1:1"),
+      "connection refused by the proxy 127.0.0.1:1",
+      "check HTTPS_PROXY",
+    );
   });
 
   test("NO_PROXY, and a service on this machine, go around it", async () => {
@@ -190,14 +281,23 @@ describe("a proxy", () => {
 
   test("a URL that is none", async () => {
     const result = await get({}, named, "--proxy", "socks5://127.0.0.1:1080");
-    expectError(result, 3, "invalid-input", /^--proxy: must be the http: or https: URL of a proxy$/);
+    expectError(
+      result,
+      3,
+      "invalid-input",
+      /^--proxy: must be the http: or https: URL of a proxy$/,
+    );
     expect(lab.service.sandbox.requests()).toEqual([]);
   });
 });
 
 test("--save-cmd keeps its proxy, and has none of our secrets", async () => {
   const out = join(machine.home, "environment");
-  const env = { HTTPS_PROXY: "http://ada:pr0xy-password@127.0.0.1:1", VAULTSVC_JWT: "a.b.c", COPY: "Bearer a.b.c" };
+  const env = {
+    HTTPS_PROXY: "http://ada:pr0xy-password@127.0.0.1:1",
+    VAULTSVC_JWT: "a.b.c",
+    COPY: "Bearer a.b.c",
+  };
   const check = `cat > /dev/null; env > ${out}; ! grep -q 'a\\.b\\.c' ${out} && grep -q pr0xy-password ${out}`;
   expectExit(await get(env, lab.service.baseUrl, "--save-cmd", check), 0);
 });

@@ -18,10 +18,22 @@ import { documentOf, errorOf } from "../support/machine.ts";
 import { vaultInPty } from "../support/pty.ts";
 import { Secrets } from "../support/secret-search.ts";
 
-const newCard = { number: "5555555555554444", name: "Grace Hopper", expiryMonth: 12, expiryYear: 2030 };
+const newCard = {
+  number: "5555555555554444",
+  name: "Grace Hopper",
+  expiryMonth: 12,
+  expiryYear: 2030,
+};
 
 async function update(machine: Machine, uuid: string, ...args: string[]) {
-  return await machine.vaultWith({ env: { CARD: JSON.stringify(newCard) } }, "update", uuid, "--card", "env:CARD", ...args);
+  return await machine.vaultWith(
+    { env: { CARD: JSON.stringify(newCard) } },
+    "update",
+    uuid,
+    "--card",
+    "env:CARD",
+    ...args,
+  );
 }
 
 async function storedCard(lab: Lab, machine: Machine): Promise<object | undefined> {
@@ -38,11 +50,18 @@ describe.concurrent("update", () => {
     const done = await update(machine, uuid, "--json");
     expectExit(done, 0);
     expect(done.stderr).toBe("");
-    const document = JSON.parse(done.stdout) as GetDocument & { exchange: { state: string; acknowledgedAt: string } };
+    const document = JSON.parse(done.stdout) as GetDocument & {
+      exchange: { state: string; acknowledgedAt: string };
+    };
     expect(document).toMatchObject({
       vault: { uuid, credentials: {} },
       kind: "credit-card/offline",
-      exchange: { operation: "update", state: "acknowledged", generation: 3, acknowledgedAt: expect.any(String) as string },
+      exchange: {
+        operation: "update",
+        state: "acknowledged",
+        generation: 3,
+        acknowledgedAt: expect.any(String) as string,
+      },
       settled: [],
     });
     expect(done.stdout).not.toContain(newCard.number);
@@ -53,23 +72,59 @@ describe.concurrent("update", () => {
   it("takes standard input as - and as @-, wherever a file can be given", async () => {
     const lab = await openLab([offlineNote, offlineCard, onlineCard]);
     const [noteVault, cardVault, online] = lab.service.vaults;
-    if (noteVault === undefined || cardVault === undefined || online === undefined) throw new Error("the lab has three vaults");
+    if (noteVault === undefined || cardVault === undefined || online === undefined)
+      throw new Error("the lab has three vaults");
     const machine = lab.machine();
     const run = async (input: unknown, ...args: string[]): Promise<void> => {
       const text = typeof input === "string" ? input : JSON.stringify(input);
       expectExit(await machine.vaultWith({ input: text }, ...args, "--json"), 0);
     };
-    await run(noteVault.credentials, "get", noteVault.uuid, "--kind", noteVault.kind, "--credentials", "@-");
+    await run(
+      noteVault.credentials,
+      "get",
+      noteVault.uuid,
+      "--kind",
+      noteVault.kind,
+      "--credentials",
+      "@-",
+    );
     await run("one\n", "update", noteVault.uuid, "--content", "@-");
     expect(lab.service.sandbox.inspect(noteVault.uuid)).toMatchObject({ content: "one\n" });
     await run("two\n", "update", noteVault.uuid, "--content", "-");
     expect(lab.service.sandbox.inspect(noteVault.uuid)).toMatchObject({ content: "two\n" });
-    await run(cardVault.credentials, "import", cardVault.uuid, "--kind", cardVault.kind, "--credentials", "@-");
+    await run(
+      cardVault.credentials,
+      "import",
+      cardVault.uuid,
+      "--kind",
+      cardVault.kind,
+      "--credentials",
+      "@-",
+    );
     await run(newCard, "update", cardVault.uuid, "--card", "@-");
     expect(lab.service.sandbox.inspect(cardVault.uuid)).toMatchObject({ creditCard: newCard });
     const pair = `@${machine.file("pair.json", online.credentials)}`;
-    await run(online.device, "get", online.uuid, "--kind", online.kind, "--credentials", pair, "--device", "@-");
-    const twice = await machine.vaultWith({ input: "x" }, "update", noteVault.uuid, "--content", "@-", "--api-key", "@-", "--json");
+    await run(
+      online.device,
+      "get",
+      online.uuid,
+      "--kind",
+      online.kind,
+      "--credentials",
+      pair,
+      "--device",
+      "@-",
+    );
+    const twice = await machine.vaultWith(
+      { input: "x" },
+      "update",
+      noteVault.uuid,
+      "--content",
+      "@-",
+      "--api-key",
+      "@-",
+      "--json",
+    );
     expectError(twice, 2, "usage", /standard input was already read for/);
   });
 
@@ -80,7 +135,9 @@ describe.concurrent("update", () => {
     expectExit(masked, 0);
     expect(masked.stdout).toMatch(/Number +•••• •••• •••• 4444/);
     expect(masked.stdout).toMatch(/Update +acknowledged/);
-    expect((await update(machine, lab.vault.uuid, "--reveal")).stdout).toContain("5555 5555 5555 4444");
+    expect((await update(machine, lab.vault.uuid, "--reveal")).stdout).toContain(
+      "5555 5555 5555 4444",
+    );
   });
 
   it("never writes the new card to disk, nor to stderr", async () => {
@@ -89,10 +146,22 @@ describe.concurrent("update", () => {
     const secrets = new Secrets();
     secrets.add("card number", newCard.number);
     const said: string[] = [];
-    for (const fault of ["", "start:drop-after", "start:status=400", "end:drop-before*all", "update-start:hang"]) {
+    for (const fault of [
+      "",
+      "start:drop-after",
+      "start:status=400",
+      "end:drop-before*all",
+      "update-start:hang",
+    ]) {
       if (fault !== "") lab.faults(fault);
       const run = await machine.vaultWith(
-        { env: { CARD: JSON.stringify(newCard), VAULTSVC_MAX_WAIT: "0s", VAULTSVC_TIMEOUT: "200ms" } },
+        {
+          env: {
+            CARD: JSON.stringify(newCard),
+            VAULTSVC_MAX_WAIT: "0s",
+            VAULTSVC_TIMEOUT: "200ms",
+          },
+        },
         "update",
         lab.vault.uuid,
         "--card",
@@ -115,9 +184,24 @@ describe.concurrent("update", () => {
     const sent = lab.service.sandbox.requests().length;
     const { uuid } = lab.vault;
     expectError(await machine.vault("update", uuid, "--json"), 2, "usage", /the card is missing/);
-    const online = await update(machine, uuid.replace(/^./, "a"), "--kind", "credit-card/online", "--credentials", "env:CARD", "--json");
+    const online = await update(
+      machine,
+      uuid.replace(/^./, "a"),
+      "--kind",
+      "credit-card/online",
+      "--credentials",
+      "env:CARD",
+      "--json",
+    );
     expectError(online, 3, "invalid-input");
-    const content = await machine.vaultWith({ env: { TEXT: "x" } }, "update", uuid, "--content", "env:TEXT", "--json");
+    const content = await machine.vaultWith(
+      { env: { TEXT: "x" } },
+      "update",
+      uuid,
+      "--content",
+      "env:TEXT",
+      "--json",
+    );
     expectError(content, 2, "usage", /holds a card/);
     expect(lab.service.sandbox.requests()).toHaveLength(sent);
   });
@@ -129,7 +213,9 @@ describe.concurrent("update", () => {
     expectExit(shown, 0);
     expect(JSON.parse(shown.stdout)).toMatchObject({
       operation: "update",
-      request: { body: { newVault: { creditCard: { number: "«secret»", expiryMonth: "«secret»" } } } },
+      request: {
+        body: { newVault: { creditCard: { number: "«secret»", expiryMonth: "«secret»" } } },
+      },
     });
     expect(shown.stdout).not.toContain(newCard.number);
   });
@@ -140,7 +226,9 @@ describe.concurrent("update", () => {
     const machine = await lab.warmMachine();
     const held = await update(machine, uuid, "--no-ack", "--json");
     expectExit(held, 0);
-    expect(JSON.parse(held.stdout)).toMatchObject({ exchange: { state: "held", acknowledgedAt: null } });
+    expect(JSON.parse(held.stdout)).toMatchObject({
+      exchange: { state: "held", acknowledgedAt: null },
+    });
     await expectNothingLost(lab, machine);
     expectError(await update(machine, uuid, "--json"), 11, "pending", /held/);
     expectExit(await machine.vault("ack", uuid), 0);
@@ -163,7 +251,10 @@ describe.concurrent("an update whose acknowledgement is lost", () => {
     lab.clock.ahead += 61_000;
     const next = await machine.vault("get", uuid, "--json");
     expectExit(next, 0);
-    expect(documentOf(next)).toMatchObject({ settled: [{ operation: "update", outcome }], vault: { creditCard: current } });
+    expect(documentOf(next)).toMatchObject({
+      settled: [{ operation: "update", outcome }],
+      vault: { creditCard: current },
+    });
     await expectInStep(lab, machine, uuid);
   });
 });
@@ -173,12 +264,25 @@ describe.concurrent("update by way of a live profile", () => {
     const lab = await openLab(offlineCard);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    writeFileSync(join(machine.configDir, "config.json"), JSON.stringify({ profiles: { default: { live: true } } }), { mode: 0o600 });
+    writeFileSync(
+      join(machine.configDir, "config.json"),
+      JSON.stringify({ profiles: { default: { live: true } } }),
+      { mode: 0o600 },
+    );
     const sent = lab.service.sandbox.requests().length;
-    expectError(await update(machine, uuid, "--json"), 2, "usage", /^confirmation required: Production profile default /);
+    expectError(
+      await update(machine, uuid, "--json"),
+      2,
+      "usage",
+      /^confirmation required: Production profile default /,
+    );
     expect(lab.service.sandbox.requests()).toHaveLength(sent);
     const file = `@${machine.file("card.json", newCard)}`;
-    const run = vaultInPty(["update", uuid, "--card", file], { cwd: machine.home, env: machine.env, columns: 120 });
+    const run = vaultInPty(["update", uuid, "--card", file], {
+      cwd: machine.home,
+      env: machine.env,
+      columns: 120,
+    });
     await run.waitFor(/Production profile default \(http.*Send these new contents/);
     run.type("y\r");
     const { code, text } = await run.exit;

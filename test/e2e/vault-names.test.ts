@@ -7,7 +7,10 @@ import { vaultBin } from "../support/run-vault.ts";
 
 const service = {
   baseUrl: "http://127.0.0.1:9",
-  application: { uuid: "11111111-2222-4333-8444-555555555555", apiKey: "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee" },
+  application: {
+    uuid: "11111111-2222-4333-8444-555555555555",
+    apiKey: "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee",
+  },
 };
 const [first, second, third] = [
   "abcd1111-0000-4000-8000-000000000001",
@@ -23,14 +26,23 @@ async function knowing(): Promise<Machine> {
     [second, "Checkout"],
     [third, undefined],
   ].map(([uuid, label]) =>
-    JSON.stringify({ uuid, label, kind: "generic/offline", credentials: { encryptedData: `${uuid}`, payload: "p" } }),
+    JSON.stringify({
+      uuid,
+      label,
+      kind: "generic/offline",
+      credentials: { encryptedData: `${uuid}`, payload: "p" },
+    }),
   );
   expectExit(await machine.vaultWith({ input: lines.join("\n") }, "import", "--file", "-"), 0);
   return machine;
 }
 
-const onTerminal = async (machine: Machine, ...args: string[]): Promise<{ code: number | null; text: string }> =>
-  await startInPty([process.execPath, vaultBin, ...args], { cwd: machine.home, env: machine.env }).exit;
+const onTerminal = async (
+  machine: Machine,
+  ...args: string[]
+): Promise<{ code: number | null; text: string }> =>
+  await startInPty([process.execPath, vaultBin, ...args], { cwd: machine.home, env: machine.env })
+    .exit;
 
 const shown = async (machine: Machine, ...args: string[]): Promise<string[]> => {
   const { stdout, stderr, code } = await machine.vault("status", ...args, "--json");
@@ -41,10 +53,14 @@ const shown = async (machine: Machine, ...args: string[]): Promise<string[]> => 
 describe("a vault is named", () => {
   it("by its UUID or its label; by the first digits of its UUID on a terminal", async () => {
     const machine = await knowing();
-    for (const name of [first, first.toUpperCase(), "spare"]) expect(await shown(machine, name)).toEqual([first]);
+    for (const name of [first, first.toUpperCase(), "spare"])
+      expect(await shown(machine, name)).toEqual([first]);
     expect(await shown(machine, "Checkout")).toEqual([second]);
     const exported = await machine.vault("export", "spare");
-    expect(JSON.parse(exported.stdout)).toMatchObject({ label: "spare", credentials: { encryptedData: first } });
+    expect(JSON.parse(exported.stdout)).toMatchObject({
+      label: "spare",
+      credentials: { encryptedData: first },
+    });
     for (const name of ["abcd1", "abcd1111-0"]) {
       const { code, text } = await onTerminal(machine, "export", name);
       expect(code, text).toBe(0);
@@ -56,11 +72,32 @@ describe("a vault is named", () => {
     const machine = await knowing();
     const list = machine.file("list", `${first}\n${second.slice(0, -1)}\n`);
     // A digit that was lost, doubled or mistyped at the end of a UUID names no vault.
-    for (const name of ["abcd1", "beef3333-0000", first.slice(0, -1), `${first}1`, `${first.slice(0, -1)}g`, "cafe"]) {
-      for (const command of [["status"], ["get"], ["guard"], ["ack"], ["export"], ["forget", "--yes"], ["delete", "--yes"], ["info"]]) {
+    for (const name of [
+      "abcd1",
+      "beef3333-0000",
+      first.slice(0, -1),
+      `${first}1`,
+      `${first.slice(0, -1)}g`,
+      "cafe",
+    ]) {
+      for (const command of [
+        ["status"],
+        ["get"],
+        ["guard"],
+        ["ack"],
+        ["export"],
+        ["forget", "--yes"],
+        ["delete", "--yes"],
+        ["info"],
+      ]) {
         const [word = "", ...more] = command;
         const refused = await machine.vault(word, name, ...more, "--json");
-        expectError(refused, 3, "invalid-input", /a part of a UUID is taken only on a terminal; nothing was sent/);
+        expectError(
+          refused,
+          3,
+          "invalid-input",
+          /a part of a UUID is taken only on a terminal; nothing was sent/,
+        );
       }
     }
     const listed = await machine.vault("get", "--from", list, "-o", "ndjson");
@@ -73,10 +110,17 @@ describe("a vault is named", () => {
     const machine = await knowing();
     const several = await onTerminal(machine, "status", "abcd");
     expect(several.code).toBe(2);
-    expect(several.text.replaceAll(/\s+/g, " ")).toMatch(new RegExp(`fits 2 vaults: .*${first} \\(spare\\)`));
+    expect(several.text.replaceAll(/\s+/g, " ")).toMatch(
+      new RegExp(`fits 2 vaults: .*${first} \\(spare\\)`),
+    );
     expectError(await machine.vault("status", "bee", "--json"), 2, "usage", /at least 4 digits/);
     for (const name of ["checkout", "no such"]) {
-      expectError(await machine.vault("get", name, "--json"), 4, "no-credentials", /nothing was sent/);
+      expectError(
+        await machine.vault("get", name, "--json"),
+        4,
+        "no-credentials",
+        /nothing was sent/,
+      );
     }
     expectError(await machine.vault("get", "", "--json"), 3, "invalid-input");
   });
@@ -85,7 +129,9 @@ describe("a vault is named", () => {
     const machine = await knowing();
     expectExit(await machine.vault("label", first, "beef3"), 0);
     expect(await shown(machine, "beef3")).toEqual([first]);
-    expect((await onTerminal(machine, "export", "beef33")).text).toContain(`"encryptedData": "${third}"`);
+    expect((await onTerminal(machine, "export", "beef33")).text).toContain(
+      `"encryptedData": "${third}"`,
+    );
   });
 });
 
@@ -98,7 +144,9 @@ describe("vault label", () => {
   it("names a vault and renames it, by its old label too", async () => {
     const machine = await knowing();
     expect(await machine.vault("label", third, "backup card", "--json")).toMatchObject({ code: 0 });
-    expect(JSON.parse((await machine.vault("label", "backup card", "old card", "--json")).stdout)).toEqual({
+    expect(
+      JSON.parse((await machine.vault("label", "backup card", "old card", "--json")).stdout),
+    ).toEqual({
       uuid: third,
       label: "old card",
     });
@@ -108,8 +156,17 @@ describe("vault label", () => {
 
   it("takes no label that another vault has, and no vault that is not known", async () => {
     const machine = await knowing();
-    expectError(await machine.vault("label", third, "spare", "--json"), 2, "usage", new RegExp(first));
-    expectError(await machine.vault("label", "99999999-0000-4000-8000-000000000009", "new", "--json"), 4, "no-credentials");
+    expectError(
+      await machine.vault("label", third, "spare", "--json"),
+      2,
+      "usage",
+      new RegExp(first),
+    );
+    expectError(
+      await machine.vault("label", "99999999-0000-4000-8000-000000000009", "new", "--json"),
+      4,
+      "no-credentials",
+    );
     expectError(await machine.vault("label", third, "", "--json"), 3, "invalid-input");
   });
 
@@ -124,37 +181,84 @@ describe("vault label", () => {
     third.replaceAll("-", "a"),
   ])("takes no label like %j: 3", async (label) => {
     const machine = await knowing();
-    expectError(await machine.vault("label", third, label, "--json"), 3, "invalid-input", /must be one line without invisible characters/);
-    const line = { uuid: third, label, kind: "generic/offline", credentials: { encryptedData: "e", payload: "p" } };
-    const refused = await machine.vaultWith({ input: JSON.stringify(line) }, "import", "--file", "-", "--json");
+    expectError(
+      await machine.vault("label", third, label, "--json"),
+      3,
+      "invalid-input",
+      /must be one line without invisible characters/,
+    );
+    const line = {
+      uuid: third,
+      label,
+      kind: "generic/offline",
+      credentials: { encryptedData: "e", payload: "p" },
+    };
+    const refused = await machine.vaultWith(
+      { input: JSON.stringify(line) },
+      "import",
+      "--file",
+      "-",
+      "--json",
+    );
     expectExit(refused, 3, 16);
     expect(refused.stderr).toMatch(/must be one line without invisible characters/);
-    expect((JSON.parse((await machine.vault("status", third, "--json")).stdout) as { vaults: unknown[] }).vaults).toMatchObject([
-      { label: null },
-    ]);
+    expect(
+      (JSON.parse((await machine.vault("status", third, "--json")).stdout) as { vaults: unknown[] })
+        .vaults,
+    ).toMatchObject([{ label: null }]);
   });
 
   it("gives a label to one vault, of two processes at once; an import that would take one changes nothing", async () => {
     const machine = await knowing();
     for (let round = 0; round < 3; round += 1) {
-      const runs = [first, second, third].map(async (uuid) => await machine.start({}, "label", uuid, `round ${round}`).exit);
+      const runs = [first, second, third].map(
+        async (uuid) => await machine.start({}, "label", uuid, `round ${round}`).exit,
+      );
       expect((await Promise.all(runs)).map(({ code }) => code).toSorted()).toEqual([0, 2, 2]);
     }
     const credentials = { encryptedData: "e", payload: "p" };
     const fresh = "cafe0000-0000-4000-8000-000000000004";
     const lines = (...labels: string[]): string =>
       labels
-        .map((label, n) => JSON.stringify({ uuid: fresh.replace(/4$/, String(n)), kind: "generic/offline", label, credentials }))
+        .map((label, n) =>
+          JSON.stringify({
+            uuid: fresh.replace(/4$/, String(n)),
+            kind: "generic/offline",
+            label,
+            credentials,
+          }),
+        )
         .join("\n");
     for (const input of [lines("new", "round 2"), lines("twice", "twice")])
-      expectError(await machine.vaultWith({ input }, "import", "--file", "-", "--json"), 2, "usage", /already has the label/);
-    const one = ["import", fresh, "--kind", "generic/offline", "--credentials", "env:PAIR", "--label", "round 2", "--json"];
-    expectError(await machine.vaultWith({ env: { PAIR: JSON.stringify(credentials) } }, ...one), 2, "usage", /already has the label/);
+      expectError(
+        await machine.vaultWith({ input }, "import", "--file", "-", "--json"),
+        2,
+        "usage",
+        /already has the label/,
+      );
+    const one = [
+      "import",
+      fresh,
+      "--kind",
+      "generic/offline",
+      "--credentials",
+      "env:PAIR",
+      "--label",
+      "round 2",
+      "--json",
+    ];
+    expectError(
+      await machine.vaultWith({ env: { PAIR: JSON.stringify(credentials) } }, ...one),
+      2,
+      "usage",
+      /already has the label/,
+    );
     expect(await shown(machine)).toHaveLength(3);
   });
 
   it("takes emoji and letters of every script", async () => {
     const machine = await knowing();
-    for (const label of ["❤️ Ärzte", "карта", "0a1b", "日本"]) expectExit(await machine.vault("label", third, label), 0);
+    for (const label of ["❤️ Ärzte", "карта", "0a1b", "日本"])
+      expectExit(await machine.vault("label", third, label), 0);
   });
 });

@@ -5,7 +5,8 @@ import type { Machine } from "../support/machine.ts";
 import type { RunningInPty } from "../support/pty.ts";
 import { vaultInPty } from "../support/pty.ts";
 
-const inPty = (machine: Machine, ...args: string[]): RunningInPty => vaultInPty(args, { cwd: machine.home, env: machine.env });
+const inPty = (machine: Machine, ...args: string[]): RunningInPty =>
+  vaultInPty(args, { cwd: machine.home, env: machine.env });
 
 async function warm(): Promise<{ lab: Lab; machine: Machine; uuid: string }> {
   const lab = await openLab(offlineNote);
@@ -30,7 +31,9 @@ describe.concurrent("what takes more than two seconds says on a terminal what it
     const first = inPty(machine, "get", uuid);
     await first.waitFor(/Waiting for the service/);
     const { text } = await inPty(machine, "get", uuid).exit;
-    expect(text.replaceAll(/\s+/g, " ")).toContain(`Waiting for another process that is using vault ${uuid} …`);
+    expect(text.replaceAll(/\s+/g, " ")).toContain(
+      `Waiting for another process that is using vault ${uuid} …`,
+    );
     await first.exit;
   });
 

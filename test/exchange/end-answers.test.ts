@@ -13,7 +13,11 @@ const answer = (httpStatus: number, responseStatus: unknown): Reply => ({
   type: "answer",
   answer: { httpStatus, body: { responseStatus, errorUuid } },
 });
-const refusal = answer(400, { status: "ERROR", code: "E-77", detailedErrors: [{ message: "operation not possible" }] });
+const refusal = answer(400, {
+  status: "ERROR",
+  code: "E-77",
+  detailedErrors: [{ message: "operation not possible" }],
+});
 
 /** Runs with a service that gives this answer to each end call, after processing it or not. */
 async function failing(
@@ -34,7 +38,8 @@ async function failing(
   });
 }
 
-const ack = (context: ExchangeContext): Promise<unknown> => acknowledgeOpen(context, { unread: false, saved: false });
+const ack = (context: ExchangeContext): Promise<unknown> =>
+  acknowledgeOpen(context, { unread: false, saved: false });
 const get = (context: ExchangeContext): Promise<unknown> =>
   runExchange(context, {
     operation: "get",
@@ -84,13 +89,20 @@ describe("an ERROR to an end call is shown whole", () => {
   it("by ack, which has spent nothing", async () => {
     const world = await knownVault();
     await run(world, "get", { dies: true });
-    expect(await failing(world, refusal, false, ack)).toMatchObject({ code: "service", retry: "safe", ...shown });
+    expect(await failing(world, refusal, false, ack)).toMatchObject({
+      code: "service",
+      retry: "safe",
+      ...shown,
+    });
   });
 
   it("also where it leaves the exchange in doubt", async () => {
     const world = await knownVault();
     await run(world, "get", { dies: true });
     await failing(world, { type: "no-answer", cause: "lost" }, false, ack);
-    expect(await failing(world, refusal, false, ack)).toMatchObject({ code: "in-doubt", facts: { service: { httpStatus: 400 } } });
+    expect(await failing(world, refusal, false, ack)).toMatchObject({
+      code: "in-doubt",
+      facts: { service: { httpStatus: 400 } },
+    });
   });
 });

@@ -11,12 +11,22 @@ import { Crash, World } from "./world.ts";
 /** The parts of a request that a test cares about; `dies` kills the process between ② and ③. */
 export type Changes = Partial<ExchangeRequest> & { dies?: boolean; fails?: boolean };
 
-export const newCard = { creditCard: { number: "5555555555554444", name: "Grace Hopper", expiryMonth: 12, expiryYear: 2030 } };
+export const newCard = {
+  creditCard: {
+    number: "5555555555554444",
+    name: "Grace Hopper",
+    expiryMonth: 12,
+    expiryYear: 2030,
+  },
+};
 
 /** A vault whose first pair is imported. */
 export async function knownVault(maxUsage?: number): Promise<World> {
   const world = new World({ seed: "engine", ...(maxUsage === undefined ? {} : { maxUsage }) });
-  await world.hold(async ({ session }) => await session.recordPair({ credentials: world.first, kind: "credit-card/offline" }));
+  await world.hold(
+    async ({ session }) =>
+      await session.recordPair({ credentials: world.first, kind: "credit-card/offline" }),
+  );
   return world;
 }
 
@@ -28,7 +38,11 @@ export interface Ran {
   result?: ExchangeResult;
 }
 
-export async function run(world: World, operation: "get" | "update", { dies, fails, ...changes }: Changes = {}): Promise<Ran> {
+export async function run(
+  world: World,
+  operation: "get" | "update",
+  { dies, fails, ...changes }: Changes = {},
+): Promise<Ran> {
   const delivered: Delivery[] = [];
   const request: ExchangeRequest = {
     operation,
@@ -50,7 +64,11 @@ export async function run(world: World, operation: "get" | "update", { dies, fai
     ...changes,
   };
   try {
-    return { code: "ok", delivered, result: await world.hold(async (context) => await runExchange(die(context, dies), request)) };
+    return {
+      code: "ok",
+      delivered,
+      result: await world.hold(async (context) => await runExchange(die(context, dies), request)),
+    };
   } catch (error) {
     if (error instanceof Crash) return { code: "crash", delivered };
     const failure = asVaultError(error);
@@ -75,7 +93,9 @@ function die<T extends { session: object }>(context: T, dies: boolean | undefine
 
 export async function ack(world: World, choice: Partial<AckChoice> = {}): Promise<string> {
   try {
-    const exchange = await world.hold(async (context) => await acknowledgeOpen(context, { unread: false, saved: false, ...choice }));
+    const exchange = await world.hold(
+      async (context) => await acknowledgeOpen(context, { unread: false, saved: false, ...choice }),
+    );
     return exchange?.state ?? "nothing";
   } catch (error) {
     return asVaultError(error).code;
@@ -94,8 +114,12 @@ export async function known(world: World): Promise<VaultRecord> {
 export async function currentIsAccepted(world: World): Promise<boolean> {
   const current = (await known(world)).generations.find((g) => g.standing === "current");
   if (current === undefined) return false;
-  return await world.hold(async ({ session }) => world.sandbox.accepts(world.uuid, await session.credentials(current.generation)));
+  return await world.hold(async ({ session }) =>
+    world.sandbox.accepts(world.uuid, await session.credentials(current.generation)),
+  );
 }
 
-export const starts = (world: World): number => world.sandbox.requests().filter((r) => r.step === "start").length;
-export const ends = (world: World): number => world.sandbox.requests().filter((r) => r.step === "end").length;
+export const starts = (world: World): number =>
+  world.sandbox.requests().filter((r) => r.step === "start").length;
+export const ends = (world: World): number =>
+  world.sandbox.requests().filter((r) => r.step === "end").length;

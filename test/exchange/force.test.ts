@@ -43,7 +43,10 @@ describe("--force lets the requests of one command through", () => {
     expect(error?.message).toMatch(/generations 2 \(offered\), 1 \(current\)/);
     expect(world.sandbox.inspect(world.uuid)).toMatchObject({ failedAccesses: 1 });
     expect((await run(world, "get", { generation: 1 })).code).toBe("ok");
-    expect(world.sandbox.inspect(world.uuid)).toMatchObject({ state: "active", maxFailedAccesses: 1 });
+    expect(world.sandbox.inspect(world.uuid)).toMatchObject({
+      state: "active",
+      maxFailedAccesses: 1,
+    });
     expect(await currentIsAccepted(world)).toBe(true);
   });
 });

@@ -6,11 +6,19 @@ const here = "https://here.example/api";
 const there = "https://there.example/api";
 
 /** Locks a vault that the state knows under these services, and lists the calls. */
-async function lock(known: readonly string[], options: LockOptions, configured = true): Promise<string[]> {
+async function lock(
+  known: readonly string[],
+  options: LockOptions,
+  configured = true,
+): Promise<string[]> {
   const done: string[] = [];
   const session = {
-    read: async () => Promise.resolve(known.includes(done[0]?.replace("lock at ", "") ?? "") ? { generations: [{}] } : null),
-    rebindFrom: async (service: string) => Promise.resolve(void done.push(`rebind from ${service}`)),
+    read: async () =>
+      Promise.resolve(
+        known.includes(done[0]?.replace("lock at ", "") ?? "") ? { generations: [{}] } : null,
+      ),
+    rebindFrom: async (service: string) =>
+      Promise.resolve(void done.push(`rebind from ${service}`)),
     release: async () => Promise.resolve(void done.push("release")),
   };
   const lockContext = {
@@ -27,7 +35,9 @@ async function lock(known: readonly string[], options: LockOptions, configured =
     waiting: {},
     clock: { now: () => 0 },
   };
-  await lockVault(lockContext as unknown as LockContext, "uuid", options).catch((error: { code: string }) => done.push(error.code));
+  await lockVault(lockContext as unknown as LockContext, "uuid", options).catch(
+    (error: { code: string }) => done.push(error.code),
+  );
   return done;
 }
 
@@ -35,9 +45,27 @@ test.each<[string, string[], LockOptions, boolean, string[]]>([
   ["a new vault", [], {}, true, [`lock at ${here}`]],
   ["a vault of this service", [here], {}, true, [`lock at ${here}`]],
   ["one that another service has too", [there, here], { rebind: true }, true, [`lock at ${here}`]],
-  ["one of another service is refused, and not kept locked", [there], {}, true, [`lock at ${here}`, "release", "no-credentials"]],
-  ["one of another service moves where that is asked for", [there], { rebind: true }, true, [`lock at ${here}`, `rebind from ${there}`]],
-  ["without a base URL, where nothing is sent, the service that has it", [there], { local: true }, false, [`lock at ${there}`]],
+  [
+    "one of another service is refused, and not kept locked",
+    [there],
+    {},
+    true,
+    [`lock at ${here}`, "release", "no-credentials"],
+  ],
+  [
+    "one of another service moves where that is asked for",
+    [there],
+    { rebind: true },
+    true,
+    [`lock at ${here}`, `rebind from ${there}`],
+  ],
+  [
+    "without a base URL, where nothing is sent, the service that has it",
+    [there],
+    { local: true },
+    false,
+    [`lock at ${there}`],
+  ],
   ["but not where two have it", [there, here], { local: true }, false, [`lock at ${here}`]],
 ])("%s", async (_what, known, options, configured, expected) => {
   expect(await lock(known, options, configured)).toEqual(expected);

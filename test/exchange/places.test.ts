@@ -11,21 +11,36 @@ const handover: Handover = {
 };
 
 it.each([
-  ["a delivery that is soon over", { noAck: false, takesTime: false }, ["start", "ahead: end", "end"]],
-  ["a program that takes its time: a place asked for ahead would be lost", { noAck: false, takesTime: true }, ["start", "end"]],
+  [
+    "a delivery that is soon over",
+    { noAck: false, takesTime: false },
+    ["start", "ahead: end", "end"],
+  ],
+  [
+    "a program that takes its time: a place asked for ahead would be lost",
+    { noAck: false, takesTime: true },
+    ["start", "end"],
+  ],
   ["no acknowledgement", { noAck: true, takesTime: false }, ["start"]],
-])("places under the rate limit are asked for in this order, with %s", async (_, { noAck, takesTime }, expected) => {
-  const world = await knownVault();
-  const asked: string[] = [];
-  const of = (isEnd: true | undefined): string => (isEnd === true ? "end" : "start");
-  await world.hold(async (context) => {
-    const service = {
-      ...context.service,
-      admit: async ({ isEnd }: { isEnd?: true }) => Promise.resolve(void asked.push(of(isEnd))),
-      foresee: async ({ isEnd }: { isEnd?: true }) => Promise.resolve(void asked.push(`ahead: ${of(isEnd)}`)),
-    };
-    const own = { ...handover, takesTime };
-    await runExchange({ ...context, service }, { operation: "get", force: false, noAck, discardPending: false, handover: own });
-  });
-  expect(asked).toEqual(expected);
-});
+])(
+  "places under the rate limit are asked for in this order, with %s",
+  async (_, { noAck, takesTime }, expected) => {
+    const world = await knownVault();
+    const asked: string[] = [];
+    const of = (isEnd: true | undefined): string => (isEnd === true ? "end" : "start");
+    await world.hold(async (context) => {
+      const service = {
+        ...context.service,
+        admit: async ({ isEnd }: { isEnd?: true }) => Promise.resolve(void asked.push(of(isEnd))),
+        foresee: async ({ isEnd }: { isEnd?: true }) =>
+          Promise.resolve(void asked.push(`ahead: ${of(isEnd)}`)),
+      };
+      const own = { ...handover, takesTime };
+      await runExchange(
+        { ...context, service },
+        { operation: "get", force: false, noAck, discardPending: false, handover: own },
+      );
+    });
+    expect(asked).toEqual(expected);
+  },
+);

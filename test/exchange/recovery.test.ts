@@ -3,7 +3,11 @@ import { join } from "node:path";
 import { noAttempts } from "../../src/exchange/recovery/reset-attempts.ts";
 import { describe, expect, it } from "vitest";
 import type { GivenCredentials } from "../../src/exchange/recovery/document.ts";
-import { credentialsJson, parseCredentials, recoveryJson } from "../../src/exchange/recovery/document.ts";
+import {
+  credentialsJson,
+  parseCredentials,
+  recoveryJson,
+} from "../../src/exchange/recovery/document.ts";
 
 /** Documents of every format that was ever written. Never change or remove one: users have them on disk. */
 const folder = join(import.meta.dirname, "..", "fixtures", "documents");
@@ -26,7 +30,12 @@ const document = {
   token: "dG9rZW4=",
   tokenExpiry: "2026-11-21T12:05:00.000Z",
 };
-const device = { browserType: "Firefox", browserVersion: "128.0", osType: "Linux", fonts: ["Arial"] };
+const device = {
+  browserType: "Firefox",
+  browserVersion: "128.0",
+  osType: "Linux",
+  fonts: ["Arial"],
+};
 const whole = {
   ...document,
   label: "spare card",
@@ -38,7 +47,14 @@ const whole = {
 const refused = ["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"];
 
 const forms: Record<string, unknown> = {
-  "exported.json": { type: "pair", uuid, label: "spare card", kind: "credit-card/online", credentials: old, device },
+  "exported.json": {
+    type: "pair",
+    uuid,
+    label: "spare card",
+    kind: "credit-card/online",
+    credentials: old,
+    device,
+  },
   "exported-open-exchange.json": { type: "recovery", document: whole },
   "format-2-recovery-with-label.json": { type: "recovery", document: whole },
   "format-2-credentials-with-label.json": {
@@ -51,8 +67,14 @@ const forms: Record<string, unknown> = {
   },
   "pair.json": { type: "pair", credentials: old },
   "pair-with-pin.json": { type: "pair", credentials: { ...old, ...pin } },
-  "recovery-without-operation.json": { type: "recovery", document: { ...document, tokenExpiry: null } },
-  "recovery-of-an-update.json": { type: "recovery", document: { ...document, kind: "credit-card/offline", operation: "update" } },
+  "recovery-without-operation.json": {
+    type: "recovery",
+    document: { ...document, tokenExpiry: null },
+  },
+  "recovery-of-an-update.json": {
+    type: "recovery",
+    document: { ...document, kind: "credit-card/offline", operation: "update" },
+  },
   "recovery-of-an-online-vault.json": {
     type: "recovery",
     document: {
@@ -69,7 +91,12 @@ const forms: Record<string, unknown> = {
     document: { ...document, unread: true },
     attempts: { ...noAttempts, unackedStarts: 2 },
   },
-  "format-2-credentials.json": { type: "pair", uuid, kind: "credit-card/online", credentials: { ...old, ...pin } },
+  "format-2-credentials.json": {
+    type: "pair",
+    uuid,
+    kind: "credit-card/online",
+    credentials: { ...old, ...pin },
+  },
   "format-2-credentials-with-attempts.json": {
     type: "pair",
     uuid,
@@ -90,59 +117,98 @@ describe("a document that --credentials takes", () => {
     return credentialsJson({ uuid: named, label, kind, ...rest }, given.attempts);
   };
 
-  it.each(["format-2-recovery-with-label.json", "format-2-credentials-with-label.json"])("is written as %s has it", (name) => {
-    expect(written(parseCredentials(text(name), "--credentials"))).toEqual(JSON.parse(text(name)));
-  });
-
-  it.each(["recovery-of-an-online-vault.json", "format-2-recovery.json", "format-2-credentials-with-attempts.json"])(
-    "loses nothing when %s is written again",
+  it.each(["format-2-recovery-with-label.json", "format-2-credentials-with-label.json"])(
+    "is written as %s has it",
     (name) => {
-      const given = parseCredentials(text(name), "--credentials");
-      expect(parseCredentials(JSON.stringify(written(given)), "--credentials")).toMatchObject(given);
+      expect(written(parseCredentials(text(name), "--credentials"))).toEqual(
+        JSON.parse(text(name)),
+      );
     },
   );
 
+  it.each([
+    "recovery-of-an-online-vault.json",
+    "format-2-recovery.json",
+    "format-2-credentials-with-attempts.json",
+  ])("loses nothing when %s is written again", (name) => {
+    const given = parseCredentials(text(name), "--credentials");
+    expect(parseCredentials(JSON.stringify(written(given)), "--credentials")).toMatchObject(given);
+  });
+
   it("leaves attempts out where there are none", () => {
     expect(recoveryJson(document, noAttempts)).not.toHaveProperty("attempts");
-    expect(credentialsJson({ uuid, label: null, kind: "generic/offline", credentials: old }, noAttempts)).not.toHaveProperty("attempts");
+    expect(
+      credentialsJson({ uuid, label: null, kind: "generic/offline", credentials: old }, noAttempts),
+    ).not.toHaveProperty("attempts");
   });
 
-  it.each(["my secret-1", ""])("with text %j is refused, with an example and without the text", (given) => {
-    expect(() => parseCredentials(given, "--credentials")).toThrow(
-      expect.objectContaining({
-        code: "invalid-input",
-        message: "--credentials: not valid JSON",
-        facts: expect.objectContaining({ hint: 'a valid value: {"encryptedData":"…","payload":"…"}' }) as object,
-      }) as Error,
-    );
-  });
+  it.each(["my secret-1", ""])(
+    "with text %j is refused, with an example and without the text",
+    (given) => {
+      expect(() => parseCredentials(given, "--credentials")).toThrow(
+        expect.objectContaining({
+          code: "invalid-input",
+          message: "--credentials: not valid JSON",
+          facts: expect.objectContaining({
+            hint: 'a valid value: {"encryptedData":"…","payload":"…"}',
+          }) as object,
+        }) as Error,
+      );
+    },
+  );
 
-  it.each(["soon", "2026-13-40T00:00:00Z", 7, undefined])("with the token expiry %j has an unknown one", (tokenExpiry) => {
-    const first = JSON.parse(text("recovery-of-an-update.json")) as object;
-    expect(parseCredentials(JSON.stringify({ ...first, tokenExpiry }), "--credentials")).toMatchObject({ document: { tokenExpiry: null } });
-    const second = JSON.parse(text("format-2-recovery.json")) as { exchange: object };
-    const changed = { ...second, exchange: { ...second.exchange, tokenExpiry } };
-    expect(parseCredentials(JSON.stringify(changed), "--credentials")).toMatchObject({ document: { tokenExpiry: null } });
-  });
+  it.each(["soon", "2026-13-40T00:00:00Z", 7, undefined])(
+    "with the token expiry %j has an unknown one",
+    (tokenExpiry) => {
+      const first = JSON.parse(text("recovery-of-an-update.json")) as object;
+      expect(
+        parseCredentials(JSON.stringify({ ...first, tokenExpiry }), "--credentials"),
+      ).toMatchObject({ document: { tokenExpiry: null } });
+      const second = JSON.parse(text("format-2-recovery.json")) as { exchange: object };
+      const changed = { ...second, exchange: { ...second.exchange, tokenExpiry } };
+      expect(parseCredentials(JSON.stringify(changed), "--credentials")).toMatchObject({
+        document: { tokenExpiry: null },
+      });
+    },
+  );
 
   it("of local time without an offset is one of UTC", () => {
     const first = JSON.parse(text("recovery-of-an-update.json")) as object;
-    const given = parseCredentials(JSON.stringify({ ...first, tokenExpiry: "2026-11-21T12:05" }), "--credentials");
+    const given = parseCredentials(
+      JSON.stringify({ ...first, tokenExpiry: "2026-11-21T12:05" }),
+      "--credentials",
+    );
     expect(given).toMatchObject({ document: { tokenExpiry: "2026-11-21T12:05:00.000Z" } });
   });
 
   it.each<[string, object, RegExp]>([
-    ["format-2-credentials.json", { format: 3 }, /^--credentials\.format: this version reads documents up to format 2$/],
-    ["format-2-recovery.json", { format: 3 }, /^--credentials\.format: this version reads documents up to format 2$/],
+    [
+      "format-2-credentials.json",
+      { format: 3 },
+      /^--credentials\.format: this version reads documents up to format 2$/,
+    ],
+    [
+      "format-2-recovery.json",
+      { format: 3 },
+      /^--credentials\.format: this version reads documents up to format 2$/,
+    ],
     ["format-2-credentials.json", { format: "2" }, /^--credentials\.format: must be 2$/],
-    ["format-2-credentials.json", { uuid: "secret-1" }, /^--credentials\.uuid: must be 36 characters/],
+    [
+      "format-2-credentials.json",
+      { uuid: "secret-1" },
+      /^--credentials\.uuid: must be 36 characters/,
+    ],
     ["format-2-credentials.json", { kind: "secret-1" }, /^--credentials\.kind: must be one of/],
     [
       "format-2-credentials.json",
       { credentials: { ...old, payload: "" } },
       /^--credentials\.credentials\.payload: must be a string that is not/,
     ],
-    ["format-2-credentials.json", { attempts: "secret-1" }, /^--credentials\.attempts: must be an object/],
+    [
+      "format-2-credentials.json",
+      { attempts: "secret-1" },
+      /^--credentials\.attempts: must be an object/,
+    ],
     [
       "format-2-credentials.json",
       { attempts: { unackedStarts: -1, failedAttempts: 0, possiblyFailed: 0, refused: [] } },
@@ -150,11 +216,21 @@ describe("a document that --credentials takes", () => {
     ],
     [
       "format-2-credentials.json",
-      { attempts: { unackedStarts: 0, failedAttempts: 0, possiblyFailed: 0, refused: ["secret-1"] } },
+      {
+        attempts: { unackedStarts: 0, failedAttempts: 0, possiblyFailed: 0, refused: ["secret-1"] },
+      },
       /^--credentials\.attempts\.refused\.0: must be 64 hexadecimal digits$/,
     ],
-    ["format-2-recovery.json", { status: "secret-1" }, /^--credentials\.status: must be "pending"$/],
-    ["format-2-recovery.json", { exchange: "secret-1" }, /^--credentials\.exchange: must be an object/],
+    [
+      "format-2-recovery.json",
+      { status: "secret-1" },
+      /^--credentials\.status: must be "pending"$/,
+    ],
+    [
+      "format-2-recovery.json",
+      { exchange: "secret-1" },
+      /^--credentials\.exchange: must be an object/,
+    ],
     [
       "format-2-recovery.json",
       { exchange: { id: "x", operation: "secret-1" } },
@@ -165,8 +241,17 @@ describe("a document that --credentials takes", () => {
     ["recovery-unread.json", { unread: "secret-1" }, /^--credentials\.unread: must be true/],
     ["pair.json", { payload: undefined }, /^--credentials\.payload: is missing/],
   ])("%s with %j is refused, which names the field and shows no value", (name, change, message) => {
-    const parse = (): unknown => parseCredentials(JSON.stringify({ ...(JSON.parse(text(name)) as object), ...change }), "--credentials");
-    expect(parse).toThrow(expect.objectContaining({ code: "invalid-input", message: expect.stringMatching(message) as string }));
+    const parse = (): unknown =>
+      parseCredentials(
+        JSON.stringify({ ...(JSON.parse(text(name)) as object), ...change }),
+        "--credentials",
+      );
+    expect(parse).toThrow(
+      expect.objectContaining({
+        code: "invalid-input",
+        message: expect.stringMatching(message) as string,
+      }),
+    );
     expect(parse).not.toThrow(/secret-1/);
   });
 });

@@ -55,7 +55,9 @@ describe("what is left at ②, not delivered", () => {
     await run(world, "update", { dies: true });
     world.time += 61_000;
     const read = await run(world, "get");
-    expect(read.delivered[0]?.settled).toMatchObject([{ operation: "update", outcome: "not-applied" }]);
+    expect(read.delivered[0]?.settled).toMatchObject([
+      { operation: "update", outcome: "not-applied" },
+    ]);
     expect(read.delivered[0]?.vault["creditCard"]).toMatchObject({ number: "4111111111111111" });
     expect(await currentIsAccepted(world)).toBe(true);
   });
@@ -113,7 +115,10 @@ describe("held", () => {
     const fails: Handover = {
       leavesState: true,
       recordAttempts: async () => Promise.resolve(),
-      deliver: async () => Promise.reject(new HandoverFailure("save-cmd", "failed", { delivered: true, saveOwed: true })),
+      deliver: async () =>
+        Promise.reject(
+          new HandoverFailure("save-cmd", "failed", { delivered: true, saveOwed: true }),
+        ),
       confirm: async () => Promise.resolve(),
     };
     await run(world, "get", { handover: fails });
@@ -125,10 +130,14 @@ describe("held", () => {
   it("a delivery that failed is held, and nothing was acknowledged", async () => {
     const world = await knownVault(1);
     expect((await run(world, "get", { fails: true })).code).toBe("pending");
-    expect(await known(world)).toMatchObject({ open: { state: "held", holdReason: "delivery", delivered: false } });
+    expect(await known(world)).toMatchObject({
+      open: { state: "held", holdReason: "delivery", delivered: false },
+    });
     expect(ends(world)).toBe(0);
     expect(await ack(world)).toBe("pending");
-    expect((await run(world, "get", { discardPending: true })).delivered[0]?.vault["usesRemaining"]).toBe(1);
+    expect(
+      (await run(world, "get", { discardPending: true })).delivered[0]?.vault["usesRemaining"],
+    ).toBe(1);
   });
 });
 
@@ -163,9 +172,14 @@ describe("left at ③", () => {
       const next = await run(world, "get");
       expect(next.code).toBe("ok");
       expect(next.delivered[0]?.settled).toMatchObject([{ outcome }]);
-      expect(world.sandbox.requests().filter((r) => r.step === "start" && r.credentials === "current").length).toBeGreaterThan(1);
+      expect(
+        world.sandbox.requests().filter((r) => r.step === "start" && r.credentials === "current")
+          .length,
+      ).toBeGreaterThan(1);
       expect(await currentIsAccepted(world)).toBe(true);
-      expect((await known(world)).generations.find((g) => g.generation === winner)?.standing).toBe("superseded");
+      expect((await known(world)).generations.find((g) => g.generation === winner)?.standing).toBe(
+        "superseded",
+      );
       expect(world.sandbox.inspect(world.uuid).maxFailedAccesses).toBe(winner === 2 ? 0 : 1);
     },
   );
@@ -201,7 +215,11 @@ describe("left at ③", () => {
 
   it("a dead token of an exchange that has left this state is in doubt: somebody else may have acknowledged it", async () => {
     const world = await knownVault();
-    const leaving = { leavesState: true, recordAttempts: async () => Promise.resolve(), confirm: async () => Promise.resolve() };
+    const leaving = {
+      leavesState: true,
+      recordAttempts: async () => Promise.resolve(),
+      confirm: async () => Promise.resolve(),
+    };
     world.weather = ["fine", ...Array.from({ length: 12 }, () => "no-connection" as const)];
     const deliver = async (): Promise<void> => Promise.resolve();
     expect((await run(world, "get", { handover: { ...leaving, deliver } })).code).toBe("pending");
@@ -228,14 +246,21 @@ describe("left at ③", () => {
     await run(world, "get");
     world.time += 61_000;
     await ack(world);
-    const foreign = world.colleague(await world.hold(async ({ session }) => await session.credentials(1)));
+    const foreign = world.colleague(
+      await world.hold(async ({ session }) => await session.credentials(1)),
+    );
     const { error } = await run(world, "get");
     expect(error?.code).toBe("rejected");
-    expect(error?.message).toMatch(/^another machine or program has probably used this vault since 20.*refused/);
+    expect(error?.message).toMatch(
+      /^another machine or program has probably used this vault since 20.*refused/,
+    );
     expect(error?.facts.hint).toMatch(/^vault import .*the right credentials/);
     expect((await run(world, "get")).error?.facts.hint).not.toMatch(/--force/);
     await world.hold(async ({ session }) => await session.resetCounters("all"));
-    await world.hold(async ({ session }) => await session.recordPair({ credentials: foreign, kind: "credit-card/offline" }));
+    await world.hold(
+      async ({ session }) =>
+        await session.recordPair({ credentials: foreign, kind: "credit-card/offline" }),
+    );
     expect((await run(world, "get")).code).toBe("ok");
     expect(await currentIsAccepted(world)).toBe(true);
   });

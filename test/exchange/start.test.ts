@@ -22,7 +22,11 @@ describe("counting towards a lock", () => {
     expect(await known(world)).toMatchObject({ unackedStarts: 0, failedAttempts: 0 });
     world.weather = ["response-lost", "fine", "response-lost"];
     expect((await run(world, "get")).code).toBe("network");
-    expect(await known(world)).toMatchObject({ unackedStarts: 2, failedAttempts: 0, possiblyFailed: 0 });
+    expect(await known(world)).toMatchObject({
+      unackedStarts: 2,
+      failedAttempts: 0,
+      possiblyFailed: 0,
+    });
   });
 
   it("nothing is started before the service answers a probe, by the repeat or by a later command", async () => {
@@ -50,7 +54,10 @@ describe("counting towards a lock", () => {
       world.weather = ["response-lost", "fine", "response-lost", "fine", "response-lost"];
       expect((await run(world, "get")).code).toMatch(/network|guard/);
     }
-    expect(world.sandbox.inspect(world.uuid)).toMatchObject({ state: "active", maxFailedAccesses: 2 });
+    expect(world.sandbox.inspect(world.uuid)).toMatchObject({
+      state: "active",
+      maxFailedAccesses: 2,
+    });
   });
 
   it("a SUCCESS zeroes the failed accesses, only an acknowledgement the starts", async () => {
@@ -84,7 +91,10 @@ describe("pairs that may not be sent", () => {
     expect((await run(world, "get", { given: wrong("a") })).code).toBe("rejected");
     expect((await run(world, "get", { given: wrong("b") })).code).toBe("rejected");
     expect((await run(world, "get", { given: wrong("c") })).code).toBe("guard");
-    expect(world.sandbox.inspect(world.uuid)).toMatchObject({ state: "active", maxFailedAccesses: 2 });
+    expect(world.sandbox.inspect(world.uuid)).toMatchObject({
+      state: "active",
+      maxFailedAccesses: 2,
+    });
   });
 
   it("a superseded pair is sent only as a generation chosen with --force", async () => {
@@ -93,7 +103,9 @@ describe("pairs that may not be sent", () => {
     await run(world, "get");
     const sent = world.sandbox.requests().length;
     expect((await run(world, "get", { given: world.first })).code).toBe("no-credentials");
-    expect((await run(world, "get", { given: world.first, force: true })).code).toBe("no-credentials");
+    expect((await run(world, "get", { given: world.first, force: true })).code).toBe(
+      "no-credentials",
+    );
     expect((await run(world, "get", { generation: 1 })).code).toBe("no-credentials");
     expect(world.sandbox.requests().length).toBe(sent);
     expect((await run(world, "get", { generation: 1, force: true })).code).toBe("rejected");
@@ -112,7 +124,10 @@ describe("order", () => {
         recordAttempts: async () => Promise.resolve(),
         deliver: async () => {
           endsAtDelivery = ends(world);
-          expect((await world.record())?.open).toMatchObject({ state: "started", newGeneration: 2 });
+          expect((await world.record())?.open).toMatchObject({
+            state: "started",
+            newGeneration: 2,
+          });
         },
         confirm: async () => Promise.resolve(),
       },
@@ -146,12 +161,19 @@ describe("whether a failed start may simply be repeated", () => {
     const world = await knownVault();
     for (const operation of ["get", "update"] as const) {
       const before = world.clock.elapsed();
-      world.weather = ["clock-set-back", ...Array.from({ length: 3000 }, () => "no-connection" as const)];
+      world.weather = [
+        "clock-set-back",
+        ...Array.from({ length: 3000 }, () => "no-connection" as const),
+      ];
       expect((await run(world, operation)).error).toMatchObject({ code: "network", retry: "safe" });
       expect(world.clock.elapsed() - before).toBeLessThanOrEqual(10_000);
     }
     const before = world.clock.elapsed();
-    world.weather = ["fine", "clock-set-back", ...Array.from({ length: 3000 }, () => "no-connection" as const)];
+    world.weather = [
+      "fine",
+      "clock-set-back",
+      ...Array.from({ length: 3000 }, () => "no-connection" as const),
+    ];
     expect((await run(world, "get")).code).toBe("pending");
     expect(world.clock.elapsed() - before).toBeLessThanOrEqual(10_000);
   });
@@ -161,7 +183,11 @@ describe("whether a failed start may simply be repeated", () => {
     await run(world, "get");
     world.weather = ["response-lost", ...unreachable];
     const { error } = await run(world, "get");
-    expect(error).toMatchObject({ code: "network", retry: "after-status", facts: { spent: { unackedStarts: 1 } } });
+    expect(error).toMatchObject({
+      code: "network",
+      retry: "after-status",
+      facts: { spent: { unackedStarts: 1 } },
+    });
     expect(error?.facts.hint).toMatch(/counts; vault status/);
   });
 });

@@ -18,7 +18,9 @@ async function readElsewhere(): Promise<{ world: World; right: Credentials }> {
 }
 
 const importing = async (world: World, credentials: Credentials): Promise<void> => {
-  await world.hold(async ({ session }) => await session.recordPair({ credentials, kind: "credit-card/offline" }));
+  await world.hold(
+    async ({ session }) => await session.recordPair({ credentials, kind: "credit-card/offline" }),
+  );
 };
 
 describe("a vault that nothing endangers is not stopped", () => {
@@ -55,30 +57,46 @@ describe("in doubt, with both credentials refused", () => {
     expect(error?.facts.hint).toContain(`vault import ${world.uuid} --credentials @FILE`);
     expect(error?.message).not.toContain("administrator");
     expect(starts(world)).toBe(sent);
-    expect(await known(world)).toMatchObject({ unackedStarts: 1, failedAttempts: 2, possiblyFailed: 0 });
+    expect(await known(world)).toMatchObject({
+      unackedStarts: 1,
+      failedAttempts: 2,
+      possiblyFailed: 0,
+    });
   });
 
-  it.each(["--force", "the audit log"])("once the right ones are imported, exit 8 names the ways that are open: %s", async (way) => {
-    const { world, right } = await readElsewhere();
-    expect((await run(world, "get")).code).toBe("rejected");
-    await importing(world, right);
-    const { code, error } = await run(world, "get");
-    expect(code).toBe("guard");
-    expect(error?.facts.hint).toMatch(/^vault get \S+ --generation 3 --force \(.*\); vault guard \S+ --reset --failed N --starts N /);
-    if (way === "--force") expect((await run(world, "get", { generation: 3, force: true })).code).toBe("ok");
-    else {
-      await world.hold(async ({ session }) => await session.resetCounters({ failedAttempts: 1, unackedStarts: 0 }));
-      expect((await run(world, "get")).code).toBe("ok");
-    }
-    expect(await currentIsAccepted(world)).toBe(true);
-    expect(world.sandbox.inspect(world.uuid)).toMatchObject({ state: "active" });
-  });
+  it.each(["--force", "the audit log"])(
+    "once the right ones are imported, exit 8 names the ways that are open: %s",
+    async (way) => {
+      const { world, right } = await readElsewhere();
+      expect((await run(world, "get")).code).toBe("rejected");
+      await importing(world, right);
+      const { code, error } = await run(world, "get");
+      expect(code).toBe("guard");
+      expect(error?.facts.hint).toMatch(
+        /^vault get \S+ --generation 3 --force \(.*\); vault guard \S+ --reset --failed N --starts N /,
+      );
+      if (way === "--force")
+        expect((await run(world, "get", { generation: 3, force: true })).code).toBe("ok");
+      else {
+        await world.hold(
+          async ({ session }) =>
+            await session.resetCounters({ failedAttempts: 1, unackedStarts: 0 }),
+        );
+        expect((await run(world, "get")).code).toBe("ok");
+      }
+      expect(await currentIsAccepted(world)).toBe(true);
+      expect(world.sandbox.inspect(world.uuid)).toMatchObject({ state: "active" });
+    },
+  );
 
   it("credentials that were not refused lead on after two others were, without an import that changes nothing", async () => {
     const world = await knownVault();
     await run(world, "get");
     for (const wrong of ["a", "b"]) {
-      expect((await run(world, "get", { given: { encryptedData: wrong, payload: wrong }, force: true })).code).toBe("rejected");
+      expect(
+        (await run(world, "get", { given: { encryptedData: wrong, payload: wrong }, force: true }))
+          .code,
+      ).toBe("rejected");
     }
     const { code, error } = await run(world, "get");
     expect(code).toBe("guard");
@@ -102,7 +120,8 @@ describe("the last start that cannot lock the vault", () => {
   it("is not sent where its acknowledgement waits for something else; a plain get sends it", async () => {
     const world = await knownVault();
     await run(world, "get");
-    for (let left = 0; left < 3; left += 1) await run(world, "get", { noAck: true, discardPending: true });
+    for (let left = 0; left < 3; left += 1)
+      await run(world, "get", { noAck: true, discardPending: true });
     const held = await run(world, "get", { noAck: true, discardPending: true });
     expect(held).toMatchObject({ code: "guard" });
     expect(held.error?.facts.hint).toBe(`vault get ${world.uuid}`);

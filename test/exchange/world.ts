@@ -13,7 +13,14 @@ import { openStore } from "../../src/store/sqlite/store.ts";
 
 /** Fault of the network at the next call. */
 export type Weather =
-  "fine" | "no-connection" | "request-lost" | "response-lost" | "garbled" | "server-error" | "broken-after" | "clock-set-back";
+  | "fine"
+  | "no-connection"
+  | "request-lost"
+  | "response-lost"
+  | "garbled"
+  | "server-error"
+  | "broken-after"
+  | "clock-set-back";
 
 /** Thrown where a process dies: whatever it was doing stops there. */
 export class Crash extends Error {}
@@ -22,7 +29,10 @@ export const service = "https://vaults.test/vaultsvc/v1-2";
 const target: Target = {
   baseUrl: "https://vaults.test",
   apiPrefix: "/vaultsvc/v1-2",
-  application: { apiKey: "0a0a0a0a-1111-4222-8333-444444444444", uuid: "0b0b0b0b-1111-4222-8333-444444444444" },
+  application: {
+    apiKey: "0a0a0a0a-1111-4222-8333-444444444444",
+    uuid: "0b0b0b0b-1111-4222-8333-444444444444",
+  },
   version: "test",
 };
 
@@ -49,7 +59,12 @@ export class World {
     });
     this.sandbox = opened.sandbox;
     this.#handle = opened.handle;
-    const creditCard = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 };
+    const creditCard = {
+      number: "4111111111111111",
+      name: "Ada Lovelace",
+      expiryMonth: 4,
+      expiryYear: 2031,
+    };
     const vault = this.sandbox.addVault({
       kind: "credit-card/offline",
       label: "model",
@@ -74,7 +89,13 @@ export class World {
 
   #openStore(): Store {
     const keySource = { type: "file", path: join(this.#directory, "config", "state.key") } as const;
-    return openStore({ directory: join(this.#directory, "state"), keySource, clock: this.clock, platform: "linux", warn: () => undefined });
+    return openStore({
+      directory: join(this.#directory, "state"),
+      keySource,
+      clock: this.clock,
+      platform: "linux",
+      warn: () => undefined,
+    });
   }
 
   async record(): Promise<VaultRecord | undefined> {
@@ -83,13 +104,22 @@ export class World {
 
   /** Runs `use` with the vault locked, as one process would. */
   async hold<T>(use: (context: ExchangeContext) => Promise<T>): Promise<T> {
-    const session = await this.#store.lock(service, this.uuid, { deadline: this.#slept + 5000, signal: this.#interrupt.signal });
+    const session = await this.#store.lock(service, this.uuid, {
+      deadline: this.#slept + 5000,
+      signal: this.#interrupt.signal,
+    });
     try {
       return await use({
         session,
         service: this.#service,
         breaker: this.#store.breaker(service),
-        probe: async () => await sendProbe({ service: this.#service, clock: this.clock, deadline: 0, signal: this.#interrupt.signal }),
+        probe: async () =>
+          await sendProbe({
+            service: this.#service,
+            clock: this.clock,
+            deadline: 0,
+            signal: this.#interrupt.signal,
+          }),
         clock: this.clock,
         ids: createIds(this.clock),
         policy: { failedAttempts: 3, unackedStarts: 5 },
@@ -109,16 +139,23 @@ export class World {
   colleague(credentials: Credentials): Credentials {
     this.weather = [];
     const call = { uuid: this.uuid, kind: "credit-card/offline", operation: "get" } as const;
-    const reply = this.#exchangeBytes(startRequest(target, { ...call, externalRef: "colleague", credentials }));
+    const reply = this.#exchangeBytes(
+      startRequest(target, { ...call, externalRef: "colleague", credentials }),
+    );
     if (reply.type !== "answer") throw new Error("no answer");
-    const { vault, transactionToken } = reply.answer.body as { vault: { credentials: Credentials }; transactionToken: { token: string } };
+    const { vault, transactionToken } = reply.answer.body as {
+      vault: { credentials: Credentials };
+      transactionToken: { token: string };
+    };
     this.acknowledgeElsewhere(transactionToken.token);
     return vault.credentials;
   }
 
   /** Somebody else sends the end call. */
   acknowledgeElsewhere(token: string): void {
-    this.#exchangeBytes(endRequest(target, { uuid: this.uuid, kind: "credit-card/offline", operation: "get", token }));
+    this.#exchangeBytes(
+      endRequest(target, { uuid: this.uuid, kind: "credit-card/offline", operation: "get", token }),
+    );
   }
 
   readonly #service: Service = {
@@ -137,14 +174,26 @@ export class World {
       return { type: "not-sent", cause: "connection refused" };
     }
     if (weather === "request-lost") return { type: "no-answer", cause: "reset" };
-    if (weather === "server-error") return { type: "no-answer", cause: "HTTP 503", httpStatus: 503 };
+    if (weather === "server-error")
+      return { type: "no-answer", cause: "HTTP 503", httpStatus: 503 };
     const { method, path, headers, body } = request;
-    const response: SandboxResponse = this.#handle({ method, path, headers, body: JSON.stringify(body) ?? "", remoteAddress: "127.0.0.1" });
+    const response: SandboxResponse = this.#handle({
+      method,
+      path,
+      headers,
+      body: JSON.stringify(body) ?? "",
+      remoteAddress: "127.0.0.1",
+    });
     if (weather === "response-lost") return { type: "no-answer", cause: "reset" };
     if (weather === "garbled") return { type: "no-answer", cause: "not JSON" };
     const parsed = JSON.parse(response.body) as Record<string, unknown>;
     if (weather === "broken-after") {
-      return { type: "no-answer", cause: "HTTP 503", httpStatus: 503, answer: { httpStatus: 503, body: parsed } };
+      return {
+        type: "no-answer",
+        cause: "HTTP 503",
+        httpStatus: 503,
+        answer: { httpStatus: 503, body: parsed },
+      };
     }
     return { type: "answer", answer: { httpStatus: response.status, body: parsed } };
   }

@@ -28,7 +28,13 @@ describe("a state on a network file system", () => {
 
     expectExit(await there.vault(...firstGetArgs(there, lab.vault)), 0);
     const before = readFileSync(join(there.stateDir, "vault.db"));
-    for (const args of [["get", uuid], ["status"], ["export", uuid], ["ack", "--all"], ["state", "rekey", "--yes"]])
+    for (const args of [
+      ["get", uuid],
+      ["status"],
+      ["export", uuid],
+      ["ack", "--all"],
+      ["state", "rekey", "--yes"],
+    ])
       expectError(await there.vaultWith(nfs, ...args, "--json"), 14, "state", /NFS/);
     expect(readFileSync(join(there.stateDir, "vault.db"))).toEqual(before);
     expect(lab.service.sandbox.requests()).toHaveLength(2);
@@ -44,7 +50,12 @@ describe("a state on a network file system", () => {
     expectExit(await machine.vault("state", "backup", file), 0);
     const mount = tempDir("mount");
     const there = lab.machine({ home: machine.home, stateDir: join(mount, "state") });
-    expectError(await there.vaultWith(onType(mount, 0xfe534d42), "state", "restore", file, "--yes", "--json"), 14, "state", /SMB/);
+    expectError(
+      await there.vaultWith(onType(mount, 0xfe534d42), "state", "restore", file, "--yes", "--json"),
+      14,
+      "state",
+      /SMB/,
+    );
     expect(existsSync(there.stateDir)).toBe(false);
   });
 
@@ -52,13 +63,28 @@ describe("a state on a network file system", () => {
     const lab = await openLab();
     const machine = await lab.warmMachine();
     const found = async (type: number) => {
-      const { stdout } = await machine.vaultWith(onType(machine.stateDir, type), "doctor", "--json");
-      const { checks } = JSON.parse(stdout) as { checks: { check: string; level: string; message: string }[] };
+      const { stdout } = await machine.vaultWith(
+        onType(machine.stateDir, type),
+        "doctor",
+        "--json",
+      );
+      const { checks } = JSON.parse(stdout) as {
+        checks: { check: string; level: string; message: string }[];
+      };
       return checks.find(({ check }) => check === "disk");
     };
-    expect(await found(0x00c36400)).toMatchObject({ level: "error", message: expect.stringContaining("Ceph") as string });
-    expect(await found(0x01021997)).toMatchObject({ level: "warn", message: expect.stringContaining("9P") as string });
-    expectExit(await machine.vaultWith(onType(machine.stateDir, 0x01021997), "get", lab.vault.uuid), 0);
+    expect(await found(0x00c36400)).toMatchObject({
+      level: "error",
+      message: expect.stringContaining("Ceph") as string,
+    });
+    expect(await found(0x01021997)).toMatchObject({
+      level: "warn",
+      message: expect.stringContaining("9P") as string,
+    });
+    expectExit(
+      await machine.vaultWith(onType(machine.stateDir, 0x01021997), "get", lab.vault.uuid),
+      0,
+    );
   });
 });
 

@@ -21,8 +21,14 @@ it("of two writers at once each replaces the file as a whole, and nothing is lef
 
 it("what a killed writer left is removed, and nothing else", () => {
   const folder = tempDir("writers");
-  const others = [".pair.json.vault-new", ".pair.json.vault-lock", ".other.json.0123456789abcdef.vault-new", "pair.json"];
-  for (const name of [...others, ".pair.json.0123456789abcdef.vault-new"]) writeFileSync(join(folder, name), "");
+  const others = [
+    ".pair.json.vault-new",
+    ".pair.json.vault-lock",
+    ".other.json.0123456789abcdef.vault-new",
+    "pair.json",
+  ];
+  for (const name of [...others, ".pair.json.0123456789abcdef.vault-new"])
+    writeFileSync(join(folder, name), "");
   removeLeftovers(join(folder, "pair.json"));
   expect(readdirSync(folder).sort()).toEqual(others.sort());
 });

@@ -20,11 +20,18 @@ const common = { responseStatus: { status: "SUCCESS" }, transactionToken };
 const online = { ...common, vault: { credentials: pair, creditCard, uuid, ...dates } };
 const limits = { usesRemaining: 4, expiryDate: "2026-12-31T00:00:00Z" };
 const offline = { ...common, vault: { credentials: pair, creditCard, uuid, ...dates, ...limits } };
-const generic = { ...common, vault: { credentials: pair, content: "naïve 🔑", uuid, ...dates, ...limits } };
+const generic = {
+  ...common,
+  vault: { credentials: pair, content: "naïve 🔑", uuid, ...dates, ...limits },
+};
 const update = { ...common, vault: { credentials: pair, uuid, ...dates, ...limits } };
 
-const answer = (body: object, httpStatus = 200): Answer => ({ httpStatus, body: body as Record<string, unknown> });
-const read = (body: object, endpoint = start("credit-card/offline")) => readStartSuccess(endpoint, uuid, answer(body));
+const answer = (body: object, httpStatus = 200): Answer => ({
+  httpStatus,
+  body: body as Record<string, unknown>,
+});
+const read = (body: object, endpoint = start("credit-card/offline")) =>
+  readStartSuccess(endpoint, uuid, answer(body));
 
 describe("an answer that keeps the interface is accepted whole, without a warning", () => {
   test.each<[Kind, Operation, typeof online]>([
@@ -49,18 +56,31 @@ describe("an answer that keeps the interface is accepted whole, without a warnin
 
   test("without what is optional", () => {
     const body = { ...common, vault: { credentials: pair, creditCard, uuid } };
-    expect(read(body)).toMatchObject({ warnings: [], usesRemaining: null, autoLockDate: null, dateCreated: null, lastModified: null });
+    expect(read(body)).toMatchObject({
+      warnings: [],
+      usesRemaining: null,
+      autoLockDate: null,
+      dateCreated: null,
+      lastModified: null,
+    });
   });
 
   test("with unknown fields, which pass through untouched, the very object", () => {
-    const body = { ...offline, more: 1, vault: { ...offline.vault, color: { red: [1] }, credentials: { ...pair, version: 2 } } };
+    const body = {
+      ...offline,
+      more: 1,
+      vault: { ...offline.vault, color: { red: [1] }, credentials: { ...pair, version: 2 } },
+    };
     const success = read(body);
     expect(success?.vault).toBe(body.vault);
     expect(success?.warnings).toEqual([]);
   });
 
   test("with the uuid in other letters", () => {
-    expect(read(spoil(offline, "vault.uuid", uuid.toUpperCase()))).toMatchObject({ pair, warnings: [] });
+    expect(read(spoil(offline, "vault.uuid", uuid.toUpperCase()))).toMatchObject({
+      pair,
+      warnings: [],
+    });
   });
 });
 
@@ -122,22 +142,44 @@ describe("any other deviation is a warning that names it", () => {
   });
 
   test("a generic vault without content", () => {
-    expect(read(spoil(generic, "vault.content", undefined), start("generic/offline"))?.warnings).toHaveLength(1);
+    expect(
+      read(spoil(generic, "vault.content", undefined), start("generic/offline"))?.warnings,
+    ).toHaveLength(1);
   });
 
   test("no warning repeats a secret", () => {
     const secrets = ["4111111111111112", "SECRET CONTENT"];
-    const body = spoil(spoil(offline, "vault.creditCard.number", secrets[0]), "vault.usesRemaining", secrets[1]);
-    for (const secret of secrets) expect(JSON.stringify(read(body)?.warnings)).not.toContain(secret);
+    const body = spoil(
+      spoil(offline, "vault.creditCard.number", secrets[0]),
+      "vault.usesRemaining",
+      secrets[1],
+    );
+    for (const secret of secrets)
+      expect(JSON.stringify(read(body)?.warnings)).not.toContain(secret);
   });
 });
 
 describe("dates and counts that come out can be relied on", () => {
   test.each<[string, string, unknown, unknown]>([
     ["transactionToken.expiry", "tokenExpiry", "2026-11-20T14:02:11", "2026-11-20T14:02:11.000Z"],
-    ["transactionToken.expiry", "tokenExpiry", "2026-11-20T14:02:11,5Z", "2026-11-20T14:02:11.500Z"],
-    ["transactionToken.expiry", "tokenExpiry", "2026-11-20T14:02:11+01", "2026-11-20T13:02:11.000Z"],
-    ["transactionToken.expiry", "tokenExpiry", "2026-11-20T14:02:11+01:00", "2026-11-20T13:02:11.000Z"],
+    [
+      "transactionToken.expiry",
+      "tokenExpiry",
+      "2026-11-20T14:02:11,5Z",
+      "2026-11-20T14:02:11.500Z",
+    ],
+    [
+      "transactionToken.expiry",
+      "tokenExpiry",
+      "2026-11-20T14:02:11+01",
+      "2026-11-20T13:02:11.000Z",
+    ],
+    [
+      "transactionToken.expiry",
+      "tokenExpiry",
+      "2026-11-20T14:02:11+01:00",
+      "2026-11-20T13:02:11.000Z",
+    ],
     ["transactionToken.expiry", "tokenExpiry", "token 5", null],
     ["transactionToken.expiry", "tokenExpiry", 1_795_183_331_000, null],
     ["transactionToken.expiry", "tokenExpiry", undefined, null],

@@ -10,7 +10,13 @@ interface Detail {
 
 const refused = (httpStatus: number, details: Detail[] = [], code?: string) => ({
   httpStatus,
-  body: { responseStatus: { status: "ERROR", ...(code === undefined ? {} : { code }), detailedErrors: details } },
+  body: {
+    responseStatus: {
+      status: "ERROR",
+      ...(code === undefined ? {} : { code }),
+      detailedErrors: details,
+    },
+  },
 });
 
 /** Errors of services with their class: the class, the HTTP status, the entry or the code. */
@@ -27,7 +33,11 @@ const answers: [ErrorClass, number, Detail | string][] = [
   ["locked", 400, { property: "vault.credentials", errorReasons: ["vault", "LOCKED"] }],
   ["locked", 401, "VAULT-LOCKED"],
   ["locked", 403, { message: "Vault locked after too many failed attempts" }],
-  ["locked", 403, { message: "No attempts left: the vault is locked until an administrator unlocks it" }],
+  [
+    "locked",
+    403,
+    { message: "No attempts left: the vault is locked until an administrator unlocks it" },
+  ],
   ["gone", 410, { message: "The vault was deleted" }],
   ["gone", 404, { property: "vaultUuid", message: "unknown" }],
   ["gone", 404, { property: "vault", errorReasons: ["not found"] }],
@@ -40,8 +50,16 @@ const answers: [ErrorClass, number, Detail | string][] = [
   ["missing", 405, { message: "Method not allowed" }],
   ["missing", 404, { message: "Not found" }],
   ["missing", 404, { message: "Resource not found" }],
-  ["missing", 404, { message: "No static resource vaultsvc/v1-2/vault/generic/offline/1/get-start." }],
-  ["missing", 404, { property: "path", message: "Not found: /v2/vault/generic/offline/1/get-start" }],
+  [
+    "missing",
+    404,
+    { message: "No static resource vaultsvc/v1-2/vault/generic/offline/1/get-start." },
+  ],
+  [
+    "missing",
+    404,
+    { property: "path", message: "Not found: /v2/vault/generic/offline/1/get-start" },
+  ],
   ["missing", 400, { message: "Unknown endpoint of the vault API" }],
   ["missing", 400, "ENDPOINT-NOT-FOUND"],
 
@@ -54,7 +72,11 @@ const answers: [ErrorClass, number, Detail | string][] = [
   ["credentials", 403, { property: "device", message: "does not match" }],
   ["credentials", 400, "INVALID-CREDENTIALS"],
   // A warning of a future lock is not a lock: the refusal has to be counted.
-  ["credentials", 403, { message: "Invalid credentials: the vault will be locked after 2 more attempts" }],
+  [
+    "credentials",
+    403,
+    { message: "Invalid credentials: the vault will be locked after 2 more attempts" },
+  ],
   ["credentials", 403, { property: "vault.credentials", message: "2 attempts left before lock" }],
   ["credentials", 403, { message: "Wrong PIN. 1 attempt remaining until the vault is locked" }],
   ["credentials", 403, { message: "The vault is not locked, but the credentials do not match" }],
@@ -94,7 +116,11 @@ const answers: [ErrorClass, number, Detail | string][] = [
 
 describe("classify", () => {
   test.each(answers)("%s: HTTP %i %j", (expected, httpStatus, said) => {
-    expect(classify(typeof said === "string" ? refused(httpStatus, [], said) : refused(httpStatus, [said]))).toBe(expected);
+    expect(
+      classify(
+        typeof said === "string" ? refused(httpStatus, [], said) : refused(httpStatus, [said]),
+      ),
+    ).toBe(expected);
   });
 
   test("the order of the table decides, not the order of the details", () => {
@@ -104,7 +130,9 @@ describe("classify", () => {
   });
 
   test("property and wording must be of one entry", () => {
-    expect(classify(refused(200, [{ property: "newVault.creditCard" }, { message: "unlocked" }]))).toBe("validation");
+    expect(
+      classify(refused(200, [{ property: "newVault.creditCard" }, { message: "unlocked" }])),
+    ).toBe("validation");
   });
 
   test.each<[unknown]>([
@@ -115,7 +143,10 @@ describe("classify", () => {
     [[null, 7, "x", [], {}]],
     [[{ property: 7, message: {}, errorReasons: "x" }]],
   ])("details of the wrong shape: %j", (detailedErrors) => {
-    const answer = { httpStatus: 409, body: { responseStatus: { status: "ERROR", detailedErrors } } };
+    const answer = {
+      httpStatus: 409,
+      body: { responseStatus: { status: "ERROR", detailedErrors } },
+    };
     expect(classify(answer)).toBe("service");
   });
 
@@ -129,7 +160,9 @@ describe("classify", () => {
     ["service", 410],
     ["server", 502],
   ])("%s: HTTP %i of a proxy, without responseStatus", (expected, httpStatus) => {
-    expect(classify({ httpStatus, body: { message: "no route matches the vault" } })).toBe(expected);
+    expect(classify({ httpStatus, body: { message: "no route matches the vault" } })).toBe(
+      expected,
+    );
   });
 });
 

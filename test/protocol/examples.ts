@@ -1,8 +1,21 @@
 /** Values that satisfy every rule, for tests to make invalid one at a time. */
 export const uuid = "0f9b1c1e-2d3c-4b5a-8697-a8b9cadbecfd";
-export const application = { apiKey: "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee", uuid: "11111111-2222-4333-8444-555555555555" };
-export const device = { browserType: "Firefox", browserVersion: "128.0", osType: "Linux", fonts: ["Arial"] };
-export const creditCard = { expiryMonth: 4, expiryYear: 2029, name: "Ada Lovelace", number: "4111111111111111" };
+export const application = {
+  apiKey: "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee",
+  uuid: "11111111-2222-4333-8444-555555555555",
+};
+export const device = {
+  browserType: "Firefox",
+  browserVersion: "128.0",
+  osType: "Linux",
+  fonts: ["Arial"],
+};
+export const creditCard = {
+  expiryMonth: 4,
+  expiryYear: 2029,
+  name: "Ada Lovelace",
+  number: "4111111111111111",
+};
 export const pair = { encryptedData: "ENC", payload: "PAY" };
 export const transactionToken = { expiry: "2026-11-20T14:02:11Z", timeToExpire: 300, token: "T0K" };
 
@@ -11,7 +24,10 @@ export function spoil(value: object, path: string, replacement: unknown): Record
   const copy = structuredClone(value) as Record<string, unknown>;
   const keys = path.split(".");
   const last = keys.pop() ?? "";
-  const holder = keys.reduce<Record<string, unknown>>((inner, key) => inner[key] as Record<string, unknown>, copy);
+  const holder = keys.reduce<Record<string, unknown>>(
+    (inner, key) => inner[key] as Record<string, unknown>,
+    copy,
+  );
   if (replacement === undefined) delete holder[last];
   else holder[last] = replacement;
   return copy;

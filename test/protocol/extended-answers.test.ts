@@ -3,7 +3,10 @@ import { readCreateSuccess, readInfo } from "../../src/protocol/extended-answers
 import { pair, uuid } from "./examples.ts";
 
 const responseStatus = { status: "SUCCESS" };
-const answer = (body: Record<string, unknown>, httpStatus = 200) => ({ httpStatus, body: { responseStatus, ...body } });
+const answer = (body: Record<string, unknown>, httpStatus = 200) => ({
+  httpStatus,
+  body: { responseStatus, ...body },
+});
 const application = "99999999-2222-4333-8444-555555555555";
 
 describe("a create is read leniently: uuid and pair are found", () => {
@@ -15,12 +18,25 @@ describe("a create is read leniently: uuid and pair are found", () => {
     ["the uuid by another name", { vaultUuid: uuid, vault: { credentials: pair } }],
     ["in an object of another name", { newVault: { id: uuid, credentials: pair } }],
     ["in an object of an object", { result: { vault: { uuid, credentials: pair } } }],
-    ["with an application beside them", { application: { uuid: application }, vault: { uuid, credentials: pair } }],
-    ["with an application in front", { applicationUuid: application, result: { uuid, credentials: pair } }],
+    [
+      "with an application beside them",
+      { application: { uuid: application }, vault: { uuid, credentials: pair } },
+    ],
+    [
+      "with an application in front",
+      { applicationUuid: application, result: { uuid, credentials: pair } },
+    ],
   ])("%s", (_, body) => expect(readCreateSuccess(answer(body))).toMatchObject({ uuid, pair }));
 
   test("dates and reads left are taken where they can be read, and the service's own object is kept", () => {
-    const vault = { uuid, credentials: pair, usesRemaining: 3, autoLockDate: "2027-01-01T00:00:00Z", dateCreated: 12, more: true };
+    const vault = {
+      uuid,
+      credentials: pair,
+      usesRemaining: 3,
+      autoLockDate: "2027-01-01T00:00:00Z",
+      dateCreated: 12,
+      more: true,
+    };
     expect(readCreateSuccess(answer({ vault }))).toEqual({
       vault,
       uuid,
@@ -37,7 +53,10 @@ describe("a create is read leniently: uuid and pair are found", () => {
     ["an error", { responseStatus: { status: "ERROR" }, vault: { uuid, credentials: pair } }],
     ["no status", { responseStatus: undefined, vault: { uuid, credentials: pair } }],
     ["no uuid", { vault: { credentials: pair } }],
-    ["no uuid but the application's", { application: { uuid: application }, vault: { credentials: pair } }],
+    [
+      "no uuid but the application's",
+      { application: { uuid: application }, vault: { credentials: pair } },
+    ],
     ["a uuid of 35 characters", { vault: { uuid: uuid.slice(1), credentials: pair } }],
     ["half a pair", { vault: { uuid, credentials: { encryptedData: "ENC" } } }],
     ["an empty half", { vault: { uuid, credentials: { ...pair, payload: "" } } }],
@@ -47,10 +66,20 @@ describe("a create is read leniently: uuid and pair are found", () => {
 });
 
 describe("an info", () => {
-  const dates = { autoLockDate: "2027-01-01T00:00:00Z", dateCreated: "2026-01-01T00:00:00Z", lastModified: "2026-02-01T00:00:00Z" };
+  const dates = {
+    autoLockDate: "2027-01-01T00:00:00Z",
+    dateCreated: "2026-01-01T00:00:00Z",
+    lastModified: "2026-02-01T00:00:00Z",
+  };
 
   test("has its fields at the top level, each optional, and the service's own are kept", () => {
-    const info = { ...dates, metadata: { team: "ops" }, usesRemaining: 2, expiryDate: "2028-01-01T00:00:00Z", more: [1] };
+    const info = {
+      ...dates,
+      metadata: { team: "ops" },
+      usesRemaining: 2,
+      expiryDate: "2028-01-01T00:00:00Z",
+      more: [1],
+    };
     expect(readInfo(answer(info))).toEqual({
       info,
       ...dates,
@@ -59,16 +88,28 @@ describe("an info", () => {
       expiryDate: info.expiryDate,
       warnings: [],
     });
-    expect(readInfo(answer({}))).toMatchObject({ info: {}, metadata: null, autoLockDate: null, usesRemaining: null, warnings: [] });
+    expect(readInfo(answer({}))).toMatchObject({
+      info: {},
+      metadata: null,
+      autoLockDate: null,
+      usesRemaining: null,
+      warnings: [],
+    });
   });
 
-  test("may have them under vault", () => expect(readInfo(answer({ vault: dates }))).toMatchObject(dates));
+  test("may have them under vault", () =>
+    expect(readInfo(answer({ vault: dates }))).toMatchObject(dates));
 
   test("deviations are told, and nothing unreadable is taken for a date", () => {
     const read = readInfo(answer({ autoLockDate: "next year", metadata: { team: 5 } }));
-    expect(read).toMatchObject({ autoLockDate: null, metadata: {}, info: { autoLockDate: "next year" } });
+    expect(read).toMatchObject({
+      autoLockDate: null,
+      metadata: {},
+      info: { autoLockDate: "next year" },
+    });
     expect(read?.warnings.join()).toMatch(/autoLockDate must be .*metadata\.team/s);
   });
 
-  test("is none without SUCCESS", () => expect(readInfo({ httpStatus: 200, body: dates })).toBeUndefined());
+  test("is none without SUCCESS", () =>
+    expect(readInfo({ httpStatus: 200, body: dates })).toBeUndefined());
 });

@@ -21,7 +21,13 @@ const table: [Kind, Operation, Step, string, string][] = [
   ["credit-card/offline", "get", "end", "PUT", `/vault/credit-card/offline/${uuid}/get-end`],
   ["generic/offline", "get", "start", "POST", `/vault/generic/offline/${uuid}/get-start`],
   ["generic/offline", "get", "end", "PUT", `/vault/generic/offline/${uuid}/get-end`],
-  ["credit-card/offline", "update", "start", "POST", `/vault/credit-card/offline/${uuid}/update-start`],
+  [
+    "credit-card/offline",
+    "update",
+    "start",
+    "POST",
+    `/vault/credit-card/offline/${uuid}/update-start`,
+  ],
   ["credit-card/offline", "update", "end", "PUT", `/vault/credit-card/offline/${uuid}/update-end`],
 ];
 
@@ -35,7 +41,9 @@ const extended: [Kind, Operation, Step, string, string][] = [
 
 describe("endpoints (section 4)", () => {
   const rows = (marked: boolean) =>
-    endpoints.filter((e) => e.extended === marked).map((e) => [e.kind, e.operation, e.step, e.method, e.path(uuid)]);
+    endpoints
+      .filter((e) => e.extended === marked)
+      .map((e) => [e.kind, e.operation, e.step, e.method, e.path(uuid)]);
 
   test("there are these eight", () => expect(rows(false)).toEqual(table));
 
@@ -43,7 +51,9 @@ describe("endpoints (section 4)", () => {
 
   test.each(kinds)("of a %s vault: info, create and delete", (kind) => {
     expect(
-      singleEndpoints.filter((e) => e.kind === kind).map((e) => [e.operation, e.method, e.path(uuid), e.applicationIn, e.extended]),
+      singleEndpoints
+        .filter((e) => e.kind === kind)
+        .map((e) => [e.operation, e.method, e.path(uuid), e.applicationIn, e.extended]),
     ).toEqual([
       ["info", "GET", `/vault/${kind}/${uuid}/info`, "headers", true],
       ["create", "POST", `/vault/${kind}`, "body", true],
@@ -52,12 +62,16 @@ describe("endpoints (section 4)", () => {
   });
 
   test("a list of the kinds marks the extended one", () =>
-    expect(kindList).toBe("credit-card/online, credit-card/offline, generic/offline or generic/online (extended)"));
+    expect(kindList).toBe(
+      "credit-card/online, credit-card/offline, generic/offline or generic/online (extended)",
+    ));
 
   test("what no source shows has none", () => {
     expect(findEndpoint("credit-card/online", "update", "start")).toBeUndefined();
     expect(findEndpoint("generic/online", "update", "end")).toBeUndefined();
-    expect(findEndpoint("generic/offline", "get", "end")?.path("u")).toBe("/vault/generic/offline/u/get-end");
+    expect(findEndpoint("generic/offline", "get", "end")?.path("u")).toBe(
+      "/vault/generic/offline/u/get-end",
+    );
   });
 
   test("kinds", () => {
@@ -74,17 +88,45 @@ const offline = { application, externalRef: "order-2291", vault: { credentials: 
 const online = { ...offline, device, vault: { credentials: { ...pair, hashedPin: "cGlu" } } };
 const update = { ...offline, newVault: { creditCard } };
 
-const everywhere = ["application", "application.apiKey", "application.uuid", "vault", "vault.credentials"];
+const everywhere = [
+  "application",
+  "application.apiKey",
+  "application.uuid",
+  "vault",
+  "vault.credentials",
+];
 const pairFields = ["vault.credentials.encryptedData", "vault.credentials.payload"];
-const cardFields = ["newVault", "newVault.creditCard", ...Object.keys(creditCard).map((key) => `newVault.creditCard.${key}`)];
+const cardFields = [
+  "newVault",
+  "newVault.creditCard",
+  ...Object.keys(creditCard).map((key) => `newVault.creditCard.${key}`),
+];
 const deviceFields = ["device", ...Object.keys(device).map((key) => `device.${key}`)];
 
 const requests: [Kind, Operation, object, string[], string[]][] = [
-  ["credit-card/online", "get", online, [...everywhere, ...pairFields, ...deviceFields], ["externalRef", "vault.credentials.hashedPin"]],
+  [
+    "credit-card/online",
+    "get",
+    online,
+    [...everywhere, ...pairFields, ...deviceFields],
+    ["externalRef", "vault.credentials.hashedPin"],
+  ],
   ["credit-card/offline", "get", offline, [...everywhere, ...pairFields], ["externalRef"]],
   ["generic/offline", "get", offline, [...everywhere, ...pairFields], ["externalRef"]],
-  ["credit-card/offline", "update", update, [...everywhere, ...pairFields, ...cardFields], ["externalRef"]],
-  ["generic/online", "get", online, [...everywhere, ...pairFields, ...deviceFields], ["externalRef", "vault.credentials.hashedPin"]],
+  [
+    "credit-card/offline",
+    "update",
+    update,
+    [...everywhere, ...pairFields, ...cardFields],
+    ["externalRef"],
+  ],
+  [
+    "generic/online",
+    "get",
+    online,
+    [...everywhere, ...pairFields, ...deviceFields],
+    ["externalRef", "vault.credentials.hashedPin"],
+  ],
   [
     "generic/offline",
     "update",
@@ -104,10 +146,18 @@ describe.each(requests)("start request: %s %s", (kind, operation, good, required
   };
 
   test("takes the example", () => expect(check(good)).toEqual({ ok: true, value: good }));
-  test.each(required)("needs %s", (path) => expect(broken(spoil(good, path, undefined))).toEqual([path]));
-  test.each(optional)("does not need %s", (path) => expect(broken(spoil(good, path, undefined))).toEqual([]));
-  test.each([...required, ...optional])("refuses null for %s", (path) => expect(broken(spoil(good, path, null))).toEqual([path]));
-  test.each(pairFields)("refuses an empty %s", (path) => expect(broken(spoil(good, path, ""))).toEqual([path]));
+  test.each(required)("needs %s", (path) =>
+    expect(broken(spoil(good, path, undefined))).toEqual([path]),
+  );
+  test.each(optional)("does not need %s", (path) =>
+    expect(broken(spoil(good, path, undefined))).toEqual([]),
+  );
+  test.each([...required, ...optional])("refuses null for %s", (path) =>
+    expect(broken(spoil(good, path, null))).toEqual([path]),
+  );
+  test.each(pairFields)("refuses an empty %s", (path) =>
+    expect(broken(spoil(good, path, ""))).toEqual([path]),
+  );
   test.each(["application.apiKey", "application.uuid"])("refuses 35 characters for %s", (path) => {
     expect(broken(spoil(good, path, "a".repeat(35)))).toEqual([path]);
   });
@@ -115,7 +165,11 @@ describe.each(requests)("start request: %s %s", (kind, operation, good, required
     expect(broken(spoil(good, "externalRef", "x".repeat(65)))).toEqual(["externalRef"]));
 });
 
-const created = { application, externalRef: "order-2291", metadata: { "cost centre": "EU-West_7", empty: "" } };
+const created = {
+  application,
+  externalRef: "order-2291",
+  metadata: { "cost centre": "EU-West_7", empty: "" },
+};
 const creates: [Kind, object, string[], string[]][] = [
   [
     "credit-card/online",
@@ -135,7 +189,12 @@ const creates: [Kind, object, string[], string[]][] = [
     ["vault.content"],
     ["vault.maxUsage", "vault.expiryDate"],
   ],
-  ["generic/online", { ...created, device, vault: { content: "", hashedPin: "cGlu" } }, ["device", "vault.content"], ["vault.hashedPin"]],
+  [
+    "generic/online",
+    { ...created, device, vault: { content: "", hashedPin: "cGlu" } },
+    ["device", "vault.content"],
+    ["vault.hashedPin"],
+  ],
 ];
 
 describe.each(creates)("create request (extended): %s", (kind, good, required, optional) => {
@@ -145,7 +204,8 @@ describe.each(creates)("create request (extended): %s", (kind, good, required, o
     return checked.ok ? [] : checked.violations.map((v) => v.path);
   };
 
-  test("takes the example", () => expect(validate<unknown>(schema, good)).toEqual({ ok: true, value: good }));
+  test("takes the example", () =>
+    expect(validate<unknown>(schema, good)).toEqual({ ok: true, value: good }));
   test.each(["application.apiKey", "vault", ...required])("needs %s", (path) =>
     expect(broken(spoil(good, path, undefined))).toEqual([path]),
   );
@@ -164,40 +224,67 @@ describe.each(creates)("create request (extended): %s", (kind, good, required, o
     ["a number", { k: 5 }],
     ["a list", ["k"]],
     ["51 pairs", Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`k${n}`, "v"]))],
-  ])("refuses metadata: %s", (_, metadata) => expect(broken({ ...good, metadata })[0]).toMatch(/^metadata/));
+  ])("refuses metadata: %s", (_, metadata) =>
+    expect(broken({ ...good, metadata })[0]).toMatch(/^metadata/),
+  );
   test("takes metadata at its limits", () => {
-    const metadata = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`${n}${"k".repeat(30)}`.slice(0, 32), "v".repeat(255)]));
+    const metadata = Object.fromEntries(
+      Array.from({ length: 50 }, (_, n) => [`${n}${"k".repeat(30)}`.slice(0, 32), "v".repeat(255)]),
+    );
     expect(broken({ ...good, metadata })).toEqual([]);
   });
 });
 
 test.each(kinds)("a delete of a %s vault is as a start (extended), an info has no body", (kind) => {
   const good = isOnline(kind) ? online : offline;
-  expect(validate<unknown>(requestSchema(singleEndpoint(kind, "delete")), good)).toEqual({ ok: true, value: good });
-  expect(validate<unknown>(requestSchema(singleEndpoint(kind, "delete")), spoil(good, "vault.credentials.payload", undefined)).ok).toBe(
-    false,
-  );
+  expect(validate<unknown>(requestSchema(singleEndpoint(kind, "delete")), good)).toEqual({
+    ok: true,
+    value: good,
+  });
+  expect(
+    validate<unknown>(
+      requestSchema(singleEndpoint(kind, "delete")),
+      spoil(good, "vault.credentials.payload", undefined),
+    ).ok,
+  ).toBe(false);
   expect(validate<unknown>(requestSchema(singleEndpoint(kind, "info")), undefined).ok).toBe(true);
 });
 
 test("a hashedPin must be base64 where it is taken, and is no part of an offline request", () => {
   const start = findEndpoint("credit-card/online", "get", "start");
   if (start === undefined) throw new Error("no such endpoint");
-  expect(validate<unknown>(requestSchema(start), spoil(online, "vault.credentials.hashedPin", "not base64"))).toMatchObject({
+  expect(
+    validate<unknown>(
+      requestSchema(start),
+      spoil(online, "vault.credentials.hashedPin", "not base64"),
+    ),
+  ).toMatchObject({
     violations: [{ path: "vault.credentials.hashedPin" }],
   });
   const given = { ...pair, hashedPin: "cGlu" };
-  expect(validate<unknown>(credentialsSchema("credit-card/online"), given)).toEqual({ ok: true, value: given });
-  expect(validate<unknown>(credentialsSchema("generic/offline"), given)).toEqual({ ok: true, value: pair });
+  expect(validate<unknown>(credentialsSchema("credit-card/online"), given)).toEqual({
+    ok: true,
+    value: given,
+  });
+  expect(validate<unknown>(credentialsSchema("generic/offline"), given)).toEqual({
+    ok: true,
+    value: pair,
+  });
 });
 
-describe.each([...table, ...extended].filter(([, , step]) => step === "end"))("end request: %s %s", (kind, operation) => {
-  const endpoint = findEndpoint(kind, operation, "end");
-  if (endpoint === undefined) throw new Error("no such endpoint");
-  test.each([[{ token: "T0K" }], [{ token: " " }]])("takes %j", (body) => {
-    expect(validate<unknown>(requestSchema(endpoint), body)).toEqual({ ok: true, value: body });
-  });
-  test.each([[{}], [{ token: "" }], [{ token: 5 }], [{ token: null }], ["T0K"], [null]])("refuses %j", (body) => {
-    expect(validate<unknown>(requestSchema(endpoint), body).ok).toBe(false);
-  });
-});
+describe.each([...table, ...extended].filter(([, , step]) => step === "end"))(
+  "end request: %s %s",
+  (kind, operation) => {
+    const endpoint = findEndpoint(kind, operation, "end");
+    if (endpoint === undefined) throw new Error("no such endpoint");
+    test.each([[{ token: "T0K" }], [{ token: " " }]])("takes %j", (body) => {
+      expect(validate<unknown>(requestSchema(endpoint), body)).toEqual({ ok: true, value: body });
+    });
+    test.each([[{}], [{ token: "" }], [{ token: 5 }], [{ token: null }], ["T0K"], [null]])(
+      "refuses %j",
+      (body) => {
+        expect(validate<unknown>(requestSchema(endpoint), body).ok).toBe(false);
+      },
+    );
+  },
+);

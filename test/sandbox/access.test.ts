@@ -26,7 +26,10 @@ describe("JWT (section 5.4)", () => {
     ["is malformed", `Basic ${makeJwt(keys, good)}`],
     ["is not signed with ES384", `Bearer ${makeJwt(keys, good, { alg: "none" })}`],
     ["signature of the JWT is wrong", `Bearer ${makeJwt(jwtKeys(), { ...good, iss: "shop" })}`],
-    ["signature of the JWT is wrong", `Bearer ${makeJwt(keys, { ...good, iss: "shop" }, { digest: "sha256" })}`],
+    [
+      "signature of the JWT is wrong",
+      `Bearer ${makeJwt(keys, { ...good, iss: "shop" }, { digest: "sha256" })}`,
+    ],
     ["has no exp", `Bearer ${makeJwt(keys, { role: "reader", iss: "shop" })}`],
     ["has expired", `Bearer ${makeJwt(keys, { ...good, exp: now, iss: "shop" })}`],
     ["is not valid yet", `Bearer ${makeJwt(keys, { ...good, nbf: now + 1, iss: "shop" })}`],
@@ -36,9 +39,14 @@ describe("JWT (section 5.4)", () => {
     const answer = start(authorization);
     expect(answer.status).toBe(401);
     expect(properties(answer)).toEqual(["authorization"]);
-    expect(answer.body.responseStatus.detailedErrors).toMatchObject([{ message: containing(message) }]);
+    expect(answer.body.responseStatus.detailedErrors).toMatchObject([
+      { message: containing(message) },
+    ]);
     expect(classOf(answer)).toBe("application");
-    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({ failedAccesses: 0, unackedStarts: 0 });
+    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({
+      failedAccesses: 0,
+      unackedStarts: 0,
+    });
   });
 
   test("the right one is accepted by start and end, and both ask for it", () => {
@@ -84,13 +92,19 @@ describe("the address whitelist (section 5.5)", () => {
       ipAddress: "127.0.0.1",
       endpoint: `POST /vaultsvc/v1-2/vault/credit-card/online/${vault.uuid}/get-start`,
     });
-    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({ failedAccesses: 0, unackedStarts: 0 });
+    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({
+      failedAccesses: 0,
+      unackedStarts: 0,
+    });
   });
 });
 
 test.each<[object, string]>([
   [{ jwt: {} }, "jwt.publicKey must be a P-384 public key in PEM"],
-  [{ jwt: { publicKey: jwtKeys("P-256").publicKey } }, "jwt.publicKey must be a P-384 public key in PEM"],
+  [
+    { jwt: { publicKey: jwtKeys("P-256").publicKey } },
+    "jwt.publicKey must be a P-384 public key in PEM",
+  ],
   [{ jwt: { publicKey: keys.privateKey } }, "jwt.publicKey must be a P-384 public key in PEM"],
   [{ jwt: { publicKey: keys.publicKey, claims: { role: [] } } }, "jwt.claims must be an object"],
   [{ jwt: { publicKey: keys.publicKey, claims: { role: 5 } } }, "jwt.claims must be an object"],
@@ -98,5 +112,7 @@ test.each<[object, string]>([
   [{ whitelist: ["10.0.0.0/33"] }, "whitelist must be a list"],
   [{ whitelist: ["::1"] }, "whitelist must be a list"],
 ])("the policy %j is refused", (policy, rule) => {
-  expect(() => completePolicy(policy)).toThrow(expect.objectContaining({ code: "invalid-input", message: containing(rule) }) as Error);
+  expect(() => completePolicy(policy)).toThrow(
+    expect.objectContaining({ code: "invalid-input", message: containing(rule) }) as Error,
+  );
 });

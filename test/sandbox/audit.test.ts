@@ -66,8 +66,15 @@ describe("the audit", () => {
     bench.startWith(vault, wrongPair);
     bench.end(vault, transactionToken.token, "update");
     const text = JSON.stringify(bench.sandbox.audit());
-    const secrets = [vault.credentials.payload, given.credentials.payload, transactionToken.token, wrongPair.payload, "5555555555554444"];
-    for (const secret of [...secrets, bench.sandbox.application.apiKey]) expect(text).not.toContain(secret);
+    const secrets = [
+      vault.credentials.payload,
+      given.credentials.payload,
+      transactionToken.token,
+      wrongPair.payload,
+      "5555555555554444",
+    ];
+    for (const secret of [...secrets, bench.sandbox.application.apiKey])
+      expect(text).not.toContain(secret);
   });
 });
 
@@ -131,8 +138,13 @@ describe("its export", () => {
     ["=1+1", "'=1+1"],
   ])("TSV: the cell %j", (externalRef, cell) => {
     const [head, ...rows] = String(auditExport("items.tsv")?.([item(externalRef)])).split("\r\n");
-    expect(head).toBe("id\ttime\taction\toutcome\tvaultUuid\tapplicationUuid\texternalRef\tipAddress\tendpoint\tdescription");
-    expect(rows).toEqual([`1\t2026-11-20T14:00:00.000Z\tREAD_VAULT\tSUCCESS\t\ta\t${cell}\t127.0.0.1\tPOST /x\tread started`, ""]);
+    expect(head).toBe(
+      "id\ttime\taction\toutcome\tvaultUuid\tapplicationUuid\texternalRef\tipAddress\tendpoint\tdescription",
+    );
+    expect(rows).toEqual([
+      `1\t2026-11-20T14:00:00.000Z\tREAD_VAULT\tSUCCESS\t\ta\t${cell}\t127.0.0.1\tPOST /x\tread started`,
+      "",
+    ]);
   });
 
   test.each([
@@ -145,16 +157,25 @@ describe("its export", () => {
     expect(auditExport(other)?.(items)).toEqual(auditExport(one)?.(items));
   });
 
-  test.each([".ndjson", ".jsonl", ".json", ".csv", ".tsv"])("%s.gz is the same, compressed", (ending) => {
-    const items = [item("Höhe"), item("a,b")];
-    const packed = auditExport(`items${ending}.gz`)?.(items) as Uint8Array;
-    expect(gunzipSync(packed).toString("utf8")).toBe(auditExport(`items${ending}`)?.(items));
-  });
-
-  test.each(["items", "items.txt", "items.gz", "items.csv.zip", "csv", "items.constructor", "items.csv/", ""])(
-    "%j names no form",
-    (name) => {
-      expect(auditExport(name)).toBeUndefined();
+  test.each([".ndjson", ".jsonl", ".json", ".csv", ".tsv"])(
+    "%s.gz is the same, compressed",
+    (ending) => {
+      const items = [item("Höhe"), item("a,b")];
+      const packed = auditExport(`items${ending}.gz`)?.(items) as Uint8Array;
+      expect(gunzipSync(packed).toString("utf8")).toBe(auditExport(`items${ending}`)?.(items));
     },
   );
+
+  test.each([
+    "items",
+    "items.txt",
+    "items.gz",
+    "items.csv.zip",
+    "csv",
+    "items.constructor",
+    "items.csv/",
+    "",
+  ])("%j names no form", (name) => {
+    expect(auditExport(name)).toBeUndefined();
+  });
 });

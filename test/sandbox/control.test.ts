@@ -11,12 +11,17 @@ import { end, nth, request, running, start, target } from "./over-sockets.ts";
 import { anyText, containing, temporaryFolder } from "./support.ts";
 
 describe("foreign requests", () => {
-  test.each(["localhost", "localhost:8080", "LOCALHOST:1", "127.0.0.1:80", "127.8.9.255", "[::1]", "[::1]:443"])(
-    "Host %s may come in",
-    (host) => {
-      expect(refuseForeign({ host })).toBeUndefined();
-    },
-  );
+  test.each([
+    "localhost",
+    "localhost:8080",
+    "LOCALHOST:1",
+    "127.0.0.1:80",
+    "127.8.9.255",
+    "[::1]",
+    "[::1]:443",
+  ])("Host %s may come in", (host) => {
+    expect(refuseForeign({ host })).toBeUndefined();
+  });
 
   test.each([
     "example.org",
@@ -37,9 +42,18 @@ describe("foreign requests", () => {
     const sandbox = await running();
     const vault = nth(sandbox, 1);
     const authorization = `Bearer ${sandbox.controlToken}`;
-    for (const headers of [{ host: "example.org" }, { origin: "http://localhost" }, { origin: "null" }]) {
-      expect((await request(sandbox, "POST", target(vault, "get-start"), "{}", headers)).status).toBe(403);
-      expect((await request(sandbox, "POST", "/sandbox/reset", "", { ...headers, authorization })).status).toBe(403);
+    for (const headers of [
+      { host: "example.org" },
+      { origin: "http://localhost" },
+      { origin: "null" },
+    ]) {
+      expect(
+        (await request(sandbox, "POST", target(vault, "get-start"), "{}", headers)).status,
+      ).toBe(403);
+      expect(
+        (await request(sandbox, "POST", "/sandbox/reset", "", { ...headers, authorization }))
+          .status,
+      ).toBe(403);
     }
     expect(sandbox.sandbox.requests()).toEqual([]);
   });
@@ -48,15 +62,29 @@ describe("foreign requests", () => {
 describe("the control routes", () => {
   test("need the token", async () => {
     const sandbox = await running();
-    for (const headers of [{}, { authorization: "Bearer wrong" }, { authorization: sandbox.controlToken }]) {
+    for (const headers of [
+      {},
+      { authorization: "Bearer wrong" },
+      { authorization: sandbox.controlToken },
+    ]) {
       expect((await request(sandbox, "GET", "/sandbox/audit", "", headers)).status).toBe(401);
     }
     const authorization = `Bearer ${sandbox.controlToken}`;
-    expect((await request(sandbox, "GET", "/sandbox/audit", "", { authorization })).status).toBe(200);
-    expect((await request(sandbox, "GET", "/sandbox/nothing", "", { authorization })).status).toBe(404);
-    expect((await request(sandbox, "GET", "/sandbox/toString", "", { authorization })).status).toBe(404);
-    expect((await request(sandbox, "POST", "/sandbox/faults", "{", { authorization })).status).toBe(400);
-    expect((await request(sandbox, "POST", "/sandbox/faults", '{"rules":1}', { authorization })).status).toBe(400);
+    expect((await request(sandbox, "GET", "/sandbox/audit", "", { authorization })).status).toBe(
+      200,
+    );
+    expect((await request(sandbox, "GET", "/sandbox/nothing", "", { authorization })).status).toBe(
+      404,
+    );
+    expect((await request(sandbox, "GET", "/sandbox/toString", "", { authorization })).status).toBe(
+      404,
+    );
+    expect((await request(sandbox, "POST", "/sandbox/faults", "{", { authorization })).status).toBe(
+      400,
+    );
+    expect(
+      (await request(sandbox, "POST", "/sandbox/faults", '{"rules":1}', { authorization })).status,
+    ).toBe(400);
   });
 
   test("lock, unlock, inspect, fault, audit and reset from another process", async () => {
@@ -73,7 +101,10 @@ describe("the control routes", () => {
     expect(JSON.parse(seen)).toMatchObject({ usesRemaining: 2, counts: { acknowledged: 1 } });
     expect(seen).not.toContain("three times");
     expect(seen).not.toContain(sandbox.sandbox.inspect(vault.uuid).currentPair.payload);
-    expect((await client.audit()).map(({ action }) => action).slice(-2)).toEqual(["READ_VAULT", "ACKNOWLEDGE_READ_VAULT"]);
+    expect((await client.audit()).map(({ action }) => action).slice(-2)).toEqual([
+      "READ_VAULT",
+      "ACKNOWLEDGE_READ_VAULT",
+    ]);
 
     expect(await client.addFaults([parseFault("any:status=503*all")])).toBe(1);
     expect((await start(sandbox, vault)).status).toBe(503);
@@ -104,7 +135,9 @@ describe("the control routes", () => {
     fs.writeFileSync(readyFile, '{"baseUrl":"http://example.org:80","controlToken":"x"}');
     await expect(connectControl(readyFile).reset()).rejects.toMatchObject({ code: "usage" });
     const sandbox = await running({ readyFile });
-    await expect(connectControl(readyFile).lock("0".repeat(36))).rejects.toMatchObject({ code: "invalid-input" });
+    await expect(connectControl(readyFile).lock("0".repeat(36))).rejects.toMatchObject({
+      code: "invalid-input",
+    });
     const other = path.join(folder, "other.json");
     fs.writeFileSync(other, JSON.stringify({ baseUrl: sandbox.baseUrl, controlToken: "x" }));
     await expect(connectControl(other).reset()).rejects.toMatchObject({ code: "unauthorized" });
@@ -136,6 +169,8 @@ describe("the control routes", () => {
 
   test("a ready file that cannot be written stops the start", async () => {
     const readyFile = path.join(temporaryFolder(), "nowhere", "ready.json");
-    await expect(startSandbox({ now: () => 0, readyFile })).rejects.toMatchObject({ code: "state" });
+    await expect(startSandbox({ now: () => 0, readyFile })).rejects.toMatchObject({
+      code: "state",
+    });
   });
 });

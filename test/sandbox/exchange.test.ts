@@ -13,7 +13,9 @@ describe("a read", () => {
     expect(bench.startWith(vault, offered).status).toBe(403);
 
     const { transactionToken, vault: given } = bench.start(vault).body;
-    expect(bench.end(vault, transactionToken.token).body).toEqual({ responseStatus: { status: "SUCCESS" } });
+    expect(bench.end(vault, transactionToken.token).body).toEqual({
+      responseStatus: { status: "SUCCESS" },
+    });
     expect(bench.sandbox.accepts(vault.uuid, given.credentials)).toBe(true);
     expect(bench.sandbox.accepts(vault.uuid, vault.credentials)).toBe(false);
     expect(bench.start(vault).status).toBe(403);
@@ -23,12 +25,27 @@ describe("a read", () => {
   test("answers what its row of the specification has", () => {
     const bench = new Bench();
     const online = bench.start(bench.online()).body.vault;
-    expect(Object.keys(online).sort()).toEqual(["autoLockDate", "credentials", "creditCard", "dateCreated", "lastModified", "uuid"]);
+    expect(Object.keys(online).sort()).toEqual([
+      "autoLockDate",
+      "credentials",
+      "creditCard",
+      "dateCreated",
+      "lastModified",
+      "uuid",
+    ]);
     expect(online["creditCard"]).toEqual(card);
     const perpetual = bench.start(bench.generic()).body.vault;
-    expect(Object.keys(perpetual).sort()).toEqual(["autoLockDate", "content", "credentials", "dateCreated", "lastModified", "uuid"]);
+    expect(Object.keys(perpetual).sort()).toEqual([
+      "autoLockDate",
+      "content",
+      "credentials",
+      "dateCreated",
+      "lastModified",
+      "uuid",
+    ]);
     expect(perpetual["content"]).toBe("a secret");
-    const both = bench.start(bench.generic({ maxUsage: 2, expiryDate: "2027-01-01T00:00:00Z" })).body.vault;
+    const both = bench.start(bench.generic({ maxUsage: 2, expiryDate: "2027-01-01T00:00:00Z" }))
+      .body.vault;
     expect(both).toMatchObject({ usesRemaining: 2, expiryDate: "2027-01-01T00:00:00.000Z" });
   });
 
@@ -50,7 +67,11 @@ describe("a read", () => {
     const wrong = bench.end(vault, "nonsense");
     expect([wrong.status, properties(wrong)]).toEqual([400, ["token"]]);
     expect(bench.end(vault, token, "update").status).toBe(400);
-    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({ state: "active", unackedStarts: 1, counts: { ends: 2, acknowledged: 0 } });
+    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({
+      state: "active",
+      unackedStarts: 1,
+      counts: { ends: 2, acknowledged: 0 },
+    });
     expect(bench.end(vault, token).status).toBe(200);
   });
 
@@ -66,8 +87,13 @@ describe("a read", () => {
       const before = bench.sandbox.inspect(vault.uuid);
       expect(bench.end(vault, token).status).toBe(status);
       expect(bench.end(vault, token, "update").status).toBe(400);
-      expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({ currentPair: before.currentPair, counts: { acknowledged: 1 } });
-      expect(bench.sandbox.audit().filter((item) => item.action === "ACKNOWLEDGE_READ_VAULT")).toHaveLength(1);
+      expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({
+        currentPair: before.currentPair,
+        counts: { acknowledged: 1 },
+      });
+      expect(
+        bench.sandbox.audit().filter((item) => item.action === "ACKNOWLEDGE_READ_VAULT"),
+      ).toHaveLength(1);
     }
   });
 });
@@ -77,9 +103,15 @@ test("an end call of a vault that does not exist is an error that counts nothing
   const vault = bench.generic();
   const items = bench.sandbox.audit().length;
   const nobody = "00000000-0000-0000-0000-000000000000";
-  expect(bench.end({ ...vault, uuid: nobody }, nobody).body).toMatchObject({ responseStatus: { status: "ERROR" } });
+  expect(bench.end({ ...vault, uuid: nobody }, nobody).body).toMatchObject({
+    responseStatus: { status: "ERROR" },
+  });
   expect(bench.sandbox.audit()).toHaveLength(items);
-  expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({ failedAccesses: 0, unackedStarts: 0, counts: { ends: 0 } });
+  expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({
+    failedAccesses: 0,
+    unackedStarts: 0,
+    counts: { ends: 0 },
+  });
 });
 
 describe("an update", () => {
@@ -87,11 +119,20 @@ describe("an update", () => {
     const bench = new Bench();
     const vault = bench.offline();
     const { transactionToken, vault: given } = bench.start(vault, "update").body;
-    expect(Object.keys(given).sort()).toEqual(["autoLockDate", "credentials", "dateCreated", "lastModified", "uuid"]);
+    expect(Object.keys(given).sort()).toEqual([
+      "autoLockDate",
+      "credentials",
+      "dateCreated",
+      "lastModified",
+      "uuid",
+    ]);
     expect(bench.sandbox.inspect(vault.uuid).creditCard).toEqual(card);
     bench.time += 1000;
     expect(bench.end(vault, transactionToken.token, "update").status).toBe(200);
-    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({ creditCard: otherCard, lastModified: "2026-11-20T14:00:01.000Z" });
+    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({
+      creditCard: otherCard,
+      lastModified: "2026-11-20T14:00:01.000Z",
+    });
     expect(bench.startWith(vault, given.credentials).body.vault["creditCard"]).toEqual(otherCard);
   });
 
@@ -110,7 +151,9 @@ describe("an update", () => {
       ["credit-card/online", bench.online()],
       ["generic/online", bench.generic()],
     ] as const) {
-      expect(bench.raw({ path: `/vaultsvc/v1-2/vault/${kind}/${uuid}/update-start`, body }).status).toBe(404);
+      expect(
+        bench.raw({ path: `/vaultsvc/v1-2/vault/${kind}/${uuid}/update-start`, body }).status,
+      ).toBe(404);
     }
   });
 });
@@ -148,11 +191,18 @@ describe("an online vault", () => {
     const bench = new Bench();
     const pinned = bench.online({ hashedPin: "c2VjcmV0LXBpbg==" });
     const { hashedPin: _pin, ...bare } = pinned.credentials;
-    expect(properties(bench.start({ ...pinned, credentials: bare }))).toEqual(["vault.credentials"]);
-    expect(bench.start({ ...pinned, credentials: { ...bare, hashedPin: "b3RoZXI=" } }).status).toBe(403);
+    expect(properties(bench.start({ ...pinned, credentials: bare }))).toEqual([
+      "vault.credentials",
+    ]);
+    expect(bench.start({ ...pinned, credentials: { ...bare, hashedPin: "b3RoZXI=" } }).status).toBe(
+      403,
+    );
     expect(bench.start(pinned).status).toBe(200);
     const plain = bench.online();
-    expect(bench.start({ ...plain, credentials: { ...plain.credentials, hashedPin: "b3RoZXI=" } }).status).toBe(403);
+    expect(
+      bench.start({ ...plain, credentials: { ...plain.credentials, hashedPin: "b3RoZXI=" } })
+        .status,
+    ).toBe(403);
   });
 
   const device = (more: object) => ({ device: { ...demoDevice, ...more } });
@@ -182,7 +232,9 @@ test("the log of requests tells which pair a start carried", () => {
   bench.startWith(vault, wrongPair);
   bench.end(vault, transactionToken.token);
   bench.start(vault);
-  expect(bench.sandbox.requests().map(({ step, credentials, status }) => [step, credentials, status])).toEqual([
+  expect(
+    bench.sandbox.requests().map(({ step, credentials, status }) => [step, credentials, status]),
+  ).toEqual([
     ["start", "current", 200],
     ["start", "offered", 403],
     ["start", "neither", 403],
@@ -195,7 +247,11 @@ test("a seed makes a run reproducible, and is not repeated within it", () => {
   const tokens = () => {
     const bench = new Bench({ randomSeed: "one" });
     const vault = bench.offline();
-    return [vault.uuid, bench.start(vault).body.transactionToken.token, bench.start(vault).body.transactionToken.token];
+    return [
+      vault.uuid,
+      bench.start(vault).body.transactionToken.token,
+      bench.start(vault).body.transactionToken.token,
+    ];
   };
   expect(tokens()).toEqual(tokens());
   expect(new Set(tokens()).size).toBe(3);

@@ -10,11 +10,17 @@ describe("the text form", () => {
   const forms: [string, FaultRule][] = [
     ["get-start:drop-after", { match: { operation: "get", step: "start" }, action: "drop-after" }],
     ["end:delay=2s*3", { match: { step: "end" }, action: { delayMs: 2000 }, times: 3 }],
-    ["get-end:status=503*2", { match: { operation: "get", step: "end" }, action: { status: 503 }, times: 2 }],
+    [
+      "get-end:status=503*2",
+      { match: { operation: "get", step: "end" }, action: { status: 503 }, times: 2 },
+    ],
     ["start:garbage@1", { match: { step: "start" }, action: "garbage", skip: 1 }],
     ["update:cut@2*all", { match: { operation: "update" }, action: "cut", skip: 2, times: "all" }],
     ["any:status=429,retry-after=2", { match: {}, action: { status: 429, retryAfter: 2 } }],
-    [`update-end/${uuid}:error-after=502`, { match: { operation: "update", step: "end", uuid }, action: { errorAfter: 502 } }],
+    [
+      `update-end/${uuid}:error-after=502`,
+      { match: { operation: "update", step: "end", uuid }, action: { errorAfter: 502 } },
+    ],
     ["any:hang", { match: {}, action: "hang" }],
     ["start:delay=1500ms", { match: { step: "start" }, action: { delayMs: 1500 } }],
     ["start:wrong-types", { match: { step: "start" }, action: "wrong-types" }],
@@ -80,9 +86,19 @@ describe("rules", () => {
 
   test("match operation, step and vault; the first that is due wins", () => {
     const faults = new Faults();
-    const rules = ["end:cut", "update:cut", `start/${"0".repeat(36)}:cut`, `get-start/${uuid.toUpperCase()}:hang`, "any:garbage*all"];
+    const rules = [
+      "end:cut",
+      "update:cut",
+      `start/${"0".repeat(36)}:cut`,
+      `get-start/${uuid.toUpperCase()}:hang`,
+      "any:garbage*all",
+    ];
     faults.add(rules.map(parseFault));
-    expect([faults.take(request), faults.take(request), faults.take(request)]).toEqual(["hang", "garbage", "garbage"]);
+    expect([faults.take(request), faults.take(request), faults.take(request)]).toEqual([
+      "hang",
+      "garbage",
+      "garbage",
+    ]);
     faults.clear();
     expect(faults.take(request)).toBeUndefined();
   });
@@ -95,11 +111,21 @@ describe("what a fault does to the vault and to the answer", () => {
     const vault = bench.offline();
     const path = `/vaultsvc/v1-2/vault/${vault.kind}/${vault.uuid}/get-start`;
     const answer = bench.raw({ path, body: JSON.stringify(bench.startBody(vault)) });
-    return { bench, vault, answer, starts: bench.sandbox.inspect(vault.uuid).counts.starts, logged: bench.sandbox.requests()[0] };
+    return {
+      bench,
+      vault,
+      answer,
+      starts: bench.sandbox.inspect(vault.uuid).counts.starts,
+      logged: bench.sandbox.requests()[0],
+    };
   };
 
   test("drop-before: nothing", () => {
-    expect(rawStart("start:drop-before")).toMatchObject({ starts: 0, answer: { transport: "drop" }, logged: { processed: false } });
+    expect(rawStart("start:drop-before")).toMatchObject({
+      starts: 0,
+      answer: { transport: "drop" },
+      logged: { processed: false },
+    });
   });
 
   test.each([
@@ -108,7 +134,11 @@ describe("what a fault does to the vault and to the answer", () => {
     ["hang", { transport: "hang" }],
     ["delay=2s", { delayMs: 2000, status: 200 }],
   ])("%s: processed, the answer lost or late", (action, answer) => {
-    expect(rawStart(`start:${action}`)).toMatchObject({ starts: 1, answer, logged: { processed: true, status: 200 } });
+    expect(rawStart(`start:${action}`)).toMatchObject({
+      starts: 1,
+      answer,
+      logged: { processed: true, status: 200 },
+    });
   });
 
   test("status: not processed, an error that says so", () => {
@@ -118,7 +148,11 @@ describe("what a fault does to the vault and to the answer", () => {
     });
     const { answer, starts } = rawStart("start:status=429,retry-after=7");
     expect([starts, answer.status, answer.headers["retry-after"]]).toEqual([0, 429, "7"]);
-    expect(JSON.parse(answer.body)).toMatchObject({ retryAfter: 7, responseStatus: { status: "ERROR" }, errorUuid: anyText });
+    expect(JSON.parse(answer.body)).toMatchObject({
+      retryAfter: 7,
+      responseStatus: { status: "ERROR" },
+      errorUuid: anyText,
+    });
   });
 
   test("error-after: processed, an error all the same", () => {
@@ -133,9 +167,14 @@ describe("what a fault does to the vault and to the answer", () => {
 
   test("wrong-types: the credentials, token and uuid are right, and complete the exchange", () => {
     const { bench, vault, answer } = rawStart("start:wrong-types");
-    const body = JSON.parse(answer.body) as { transactionToken: { token: string }; vault: { usesRemaining: unknown } };
+    const body = JSON.parse(answer.body) as {
+      transactionToken: { token: string };
+      vault: { usesRemaining: unknown };
+    };
     const { pending } = bench.sandbox.inspect(vault.uuid);
-    expect(body).toMatchObject({ vault: { uuid: vault.uuid, credentials: pending?.offered, usesRemaining: "three" } });
+    expect(body).toMatchObject({
+      vault: { uuid: vault.uuid, credentials: pending?.offered, usesRemaining: "three" },
+    });
     expect(bench.end(vault, body.transactionToken.token).status).toBe(200);
   });
 
@@ -154,7 +193,12 @@ describe("what a fault does to the vault and to the answer", () => {
     const { uuid: app, apiKey } = bench.sandbox.application;
     const path = `/vaultsvc/v1-2/vault/${vault.kind}/${vault.uuid}/get-end`;
     const headers = { "x-application-uuid": app, "x-api-key": apiKey };
-    const answer = bench.raw({ method: "PUT", path, headers, body: JSON.stringify({ token: transactionToken.token }) });
+    const answer = bench.raw({
+      method: "PUT",
+      path,
+      headers,
+      body: JSON.stringify({ token: transactionToken.token }),
+    });
     expect(answer.transport).toBe("drop");
     expect(bench.sandbox.accepts(vault.uuid, given.credentials)).toBe(true);
   });
@@ -163,9 +207,9 @@ describe("what a fault does to the vault and to the answer", () => {
 test("latency delays every answer of a vault endpoint, on top of a fault's own delay", () => {
   const bench = new Bench({ latencyMs: 50, faults: [parseFault("start:delay=1s")] });
   const path = `/vaultsvc/v1-2/vault/generic/offline/${uuid}/get-start`;
-  expect([bench.raw({ path }).delayMs, bench.raw({ path }).delayMs, bench.raw({ path: "/nowhere" }).delayMs]).toEqual([
-    1050,
-    50,
-    undefined,
-  ]);
+  expect([
+    bench.raw({ path }).delayMs,
+    bench.raw({ path }).delayMs,
+    bench.raw({ path: "/nowhere" }).delayMs,
+  ]).toEqual([1050, 50, undefined]);
 });

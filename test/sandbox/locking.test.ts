@@ -7,11 +7,18 @@ describe("failed accesses", () => {
     const vault = bench.offline();
     for (const failed of [1, 2]) {
       expect(bench.startWith(vault, wrongPair).status).toBe(403);
-      expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({ state: "active", failedAccesses: failed });
+      expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({
+        state: "active",
+        failedAccesses: failed,
+      });
     }
     const third = bench.startWith(vault, wrongPair);
     expect([third.status, properties(third)]).toEqual([403, ["vault.credentials"]]);
-    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({ state: "locked", lockReason: "failed", failedAccesses: 3 });
+    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({
+      state: "locked",
+      lockReason: "failed",
+      failedAccesses: 3,
+    });
     expect(bench.start(vault).status).toBe(423);
     expect(bench.sandbox.accepts(vault.uuid, vault.credentials)).toBe(false);
   });
@@ -22,7 +29,11 @@ describe("failed accesses", () => {
     bench.startWith(vault, wrongPair);
     bench.startWith(vault, wrongPair, "update");
     expect(bench.start(vault).status).toBe(200);
-    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({ failedAccesses: 0, maxFailedAccesses: 2, counts: { failed: 2 } });
+    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({
+      failedAccesses: 0,
+      maxFailedAccesses: 2,
+      counts: { failed: 2 },
+    });
     bench.startWith(vault, wrongPair);
     bench.startWith(vault, wrongPair);
     expect(bench.sandbox.inspect(vault.uuid).state).toBe("active");
@@ -49,12 +60,18 @@ describe("failed accesses", () => {
     const bench = new Bench({ policy: { rate: 10 } });
     const vault = bench.offline();
     bench.start(vault, "get", { externalRef: "" });
-    bench.start(vault, "get", { application: { ...bench.sandbox.application, apiKey: "0".repeat(36) } });
+    bench.start(vault, "get", {
+      application: { ...bench.sandbox.application, apiKey: "0".repeat(36) },
+    });
     bench.end(vault, "wrong");
     expect(bench.start({ ...vault, kind: "generic/offline" }).status).toBe(404);
     for (let i = 0; i < 20; i += 1) bench.end(vault, "wrong");
     expect(bench.startWith(vault, wrongPair).status).toBe(429);
-    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({ failedAccesses: 0, unackedStarts: 0, state: "active" });
+    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({
+      failedAccesses: 0,
+      unackedStarts: 0,
+      state: "active",
+    });
   });
 
   test("the threshold is the policy's", () => {
@@ -79,7 +96,13 @@ describe("starts without acknowledgement", () => {
     expect(fifth.body).not.toHaveProperty("vault");
     expect(fifth.body).not.toHaveProperty("transactionToken");
     const after = bench.sandbox.inspect(vault.uuid);
-    expect(after).toMatchObject({ state: "locked", lockReason: "unacknowledged", unackedStarts: 5, pending: null, counts: { starts: 4 } });
+    expect(after).toMatchObject({
+      state: "locked",
+      lockReason: "unacknowledged",
+      unackedStarts: 5,
+      pending: null,
+      counts: { starts: 4 },
+    });
     bench.sandbox.unlock(vault.uuid);
     expect(bench.end(vault, left).status).toBe(400);
     expect(bench.start(vault).status).toBe(200);
@@ -94,7 +117,10 @@ describe("starts without acknowledgement", () => {
     bench.start(vault);
     expect(bench.sandbox.inspect(vault.uuid).unackedStarts).toBe(2);
     const next = bench.exchange(vault);
-    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({ unackedStarts: 0, maxUnackedStarts: 3 });
+    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({
+      unackedStarts: 0,
+      maxUnackedStarts: 3,
+    });
     for (let i = 0; i < 4; i += 1) expect(bench.start(next).status).toBe(200);
   });
 
@@ -115,11 +141,20 @@ describe("the console", () => {
     bench.sandbox.lock(vault.uuid.toUpperCase());
     expect(bench.start(vault).status).toBe(423);
     expect(bench.end(vault, token).status).toBe(423);
-    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({ lockReason: "console", unackedStarts: 1, failedAccesses: 1 });
+    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({
+      lockReason: "console",
+      unackedStarts: 1,
+      failedAccesses: 1,
+    });
     bench.time += 1000;
     bench.sandbox.unlock(vault.uuid);
     const autoLockDate = new Date(bench.time + year).toISOString();
-    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({ state: "active", unackedStarts: 0, failedAccesses: 0, autoLockDate });
+    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({
+      state: "active",
+      unackedStarts: 0,
+      failedAccesses: 0,
+      autoLockDate,
+    });
     expect(bench.end(vault, token).status).toBe(200);
   });
 

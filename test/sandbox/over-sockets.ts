@@ -14,7 +14,11 @@ export async function running(settings: Partial<SandboxSettings> = {}): Promise<
 
 export interface Sent {
   status: number;
-  body: { responseStatus?: { status: string }; transactionToken?: { token: string }; vault?: Record<string, unknown> };
+  body: {
+    responseStatus?: { status: string };
+    transactionToken?: { token: string };
+    vault?: Record<string, unknown>;
+  };
 }
 
 export function request(
@@ -32,24 +36,50 @@ export function request(
       response.setEncoding("utf8");
       response.on("data", (chunk: string) => (text += chunk));
       response.on("error", reject);
-      response.on("end", () => resolve({ status: response.statusCode ?? 0, body: JSON.parse(text) as Sent["body"] }));
+      response.on("end", () =>
+        resolve({ status: response.statusCode ?? 0, body: JSON.parse(text) as Sent["body"] }),
+      );
     });
     sent.on("error", reject);
     sent.end(body);
   });
 }
 
-export const target = (vault: KnownVault, step: string) => `/vaultsvc/v1-2/vault/${vault.kind}/${vault.uuid}/${step}`;
+export const target = (vault: KnownVault, step: string) =>
+  `/vaultsvc/v1-2/vault/${vault.kind}/${vault.uuid}/${step}`;
 
-export function start(sandbox: RunningSandbox, vault: KnownVault, agent?: http.Agent): Promise<Sent> {
+export function start(
+  sandbox: RunningSandbox,
+  vault: KnownVault,
+  agent?: http.Agent,
+): Promise<Sent> {
   const { application } = sandbox;
-  const body = JSON.stringify({ application, ...(vault.device && { device: vault.device }), vault: { credentials: vault.credentials } });
+  const body = JSON.stringify({
+    application,
+    ...(vault.device && { device: vault.device }),
+    vault: { credentials: vault.credentials },
+  });
   return request(sandbox, "POST", target(vault, "get-start"), body, {}, agent);
 }
 
-export function end(sandbox: RunningSandbox, vault: KnownVault, token: string, agent?: http.Agent): Promise<Sent> {
-  const headers = { "x-application-uuid": sandbox.application.uuid, "x-api-key": sandbox.application.apiKey };
-  return request(sandbox, "PUT", target(vault, "get-end"), JSON.stringify({ token }), headers, agent);
+export function end(
+  sandbox: RunningSandbox,
+  vault: KnownVault,
+  token: string,
+  agent?: http.Agent,
+): Promise<Sent> {
+  const headers = {
+    "x-application-uuid": sandbox.application.uuid,
+    "x-api-key": sandbox.application.apiKey,
+  };
+  return request(
+    sandbox,
+    "PUT",
+    target(vault, "get-end"),
+    JSON.stringify({ token }),
+    headers,
+    agent,
+  );
 }
 
 export const nth = (sandbox: RunningSandbox, index: number): KnownVault => {

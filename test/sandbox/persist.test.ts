@@ -45,12 +45,15 @@ describe("a data folder", () => {
     const vault = bench.offline();
     const file = path.join(dataFolder, "sandbox.json");
     expect(fs.statSync(dataFolder).mode & 0o777).toBe(0o700);
-    for (const name of fs.readdirSync(dataFolder)) expect(fs.statSync(path.join(dataFolder, name)).mode & 0o777).toBe(0o600);
+    for (const name of fs.readdirSync(dataFolder))
+      expect(fs.statSync(path.join(dataFolder, name)).mode & 0o777).toBe(0o600);
     const { ino } = fs.statSync(file);
     bench.start({ ...vault, uuid: "0".repeat(36) });
     expect(fs.statSync(file).ino).toBe(ino);
     bench.start(vault);
-    expect(fs.readFileSync(file, "utf8")).toContain(bench.sandbox.inspect(vault.uuid).pending?.token);
+    expect(fs.readFileSync(file, "utf8")).toContain(
+      bench.sandbox.inspect(vault.uuid).pending?.token,
+    );
     bench.open.close();
   });
 
@@ -93,7 +96,9 @@ describe("a data folder", () => {
     }
     fs.writeFileSync(file, good);
     new Bench({ dataFolder }).open.close();
-    expect(() => new Bench({ dataFolder: path.join(file, "below") })).toThrow(expect.objectContaining({ code: "state" }));
+    expect(() => new Bench({ dataFolder: path.join(file, "below") })).toThrow(
+      expect.objectContaining({ code: "state" }),
+    );
   });
 
   test("a bad seed leaves no file behind", () => {
@@ -123,7 +128,8 @@ test("kill -9 in the middle of an exchange: the next sandbox goes on where it wa
   const first = await spawnSandbox(dataFolder, readyFile);
   const vault = first.ready.vaults[1];
   if (vault === undefined) throw new Error("no vault");
-  const target = (baseUrl: string, step: string) => `${baseUrl}/vaultsvc/v1-2/vault/${vault.kind}/${vault.uuid}/${step}`;
+  const target = (baseUrl: string, step: string) =>
+    `${baseUrl}/vaultsvc/v1-2/vault/${vault.kind}/${vault.uuid}/${step}`;
   const { application } = first.ready;
   const body = JSON.stringify({ application, vault: { credentials: vault.credentials } });
   const started = await fetch(target(first.ready.baseUrl, "get-start"), { method: "POST", body });
@@ -136,7 +142,10 @@ test("kill -9 in the middle of an exchange: the next sandbox goes on where it wa
   const second = await spawnSandbox(dataFolder, readyFile);
   expect(second.ready.application).toEqual(application);
   expect(second.ready.vaults[1]).toEqual(vault);
-  expect(await connectControl(readyFile).inspect(vault.uuid)).toMatchObject({ unackedStarts: 1, pending: { operation: "get" } });
+  expect(await connectControl(readyFile).inspect(vault.uuid)).toMatchObject({
+    unackedStarts: 1,
+    pending: { operation: "get" },
+  });
   const headers = { "x-application-uuid": application.uuid, "x-api-key": application.apiKey };
   const ended = await fetch(target(second.ready.baseUrl, "get-end"), {
     method: "PUT",
@@ -152,8 +161,13 @@ test("kill -9 in the middle of an exchange: the next sandbox goes on where it wa
 });
 
 /** Starts a sandbox in another process; resolves once it listens. */
-async function spawnSandbox(dataFolder: string, readyFile: string): Promise<{ ready: ReadyFile; kill(): Promise<void> }> {
-  const started = spawn(node, [child, dataFolder, readyFile], { stdio: ["ignore", "pipe", "inherit"] });
+async function spawnSandbox(
+  dataFolder: string,
+  readyFile: string,
+): Promise<{ ready: ReadyFile; kill(): Promise<void> }> {
+  const started = spawn(node, [child, dataFolder, readyFile], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const exited = new Promise<void>((resolve) => started.once("exit", () => resolve()));
   const lines = createInterface({ input: started.stdout })[Symbol.asyncIterator]();
   const pid = Number((await lines.next()).value);

@@ -13,12 +13,20 @@ import type { Fact, What } from "../support/audit-log/facts.ts";
 import { endpoint } from "../support/audit-log/words.ts";
 import { Bench, wrongPair } from "./support.ts";
 
-const rules = { limits: { unackedStarts: 5, failedAttempts: 3 }, tokenLifetimeMs: 5 * 60_000, autoLockAfterMs: 365 * 86_400_000 };
+const rules = {
+  limits: { unackedStarts: 5, failedAttempts: 3 },
+  tokenLifetimeMs: 5 * 60_000,
+  autoLockAfterMs: 365 * 86_400_000,
+};
 const uuid = "123e4567-e89b-42d3-a456-426614174000";
 const minute = 60_000;
 
 /** Re-enacts these events of a vault, a second apart; `at` overrides the time of the n-th event. */
-function through(events: readonly EventKind[], replayed: ReplayedState, more: { at?: Record<number, number>; hint?: string } = {}) {
+function through(
+  events: readonly EventKind[],
+  replayed: ReplayedState,
+  more: { at?: Record<number, number>; hint?: string } = {},
+) {
   const reenactment = new Reenactment(rules);
   const hint = more.hint === undefined ? {} : { kindHint: more.hint };
   let time = 0;
@@ -61,18 +69,36 @@ describe("log and service agree", () => {
     ["locked", "refused-locked refused-locked"],
     ["active", "application create other read ack-read"],
   ])("%s: %s", (state, events) => {
-    expect(through(events.split(" ") as EventKind[], state)).toEqual({ vaults: 1, agree: 1, notPerformed: [], differences: [] });
+    expect(through(events.split(" ") as EventKind[], state)).toEqual({
+      vaults: 1,
+      agree: 1,
+      notPerformed: [],
+      differences: [],
+    });
   });
 
-  test.each(["credit-card/online", "credit-card/offline", "generic/online", "generic/offline"])("of the kind %s", (kind) => {
-    const hint = `POST /vaultsvc/v1-2/vault/${kind}/${uuid}/get-start`;
-    expect(through(["create", "read", "ack-read", "failed-update", "failed-read", "failed-delete"], "locked", { hint }).agree).toBe(1);
-    expect(through(["create", "read", "ack-read", "delete"], "deleted", { hint }).agree).toBe(1);
-  });
+  test.each(["credit-card/online", "credit-card/offline", "generic/online", "generic/offline"])(
+    "of the kind %s",
+    (kind) => {
+      const hint = `POST /vaultsvc/v1-2/vault/${kind}/${uuid}/get-start`;
+      expect(
+        through(
+          ["create", "read", "ack-read", "failed-update", "failed-read", "failed-delete"],
+          "locked",
+          { hint },
+        ).agree,
+      ).toBe(1);
+      expect(through(["create", "read", "ack-read", "delete"], "deleted", { hint }).agree).toBe(1);
+    },
+  );
 
   test("an exchange whose token has died is one that the log leaves open", () => {
-    expect(through(["create", "read", "other"], "exchange-open", { at: { 2: 10 * minute } }).agree).toBe(1);
-    expect(through(["create", "read", "other"], "active", { at: { 2: 10 * minute } }).differences).toHaveLength(0);
+    expect(
+      through(["create", "read", "other"], "exchange-open", { at: { 2: 10 * minute } }).agree,
+    ).toBe(1);
+    expect(
+      through(["create", "read", "other"], "active", { at: { 2: 10 * minute } }).differences,
+    ).toHaveLength(0);
   });
 
   test("a year without a start locks", () => {
@@ -80,7 +106,9 @@ describe("log and service agree", () => {
     reenactment.add({ uuid, event: "create", time: 0, line: 1 });
     reenactment.add({ uuid, event: "read", time: minute, line: 2 });
     reenactment.add({ uuid, event: "ack-read", time: minute + 1, line: 3 });
-    expect(reenactment.finish(minute + rules.autoLockAfterMs - 1, [{ uuid, state: "active" }]).agree).toBe(1);
+    expect(
+      reenactment.finish(minute + rules.autoLockAfterMs - 1, [{ uuid, state: "active" }]).agree,
+    ).toBe(1);
     const late = reenactment.finish(minute + rules.autoLockAfterMs, [{ uuid, state: "active" }]);
     expect(late.differences).toEqual([
       {
@@ -102,10 +130,25 @@ describe("log and service agree", () => {
 describe("a difference, with the first item at which they disagree", () => {
   test("an unlock that the log does not show; the rest goes on", () => {
     const found = first(
-      ["create", "failed-read", "failed-read", "failed-read", "read", "ack-read", "failed-read", "failed-read", "failed-read"],
+      [
+        "create",
+        "failed-read",
+        "failed-read",
+        "failed-read",
+        "read",
+        "ack-read",
+        "failed-read",
+        "failed-read",
+        "failed-read",
+      ],
       "locked",
     );
-    expect(found).toMatchObject({ replayed: "locked", emulated: "locked", at: "1970-01-01T00:00:05.000Z", line: 5 });
+    expect(found).toMatchObject({
+      replayed: "locked",
+      emulated: "locked",
+      at: "1970-01-01T00:00:05.000Z",
+      line: 5,
+    });
     expect(found?.text).toBe(
       "in the log the start succeeded; in the sandbox the vault was locked (3 failed attempts in a row), and the call was refused. " +
         "An unlock may be missing from the log; the vault was then unlocked to continue",
@@ -115,21 +158,71 @@ describe("a difference, with the first item at which they disagree", () => {
   test("an acknowledgement behind the start that was one too many", () => {
     const found = first(["create", "read", "read", "read", "read", "read", "ack-read"], "active");
     expect(found).toMatchObject({ line: 7, emulated: "active" });
-    expect(found?.text).toMatch(/the acknowledgement succeeded; .* locked since line 6 \(5 unacknowledged starts\)/);
+    expect(found?.text).toMatch(
+      /the acknowledgement succeeded; .* locked since line 6 \(5 unacknowledged starts\)/,
+    );
   });
 
   test.each<[string, ReplayedState, string, number, RegExp]>([
-    ["an acknowledgement without a start", "active", "create ack-read", 2, /acknowledgement of a read succeeded; .* no exchange is open/],
+    [
+      "an acknowledgement without a start",
+      "active",
+      "create ack-read",
+      2,
+      /acknowledgement of a read succeeded; .* no exchange is open/,
+    ],
     ["the first one of several", "active", "create ack-read create", 2, /no exchange is open/],
-    ["one of another operation", "active", "create update ack-read", 3, /a read succeeded; .* \(line 2\) is an update/],
+    [
+      "one of another operation",
+      "active",
+      "create update ack-read",
+      3,
+      /a read succeeded; .* \(line 2\) is an update/,
+    ],
     ["one that comes twice", "active", "create read ack-read ack-read", 4, /no exchange is open/],
-    ["a start that was not one too many", "locked", "create read locking-start", 3, /accepted it \(2 of 5 unacknowledged starts\)/],
-    ["a refusal of a vault that is not locked", "locked", "create read refused-locked", 3, /already locked here; .* active/],
-    ["activity after deletion", "deleted", "create delete read", 3, /a start that succeeded here; .* deleted/],
-    ["a failed access after deletion", "deleted", "create delete failed-read", 3, /a failed attempt here; .* deleted/],
-    ["an unlock after deletion", "deleted", "create delete unlock", 3, /an administrator's unlock here; .* deleted/],
+    [
+      "a start that was not one too many",
+      "locked",
+      "create read locking-start",
+      3,
+      /accepted it \(2 of 5 unacknowledged starts\)/,
+    ],
+    [
+      "a refusal of a vault that is not locked",
+      "locked",
+      "create read refused-locked",
+      3,
+      /already locked here; .* active/,
+    ],
+    [
+      "activity after deletion",
+      "deleted",
+      "create delete read",
+      3,
+      /a start that succeeded here; .* deleted/,
+    ],
+    [
+      "a failed access after deletion",
+      "deleted",
+      "create delete failed-read",
+      3,
+      /a failed attempt here; .* deleted/,
+    ],
+    [
+      "an unlock after deletion",
+      "deleted",
+      "create delete unlock",
+      3,
+      /an administrator's unlock here; .* deleted/,
+    ],
     ["a second deletion", "deleted", "create delete delete", 3, /another deletion here/],
-    ["a second creation", "active", "create create", 2, /creates the vault, which already exists in the sandbox/],
+    [
+      "a second creation",
+      "active",
+      "create create",
+      2,
+      /creates the vault, which already exists in the sandbox/,
+    ],
     [
       "a start that the replay does not see as locking",
       "active",
@@ -146,9 +239,15 @@ describe("a difference, with the first item at which they disagree", () => {
 
   test("an acknowledgement after the token has died; the counters are set back with it", () => {
     const at = { 2: 10 * minute, 3: 11 * minute, 4: 12 * minute, 5: 13 * minute, 6: 14 * minute };
-    const found = first(["create", "read", "ack-read", "read", "read", "read", "read"], "exchange-open", { at });
+    const found = first(
+      ["create", "read", "ack-read", "read", "read", "read", "read"],
+      "exchange-open",
+      { at },
+    );
     expect(found).toMatchObject({ line: 3, emulated: "exchange-open" });
-    expect(found?.text).toMatch(/start \(line 2\) was 10 min before and the token lifetime is 5 min/);
+    expect(found?.text).toMatch(
+      /start \(line 2\) was 10 min before and the token lifetime is 5 min/,
+    );
   });
 
   test("a deletion by a call, of a locked vault", () => {
@@ -159,9 +258,15 @@ describe("a difference, with the first item at which they disagree", () => {
   });
 
   test("which what came before the log may explain", () => {
-    expect(first(["failed-read", "refused-locked"], "locked")?.text).toMatch(/begins after this vault's creation/);
-    expect(first(["failed-read", "failed-read", "failed-read", "read"], "active")?.text).toMatch(/begins after this vault's creation/);
-    expect(first(["read", "ack-read", "failed-read", "refused-locked"], "locked")?.text).not.toMatch(/begins after this vault's creation/);
+    expect(first(["failed-read", "refused-locked"], "locked")?.text).toMatch(
+      /begins after this vault's creation/,
+    );
+    expect(first(["failed-read", "failed-read", "failed-read", "read"], "active")?.text).toMatch(
+      /begins after this vault's creation/,
+    );
+    expect(
+      first(["read", "ack-read", "failed-read", "refused-locked"], "locked")?.text,
+    ).not.toMatch(/begins after this vault's creation/);
   });
 
   test("the end alone", () => {
@@ -187,7 +292,13 @@ describe("a difference, with the first item at which they disagree", () => {
 
 test("nothing grows with the calls", () => {
   const id = "00000000-0000-4000-8000-000000000000";
-  const state: State = { application: { uuid: id, apiKey: id }, vaults: {}, initial: [], audit: [], drawn: 0 };
+  const state: State = {
+    application: { uuid: id, apiKey: id },
+    vaults: {},
+    initial: [],
+    audit: [],
+    drawn: 0,
+  };
   const service = new EmulatedService({}, state);
   service.create(uuid, "generic/offline");
   const sizeAfter = (rounds: number): number => {
@@ -211,34 +322,59 @@ describe("what cannot be performed", () => {
     reenactment.add({ uuid: "__proto__", event: "create", time: 0, line: 1 });
     reenactment.add({ uuid: "\u001b[31m", event: "read", time: 0, line: 2 });
     reenactment.add({ uuid: other, event: "create", time: 0, line: 3 });
-    reenactment.add({ uuid: online, event: "create", time: 0, line: 4, kindHint: "/vault/credit-card/online" });
+    reenactment.add({
+      uuid: online,
+      event: "create",
+      time: 0,
+      line: 4,
+      kindHint: "/vault/credit-card/online",
+    });
     reenactment.add({ uuid: online, event: "update", time: 0, line: 5 });
     reenactment.add({ uuid: undated, event: "read", time: Number.NaN, line: 6 });
     reenactment.add({ uuid: undated, event: "read", time: 9e15, line: 7 });
-    const named = ["__proto__", "\u001b[31m", other, online, undated, "none"].map((uuid) => ({ uuid, state: "active" as const }));
+    const named = ["__proto__", "\u001b[31m", other, online, undated, "none"].map((uuid) => ({
+      uuid,
+      state: "active" as const,
+    }));
     const { vaults, agree, differences, notPerformed } = reenactment.finish(Number.NaN, named);
     expect({ vaults, agree, differences }).toEqual({ vaults: 6, agree: 1, differences: [] });
     expect(notPerformed).toEqual([
-      { uuid: "__proto__", reason: expect.stringMatching(/^line 1: vault: uuid must be 36 characters/) as string },
-      { uuid: "\u001b[31m", reason: expect.stringMatching(/^line 2: vault: uuid must be 36/) as string },
-      { uuid: online, reason: "line 5: an update of an online vault, which is not part of the interface" },
+      {
+        uuid: "__proto__",
+        reason: expect.stringMatching(/^line 1: vault: uuid must be 36 characters/) as string,
+      },
+      {
+        uuid: "\u001b[31m",
+        reason: expect.stringMatching(/^line 2: vault: uuid must be 36/) as string,
+      },
+      {
+        uuid: online,
+        reason: "line 5: an update of an online vault, which is not part of the interface",
+      },
       { uuid: undated, reason: "line 6: its time is not a date" },
       { uuid: "none", reason: "it has no items" },
     ]);
   });
 
   test("times and rules at their ends", () => {
-    const reenactment = new Reenactment({ ...rules, autoLockAfterMs: Number.MAX_SAFE_INTEGER, tokenLifetimeMs: Number.MAX_SAFE_INTEGER });
+    const reenactment = new Reenactment({
+      ...rules,
+      autoLockAfterMs: Number.MAX_SAFE_INTEGER,
+      tokenLifetimeMs: Number.MAX_SAFE_INTEGER,
+    });
     for (const time of [-62_135_596_800_000, 253_402_300_799_999]) {
       for (const event of ["create", "read", "ack-read"] as const) {
         reenactment.add({ uuid: uuid.replace("1", time < 0 ? "5" : "6"), event, time, line: 1 });
       }
     }
-    const replayed = ["5", "6"].map((digit) => ({ uuid: uuid.replace("1", digit), state: "active" as const }));
+    const replayed = ["5", "6"].map((digit) => ({
+      uuid: uuid.replace("1", digit),
+      state: "active" as const,
+    }));
     expect(reenactment.finish(0, replayed)).toMatchObject({ agree: 2, notPerformed: [] });
-    expect(() => new Reenactment({ ...rules, limits: { ...rules.limits, failedAttempts: 0 } })).toThrow(
-      /failedAttempts must be a whole number of at least 1/,
-    );
+    expect(
+      () => new Reenactment({ ...rules, limits: { ...rules.limits, failedAttempts: 0 } }),
+    ).toThrow(/failedAttempts must be a whole number of at least 1/);
   });
 });
 
@@ -247,8 +383,8 @@ describe("other rules", () => {
     const strict = new Reenactment({ ...rules, limits: { ...rules.limits, failedAttempts: 1 } });
     const lenient = new Reenactment({ ...rules, limits: { failedAttempts: 5, unackedStarts: 9 } });
     for (const reenactment of [strict, lenient]) {
-      (["create", "read", "read", "read", "read", "read", "failed-read"] as const).forEach((event, line) =>
-        reenactment.add({ uuid, event, time: line, line }),
+      (["create", "read", "read", "read", "read", "read", "failed-read"] as const).forEach(
+        (event, line) => reenactment.add({ uuid, event, time: line, line }),
       );
     }
     expect(strict.finish(9, [{ uuid, state: "locked" }]).agree).toBe(1);
@@ -258,7 +394,8 @@ describe("other rules", () => {
 
 /** Returns the sandbox's items as a replay reads them. */
 function stepOf(item: AuditItem, index: number): ReenactedStep[] {
-  if (item.vaultUuid === null || item.action === "API_KEY_CHECK" || item.action === "ADDRESS_CHECK") return [];
+  if (item.vaultUuid === null || item.action === "API_KEY_CHECK" || item.action === "ADDRESS_CHECK")
+    return [];
   const names = {
     CREATE_VAULT: "create",
     READ_VAULT: "read",
@@ -268,10 +405,18 @@ function stepOf(item: AuditItem, index: number): ReenactedStep[] {
     DELETE_VAULT: "delete",
   } as const;
   const name = names[item.action];
-  const refusal = item.description.startsWith("too many") ? "locking-start" : (`failed-${name}` as EventKind);
+  const refusal = item.description.startsWith("too many")
+    ? "locking-start"
+    : (`failed-${name}` as EventKind);
   const hint = item.endpoint === null ? {} : { kindHint: item.endpoint };
   return [
-    { uuid: item.vaultUuid, time: Date.parse(item.time), event: item.outcome === "SUCCESS" ? name : refusal, line: index + 1, ...hint },
+    {
+      uuid: item.vaultUuid,
+      time: Date.parse(item.time),
+      event: item.outcome === "SUCCESS" ? name : refusal,
+      line: index + 1,
+      ...hint,
+    },
   ];
 }
 
@@ -281,7 +426,8 @@ describe("the sandbox's own audit after a run of calls", () => {
   const locked = bench.offline();
   tick();
   bench.exchange(locked);
-  for (let i = 0; i < 3; i += 1) bench.startWith(locked, wrongPair, tick() > 0 && i === 1 ? "get" : "update");
+  for (let i = 0; i < 3; i += 1)
+    bench.startWith(locked, wrongPair, tick() > 0 && i === 1 ? "get" : "update");
   const crashed = bench.generic();
   for (let i = 0; i < 5; i += 1) bench.start(crashed, tick() > 0 && i === 3 ? "update" : "get");
   bench.start(crashed);
@@ -306,21 +452,34 @@ describe("the sandbox's own audit after a run of calls", () => {
   };
 
   test("agrees", () => {
-    expect(states.map(({ state }) => state)).toEqual(["locked", "locked", "deleted", "exchange-open", "active"]);
+    expect(states.map(({ state }) => state)).toEqual([
+      "locked",
+      "locked",
+      "deleted",
+      "exchange-open",
+      "active",
+    ]);
     expect(reenact(items)).toEqual({ vaults: 5, agree: 5, notPerformed: [], differences: [] });
   });
 
-  const tampered = (find: (item: AuditItem) => boolean, change: Partial<AuditItem> | null): AuditItem[] => {
+  const tampered = (
+    find: (item: AuditItem) => boolean,
+    change: Partial<AuditItem> | null,
+  ): AuditItem[] => {
     const at = items.findLastIndex(find);
     expect(at).toBeGreaterThan(0);
-    return items.flatMap((item, index) => (index !== at ? [item] : change === null ? [] : [{ ...item, ...change }]));
+    return items.flatMap((item, index) =>
+      index !== at ? [item] : change === null ? [] : [{ ...item, ...change }],
+    );
   };
   const isOf =
     (vault: { uuid: string }, action: string) =>
     (item: AuditItem): boolean =>
       item.vaultUuid === vault.uuid && item.action === action;
 
-  test.each<[string, { uuid: string }, (item: AuditItem) => boolean, Partial<AuditItem> | null, RegExp]>([
+  test.each<
+    [string, { uuid: string }, (item: AuditItem) => boolean, Partial<AuditItem> | null, RegExp]
+  >([
     [
       "a failure is left out",
       locked,
@@ -328,9 +487,27 @@ describe("the sandbox's own audit after a run of calls", () => {
       null,
       /active in the sandbox/,
     ],
-    ["a failure is made a success", locked, isOf(locked, "UPDATE_VAULT"), { outcome: "SUCCESS" }, /at the end/],
-    ["an acknowledgement's start is left out", healthy, isOf(healthy, "READ_VAULT"), null, /no exchange is open/],
-    ["an acknowledgement is left out", healthy, isOf(healthy, "ACKNOWLEDGE_READ_VAULT"), null, /with an exchange open/],
+    [
+      "a failure is made a success",
+      locked,
+      isOf(locked, "UPDATE_VAULT"),
+      { outcome: "SUCCESS" },
+      /at the end/,
+    ],
+    [
+      "an acknowledgement's start is left out",
+      healthy,
+      isOf(healthy, "READ_VAULT"),
+      null,
+      /no exchange is open/,
+    ],
+    [
+      "an acknowledgement is left out",
+      healthy,
+      isOf(healthy, "ACKNOWLEDGE_READ_VAULT"),
+      null,
+      /with an exchange open/,
+    ],
     [
       "a start is left out",
       crashed,
@@ -338,7 +515,13 @@ describe("the sandbox's own audit after a run of calls", () => {
       null,
       /reached the limit .*4 of 5/,
     ],
-    ["a deletion is left out", limited, isOf(limited, "DELETE_VAULT"), null, /active in the sandbox/],
+    [
+      "a deletion is left out",
+      limited,
+      isOf(limited, "DELETE_VAULT"),
+      null,
+      /active in the sandbox/,
+    ],
     [
       "an acknowledgement comes too late",
       healthy,
@@ -382,24 +565,46 @@ describe("generated logs", () => {
     [...facts].flatMap((fact, line) => {
       if (!fact.recorded || fact.uuid === null) return [];
       const path = endpoint(fact)?.path;
-      const step = { uuid: fact.uuid, time: fact.time, event: events[fact.what], line, ...(path === undefined ? {} : { kindHint: path }) };
+      const step = {
+        uuid: fact.uuid,
+        time: fact.time,
+        event: events[fact.what],
+        line,
+        ...(path === undefined ? {} : { kindHint: path }),
+      };
       return [{ step, fact }];
     });
 
-  test.each(some(Object.keys(dialects) as DialectName[]))("%s: every vault agrees, but where somebody unlocked it unseen", (dialect) => {
-    const { facts, truths } = tellFacts({ seed: "re", items: 6000, vaults: 300, problems: 0.5, dialect });
-    const reenactment = new Reenactment(rules);
-    const steps = stepsOf(facts);
-    for (const { step } of steps) reenactment.add(step);
-    const all = truths();
-    const { agree, differences, notPerformed, vaults } = reenactment.finish(steps.at(-1)?.step.time ?? 0, all);
-    const unseen = all.filter(({ unlockedUnseen }) => unlockedUnseen).map(({ uuid }) => uuid);
-    expect({ vaults, agree, notPerformed }).toEqual({ vaults: 300, agree: 300 - unseen.length, notPerformed: [] });
-    expect(differences.map(({ uuid }) => uuid).toSorted()).toEqual(unseen.toSorted());
-    for (const { text, line, replayed, emulated } of differences) {
-      expect(text).toMatch(/the start succeeded; .* locked .* An unlock may be missing/);
-      expect(steps.find(({ step }) => step.line === line)?.fact.what).toMatch(/^(read|update)$/);
-      expect(emulated).toBe(replayed);
-    }
-  });
+  test.each(some(Object.keys(dialects) as DialectName[]))(
+    "%s: every vault agrees, but where somebody unlocked it unseen",
+    (dialect) => {
+      const { facts, truths } = tellFacts({
+        seed: "re",
+        items: 6000,
+        vaults: 300,
+        problems: 0.5,
+        dialect,
+      });
+      const reenactment = new Reenactment(rules);
+      const steps = stepsOf(facts);
+      for (const { step } of steps) reenactment.add(step);
+      const all = truths();
+      const { agree, differences, notPerformed, vaults } = reenactment.finish(
+        steps.at(-1)?.step.time ?? 0,
+        all,
+      );
+      const unseen = all.filter(({ unlockedUnseen }) => unlockedUnseen).map(({ uuid }) => uuid);
+      expect({ vaults, agree, notPerformed }).toEqual({
+        vaults: 300,
+        agree: 300 - unseen.length,
+        notPerformed: [],
+      });
+      expect(differences.map(({ uuid }) => uuid).toSorted()).toEqual(unseen.toSorted());
+      for (const { text, line, replayed, emulated } of differences) {
+        expect(text).toMatch(/the start succeeded; .* locked .* An unlock may be missing/);
+        expect(steps.find(({ step }) => step.line === line)?.fact.what).toMatch(/^(read|update)$/);
+        expect(emulated).toBe(replayed);
+      }
+    },
+  );
 });

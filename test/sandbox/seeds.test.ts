@@ -15,16 +15,24 @@ function file(contents: unknown): string {
 describe("a seed", () => {
   test("demo has a vault of each kind and one with three reads", () => {
     const bench = new Bench({ seed: readSeed("demo") });
-    expect(bench.sandbox.vaults()).toMatchObject(demoSeed.map(({ kind, label }) => ({ kind, label })));
+    expect(bench.sandbox.vaults()).toMatchObject(
+      demoSeed.map(({ kind, label }) => ({ kind, label })),
+    );
     for (const vault of bench.sandbox.vaults()) bench.exchange(vault);
-    expect(bench.sandbox.vaults().map(({ uuid }) => bench.sandbox.inspect(uuid).usesRemaining)).toEqual([null, null, null, 2, null]);
+    expect(
+      bench.sandbox.vaults().map(({ uuid }) => bench.sandbox.inspect(uuid).usesRemaining),
+    ).toEqual([null, null, null, 2, null]);
   });
 
   test("of a file may name uuid and credentials", () => {
     const uuid = "123E4567-e89b-42d3-a456-426614174000";
     const credentials = { encryptedData: "mine", payload: "too" };
-    const bench = new Bench({ seed: readSeed(file([{ kind: "generic/offline", content: "", uuid, credentials }])) });
-    expect(bench.sandbox.vaults()).toEqual([{ uuid, kind: "generic/offline", credentials, label: "generic/offline" }]);
+    const bench = new Bench({
+      seed: readSeed(file([{ kind: "generic/offline", content: "", uuid, credentials }])),
+    });
+    expect(bench.sandbox.vaults()).toEqual([
+      { uuid, kind: "generic/offline", credentials, label: "generic/offline" },
+    ]);
     bench.exchange({ uuid, kind: "generic/offline", credentials, label: "" });
   });
 
@@ -35,13 +43,16 @@ describe("a seed", () => {
     bench.generic();
     bench.sandbox.reset();
     const after = bench.sandbox.vaults();
-    const withoutPair = (vaults: readonly KnownVault[]) => vaults.map(({ credentials, ...vault }) => [vault, credentials.hashedPin]);
+    const withoutPair = (vaults: readonly KnownVault[]) =>
+      vaults.map(({ credentials, ...vault }) => [vault, credentials.hashedPin]);
     expect(withoutPair(after)).toEqual(withoutPair(before));
     for (const [index, { uuid, credentials }] of after.entries()) {
       expect(bench.sandbox.accepts(uuid, credentials)).toBe(true);
       expect(bench.sandbox.accepts(uuid, before[index]?.credentials ?? credentials)).toBe(false);
     }
-    expect(bench.sandbox.audit().map(({ action }) => action)).toEqual(Array.from({ length: 5 }, () => "CREATE_VAULT"));
+    expect(bench.sandbox.audit().map(({ action }) => action)).toEqual(
+      Array.from({ length: 5 }, () => "CREATE_VAULT"),
+    );
   });
 
   test("is what a rewind goes back to, credentials included", () => {
@@ -66,7 +77,10 @@ describe("a seed", () => {
     [[{ ...note, label: 7 }], /label must be text/],
     [[{ kind: "credit-card/online" }], /creditCard is missing/],
     [[{ kind: "credit-card/online", creditCard: card, maxUsage: 2 }], /maxUsage does not belong/],
-    [[{ kind: "credit-card/offline", creditCard: { ...card, number: "123" } }], /creditCard.number must be/],
+    [
+      [{ kind: "credit-card/offline", creditCard: { ...card, number: "123" } }],
+      /creditCard.number must be/,
+    ],
     [[{ ...note, uuid: "1" }], /uuid must be/],
     [
       [
@@ -77,19 +91,33 @@ describe("a seed", () => {
     ],
   ])("%j is refused", (contents, message) => {
     expect(() => readSeed(file(contents))).toThrow(message);
-    expect(() => readSeed(file(contents))).toThrow(expect.objectContaining({ code: "invalid-input" }));
+    expect(() => readSeed(file(contents))).toThrow(
+      expect.objectContaining({ code: "invalid-input" }),
+    );
   });
 
   test("a file that is not there", () => {
-    expect(() => readSeed("/nowhere/seed.json")).toThrow(/--seed \/nowhere\/seed.json: cannot be read \(ENOENT\)/);
+    expect(() => readSeed("/nowhere/seed.json")).toThrow(
+      /--seed \/nowhere\/seed.json: cannot be read \(ENOENT\)/,
+    );
   });
 });
 
 describe("a policy", () => {
   test("is completed with the defaults of the interface", () => {
-    expect(defaultPolicy).toMatchObject({ failedAttempts: 3, unackedStarts: 5, rate: 25, tokenTtlMs: 300_000, idempotentEnd: false });
+    expect(defaultPolicy).toMatchObject({
+      failedAttempts: 3,
+      unackedStarts: 5,
+      rate: 25,
+      tokenTtlMs: 300_000,
+      idempotentEnd: false,
+    });
     const policy = readPolicy(file({ failedAttempts: 2, idempotentEnd: true }));
-    expect(completePolicy(policy)).toEqual({ ...defaultPolicy, failedAttempts: 2, idempotentEnd: true });
+    expect(completePolicy(policy)).toEqual({
+      ...defaultPolicy,
+      failedAttempts: 2,
+      idempotentEnd: true,
+    });
   });
 
   test.each<[unknown, RegExp]>([

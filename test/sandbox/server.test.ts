@@ -22,7 +22,9 @@ describe("over sockets", () => {
     for (const vault of sandbox.vaults) {
       const started = await start(sandbox, vault, agent);
       expect(started.body.responseStatus?.status).toBe("SUCCESS");
-      expect((await end(sandbox, vault, started.body.transactionToken?.token ?? "", agent)).status).toBe(200);
+      expect(
+        (await end(sandbox, vault, started.body.transactionToken?.token ?? "", agent)).status,
+      ).toBe(200);
       expect(sandbox.sandbox.inspect(vault.uuid).counts.acknowledged).toBe(1);
     }
     agent.destroy();
@@ -60,7 +62,11 @@ describe("over sockets", () => {
   });
 
   test("hang answers nothing until the sandbox closes, which it does at once", async () => {
-    const sandbox = await startSandbox({ now: () => Date.now(), seed: demoSeed, faults: ["start:hang", "end:delay=1h"].map(parseFault) });
+    const sandbox = await startSandbox({
+      now: () => Date.now(),
+      seed: demoSeed,
+      faults: ["start:hang", "end:delay=1h"].map(parseFault),
+    });
     const hanging = start(sandbox, nth(sandbox, 1)).catch((error: unknown) => error);
     const delayed = end(sandbox, nth(sandbox, 1), "token").catch((error: unknown) => error);
     await expect.poll(() => sandbox.sandbox.requests().length).toBe(2);
@@ -80,8 +86,13 @@ describe("over sockets", () => {
   test("a body above 1 MiB is refused, one of 1 MiB is read", async () => {
     const sandbox = await running();
     const vault = nth(sandbox, 1);
-    expect((await request(sandbox, "POST", target(vault, "get-start"), "x".repeat(1024 * 1024))).status).toBe(400);
-    expect((await request(sandbox, "POST", target(vault, "get-start"), "x".repeat(1024 * 1024 + 1))).status).toBe(413);
+    expect(
+      (await request(sandbox, "POST", target(vault, "get-start"), "x".repeat(1024 * 1024))).status,
+    ).toBe(400);
+    expect(
+      (await request(sandbox, "POST", target(vault, "get-start"), "x".repeat(1024 * 1024 + 1)))
+        .status,
+    ).toBe(413);
   });
 
   test("a port that is taken is a usage error that names --port", async () => {

@@ -8,7 +8,12 @@ import { Bench, card, otherText, properties, wrongPair } from "./support.ts";
 
 /** Extended operations: these tests fix behavior that no source confirms, so that it does not change unnoticed. */
 class ExtendedBench extends Bench {
-  single(vault: Pick<KnownVault, "kind" | "uuid">, operation: SingleOperation, body?: unknown, headers?: Record<string, string>): Answer {
+  single(
+    vault: Pick<KnownVault, "kind" | "uuid">,
+    operation: SingleOperation,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Answer {
     const { method, path } = singleEndpoint(vault.kind, operation);
     const { uuid, apiKey } = this.sandbox.application;
     const application = headers ?? { "x-application-uuid": uuid, "x-api-key": apiKey };
@@ -21,10 +26,23 @@ class ExtendedBench extends Bench {
     return { ...answer, body: JSON.parse(answer.body) as Answer["body"] };
   }
 
-  create(kind: KnownVault["kind"], vault: Record<string, unknown> = {}, more: Record<string, unknown> = {}): Answer {
+  create(
+    kind: KnownVault["kind"],
+    vault: Record<string, unknown> = {},
+    more: Record<string, unknown> = {},
+  ): Answer {
     const contents = isCreditCard(kind) ? { creditCard: card } : { content: "a text" };
-    const body = { application: this.sandbox.application, externalRef: "order-1", vault: { ...contents, ...vault }, ...more };
-    return this.single({ kind, uuid: "" }, "create", isOnline(kind) ? { device: demoDevice, ...body } : body);
+    const body = {
+      application: this.sandbox.application,
+      externalRef: "order-1",
+      vault: { ...contents, ...vault },
+      ...more,
+    };
+    return this.single(
+      { kind, uuid: "" },
+      "create",
+      isOnline(kind) ? { device: demoDevice, ...body } : body,
+    );
   }
 
   delete(vault: KnownVault): Answer {
@@ -38,14 +56,29 @@ describe.each(kinds)("a %s vault", (kind) => {
     const created = bench.create(kind, {}, { metadata: { team: "ops" } });
     expect(created.status).toBe(200);
     expect(created.body.vault).not.toHaveProperty("content");
-    const vault: KnownVault = { kind, label: "", uuid: created.body.vault["uuid"] as string, credentials: created.body.vault.credentials };
+    const vault: KnownVault = {
+      kind,
+      label: "",
+      uuid: created.body.vault["uuid"] as string,
+      credentials: created.body.vault.credentials,
+    };
     const read = bench.exchange(vault);
-    expect(bench.single(vault, "info").body).toMatchObject({ metadata: { team: "ops" }, responseStatus: { status: "SUCCESS" } });
+    expect(bench.single(vault, "info").body).toMatchObject({
+      metadata: { team: "ops" },
+      responseStatus: { status: "SUCCESS" },
+    });
     expect(bench.delete(read).status).toBe(200);
     expect(bench.start(read).status).toBe(410);
     expect(bench.single(vault, "info").status).toBe(410);
     expect(bench.delete(read).status).toBe(410);
-    const items = bench.sandbox.audit().map(({ action, outcome, vaultUuid, externalRef }) => [action, outcome, vaultUuid, externalRef]);
+    const items = bench.sandbox
+      .audit()
+      .map(({ action, outcome, vaultUuid, externalRef }) => [
+        action,
+        outcome,
+        vaultUuid,
+        externalRef,
+      ]);
     expect(items).toEqual([
       ["CREATE_VAULT", "SUCCESS", vault.uuid, "order-1"],
       ["READ_VAULT", "SUCCESS", vault.uuid, null],
@@ -58,8 +91,14 @@ describe.each(kinds)("a %s vault", (kind) => {
 describe("create", () => {
   test("takes what belongs to the kind", () => {
     const bench = new ExtendedBench();
-    const made = bench.create("generic/offline", { maxUsage: 3, expiryDate: "2099-01-01T00:00:00Z" });
-    expect(made.body.vault).toMatchObject({ usesRemaining: 3, expiryDate: "2099-01-01T00:00:00.000Z" });
+    const made = bench.create("generic/offline", {
+      maxUsage: 3,
+      expiryDate: "2099-01-01T00:00:00Z",
+    });
+    expect(made.body.vault).toMatchObject({
+      usesRemaining: 3,
+      expiryDate: "2099-01-01T00:00:00.000Z",
+    });
     const online = bench.create("generic/online", { hashedPin: "cGlu" });
     const vault: KnownVault = {
       kind: "generic/online",
@@ -68,23 +107,46 @@ describe("create", () => {
       credentials: online.body.vault.credentials,
     };
     expect(bench.start(vault).status).toBe(403);
-    expect(bench.start({ ...vault, credentials: { ...vault.credentials, hashedPin: "cGlu" } }).body.vault).toMatchObject({
+    expect(
+      bench.start({ ...vault, credentials: { ...vault.credentials, hashedPin: "cGlu" } }).body
+        .vault,
+    ).toMatchObject({
       content: "a text",
     });
   });
 
   test("refuses what breaks a rule, and makes nothing", () => {
     const bench = new ExtendedBench();
-    expect(properties(bench.create("credit-card/offline", { creditCard: { ...card, number: "4111111111111112" } }))).toEqual([
-      "vault.creditCard.number",
+    expect(
+      properties(
+        bench.create("credit-card/offline", {
+          creditCard: { ...card, number: "4111111111111112" },
+        }),
+      ),
+    ).toEqual(["vault.creditCard.number"]);
+    expect(properties(bench.create("generic/offline", { maxUsage: 0 }))).toEqual([
+      "vault.maxUsage",
     ]);
-    expect(properties(bench.create("generic/offline", { maxUsage: 0 }))).toEqual(["vault.maxUsage"]);
-    expect(properties(bench.create("generic/offline", { content: undefined }))).toEqual(["vault.content"]);
-    expect(properties(bench.create("generic/online", {}, { device: undefined }))).toEqual(["device"]);
-    expect(properties(bench.create("generic/offline", {}, { metadata: { k: "ü" } }))).toEqual(["metadata.k"]);
-    expect(bench.create("generic/offline", {}, { application: { ...bench.sandbox.application, apiKey: wrongKey } }).status).toBe(401);
+    expect(properties(bench.create("generic/offline", { content: undefined }))).toEqual([
+      "vault.content",
+    ]);
+    expect(properties(bench.create("generic/online", {}, { device: undefined }))).toEqual([
+      "device",
+    ]);
+    expect(properties(bench.create("generic/offline", {}, { metadata: { k: "ü" } }))).toEqual([
+      "metadata.k",
+    ]);
+    expect(
+      bench.create(
+        "generic/offline",
+        {},
+        { application: { ...bench.sandbox.application, apiKey: wrongKey } },
+      ).status,
+    ).toBe(401);
     expect(bench.sandbox.vaults()).toEqual([]);
-    expect(bench.sandbox.audit().map(({ action, vaultUuid }) => [action, vaultUuid])).toEqual([["API_KEY_CHECK", null]]);
+    expect(bench.sandbox.audit().map(({ action, vaultUuid }) => [action, vaultUuid])).toEqual([
+      ["API_KEY_CHECK", null],
+    ]);
   });
 });
 
@@ -93,12 +155,22 @@ describe("delete", () => {
     const bench = new ExtendedBench();
     const vault = bench.generic();
     const wrong = { ...vault, credentials: wrongPair };
-    expect([bench.delete(wrong), bench.startWith(vault, wrongPair), bench.delete(wrong)].map(({ status }) => status)).toEqual([
-      403, 403, 403,
-    ]);
-    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({ state: "locked", lockReason: "failed", failedAccesses: 3 });
+    expect(
+      [bench.delete(wrong), bench.startWith(vault, wrongPair), bench.delete(wrong)].map(
+        ({ status }) => status,
+      ),
+    ).toEqual([403, 403, 403]);
+    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({
+      state: "locked",
+      lockReason: "failed",
+      failedAccesses: 3,
+    });
     expect(bench.delete(vault).status).toBe(423);
-    expect(bench.sandbox.audit().at(-1)).toMatchObject({ action: "DELETE_VAULT", outcome: "FAILURE", externalRef: "closed" });
+    expect(bench.sandbox.audit().at(-1)).toMatchObject({
+      action: "DELETE_VAULT",
+      outcome: "FAILURE",
+      externalRef: "closed",
+    });
   });
 
   test("with an exchange pending takes the old pair, not the offered one", () => {
@@ -123,7 +195,10 @@ describe("info", () => {
     const vault = bench.generic();
     bench.sandbox.lock(vault.uuid);
     const before = bench.sandbox.inspect(vault.uuid);
-    expect(bench.single(vault, "info")).toMatchObject({ status: 200, body: { autoLockDate: before.autoLockDate, metadata: {} } });
+    expect(bench.single(vault, "info")).toMatchObject({
+      status: 200,
+      body: { autoLockDate: before.autoLockDate, metadata: {} },
+    });
     expect(bench.sandbox.inspect(vault.uuid)).toEqual(before);
     expect(bench.sandbox.audit()).toHaveLength(1);
   });
@@ -147,8 +222,13 @@ test("a text is updated by its end call (extended)", () => {
 test("another method is refused, and the right one named", () => {
   const bench = new Bench();
   const { kind, uuid } = bench.generic();
-  const allowed = (method: string, path: string) => bench.raw({ method, path: `/vaultsvc/v1-2/vault/${kind}${path}` }).headers["allow"];
-  expect([allowed("GET", ""), allowed("PUT", `/${uuid}`), allowed("POST", `/${uuid}/info`)]).toEqual(["POST", "DELETE", "GET"]);
+  const allowed = (method: string, path: string) =>
+    bench.raw({ method, path: `/vaultsvc/v1-2/vault/${kind}${path}` }).headers["allow"];
+  expect([
+    allowed("GET", ""),
+    allowed("PUT", `/${uuid}`),
+    allowed("POST", `/${uuid}/info`),
+  ]).toEqual(["POST", "DELETE", "GET"]);
 });
 
 const wrongKey = "ffffffff-ffff-4fff-8fff-ffffffffffff";

@@ -13,8 +13,18 @@ import type { OpenSandbox, SandboxSettings } from "../../src/sandbox/server/star
 import { openSandbox } from "../../src/sandbox/server/start-sandbox.ts";
 import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
 
-export const card = { number: "4012888888881881", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 };
-export const otherCard = { number: "5555555555554444", name: "Grace Hopper", expiryMonth: 12, expiryYear: 2030 };
+export const card = {
+  number: "4012888888881881",
+  name: "Ada Lovelace",
+  expiryMonth: 4,
+  expiryYear: 2031,
+};
+export const otherCard = {
+  number: "5555555555554444",
+  name: "Grace Hopper",
+  expiryMonth: 12,
+  expiryYear: 2030,
+};
 export const year = 365 * 24 * 60 * 60_000;
 
 export interface Pair {
@@ -26,7 +36,11 @@ export interface Answer {
   status: number;
   headers: Record<string, string>;
   body: {
-    responseStatus: { status: string; code?: string; detailedErrors?: { property?: string; message: string; errorReasons: string[] }[] };
+    responseStatus: {
+      status: string;
+      code?: string;
+      detailedErrors?: { property?: string; message: string; errorReasons: string[] }[];
+    };
     transactionToken: { token: string; expiry: string; timeToExpire: number };
     vault: Record<string, unknown> & { credentials: Pair; usesRemaining?: number };
     errorUuid?: string;
@@ -60,40 +74,90 @@ export class Bench {
   }
 
   raw(request: Partial<SandboxRequest>): SandboxResponse {
-    return this.open.handle({ method: "POST", path: "/", headers: {}, body: "", remoteAddress: "127.0.0.1", ...request });
+    return this.open.handle({
+      method: "POST",
+      path: "/",
+      headers: {},
+      body: "",
+      remoteAddress: "127.0.0.1",
+      ...request,
+    });
   }
 
-  startBody(vault: KnownVault, operation: Operation = "get", more: Record<string, unknown> = {}): Record<string, unknown> {
+  startBody(
+    vault: KnownVault,
+    operation: Operation = "get",
+    more: Record<string, unknown> = {},
+  ): Record<string, unknown> {
     return {
       application: this.sandbox.application,
       ...(isOnline(vault.kind) ? { device: demoDevice } : {}),
-      ...(operation === "update" ? { newVault: isCreditCard(vault.kind) ? { creditCard: otherCard } : { content: otherText } } : {}),
+      ...(operation === "update"
+        ? {
+            newVault: isCreditCard(vault.kind) ? { creditCard: otherCard } : { content: otherText },
+          }
+        : {}),
       vault: { credentials: vault.credentials },
       ...more,
     };
   }
 
-  send(kind: Kind, uuid: string, operation: Operation, step: Step, body: unknown, headers = {}): Answer {
+  send(
+    kind: Kind,
+    uuid: string,
+    operation: Operation,
+    step: Step,
+    body: unknown,
+    headers = {},
+  ): Answer {
     const endpoint = endpointOf(kind, operation, step);
     const path = `/vaultsvc/v1-2${endpoint.path(uuid)}`;
-    const answer = this.raw({ method: endpoint.method, path, headers, body: typeof body === "string" ? body : JSON.stringify(body) });
+    const answer = this.raw({
+      method: endpoint.method,
+      path,
+      headers,
+      body: typeof body === "string" ? body : JSON.stringify(body),
+    });
     const parsed: Answer = { ...answer, body: JSON.parse(answer.body) as Answer["body"] };
-    if (answer.status === 200) assert.equal(validate(responseSchema(endpoint), parsed.body).ok, true, answer.body);
+    if (answer.status === 200)
+      assert.equal(validate(responseSchema(endpoint), parsed.body).ok, true, answer.body);
     else expectError(parsed, answer.body);
     return parsed;
   }
 
-  start(vault: KnownVault, operation: Operation = "get", more: Record<string, unknown> = {}): Answer {
-    return this.send(vault.kind, vault.uuid, operation, "start", this.startBody(vault, operation, more));
+  start(
+    vault: KnownVault,
+    operation: Operation = "get",
+    more: Record<string, unknown> = {},
+  ): Answer {
+    return this.send(
+      vault.kind,
+      vault.uuid,
+      operation,
+      "start",
+      this.startBody(vault, operation, more),
+    );
   }
 
   startWith(vault: KnownVault, pair: Pair, operation: Operation = "get"): Answer {
     return this.start({ ...vault, credentials: { ...vault.credentials, ...pair } }, operation);
   }
 
-  end(vault: KnownVault, token: string, operation: Operation = "get", headers?: Record<string, string>): Answer {
+  end(
+    vault: KnownVault,
+    token: string,
+    operation: Operation = "get",
+    headers?: Record<string, string>,
+  ): Answer {
     const { uuid, apiKey } = this.sandbox.application;
-    return this.send(vault.kind, vault.uuid, operation, "end", { token }, headers ?? { "x-application-uuid": uuid, "x-api-key": apiKey });
+    return this.send(
+      vault.kind,
+      vault.uuid,
+      operation,
+      "end",
+      { token },
+      headers ?? { "x-application-uuid": uuid, "x-api-key": apiKey },
+    );
   }
 
   /** Performs a start and an end call. Returns the vault with its new credentials. */
@@ -115,7 +179,8 @@ export const otherText = "another text";
 export const wrongPair: Pair = { encryptedData: "d3Jvbmc=", payload: "d3Jvbmc=" };
 
 /** Returns the properties that a refusal names. */
-export const properties = (answer: Answer) => (answer.body.responseStatus.detailedErrors ?? []).map(({ property }) => property);
+export const properties = (answer: Answer) =>
+  (answer.body.responseStatus.detailedErrors ?? []).map(({ property }) => property);
 
 export function endpointOf(kind: Kind, operation: Operation, step: Step): Endpoint {
   const endpoint = findEndpoint(kind, operation, step);
@@ -129,7 +194,8 @@ function expectError(answer: Answer, text: string): void {
   assert.equal(responseStatus.status, "ERROR");
   assert.match(errorUuid ?? "", /^[0-9a-f-]{36}$/);
   assert.notEqual(responseStatus.detailedErrors?.length ?? 0, 0);
-  for (const secret of [card.number, "a secret", "d3Jvbmc="]) assert.ok(!text.includes(secret), `the error shows ${secret}`);
+  for (const secret of [card.number, "a secret", "d3Jvbmc="])
+    assert.ok(!text.includes(secret), `the error shows ${secret}`);
 }
 
 export function temporaryFolder(): string {

@@ -6,7 +6,10 @@ describe("a token", () => {
     const bench = new Bench({ policy: { tokenTtlMs: 200 } });
     const vault = bench.offline();
     const { transactionToken } = bench.start(vault).body;
-    expect(transactionToken).toMatchObject({ expiry: "2026-11-20T14:00:00.200Z", timeToExpire: 200 });
+    expect(transactionToken).toMatchObject({
+      expiry: "2026-11-20T14:00:00.200Z",
+      timeToExpire: 200,
+    });
     bench.time += 199;
     expect(bench.end(vault, transactionToken.token).status).toBe(200);
   });
@@ -18,14 +21,21 @@ describe("a token", () => {
     bench.time += 200;
     const late = bench.end(vault, transactionToken.token, "update");
     expect([late.status, properties(late)]).toEqual([400, ["token"]]);
-    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({ state: "active", pending: null, unackedStarts: 1, failedAccesses: 0 });
+    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({
+      state: "active",
+      pending: null,
+      unackedStarts: 1,
+      failedAccesses: 0,
+    });
     expect(bench.sandbox.accepts(vault.uuid, given.credentials)).toBe(false);
     expect(bench.start(vault).status).toBe(200);
   });
 
   test("lives five minutes by default", () => {
     const bench = new Bench();
-    expect(bench.start(bench.offline()).body.transactionToken.expiry).toBe("2026-11-20T14:05:00.000Z");
+    expect(bench.start(bench.offline()).body.transactionToken.expiry).toBe(
+      "2026-11-20T14:05:00.000Z",
+    );
   });
 });
 
@@ -34,12 +44,17 @@ describe("the autoLockDate", () => {
     const bench = new Bench();
     const vault = bench.offline();
     bench.time += 1000;
-    expect(bench.start(vault).body.vault["autoLockDate"]).toBe(new Date(bench.time + year).toISOString());
+    expect(bench.start(vault).body.vault["autoLockDate"]).toBe(
+      new Date(bench.time + year).toISOString(),
+    );
     bench.time += year - 1;
     expect(bench.sandbox.inspect(vault.uuid).state).toBe("active");
     bench.time += 1;
     expect(bench.start(vault).status).toBe(423);
-    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({ state: "locked", lockReason: "auto-lock" });
+    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({
+      state: "locked",
+      lockReason: "auto-lock",
+    });
     bench.sandbox.unlock(vault.uuid);
     expect(bench.start(vault).status).toBe(200);
   });
@@ -68,7 +83,9 @@ describe("the expiryDate", () => {
     bench.time += 5_000;
     expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({ state: "deleted", pending: null });
     const deleted = bench.sandbox.audit().filter((item) => item.action === "DELETE_VAULT");
-    expect(deleted).toMatchObject([{ time: "2026-11-20T14:00:10.000Z", vaultUuid: vault.uuid, outcome: "SUCCESS" }]);
+    expect(deleted).toMatchObject([
+      { time: "2026-11-20T14:00:10.000Z", vaultUuid: vault.uuid, outcome: "SUCCESS" },
+    ]);
   });
 });
 
@@ -89,7 +106,11 @@ describe("the rate", () => {
     bench.time += 600;
     for (let i = 0; i < 5; i += 1) expect(bench.end(vault, "wrong").status).toBe(400);
     const limited = bench.start(vault);
-    expect(limited).toMatchObject({ status: 429, headers: { "retry-after": "1" }, body: { retryAfter: 1 } });
+    expect(limited).toMatchObject({
+      status: 429,
+      headers: { "retry-after": "1" },
+      body: { retryAfter: 1 },
+    });
     bench.time += 399;
     expect(bench.start(vault).status).toBe(429);
     bench.time += 1;

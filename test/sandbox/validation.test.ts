@@ -6,7 +6,11 @@ const long = "x".repeat(65);
 describe("a request that breaks a rule is refused with its property, and counts nothing", () => {
   const cases: [string, Record<string, unknown>, string[]][] = [
     ["no application", { application: undefined }, ["application"]],
-    ["application key", { application: { uuid: "a".repeat(36), apiKey: "no" } }, ["application.apiKey"]],
+    [
+      "application key",
+      { application: { uuid: "a".repeat(36), apiKey: "no" } },
+      ["application.apiKey"],
+    ],
     ["externalRef", { externalRef: "" }, ["externalRef"]],
     ["externalRef of 65", { externalRef: long }, ["externalRef"]],
     [
@@ -16,16 +20,29 @@ describe("a request that breaks a rule is refused with its property, and counts 
     ],
     ["no device", { device: undefined }, ["device"]],
     ["no credentials", { vault: {} }, ["vault.credentials"]],
-    ["empty payload", { vault: { credentials: { encryptedData: "x", payload: "" } } }, ["vault.credentials.payload"]],
-    ["hashedPin", { vault: { credentials: { encryptedData: "x", payload: "x", hashedPin: "?" } } }, ["vault.credentials.hashedPin"]],
+    [
+      "empty payload",
+      { vault: { credentials: { encryptedData: "x", payload: "" } } },
+      ["vault.credentials.payload"],
+    ],
+    [
+      "hashedPin",
+      { vault: { credentials: { encryptedData: "x", payload: "x", hashedPin: "?" } } },
+      ["vault.credentials.hashedPin"],
+    ],
   ];
   test.each(cases)("%s", (_name, more, named) => {
     const bench = new Bench();
     const vault = bench.online();
     const answer = bench.start(vault, "get", more);
     expect([answer.status, properties(answer)]).toEqual([400, named]);
-    expect(answer.body.responseStatus.detailedErrors?.[0]?.message).toMatch(/^[a-zA-Z.]+ (must|is missing)/);
-    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({ failedAccesses: 0, unackedStarts: 0 });
+    expect(answer.body.responseStatus.detailedErrors?.[0]?.message).toMatch(
+      /^[a-zA-Z.]+ (must|is missing)/,
+    );
+    expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({
+      failedAccesses: 0,
+      unackedStarts: 0,
+    });
   });
 
   const badCards: [string, object, string][] = [
@@ -37,7 +54,13 @@ describe("a request that breaks a rule is refused with its property, and counts 
   ];
   test.each(badCards)("card: %s", (_name, more, field) => {
     const bench = new Bench();
-    const creditCard = { number: "5555555555554444", name: "Grace", expiryMonth: 1, expiryYear: 2030, ...more };
+    const creditCard = {
+      number: "5555555555554444",
+      name: "Grace",
+      expiryMonth: 1,
+      expiryYear: 2030,
+      ...more,
+    };
     const answer = bench.start(bench.offline(), "update", { newVault: { creditCard } });
     expect([answer.status, properties(answer)]).toEqual([400, [`newVault.creditCard.${field}`]]);
     expect(JSON.stringify(answer.body)).not.toContain(creditCard.number);
@@ -53,7 +76,10 @@ describe("a request that breaks a rule is refused with its property, and counts 
       expect([body, answer.status, properties(answer)]).toEqual([body, 400, ["body"]]);
     }
     expect(properties(bench.end(vault, ""))).toEqual(["token"]);
-    expect(bench.raw({ path: "/vaultsvc/v1-2/vault/credit-card/offline/%E0%A4%A/get-start", body: "{}" }).status).toBe(400);
+    expect(
+      bench.raw({ path: "/vaultsvc/v1-2/vault/credit-card/offline/%E0%A4%A/get-start", body: "{}" })
+        .status,
+    ).toBe(400);
   });
 });
 
@@ -69,7 +95,12 @@ describe("the application", () => {
     expect([wrongUuid.status, properties(wrongUuid)]).toEqual([401, ["application.uuid"]]);
     const items = bench.sandbox.audit().filter((item) => item.action === "API_KEY_CHECK");
     expect(items).toMatchObject([
-      { outcome: "FAILURE", applicationUuid: uuid, ipAddress: "127.0.0.1", endpoint: matching(/^POST .*get-start$/) },
+      {
+        outcome: "FAILURE",
+        applicationUuid: uuid,
+        ipAddress: "127.0.0.1",
+        endpoint: matching(/^POST .*get-start$/),
+      },
       { outcome: "FAILURE", applicationUuid: other },
     ]);
     expect(JSON.stringify(items)).not.toContain(apiKey);
@@ -88,8 +119,16 @@ describe("the application", () => {
       const answer = bench.end(vault, token, "get", headers);
       expect([answer.status, properties(answer)]).toEqual([401, [property]]);
     }
-    expect(bench.sandbox.audit().map(({ action }) => action)).toEqual(["CREATE_VAULT", "READ_VAULT"]);
-    expect(bench.end(vault, token, "get", { "x-application-uuid": uuid.toUpperCase(), "x-api-key": apiKey }).status).toBe(200);
+    expect(bench.sandbox.audit().map(({ action }) => action)).toEqual([
+      "CREATE_VAULT",
+      "READ_VAULT",
+    ]);
+    expect(
+      bench.end(vault, token, "get", {
+        "x-application-uuid": uuid.toUpperCase(),
+        "x-api-key": apiKey,
+      }).status,
+    ).toBe(200);
   });
 });
 
@@ -102,7 +141,10 @@ describe("paths", () => {
     expect(bench.raw({ path: `/vaultsvc/v1-2${path}`, body }).status).toBe(404);
     expect(bench.raw({ path: `/sanctum/v1-2${path}`, body }).status).toBe(200);
     expect(bench.raw({ path: `/sanctum/v1-2${path}?x=1`, body }).status).toBe(200);
-    expect(bench.raw({ method: "PUT", path: `/sanctum/v1-2${path}`, body })).toMatchObject({ status: 405, headers: { allow: "POST" } });
+    expect(bench.raw({ method: "PUT", path: `/sanctum/v1-2${path}`, body })).toMatchObject({
+      status: 405,
+      headers: { allow: "POST" },
+    });
     expect(bench.raw({ path: `/sanctum/v1-2${path}/more`, body }).status).toBe(404);
   });
 

@@ -26,16 +26,17 @@ async function play(stage: Stage): Promise<void> {
   const service = await startService(stage);
   const location = server.location("vaultsvc");
   const shared = location.replace("postgres:password@", "team@").replace(/\?.*/, "");
-  const [ann, ben, cleo] = ["ann", "ben", "cleo"].map((name) => machine(stage, name, service, shared)) as [Stage, Stage, Stage];
+  const [ann, ben, cleo] = ["ann", "ben", "cleo"].map((name) =>
+    machine(stage, name, service, shared),
+  ) as [Stage, Stage, Stage];
   const [online, card, note] = service.vaults;
 
   narrate("The owner of the database makes the state, and the key on Ann's machine");
-  await run({ ...ann, env: { ...ann.env, VAULTSVC_STATE: location } }, "vault state init --grant team", [
-    "state",
-    "init",
-    "--grant",
-    "team",
-  ]);
+  await run(
+    { ...ann, env: { ...ann.env, VAULTSVC_STATE: location } },
+    "vault state init --grant team",
+    ["state", "init", "--grant", "team"],
+  );
   narrate("Ben and Cleo need the key; the database never sees it");
   for (const { name = "", folder } of [ben, cleo]) {
     prompt(`scp config/state.key ${name}:config/`, ann);
@@ -44,8 +45,13 @@ async function play(stage: Stage): Promise<void> {
   }
   narrate("From now on all three use the rights of the team");
   for (const each of [ann, ben, cleo]) prompt(`export VAULTSVC_STATE=${shared}`, each);
-  await run(ann, "vault import --file vaults.ndjson", ["import", "--file", join(stage.folder, "vaults.ndjson")]);
-  for (const [name, uuid] of Object.entries({ ONLINE: online, CARD: card, NOTE: note })) prompt(`${name}=${uuid}`, ann);
+  await run(ann, "vault import --file vaults.ndjson", [
+    "import",
+    "--file",
+    join(stage.folder, "vaults.ndjson"),
+  ]);
+  for (const [name, uuid] of Object.entries({ ONLINE: online, CARD: card, NOTE: note }))
+    prompt(`${name}=${uuid}`, ann);
 
   narrate("All three read one vault at the same time: each read replaces its credentials");
   await together([ann, "NOTE", note], [ben, "NOTE", note], [cleo, "NOTE", note]);
@@ -76,7 +82,9 @@ async function play(stage: Stage): Promise<void> {
   await run(cleo, "vault state locks", ["state", "locks"]);
   await run(cleo, "vault guard", ["guard"]);
   await expectStatus(cleo, { [online]: "ready 3", [card]: "ready 4", [note]: "ready 5" });
-  const { vaults } = (await ask(cleo, ["guard"])) as { vaults: { unackedStarts: number; failedAttempts: number }[] };
+  const { vaults } = (await ask(cleo, ["guard"])) as {
+    vaults: { unackedStarts: number; failedAttempts: number }[];
+  };
   expectThat(
     vaults.every(({ unackedStarts, failedAttempts }) => unackedStarts + failedAttempts === 0),
     "a vault is closer to a lock than before",
@@ -88,7 +96,12 @@ async function play(stage: Stage): Promise<void> {
 function machine(stage: Stage, name: string, service: Service, state: string): Stage {
   const folder = join(stage.folder, name);
   mkdirSync(folder);
-  return { ...stage, name, folder, env: { ...environment(folder), ...service.env, VAULTSVC_STATE: state, PGPASSWORD: password } };
+  return {
+    ...stage,
+    name,
+    folder,
+    env: { ...environment(folder), ...service.env, VAULTSVC_STATE: state, PGPASSWORD: password },
+  };
 }
 
 /** The command that reads a vault, as it is shown and as it is run. */

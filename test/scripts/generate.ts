@@ -20,4 +20,7 @@ for (const name of readdirSync(topics).filter((name) => name.endsWith(".md"))) {
 }
 const manifest = join(root, "package.json");
 const man = Object.keys(manPages("", "")).map((name) => `man/${name}`);
-writeFileSync(manifest, `${JSON.stringify({ ...(JSON.parse(readFileSync(manifest, "utf8")) as object), man }, null, 2)}\n`);
+writeFileSync(
+  manifest,
+  `${JSON.stringify({ ...(JSON.parse(readFileSync(manifest, "utf8")) as object), man }, null, 2)}\n`,
+);

@@ -8,6 +8,8 @@ const folder = join(import.meta.dirname, "..", "..", "man");
 const built = new Date(Number(process.env["SOURCE_DATE_EPOCH"] ?? Date.now() / 1000) * 1000);
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder);
-for (const [name, text] of Object.entries(manPages(packageJson.version, built.toISOString().slice(0, 10)))) {
+for (const [name, text] of Object.entries(
+  manPages(packageJson.version, built.toISOString().slice(0, 10)),
+)) {
   writeFileSync(join(folder, name), text);
 }

@@ -3,4 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { compileScanner } from "../support/scanner.ts";
 
-writeFileSync(join(import.meta.dirname, "..", "..", "src", "audit", "read", "scan", "scanner-module.ts"), compileScanner());
+writeFileSync(
+  join(import.meta.dirname, "..", "..", "src", "audit", "read", "scan", "scanner-module.ts"),
+  compileScanner(),
+);

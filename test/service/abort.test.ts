@@ -1,6 +1,15 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
-import { answeringTcp, clientOf, endCall, httpServer, never, startCall, success, tcpServer } from "./servers.ts";
+import {
+  answeringTcp,
+  clientOf,
+  endCall,
+  httpServer,
+  never,
+  startCall,
+  success,
+  tcpServer,
+} from "./servers.ts";
 
 const notSent = { type: "not-sent", cause: "canceled before it was sent" };
 const noAnswer = { type: "no-answer", cause: "canceled while waiting for the response" };
@@ -41,7 +50,10 @@ describe("giving up, at each moment", () => {
       setImmediate(() => response.end(JSON.stringify(success)));
     });
     const client = clientOf(server.url);
-    const [first, second] = await Promise.all([client.start(startCall, never), client.end(endCall, abort.signal)]);
+    const [first, second] = await Promise.all([
+      client.start(startCall, never),
+      client.end(endCall, abort.signal),
+    ]);
     expect(first).toMatchObject({ type: "answer" });
     expect(second).toEqual(notSent);
     expect(await client.start(startCall, never)).toMatchObject({ type: "answer" });
@@ -76,7 +88,9 @@ describe("giving up, at each moment", () => {
 
   test("while the answer arrives", async () => {
     const abort = new AbortController();
-    const server = await answeringTcp((socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"', () => abort.abort()));
+    const server = await answeringTcp((socket) =>
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"', () => abort.abort()),
+    );
     expect(await clientOf(server.url).start(startCall, abort.signal)).toMatchObject(noAnswer);
   });
 

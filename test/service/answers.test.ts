@@ -2,20 +2,37 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import type { Reply } from "../../src/exchange/ports.ts";
 import { replyOf } from "../../src/service/reply.ts";
-import { answeringTcp, clientOf, endCall, httpServer, json, never, startCall, success } from "./servers.ts";
+import {
+  answeringTcp,
+  clientOf,
+  endCall,
+  httpServer,
+  json,
+  never,
+  startCall,
+  success,
+} from "./servers.ts";
 
 const error = { responseStatus: { status: "ERROR", code: "E-17" } };
 
 describe("a whole JSON object is an answer, whatever its status", () => {
   test.each([200, 201, 302, 400, 401, 403, 404, 409, 410, 422, 423])("HTTP %i", async (status) => {
     const server = await httpServer(json(status, error, { location: "http://127.0.0.1:9/" }));
-    expect(await clientOf(server.url).start(startCall, never)).toEqual({ type: "answer", answer: { httpStatus: status, body: error } });
+    expect(await clientOf(server.url).start(startCall, never)).toEqual({
+      type: "answer",
+      answer: { httpStatus: status, body: error },
+    });
   });
 
   test("unknown fields and characters outside ASCII pass through, a byte order mark does not", async () => {
     const body = { ...success, vault: { content: "naïve 🔑", more: [1, null, { "": true }] } };
-    const server = await httpServer((_, response) => response.end(`\u{FEFF}${JSON.stringify(body)}`));
-    expect(await clientOf(server.url).start(startCall, never)).toEqual({ type: "answer", answer: { httpStatus: 200, body } });
+    const server = await httpServer((_, response) =>
+      response.end(`\u{FEFF}${JSON.stringify(body)}`),
+    );
+    expect(await clientOf(server.url).start(startCall, never)).toEqual({
+      type: "answer",
+      answer: { httpStatus: 200, body },
+    });
   });
 
   test("an announcement (1xx) is not taken for the answer", async () => {
@@ -23,12 +40,20 @@ describe("a whole JSON object is an answer, whatever its status", () => {
       response.writeEarlyHints({ link: "</a>; rel=preload" });
       response.end(JSON.stringify(success));
     });
-    expect(await clientOf(server.url).start(startCall, never)).toEqual({ type: "answer", answer: { httpStatus: 200, body: success } });
+    expect(await clientOf(server.url).start(startCall, never)).toEqual({
+      type: "answer",
+      answer: { httpStatus: 200, body: success },
+    });
   });
 
   test("an answer that ends with its connection", async () => {
-    const server = await answeringTcp((socket) => socket.end(`HTTP/1.0 200 OK\r\n\r\n${JSON.stringify(success)}`));
-    expect(await clientOf(server.url).start(startCall, never)).toMatchObject({ type: "answer", answer: { body: success } });
+    const server = await answeringTcp((socket) =>
+      socket.end(`HTTP/1.0 200 OK\r\n\r\n${JSON.stringify(success)}`),
+    );
+    expect(await clientOf(server.url).start(startCall, never)).toMatchObject({
+      type: "answer",
+      answer: { body: success },
+    });
   });
 });
 
@@ -45,7 +70,9 @@ describe("5xx tells nothing about what was done", () => {
   });
 
   test("without one", async () => {
-    const server = await httpServer((_, response) => response.writeHead(502).end("<html>Bad Gateway</html>"));
+    const server = await httpServer((_, response) =>
+      response.writeHead(502).end("<html>Bad Gateway</html>"),
+    );
     expect(await clientOf(server.url).start(startCall, never)).toEqual({
       type: "no-answer",
       cause: `HTTP 502 from ${server.host}`,
@@ -83,7 +110,9 @@ describe("what is not a JSON object is no answer", () => {
 
 test.each([301, 302, 303, 307, 308])("a redirect (%i) is not followed", async (status) => {
   const target = await httpServer();
-  const server = await httpServer((_, response) => response.writeHead(status, { location: target.url }).end("<html>moved</html>"));
+  const server = await httpServer((_, response) =>
+    response.writeHead(status, { location: target.url }).end("<html>moved</html>"),
+  );
   expect(await clientOf(server.url).start(startCall, never)).toEqual({
     type: "no-answer",
     cause: `redirects (HTTP ${status}) are not followed`,
@@ -103,12 +132,24 @@ describe("Retry-After", () => {
   });
 
   const now = Date.parse("2026-11-20T12:00:00Z");
-  test.each(["<html>429 Too Many Requests</html>", ""])("of a gateway's 429, which needs no body: %j", (page) => {
-    const reply = replyOf({ httpStatus: 429, headers: { "retry-after": "3" }, body: Buffer.from(page) }, "h:1", now);
-    expect(reply).toEqual({ type: "answer", answer: { httpStatus: 429, body: {}, retryAfter: 3 } });
-  });
+  test.each(["<html>429 Too Many Requests</html>", ""])(
+    "of a gateway's 429, which needs no body: %j",
+    (page) => {
+      const reply = replyOf(
+        { httpStatus: 429, headers: { "retry-after": "3" }, body: Buffer.from(page) },
+        "h:1",
+        now,
+      );
+      expect(reply).toEqual({
+        type: "answer",
+        answer: { httpStatus: 429, body: {}, retryAfter: 3 },
+      });
+    },
+  );
 
-  test.each<[string, Record<string, string | string[]>, Record<string, unknown>, number | undefined]>([
+  test.each<
+    [string, Record<string, string | string[]>, Record<string, unknown>, number | undefined]
+  >([
     ["neither", {}, {}, undefined],
     ["header: seconds", { "retry-after": "120" }, {}, 120],
     ["header: zero", { "retry-after": "0" }, { retryAfter: 5 }, 0],
@@ -130,7 +171,14 @@ describe("Retry-After", () => {
     ["body: fraction", {}, { retryAfter: 1.5 }, undefined],
     ["body: negative", {}, { retryAfter: -2 }, undefined],
   ])("%s", (_, headers, body, retryAfter) => {
-    const reply: Reply = replyOf({ httpStatus: 429, headers, body: Buffer.from(JSON.stringify(body)) }, "h:1", now);
-    expect(reply).toEqual({ type: "answer", answer: { httpStatus: 429, body, ...(retryAfter === undefined ? {} : { retryAfter }) } });
+    const reply: Reply = replyOf(
+      { httpStatus: 429, headers, body: Buffer.from(JSON.stringify(body)) },
+      "h:1",
+      now,
+    );
+    expect(reply).toEqual({
+      type: "answer",
+      answer: { httpStatus: 429, body, ...(retryAfter === undefined ? {} : { retryAfter }) },
+    });
   });
 });

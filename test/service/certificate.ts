@@ -20,18 +20,38 @@ export interface Names {
  */
 export function selfSigned(names: Names = {}): Certificate {
   const keys = newKeys();
-  return pem(keys.privateKey, write({ names, subject: "vault test", publicKey: keys.publicKey, signer: keys.privateKey }));
+  return pem(
+    keys.privateKey,
+    write({ names, subject: "vault test", publicKey: keys.publicKey, signer: keys.privateKey }),
+  );
 }
 
 /** An issuer of certificates, with its own certificate, which clients are to trust. */
-export function certificateAuthority(issuer = "vault test authority"): { cert: string; issue(names?: Names): Certificate } {
+export function certificateAuthority(issuer = "vault test authority"): {
+  cert: string;
+  issue(names?: Names): Certificate;
+} {
   const own = newKeys();
-  const authority = write({ subject: issuer, publicKey: own.publicKey, signer: own.privateKey, isAuthority: true });
+  const authority = write({
+    subject: issuer,
+    publicKey: own.publicKey,
+    signer: own.privateKey,
+    isAuthority: true,
+  });
   return {
     cert: pem(own.privateKey, authority).cert,
     issue(names = {}) {
       const keys = newKeys();
-      return pem(keys.privateKey, write({ names, subject: "vault test", issuer, publicKey: keys.publicKey, signer: own.privateKey }));
+      return pem(
+        keys.privateKey,
+        write({
+          names,
+          subject: "vault test",
+          issuer,
+          publicKey: keys.publicKey,
+          signer: own.privateKey,
+        }),
+      );
     },
   };
 }
@@ -48,11 +68,27 @@ interface Content {
   isAuthority?: boolean;
 }
 
-function write({ names = {}, subject, issuer = subject, publicKey, signer, isAuthority = false }: Content): Buffer {
-  const { ip = "127.0.0.1", dns = "localhost", from = "20200101000000Z", to = "21200101000000Z" } = names;
+function write({
+  names = {},
+  subject,
+  issuer = subject,
+  publicKey,
+  signer,
+  isAuthority = false,
+}: Content): Buffer {
+  const {
+    ip = "127.0.0.1",
+    dns = "localhost",
+    from = "20200101000000Z",
+    to = "21200101000000Z",
+  } = names;
   const algorithm = sequence(oid("2a8648ce3d040302")); // ecdsa-with-SHA256
-  const name = (text: string): Buffer => sequence(der(0x31, sequence(oid("550403"), der(0x0c, Buffer.from(text)))));
-  const addresses = sequence(der(0x82, Buffer.from(dns)), der(0x87, Buffer.from(ip.split(".").map(Number))));
+  const name = (text: string): Buffer =>
+    sequence(der(0x31, sequence(oid("550403"), der(0x0c, Buffer.from(text)))));
+  const addresses = sequence(
+    der(0x82, Buffer.from(dns)),
+    der(0x87, Buffer.from(ip.split(".").map(Number))),
+  );
   const extension = isAuthority
     ? sequence(oid("551d13"), der(0x04, sequence(der(0x01, Buffer.from([0xff]))))) // basicConstraints: an authority
     : sequence(oid("551d11"), der(0x04, addresses)); // subjectAltName
@@ -83,6 +119,7 @@ const oid = (hex: string): Buffer => der(0x06, Buffer.from(hex, "hex"));
 function der(tag: number, ...parts: Buffer[]): Buffer {
   const content = Buffer.concat(parts);
   const size = content.length;
-  const length = size < 0x80 ? [size] : size < 0x100 ? [0x81, size] : [0x82, size >> 8, size & 0xff];
+  const length =
+    size < 0x80 ? [size] : size < 0x100 ? [0x81, size] : [0x82, size >> 8, size & 0xff];
   return Buffer.concat([Buffer.from([tag, ...length]), content]);
 }

@@ -7,7 +7,18 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { connectCause } from "../../src/service/causes.ts";
 import { startProxy } from "../support/proxy-server.ts";
 import { certificateAuthority, selfSigned } from "./certificate.ts";
-import { answeringTcp, clientOf, endCall, httpServer, json, never, signal, startCall, success, tcpServer } from "./servers.ts";
+import {
+  answeringTcp,
+  clientOf,
+  endCall,
+  httpServer,
+  json,
+  never,
+  signal,
+  startCall,
+  success,
+  tcpServer,
+} from "./servers.ts";
 
 async function closedPort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
@@ -49,7 +60,9 @@ describe("no connection: surely not sent", () => {
     const port = await closedPort();
     const client = clientOf(`http://127.0.0.1:${port}`);
     expect(await client.start(startCall, never)).toMatchObject({ type: "not-sent" });
-    const server = createServer((socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")).listen(port, "127.0.0.1");
+    const server = createServer((socket) =>
+      socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"),
+    ).listen(port, "127.0.0.1");
     await once(server, "listening");
     expect(await client.start(startCall, never)).toMatchObject({ type: "answer" });
     server.close();
@@ -75,14 +88,27 @@ describe("no connection: surely not sent", () => {
     ["EHOSTUNREACH", "no route to h.example:443: the network is unreachable"],
     ["ETIMEDOUT", "no connection to h.example:443: it does not respond"],
     ["ECONNRESET", "connection closed by h.example:443 before the request was sent"],
-    ["SELF_SIGNED_CERT_IN_CHAIN", "certificate of h.example:443 is not trusted: self-signed certificate in its chain"],
-    ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "certificate of h.example:443 is not trusted: its issuer is unknown"],
-    ["ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION", "no TLS connection to h.example:443: it does not speak TLS 1.2 or newer"],
+    [
+      "SELF_SIGNED_CERT_IN_CHAIN",
+      "certificate of h.example:443 is not trusted: self-signed certificate in its chain",
+    ],
+    [
+      "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+      "certificate of h.example:443 is not trusted: its issuer is unknown",
+    ],
+    [
+      "ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION",
+      "no TLS connection to h.example:443: it does not speak TLS 1.2 or newer",
+    ],
     ["EWHATEVER", "no connection to h.example:443: EWHATEVER"],
   ])("%s", (code, cause) => {
     const route = { origin: new URL("https://h.example") };
-    expect(connectCause(Object.assign(new Error("raw text"), { code }), route)).toMatchObject({ cause });
-    expect(connectCause(new AggregateError([Object.assign(new Error("raw text"), { code })]), route)).toMatchObject({ cause });
+    expect(connectCause(Object.assign(new Error("raw text"), { code }), route)).toMatchObject({
+      cause,
+    });
+    expect(
+      connectCause(new AggregateError([Object.assign(new Error("raw text"), { code })]), route),
+    ).toMatchObject({ cause });
   });
 });
 
@@ -103,19 +129,28 @@ describe("TLS", () => {
     const certificate = selfSigned();
     const server = await httpServer(undefined, certificate);
     const client = clientOf(server.url, trust(certificate.cert));
-    expect(await client.start(startCall, never)).toEqual({ type: "answer", answer: { httpStatus: 200, body: success } });
-    expect(await client.end(endCall, never)).toEqual({ type: "answer", answer: { httpStatus: 200, body: success } });
+    expect(await client.start(startCall, never)).toEqual({
+      type: "answer",
+      answer: { httpStatus: 200, body: success },
+    });
+    expect(await client.end(endCall, never)).toEqual({
+      type: "answer",
+      answer: { httpStatus: 200, body: success },
+    });
     expect(server.connections).toHaveLength(1);
   });
 
   test("HTTP/1.1 is all that is offered to a service that would rather speak HTTP/2", async () => {
     const certificate = selfSigned();
     const protocols: unknown[] = [];
-    const server = createTlsServer({ ...certificate, ALPNProtocols: ["h2", "http/1.1"] }, (socket) => {
-      protocols.push(socket.alpnProtocol);
-      socket.on("error", () => undefined);
-      socket.on("data", () => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"));
-    });
+    const server = createTlsServer(
+      { ...certificate, ALPNProtocols: ["h2", "http/1.1"] },
+      (socket) => {
+        protocols.push(socket.alpnProtocol);
+        socket.on("error", () => undefined);
+        socket.on("data", () => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"));
+      },
+    );
     server.listen(0, "127.0.0.1");
     onTestFinished(() => void server.close());
     await once(server, "listening");
@@ -126,24 +161,43 @@ describe("TLS", () => {
   });
 
   test.each([
-    ["another name", { ip: "10.1.2.3", dns: "other.example" }, "it is for another name (other.example, 10.1.2.3)"],
+    [
+      "another name",
+      { ip: "10.1.2.3", dns: "other.example" },
+      "it is for another name (other.example, 10.1.2.3)",
+    ],
     ["a time that is over", { to: "20210101000000Z" }, "it has expired"],
     ["a time to come", { from: "21100101000000Z" }, "it is not valid yet"],
   ])("a certificate for %s", async (_, options, reason) => {
     const certificate = selfSigned(options);
     const server = await httpServer(undefined, certificate);
     const reply = await clientOf(server.url, trust(certificate.cert)).start(startCall, never);
-    expect(reply).toMatchObject({ type: "not-sent", cause: `certificate of ${server.host} is not trusted: ${reason}` });
+    expect(reply).toMatchObject({
+      type: "not-sent",
+      cause: `certificate of ${server.host} is not trusted: ${reason}`,
+    });
     expect(server.requests).toHaveLength(0);
   });
 
   test("an issuer that nobody knows", async () => {
     const server = await httpServer(undefined, certificateAuthority().issue());
     const reply = await clientOf(server.url).start(startCall, never);
-    expect(reply).toMatchObject({ type: "not-sent", cause: `certificate of ${server.host} is not trusted: its issuer is unknown` });
-    const other = await clientOf(server.url, { ca: [certificateAuthority("another").cert] }).start(startCall, never);
-    expect(other).toMatchObject({ type: "not-sent", hint: expect.stringContaining("--ca FILE (config key ca)") as string });
-    const namesake = await clientOf(server.url, { ca: [certificateAuthority().cert] }).start(startCall, never);
+    expect(reply).toMatchObject({
+      type: "not-sent",
+      cause: `certificate of ${server.host} is not trusted: its issuer is unknown`,
+    });
+    const other = await clientOf(server.url, { ca: [certificateAuthority("another").cert] }).start(
+      startCall,
+      never,
+    );
+    expect(other).toMatchObject({
+      type: "not-sent",
+      hint: expect.stringContaining("--ca FILE (config key ca)") as string,
+    });
+    const namesake = await clientOf(server.url, { ca: [certificateAuthority().cert] }).start(
+      startCall,
+      never,
+    );
     expect(namesake).toMatchObject({
       type: "not-sent",
       cause: `certificate of ${server.host} is not trusted: it was not signed by the trusted issuer of that name`,
@@ -152,13 +206,20 @@ describe("TLS", () => {
   });
 
   test("certificates go unchecked to this machine only, whatever the environment says", async () => {
-    const server = await httpServer(undefined, selfSigned({ dns: "other.example", to: "20210101000000Z" }));
-    expect(await clientOf(server.url, { unverified: true }).start(startCall, never)).toMatchObject({ type: "answer" });
+    const server = await httpServer(
+      undefined,
+      selfSigned({ dns: "other.example", to: "20210101000000Z" }),
+    );
+    expect(await clientOf(server.url, { unverified: true }).start(startCall, never)).toMatchObject({
+      type: "answer",
+    });
     const proxy = await startProxy({ hosts: { "vault.example": server.port } });
     vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
     onTestFinished(() => void vi.unstubAllEnvs());
     const elsewhere = { unverified: true, proxy: { url: new URL(proxy.url), source: "--proxy" } };
-    expect(await clientOf("https://vault.example", elsewhere).start(startCall, never)).toMatchObject({
+    expect(
+      await clientOf("https://vault.example", elsewhere).start(startCall, never),
+    ).toMatchObject({
       type: "not-sent",
       cause: expect.stringContaining("certificate of vault.example:443 is not trusted") as string,
     });
@@ -171,13 +232,20 @@ describe("TLS", () => {
     tls.DEFAULT_CIPHERS = "DEFAULT@SECLEVEL=0";
     onTestFinished(() => void (tls.DEFAULT_CIPHERS = DEFAULT_CIPHERS));
     const certificate = selfSigned();
-    const server = createTlsServer({ ...certificate, minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" });
+    const server = createTlsServer({
+      ...certificate,
+      minVersion: "TLSv1",
+      maxVersion: "TLSv1.1",
+      ciphers: "DEFAULT@SECLEVEL=0",
+    });
     server.on("tlsClientError", () => undefined);
     server.listen(0, "127.0.0.1");
     onTestFinished(() => void server.close());
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
-    expect(await clientOf(`https://127.0.0.1:${port}`, trust(certificate.cert)).start(startCall, never)).toMatchObject({
+    expect(
+      await clientOf(`https://127.0.0.1:${port}`, trust(certificate.cert)).start(startCall, never),
+    ).toMatchObject({
       type: "not-sent",
       cause: `no TLS connection to 127.0.0.1:${port}: it does not speak TLS 1.2 or newer`,
     });
@@ -186,14 +254,20 @@ describe("TLS", () => {
   test("a service that speaks no TLS", async () => {
     const server = await httpServer();
     const reply = await clientOf(server.url.replace("http:", "https:")).start(startCall, never);
-    expect(reply).toMatchObject({ type: "not-sent", cause: `no TLS connection to ${server.host}: the server there does not speak TLS` });
+    expect(reply).toMatchObject({
+      type: "not-sent",
+      cause: `no TLS connection to ${server.host}: the server there does not speak TLS`,
+    });
     expect(server.requests).toHaveLength(0);
   });
 
   test("a connection that is closed in the handshake", async () => {
     const server = await tcpServer((socket) => socket.destroy(), "https");
     const reply = await clientOf(server.url).start(startCall, never);
-    expect(reply).toMatchObject({ type: "not-sent", cause: `connection closed by ${server.host} before the request was sent` });
+    expect(reply).toMatchObject({
+      type: "not-sent",
+      cause: `connection closed by ${server.host} before the request was sent`,
+    });
   });
 });
 
@@ -221,7 +295,11 @@ describe("one connection", () => {
       });
     });
     const client = clientOf(server.url);
-    const replies = await Promise.all([client.start(startCall, never), client.start(startCall, never), client.end(endCall, never)]);
+    const replies = await Promise.all([
+      client.start(startCall, never),
+      client.start(startCall, never),
+      client.end(endCall, never),
+    ]);
     expect(replies.map((r) => r.type)).toEqual(["answer", "answer", "answer"]);
     expect({ most, connections: server.connections.length }).toEqual({ most: 1, connections: 1 });
   });
@@ -244,17 +322,26 @@ describe("one connection", () => {
     let requests = 0;
     const server = await answeringTcp((socket) => {
       socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}`);
-      if ((requests += 1) === 1) setTimeout(() => socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${late.length}\r\n\r\n${late}`), 5);
+      if ((requests += 1) === 1)
+        setTimeout(
+          () => socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${late.length}\r\n\r\n${late}`),
+          5,
+        );
     });
     const client = clientOf(server.url);
     await client.start(startCall, never);
     await once(server.connections[0] as never, "close");
-    expect(await client.end(endCall, never)).toEqual({ type: "answer", answer: { httpStatus: 200, body: {} } });
+    expect(await client.end(endCall, never)).toEqual({
+      type: "answer",
+      answer: { httpStatus: 200, body: {} },
+    });
     expect(server.connections).toHaveLength(2);
   });
 
   test("a connection that the server is about to close is not used again", async () => {
-    const server = await httpServer(json(200, success, { connection: "keep-alive", "keep-alive": "timeout=1" }));
+    const server = await httpServer(
+      json(200, success, { connection: "keep-alive", "keep-alive": "timeout=1" }),
+    );
     const client = clientOf(server.url);
     await client.start(startCall, never);
     await client.end(endCall, never);

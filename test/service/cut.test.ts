@@ -2,7 +2,17 @@ import { once } from "node:events";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { answeringTcp, clientOf, endCall, httpServer, never, signal, startCall, success, tcpServer } from "./servers.ts";
+import {
+  answeringTcp,
+  clientOf,
+  endCall,
+  httpServer,
+  never,
+  signal,
+  startCall,
+  success,
+  tcpServer,
+} from "./servers.ts";
 
 const whole = JSON.stringify(success);
 const head = (...lines: string[]): string => ["HTTP/1.1 200 OK", ...lines, "", ""].join("\r\n");
@@ -15,7 +25,10 @@ describe("an answer that is cut short is none, even where its JSON is whole", ()
     ["chunked, inside a chunk", `${head("transfer-encoding: chunked")}40\r\n${whole}`],
     ["chunked, without the last chunk", head("transfer-encoding: chunked") + chunk(whole)],
     ["chunked, without the last line", `${head("transfer-encoding: chunked") + chunk(whole)}0\r\n`],
-    ["connection: close, one byte missing", head("connection: close", `content-length: ${whole.length + 1}`) + whole],
+    [
+      "connection: close, one byte missing",
+      head("connection: close", `content-length: ${whole.length + 1}`) + whole,
+    ],
   ])("%s", async (_, bytes) => {
     const server = await answeringTcp((socket) => socket.end(bytes));
     expect(await clientOf(server.url).start(startCall, never)).toEqual({
@@ -35,7 +48,9 @@ describe("an answer that is cut short is none, even where its JSON is whole", ()
   });
 
   test("after an announcement (1xx) only: nothing of the answer has come", async () => {
-    const server = await answeringTcp((socket) => socket.end("HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"));
+    const server = await answeringTcp((socket) =>
+      socket.end("HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"),
+    );
     expect(await clientOf(server.url).start(startCall, never)).toEqual({
       type: "no-answer",
       cause: `connection closed by ${server.host} before it responded`,
@@ -43,14 +58,21 @@ describe("an answer that is cut short is none, even where its JSON is whole", ()
   });
 
   test("by a reset", async () => {
-    const server = await answeringTcp((socket) => socket.write(head("content-length: 1000") + whole, () => socket.resetAndDestroy()));
+    const server = await answeringTcp((socket) =>
+      socket.write(head("content-length: 1000") + whole, () => socket.resetAndDestroy()),
+    );
     expect(await clientOf(server.url).start(startCall, never)).toMatchObject({ type: "no-answer" });
     expect(server.connections).toHaveLength(1);
   });
 
   test("where the connection ends it", async () => {
-    const server = await answeringTcp((socket) => socket.end(`HTTP/1.0 200 OK\r\n\r\n${whole.slice(0, -1)}`));
-    expect(await clientOf(server.url).start(startCall, never)).toMatchObject({ type: "no-answer", httpStatus: 200 });
+    const server = await answeringTcp((socket) =>
+      socket.end(`HTTP/1.0 200 OK\r\n\r\n${whole.slice(0, -1)}`),
+    );
+    expect(await clientOf(server.url).start(startCall, never)).toMatchObject({
+      type: "no-answer",
+      httpStatus: 200,
+    });
   });
 });
 
@@ -100,7 +122,10 @@ describe("no answer after the request was written", () => {
       type: "no-answer",
       cause: `connection reset by ${server.host} before it responded`,
     });
-    expect({ requests, connections: server.connections.length }).toEqual({ requests: 2, connections: 1 });
+    expect({ requests, connections: server.connections.length }).toEqual({
+      requests: 2,
+      connections: 1,
+    });
     // The client can still make another call.
     const third = client.end(endCall, never);
     expect(await third).toMatchObject({ type: "no-answer" });
@@ -120,7 +145,9 @@ describe("no answer after the request was written", () => {
   });
 
   test("two lengths that disagree", async () => {
-    const server = await answeringTcp((socket) => socket.end(head("content-length: 2", "content-length: 3") + whole));
+    const server = await answeringTcp((socket) =>
+      socket.end(head("content-length: 2", "content-length: 3") + whole),
+    );
     expect(await clientOf(server.url).start(startCall, never)).toMatchObject({ type: "no-answer" });
   });
 });
@@ -139,7 +166,9 @@ describe("size", () => {
     ["chunked", sized(limit + 1), undefined, ""],
   ])("more is not: %s", async (_, body, length, told) => {
     const server = await httpServer((_, response) => {
-      response.writeHead(200, length === undefined ? {} : { "content-length": String(length) }).end(body);
+      response
+        .writeHead(200, length === undefined ? {} : { "content-length": String(length) })
+        .end(body);
     });
     expect(await clientOf(server.url).start(startCall, never)).toEqual({
       type: "no-answer",
@@ -196,6 +225,8 @@ describe("the time of the whole call is limited", () => {
 
   test("a limit longer than a timer can be is no limit of a millisecond", async () => {
     const server = await httpServer();
-    expect(await clientOf(server.url, { timeoutMs: 2 ** 40 }).start(startCall, never)).toMatchObject({ type: "answer" });
+    expect(
+      await clientOf(server.url, { timeoutMs: 2 ** 40 }).start(startCall, never),
+    ).toMatchObject({ type: "answer" });
   });
 });

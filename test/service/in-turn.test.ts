@@ -1,12 +1,22 @@
 import { once } from "node:events";
 import { expect, test, vi } from "vitest";
-import { answeringTcp, clientOf, httpServer, never, signal, startCall, tcpServer } from "./servers.ts";
+import {
+  answeringTcp,
+  clientOf,
+  httpServer,
+  never,
+  signal,
+  startCall,
+  tcpServer,
+} from "./servers.ts";
 
 test("admit begins to connect, waits for nothing, and not for one that has given up; the call goes over that connection", async () => {
   const opened = signal();
   const server = await httpServer();
   const client = clientOf(server.url);
-  await expect(client.admit(startCall, AbortSignal.abort(new Error("enough")))).rejects.toThrow("enough");
+  await expect(client.admit(startCall, AbortSignal.abort(new Error("enough")))).rejects.toThrow(
+    "enough",
+  );
   expect(await client.admit(startCall, never)).toBeUndefined();
   await client.start(startCall, never, async () => Promise.resolve(opened.resolve()));
   await opened.promise;
@@ -16,7 +26,10 @@ test("admit begins to connect, waits for nothing, and not for one that has given
 test("a connection that admit could not make is tried again by the call", async () => {
   const client = clientOf("http://127.0.0.1:9");
   await client.admit(startCall, never);
-  expect(await client.start(startCall, never)).toMatchObject({ type: "not-sent", cause: "connection refused by 127.0.0.1:9" });
+  expect(await client.start(startCall, never)).toMatchObject({
+    type: "not-sent",
+    cause: "connection refused by 127.0.0.1:9",
+  });
 });
 
 test("a call has its connection before its turn, and writes nothing before it; the wait does not count as the service's", async () => {
@@ -50,14 +63,18 @@ test("one that is given up while it waits for its turn is not sent, also when th
 test("a turn that fails is told, and nothing is sent", async () => {
   const server = await httpServer();
   const client = clientOf(server.url);
-  await expect(client.start(startCall, never, async () => Promise.reject(new Error("disk")))).rejects.toThrow("disk");
+  await expect(
+    client.start(startCall, never, async () => Promise.reject(new Error("disk"))),
+  ).rejects.toThrow("disk");
   expect(await client.start(startCall, never)).toMatchObject({ type: "answer" });
   expect(server.requests.length).toBe(1);
 });
 
 test("a connection that is closed while its call waits is made again, once", async () => {
   const closed: Promise<unknown>[] = [];
-  const closing = await tcpServer((socket) => void closed.push(once(socket.resume().end(), "close")));
+  const closing = await tcpServer(
+    (socket) => void closed.push(once(socket.resume().end(), "close")),
+  );
   let turns = 0;
   const inTurn = async (): Promise<void> => {
     await closed[turns];
@@ -81,8 +98,13 @@ test("a connection made ahead is given up when the server sends what nobody aske
   await client.admit(startCall, never);
   await vi.waitFor(() => expect(server.connections.length).toBe(2));
   const [, unasked] = server.connections;
-  unasked?.once("close", () => dropped.resolve()).write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+  unasked
+    ?.once("close", () => dropped.resolve())
+    .write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
   await dropped.promise;
-  expect(await client.start(startCall, never)).toMatchObject({ type: "answer", answer: { body: {} } });
+  expect(await client.start(startCall, never)).toMatchObject({
+    type: "answer",
+    answer: { body: {} },
+  });
   expect(server.connections.length).toBe(3);
 });

@@ -33,14 +33,17 @@ test("from source, by Node: an idle connection does not keep the process", async
 test.each([
   ["http", "answer\n", []],
   ["https", "not-sent\n", ["tls"]],
-])("bundled by rolldown to CommonJS, where TLS is loaded for https alone: %s", async (scheme, told, loaded) => {
-  const server = await httpServer();
-  const path = folder();
-  const list = `process.on("exit", () => console.log(process.moduleLoadList.join(" ").match(/(?<=NativeModule )(tls|https|http2)\\b/g) ?? []));`;
-  writeFileSync(join(path, "entry.mjs"), program(server.url.replace("http", scheme)) + list);
-  const bundle = await rolldown({ input: join(path, "entry.mjs"), platform: "node" });
-  await bundle.write({ file: join(path, "out.cjs"), format: "cjs" });
-  await bundle.close();
-  const { stdout } = await run(join(path, "out.cjs"));
-  expect(stdout).toBe(`${told}${inspect(loaded)}\n`);
-});
+])(
+  "bundled by rolldown to CommonJS, where TLS is loaded for https alone: %s",
+  async (scheme, told, loaded) => {
+    const server = await httpServer();
+    const path = folder();
+    const list = `process.on("exit", () => console.log(process.moduleLoadList.join(" ").match(/(?<=NativeModule )(tls|https|http2)\\b/g) ?? []));`;
+    writeFileSync(join(path, "entry.mjs"), program(server.url.replace("http", scheme)) + list);
+    const bundle = await rolldown({ input: join(path, "entry.mjs"), platform: "node" });
+    await bundle.write({ file: join(path, "out.cjs"), format: "cjs" });
+    await bundle.close();
+    const { stdout } = await run(join(path, "out.cjs"));
+    expect(stdout).toBe(`${told}${inspect(loaded)}\n`);
+  },
+);

@@ -21,7 +21,14 @@ describe("several exchanges at a time", () => {
       if ((arrived += 1) === 3) resolve();
       void all.then(() => json(200, success)(...given));
     });
-    const clients = await openService({ baseUrl: server.url, apiPrefix, application, version: "test", timeoutMs: 5000, limit: noLimit });
+    const clients = await openService({
+      baseUrl: server.url,
+      apiPrefix,
+      application,
+      version: "test",
+      timeoutMs: 5000,
+      limit: noLimit,
+    });
     const three = [1, 2, 3].map(() => clients({ learnSecret: nothing }));
     await Promise.all(three.map(async (client) => await client.start(startCall, never)));
     expect(server.connections.length).toBe(3);
@@ -32,50 +39,79 @@ describe("several exchanges at a time", () => {
   });
 
   test("each learns its own secrets, and --debug counts the calls of all", async () => {
-    const server = await httpServer(json(200, { ...success, vault: { credentials: { payload: "of-the-answer" } } }));
+    const server = await httpServer(
+      json(200, { ...success, vault: { credentials: { payload: "of-the-answer" } } }),
+    );
     const calls: number[] = [];
     const trace = ({ call }: { call: number }): number => calls.push(call);
-    const target = { baseUrl: server.url, apiPrefix, application, version: "test", timeoutMs: 5000 };
+    const target = {
+      baseUrl: server.url,
+      apiPrefix,
+      application,
+      version: "test",
+      timeoutMs: 5000,
+    };
     const clients = await openService({ ...target, limit: noLimit, trace });
     const [one, two] = [new Set<string>(), new Set<string>()];
     await clients({ learnSecret: (secret) => one.add(secret) }).start(startCall, never);
     await clients({ learnSecret: (secret) => two.add(secret) }).end(endCall, never);
-    expect([...one]).toEqual(expect.arrayContaining([startCall.credentials.payload, "of-the-answer"]));
+    expect([...one]).toEqual(
+      expect.arrayContaining([startCall.credentials.payload, "of-the-answer"]),
+    );
     expect(two).toContain(endCall.token);
     expect(two).not.toContain(startCall.credentials.payload);
     expect(calls).toEqual([1, 1, 2, 2]);
   });
 
   // Repeated, because on a machine that stops this process for longer than the margin between clock and socket, a call is late.
-  test("64 vaults at a time are read at the rate of the service, which refuses not one call", { retry: 2 }, async () => {
-    const rate = 60;
-    const lab = await openLab(
-      Array.from({ length: 64 }, () => offlineNote),
-      { policy: { rate } },
-    );
-    const { baseUrl, application: user, vaults, sandbox } = lab.service;
-    const folder = tempDir("many");
-    const keySource = { type: "file", path: join(folder, "state.key") } as const;
-    const store = openStore({ directory: join(folder, "state"), keySource, clock, platform: process.platform, warn: nothing });
-    const reserveSlot = async (now: number, intervalMs: number, longestMs: number): Promise<number> =>
-      await store.reserveSlot("limited", now, intervalMs, longestMs);
-    const target = { baseUrl, apiPrefix, application: user, version: "test", timeoutMs: 30_000 };
-    const clients = await openService({ ...target, limit: { rate, clock, reserveSlot } });
-    const serviceName = `${baseUrl}${apiPrefix}`;
-    for (const { uuid, kind, credentials } of vaults) {
-      const session = await store.lock(serviceName, uuid, { deadline: clock.elapsed() + 10_000, signal: never });
-      await session.recordPair({ credentials, kind });
-      await session.release();
-    }
-    const began = clock.elapsed();
-    const read = async (uuid: string): Promise<void> =>
-      await readWith({ store, clock, serviceName, service: clients({ learnSecret: nothing }) }, uuid);
-    await Promise.all(vaults.map(async ({ uuid }) => await read(uuid)));
-    const seconds = (clock.elapsed() - began) / 1000;
-    const statuses = sandbox.requests().map(({ status }) => status);
-    expect(statuses.filter((status) => status !== 200)).toEqual([]);
-    expect(statuses.length).toBe(128);
-    // At the rate, 128 calls take 2.2 seconds.
-    expect(seconds).toBeLessThan(4);
-  });
+  test(
+    "64 vaults at a time are read at the rate of the service, which refuses not one call",
+    { retry: 2 },
+    async () => {
+      const rate = 60;
+      const lab = await openLab(
+        Array.from({ length: 64 }, () => offlineNote),
+        { policy: { rate } },
+      );
+      const { baseUrl, application: user, vaults, sandbox } = lab.service;
+      const folder = tempDir("many");
+      const keySource = { type: "file", path: join(folder, "state.key") } as const;
+      const store = openStore({
+        directory: join(folder, "state"),
+        keySource,
+        clock,
+        platform: process.platform,
+        warn: nothing,
+      });
+      const reserveSlot = async (
+        now: number,
+        intervalMs: number,
+        longestMs: number,
+      ): Promise<number> => await store.reserveSlot("limited", now, intervalMs, longestMs);
+      const target = { baseUrl, apiPrefix, application: user, version: "test", timeoutMs: 30_000 };
+      const clients = await openService({ ...target, limit: { rate, clock, reserveSlot } });
+      const serviceName = `${baseUrl}${apiPrefix}`;
+      for (const { uuid, kind, credentials } of vaults) {
+        const session = await store.lock(serviceName, uuid, {
+          deadline: clock.elapsed() + 10_000,
+          signal: never,
+        });
+        await session.recordPair({ credentials, kind });
+        await session.release();
+      }
+      const began = clock.elapsed();
+      const read = async (uuid: string): Promise<void> =>
+        await readWith(
+          { store, clock, serviceName, service: clients({ learnSecret: nothing }) },
+          uuid,
+        );
+      await Promise.all(vaults.map(async ({ uuid }) => await read(uuid)));
+      const seconds = (clock.elapsed() - began) / 1000;
+      const statuses = sandbox.requests().map(({ status }) => status);
+      expect(statuses.filter((status) => status !== 200)).toEqual([]);
+      expect(statuses.length).toBe(128);
+      // At the rate, 128 calls take 2.2 seconds.
+      expect(seconds).toBeLessThan(4);
+    },
+  );
 });

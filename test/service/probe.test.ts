@@ -6,35 +6,68 @@ import { certificateAuthority } from "./certificate.ts";
 import { answeringTcp, httpServer, json, never, tcpServer } from "./servers.ts";
 
 const look = async (baseUrl: string, more: Partial<ProbeOptions> = {}) =>
-  await probe({ baseUrl, apiPrefix: "/vaultsvc/v1-2", timeoutMs: 5000, version: "1.2.3", ...more }, never);
+  await probe(
+    { baseUrl, apiPrefix: "/vaultsvc/v1-2", timeoutMs: 5000, version: "1.2.3", ...more },
+    never,
+  );
 
 test("any HTTP answer: status, the service's clock, no credentials sent", async () => {
   const server = await httpServer(json(404, {}, { date: "Sat, 21 Nov 2026 12:00:00 GMT" }));
-  expect(await look(server.url)).toMatchObject({ reached: true, httpStatus: 404, date: Date.parse("2026-11-21T12:00:00Z"), tls: null });
+  expect(await look(server.url)).toMatchObject({
+    reached: true,
+    httpStatus: 404,
+    date: Date.parse("2026-11-21T12:00:00Z"),
+    tls: null,
+  });
   expect(server.requests).toMatchObject([{ method: "HEAD", url: "/vaultsvc/v1-2", body: "" }]);
-  expect(Object.keys(server.requests[0]?.headers ?? {}).sort()).toEqual(["connection", "host", "user-agent"]);
+  expect(Object.keys(server.requests[0]?.headers ?? {}).sort()).toEqual([
+    "connection",
+    "host",
+    "user-agent",
+  ]);
 });
 
 test("TLS, through the proxy", async () => {
   const authority = certificateAuthority();
-  const server = await httpServer(undefined, authority.issue({ dns: "vault.example", to: "21000101000000Z" }));
+  const server = await httpServer(
+    undefined,
+    authority.issue({ dns: "vault.example", to: "21000101000000Z" }),
+  );
   const { url, asked } = await startProxy({ hosts: { "vault.example": server.port } });
   const proxy = { url: new URL(url), source: "HTTPS_PROXY" };
   expect(await look("https://vault.example", { ca: [authority.cert], proxy })).toMatchObject({
     reached: true,
     httpStatus: 200,
-    tls: { protocol: "TLSv1.3", validTo: Date.parse("2100-01-01T00:00:00Z"), issuer: "vault test authority" },
+    tls: {
+      protocol: "TLSv1.3",
+      validTo: Date.parse("2100-01-01T00:00:00Z"),
+      issuer: "vault test authority",
+    },
   });
   expect(asked).toEqual(["CONNECT vault.example:443"]);
-  expect(await look("https://vault.example", { proxy })).toMatchObject({ reached: false, untrusted: true });
+  expect(await look("https://vault.example", { proxy })).toMatchObject({
+    reached: false,
+    untrusted: true,
+  });
 });
 
 test("no connection, no TLS, a broken answer, none in time: the cause and its hint", async () => {
-  expect(await look("http://127.0.0.1:1")).toMatchObject({ reached: false, cause: "connection refused by 127.0.0.1:1", untrusted: false });
+  expect(await look("http://127.0.0.1:1")).toMatchObject({
+    reached: false,
+    cause: "connection refused by 127.0.0.1:1",
+    untrusted: false,
+  });
   const plain = await httpServer();
-  expect(await look(plain.url.replace("http:", "https:"))).toMatchObject({ hint: "check scheme and port in --base-url", untrusted: true });
+  expect(await look(plain.url.replace("http:", "https:"))).toMatchObject({
+    hint: "check scheme and port in --base-url",
+    untrusted: true,
+  });
   const broken = await answeringTcp((socket) => socket.destroy());
-  expect(await look(broken.url)).toMatchObject({ cause: expect.stringContaining("before it responded") as string });
+  expect(await look(broken.url)).toMatchObject({
+    cause: expect.stringContaining("before it responded") as string,
+  });
   const silent = await tcpServer((socket) => socket.resume());
-  expect(await look(silent.url, { timeoutMs: 60 })).toMatchObject({ cause: `no response from ${silent.host} within 60ms` });
+  expect(await look(silent.url, { timeoutMs: 60 })).toMatchObject({
+    cause: `no response from ${silent.host} within 60ms`,
+  });
 });

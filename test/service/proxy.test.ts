@@ -5,7 +5,17 @@ import { describe, expect, test } from "vitest";
 import type { Proxy } from "../../src/service/causes.ts";
 import { startProxy } from "../support/proxy-server.ts";
 import { certificateAuthority, selfSigned } from "./certificate.ts";
-import { answeringTcp, clientOf, endCall, httpServer, json, never, startCall, success, tcpServer } from "./servers.ts";
+import {
+  answeringTcp,
+  clientOf,
+  endCall,
+  httpServer,
+  json,
+  never,
+  startCall,
+  success,
+  tcpServer,
+} from "./servers.ts";
 
 const answered = { type: "answer", answer: { httpStatus: 200, body: success } };
 const proxyAt = (url: string, source = "HTTPS_PROXY"): Proxy => ({ url: new URL(url), source });
@@ -24,7 +34,9 @@ describe("an https service through a proxy", () => {
     expect(await client.end(endCall, never)).toEqual(answered);
     expect(proxy.asked).toEqual(["CONNECT vault.example:443"]);
     expect([proxy.connections.length, service.connections.length]).toEqual([1, 1]);
-    expect(service.requests.map(({ headers }) => [headers.host, headers["proxy-authorization"]])).toEqual([
+    expect(
+      service.requests.map(({ headers }) => [headers.host, headers["proxy-authorization"]]),
+    ).toEqual([
       ["vault.example", undefined],
       ["vault.example", undefined],
     ]);
@@ -33,7 +45,10 @@ describe("an https service through a proxy", () => {
   test("a tunnel that ended between the calls is replaced", async () => {
     const service = await hidden();
     const proxy = await startProxy({ hosts: { "vault.example": service.port } });
-    const client = clientOf("https://vault.example:8443", { ...trusting, proxy: proxyAt(proxy.url) });
+    const client = clientOf("https://vault.example:8443", {
+      ...trusting,
+      proxy: proxyAt(proxy.url),
+    });
     await client.start(startCall, never);
     service.connections[0]?.end();
     await once(proxy.connections[0] as never, "close");
@@ -43,31 +58,55 @@ describe("an https service through a proxy", () => {
 
   test("credentials, percent-encoded in the URL", async () => {
     const service = await hidden();
-    const proxy = await startProxy({ hosts: { "vault.example": service.port }, credentials: "ada:p@ss/wörd" });
+    const proxy = await startProxy({
+      hosts: { "vault.example": service.port },
+      credentials: "ada:p@ss/wörd",
+    });
     const url = proxy.url.replace("//", `//ada:${encodeURIComponent("p@ss/wörd")}@`);
-    expect(await clientOf("https://vault.example", { ...trusting, proxy: proxyAt(url) }).start(startCall, never)).toEqual(answered);
+    expect(
+      await clientOf("https://vault.example", { ...trusting, proxy: proxyAt(url) }).start(
+        startCall,
+        never,
+      ),
+    ).toEqual(answered);
   });
 
   test("a proxy that speaks TLS, with a certificate of its own", async () => {
     const service = await hidden();
-    const proxy = await startProxy({ hosts: { "vault.example": service.port }, certificate: authority.issue() });
+    const proxy = await startProxy({
+      hosts: { "vault.example": service.port },
+      certificate: authority.issue(),
+    });
     const client = clientOf("https://vault.example", { ...trusting, proxy: proxyAt(proxy.url) });
     expect(await client.start(startCall, never)).toEqual(answered);
     expect(proxy.asked).toEqual(["CONNECT vault.example:443"]);
   });
 
   test("a connection that breaks after the start was written is no answer, not a proxy's failure", async () => {
-    const service = await httpServer((_, response) => response.destroy(), authority.issue({ dns: "vault.example" }));
+    const service = await httpServer(
+      (_, response) => response.destroy(),
+      authority.issue({ dns: "vault.example" }),
+    );
     const proxy = await startProxy({ hosts: { "vault.example": service.port } });
-    const reply = await clientOf("https://vault.example", { ...trusting, proxy: proxyAt(proxy.url) }).start(startCall, never);
-    expect(reply).toMatchObject({ type: "no-answer", cause: expect.stringContaining("vault.example:443 before it responded") as string });
+    const reply = await clientOf("https://vault.example", {
+      ...trusting,
+      proxy: proxyAt(proxy.url),
+    }).start(startCall, never);
+    expect(reply).toMatchObject({
+      type: "no-answer",
+      cause: expect.stringContaining("vault.example:443 before it responded") as string,
+    });
     expect(service.requests).toHaveLength(1);
   });
 });
 
 describe("a proxy that does not lead to the service: surely not sent, with the proxy and its setting named", () => {
   async function reply(proxy: string, source?: string, timeoutMs = 10_000) {
-    return await clientOf("https://vault.example", { ...trusting, timeoutMs, proxy: proxyAt(proxy, source) }).start(startCall, never);
+    return await clientOf("https://vault.example", {
+      ...trusting,
+      timeoutMs,
+      proxy: proxyAt(proxy, source),
+    }).start(startCall, never);
   }
   const withoutIt = "if the service can be reached without a proxy: NO_PROXY=vault.example";
 
@@ -87,12 +126,24 @@ describe("a proxy that does not lead to the service: surely not sent, with the p
   });
 
   test.each<[number, string, string]>([
-    [403, "refused a connection to vault.example:443 (HTTP 403)", "ask the operator of the proxy to allow it; check HTTPS_PROXY"],
+    [
+      403,
+      "refused a connection to vault.example:443 (HTTP 403)",
+      "ask the operator of the proxy to allow it; check HTTPS_PROXY",
+    ],
     [502, "cannot reach vault.example:443 (HTTP 502)", "check --base-url; check HTTPS_PROXY"],
-    [302, "refused a connection to vault.example:443 (HTTP 302)", "ask the operator of the proxy to allow it; check HTTPS_PROXY"],
+    [
+      302,
+      "refused a connection to vault.example:443 (HTTP 302)",
+      "ask the operator of the proxy to allow it; check HTTPS_PROXY",
+    ],
   ])("HTTP %i", async (refuses, cause, hint) => {
     const proxy = await startProxy({ refuses });
-    expect(await reply(proxy.url)).toEqual({ type: "not-sent", cause: `the proxy ${proxy.host} ${cause}`, hint: `${hint}; ${withoutIt}` });
+    expect(await reply(proxy.url)).toEqual({
+      type: "not-sent",
+      cause: `the proxy ${proxy.host} ${cause}`,
+      hint: `${hint}; ${withoutIt}`,
+    });
   });
 
   test("nobody listens there", async () => {
@@ -112,7 +163,9 @@ describe("a proxy that does not lead to the service: surely not sent, with the p
     expect(await reply("http://proxy.invalid:3128", "--proxy")).toMatchObject({
       type: "not-sent",
       // A machine without a network has no name server to ask.
-      cause: expect.stringMatching(/^(no such host proxy\.invalid, the proxy|cannot look up proxy\.invalid: .*)$/) as string,
+      cause: expect.stringMatching(
+        /^(no such host proxy\.invalid, the proxy|cannot look up proxy\.invalid: .*)$/,
+      ) as string,
       hint: `check --proxy; ${withoutIt}, without --proxy`,
     });
   });
@@ -149,7 +202,9 @@ describe("a proxy that does not lead to the service: surely not sent, with the p
     const elsewhere = await startProxy({ certificate: authority.issue({ ip: "10.1.1.1" }) });
     expect(await reply(elsewhere.url)).toMatchObject({
       type: "not-sent",
-      cause: expect.stringContaining(`certificate of the proxy ${elsewhere.host} is not trusted: it is for another name`) as string,
+      cause: expect.stringContaining(
+        `certificate of the proxy ${elsewhere.host} is not trusted: it is for another name`,
+      ) as string,
     });
     expect(elsewhere.connections).toHaveLength(1);
   });
@@ -187,7 +242,8 @@ describe("a proxy that does not lead to the service: surely not sent, with the p
     const leading = await startProxy({ hosts: { "vault.example": other.port } });
     expect(await reply(leading.url)).toMatchObject({
       type: "not-sent",
-      cause: "certificate of vault.example:443 is not trusted: it is for another name (other.example, 127.0.0.1)",
+      cause:
+        "certificate of vault.example:443 is not trusted: it is for another name (other.example, 127.0.0.1)",
       hint: "check the host name in --base-url",
     });
     expect([...stranger.requests, ...other.requests]).toEqual([]);
@@ -197,8 +253,13 @@ describe("a proxy that does not lead to the service: surely not sent, with the p
 describe("an http service through a proxy", () => {
   test("the whole URL is in the request; both calls use one connection", async () => {
     const service = await httpServer();
-    const proxy = await startProxy({ hosts: { "vault.example": service.port }, credentials: "ada:secret" });
-    const client = clientOf("http://vault.example:8080", { proxy: proxyAt(proxy.url.replace("//", "//ada:secret@"), "HTTP_PROXY") });
+    const proxy = await startProxy({
+      hosts: { "vault.example": service.port },
+      credentials: "ada:secret",
+    });
+    const client = clientOf("http://vault.example:8080", {
+      proxy: proxyAt(proxy.url.replace("//", "//ada:secret@"), "HTTP_PROXY"),
+    });
     expect(await client.start(startCall, never)).toMatchObject({ type: "answer" });
     expect(await client.end(endCall, never)).toMatchObject({ type: "answer" });
     expect(proxy.asked.map((line) => line.replace(/vault\/credit.*\//, "…/"))).toEqual([
@@ -206,7 +267,10 @@ describe("an http service through a proxy", () => {
       "PUT http://vault.example:8080/vaultsvc/v1-2/…/get-end",
     ]);
     expect(proxy.connections).toHaveLength(1);
-    expect(service.requests.map(({ headers }) => headers.host)).toEqual(["vault.example:8080", "vault.example:8080"]);
+    expect(service.requests.map(({ headers }) => headers.host)).toEqual([
+      "vault.example:8080",
+      "vault.example:8080",
+    ]);
   });
 
   test("407 is the proxy's own: not sent", async () => {
@@ -221,7 +285,9 @@ describe("an http service through a proxy", () => {
 
   test("a proxy that cannot be reached is named", async () => {
     const plain = await startProxy();
-    const client = clientOf("http://vault.example", { proxy: proxyAt(plain.url.replace("http:", "https:"), "HTTP_PROXY") });
+    const client = clientOf("http://vault.example", {
+      proxy: proxyAt(plain.url.replace("http:", "https:"), "HTTP_PROXY"),
+    });
     expect(await client.start(startCall, never)).toMatchObject({
       type: "not-sent",
       cause: `no TLS connection to the proxy ${plain.host}: the server there does not speak TLS`,
@@ -230,6 +296,9 @@ describe("an http service through a proxy", () => {
 
   test("a 407 of the service itself is its answer", async () => {
     const service = await httpServer(json(407, success));
-    expect(await clientOf(service.url).start(startCall, never)).toMatchObject({ type: "answer", answer: { httpStatus: 407 } });
+    expect(await clientOf(service.url).start(startCall, never)).toMatchObject({
+      type: "answer",
+      answer: { httpStatus: 407 },
+    });
   });
 });

@@ -20,7 +20,11 @@ function world() {
       return Promise.resolve();
     },
   };
-  const reserveSlot = (now: number, intervalMs: number, longestMs = Number.POSITIVE_INFINITY): Promise<number> => {
+  const reserveSlot = (
+    now: number,
+    intervalMs: number,
+    longestMs = Number.POSITIVE_INFINITY,
+  ): Promise<number> => {
     const at = Math.max(now, free);
     if (at - now <= longestMs) free = at + intervalMs;
     return Promise.resolve(at - now);
@@ -34,7 +38,8 @@ const connected = async (_: unknown, __: AbortSignal, inTurn?: () => Promise<voi
   return reply;
 };
 const fake: InTurnService = {
-  admit: (_, signal) => (signal.aborted ? Promise.reject(signal.reason as Error) : Promise.resolve()),
+  admit: (_, signal) =>
+    signal.aborted ? Promise.reject(signal.reason as Error) : Promise.resolve(),
   foresee: () => Promise.resolve(),
   start: connected,
   end: connected,
@@ -78,22 +83,34 @@ describe("rateLimited", () => {
 
   test("a wait with a fraction is rounded up", async () => {
     const { clock, sleeps } = world();
-    await rateLimited(fake, { rate: 25, reserveSlot: () => Promise.resolve(slotIntervalMs(25) + 3.2), clock }).admit(startCall, never);
+    await rateLimited(fake, {
+      rate: 25,
+      reserveSlot: () => Promise.resolve(slotIntervalMs(25) + 3.2),
+      clock,
+    }).admit(startCall, never);
     expect(sleeps).toEqual([4]);
   });
 
   test("no rate: no place is reserved", async () => {
     const { clock } = world();
     const reserveSlot = (): Promise<number> => Promise.reject(new Error("not to be called"));
-    expect(await rateLimited(fake, { rate: 0, reserveSlot, clock }).admit(startCall, never)).toBeUndefined();
+    expect(
+      await rateLimited(fake, { rate: 0, reserveSlot, clock }).admit(startCall, never),
+    ).toBeUndefined();
     expect(slotIntervalMs(0)).toBe(0);
   });
 
   test("one that has given up takes no place", async () => {
     const { clock } = world();
     let reserved = 0;
-    const service = rateLimited(fake, { rate: 25, reserveSlot: () => Promise.resolve((reserved += 1)), clock });
-    await expect(service.admit(startCall, AbortSignal.abort(new Error("enough")))).rejects.toThrow("enough");
+    const service = rateLimited(fake, {
+      rate: 25,
+      reserveSlot: () => Promise.resolve((reserved += 1)),
+      clock,
+    });
+    await expect(service.admit(startCall, AbortSignal.abort(new Error("enough")))).rejects.toThrow(
+      "enough",
+    );
     expect(reserved).toBe(0);
   });
 
@@ -104,12 +121,18 @@ describe("rateLimited", () => {
       abort.abort(new Error("enough"));
       return Promise.resolve(500);
     };
-    await expect(rateLimited(fake, { rate: 25, reserveSlot, clock }).admit(startCall, abort.signal)).rejects.toThrow("enough");
+    await expect(
+      rateLimited(fake, { rate: 25, reserveSlot, clock }).admit(startCall, abort.signal),
+    ).rejects.toThrow("enough");
   });
 
   test("a store that fails is told, and nothing is sent", async () => {
     const { clock } = world();
-    const service = rateLimited(fake, { rate: 25, reserveSlot: () => Promise.reject(new Error("disk")), clock });
+    const service = rateLimited(fake, {
+      rate: 25,
+      reserveSlot: () => Promise.reject(new Error("disk")),
+      clock,
+    });
     await expect(service.admit(startCall, never)).rejects.toThrow("disk");
     await expect(service.start(startCall, never)).rejects.toThrow("disk");
   });
@@ -170,7 +193,8 @@ describe("rateLimited", () => {
     const clock: Clock = {
       now: () => Date.now(),
       elapsed: () => Date.now(),
-      sleep: async (milliseconds) => await new Promise((resolve) => void setTimeout(resolve, milliseconds)),
+      sleep: async (milliseconds) =>
+        await new Promise((resolve) => void setTimeout(resolve, milliseconds)),
     };
     const open = (): Service => rateLimited(fake, { rate: 25, reserveSlot, clock });
     const waitOf = async (waiting: Promise<unknown>): Promise<number> => {
@@ -185,7 +209,10 @@ describe("rateLimited", () => {
     afterEach(() => void vi.useRealTimers());
 
     test("an end call goes ahead of starts that came before it, and these go one after the other", async () => {
-      const starts = Array.from({ length: 100 }, async () => await waitOf(open().admit(startCall, never)));
+      const starts = Array.from(
+        { length: 100 },
+        async () => await waitOf(open().admit(startCall, never)),
+      );
       await vi.advanceTimersByTimeAsync(100);
       const ends = Array.from({ length: 10 }, async () => await waitOf(open().admit(end, never)));
       await vi.advanceTimersByTimeAsync(10_000);

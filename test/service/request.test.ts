@@ -6,19 +6,38 @@ import { requestSchema } from "../../src/protocol/requests.ts";
 import { validate } from "../../src/protocol/validate.ts";
 import { application, clientOf, endCall, httpServer, never, startCall, uuid } from "./servers.ts";
 
-const device = { browserType: "Firefox", browserVersion: "128.0", osType: "Linux", fonts: ["Arial"] };
-const creditCard = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2029 };
+const device = {
+  browserType: "Firefox",
+  browserVersion: "128.0",
+  osType: "Linux",
+  fonts: ["Arial"],
+};
+const creditCard = {
+  number: "4111111111111111",
+  name: "Ada Lovelace",
+  expiryMonth: 4,
+  expiryYear: 2029,
+};
 const pair = { encryptedData: "ENC+1/==", payload: "PAY-1" };
 
 /** Every option at once: what an endpoint does not take must not be sent to it. */
-const everything = { credentials: { ...pair, hashedPin: "cGlu" }, device, newVault: { creditCard } };
+const everything = {
+  credentials: { ...pair, hashedPin: "cGlu" },
+  device,
+  newVault: { creditCard },
+};
 
 const starts: [Kind, Operation, string, Record<string, unknown>][] = [
   [
     "credit-card/online",
     "get",
     `/vault/credit-card/online/${uuid}/get-start`,
-    { application, device, externalRef: "order-2291", vault: { credentials: { ...pair, hashedPin: "cGlu" } } },
+    {
+      application,
+      device,
+      externalRef: "order-2291",
+      vault: { credentials: { ...pair, hashedPin: "cGlu" } },
+    },
   ],
   [
     "credit-card/offline",
@@ -36,7 +55,12 @@ const starts: [Kind, Operation, string, Record<string, unknown>][] = [
     "credit-card/offline",
     "update",
     `/vault/credit-card/offline/${uuid}/update-start`,
-    { application, externalRef: "order-2291", newVault: { creditCard }, vault: { credentials: pair } },
+    {
+      application,
+      externalRef: "order-2291",
+      newVault: { creditCard },
+      vault: { credentials: pair },
+    },
   ],
 ];
 
@@ -46,13 +70,23 @@ const extendedStarts: typeof starts = [
     "generic/online",
     "get",
     `/vault/generic/online/${uuid}/get-start`,
-    { application, device, externalRef: "order-2291", vault: { credentials: { ...pair, hashedPin: "cGlu" } } },
+    {
+      application,
+      device,
+      externalRef: "order-2291",
+      vault: { credentials: { ...pair, hashedPin: "cGlu" } },
+    },
   ],
   [
     "generic/offline",
     "update",
     `/vault/generic/offline/${uuid}/update-start`,
-    { application, externalRef: "order-2291", newVault: { content: "new text" }, vault: { credentials: pair } },
+    {
+      application,
+      externalRef: "order-2291",
+      newVault: { content: "new text" },
+      vault: { credentials: pair },
+    },
   ],
 ];
 
@@ -69,7 +103,10 @@ describe("start calls carry the application in the body", () => {
   test.each([...starts, ...extendedStarts])("%s %s", async (kind, operation, path, body) => {
     const server = await httpServer();
     const newVault = kind === "generic/offline" ? { content: "new text" } : everything.newVault;
-    await clientOf(server.url).start({ ...startCall, kind, operation, ...everything, newVault }, never);
+    await clientOf(server.url).start(
+      { ...startCall, kind, operation, ...everything, newVault },
+      never,
+    );
     const [received] = server.requests;
     expect(server.requests).toHaveLength(1);
     expect({ ...received, body: JSON.parse(received?.body ?? "") as unknown }).toEqual({
@@ -78,8 +115,13 @@ describe("start calls carry the application in the body", () => {
       headers: headersOf(server.host, received?.body ?? ""),
       body,
     });
-    const endpoint = endpoints.find((e) => e.kind === kind && e.operation === operation && e.step === "start");
-    expect(endpoint && validate(requestSchema(endpoint) as never, body)).toEqual({ ok: true, value: body });
+    const endpoint = endpoints.find(
+      (e) => e.kind === kind && e.operation === operation && e.step === "start",
+    );
+    expect(endpoint && validate(requestSchema(endpoint) as never, body)).toEqual({
+      ok: true,
+      value: body,
+    });
   });
 
   test("hashedPin and device are left out when they are not given", async () => {
@@ -115,14 +157,20 @@ describe("end calls carry the application in headers, and the token unchanged", 
 test.each<[Kind, string | undefined]>([
   ["credit-card/offline", "Bearer aaa.bbb.ccc"],
   ["credit-card/online", undefined],
-])("a JWT goes with calls about offline vaults as a bearer token (section 5.4): %s", async (kind, header) => {
-  const server = await httpServer();
-  const client = clientOf(server.url, { jwt: () => "aaa.bbb.ccc" });
-  await client.start({ ...startCall, kind }, never);
-  await client.end({ ...endCall, kind }, never);
-  for (const operation of ["info", "create", "delete"] as const) await client.single({ ...startCall, kind, operation, vault: {} }, never);
-  expect(server.requests.map((r) => r.headers.authorization)).toEqual(Array.from({ length: 5 }, () => header));
-});
+])(
+  "a JWT goes with calls about offline vaults as a bearer token (section 5.4): %s",
+  async (kind, header) => {
+    const server = await httpServer();
+    const client = clientOf(server.url, { jwt: () => "aaa.bbb.ccc" });
+    await client.start({ ...startCall, kind }, never);
+    await client.end({ ...endCall, kind }, never);
+    for (const operation of ["info", "create", "delete"] as const)
+      await client.single({ ...startCall, kind, operation, vault: {} }, never);
+    expect(server.requests.map((r) => r.headers.authorization)).toEqual(
+      Array.from({ length: 5 }, () => header),
+    );
+  },
+);
 
 test("characters outside ASCII arrive as they are", async () => {
   const server = await httpServer();
@@ -146,23 +194,31 @@ test.each([
 test("a uuid cannot leave its place in the path", async () => {
   const server = await httpServer();
   await clientOf(server.url).end({ ...endCall, uuid: "a/../b?c#d" }, never);
-  expect(server.requests[0]?.url).toBe("/vaultsvc/v1-2/vault/credit-card/offline/a%2F..%2Fb%3Fc%23d/get-end");
+  expect(server.requests[0]?.url).toBe(
+    "/vaultsvc/v1-2/vault/credit-card/offline/a%2F..%2Fb%3Fc%23d/get-end",
+  );
 });
 
-test.each<[string, Partial<StartCall & EndCall>]>([["an update of an online vault", { kind: "credit-card/online", operation: "update" }]])(
-  "%s is refused, and nothing is sent",
-  async (_, call) => {
-    const server = await httpServer();
-    const client = clientOf(server.url);
-    await expect(client.start({ ...startCall, ...call }, never)).rejects.toMatchObject({ code: "invalid-input" });
-    await expect(client.end({ ...endCall, ...call }, never)).rejects.toMatchObject({ code: "invalid-input" });
-    expect(server.connections).toHaveLength(0);
+test.each<[string, Partial<StartCall & EndCall>]>([
+  ["an update of an online vault", { kind: "credit-card/online", operation: "update" }],
+])("%s is refused, and nothing is sent", async (_, call) => {
+  const server = await httpServer();
+  const client = clientOf(server.url);
+  await expect(client.start({ ...startCall, ...call }, never)).rejects.toMatchObject({
+    code: "invalid-input",
+  });
+  await expect(client.end({ ...endCall, ...call }, never)).rejects.toMatchObject({
+    code: "invalid-input",
+  });
+  expect(server.connections).toHaveLength(0);
+});
+
+test.each(["not a url", "ftp://example.com", "localhost:4000", ""])(
+  "the base URL %j is refused",
+  (baseUrl) => {
+    expect(() => clientOf(baseUrl)).toThrow(expect.objectContaining({ code: "usage" }));
   },
 );
-
-test.each(["not a url", "ftp://example.com", "localhost:4000", ""])("the base URL %j is refused", (baseUrl) => {
-  expect(() => clientOf(baseUrl)).toThrow(expect.objectContaining({ code: "usage" }));
-});
 
 test("a header that cannot be written is not sent, and its value is not told", async () => {
   const server = await httpServer();
@@ -194,13 +250,26 @@ describe("single calls (extended)", () => {
     ],
     [
       "POST",
-      { operation: "create", kind: "generic/offline", externalRef: "r", vault: { content: "x", maxUsage: 3 }, device, metadata },
+      {
+        operation: "create",
+        kind: "generic/offline",
+        externalRef: "r",
+        vault: { content: "x", maxUsage: 3 },
+        device,
+        metadata,
+      },
       "/vault/generic/offline",
       { application, externalRef: "r", metadata, vault: { content: "x", maxUsage: 3 } },
     ],
     [
       "POST",
-      { operation: "create", kind: "credit-card/online", externalRef: "r", vault: { creditCard, hashedPin: "cGlu" }, device },
+      {
+        operation: "create",
+        kind: "credit-card/online",
+        externalRef: "r",
+        vault: { creditCard, hashedPin: "cGlu" },
+        device,
+      },
       "/vault/credit-card/online",
       { application, device, externalRef: "r", vault: { creditCard, hashedPin: "cGlu" } },
     ],
@@ -215,7 +284,9 @@ describe("single calls (extended)", () => {
       headers: headersOf(server.host, received?.body ?? ""),
       body,
     });
-    expect(validate<unknown>(requestSchema(singleEndpoint(call.kind, call.operation)), body)).toEqual({ ok: true, value: body });
+    expect(
+      validate<unknown>(requestSchema(singleEndpoint(call.kind, call.operation)), body),
+    ).toEqual({ ok: true, value: body });
   });
 
   test("an info has no body, and the application in its headers", async () => {

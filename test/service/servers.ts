@@ -1,5 +1,10 @@
 import { once } from "node:events";
-import type { IncomingHttpHeaders, IncomingMessage, Server as HttpServer, ServerResponse } from "node:http";
+import type {
+  IncomingHttpHeaders,
+  IncomingMessage,
+  Server as HttpServer,
+  ServerResponse,
+} from "node:http";
 import { createServer as createHttpServer } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo, Server, Socket } from "node:net";
@@ -11,11 +16,19 @@ import { createClient } from "../../src/service/client.ts";
 import type { Certificate } from "./certificate.ts";
 
 export const uuid = "0f9b1c1e-2d3c-4b5a-8697-a8b9cadbecfd";
-export const application = { uuid: "11111111-2222-4333-8444-555555555555", apiKey: "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee" };
+export const application = {
+  uuid: "11111111-2222-4333-8444-555555555555",
+  apiKey: "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee",
+};
 
 export const never = new AbortController().signal;
 
-export const endCall: EndCall = { uuid, kind: "credit-card/offline", operation: "get", token: "T0k/en+==" };
+export const endCall: EndCall = {
+  uuid,
+  kind: "credit-card/offline",
+  operation: "get",
+  token: "T0k/en+==",
+};
 export const startCall: StartCall = {
   uuid,
   kind: "credit-card/offline",
@@ -44,7 +57,10 @@ type Answering = (request: Received, response: ServerResponse, message: Incoming
 export const success = { responseStatus: { status: "SUCCESS" } };
 
 /** An HTTP server that records every connection and every whole request. Stopped after the test. */
-export async function httpServer(answer: Answering = json(200, success), certificate?: Certificate): Promise<TestServer> {
+export async function httpServer(
+  answer: Answering = json(200, success),
+  certificate?: Certificate,
+): Promise<TestServer> {
   const listener = (message: IncomingMessage, response: ServerResponse): void => {
     const chunks: Buffer[] = [];
     message.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -55,7 +71,10 @@ export async function httpServer(answer: Answering = json(200, success), certifi
       answer(received, response, message);
     });
   };
-  const server: HttpServer = certificate === undefined ? createHttpServer(listener) : createHttpsServer(certificate, listener);
+  const server: HttpServer =
+    certificate === undefined
+      ? createHttpServer(listener)
+      : createHttpsServer(certificate, listener);
   const record = await listen(server, certificate === undefined ? "http" : "https", "connection");
   return record;
 }
@@ -63,11 +82,17 @@ export async function httpServer(answer: Answering = json(200, success), certifi
 export const json =
   (status: number, body: unknown, headers: Record<string, string> = {}): Answering =>
   (_, response) => {
-    response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+    response
+      .writeHead(status, { "content-type": "application/json", ...headers })
+      .end(JSON.stringify(body));
   };
 
 /** A TCP server, which reads from a socket only in `onConnection`. Stopped after the test. */
-export async function tcpServer(onConnection: (socket: Socket) => void, scheme = "http", pauseOnConnect = false): Promise<TestServer> {
+export async function tcpServer(
+  onConnection: (socket: Socket) => void,
+  scheme = "http",
+  pauseOnConnect = false,
+): Promise<TestServer> {
   const server = createTcpServer({ pauseOnConnect }, (socket) => {
     socket.on("error", () => undefined);
     onConnection(socket);
@@ -76,7 +101,9 @@ export async function tcpServer(onConnection: (socket: Socket) => void, scheme =
 }
 
 /** A TCP server that gives this answer to every piece of a request; a small request comes in one piece. */
-export function answeringTcp(onRequest: (socket: Socket, text: string) => void): Promise<TestServer> {
+export function answeringTcp(
+  onRequest: (socket: Socket, text: string) => void,
+): Promise<TestServer> {
   return tcpServer((socket) => socket.on("data", (data) => onRequest(socket, data.toString())));
 }
 
@@ -90,12 +117,25 @@ async function listen(server: Server, scheme: string, event: string): Promise<Te
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  return { url: `${scheme}://127.0.0.1:${port}`, host: `127.0.0.1:${port}`, port, connections, requests: [] };
+  return {
+    url: `${scheme}://127.0.0.1:${port}`,
+    host: `127.0.0.1:${port}`,
+    port,
+    connections,
+    requests: [],
+  };
 }
 
 /** A client of a server, closed after the test. */
 export function clientOf(baseUrl: string, options: Partial<ClientOptions> = {}): ServiceClient {
-  const client = createClient({ baseUrl, apiPrefix: "/vaultsvc/v1-2", application, version: "1.2.3", timeoutMs: 10_000, ...options });
+  const client = createClient({
+    baseUrl,
+    apiPrefix: "/vaultsvc/v1-2",
+    application,
+    version: "1.2.3",
+    timeoutMs: 10_000,
+    ...options,
+  });
   onTestFinished(() => client.close());
   return client;
 }

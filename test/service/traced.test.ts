@@ -2,12 +2,26 @@ import { describe, expect, test } from "vitest";
 import { maskSecrets } from "../../src/service/mask.ts";
 import type { TraceEvent } from "../../src/service/traced.ts";
 import { traced } from "../../src/service/traced.ts";
-import { application, clientOf, endCall, httpServer, json, never, startCall, uuid } from "./servers.ts";
+import {
+  application,
+  clientOf,
+  endCall,
+  httpServer,
+  json,
+  never,
+  startCall,
+  uuid,
+} from "./servers.ts";
 
 const vault = {
   uuid,
   credentials: { encryptedData: "NEW-ENC", payload: "NEW-PAY" },
-  creditCard: { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2029 },
+  creditCard: {
+    number: "4111111111111111",
+    name: "Ada Lovelace",
+    expiryMonth: 4,
+    expiryYear: 2029,
+  },
 };
 const body = {
   responseStatus: { status: "SUCCESS" },
@@ -27,12 +41,26 @@ const secrets = [
   "aaa.bbb.ccc",
 ].concat(application.apiKey);
 
-async function trace(url: string, run: (service: ReturnType<typeof clientOf>) => Promise<unknown>): Promise<TraceEvent[]> {
-  const target = { baseUrl: url, apiPrefix: "/vaultsvc/v1-2", application, version: "1.2.3", jwt: () => "aaa.bbb.ccc" };
+async function trace(
+  url: string,
+  run: (service: ReturnType<typeof clientOf>) => Promise<unknown>,
+): Promise<TraceEvent[]> {
+  const target = {
+    baseUrl: url,
+    apiPrefix: "/vaultsvc/v1-2",
+    application,
+    version: "1.2.3",
+    jwt: () => "aaa.bbb.ccc",
+  };
   const events: TraceEvent[] = [];
   let time = 0;
   let calls = 0;
-  const tracing = { target, trace: (event: TraceEvent) => events.push(event), now: () => (time += 5), nextCall: () => (calls += 1) };
+  const tracing = {
+    target,
+    trace: (event: TraceEvent) => events.push(event),
+    now: () => (time += 5),
+    nextCall: () => (calls += 1),
+  };
   await run(traced(clientOf(url, { jwt: () => "aaa.bbb.ccc" }), tracing));
   return events;
 }
@@ -40,12 +68,21 @@ async function trace(url: string, run: (service: ReturnType<typeof clientOf>) =>
 describe("traced", () => {
   test("a start and its answer, secrets replaced", async () => {
     const server = await httpServer(json(200, body));
-    const device = { browserType: "Firefox", browserVersion: "128.0", osType: "Linux", fonts: ["Arial"] };
+    const device = {
+      browserType: "Firefox",
+      browserVersion: "128.0",
+      osType: "Linux",
+      fonts: ["Arial"],
+    };
     const credentials = { ...startCall.credentials, hashedPin: "cGlu" };
     const events = await trace(server.url, (service) =>
       service.start({ ...startCall, kind: "credit-card/online", credentials, device }, never),
     );
-    const facts = { call: 1, method: "POST", path: `/vaultsvc/v1-2/vault/credit-card/online/${uuid}/get-start` };
+    const facts = {
+      call: 1,
+      method: "POST",
+      path: `/vaultsvc/v1-2/vault/credit-card/online/${uuid}/get-start`,
+    };
     expect(events).toEqual([
       {
         type: "request",
@@ -79,8 +116,16 @@ describe("traced", () => {
           transactionToken: { ...body.transactionToken, token: "«redacted 3 characters»" },
           vault: {
             uuid,
-            credentials: { encryptedData: "«redacted 7 characters»", payload: "«redacted 7 characters»" },
-            creditCard: { number: "«redacted 16 characters»", name: "«redacted 12 characters»", expiryMonth: 4, expiryYear: 2029 },
+            credentials: {
+              encryptedData: "«redacted 7 characters»",
+              payload: "«redacted 7 characters»",
+            },
+            creditCard: {
+              number: "«redacted 16 characters»",
+              name: "«redacted 12 characters»",
+              expiryMonth: 4,
+              expiryYear: 2029,
+            },
           },
         },
       },
@@ -92,7 +137,9 @@ describe("traced", () => {
   });
 
   test("an end call, its headers too; calls are counted; the reply is the service's own", async () => {
-    const server = await httpServer(json(429, { responseStatus: { status: "ERROR" } }, { "retry-after": "2" }));
+    const server = await httpServer(
+      json(429, { responseStatus: { status: "ERROR" } }, { "retry-after": "2" }),
+    );
     const events = await trace(server.url, async (service) => {
       await service.end(endCall, never);
       expect(await service.end(endCall, never)).toEqual({
@@ -122,7 +169,11 @@ describe("traced", () => {
   test("no answer: the cause, the status, and the body of a 5xx", async () => {
     const server = await httpServer(json(500, { vault }));
     const events = await trace(server.url, (service) => service.end(endCall, never));
-    expect(events[1]).toMatchObject({ outcome: "no-answer", cause: `HTTP 500 from ${server.host}`, httpStatus: 500 });
+    expect(events[1]).toMatchObject({
+      outcome: "no-answer",
+      cause: `HTTP 500 from ${server.host}`,
+      httpStatus: 500,
+    });
     for (const secret of secrets) expect(JSON.stringify(events)).not.toContain(secret);
   });
 
@@ -154,8 +205,14 @@ describe("maskSecrets", () => {
       { name: "a name", number: 7 },
       { name: "a name", number: 7 },
     ],
-    [{ creditCard: { issuer: { name: "B" } } }, { creditCard: { issuer: { name: "«redacted 1 character»" } } }],
-    [{ responseStatus: { detailedErrors: [{ property: "payload" }] } }, { responseStatus: { detailedErrors: [{ property: "payload" }] } }],
+    [
+      { creditCard: { issuer: { name: "B" } } },
+      { creditCard: { issuer: { name: "«redacted 1 character»" } } },
+    ],
+    [
+      { responseStatus: { detailedErrors: [{ property: "payload" }] } },
+      { responseStatus: { detailedErrors: [{ property: "payload" }] } },
+    ],
     ["text", "text"],
   ])("%j", (value, expected) => expect(maskSecrets(value)).toEqual(expected));
 

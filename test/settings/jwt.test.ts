@@ -15,8 +15,15 @@ const never = new AbortController().signal;
 const keys = jwtKeys();
 type Made = ReturnType<typeof fakeWorld>;
 
-async function tokenOf(profile: object, made: Made = fakeWorld(), flags: Record<string, string> = {}): Promise<BearerToken | undefined> {
-  return await createBearerToken(resolveSettings(flags, made.world.env, profile as Record<string, unknown>), made.world);
+async function tokenOf(
+  profile: object,
+  made: Made = fakeWorld(),
+  flags: Record<string, string> = {},
+): Promise<BearerToken | undefined> {
+  return await createBearerToken(
+    resolveSettings(flags, made.world.env, profile as Record<string, unknown>),
+    made.world,
+  );
 }
 
 async function ready(token: BearerToken | undefined): Promise<string | undefined> {
@@ -39,7 +46,9 @@ describe("which token", () => {
 
   test("flag over environment over profile", async () => {
     const made = fakeWorld({ env: { VAULTSVC_JWT: "from.the.environment" } });
-    expect(await ready(await tokenOf(profile, made, { jwt: "from.the.flag" }))).toBe("from.the.flag");
+    expect(await ready(await tokenOf(profile, made, { jwt: "from.the.flag" }))).toBe(
+      "from.the.flag",
+    );
     expect(await ready(await tokenOf(profile, made))).toBe("from.the.environment");
     expect(await ready(await tokenOf(profile))).toBe("from.the.profile");
   });
@@ -73,11 +82,21 @@ describe("signed here", () => {
     const made = fakeWorld({ files });
     const jwt = (await ready(await tokenOf(profile, made))) ?? "";
     const [header = "", payload = "", signature = ""] = jwt.split(".");
-    expect(JSON.parse(Buffer.from(header, "base64url").toString())).toEqual({ alg: "ES384", typ: "JWT" });
+    expect(JSON.parse(Buffer.from(header, "base64url").toString())).toEqual({
+      alg: "ES384",
+      typ: "JWT",
+    });
     const iat = made.clock.now / 1000;
     expect(claimsOf(jwt)).toEqual({ role: "reader", iss: "shop", iat, exp: iat + 300 });
     const key = { key: createPublicKey(keys.publicKey), dsaEncoding: "ieee-p1363" } as const;
-    expect(verify("sha384", Buffer.from(`${header}.${payload}`), key, Buffer.from(signature, "base64url"))).toBe(true);
+    expect(
+      verify(
+        "sha384",
+        Buffer.from(`${header}.${payload}`),
+        key,
+        Buffer.from(signature, "base64url"),
+      ),
+    ).toBe(true);
   });
 
   test("the same one until a minute before its end, then another", async () => {
@@ -93,8 +112,12 @@ describe("signed here", () => {
   });
 
   test("a key in the older form is read too", async () => {
-    const older = createPrivateKey(keys.privateKey).export({ type: "sec1", format: "pem" }).toString();
-    expect(await ready(await tokenOf(profile, fakeWorld({ files: { "/key.pem": older } })))).toMatch(/^ey/);
+    const older = createPrivateKey(keys.privateKey)
+      .export({ type: "sec1", format: "pem" })
+      .toString();
+    expect(
+      await ready(await tokenOf(profile, fakeWorld({ files: { "/key.pem": older } }))),
+    ).toMatch(/^ey/);
   });
 
   const encrypted = createPrivateKey(keys.privateKey)
@@ -106,11 +129,19 @@ describe("signed here", () => {
 
   test.each<[string, string | undefined, string]>([
     ["a missing file", undefined, "cannot read the file /key.pem (ENOENT)"],
-    ["a key on P-256", jwtKeys("P-256").privateKey, "/key.pem: must be a key on the curve P-384 (specification, section 5.4)"],
+    [
+      "a key on P-256",
+      jwtKeys("P-256").privateKey,
+      "/key.pem: must be a key on the curve P-384 (specification, section 5.4)",
+    ],
     ["a public key", keys.publicKey, "/key.pem: must be a private key in PEM"],
     ["no key", "nothing", "/key.pem: must be a private key in PEM"],
     ["half a key", keys.privateKey.slice(0, 100), "/key.pem: must be a private key in PEM"],
-    ["an encrypted key", encrypted, "/key.pem: the key is encrypted; it must be in a file without a passphrase that only you can read"],
+    [
+      "an encrypted key",
+      encrypted,
+      "/key.pem: the key is encrypted; it must be in a file without a passphrase that only you can read",
+    ],
     [
       "an encrypted older one",
       olderEncrypted,
@@ -118,7 +149,9 @@ describe("signed here", () => {
     ],
   ])("%s is refused, naming the config key", async (_, pem, message) => {
     const made = fakeWorld(pem === undefined ? {} : { files: { "/key.pem": pem } });
-    expect(await failure(ready(await tokenOf(profile, made)))).toBe(`invalid-input: config key jwt.privateKeyFile: ${message}`);
+    expect(await failure(ready(await tokenOf(profile, made)))).toBe(
+      `invalid-input: config key jwt.privateKeyFile: ${message}`,
+    );
   });
 
   test.each<[object, string]>([
@@ -126,16 +159,27 @@ describe("signed here", () => {
     [{ claims: { role: "reader" } }, "jwt.privateKeyFile: the key file that signs them is missing"],
     [{ privateKeyFile: "/key.pem", claims: ["reader"] }, "jwt.claims: must be an object"],
     [{ privateKeyFile: "/key.pem", claims: "reader" }, "jwt.claims: must be an object"],
-    [{ privateKeyFile: "/key.pem", claims: { role: "reader", exp: 9_999_999_999 } }, "jwt.claims: exp cannot be set"],
-    [{ privateKeyFile: "/key.pem", claims: {}, command: "true" }, "jwt.command: excludes jwt.privateKeyFile"],
+    [
+      { privateKeyFile: "/key.pem", claims: { role: "reader", exp: 9_999_999_999 } },
+      "jwt.claims: exp cannot be set",
+    ],
+    [
+      { privateKeyFile: "/key.pem", claims: {}, command: "true" },
+      "jwt.command: excludes jwt.privateKeyFile",
+    ],
   ])("%j is refused", async (jwt, message) => {
-    expect(await failure(tokenOf({ jwt }, fakeWorld({ files })).then(ready))).toBe(`invalid-input: config key ${message}`);
+    expect(await failure(tokenOf({ jwt }, fakeWorld({ files })).then(ready))).toBe(
+      `invalid-input: config key ${message}`,
+    );
   });
 });
 
 describe("by command", () => {
-  const run = async (command: string, made: Made = fakeWorld({ env: { PATH: "/usr/bin:/bin" } }), flags = {}) =>
-    await ready(await tokenOf({ jwt: { command } }, made, flags));
+  const run = async (
+    command: string,
+    made: Made = fakeWorld({ env: { PATH: "/usr/bin:/bin" } }),
+    flags = {},
+  ) => await ready(await tokenOf({ jwt: { command } }, made, flags));
 
   test("what it prints, trimmed; what it says on stderr is passed on", async () => {
     const made = fakeWorld({ env: { PATH: "/usr/bin:/bin" } });
@@ -153,7 +197,9 @@ describe("by command", () => {
     };
     const made = fakeWorld({ env });
     made.world.learnSecret("the-secret-key");
-    expect(await run('echo "${VAULTSVC_API_KEY-none}.${COPY-none}.${HTTPS_PROXY+there}$KEPT"', made)).toBe("none.none.there1");
+    expect(
+      await run('echo "${VAULTSVC_API_KEY-none}.${COPY-none}.${HTTPS_PROXY+there}$KEPT"', made),
+    ).toBe("none.none.there1");
   });
 
   test.each([
@@ -163,7 +209,9 @@ describe("by command", () => {
     ["no-such-program-here", "failed with exit code 127"],
     ["head -c 100000 /dev/zero | tr '\\0' a", "printed more than 65536 characters and was stopped"],
   ])("%s", async (command, message) => {
-    expect(await failure(run(command))).toBe(`invalid-input: config key jwt.command: the command ${message}`);
+    expect(await failure(run(command))).toBe(
+      `invalid-input: config key jwt.command: the command ${message}`,
+    );
   });
 
   test("one that hangs is ended, with all that it started", async () => {
@@ -174,14 +222,18 @@ describe("by command", () => {
     );
     const pid = readFileSync(pids, "utf8").trim();
     // Killed; at most a zombie is left.
-    if (existsSync(`/proc/${pid}`)) expect(execFileSync("ps", ["-o", "stat=", "-p", pid]).toString()).toMatch(/^Z/);
+    if (existsSync(`/proc/${pid}`))
+      expect(execFileSync("ps", ["-o", "stat=", "-p", pid]).toString()).toMatch(/^Z/);
   });
 
   test("an interruption ends it", async () => {
     const interruption = new AbortController();
     const marker = join(tempDir("jwt"), "started");
     const made = fakeWorld({ env: { PATH: "/usr/bin:/bin" } });
-    const token = await tokenOf({ jwt: { command: `echo talk >&2; touch ${marker}; exec sleep 600` } }, made);
+    const token = await tokenOf(
+      { jwt: { command: `echo talk >&2; touch ${marker}; exec sleep 600` } },
+      made,
+    );
     const interrupted = expect(token?.ready(interruption.signal)).rejects.toThrow("stopped");
     await expect.poll(() => existsSync(marker)).toBe(true);
     interruption.abort(new Error("stopped"));
@@ -219,7 +271,10 @@ describe("by command", () => {
   test("one that failed is run again for the next call", async () => {
     const made = fakeWorld({ env: { PATH: "/usr/bin:/bin" } });
     const flag = join(tempDir("jwt"), "flag");
-    const token = await tokenOf({ jwt: { command: `test -e ${flag} && echo a.b.c || { touch ${flag}; exit 1; }` } }, made);
+    const token = await tokenOf(
+      { jwt: { command: `test -e ${flag} && echo a.b.c || { touch ${flag}; exit 1; }` } },
+      made,
+    );
     expect(await failure(ready(token))).toMatch(/exit code 1$/);
     expect(await ready(token)).toBe("a.b.c");
   });

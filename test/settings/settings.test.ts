@@ -1,7 +1,12 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { missingIn, missingSettings, resolveSettings, serviceName } from "../../src/settings/settings.ts";
+import {
+  missingIn,
+  missingSettings,
+  resolveSettings,
+  serviceName,
+} from "../../src/settings/settings.ts";
 import { parseDuration } from "../../src/settings/duration.ts";
 import { findProfile, profileValue } from "../../src/settings/profile.ts";
 import { readSecret, readValue } from "../../src/secrets/secret-value.ts";
@@ -19,7 +24,12 @@ const messageOf = (action: () => unknown): string => {
 };
 
 describe("precedence", () => {
-  const profile = { baseUrl: "https://profile.example", timeout: "3s", policy: { failedAttempts: 7 }, device: { browserType: "Firefox" } };
+  const profile = {
+    baseUrl: "https://profile.example",
+    timeout: "3s",
+    policy: { failedAttempts: 7 },
+    device: { browserType: "Firefox" },
+  };
 
   test("flag over environment over profile over default", () => {
     const env = { VAULTSVC_BASE_URL: "https://env.example", VAULTSVC_TIMEOUT: "2s" };
@@ -33,7 +43,10 @@ describe("precedence", () => {
       apiPrefix: "/vaultsvc/v1-2",
       deviceSpec: { text: '{"browserType":"Firefox"}', source: "config key device" },
     });
-    expect(resolveSettings({}, {}, profile)).toMatchObject({ baseUrl: "https://profile.example", timeoutMs: 3000 });
+    expect(resolveSettings({}, {}, profile)).toMatchObject({
+      baseUrl: "https://profile.example",
+      timeoutMs: 3000,
+    });
     expect(resolveSettings({}, {}, {})).toMatchObject({
       baseUrl: undefined,
       timeoutMs: 30_000,
@@ -42,13 +55,22 @@ describe("precedence", () => {
   });
 
   test("an empty variable is none", () => {
-    expect(resolveSettings({}, { VAULTSVC_TIMEOUT: "", VAULTSVC_DEBUG: "0" }, {})).toMatchObject({ timeoutMs: 30_000, debug: false });
+    expect(resolveSettings({}, { VAULTSVC_TIMEOUT: "", VAULTSVC_DEBUG: "0" }, {})).toMatchObject({
+      timeoutMs: 30_000,
+      debug: false,
+    });
   });
 
   test.each<[Parameters<typeof resolveSettings>, string]>([
     [[{ rate: "fast" }, {}, {}], "invalid-input: --rate: must be a whole number of at least 0"],
-    [[{}, { VAULTSVC_TIMEOUT: "soon" }, {}], "invalid-input: VAULTSVC_TIMEOUT: must be a duration, such as 500ms, 30s, 2m or 1h"],
-    [[{}, {}, { policy: { unackedStarts: 0 } }], "invalid-input: config key policy.unackedStarts: must be a whole number of at least 1"],
+    [
+      [{}, { VAULTSVC_TIMEOUT: "soon" }, {}],
+      "invalid-input: VAULTSVC_TIMEOUT: must be a duration, such as 500ms, 30s, 2m or 1h",
+    ],
+    [
+      [{}, {}, { policy: { unackedStarts: 0 } }],
+      "invalid-input: config key policy.unackedStarts: must be a whole number of at least 1",
+    ],
     [[{ output: "xml" }, {}, {}], "usage: --output: must be one of table, json, ndjson"],
   ])("%j", (given, message) => {
     expect(messageOf(() => resolveSettings(...given))).toBe(message);
@@ -64,7 +86,9 @@ describe("precedence", () => {
           "set the API key with --api-key, VAULTSVC_API_KEY or the config key apiKey; vault init; vault sandbox exec -- sh",
       },
     });
-    expect(missingSettings(missingIn({})).message).toBe("the base URL of the service, the application UUID and the API key are missing");
+    expect(missingSettings(missingIn({})).message).toBe(
+      "the base URL of the service, the application UUID and the API key are missing",
+    );
   });
 });
 
@@ -91,13 +115,15 @@ describe("the service's name", () => {
     "http://localhost.example.com",
     "http://0.0.0.0",
   ])("%s is refused", (baseUrl) => {
-    expect(messageOf(() => serviceName({ baseUrl, apiPrefix, insecureHttp: false }))).toMatch(/^invalid-input: --base-url: /);
+    expect(messageOf(() => serviceName({ baseUrl, apiPrefix, insecureHttp: false }))).toMatch(
+      /^invalid-input: --base-url: /,
+    );
   });
 
   test("http elsewhere only with --insecure-http", () => {
-    expect(serviceName({ baseUrl: "http://vaults.example.com", apiPrefix, insecureHttp: true })).toBe(
-      "http://vaults.example.com/vaultsvc/v1-2",
-    );
+    expect(
+      serviceName({ baseUrl: "http://vaults.example.com", apiPrefix, insecureHttp: true }),
+    ).toBe("http://vaults.example.com/vaultsvc/v1-2");
   });
 });
 
@@ -116,7 +142,9 @@ describe("values", () => {
   const sources = {
     env: { SECRET: "from the environment" },
     readFile: async (path: string) =>
-      path === "there" ? Promise.resolve("from a file\n") : Promise.reject(Object.assign(new Error("no"), { code: "ENOENT" })),
+      path === "there"
+        ? Promise.resolve("from a file\n")
+        : Promise.reject(Object.assign(new Error("no"), { code: "ENOENT" })),
     readStdin: async () => Promise.resolve("from stdin\r\n"),
     readPieces: () => {
       throw new Error("nothing here is read in pieces");
@@ -155,17 +183,24 @@ describe("profiles", () => {
   mkdirSync(directory);
   writeFileSync(
     join(directory, "config.json"),
-    JSON.stringify({ currentProfile: "work", profiles: { work: { baseUrl: "https://work.example" }, home: { rateLimit: 5 } } }),
+    JSON.stringify({
+      currentProfile: "work",
+      profiles: { work: { baseUrl: "https://work.example" }, home: { rateLimit: 5 } },
+    }),
   );
 
   test("the current one, and the one that is asked for", async () => {
-    expect((await findProfile(directory, undefined)).settings).toEqual({ baseUrl: "https://work.example" });
+    expect((await findProfile(directory, undefined)).settings).toEqual({
+      baseUrl: "https://work.example",
+    });
     expect(profileValue((await findProfile(directory, "home")).settings, "rateLimit")).toBe("5");
   });
 
   test("one that is not there is a usage error; no configuration at all is an empty profile", async () => {
     await expect(findProfile(directory, "other")).rejects.toMatchObject({ code: "usage" });
-    await expect(findProfile(join(directory, "no"), "other")).rejects.toMatchObject({ code: "usage" });
+    await expect(findProfile(join(directory, "no"), "other")).rejects.toMatchObject({
+      code: "usage",
+    });
     expect((await findProfile(join(directory, "no"), undefined)).settings).toEqual({});
   });
 

@@ -19,8 +19,14 @@ interface Given {
 
 async function transport(given: Given) {
   const made = fakeWorld({ env: given.env ?? {}, files: given.files ?? {} });
-  const flags = { baseUrl: given.baseUrl ?? baseUrl, ...(given.flag === undefined ? {} : { proxy: given.flag }) };
-  const read = await readTransport(resolveSettings(flags, made.world.env, given.profile ?? {}), made.world);
+  const flags = {
+    baseUrl: given.baseUrl ?? baseUrl,
+    ...(given.flag === undefined ? {} : { proxy: given.flag }),
+  };
+  const read = await readTransport(
+    resolveSettings(flags, made.world.env, given.profile ?? {}),
+    made.world,
+  );
   return { ...read, told: made.told };
 }
 
@@ -39,20 +45,52 @@ describe("which proxy", () => {
     ["flag over environment", { flag: "http://flag:1", env, profile }, "--proxy http://flag:1/"],
     ["environment over profile", { env, profile }, "HTTPS_PROXY http://env:1/"],
     ["profile", { profile }, "config key proxy http://profile:1/"],
-    ["lower case first", { env: { ...env, https_proxy: "http://lower:1" } }, "https_proxy http://lower:1/"],
-    ["an empty variable is none", { env: { HTTPS_PROXY: "" }, profile }, "config key proxy http://profile:1/"],
-    ["HTTP_PROXY is for http", { env, baseUrl: "http://vaults.example.com" }, "HTTP_PROXY http://plain:1/"],
+    [
+      "lower case first",
+      { env: { ...env, https_proxy: "http://lower:1" } },
+      "https_proxy http://lower:1/",
+    ],
+    [
+      "an empty variable is none",
+      { env: { HTTPS_PROXY: "" }, profile },
+      "config key proxy http://profile:1/",
+    ],
+    [
+      "HTTP_PROXY is for http",
+      { env, baseUrl: "http://vaults.example.com" },
+      "HTTP_PROXY http://plain:1/",
+    ],
     ["and not for https", { env: { HTTP_PROXY: "http://plain:1" } }, undefined],
     ["without a scheme", { flag: "proxy.example:3128" }, "--proxy http://proxy.example:3128/"],
     ["over TLS", { flag: "https://proxy.example" }, "--proxy https://proxy.example/"],
     ["an empty flag means none", { flag: "", env, profile }, undefined],
-    ["NO_PROXY, over environment and profile", { env: { ...env, NO_PROXY: "example.com" }, profile }, undefined],
+    [
+      "NO_PROXY, over environment and profile",
+      { env: { ...env, NO_PROXY: "example.com" }, profile },
+      undefined,
+    ],
     ["no_proxy", { env: { ...env, no_proxy: "example.com" } }, undefined],
-    ["the flag over NO_PROXY", { flag: "http://flag:1", env: { NO_PROXY: "*" } }, "--proxy http://flag:1/"],
-    ["this machine is reached directly", { env, profile, baseUrl: "https://127.0.0.1:1" }, undefined],
+    [
+      "the flag over NO_PROXY",
+      { flag: "http://flag:1", env: { NO_PROXY: "*" } },
+      "--proxy http://flag:1/",
+    ],
+    [
+      "this machine is reached directly",
+      { env, profile, baseUrl: "https://127.0.0.1:1" },
+      undefined,
+    ],
     ["by every name", { env, profile, baseUrl: "https://localhost:1" }, undefined],
-    ["unless the flag says otherwise", { flag: "http://flag:1", baseUrl: "https://[::1]:1" }, "--proxy http://flag:1/"],
-    ["a flag that names a variable", { flag: "env:P", env: { P: "http://variable:1" } }, "--proxy http://variable:1/"],
+    [
+      "unless the flag says otherwise",
+      { flag: "http://flag:1", baseUrl: "https://[::1]:1" },
+      "--proxy http://flag:1/",
+    ],
+    [
+      "a flag that names a variable",
+      { flag: "env:P", env: { P: "http://variable:1" } },
+      "--proxy http://variable:1/",
+    ],
   ])("%s", async (_, given, expected) => {
     const { proxy } = await transport(given);
     expect(proxy === undefined ? undefined : `${proxy.source} ${proxy.url.href}`).toBe(expected);
@@ -66,21 +104,32 @@ describe("which proxy", () => {
 
   test("a password in a flag draws a warning that does not repeat it", async () => {
     const { told } = await transport({ flag: "http://ada:secret@proxy:1" });
-    expect(told.warnings).toEqual([expect.stringMatching(/^--proxy has a password on the command line/)]);
+    expect(told.warnings).toEqual([
+      expect.stringMatching(/^--proxy has a password on the command line/),
+    ]);
     expect(told.warnings.join()).not.toContain("secret");
-    expect((await transport({ flag: "@file", files: { file: "http://ada:secret@proxy:1" } })).told.warnings).toEqual([]);
+    expect(
+      (await transport({ flag: "@file", files: { file: "http://ada:secret@proxy:1" } })).told
+        .warnings,
+    ).toEqual([]);
     expect((await transport({ flag: "http://proxy:1" })).told.warnings).toEqual([]);
   });
 
-  test.each(["socks5://proxy:1", "http://proxy/path", "http://proxy?x", "http://", "http://a:%zz@proxy", "ftp://proxy"])(
-    "%s is refused, and not repeated",
-    async (flag) => {
-      expect(await failure(transport({ flag }))).toBe("invalid-input: --proxy: must be the http: or https: URL of a proxy");
-      expect(await failure(transport({ env: { https_proxy: flag } }))).toBe(
-        "invalid-input: https_proxy: must be the http: or https: URL of a proxy",
-      );
-    },
-  );
+  test.each([
+    "socks5://proxy:1",
+    "http://proxy/path",
+    "http://proxy?x",
+    "http://",
+    "http://a:%zz@proxy",
+    "ftp://proxy",
+  ])("%s is refused, and not repeated", async (flag) => {
+    expect(await failure(transport({ flag }))).toBe(
+      "invalid-input: --proxy: must be the http: or https: URL of a proxy",
+    );
+    expect(await failure(transport({ env: { https_proxy: flag } }))).toBe(
+      "invalid-input: https_proxy: must be the http: or https: URL of a proxy",
+    );
+  });
 });
 
 test.each<[string, string, boolean]>([
@@ -117,7 +166,10 @@ test.each<[string, string, boolean]>([
 describe("certificates to trust", () => {
   const [one, two] = [certificateAuthority().cert, certificateAuthority().cert];
   const ca = async (text: string | undefined) =>
-    await transport({ profile: { ca: "/ca.pem" }, ...(text === undefined ? {} : { files: { "/ca.pem": text } }) });
+    await transport({
+      profile: { ca: "/ca.pem" },
+      ...(text === undefined ? {} : { files: { "/ca.pem": text } }),
+    });
 
   test("all of the file, whatever stands between them", async () => {
     expect((await transport({})).ca).toBeUndefined();
@@ -137,11 +189,15 @@ describe("certificates to trust", () => {
 test("NODE_TLS_REJECT_UNAUTHORIZED=0: told what it does", async () => {
   const env = { NODE_TLS_REJECT_UNAUTHORIZED: "0" };
   const there = await transport({ env });
-  expect(there.told.warnings).toEqual(["NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect: certificates are checked, except on this machine"]);
+  expect(there.told.warnings).toEqual([
+    "NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect: certificates are checked, except on this machine",
+  ]);
   const here = await transport({ env, baseUrl: "https://localhost:1" });
   expect(here).toMatchObject({
     unverified: true,
-    told: { warnings: ["NODE_TLS_REJECT_UNAUTHORIZED=0: the certificate of localhost:1 is not checked"] },
+    told: {
+      warnings: ["NODE_TLS_REJECT_UNAUTHORIZED=0: the certificate of localhost:1 is not checked"],
+    },
   });
   expect((await transport({ env, baseUrl: "http://localhost:1" })).told.warnings).toEqual([]);
   expect((await transport({ env: { NODE_TLS_REJECT_UNAUTHORIZED: "1" } })).unverified).toBe(false);

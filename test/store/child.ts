@@ -1,7 +1,15 @@
 import { setTimeout } from "node:timers/promises";
 import type { Clock } from "../../src/exchange/ports.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
-import { exchange, intent, pair, patient, service, started, uuid } from "../contract/store-fixture.ts";
+import {
+  exchange,
+  intent,
+  pair,
+  patient,
+  service,
+  started,
+  uuid,
+} from "../contract/store-fixture.ts";
 
 /** Uses a state in a process of its own: `node child.ts ACTION DIRECTORY KEYFILE [COUNT]`. Prints one line of JSON. */
 const [action = "", directory = "", path = "", count = "1"] = process.argv.slice(2);
@@ -9,9 +17,16 @@ const [action = "", directory = "", path = "", count = "1"] = process.argv.slice
 const clock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
-  sleep: async (milliseconds, signal) => await setTimeout(milliseconds, undefined, signal === undefined ? {} : { signal }),
+  sleep: async (milliseconds, signal) =>
+    await setTimeout(milliseconds, undefined, signal === undefined ? {} : { signal }),
 };
-const store = openStore({ directory, keySource: { type: "file", path }, clock, platform: process.platform, warn: () => undefined });
+const store = openStore({
+  directory,
+  keySource: { type: "file", path },
+  clock,
+  platform: process.platform,
+  warn: () => undefined,
+});
 
 const print = (value: unknown): boolean => process.stdout.write(`${JSON.stringify(value)}\n`);
 
@@ -25,7 +40,9 @@ const actions: Record<string, () => Promise<void>> = {
   /** Imports a pair into a vault of its own. */
   import: async () => {
     const session = await store.lock(service, uuid.replace(/1$/, count), patient(clock, 20_000));
-    print(await session.recordPair({ credentials: pair(`pair-${count}`), kind: "generic/offline" }));
+    print(
+      await session.recordPair({ credentials: pair(`pair-${count}`), kind: "generic/offline" }),
+    );
   },
   /** Runs whole exchanges as `get` does, and exits as the program does. */
   get: async () => {
@@ -57,8 +74,13 @@ const actions: Record<string, () => Promise<void>> = {
     let durable = 0;
     try {
       for (;;) {
-        await session.recordIntent(intent(`x${durable + 1}`, (await session.read())?.generations.at(-1)?.generation ?? 0));
-        await session.recordStarted(`x${durable + 1}`, started(`pair-${durable + 1}-${"x".repeat(2000)}`));
+        await session.recordIntent(
+          intent(`x${durable + 1}`, (await session.read())?.generations.at(-1)?.generation ?? 0),
+        );
+        await session.recordStarted(
+          `x${durable + 1}`,
+          started(`pair-${durable + 1}-${"x".repeat(2000)}`),
+        );
         durable += 1;
       }
     } catch (error) {

@@ -117,7 +117,9 @@ describe("a state that cannot be used", () => {
     await settled();
     await state.store.list();
     state.sql("PRAGMA user_version = 99");
-    await expect(state.store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({ code: "state" });
+    await expect(state.store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({
+      code: "state",
+    });
     state.sql("PRAGMA user_version = 1");
     await (await state.store.lock(service, uuid, patient(state.clock))).release();
   });
@@ -134,9 +136,17 @@ describe("a state that cannot be used", () => {
 
   it.skipIf(!existsSync("/proc/self"))("a place that takes no directories", async () => {
     const keySource = { type: "file", path: state.keyFile } as const;
-    const store = openStore({ directory: "/proc/none/state", keySource, clock: state.clock, platform: "linux", warn: () => undefined });
+    const store = openStore({
+      directory: "/proc/none/state",
+      keySource,
+      clock: state.clock,
+      platform: "linux",
+      warn: () => undefined,
+    });
     expect(await store.list()).toEqual([]);
-    await expect(store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({ code: "state" });
+    await expect(store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({
+      code: "state",
+    });
   });
 
   it("a database that is a directory, or leads nowhere", async () => {
@@ -146,7 +156,9 @@ describe("a state that cannot be used", () => {
     state = temporaryState();
     mkdirSync(state.directory, { recursive: true, mode: 0o700 });
     symlinkSync(join(state.root, "nowhere"), state.path);
-    await expect(state.store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({ code: "state" });
+    await expect(state.store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({
+      code: "state",
+    });
     expect(existsSync(join(state.root, "nowhere"))).toBe(false);
   });
 
@@ -175,7 +187,10 @@ describe("a state that cannot be used", () => {
   it("a full disk: what was durable stays, what failed did not happen", async () => {
     await settled();
     const limited = ["sh", "-c", 'ulimit -f 4000; exec "$@"', "sh"];
-    const result = (await runChild("fill", state, 1, limited)) as { durable: number; error: { code: string; message: string } };
+    const result = (await runChild("fill", state, 1, limited)) as {
+      durable: number;
+      error: { code: string; message: string };
+    };
     expect(result.error).toMatchObject({ code: "state", exitCode: 14 });
     expect(result.error.message).toContain(state.path);
     expect(result.durable).toBeGreaterThan(2);
@@ -186,23 +201,32 @@ describe("a state that cannot be used", () => {
     await session.release();
   });
 
-  const mounts = works("sh", "-c", "d=$(mktemp -d) && mount -t tmpfs -o size=64k none $d && umount $d && rmdir $d");
-  it.skipIf(!mounts)("a file system without space, or that is read-only (skipped where it cannot be mounted)", async () => {
-    mkdirSync(state.directory, { recursive: true, mode: 0o700 });
-    works("mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "none", state.directory);
-    try {
-      writeFileSync(join(state.directory, "ballast"), Buffer.alloc(60 * 1024));
-      await expect(state.store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({ code: "state" });
-      expect(existsSync(state.path)).toBe(false);
-      works("mount", "-o", "remount,ro", state.directory);
-      await expect(state.store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({
-        code: "state",
-        message: expect.stringContaining("read-only") as string,
-      });
-    } finally {
-      works("umount", state.directory);
-    }
-  });
+  const mounts = works(
+    "sh",
+    "-c",
+    "d=$(mktemp -d) && mount -t tmpfs -o size=64k none $d && umount $d && rmdir $d",
+  );
+  it.skipIf(!mounts)(
+    "a file system without space, or that is read-only (skipped where it cannot be mounted)",
+    async () => {
+      mkdirSync(state.directory, { recursive: true, mode: 0o700 });
+      works("mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "none", state.directory);
+      try {
+        writeFileSync(join(state.directory, "ballast"), Buffer.alloc(60 * 1024));
+        await expect(state.store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({
+          code: "state",
+        });
+        expect(existsSync(state.path)).toBe(false);
+        works("mount", "-o", "remount,ro", state.directory);
+        await expect(state.store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({
+          code: "state",
+          message: expect.stringContaining("read-only") as string,
+        });
+      } finally {
+        works("umount", state.directory);
+      }
+    },
+  );
 
   const mode = (path: string): number => statSync(path).mode & 0o777;
 

@@ -32,7 +32,8 @@ const everything = () => tables.map((table) => state.sql(`SELECT * FROM ${table}
 describe("a process that has lost its vault", () => {
   const idle = async (): Promise<void> => await Promise.resolve();
   const atIntent = async (): Promise<void> => await session.recordIntent(intent("x1", 1));
-  const atStarted = async (): Promise<void> => void (await startExchange(session, "x1", 1, "second"));
+  const atStarted = async (): Promise<void> =>
+    void (await startExchange(session, "x1", 1, "second"));
   const atEnding = async (): Promise<void> => {
     await atStarted();
     await session.recordEnding("x1", true);
@@ -53,13 +54,21 @@ describe("a process that has lost its vault", () => {
   } as const;
 
   it.each<[string, () => Promise<void>, () => Promise<unknown>]>([
-    ["recordPair", idle, async () => await session.recordPair({ credentials: pair("given"), kind: "generic/offline" })],
+    [
+      "recordPair",
+      idle,
+      async () => await session.recordPair({ credentials: pair("given"), kind: "generic/offline" }),
+    ],
     ["recordIntent", idle, async () => await session.recordIntent(intent("x2", 1))],
     ["revertIntent", atIntent, async () => await session.revertIntent("x1", problem)],
     ["noteUnanswered", atIntent, async () => await session.noteUnanswered("x1", problem)],
     ["reject", atIntent, async () => await session.reject("x1", "combination", problem)],
     ["recordStarted", atIntent, async () => await session.recordStarted("x1", started("second"))],
-    ["hold", atStarted, async () => await session.hold("x1", "no-ack", { delivered: true, saveOwed: false })],
+    [
+      "hold",
+      atStarted,
+      async () => await session.hold("x1", "no-ack", { delivered: true, saveOwed: false }),
+    ],
     ["noteSaved", atStarted, async () => await session.noteSaved("x1", "hash")],
     ["recordEnding", atStarted, async () => await session.recordEnding("x1", true)],
     ["noteEndAnswered", atEnding, async () => await session.noteEndAnswered("x1", problem)],
@@ -75,7 +84,10 @@ describe("a process that has lost its vault", () => {
     await before();
     state.sql("UPDATE locks SET epoch = epoch + 1");
     const left = everything();
-    await expect(step()).rejects.toMatchObject({ code: "state", message: expect.stringContaining("lost the lock of vault") as string });
+    await expect(step()).rejects.toMatchObject({
+      code: "state",
+      message: expect.stringContaining("lost the lock of vault") as string,
+    });
     expect(everything()).toEqual(left);
     state.sql("UPDATE locks SET epoch = epoch - 1");
     await step();
@@ -83,36 +95,69 @@ describe("a process that has lost its vault", () => {
   });
 
   it("loses that one alone, where it changes several at the same time", async () => {
-    const others = ["1", "2", "3"].map((n) => `${uuid.slice(0, -1)}${n}`).filter((id) => slotOf(id) !== slotOf(uuid));
-    const sessions = await Promise.all(others.map(async (id) => await state.store.lock(service, id, patient(state.clock))));
+    const others = ["1", "2", "3"]
+      .map((n) => `${uuid.slice(0, -1)}${n}`)
+      .filter((id) => slotOf(id) !== slotOf(uuid));
+    const sessions = await Promise.all(
+      others.map(async (id) => await state.store.lock(service, id, patient(state.clock))),
+    );
     state.sql(`UPDATE locks SET epoch = epoch + 1 WHERE slot = ${slotOf(uuid)}`);
     const given = { credentials: pair("given"), kind: "generic/offline" } as const;
-    const outcomes = await Promise.allSettled([...sessions, session].map(async (each) => await each.recordPair(given)));
-    expect(outcomes.map(({ status }) => status)).toEqual([...others.map(() => "fulfilled"), "rejected"]);
+    const outcomes = await Promise.allSettled(
+      [...sessions, session].map(async (each) => await each.recordPair(given)),
+    );
+    expect(outcomes.map(({ status }) => status)).toEqual([
+      ...others.map(() => "fulfilled"),
+      "rejected",
+    ]);
     expect(outcomes.at(-1)).toMatchObject({ reason: { code: "state" } });
-    expect((await state.store.list()).map((vault) => vault.generations.length)).toEqual([1, ...others.map(() => 1)]);
+    expect((await state.store.list()).map((vault) => vault.generations.length)).toEqual([
+      1,
+      ...others.map(() => 1),
+    ]);
   });
 
   it("has lost it to whoever took it since, even if its lock file went away", async () => {
     const before = state.sql("SELECT epoch FROM locks");
     await session.release();
     const next = await state.another().lock(service, uuid, patient(state.clock));
-    expect(state.sql("SELECT epoch FROM locks")[0]?.["epoch"]).toBe(Number(before[0]?.["epoch"]) + 1);
+    expect(state.sql("SELECT epoch FROM locks")[0]?.["epoch"]).toBe(
+      Number(before[0]?.["epoch"]) + 1,
+    );
     await next.release();
   });
 });
 
 describe("the journal", () => {
-  const events = () => state.sql("SELECT event FROM journal ORDER BY seq").map((row) => row["event"]);
+  const events = () =>
+    state.sql("SELECT event FROM journal ORDER BY seq").map((row) => row["event"]);
 
   it("says what was done, in order", async () => {
     await exchange(session, "x1", 1, "second");
     await session.recordIntent(intent("x2", 2));
     await session.reject("x2", "combination", problem);
-    expect(events()).toEqual(["imported", "intent", "started", "ending", "acknowledged", "intent", "rejected"]);
+    expect(events()).toEqual([
+      "imported",
+      "intent",
+      "started",
+      "ending",
+      "acknowledged",
+      "intent",
+      "rejected",
+    ]);
     const [last] = state.sql("SELECT * FROM journal ORDER BY seq DESC LIMIT 1");
-    expect(last).toMatchObject({ at: "2026-11-21T10:00:00.000Z", service, uuid: uuid.toLowerCase(), exchange: "x2" });
-    expect(JSON.parse(String(last?.["detail"]))).toEqual({ from: "intent", generation: 2, counted: true, error: problem });
+    expect(last).toMatchObject({
+      at: "2026-11-21T10:00:00.000Z",
+      service,
+      uuid: uuid.toLowerCase(),
+      exchange: "x2",
+    });
+    expect(JSON.parse(String(last?.["detail"]))).toEqual({
+      from: "intent",
+      generation: 2,
+      counted: true,
+      error: problem,
+    });
   });
 
   it("can only be appended to", () => {

@@ -1,9 +1,25 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Store, VaultSession } from "../../src/exchange/ports.ts";
 import { deriveKey, seal, unseal } from "../../src/secrets/sealing.ts";
-import { held, imported, pair, patient, service, startExchange, uuid } from "../contract/store-fixture.ts";
+import {
+  held,
+  imported,
+  pair,
+  patient,
+  service,
+  startExchange,
+  uuid,
+} from "../contract/store-fixture.ts";
 import type { TemporaryState } from "./temporary-state.ts";
 import { temporaryState } from "./temporary-state.ts";
 
@@ -17,17 +33,22 @@ describe("the key that seals", () => {
   });
   afterEach(() => state.dispose());
 
-  const take = async (store: Store): Promise<VaultSession> => await store.lock(service, uuid, patient(state.clock));
+  const take = async (store: Store): Promise<VaultSession> =>
+    await store.lock(service, uuid, patient(state.clock));
 
   it("is made when a secret is first sealed, for its owner only", async () => {
     const session = await held(state);
     expect(existsSync(state.keyFile)).toBe(false);
     await session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
-    expect(readFileSync(state.keyFile, "utf8")).toMatch(/^vaultsvc-key-1 [0-9a-f]{16} [A-Za-z0-9+/]{43}=\n$/);
+    expect(readFileSync(state.keyFile, "utf8")).toMatch(
+      /^vaultsvc-key-1 [0-9a-f]{16} [A-Za-z0-9+/]{43}=\n$/,
+    );
     expect(statSync(state.keyFile).mode & 0o777).toBe(0o600);
     expect(statSync(dirname(state.keyFile)).mode & 0o777).toBe(0o700);
     const [, id] = readFileSync(state.keyFile, "utf8").split(" ");
-    expect(state.sql("SELECT sealed FROM credentials")[0]?.["sealed"]).toMatch(new RegExp(`^s1:${id}:`));
+    expect(state.sql("SELECT sealed FROM credentials")[0]?.["sealed"]).toMatch(
+      new RegExp(`^s1:${id}:`),
+    );
     expect(state.warnings).toEqual([]);
   });
 
@@ -42,16 +63,23 @@ describe("the key that seals", () => {
     const [, id = ""] = readFileSync(state.keyFile, "utf8").split(" ");
     rmSync(state.keyFile);
     const before = state.sql("SELECT * FROM locks");
-    await expect(take(state.another())).rejects.toMatchObject({ code: "state", message: expect.stringContaining(id) as string });
+    await expect(take(state.another())).rejects.toMatchObject({
+      code: "state",
+      message: expect.stringContaining(id) as string,
+    });
     expect(existsSync(state.keyFile)).toBe(false);
     expect(state.sql("SELECT * FROM locks")).toEqual(before);
   });
 
   it("is not made by a process that began before others sealed, where the file has gone since", async () => {
-    const early = await state.another().lock(service, uuid.replace(/1$/, "2"), patient(state.clock));
+    const early = await state
+      .another()
+      .lock(service, uuid.replace(/1$/, "2"), patient(state.clock));
     await imported(state);
     rmSync(state.keyFile);
-    await expect(early.recordPair({ credentials: pair("first"), kind: "generic/offline" })).rejects.toMatchObject({ code: "state" });
+    await expect(
+      early.recordPair({ credentials: pair("first"), kind: "generic/offline" }),
+    ).rejects.toMatchObject({ code: "state" });
     expect(existsSync(state.keyFile)).toBe(false);
   });
 
@@ -59,39 +87,57 @@ describe("the key that seals", () => {
     await (await imported(state)).release();
     const [, id = ""] = readFileSync(state.keyFile, "utf8").split(" ");
     const given = deriveKey(bytes).id;
-    const refusal = { code: "state", exitCode: 14, message: expect.stringMatching(new RegExp(`${id}.*${given}`)) as string };
-    await expect(take(state.withKey({ type: "given", key: base64 }))).rejects.toMatchObject(refusal);
+    const refusal = {
+      code: "state",
+      exitCode: 14,
+      message: expect.stringMatching(new RegExp(`${id}.*${given}`)) as string,
+    };
+    await expect(take(state.withKey({ type: "given", key: base64 }))).rejects.toMatchObject(
+      refusal,
+    );
   });
 
   it("a process that began with another key notices before it seals", async () => {
-    const early = await state.withKey({ type: "given", key: base64 }).lock(service, uuid, patient(state.clock));
+    const early = await state
+      .withKey({ type: "given", key: base64 })
+      .lock(service, uuid, patient(state.clock));
     const other = await held(state, uuid.replace(/1$/, "2"));
     await other.recordPair({ credentials: pair("first"), kind: "generic/offline" });
-    await expect(early.recordPair({ credentials: pair("first"), kind: "generic/offline" })).rejects.toMatchObject({ code: "state" });
+    await expect(
+      early.recordPair({ credentials: pair("first"), kind: "generic/offline" }),
+    ).rejects.toMatchObject({ code: "state" });
     expect(await early.read()).toBeNull();
   });
 
-  it.each([base64, ` ${base64}\n`, bytes.toString("hex"), bytes.toString("hex").toUpperCase()])("can be given: %j", async (key) => {
-    const session = await take(state.withKey({ type: "given", key }));
-    await session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
-    await session.release();
-    const again = await take(state.withKey({ type: "given", key: base64 }));
-    expect(await again.credentials(1)).toEqual(pair("first"));
-    expect(existsSync(state.keyFile)).toBe(false);
-  });
-
-  it.each(["", "secret", base64.slice(0, -2), bytes.toString("hex").slice(1), `${base64}${base64}`])(
-    "is refused if it is %j, and not shown",
-    (key) => {
-      expect(() => state.withKey({ type: "given", key })).toThrow(
-        expect.objectContaining({
-          code: "invalid-input",
-          message: expect.stringMatching(/^--state-key \(VAULTSVC_STATE_KEY\): must be 32 bytes/) as string,
-          facts: { hint: expect.stringContaining("openssl rand -base64 32") as string },
-        }),
-      );
+  it.each([base64, ` ${base64}\n`, bytes.toString("hex"), bytes.toString("hex").toUpperCase()])(
+    "can be given: %j",
+    async (key) => {
+      const session = await take(state.withKey({ type: "given", key }));
+      await session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
+      await session.release();
+      const again = await take(state.withKey({ type: "given", key: base64 }));
+      expect(await again.credentials(1)).toEqual(pair("first"));
+      expect(existsSync(state.keyFile)).toBe(false);
     },
   );
+
+  it.each([
+    "",
+    "secret",
+    base64.slice(0, -2),
+    bytes.toString("hex").slice(1),
+    `${base64}${base64}`,
+  ])("is refused if it is %j, and not shown", (key) => {
+    expect(() => state.withKey({ type: "given", key })).toThrow(
+      expect.objectContaining({
+        code: "invalid-input",
+        message: expect.stringMatching(
+          /^--state-key \(VAULTSVC_STATE_KEY\): must be 32 bytes/,
+        ) as string,
+        facts: { hint: expect.stringContaining("openssl rand -base64 32") as string },
+      }),
+    );
+  });
 
   it.each([
     "",
@@ -104,7 +150,10 @@ describe("the key that seals", () => {
     writeFileSync(state.keyFile, text, { mode: 0o600 });
     const session = await take(state.store);
     const recorded = session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
-    await expect(recorded).rejects.toMatchObject({ code: "state", message: expect.stringContaining(state.keyFile) as string });
+    await expect(recorded).rejects.toMatchObject({
+      code: "state",
+      message: expect.stringContaining(state.keyFile) as string,
+    });
     expect(readFileSync(state.keyFile, "utf8")).toBe(text);
     expect(await session.read()).toBeNull();
   });
@@ -114,7 +163,9 @@ describe("the key that seals", () => {
     chmodSync(state.keyFile, 0o640);
     const session = await take(state.another());
     await session.credentials(1);
-    expect(state.warnings).toEqual([`other users can read the key file ${state.keyFile}; to fix it: chmod 600 ${state.keyFile}`]);
+    expect(state.warnings).toEqual([
+      `other users can read the key file ${state.keyFile}; to fix it: chmod 600 ${state.keyFile}`,
+    ]);
   });
 });
 
@@ -134,11 +185,15 @@ describe("sealed values", () => {
     ]) {
       expect(() => unseal(key, moved, sealed)).toThrow(/copied from another place/);
     }
-    expect(() => unseal(deriveKey(Buffer.alloc(32, 8)), place, sealed)).toThrow(new RegExp(`encrypted with key ${key.id}`));
+    expect(() => unseal(deriveKey(Buffer.alloc(32, 8)), place, sealed)).toThrow(
+      new RegExp(`encrypted with key ${key.id}`),
+    );
     const [format = "", id = "", body = ""] = sealed.split(":");
     for (let n = 0; n < body.length - 1; n += 1) {
       const other = body[n] === "A" ? "B" : "A";
-      expect(() => unseal(key, place, `${format}:${id}:${body.slice(0, n)}${other}${body.slice(n + 1)}`)).toThrow(/cannot be decrypted/);
+      expect(() =>
+        unseal(key, place, `${format}:${id}:${body.slice(0, n)}${other}${body.slice(n + 1)}`),
+      ).toThrow(/cannot be decrypted/);
     }
     expect(() => unseal(key, place, `${format}:${id}:`)).toThrow(/truncated or garbled/);
     expect(() => unseal(key, place, `s2:${id}:${body}`)).toThrow(/format/);
@@ -149,7 +204,9 @@ describe("sealed values", () => {
     const before = await imported(state);
     await startExchange(before, "x1", 1, "second");
     await before.release();
-    state.sql("UPDATE credentials SET sealed = (SELECT sealed FROM credentials WHERE generation = 1) WHERE generation = 2");
+    state.sql(
+      "UPDATE credentials SET sealed = (SELECT sealed FROM credentials WHERE generation = 1) WHERE generation = 2",
+    );
     const session = await held(state);
     await expect(session.credentials(2)).rejects.toMatchObject({ code: "state" });
     expect(await session.credentials(1)).toEqual(pair("first"));

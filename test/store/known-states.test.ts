@@ -39,7 +39,9 @@ test("a copied state is told once where several vaults are locked at the same ti
   state.sql("UPDATE meta SET value = '0' WHERE name = 'file'");
   const copied = state.another();
   const vaults = [uuid, ...[2, 3, 4].map((n) => `${uuid.slice(0, -1)}${n}`)];
-  const sessions = await Promise.all(vaults.map(async (vault) => await copied.lock(service, vault, patient(state.clock))));
+  const sessions = await Promise.all(
+    vaults.map(async (vault) => await copied.lock(service, vault, patient(state.clock))),
+  );
   expect(state.warnings).toEqual([expect.stringMatching(/was copied or moved/)]);
   expect((await sessions[0]?.read())?.generations).toMatchObject([{ elsewhere: true }]);
   for (const session of sessions) await session.release();

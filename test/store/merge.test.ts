@@ -27,27 +27,37 @@ describe("a backup that is merged into a state: a row of the table each", () => 
     ["held", 9, "in-doubt"],
     ["ending", 9, "in-doubt"],
     ["in-doubt", 3, "in-doubt"],
-  ] as const)("unknown here: an exchange at %s, after %i minutes of its token's five, is %s", (stage, minutes, state) => {
-    const there = read().exchange("x2", "C", stage);
-    const here = new OneVault(new Minutes());
-    const begun = Date.parse(there.rows.exchanges.at(-1)?.started_at ?? "");
-    const restored = here.restore(there.contents(), { now: begun + minutes * 60_000 });
-    expect(restored.open).toMatchObject({ id: "x2", state, from: "file" });
-    // It may have been acknowledged since: if its token is refused, that says nothing.
-    expect(here.rows.exchanges.at(-1)?.adopted).toBe(1);
-    expect(here.candidates().slice(0, 2)).toEqual(state === "in-doubt" ? ["C", "B"] : ["B"]);
-  });
+  ] as const)(
+    "unknown here: an exchange at %s, after %i minutes of its token's five, is %s",
+    (stage, minutes, state) => {
+      const there = read().exchange("x2", "C", stage);
+      const here = new OneVault(new Minutes());
+      const begun = Date.parse(there.rows.exchanges.at(-1)?.started_at ?? "");
+      const restored = here.restore(there.contents(), { now: begun + minutes * 60_000 });
+      expect(restored.open).toMatchObject({ id: "x2", state, from: "file" });
+      // It may have been acknowledged since: if its token is refused, that says nothing.
+      expect(here.rows.exchanges.at(-1)?.adopted).toBe(1);
+      expect(here.candidates().slice(0, 2)).toEqual(state === "in-doubt" ? ["C", "B"] : ["B"]);
+    },
+  );
 
-  it.each(["superseded", "refused"])("any, and %s here: nothing; ours stays as it is, sole too", (how) => {
-    const here = read();
-    if (how === "refused") here.import("Z").exchange("x2", "", "rejected", "Z").exchange("x3", "C", "acknowledged", "B");
-    const there = how === "refused" ? new OneVault(here.minutes).import("Z") : read();
-    if (how === "superseded") here.exchange("x2", "C");
-    const before = held(here);
-    expect(here.restore(there.contents())).toMatchObject({ outcome: "older" });
-    expect(held(here)).toEqual(before);
-    expect(here.current()).toMatchObject({ proven: 1, elsewhere: 0 });
-  });
+  it.each(["superseded", "refused"])(
+    "any, and %s here: nothing; ours stays as it is, sole too",
+    (how) => {
+      const here = read();
+      if (how === "refused")
+        here
+          .import("Z")
+          .exchange("x2", "", "rejected", "Z")
+          .exchange("x3", "C", "acknowledged", "B");
+      const there = how === "refused" ? new OneVault(here.minutes).import("Z") : read();
+      if (how === "superseded") here.exchange("x2", "C");
+      const before = held(here);
+      expect(here.restore(there.contents())).toMatchObject({ outcome: "older" });
+      expect(held(here)).toEqual(before);
+      expect(here.current()).toMatchObject({ proven: 1, elsewhere: 0 });
+    },
+  );
 
   it.each(["superseded", "refused"])("forgotten, and %s here: stays forgotten", (how) => {
     const here = read();
@@ -89,47 +99,77 @@ describe("a backup that is merged into a state: a row of the table each", () => 
 
   it("rejected, and unknown, but older by the service's times: after ours", () => {
     const there = new OneVault(new Minutes()).import("X").exchange("y1", "Y");
-    const here = new OneVault(there.minutes).import("A").exchange("x1", "B").exchange("x2", "", "rejected");
+    const here = new OneVault(there.minutes)
+      .import("A")
+      .exchange("x1", "B")
+      .exchange("x2", "", "rejected");
     expect(here.restore(there.contents())).toMatchObject({ outcome: "after" });
     expect(here.candidates()).toEqual(["B", "Y"]);
   });
 
-  const ranks = ["intent", "started", "held", "ending", "in-doubt", "expired", "acknowledged"] as const;
-  const twins = ranks.flatMap((ours, a) => ranks.flatMap((theirs, b) => (a < b ? [[ours, theirs] as const] : [])));
-  it.each(twins)("any, and the same exchange at %s here, %s there: the further outcome, whichever has it", (less, further) => {
-    const advance = (state: OneVault, stage: (typeof ranks)[number]): OneVault => state.exchange("x2", "C", stage);
-    const [behind, ahead] = [read(), read()];
-    advance(behind, less);
-    advance(ahead, further);
-    const before = held(ahead);
-    const stage = (state: OneVault) => state.rows.exchanges.find(({ id }) => id === "x2")?.state;
-    const now = Date.parse(behind.minutes.at());
-    ahead.restore(behind.contents(), { now });
-    expect(held(ahead)).toEqual(before);
-    behind.restore(ahead.contents(), { now });
-    expect(stage(behind)).toBe(further);
-    const isOpen = ["started", "held", "ending"].includes(further);
-    // An acknowledgement there proves nothing here, but comes first; what expired there comes last.
-    const order = { acknowledged: ["C", "B"], "in-doubt": ["C", "B"], expired: less === "intent" ? ["B", "C"] : ["B", "C"] };
-    expect(behind.candidates()).toEqual(isOpen ? ["B"] : order[further as keyof typeof order]);
-  });
+  const ranks = [
+    "intent",
+    "started",
+    "held",
+    "ending",
+    "in-doubt",
+    "expired",
+    "acknowledged",
+  ] as const;
+  const twins = ranks.flatMap((ours, a) =>
+    ranks.flatMap((theirs, b) => (a < b ? [[ours, theirs] as const] : [])),
+  );
+  it.each(twins)(
+    "any, and the same exchange at %s here, %s there: the further outcome, whichever has it",
+    (less, further) => {
+      const advance = (state: OneVault, stage: (typeof ranks)[number]): OneVault =>
+        state.exchange("x2", "C", stage);
+      const [behind, ahead] = [read(), read()];
+      advance(behind, less);
+      advance(ahead, further);
+      const before = held(ahead);
+      const stage = (state: OneVault) => state.rows.exchanges.find(({ id }) => id === "x2")?.state;
+      const now = Date.parse(behind.minutes.at());
+      ahead.restore(behind.contents(), { now });
+      expect(held(ahead)).toEqual(before);
+      behind.restore(ahead.contents(), { now });
+      expect(stage(behind)).toBe(further);
+      const isOpen = ["started", "held", "ending"].includes(further);
+      // An acknowledgement there proves nothing here, but comes first; what expired there comes last.
+      const order = {
+        acknowledged: ["C", "B"],
+        "in-doubt": ["C", "B"],
+        expired: less === "intent" ? ["B", "C"] : ["B", "C"],
+      };
+      expect(behind.candidates()).toEqual(isOpen ? ["B"] : order[further as keyof typeof order]);
+    },
+  );
 
-  it.each(["before", "after"])("open, and another open one begun %s it: ours; theirs is closed, its credentials after ours", (when) => {
-    const here = read();
-    const there = here.copy();
-    if (when === "before") there.exchange("y2", "Y", "held");
-    here.exchange("x2", "C", "held");
-    if (when === "after") there.exchange("y2", "Y", "held");
-    expect(here.restore(there.contents())).toMatchObject({ outcome: "after", open: { id: "x2", state: "held", from: "here" } });
-    expect(here.states()).toEqual(["x1 acknowledged", "y2 discarded", "x2 held"]);
-    here.goOn("x2", "in-doubt");
-    expect(here.candidates()).toEqual(["C", "B", "Y"]);
-  });
+  it.each(["before", "after"])(
+    "open, and another open one begun %s it: ours; theirs is closed, its credentials after ours",
+    (when) => {
+      const here = read();
+      const there = here.copy();
+      if (when === "before") there.exchange("y2", "Y", "held");
+      here.exchange("x2", "C", "held");
+      if (when === "after") there.exchange("y2", "Y", "held");
+      expect(here.restore(there.contents())).toMatchObject({
+        outcome: "after",
+        open: { id: "x2", state: "held", from: "here" },
+      });
+      expect(here.states()).toEqual(["x1 acknowledged", "y2 discarded", "x2 held"]);
+      here.goOn("x2", "in-doubt");
+      expect(here.candidates()).toEqual(["C", "B", "Y"]);
+    },
+  );
 
   it("none open, and an open one from our current credentials: goes on", () => {
     const here = read();
     const there = here.copy().exchange("y2", "Y", "held");
-    expect(here.restore(there.contents())).toMatchObject({ outcome: "first", open: { id: "y2", state: "held", from: "file" } });
+    expect(here.restore(there.contents())).toMatchObject({
+      outcome: "first",
+      open: { id: "y2", state: "held", from: "file" },
+    });
     expect(here.proven()).toEqual([]);
     here.goOn("y2", "in-doubt");
     expect(here.candidates()).toEqual(["Y", "B"]);
@@ -152,7 +192,10 @@ describe("a backup that is merged into a state: a row of the table each", () => 
       const here = read();
       const there = here.copy().exchange("y2", "Y").exchange("y3", "Z", "held");
       const begun = Date.parse(there.rows.exchanges.at(-1)?.started_at ?? "");
-      expect(here.restore(there.contents(), { now: begun + n * 60_000 })).toMatchObject({ outcome: "first", open: null });
+      expect(here.restore(there.contents(), { now: begun + n * 60_000 })).toMatchObject({
+        outcome: "first",
+        open: null,
+      });
       expect(here.candidates()).toEqual(order);
       expect(here.counters()).toEqual({ starts: 1, failed: 0, possibly: 0 });
     },
@@ -181,13 +224,18 @@ describe("a backup that is merged into a state: a row of the table each", () => 
   });
 
   it("at another service, the same uuid: side by side, unless it is superseded here", () => {
-    const moved = new OneVault(new Minutes(), { service: elsewhere, uuid: lower }).import("M").exchange("m1", "N");
+    const moved = new OneVault(new Minutes(), { service: elsewhere, uuid: lower })
+      .import("M")
+      .exchange("m1", "N");
     const here = read();
     expect(here.restore(moved.contents())).toMatchObject({ service, outcome: "missing" });
     moved.restore(read().contents());
     expect([moved.candidates(), here.candidates()]).toEqual([["N"], ["B"]]);
     const old = new OneVault(new Minutes(), { service: elsewhere, uuid: lower }).import("A");
-    const { after, vaults } = mergeContents(here.contents(), old.contents(), { serviceRestored: false, now: 0 });
+    const { after, vaults } = mergeContents(here.contents(), old.contents(), {
+      serviceRestored: false,
+      now: 0,
+    });
     expect(vaults).toMatchObject([
       { service: elsewhere, outcome: "older" },
       { service, outcome: "missing" },
@@ -196,7 +244,9 @@ describe("a backup that is merged into a state: a row of the table each", () => 
   });
 
   it("a label that another vault has here is dropped, and told", () => {
-    const there = new OneVault(new Minutes(), { service, uuid: lower.replace("1", "2") }).import("O").label("palm");
+    const there = new OneVault(new Minutes(), { service, uuid: lower.replace("1", "2") })
+      .import("O")
+      .label("palm");
     const here = read().label("palm").contents();
     const other = new OneVault(there.minutes, there.rows);
     const both = { ...here };
@@ -258,7 +308,10 @@ describe("what a merged backup counts", () => {
   });
 
   it("a start that an acknowledgement here has zeroed since, and a refusal that a success has cleared, stay so", () => {
-    const here = read().import("Q").exchange("x2", "", "rejected", "Q").exchange("x3", "", "intent", "B");
+    const here = read()
+      .import("Q")
+      .exchange("x2", "", "rejected", "Q")
+      .exchange("x3", "", "intent", "B");
     const file = here.contents();
     here.does((rows) => rows.refusals.clear()).exchange("x4", "C", "acknowledged", "Q");
     const before = held(here);
@@ -283,25 +336,44 @@ describe("a backup of a service that was restored, too", () => {
 /** Something that happens to one of two states that were one. */
 const happening = fc.record({
   stage: fc.constantFrom(...stages),
-  what: fc.constantFrom("exchange", "exchange", "exchange", "goOn", "settle", "import", "adopt", "crossing"),
+  what: fc.constantFrom(
+    "exchange",
+    "exchange",
+    "exchange",
+    "goOn",
+    "settle",
+    "import",
+    "adopt",
+    "crossing",
+  ),
   pick: fc.nat(),
 });
 
 type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never;
 
 /** Lets it happen, if it can. `other` is where crossing credentials come from. */
-function happen(state: OneVault, { what, stage, pick }: Happening, name: string, other: OneVault): void {
+function happen(
+  state: OneVault,
+  { what, stage, pick }: Happening,
+  name: string,
+  other: OneVault,
+): void {
   const { credentials, exchanges } = state.rows;
   const of = <T>(list: readonly T[]): T | undefined => list[pick % Math.max(1, list.length)];
   const open = exchanges.find((row) => ["started", "held", "ending"].includes(row.state));
-  const kept = credentials.filter((row) => row.sealed !== null && (isLive(row) || row.standing === "void"));
+  const kept = credentials.filter(
+    (row) => row.sealed !== null && (isLive(row) || row.standing === "void"),
+  );
   const base = of(kept);
   try {
-    if (what === "exchange" && base !== undefined) state.exchange(`x${name}`, name, stage, state.nameOf(base));
-    else if (what === "goOn" && open !== undefined && open.state !== "ending") state.goOn(open.id, stage === "intent" ? "ending" : stage);
+    if (what === "exchange" && base !== undefined)
+      state.exchange(`x${name}`, name, stage, state.nameOf(base));
+    else if (what === "goOn" && open !== undefined && open.state !== "ending")
+      state.goOn(open.id, stage === "intent" ? "ending" : stage);
     else if (what === "settle" && open?.state === "ending") state.settle(open.id, stage);
     else if (what === "import") state.import(name);
-    else if (what === "adopt" && base !== undefined) state.adopt(`x${name}`, [state.nameOf(base), name]);
+    else if (what === "adopt" && base !== undefined)
+      state.adopt(`x${name}`, [state.nameOf(base), name]);
     else if (what === "crossing") {
       const theirs = of(other.rows.credentials.filter((row) => row.sealed !== null));
       if (theirs !== undefined) state.import(other.nameOf(theirs));
@@ -336,7 +408,8 @@ function worldOf({ before, here, there }: typeof worlds extends fc.Arbitrary<inf
 const runs = { seed: 27, numRuns: 400 };
 
 describe("whatever has happened to two states that were one", () => {
-  const nowOf = ({ minutes }: OneVault, hasExpired: boolean): number => Date.parse(minutes.at()) + (hasExpired ? 86_400_000 : 1);
+  const nowOf = ({ minutes }: OneVault, hasExpired: boolean): number =>
+    Date.parse(minutes.at()) + (hasExpired ? 86_400_000 : 1);
 
   it("twice is as once", () => {
     fc.assert(
@@ -359,7 +432,8 @@ describe("whatever has happened to two states that were one", () => {
         const { rows } = first.copy();
         first.restore(second.contents(), { now: nowOf(first, world.hasExpired) });
         const after = first.rows;
-        const find = (generation: number) => after.credentials.find((row) => row.generation === generation);
+        const find = (generation: number) =>
+          after.credentials.find((row) => row.generation === generation);
         for (const row of rows.credentials) {
           const now = find(row.generation);
           expect(now).toMatchObject({ fingerprint: row.fingerprint, refused: row.refused });
@@ -373,9 +447,12 @@ describe("whatever has happened to two states that were one", () => {
         }
         const dead = new Set([...rows.superseded, ...rows.refusals.values()]);
         const before = new Set(rows.credentials.map(({ generation }) => generation));
-        for (const row of after.credentials) if (isLive(row) && !before.has(row.generation)) expect(dead).not.toContain(row.fingerprint);
+        for (const row of after.credentials)
+          if (isLive(row) && !before.has(row.generation))
+            expect(dead).not.toContain(row.fingerprint);
         for (const print of rows.superseded) expect(after.superseded).toContain(print);
-        for (const combination of rows.refusals.keys()) expect([...after.refusals.keys()]).toContain(combination);
+        for (const combination of rows.refusals.keys())
+          expect([...after.refusals.keys()]).toContain(combination);
         // No start that may have been sent is forgotten.
         expect(after.vault?.failed_attempts).toBeGreaterThanOrEqual(
           (rows.vault?.failed_attempts ?? 0) - (rows.vault?.possibly_failed ?? 0),
@@ -393,14 +470,19 @@ describe("whatever has happened to two states that were one", () => {
         const { vault, credentials, exchanges } = first.rows;
         const generations = credentials.map(({ generation }) => generation);
         expect(new Set(generations).size).toBe(generations.length);
-        for (const row of credentials) if (isLive(row)) expect(first.rows.superseded).not.toContain(row.fingerprint);
+        for (const row of credentials)
+          if (isLive(row)) expect(first.rows.superseded).not.toContain(row.fingerprint);
         expect(Math.max(...generations)).toBeLessThanOrEqual(vault?.last_generation ?? 0);
         expect(credentials.filter(({ standing }) => standing === "current").length).toBeLessThan(2);
-        const open = exchanges.filter(({ state }) => ["started", "held", "ending", "in-doubt"].includes(state));
+        const open = exchanges.filter(({ state }) =>
+          ["started", "held", "ending", "in-doubt"].includes(state),
+        );
         expect(open.length).toBeLessThan(2);
         for (const { base_generation: base, new_generation: made, state, token } of open) {
           expect(generations).toContain(base);
-          expect(credentials.find(({ generation }) => generation === made)?.sealed).toEqual(expect.any(String));
+          expect(credentials.find(({ generation }) => generation === made)?.sealed).toEqual(
+            expect.any(String),
+          );
           if (state !== "in-doubt") expect(token).toEqual(expect.any(String));
         }
         const {
@@ -409,7 +491,14 @@ describe("whatever has happened to two states that were one", () => {
           failed_attempts: failed = 0,
           possibly_failed: possibly = 0,
         } = vault ?? {};
-        for (const count of [starts, unanswered, failed, possibly, starts - unanswered, failed - possibly]) {
+        for (const count of [
+          starts,
+          unanswered,
+          failed,
+          possibly,
+          starts - unanswered,
+          failed - possibly,
+        ]) {
           expect(count).toBeGreaterThanOrEqual(0);
         }
       }),

@@ -9,7 +9,12 @@ import { vaultRecord } from "../../src/store/steps/vault-record.ts";
 import { candidates } from "../../src/exchange/start/candidates.ts";
 import { openCredentials, sealCredentials } from "../../src/store/steps/generations.ts";
 import { adopt, recordPair } from "../../src/store/steps/import.ts";
-import type { CredentialsRow, ExchangeRow, VaultRow, VaultRows } from "../../src/store/steps/rows.ts";
+import type {
+  CredentialsRow,
+  ExchangeRow,
+  VaultRow,
+  VaultRows,
+} from "../../src/store/steps/rows.ts";
 import * as starts from "../../src/store/steps/start.ts";
 import * as vaults from "../../src/store/steps/vault.ts";
 import { intent, lower, pair, problem, service, started } from "../contract/store-fixture.ts";
@@ -17,13 +22,24 @@ import { intent, lower, pair, problem, service, started } from "../contract/stor
 const key = deriveKey(Buffer.alloc(32, 7));
 
 /** How far an exchange gets. */
-export const stages = ["intent", "started", "held", "ending", "in-doubt", "expired", "discarded", "rejected", "acknowledged"] as const;
+export const stages = [
+  "intent",
+  "started",
+  "held",
+  "ending",
+  "in-doubt",
+  "expired",
+  "discarded",
+  "rejected",
+  "acknowledged",
+] as const;
 export type Stage = (typeof stages)[number];
 
 /** The time of a world whose states are compared: a minute a step. A token lives for five. */
 export class Minutes {
   n = 0;
-  readonly at = (n = this.n): string => new Date(Date.parse("2026-11-21T10:00:00Z") + n * 60_000).toISOString();
+  readonly at = (n = this.n): string =>
+    new Date(Date.parse("2026-11-21T10:00:00Z") + n * 60_000).toISOString();
 }
 
 /** A state with one vault, changed by the steps that engines run. Names of exchanges and credentials are the caller's. */
@@ -31,9 +47,17 @@ export class OneVault {
   readonly minutes: Minutes;
   rows: VaultRows;
 
-  constructor(minutes: Minutes, place: { service: string; uuid: string } = { service, uuid: lower }) {
+  constructor(
+    minutes: Minutes,
+    place: { service: string; uuid: string } = { service, uuid: lower },
+  ) {
     this.minutes = minutes;
-    const nothing = { credentials: [], exchanges: [], superseded: new Set<string>(), refusals: new Map<string, string | null>() };
+    const nothing = {
+      credentials: [],
+      exchanges: [],
+      superseded: new Set<string>(),
+      refusals: new Map<string, string | null>(),
+    };
     this.rows = { ...place, at: minutes.at(), vault: null, ...nothing, seen: null, journal: [] };
   }
 
@@ -52,41 +76,67 @@ export class OneVault {
     this.rows = isForgotten ? { ...rows, credentials: [], exchanges: [] } : rows;
   }
 
-  current = (): CredentialsRow | undefined => this.rows.credentials.find(({ standing }) => standing === "current");
-  generation = (name: string): number => this.rows.credentials.findLast((row) => this.nameOf(row) === name)?.generation ?? 0;
+  current = (): CredentialsRow | undefined =>
+    this.rows.credentials.find(({ standing }) => standing === "current");
+  generation = (name: string): number =>
+    this.rows.credentials.findLast((row) => this.nameOf(row) === name)?.generation ?? 0;
   nameOf = (row: CredentialsRow): string =>
-    row.sealed === null ? "" : openCredentials(key, this.rows, row).payload.replace("payload-of-", "");
+    row.sealed === null
+      ? ""
+      : openCredentials(key, this.rows, row).payload.replace("payload-of-", "");
 
   import(name: string): this {
-    this.run((rows) => void recordPair(rows, key, { credentials: pair(name), kind: "credit-card/offline" }));
+    this.run(
+      (rows) =>
+        void recordPair(rows, key, { credentials: pair(name), kind: "credit-card/offline" }),
+    );
     return this;
   }
 
   adopt(id: string, [old, made]: [string, string], unread = false): this {
     const tokenExpiry = this.minutes.at(this.minutes.n + 5);
-    const more = { operation: "get", kind: "credit-card/offline", token: `token-${id}`, tokenExpiry, unread } as const;
-    this.run((rows) => void adopt(rows, key, { exchangeId: id, old: pair(old), new: pair(made), ...more }));
+    const more = {
+      operation: "get",
+      kind: "credit-card/offline",
+      token: `token-${id}`,
+      tokenExpiry,
+      unread,
+    } as const;
+    this.run(
+      (rows) => void adopt(rows, key, { exchangeId: id, old: pair(old), new: pair(made), ...more }),
+    );
     return this;
   }
 
   /** An exchange with the current credentials, or the named ones, that brings `made` and gets as far as `stage`. */
   exchange(id: string, made: string, stage: Stage = "acknowledged", base?: string): this {
     const generation =
-      base === undefined ? (this.current()?.generation ?? this.rows.credentials.at(-1)?.generation ?? 0) : this.generation(base);
+      base === undefined
+        ? (this.current()?.generation ?? this.rows.credentials.at(-1)?.generation ?? 0)
+        : this.generation(base);
     this.run((rows) => starts.recordIntent(rows, () => key, intent(id, generation)));
     const name = this.rows.credentials.find((row) => row.generation === generation);
     const combination = `combination-of-${name === undefined ? "" : this.nameOf(name)}`;
     if (stage === "intent") return this;
-    if (stage === "rejected") return this.does((rows) => starts.reject(rows, id, combination, { code: "rejected", message: "no" }));
+    if (stage === "rejected")
+      return this.does((rows) =>
+        starts.reject(rows, id, combination, { code: "rejected", message: "no" }),
+      );
     if (stage === "discarded") return this.does((rows) => starts.revertIntent(rows, id, problem));
     const tokenExpiry = this.minutes.at(this.minutes.n + 5);
-    this.run((rows) => void starts.recordStarted(rows, key, id, started(made, { combination, tokenExpiry })));
+    this.run(
+      (rows) =>
+        void starts.recordStarted(rows, key, id, started(made, { combination, tokenExpiry })),
+    );
     return this.goOn(id, stage);
   }
 
   /** Takes an exchange after step 2 as far as `stage`. */
   goOn(id: string, stage: Stage): this {
-    if (stage === "held") return this.does((rows) => ends.hold(rows, id, "no-ack", { delivered: true, saveOwed: false }));
+    if (stage === "held")
+      return this.does((rows) =>
+        ends.hold(rows, id, "no-ack", { delivered: true, saveOwed: false }),
+      );
     if (stage === "started") return this;
     this.run((rows) => ends.recordEnding(rows, id, true));
     return stage === "ending" ? this : this.settle(id, stage);
@@ -106,11 +156,19 @@ export class OneVault {
 
   forget = (): this => this.does(vaults.forget);
   label = (label: string): this => this.does((rows) => vaults.setLabel(rows, label));
-  gone = (): this => this.does((rows) => void (rows.vault && (rows.vault.last_error = JSON.stringify({ code: "gone", message: "no" }))));
+  gone = (): this =>
+    this.does(
+      (rows) =>
+        void (
+          rows.vault && (rows.vault.last_error = JSON.stringify({ code: "gone", message: "no" }))
+        ),
+    );
 
   delete(id: string): this {
     const generation = this.current()?.generation ?? 0;
-    this.run((rows) => starts.recordIntent(rows, () => key, intent(id, generation, { operation: "delete" })));
+    this.run((rows) =>
+      starts.recordIntent(rows, () => key, intent(id, generation, { operation: "delete" })),
+    );
     return this.does((rows) => vaults.recordDeleted(rows, id));
   }
 
@@ -121,10 +179,16 @@ export class OneVault {
     const of = (row: object): ContentRow => ({ service, uuid, ...row });
     return {
       vaults: vault === null ? [] : [of(vault)],
-      credentials: credentials.map((row) => of({ ...row, sealed: row.sealed && JSON.stringify(openCredentials(key, this.rows, row)) })),
-      exchanges: exchanges.map((row, index) => of({ ...row, seq: index + 1, token: row.token && openToken(key, this.rows, row) })),
+      credentials: credentials.map((row) =>
+        of({ ...row, sealed: row.sealed && JSON.stringify(openCredentials(key, this.rows, row)) }),
+      ),
+      exchanges: exchanges.map((row, index) =>
+        of({ ...row, seq: index + 1, token: row.token && openToken(key, this.rows, row) }),
+      ),
       superseded: Array.from(superseded, (fingerprint) => of({ fingerprint })),
-      refusals: Array.from(refusals, ([combination, fingerprint]) => of({ combination, fingerprint })),
+      refusals: Array.from(refusals, ([combination, fingerprint]) =>
+        of({ combination, fingerprint }),
+      ),
       journal: [],
       breakers: [],
     };
@@ -139,28 +203,40 @@ export class OneVault {
       ...options,
     });
     this.take(after);
-    const mine = merged.find((each) => each.uuid === this.rows.uuid && each.service === this.rows.service);
+    const mine = merged.find(
+      (each) => each.uuid === this.rows.uuid && each.service === this.rows.service,
+    );
     if (mine === undefined) throw new Error("the vault is in neither");
     return mine;
   }
 
   /** Replaces what it holds. */
   take(contents: Contents): void {
-    const isMine = (row: ContentRow): boolean => row["uuid"] === this.rows.uuid && row["service"] === this.rows.service;
+    const isMine = (row: ContentRow): boolean =>
+      row["uuid"] === this.rows.uuid && row["service"] === this.rows.service;
     const [vault] = contents.vaults.filter(isMine) as unknown as VaultRow[];
     const sealed = (row: CredentialsRow): string | null =>
-      row.sealed && sealCredentials(key, this.rows, row.generation, JSON.parse(row.sealed) as Credentials);
+      row.sealed &&
+      sealCredentials(key, this.rows, row.generation, JSON.parse(row.sealed) as Credentials);
     const place = this.rows;
     this.rows = {
       ...place,
       vault: vault ?? null,
-      credentials: (contents.credentials.filter(isMine) as unknown as CredentialsRow[]).map((row) => ({ ...row, sealed: sealed(row) })),
+      credentials: (contents.credentials.filter(isMine) as unknown as CredentialsRow[]).map(
+        (row) => ({ ...row, sealed: sealed(row) }),
+      ),
       exchanges: (contents.exchanges.filter(isMine) as unknown as ExchangeRow[]).map((row) => ({
         ...row,
         token: row.token && sealToken(key, place, row.id, row.token),
       })),
-      superseded: new Set(contents.superseded.filter(isMine).map(({ fingerprint }) => String(fingerprint))),
-      refusals: new Map(contents.refusals.filter(isMine).map((row) => [String(row["combination"]), row["fingerprint"] as string | null])),
+      superseded: new Set(
+        contents.superseded.filter(isMine).map(({ fingerprint }) => String(fingerprint)),
+      ),
+      refusals: new Map(
+        contents.refusals
+          .filter(isMine)
+          .map((row) => [String(row["combination"]), row["fingerprint"] as string | null]),
+      ),
     };
   }
 
@@ -178,10 +254,17 @@ export class OneVault {
   }
 
   /** Names of the credentials that the service has proven to this state. */
-  proven = (): string[] => this.rows.credentials.filter((row) => row.proven === 1 && row.standing !== "superseded").map(this.nameOf);
+  proven = (): string[] =>
+    this.rows.credentials
+      .filter((row) => row.proven === 1 && row.standing !== "superseded")
+      .map(this.nameOf);
 
   counters() {
-    const { unacked_starts: starts = 0, failed_attempts: failed = 0, possibly_failed: possibly = 0 } = this.rows.vault ?? {};
+    const {
+      unacked_starts: starts = 0,
+      failed_attempts: failed = 0,
+      possibly_failed: possibly = 0,
+    } = this.rows.vault ?? {};
     return { starts, failed, possibly };
   }
 

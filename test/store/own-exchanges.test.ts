@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
@@ -14,7 +23,11 @@ import type { Machine } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
-async function find(machine: Machine, externalRef: string, near?: Near): Promise<OwnExchange | undefined> {
+async function find(
+  machine: Machine,
+  externalRef: string,
+  near?: Near,
+): Promise<OwnExchange | undefined> {
   const db = await openForReading(machine.stateDir, fakeHost());
   if (db === null) throw new Error("there is no state");
   try {
@@ -39,11 +52,21 @@ describe("an exchange of this machine", () => {
     const { exchange } = documentOf(result);
     const reference = `vault-${exchange.id}`;
     const found = await find(machine, reference);
-    expect(found).toEqual({ id: exchange.id, operation: "get", generation: 2, state: "held", startedAt: expect.any(String) as string });
+    expect(found).toEqual({
+      id: exchange.id,
+      operation: "get",
+      generation: 2,
+      state: "held",
+      startedAt: expect.any(String) as string,
+    });
     expect(Date.parse(found?.startedAt ?? "")).toBeGreaterThanOrEqual(before);
     await run(machine, 0, "ack", vault.uuid);
     const acknowledged = await find(machine, reference);
-    expect(acknowledged).toEqual({ ...found, state: "acknowledged", supersededAt: expect.any(String) as string });
+    expect(acknowledged).toEqual({
+      ...found,
+      state: "acknowledged",
+      supersededAt: expect.any(String) as string,
+    });
     expect(await find(machine, "vault-unheard-of")).toBeUndefined();
     expect(await find(machine, "")).toBeUndefined();
     // Forgetting removes exchanges; the journal stays.
@@ -54,11 +77,24 @@ describe("an exchange of this machine", () => {
   test("that sent a wrong pair, with since when it is known to be none", async () => {
     const { machine: make, vault } = await openLab();
     const machine = make();
-    const wrong = ["--kind", vault.kind, "--credentials", '{"encryptedData":"wrong","payload":"wrong"}'];
+    const wrong = [
+      "--kind",
+      vault.kind,
+      "--credentials",
+      '{"encryptedData":"wrong","payload":"wrong"}',
+    ];
     await run(machine, 6, "get", vault.uuid, ...wrong, "--external-ref", "wrong");
     expect(await find(machine, "wrong")).toMatchObject({ generation: 1, state: "rejected" });
     expect(await find(machine, "wrong")).not.toHaveProperty("supersededAt");
-    await run(machine, 0, "get", vault.uuid, "--credentials", JSON.stringify(vault.credentials), "--no-ack");
+    await run(
+      machine,
+      0,
+      "get",
+      vault.uuid,
+      "--credentials",
+      JSON.stringify(vault.credentials),
+      "--no-ack",
+    );
     const { startedAt } = (await find(machine, "wrong")) ?? {};
     const { supersededAt } = (await find(machine, "wrong")) ?? {};
     expect(Date.parse(supersededAt ?? "")).toBeGreaterThanOrEqual(Date.parse(startedAt ?? ""));
@@ -71,15 +107,22 @@ describe("an exchange of this machine", () => {
     const ids: string[] = [];
     for (const vault of [one, two, one]) {
       const pair = { PAIR: JSON.stringify(vault?.credentials) };
-      const known = ids.length === 2 ? [] : ["--kind", "generic/offline", "--credentials", "env:PAIR"];
+      const known =
+        ids.length === 2 ? [] : ["--kind", "generic/offline", "--credentials", "env:PAIR"];
       const args = ["get", vault?.uuid ?? "", ...known, "--external-ref", "order-1", "--json"];
       ids.push(documentOf(await machine.vaultWith({ env: pair }, ...args)).exchange.id);
     }
     expect(await find(machine, "order-1")).toMatchObject({ id: ids[2] });
-    expect(await find(machine, "order-1", { vault: two?.uuid ?? "" })).toMatchObject({ id: ids[1] });
+    expect(await find(machine, "order-1", { vault: two?.uuid ?? "" })).toMatchObject({
+      id: ids[1],
+    });
     const { startedAt } = (await find(machine, `order-1`, { vault: one?.uuid ?? "", at: 0 })) ?? {};
-    expect(await find(machine, "order-1", { vault: one?.uuid ?? "", at: Date.parse(startedAt ?? "") })).toMatchObject({ id: ids[0] });
-    expect(await find(machine, "order-1", { vault: one?.uuid ?? "", at: Date.now() + 60_000 })).toMatchObject({ id: ids[2] });
+    expect(
+      await find(machine, "order-1", { vault: one?.uuid ?? "", at: Date.parse(startedAt ?? "") }),
+    ).toMatchObject({ id: ids[0] });
+    expect(
+      await find(machine, "order-1", { vault: one?.uuid ?? "", at: Date.now() + 60_000 }),
+    ).toMatchObject({ id: ids[2] });
     expect(await find(machine, "order-1", { vault: "another" })).toBeUndefined();
   });
 
@@ -106,8 +149,15 @@ test("exchanges are found while the journal is read", async () => {
   const db = await openForReading(machine.stateDir, fakeHost());
   if (db === null) throw new Error("there is no state");
   const exchanges = new OwnExchanges(db);
-  const found = Array.from(journalLines(db), ({ event }) => [event, exchanges.find("second")?.state]);
-  expect(found).toEqual([1, 2].flatMap(() => ["intent", "started", "ending", "acknowledged"].map((event) => [event, "acknowledged"])));
+  const found = Array.from(journalLines(db), ({ event }) => [
+    event,
+    exchanges.find("second")?.state,
+  ]);
+  expect(found).toEqual(
+    [1, 2].flatMap(() =>
+      ["intent", "started", "ending", "acknowledged"].map((event) => [event, "acknowledged"]),
+    ),
+  );
   // A generator that is abandoned must not keep the state open.
   for (const line of journalLines(db)) if (line.event === "started") break;
   expect(() => db.close()).not.toThrow();
@@ -117,7 +167,9 @@ describe("when a pair was superseded", () => {
   const at = (minute: number): string => new Date(Date.UTC(2026, 10, 20, 14, minute)).toISOString();
 
   /** Writes a journal with an entry a minute; returns what it says about the pair of the exchange `x`. */
-  function supersededAt(...entries: [event: string, detail: Record<string, unknown>, exchange?: string][]): string | undefined {
+  function supersededAt(
+    ...entries: [event: string, detail: Record<string, unknown>, exchange?: string][]
+  ): string | undefined {
     const db = new DatabaseSync(":memory:");
     for (const script of migrations) db.exec(script);
     for (const [index, [event, detail, exchange = null]] of entries.entries()) {
@@ -125,39 +177,81 @@ describe("when a pair was superseded", () => {
     }
     return new OwnExchanges(db).find("x")?.supersededAt;
   }
-  const sends = (generation: number): [string, Record<string, unknown>, string] => ["intent", { externalRef: "x", generation }, "x"];
+  const sends = (generation: number): [string, Record<string, unknown>, string] => [
+    "intent",
+    { externalRef: "x", generation },
+    "x",
+  ];
 
   test.each<[string, [string, Record<string, unknown>, string?][], number | undefined]>([
-    ["never", [["imported", { generation: 1 }], sends(1), ["started", { base: 1, generation: 2 }, "x"]], undefined],
-    ["by its own acknowledgement", [["imported", { generation: 1 }], sends(1), ["acknowledged", { generation: 2 }, "x"]], 2],
+    [
+      "never",
+      [["imported", { generation: 1 }], sends(1), ["started", { base: 1, generation: 2 }, "x"]],
+      undefined,
+    ],
+    [
+      "by its own acknowledgement",
+      [["imported", { generation: 1 }], sends(1), ["acknowledged", { generation: 2 }, "x"]],
+      2,
+    ],
     [
       "before it was sent",
-      [["started", { base: 1, generation: 2 }], ["acknowledged", { generation: 2 }], sends(1), ["started", { base: 2, generation: 3 }]],
+      [
+        ["started", { base: 1, generation: 2 }],
+        ["acknowledged", { generation: 2 }],
+        sends(1),
+        ["started", { base: 2, generation: 3 }],
+      ],
       1,
     ],
     [
       "by an earlier rival, not by a later one",
-      [["imported", { generation: 1 }], ["started", { base: 2, generation: 3 }], ["acknowledged", { generation: 3 }], sends(1)],
+      [
+        ["imported", { generation: 1 }],
+        ["started", { base: 2, generation: 3 }],
+        ["acknowledged", { generation: 3 }],
+        sends(1),
+      ],
       1,
     ],
     [
       "before it was sent, though it has proven alive",
-      [["imported", { generation: 1 }], ["started", { base: 2, generation: 3 }], sends(1), ["started", { base: 1, generation: 4 }]],
+      [
+        ["imported", { generation: 1 }],
+        ["started", { base: 2, generation: 3 }],
+        sends(1),
+        ["started", { base: 1, generation: 4 }],
+      ],
       1,
     ],
     [
       "only after it was sent",
-      [["imported", { generation: 1 }], sends(1), ["started", { base: 2, generation: 3 }], ["acknowledged", { generation: 3 }]],
+      [
+        ["imported", { generation: 1 }],
+        sends(1),
+        ["started", { base: 2, generation: 3 }],
+        ["acknowledged", { generation: 3 }],
+      ],
       2,
     ],
     [
       "before it was there",
-      [["started", { base: 1, generation: 2 }], ["acknowledged", { generation: 2 }], ["imported", { generation: 3 }], sends(3)],
+      [
+        ["started", { base: 1, generation: 2 }],
+        ["acknowledged", { generation: 2 }],
+        ["imported", { generation: 3 }],
+        sends(3),
+      ],
       undefined,
     ],
     [
       "and alive again",
-      [["imported", { generation: 1 }], ["started", { base: 2, generation: 3 }], ["started", { base: 1, generation: 4 }], sends(1)],
+      [
+        ["imported", { generation: 1 }],
+        ["started", { base: 2, generation: 3 }],
+        ["started", { base: 1, generation: 4 }],
+        sends(1),
+      ],
       undefined,
     ],
   ])("%s", (_what, entries, minute) => {
@@ -170,36 +264,45 @@ describe("reading a state", () => {
   const snapshot = (folder: string): unknown[] =>
     readdirSync(folder, { recursive: true, withFileTypes: true }).map((entry) => {
       const path = join(entry.parentPath, entry.name);
-      return [path, statSync(path).mode, entry.isFile() ? readFileSync(path).toString("base64") : ""];
+      return [
+        path,
+        statSync(path).mode,
+        entry.isFile() ? readFileSync(path).toString("base64") : "",
+      ];
     });
 
-  test.each([false, true])("changes nothing in it, and needs no key (at rest: %s)", async (atRest) => {
-    const { warmMachine } = await openLab();
-    const machine = await warmMachine();
-    if (atRest) {
-      // The last connection that closes moves the WAL into the file; a copy has no connections.
-      const copied = machine.copy();
-      new DatabaseSync(join(copied.stateDir, "vault.db")).exec("PRAGMA wal_checkpoint(TRUNCATE)");
-      rmSync(join(copied.stateDir, "vault.db-wal"), { force: true });
-      rmSync(join(copied.stateDir, "vault.db-shm"), { force: true });
-      machine.stateDir = copied.stateDir;
-    }
-    chmodSync(machine.stateDir, 0o755);
-    rmSync(join(machine.configDir, "state.key"));
-    const before = snapshot(machine.stateDir).filter((each) => !String(each).includes("-shm"));
-    expect(await find(machine, "x")).toBeUndefined();
-    const db = await openForReading(machine.stateDir, fakeHost());
-    expect([...journalLines(db as NonNullable<typeof db>)].map(({ event }) => event)).toEqual([
-      "intent",
-      "started",
-      "ending",
-      "acknowledged",
-    ]);
-    expect(() => db?.exec("UPDATE vaults SET label = 'x'")).toThrow(/readonly/);
-    db?.close();
-    expect(snapshot(machine.stateDir).filter((each) => !String(each).includes("-shm"))).toEqual(before);
-    expect(statSync(machine.stateDir).mode & 0o777).toBe(0o755);
-  });
+  test.each([false, true])(
+    "changes nothing in it, and needs no key (at rest: %s)",
+    async (atRest) => {
+      const { warmMachine } = await openLab();
+      const machine = await warmMachine();
+      if (atRest) {
+        // The last connection that closes moves the WAL into the file; a copy has no connections.
+        const copied = machine.copy();
+        new DatabaseSync(join(copied.stateDir, "vault.db")).exec("PRAGMA wal_checkpoint(TRUNCATE)");
+        rmSync(join(copied.stateDir, "vault.db-wal"), { force: true });
+        rmSync(join(copied.stateDir, "vault.db-shm"), { force: true });
+        machine.stateDir = copied.stateDir;
+      }
+      chmodSync(machine.stateDir, 0o755);
+      rmSync(join(machine.configDir, "state.key"));
+      const before = snapshot(machine.stateDir).filter((each) => !String(each).includes("-shm"));
+      expect(await find(machine, "x")).toBeUndefined();
+      const db = await openForReading(machine.stateDir, fakeHost());
+      expect([...journalLines(db as NonNullable<typeof db>)].map(({ event }) => event)).toEqual([
+        "intent",
+        "started",
+        "ending",
+        "acknowledged",
+      ]);
+      expect(() => db?.exec("UPDATE vaults SET label = 'x'")).toThrow(/readonly/);
+      db?.close();
+      expect(snapshot(machine.stateDir).filter((each) => !String(each).includes("-shm"))).toEqual(
+        before,
+      );
+      expect(statSync(machine.stateDir).mode & 0o777).toBe(0o755);
+    },
+  );
 
   test("that is not there makes none", async () => {
     const folder = join(tempDir("none"), "state");
@@ -212,9 +315,21 @@ describe("reading a state", () => {
   });
 
   test.each<[string, (folder: string) => void, RegExp]>([
-    ["no database", (folder) => writeFileSync(join(folder, "vault.db"), "x".repeat(5000)), /damaged/],
-    ["an empty file", (folder) => writeFileSync(join(folder, "vault.db"), ""), /not created by this program/],
-    ["a folder that others can write to", (folder) => chmodSync(folder, 0o777), /other users can write/],
+    [
+      "no database",
+      (folder) => writeFileSync(join(folder, "vault.db"), "x".repeat(5000)),
+      /damaged/,
+    ],
+    [
+      "an empty file",
+      (folder) => writeFileSync(join(folder, "vault.db"), ""),
+      /not created by this program/,
+    ],
+    [
+      "a folder that others can write to",
+      (folder) => chmodSync(folder, 0o777),
+      /other users can write/,
+    ],
   ])("that cannot be used is `state`: %s", async (_what, spoil, message) => {
     const folder = tempDir("spoilt");
     chmodSync(folder, 0o700);

@@ -7,11 +7,27 @@ describe("per-user directories", () => {
 
   it.each([
     [linux, "/home/ada/.local/state/vaultsvc", "/home/ada/.config/vaultsvc"],
-    [{ ...linux, env: { XDG_STATE_HOME: "/s", XDG_CONFIG_HOME: "/c" } }, "/s/vaultsvc", "/c/vaultsvc"],
-    [{ ...linux, env: { XDG_STATE_HOME: "s", XDG_CONFIG_HOME: "" } }, "/home/ada/.local/state/vaultsvc", "/home/ada/.config/vaultsvc"],
-    [mac, "/Users/ada/Library/Application Support/vaultsvc", "/Users/ada/Library/Preferences/vaultsvc"],
+    [
+      { ...linux, env: { XDG_STATE_HOME: "/s", XDG_CONFIG_HOME: "/c" } },
+      "/s/vaultsvc",
+      "/c/vaultsvc",
+    ],
+    [
+      { ...linux, env: { XDG_STATE_HOME: "s", XDG_CONFIG_HOME: "" } },
+      "/home/ada/.local/state/vaultsvc",
+      "/home/ada/.config/vaultsvc",
+    ],
+    [
+      mac,
+      "/Users/ada/Library/Application Support/vaultsvc",
+      "/Users/ada/Library/Preferences/vaultsvc",
+    ],
     [{ ...linux, env: { VAULTSVC_CONFIG_DIR: "/own" } }, "/home/ada/.local/state/vaultsvc", "/own"],
-    [{ ...mac, env: { VAULTSVC_CONFIG_DIR: "/own" } }, "/Users/ada/Library/Application Support/vaultsvc", "/own"],
+    [
+      { ...mac, env: { VAULTSVC_CONFIG_DIR: "/own" } },
+      "/Users/ada/Library/Application Support/vaultsvc",
+      "/own",
+    ],
     [
       { ...mac, env: { VAULTSVC_CONFIG_DIR: "" } },
       "/Users/ada/Library/Application Support/vaultsvc",

@@ -18,7 +18,10 @@ describe("several processes on one state", () => {
   it("a vault that another process holds is busy, and free at once when that one is killed with SIGKILL", async () => {
     const child = await startChild("hold", state);
     try {
-      await expect(state.store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({ code: "busy", exitCode: 15 });
+      await expect(state.store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({
+        code: "busy",
+        exitCode: 15,
+      });
     } finally {
       await kill(child);
     }
@@ -33,19 +36,34 @@ describe("several processes on one state", () => {
     const sleep = async (milliseconds: number): Promise<void> => await setTimeout(milliseconds);
     const clock = { now: () => Date.now(), elapsed: () => performance.now(), sleep };
     const keySource = { type: "file", path: state.keyFile } as const;
-    const store = openStore({ directory: state.directory, keySource, clock, platform: "linux", warn: () => undefined });
+    const store = openStore({
+      directory: state.directory,
+      keySource,
+      clock,
+      platform: "linux",
+      warn: () => undefined,
+    });
     const waiting = store.lock(service, uuid, patient(clock, 20_000));
     await kill(child);
     await expect((await waiting).release()).resolves.toBeUndefined();
   });
 
   it("first runs at the same time agree on one database and one key", async () => {
-    const generations = await Promise.all([2, 3, 4, 5, 6, 7].map(async (n) => await runChild("import", state, n)));
+    const generations = await Promise.all(
+      [2, 3, 4, 5, 6, 7].map(async (n) => await runChild("import", state, n)),
+    );
     expect(generations).toEqual([1, 1, 1, 1, 1, 1]);
-    const keys = new Set(state.sql("SELECT substr(sealed, 1, 19) AS name FROM credentials").map((row) => row["name"]));
+    const keys = new Set(
+      state.sql("SELECT substr(sealed, 1, 19) AS name FROM credentials").map((row) => row["name"]),
+    );
     expect(keys.size).toBe(1);
     expect((await state.store.list()).length).toBe(6);
-    expect(readdirSync(state.directory).sort()).toEqual(["locks", "vault.db", "vault.db-shm", "vault.db-wal"]);
+    expect(readdirSync(state.directory).sort()).toEqual([
+      "locks",
+      "vault.db",
+      "vault.db-shm",
+      "vault.db-wal",
+    ]);
     expect(readdirSync(join(state.keyFile, ".."))).toEqual(["state.key", "state.key.states"]);
   });
 
@@ -55,13 +73,21 @@ describe("several processes on one state", () => {
     const session = await state.store.lock(service, uuid, patient(state.clock));
     const record = await known(session);
     expect(record).toMatchObject({ unackedStarts: 0, failedAttempts: 0, open: null });
-    expect(record.generations[0]).toMatchObject({ generation: 16, standing: "current", proven: true });
-    expect((await state.store.exchanges(service, uuid, 50)).every((e) => e.state === "acknowledged")).toBe(true);
+    expect(record.generations[0]).toMatchObject({
+      generation: 16,
+      standing: "current",
+      proven: true,
+    });
+    expect(
+      (await state.store.exchanges(service, uuid, 50)).every((e) => e.state === "acknowledged"),
+    ).toBe(true);
     await session.release();
   });
 
   it("no two processes get the same slot", async () => {
-    const slots = (await Promise.all([1, 2, 3].map(async () => await runChild("slots", state, 40)))).flat() as number[];
+    const slots = (
+      await Promise.all([1, 2, 3].map(async () => await runChild("slots", state, 40)))
+    ).flat() as number[];
     slots.sort((a, b) => a - b);
     const gaps = slots.slice(1).map((slot, n) => slot - (slots[n] ?? 0));
     expect(slots.length).toBe(120);
@@ -75,10 +101,19 @@ describe("several processes on one state", () => {
       await (await imported(state)).release();
       await runChild("get", state);
       const log = join(state.root, "strace.log");
-      await runChild("get", state, 1, ["strace", "-f", "-o", log, "-e", "trace=fsync,fdatasync,sync_file_range,msync"]);
+      await runChild("get", state, 1, [
+        "strace",
+        "-f",
+        "-o",
+        log,
+        "-e",
+        "trace=fsync,fdatasync,sync_file_range,msync",
+      ]);
       const calls = readFileSync(log, "utf8").split("\n");
       // SQLite syncs the folder of a WAL with the first commit of each process.
-      expect(calls.filter((line) => /\b(fsync|fdatasync|sync_file_range|msync)\(/.test(line)).length).toBe(5);
+      expect(
+        calls.filter((line) => /\b(fsync|fdatasync|sync_file_range|msync)\(/.test(line)).length,
+      ).toBe(5);
     },
   );
 });

@@ -24,7 +24,10 @@ const open = (directory = state.directory): LocalStore =>
   });
 
 /** A configuration in memory. `meanwhile` runs when the rekey has locked it, before the key file changes. */
-function configuration(secrets: SealedSecret[] = [], meanwhile = async (): Promise<unknown> => Promise.resolve()): SealedConfiguration {
+function configuration(
+  secrets: SealedSecret[] = [],
+  meanwhile = async (): Promise<unknown> => Promise.resolve(),
+): SealedConfiguration {
   let held = false;
   let left = 1;
   return {
@@ -56,7 +59,8 @@ const rekey = async (store: LocalStore, config = configuration()) =>
   });
 
 const keyId = (): string => readFileSync(state.keyFile, "utf8").split(" ")[1] ?? "";
-const sealedWith = (): unknown[] => state.sql("SELECT DISTINCT substr(sealed, 4, 16) AS id FROM credentials").map(({ id }) => id);
+const sealedWith = (): unknown[] =>
+  state.sql("SELECT DISTINCT substr(sealed, 4, 16) AS id FROM credentials").map(({ id }) => id);
 
 describe("a rekey", () => {
   it("does not disturb a process that had the old key: it goes on with the new one", async () => {
@@ -84,25 +88,35 @@ describe("a rekey", () => {
     expect(sealedWith()).toEqual([keyId()]);
   });
 
-  it.each(["before the key file has the new key", "after it"])("changes also a state that is begun while it runs, %s", async (when) => {
-    await (await imported(state)).release();
-    const late = open(join(state.root, "late"));
-    const begin = async (): Promise<void> => {
-      const session = await late.lock(service, uuid, patient(state.clock));
-      await session.recordPair({ credentials: pair("late"), kind: "generic/offline" });
-      await session.release();
-    };
-    const plain = configuration();
-    const replace = async (...given: Parameters<typeof plain.replace>): Promise<void> => {
-      await begin();
-      await plain.replace(...given);
-    };
-    const { states, to } = await rekey(open(), when === "after it" ? { ...plain, replace } : configuration([], begin));
-    expect(states.sort()).toEqual([join(state.root, "late"), state.directory].sort());
-    const session = await open(join(state.root, "late")).lock(service, uuid, patient(state.clock));
-    expect(await session.credentials(1)).toEqual(pair("late"));
-    expect(keyId()).toBe(to);
-  });
+  it.each(["before the key file has the new key", "after it"])(
+    "changes also a state that is begun while it runs, %s",
+    async (when) => {
+      await (await imported(state)).release();
+      const late = open(join(state.root, "late"));
+      const begin = async (): Promise<void> => {
+        const session = await late.lock(service, uuid, patient(state.clock));
+        await session.recordPair({ credentials: pair("late"), kind: "generic/offline" });
+        await session.release();
+      };
+      const plain = configuration();
+      const replace = async (...given: Parameters<typeof plain.replace>): Promise<void> => {
+        await begin();
+        await plain.replace(...given);
+      };
+      const { states, to } = await rekey(
+        open(),
+        when === "after it" ? { ...plain, replace } : configuration([], begin),
+      );
+      expect(states.sort()).toEqual([join(state.root, "late"), state.directory].sort());
+      const session = await open(join(state.root, "late")).lock(
+        service,
+        uuid,
+        patient(state.clock),
+      );
+      expect(await session.credentials(1)).toEqual(pair("late"));
+      expect(keyId()).toBe(to);
+    },
+  );
 
   it("changes what the configuration holds, each value in its place", async () => {
     const place = { profile: "work", key: "apiKey" };
@@ -110,13 +124,18 @@ describe("a rekey", () => {
     await rekey(open(), configuration(secrets));
     expect(secrets[0]?.sealed).toContain(`s1:${keyId()}:`);
     expect(await open().openSecret(place, secrets[0]?.sealed ?? "")).toBe("secret");
-    await expect(open().openSecret({ ...place, profile: "home" }, secrets[0]?.sealed ?? "")).rejects.toMatchObject({ code: "state" });
+    await expect(
+      open().openSecret({ ...place, profile: "home" }, secrets[0]?.sealed ?? ""),
+    ).rejects.toMatchObject({ code: "state" });
   });
 
   it("that cannot read everything back keeps the old key", async () => {
     await (await imported(state)).release();
     const before = keyId();
-    const broken: SealedConfiguration = { ...configuration(), replace: async () => Promise.reject(new Error("the disk is gone")) };
+    const broken: SealedConfiguration = {
+      ...configuration(),
+      replace: async () => Promise.reject(new Error("the disk is gone")),
+    };
     await expect(rekey(open(), broken)).rejects.toThrow("the disk is gone");
     expect(readFileSync(state.keyFile, "utf8").split("\n")).toHaveLength(3);
     expect(keyId()).toBe(before);

@@ -5,7 +5,15 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { applicationId, migrations } from "../../src/store/sqlite/schema.ts";
 import type { WholeStateWork } from "../../src/store/whole-state.ts";
 import { openWholeState } from "../../src/store/whole-state.ts";
-import { elsewhere, imported, known, pair, patient, service, uuid } from "../contract/store-fixture.ts";
+import {
+  elsewhere,
+  imported,
+  known,
+  pair,
+  patient,
+  service,
+  uuid,
+} from "../contract/store-fixture.ts";
 import type { TemporaryState } from "./temporary-state.ts";
 import { temporaryState } from "./temporary-state.ts";
 
@@ -35,10 +43,15 @@ describe("a state that is restored while others have it open", () => {
     await (await whole.prepareRestore({ file, serviceRestored })).run(patient(state.clock));
 
   it("a backup is recorded before its file is there", async () => {
-    state.sql("CREATE TRIGGER full BEFORE INSERT ON journal WHEN NEW.event = 'backup' BEGIN SELECT raise(ABORT, 'no'); END");
+    state.sql(
+      "CREATE TRIGGER full BEFORE INSERT ON journal WHEN NEW.event = 'backup' BEGIN SELECT raise(ABORT, 'no'); END",
+    );
     const later = join(state.root, "later.db");
     const isThere: boolean[] = [];
-    const { backup } = openWholeState({ ...options(), warn: () => isThere.push(existsSync(later)) });
+    const { backup } = openWholeState({
+      ...options(),
+      warn: () => isThere.push(existsSync(later)),
+    });
     await backup(later, false);
     expect([...isThere, existsSync(later)]).toEqual([false, true]);
   });
@@ -97,9 +110,15 @@ describe("a state that is restored while others have it open", () => {
     state.sql("INSERT INTO superseded VALUES (1, 'dead')");
     state.sql("INSERT INTO refusals VALUES (1, 'no', NULL)");
     state.sql("INSERT INTO limiter VALUES ('app', 5000, 4000)");
-    state.sql(`INSERT INTO vaults (id, service, uuid, kind, unacked_starts) VALUES (9, '${service}', '${other}', 'generic/offline', 4)`);
+    state.sql(
+      `INSERT INTO vaults (id, service, uuid, kind, unacked_starts) VALUES (9, '${service}', '${other}', 'generic/offline', 4)`,
+    );
     await restore();
-    expect(state.sql("SELECT uuid, unacked_starts AS u, failed_attempts AS f, forgotten FROM vaults ORDER BY uuid")).toEqual([
+    expect(
+      state.sql(
+        "SELECT uuid, unacked_starts AS u, failed_attempts AS f, forgotten FROM vaults ORDER BY uuid",
+      ),
+    ).toEqual([
       { uuid: uuid.toLowerCase(), u: 0, f: 2, forgotten: 0 },
       { uuid: other, u: 4, f: 0, forgotten: 0 },
     ]);
@@ -111,10 +130,16 @@ describe("a state that is restored while others have it open", () => {
   });
 
   it("what a state has lost comes back with its journal, once", async () => {
-    const rows = (): unknown => ["vaults", "credentials", "superseded", "refusals"].map((table) => state.sql(`SELECT * FROM ${table}`));
-    const events = (): unknown[] => state.sql("SELECT event FROM journal ORDER BY seq").map(({ event }) => event);
+    const rows = (): unknown =>
+      ["vaults", "credentials", "superseded", "refusals"].map((table) =>
+        state.sql(`SELECT * FROM ${table}`),
+      );
+    const events = (): unknown[] =>
+      state.sql("SELECT event FROM journal ORDER BY seq").map(({ event }) => event);
     rmSync(state.directory, { recursive: true });
-    expect((await restore()).vaults).toMatchObject([{ uuid: uuid.toLowerCase(), outcome: "taken" }]);
+    expect((await restore()).vaults).toMatchObject([
+      { uuid: uuid.toLowerCase(), outcome: "taken" },
+    ]);
     const once = rows();
     expect(events()).toEqual(["imported", "merged", "restored"]);
     await restore();
@@ -128,19 +153,35 @@ describe("a state that is restored while others have it open", () => {
     state.sql("UPDATE credentials SET standing = 'superseded', sealed = NULL");
     expect((await restore()).vaults).toMatchObject([{ outcome: "missing" }, { outcome: "older" }]);
     expect(state.sql("SELECT service FROM vaults")).toEqual([{ service: elsewhere }]);
-    expect((await restore(true)).vaults).toMatchObject([{ outcome: "missing" }, { outcome: "taken" }]);
+    expect((await restore(true)).vaults).toMatchObject([
+      { outcome: "missing" },
+      { outcome: "taken" },
+    ]);
   });
 
   it("a backup of an older version is brought up to date; a present state of a newer one is refused", async () => {
     const older = new DatabaseSync(join(state.root, "older.db"));
     older.exec(migrations.slice(0, -1).join("\n"));
-    older.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migrations.length - 1}`);
-    older.exec(`INSERT INTO vaults (service, uuid, kind) VALUES ('${service}', '${other}', 'generic/offline')`);
+    older.exec(
+      `PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migrations.length - 1}`,
+    );
+    older.exec(
+      `INSERT INTO vaults (service, uuid, kind) VALUES ('${service}', '${other}', 'generic/offline')`,
+    );
     older.close();
-    const restored = await whole.prepareRestore({ file: join(state.root, "older.db"), serviceRestored: false });
-    expect((await restored.run(patient(state.clock))).vaults).toMatchObject([{ outcome: "missing" }, { uuid: other, outcome: "taken" }]);
+    const restored = await whole.prepareRestore({
+      file: join(state.root, "older.db"),
+      serviceRestored: false,
+    });
+    expect((await restored.run(patient(state.clock))).vaults).toMatchObject([
+      { outcome: "missing" },
+      { uuid: other, outcome: "taken" },
+    ]);
     state.sql("PRAGMA user_version = 99");
-    await expect(restore()).rejects.toMatchObject({ code: "state", message: expect.stringContaining("newer version") as string });
+    await expect(restore()).rejects.toMatchObject({
+      code: "state",
+      message: expect.stringContaining("newer version") as string,
+    });
     expect(state.sql("PRAGMA user_version")).toEqual([{ user_version: 99 }]);
   });
 

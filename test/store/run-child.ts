@@ -17,7 +17,12 @@ const argv = (action: string, state: TemporaryState, count: number): string[] =>
 ];
 
 /** Runs an action of child.ts to its end, through a command like strace if given. Returns what it printed. */
-export async function runChild(action: string, state: TemporaryState, count = 1, through: readonly string[] = []): Promise<unknown> {
+export async function runChild(
+  action: string,
+  state: TemporaryState,
+  count = 1,
+  through: readonly string[] = [],
+): Promise<unknown> {
   const [command = "", ...rest] = [...through, process.execPath, ...argv(action, state, count)];
   const { stdout } = await promisify(execFile)(command, rest);
   return JSON.parse(stdout);
@@ -25,7 +30,9 @@ export async function runChild(action: string, state: TemporaryState, count = 1,
 
 /** Starts an action of child.ts, and resolves at its first line. */
 export async function startChild(action: string, state: TemporaryState): Promise<ChildProcess> {
-  const child = spawn(process.execPath, argv(action, state, 1), { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, argv(action, state, 1), {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   await once(child.stdout, "data");
   return child;
 }

@@ -2,7 +2,15 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { StateDatabase } from "../../src/store/sqlite/state-database.ts";
-import { held, imported, intent, known, standings, started, TestClock } from "../contract/store-fixture.ts";
+import {
+  held,
+  imported,
+  intent,
+  known,
+  standings,
+  started,
+  TestClock,
+} from "../contract/store-fixture.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { temporaryState } from "./temporary-state.ts";
 
@@ -43,7 +51,8 @@ describe("changes that are asked for at the same time", () => {
   });
   afterEach(() => on.connection.close());
 
-  const write = async (...texts: string[]) => await Promise.allSettled(texts.map(async (text) => await on.database.write(on.note(text))));
+  const write = async (...texts: string[]) =>
+    await Promise.allSettled(texts.map(async (text) => await on.database.write(on.note(text))));
 
   test("share a commit, in their order, and none resolves before it", async () => {
     const committed: number[] = [];
@@ -92,7 +101,11 @@ describe("changes that are asked for at the same time", () => {
       db.exec("ROLLBACK");
       throw new Error("disk is full");
     };
-    const outcomes = await Promise.allSettled([on.database.write(on.note("a")), on.database.write(full), on.database.write(on.note("b"))]);
+    const outcomes = await Promise.allSettled([
+      on.database.write(on.note("a")),
+      on.database.write(full),
+      on.database.write(on.note("b")),
+    ]);
     expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
     expect(await on.notes()).toEqual([]);
   });
@@ -132,7 +145,13 @@ test("steps of one vault that are asked for at the same time follow each other",
     session.acknowledge("x1"),
   ];
   const outcomes = await Promise.allSettled(steps);
-  expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled", "fulfilled"]);
+  expect(outcomes.map(({ status }) => status)).toEqual([
+    "fulfilled",
+    "fulfilled",
+    "rejected",
+    "fulfilled",
+    "fulfilled",
+  ]);
   expect(await standings(session)).toEqual(["2 current", "1 superseded"]);
   await session.release();
   const again = await held(state);

@@ -5,7 +5,18 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { migrations } from "../../src/store/sqlite/schema.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { slotOf } from "../../src/store/sqlite/vault-lock.ts";
-import { exchange, imported, intent, known, pair, patient, problem, service, startExchange, uuid } from "../contract/store-fixture.ts";
+import {
+  exchange,
+  imported,
+  intent,
+  known,
+  pair,
+  patient,
+  problem,
+  service,
+  startExchange,
+  uuid,
+} from "../contract/store-fixture.ts";
 import { kill, startChild } from "./run-child.ts";
 import type { TemporaryState } from "./temporary-state.ts";
 import { temporaryState } from "./temporary-state.ts";
@@ -41,15 +52,28 @@ describe("the files of a state", () => {
 
   it("hold no secret, as such, escaped, in base64 or in hexadecimal digits", async () => {
     const session = await imported(state);
-    await session.recordPair({ credentials: { ...pair("first"), hashedPin: "aGFzaGVkLXBpbg==" }, kind: "credit-card/online" });
+    await session.recordPair({
+      credentials: { ...pair("first"), hashedPin: "aGFzaGVkLXBpbg==" },
+      kind: "credit-card/online",
+    });
     await exchange(session, "x1", 1, "second");
     await startExchange(session, "x2", 2, "third");
     await session.hold("x2", "delivery", { delivered: false, saveOwed: true });
-    const secrets = ["data-of-", "payload-of-", "token-of-", "aGFzaGVkLXBpbg==", readFileSync(state.keyFile, "utf8").split(" ")[2] ?? ""];
+    const secrets = [
+      "data-of-",
+      "payload-of-",
+      "token-of-",
+      "aGFzaGVkLXBpbg==",
+      readFileSync(state.keyFile, "utf8").split(" ")[2] ?? "",
+    ];
     const files = filesOf(state.directory).map((file) => readFileSync(file));
     expect(Buffer.concat(files).includes("ref-x2")).toBe(true);
     for (const secret of secrets.map((text) => text.trim())) {
-      for (const form of [secret, Buffer.from(secret).toString("base64").slice(0, -4), Buffer.from(secret).toString("hex")]) {
+      for (const form of [
+        secret,
+        Buffer.from(secret).toString("base64").slice(0, -4),
+        Buffer.from(secret).toString("hex"),
+      ]) {
         for (const file of files) expect(file.includes(form)).toBe(false);
       }
     }
@@ -63,18 +87,27 @@ describe("the files of a state", () => {
 
   it("lock files stay, one for each slot that was used", async () => {
     await (await imported(state)).release();
-    expect(readdirSync(join(state.directory, "locks"))).toEqual([`${String(slotOf(uuid)).padStart(2, "0")}.lock`]);
+    expect(readdirSync(join(state.directory, "locks"))).toEqual([
+      `${String(slotOf(uuid)).padStart(2, "0")}.lock`,
+    ]);
     expect(slotOf(uuid)).toBe(slotOf(uuid.toLowerCase()));
     const used = new Set(Array.from({ length: 2000 }, (_, n) => slotOf(`vault ${n}`)));
     expect([...used].sort((a, b) => a - b)).toEqual(Array.from({ length: 64 }, (_, n) => n));
   });
 
   it("two vaults of one process on one slot go their own ways", async () => {
-    const candidates = Array.from({ length: 1000 }, (_, n) => uuid.slice(0, -4) + String(n).padStart(4, "0"));
-    const twin = candidates.find((candidate) => slotOf(candidate) === slotOf(uuid) && candidate !== uuid) ?? "";
+    const candidates = Array.from(
+      { length: 1000 },
+      (_, n) => uuid.slice(0, -4) + String(n).padStart(4, "0"),
+    );
+    const twin =
+      candidates.find((candidate) => slotOf(candidate) === slotOf(uuid) && candidate !== uuid) ??
+      "";
     const busy = async (id: string): Promise<void> => {
       for (const store of [state.store, state.another()]) {
-        await expect(store.lock(service, id, patient(state.clock, 50))).rejects.toMatchObject({ code: "busy" });
+        await expect(store.lock(service, id, patient(state.clock, 50))).rejects.toMatchObject({
+          code: "busy",
+        });
       }
     };
     const first = await state.store.lock(service, uuid, patient(state.clock));
@@ -144,7 +177,9 @@ describe("migrations", () => {
     expect(await after.token("x1")).toBe("token-of-second");
     await after.release();
     await expect(state.another().list()).rejects.toMatchObject({ code: "state" });
-    await expect(state.store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({ code: "state" });
+    await expect(state.store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({
+      code: "state",
+    });
   });
 
   it("make a new state in the same steps", async () => {

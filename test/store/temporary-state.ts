@@ -31,7 +31,13 @@ export function temporaryState(): TemporaryState {
   const clock = new TestClock("2026-11-21T10:00:00Z");
   const warnings: string[] = [];
   const open = (keySource: KeySource): Store =>
-    openStore({ directory, keySource, clock, platform: "linux", warn: (message) => warnings.push(message) });
+    openStore({
+      directory,
+      keySource,
+      clock,
+      platform: "linux",
+      warn: (message) => warnings.push(message),
+    });
   const another = (): Store => open({ type: "file", path: keyFile });
   return {
     root,

@@ -11,23 +11,45 @@ import { unproven } from "../../src/store/whole/claim.ts";
 import { differences, numbered } from "../../src/store/whole/differences.ts";
 import type { WholePlace } from "../../src/store/whole/whole.ts";
 import { readWhole } from "../../src/store/whole/whole.ts";
-import { exchange, imported, known, lower, patient, service, standings, uuid } from "../contract/store-fixture.ts";
+import {
+  exchange,
+  imported,
+  known,
+  lower,
+  patient,
+  service,
+  standings,
+  uuid,
+} from "../contract/store-fixture.ts";
 import type { SharedState } from "../support/shared-state.ts";
 import { sharedState } from "../support/shared-state.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 const vault = { service, uuid: lower };
-const pairOf = (generation: number, standing: string): ContentRow => ({ ...vault, generation, standing });
+const pairOf = (generation: number, standing: string): ContentRow => ({
+  ...vault,
+  generation,
+  standing,
+});
 const exchangeOf = (id: string, seq: number | null = null): ContentRow => ({ ...vault, id, seq });
 
 describe("what has to be written", () => {
   it("is what differs, with what takes the only place of its vault last", () => {
-    const before = { ...nothing(), vaults: [vault], credentials: [pairOf(1, "current"), pairOf(2, "imported"), pairOf(3, "void")] };
+    const before = {
+      ...nothing(),
+      vaults: [vault],
+      credentials: [pairOf(1, "current"), pairOf(2, "imported"), pairOf(3, "void")],
+    };
     const after = { ...before, credentials: [pairOf(2, "current"), pairOf(1, "superseded")] };
     const { credentials, vaults } = differences(before, after, () => false);
-    expect(credentials).toEqual({ removed: [pairOf(3, "void")], put: [pairOf(1, "superseded"), pairOf(2, "current")] });
+    expect(credentials).toEqual({
+      removed: [pairOf(3, "void")],
+      put: [pairOf(1, "superseded"), pairOf(2, "current")],
+    });
     expect(vaults).toEqual({ removed: [], put: [] });
-    expect(differences(before, before, ({ generation }) => generation === 2).credentials.put).toEqual([pairOf(2, "imported")]);
+    expect(
+      differences(before, before, ({ generation }) => generation === 2).credentials.put,
+    ).toEqual([pairOf(2, "imported")]);
   });
 
   it("numbers exchanges by their place in the list: new ones follow, else all of the vault are numbered anew", () => {
@@ -54,7 +76,12 @@ it("a state that may have been used elsewhere has nothing proven; only an exchan
   const before = {
     ...nothing(),
     credentials: [{ ...pairOf(1, "current"), proven: 1, elsewhere: 0 }],
-    exchanges: [open("held", alive), open("started", dead), open("ending", null), open("acknowledged", dead)],
+    exchanges: [
+      open("held", alive),
+      open("started", dead),
+      open("ending", null),
+      open("acknowledged", dead),
+    ],
   };
   const after = unproven(before, Date.parse("2026-11-21T10:00:00Z"));
   expect(after.credentials).toMatchObject([{ standing: "current", proven: 0, elsewhere: 1 }]);
@@ -75,12 +102,22 @@ interface Engine {
 const engines: Record<string, () => Promise<Engine>> = {
   PostgreSQL: async () => {
     const state = await sharedState();
-    return { state, place: new DatabasePlace(state.another() as PostgresStore), open: state.another };
+    return {
+      state,
+      place: new DatabasePlace(state.another() as PostgresStore),
+      open: state.another,
+    };
   },
   SQLite: async () => {
     const state = await sharedState();
     const keySource = { type: "file", path: state.store.parts.keyring.keyFile ?? "" } as const;
-    const options = { directory: join(tempDir("whole"), "state"), keySource, clock: state.clock, platform: "linux", warn: () => undefined };
+    const options = {
+      directory: join(tempDir("whole"), "state"),
+      keySource,
+      clock: state.clock,
+      platform: "linux",
+      warn: () => undefined,
+    };
     return { state, place: new DirectoryPlace(options), open: () => openStore(options) };
   },
 };
@@ -103,7 +140,10 @@ describe.each(Object.entries(engines))("a whole state in %s", (_, make) => {
       exchanges: now.exchanges.toReversed(),
       superseded: [],
     });
-    const keep = (now: Contents): Contents => ({ ...now, credentials: now.credentials.filter(({ generation }) => Number(generation) > 1) });
+    const keep = (now: Contents): Contents => ({
+      ...now,
+      credentials: now.credentials.filter(({ generation }) => Number(generation) > 1),
+    });
     const told = await place.transact("restore", patient(state.clock), async (whole) => {
       const now = await readWhole(whole);
       await whole.write(now, swapped(keep(now)));
@@ -127,10 +167,14 @@ describe.each(Object.entries(engines))("a whole state in %s", (_, make) => {
   it("comes in parts of at most 200 vaults, in which nothing is missing", async () => {
     const { place, open, state } = await make();
     await (await imported({ ...state, store: open() })).release();
-    const uuids = Array.from({ length: 450 }, (__, n) => `bbbbbbbb-bbbb-4ccc-8ddd-${String(n).padStart(12, "0")}`);
+    const uuids = Array.from(
+      { length: 450 },
+      (__, n) => `bbbbbbbb-bbbb-4ccc-8ddd-${String(n).padStart(12, "0")}`,
+    );
     await place.transact("restore", patient(state.clock), async (whole) => {
       const [one] = [await readWhole(whole)];
-      const of = (rows: ContentRow[]): ContentRow[] => uuids.flatMap((each) => rows.map((row) => ({ ...row, uuid: each })));
+      const of = (rows: ContentRow[]): ContentRow[] =>
+        uuids.flatMap((each) => rows.map((row) => ({ ...row, uuid: each })));
       await whole.write(one, {
         ...one,
         vaults: [...one.vaults, ...of(one.vaults)],
@@ -139,7 +183,8 @@ describe.each(Object.entries(engines))("a whole state in %s", (_, make) => {
     });
     const parts = await place.read(async (whole) => {
       const sizes: number[][] = [];
-      for await (const part of whole.parts()) sizes.push([part.vaults.length, part.credentials.length]);
+      for await (const part of whole.parts())
+        sizes.push([part.vaults.length, part.credentials.length]);
       return sizes;
     });
     expect(parts).toEqual([

@@ -17,7 +17,10 @@ function temporaryFolder(): string {
 test("npm run demo:team: three machines share a state, one is killed, and nothing is left behind", async () => {
   const temporary = temporaryFolder();
   const began = performance.now();
-  const run = startInPty([process.execPath, demo], { env: { TMPDIR: temporary }, timeoutMs: 90_000 });
+  const run = startInPty([process.execPath, demo], {
+    env: { TMPDIR: temporary },
+    timeoutMs: 90_000,
+  });
   const { code, text } = await run.exit;
   expect(code, text).toBe(0);
   expect(performance.now() - began).toBeLessThan(60_000);
@@ -38,17 +41,27 @@ test("npm run demo:team: three machines share a state, one is killed, and nothin
     expect(rest).toMatch(line);
     rest = rest.slice(rest.search(line) + 1);
   }
-  expect(text.split("\n").filter((line) => line.length > 80 && /^# |^\w*\$ |^\w+ *\| /.test(line))).toEqual([]);
-  for (const secret of ["4111111111111111", "5555555555554444", "for-this-demo"]) expect(text).not.toContain(secret);
+  expect(
+    text.split("\n").filter((line) => line.length > 80 && /^# |^\w*\$ |^\w+ *\| /.test(line)),
+  ).toEqual([]);
+  for (const secret of ["4111111111111111", "5555555555554444", "for-this-demo"])
+    expect(text).not.toContain(secret);
 }, 90_000);
 
 test("ends with 1 where something is not as expected, and leaves nothing behind then either", async () => {
   const temporary = temporaryFolder();
   const broken = join(tempDir("broken"), "vault.cjs");
-  writeFileSync(broken, `if (process.argv[2] === "import") process.exit(10);\nrequire(${JSON.stringify(vaultBin)});\n`);
-  const { code, text } = await startInPty([process.execPath, demo, broken], { env: { TMPDIR: temporary } }).exit;
+  writeFileSync(
+    broken,
+    `if (process.argv[2] === "import") process.exit(10);\nrequire(${JSON.stringify(vaultBin)});\n`,
+  );
+  const { code, text } = await startInPty([process.execPath, demo, broken], {
+    env: { TMPDIR: temporary },
+  }).exit;
   expect({ code, text }).toMatchObject({ code: 1 });
-  expect(text).toContain("the demo did not go as expected: vault import --file vaults.ndjson ended with 10");
+  expect(text).toContain(
+    "the demo did not go as expected: vault import --file vaults.ndjson ended with 10",
+  );
   expect(readdirSync(temporary)).toEqual([]);
 });
 

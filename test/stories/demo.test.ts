@@ -12,7 +12,9 @@ describe("npm run demo", () => {
   test("on a terminal: shows each command with its output, and leaves nothing behind", async () => {
     const temporary = tempDir("demo");
     const began = performance.now();
-    const { code, text, raw } = await startInPty([process.execPath, demo], { env: { TMPDIR: temporary } }).exit;
+    const { code, text, raw } = await startInPty([process.execPath, demo], {
+      env: { TMPDIR: temporary },
+    }).exit;
     expect({ code, text }).toMatchObject({ code: 0 });
     expect(performance.now() - began).toBeLessThan(20_000);
     expect(readdirSync(temporary)).toEqual([]);
@@ -38,15 +40,23 @@ describe("npm run demo", () => {
       at += (found?.index ?? 0) + (found?.[0].length ?? 0);
     }
     expect(raw).toContain("\u001B[32m");
-    for (const secret of ["4111111111111111", "5555555555554444"]) expect(text).not.toContain(secret);
+    for (const secret of ["4111111111111111", "5555555555554444"])
+      expect(text).not.toContain(secret);
   });
 
   test("ends with 1 where something is not as expected, and leaves nothing behind then either", () => {
     const temporary = tempDir("demo");
     const broken = join(tempDir("broken"), "vault.cjs");
-    writeFileSync(broken, `if (process.argv[2] === "ack") process.exit(10);\nrequire(${JSON.stringify(vaultBin)});\n`);
+    writeFileSync(
+      broken,
+      `if (process.argv[2] === "ack") process.exit(10);\nrequire(${JSON.stringify(vaultBin)});\n`,
+    );
     const env = cleanEnv({ env: { TMPDIR: temporary } });
-    const { status, stdout, stderr } = spawnSync(process.execPath, [demo, broken], { env, encoding: "utf8", timeout: 30_000 });
+    const { status, stdout, stderr } = spawnSync(process.execPath, [demo, broken], {
+      env,
+      encoding: "utf8",
+      timeout: 30_000,
+    });
     expect(stderr).toContain("the demo did not go as expected: vault ack $CARD ended with 10");
     expect(stdout).not.toContain("All of it as expected");
     expect(stdout).not.toContain("\u001B");

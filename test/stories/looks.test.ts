@@ -24,16 +24,49 @@ async function prepare(): Promise<Scene> {
     VAULTSVC_API_KEY: APP_KEY,
     PAIR: '{"encryptedData":"x","payload":"y"}',
   });
-  const vault = async (exit: number, ...args: string[]) => expect(await runVault(args, { cwd, env })).toMatchObject({ code: exit });
-  await vault(0, "import", CARD, "--kind", "credit-card/offline", "--credentials", "@card-pair.json", "--label", "office card");
+  const vault = async (exit: number, ...args: string[]) =>
+    expect(await runVault(args, { cwd, env })).toMatchObject({ code: exit });
+  await vault(
+    0,
+    "import",
+    CARD,
+    "--kind",
+    "credit-card/offline",
+    "--credentials",
+    "@card-pair.json",
+    "--label",
+    "office card",
+  );
   await vault(0, "get", CARD);
-  await vault(0, "get", NOTE, "--kind", "generic/offline", "--credentials", "@note-pair.json", "--no-ack");
-  await vault(6, "get", ONLINE, "--kind", "credit-card/online", "--credentials", "env:PAIR", "--device", "@device.json");
+  await vault(
+    0,
+    "get",
+    NOTE,
+    "--kind",
+    "generic/offline",
+    "--credentials",
+    "@note-pair.json",
+    "--no-ack",
+  );
+  await vault(
+    6,
+    "get",
+    ONLINE,
+    "--kind",
+    "credit-card/online",
+    "--credentials",
+    "env:PAIR",
+    "--device",
+    "@device.json",
+  );
   return scene;
 }
 
 /** Shows everything a minute late: a machine under load prepares in less, and "just now" would be over after ten seconds. */
-const late = { NODE_OPTIONS: `--require=${join(import.meta.dirname, "..", "torture", "clock-jump.cjs")}`, CLOCK_SHIFT: "60000" };
+const late = {
+  NODE_OPTIONS: `--require=${join(import.meta.dirname, "..", "torture", "clock-jump.cjs")}`,
+  CLOCK_SHIFT: "60000",
+};
 
 /** Everything that differs from run to run, in its own length. */
 const steady = (text: string): string =>
@@ -58,7 +91,8 @@ const commands = [
 ];
 
 /** What may be wider than the terminal: what is to be copied whole. */
-const wraps = (line: string): boolean => /^ {2}next: |^ {4}or: |^ {2}body |^ {2}request /.test(line);
+const wraps = (line: string): boolean =>
+  /^ {2}next: |^ {4}or: |^ {2}body |^ {2}request /.test(line);
 
 describe.each([80, 120])("on a terminal of %i columns", (columns) => {
   let scene: Scene;
@@ -68,7 +102,13 @@ describe.each([80, 120])("on a terminal of %i columns", (columns) => {
   test.each(commands)("vault %s", async (command) => {
     const { cwd, env } = scene;
     const shown = async (more: Record<string, string>) =>
-      (await startInPty(["/bin/sh", "-c", `vault ${command} --no-input`], { cwd, env: { ...env, ...late, ...more }, columns }).exit).raw;
+      (
+        await startInPty(["/bin/sh", "-c", `vault ${command} --no-input`], {
+          cwd,
+          env: { ...env, ...late, ...more },
+          columns,
+        }).exit
+      ).raw;
     const plain = await shown({ NO_COLOR: "1" });
     expect(plain).not.toContain("\u001B");
     expect(plain.split("\n").filter((line) => !wraps(line) && line.length > columns)).toEqual([]);
@@ -81,13 +121,21 @@ describe("color", () => {
   beforeAll(async () => {
     scene = await prepare();
   });
-  test.each(["get $CARD", "status", "guard"])("vault %s on a terminal, and the same without it in a pipe", async (command) => {
-    const { cwd, env } = scene;
-    const { raw } = await startInPty(["/bin/sh", "-c", `vault ${command}`], { cwd, env: { ...env, ...late } }).exit;
-    expect(steady(raw)).toMatchSnapshot("terminal");
-    const words = command.split(" ").map((word) => (word.startsWith("$") ? (env[word.slice(1)] ?? "") : word));
-    const piped = await runVault(words, { cwd, env: { ...env, ...late } });
-    expect(piped.stderr).toBe("");
-    expect(steady(piped.stdout)).toMatchSnapshot("pipe");
-  });
+  test.each(["get $CARD", "status", "guard"])(
+    "vault %s on a terminal, and the same without it in a pipe",
+    async (command) => {
+      const { cwd, env } = scene;
+      const { raw } = await startInPty(["/bin/sh", "-c", `vault ${command}`], {
+        cwd,
+        env: { ...env, ...late },
+      }).exit;
+      expect(steady(raw)).toMatchSnapshot("terminal");
+      const words = command
+        .split(" ")
+        .map((word) => (word.startsWith("$") ? (env[word.slice(1)] ?? "") : word));
+      const piped = await runVault(words, { cwd, env: { ...env, ...late } });
+      expect(piped.stderr).toBe("");
+      expect(steady(piped.stdout)).toMatchSnapshot("pipe");
+    },
+  );
 });

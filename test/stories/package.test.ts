@@ -1,5 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { manPages } from "../support/man-pages.ts";
@@ -19,7 +28,12 @@ const PATH = [dirname(node), process.env["PATH"]].join(delimiter);
 /** npm with an empty cache and no network. */
 function npm(args: readonly string[], cwd: string): { stdout: string; stderr: string } {
   const env = cleanEnv({
-    env: { PATH, npm_config_cache: tempDir("npm-cache"), npm_config_offline: "true", npm_config_update_notifier: "false" },
+    env: {
+      PATH,
+      npm_config_cache: tempDir("npm-cache"),
+      npm_config_offline: "true",
+      npm_config_update_notifier: "false",
+    },
   });
   const { status, stdout, stderr } = spawnSync("npm", args, { cwd, env, encoding: "utf8" });
   if (status !== 0) throw new Error(`npm ${args.join(" ")} failed: ${stderr}`);
@@ -28,21 +42,28 @@ function npm(args: readonly string[], cwd: string): { stdout: string; stderr: st
 
 /** A Node of this machine that the program cannot run on, if there is one. */
 function olderNode(): string | undefined {
-  const candidates = (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, "node"));
+  const candidates = (process.env["PATH"] ?? "")
+    .split(delimiter)
+    .map((folder) => join(folder, "node"));
   return candidates.filter(existsSync).find((node) => {
-    const major = Number(spawnSync(node, ["-p", "parseInt(process.versions.node)"], { encoding: "utf8" }).stdout);
+    const major = Number(
+      spawnSync(node, ["-p", "parseInt(process.versions.node)"], { encoding: "utf8" }).stdout,
+    );
     return major > 0 && major < 22;
   });
 }
 
-const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+  version: string;
+};
 const pages = manPages(version, "2026-11-22");
 
 beforeAll(() => {
   // The build that is under test, packed as it is: --ignore-scripts keeps npm from building another.
   for (const name of ["package.json", "README.md", "THIRD-PARTY-NOTICES.md"])
     if (existsSync(join(root, name))) copyFileSync(join(root, name), join(packing, name));
-  for (const name of ["bin", "completions", "dist"]) cpSync(join(root, name), join(packing, name), { recursive: true });
+  for (const name of ["bin", "completions", "dist"])
+    cpSync(join(root, name), join(packing, name), { recursive: true });
   mkdirSync(join(packing, "man"));
   for (const [name, text] of Object.entries(pages)) writeFileSync(join(packing, "man", name), text);
   tarball = npm(["pack", "--ignore-scripts"], packing).stdout.trim();
@@ -52,7 +73,8 @@ beforeAll(() => {
 
 test("a checkout that was never built runs from its sources", async () => {
   const checkout = tempDir("checkout");
-  for (const name of ["bin", "src", "package.json"]) cpSync(join(root, name), join(checkout, name), { recursive: true });
+  for (const name of ["bin", "src", "package.json"])
+    cpSync(join(root, name), join(checkout, name), { recursive: true });
   symlinkSync(join(root, "node_modules"), join(checkout, "node_modules"));
   const result = await runVault(["status", "--json"], {
     bin: join(checkout, "bin", "vault.js"),
@@ -61,28 +83,55 @@ test("a checkout that was never built runs from its sources", async () => {
   });
   expect(result).toMatchObject({ code: 0, stderr: "" });
   expect(JSON.parse(result.stdout)).toEqual({ vaults: [] });
-  const topic = await runVault(["help", "keys"], { bin: join(checkout, "bin", "vault.js"), cwd: checkout });
+  const topic = await runVault(["help", "keys"], {
+    bin: join(checkout, "bin", "vault.js"),
+    cwd: checkout,
+  });
   expect(topic.stdout).toBe((await runVault(["help", "keys"], { bin })).stdout);
 });
 
 describe("the packed program, installed in an empty folder without network", () => {
   test("brings no other package with it and no sources", () => {
-    expect(readdirSync(join(installed, "node_modules")).filter((name) => !name.startsWith("."))).toEqual(["vault"]);
-    const shipped = ["README.md", "THIRD-PARTY-NOTICES.md", "bin", "completions", "dist", "man", "package.json"];
+    expect(
+      readdirSync(join(installed, "node_modules")).filter((name) => !name.startsWith(".")),
+    ).toEqual(["vault"]);
+    const shipped = [
+      "README.md",
+      "THIRD-PARTY-NOTICES.md",
+      "bin",
+      "completions",
+      "dist",
+      "man",
+      "package.json",
+    ];
     expect(readdirSync(join(installed, "node_modules", "vault")).toSorted()).toEqual(shipped);
-    expect(readdirSync(join(installed, "node_modules", "vault", "completions")).toSorted()).toEqual(["_vault", "vault.bash", "vault.fish"]);
+    expect(readdirSync(join(installed, "node_modules", "vault", "completions")).toSorted()).toEqual(
+      ["_vault", "vault.bash", "vault.fish"],
+    );
   });
 
   test("has the license of each package that is bundled in it, and of no other", () => {
-    const chunks = JSON.parse(readFileSync(join(root, "dist", "chunks.json"), "utf8")) as Record<string, { packages: string[] }>;
-    const bundled = [...new Set(Object.values(chunks).flatMap(({ packages }) => packages))].toSorted();
+    const chunks = JSON.parse(readFileSync(join(root, "dist", "chunks.json"), "utf8")) as Record<
+      string,
+      { packages: string[] }
+    >;
+    const bundled = [
+      ...new Set(Object.values(chunks).flatMap(({ packages }) => packages)),
+    ].toSorted();
     expect(bundled.length).toBeGreaterThan(40);
-    const notices = readFileSync(join(installed, "node_modules", "vault", "THIRD-PARTY-NOTICES.md"), "utf8");
+    const notices = readFileSync(
+      join(installed, "node_modules", "vault", "THIRD-PARTY-NOTICES.md"),
+      "utf8",
+    );
     const sections = notices.split(/^## (?=\S+ \S+\n\nLicense: )/m).slice(1);
-    expect(sections.map((text) => text.slice(0, text.lastIndexOf(" ", text.indexOf("\n"))))).toEqual(bundled);
+    expect(
+      sections.map((text) => text.slice(0, text.lastIndexOf(" ", text.indexOf("\n")))),
+    ).toEqual(bundled);
     for (const [index, name] of bundled.entries()) {
       const folder = join(root, "node_modules", name);
-      const { version: of, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Record<string, string>;
+      const { version: of, license } = JSON.parse(
+        readFileSync(join(folder, "package.json"), "utf8"),
+      ) as Record<string, string>;
       const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each)) ?? "README.md";
       expect(sections[index]).toContain(`${name} ${of}\n`);
       expect(sections[index]).toContain(license);
@@ -96,40 +145,72 @@ describe("the packed program, installed in an empty folder without network", () 
 
   test("is installed for all users without a warning of npm, with its man pages", () => {
     const prefix = tempDir("prefix");
-    const args = ["install", "--global", "--prefix", prefix, "--no-audit", "--no-fund", join(packing, tarball)];
+    const args = [
+      "install",
+      "--global",
+      "--prefix",
+      prefix,
+      "--no-audit",
+      "--no-fund",
+      join(packing, tarball),
+    ];
     expect(npm(args, installed).stderr).not.toMatch(/warn/i);
-    const linked = ["man1", "man7"].flatMap((section) => readdirSync(join(prefix, "share", "man", section)));
+    const linked = ["man1", "man7"].flatMap((section) =>
+      readdirSync(join(prefix, "share", "man", section)),
+    );
     expect(linked.toSorted()).toEqual(Object.keys(pages).toSorted());
   });
 
   test.each(["vault", "vaultsvc"])("runs as %s", (name) => {
     const command = join(installed, "node_modules", ".bin", name);
-    const { stdout, stderr } = spawnSync(command, ["--version"], { env: cleanEnv({ env: { PATH } }), encoding: "utf8" });
+    const { stdout, stderr } = spawnSync(command, ["--version"], {
+      env: cleanEnv({ env: { PATH } }),
+      encoding: "utf8",
+    });
     expect([stdout, stderr]).toEqual([`${version}\n`, ""]);
   });
 
   test("has everything that its commands load", async () => {
     const cwd = tempDir("elsewhere");
-    const result = await runVault(["status", "--json"], { bin, node, cwd, stateDir: join(cwd, "state"), configDir: join(cwd, "config") });
+    const result = await runVault(["status", "--json"], {
+      bin,
+      node,
+      cwd,
+      stateDir: join(cwd, "state"),
+      configDir: join(cwd, "config"),
+    });
     expect(result).toMatchObject({ code: 0, stderr: "" });
     expect(JSON.parse(result.stdout)).toEqual({ vaults: [] });
-    expect(await runVault(["get", "--help"], { bin, node, cwd })).toMatchObject({ code: 0, stderr: "" });
+    expect(await runVault(["get", "--help"], { bin, node, cwd })).toMatchObject({
+      code: 0,
+      stderr: "",
+    });
   });
 
   const older = olderNode();
 
-  test.skipIf(older === undefined)("says what it needs on this machine's older Node (skipped where there is none)", async () => {
-    const result = await runVault(["--version"], { bin, node: older ?? "" });
-    expect(result).toMatchObject({ code: 1, stdout: "" });
-    expect(result.stderr).toMatch(/^vault needs Node 22\.19 or newer \(this is [0-9.]+\): .*\n$/);
-  });
+  test.skipIf(older === undefined)(
+    "says what it needs on this machine's older Node (skipped where there is none)",
+    async () => {
+      const result = await runVault(["--version"], { bin, node: older ?? "" });
+      expect(result).toMatchObject({ code: 1, stdout: "" });
+      expect(result.stderr).toMatch(/^vault needs Node 22\.19 or newer \(this is [0-9.]+\): .*\n$/);
+    },
+  );
 
-  test.skipIf(older === undefined)("and goes on with the pinned one where that is beside it", async () => {
-    const checkout = tempDir("checkout");
-    for (const name of ["bin", "dist", "package.json"]) cpSync(join(root, name), join(checkout, name), { recursive: true });
-    mkdirSync(join(checkout, "node_modules"));
-    symlinkSync(join(root, "node_modules", "node"), join(checkout, "node_modules", "node"));
-    const result = await runVault(["--version"], { bin: join(checkout, "bin", "vault.js"), node: older ?? "" });
-    expect(result).toEqual({ code: 0, signal: null, stdout: `${version}\n`, stderr: "" });
-  });
+  test.skipIf(older === undefined)(
+    "and goes on with the pinned one where that is beside it",
+    async () => {
+      const checkout = tempDir("checkout");
+      for (const name of ["bin", "dist", "package.json"])
+        cpSync(join(root, name), join(checkout, name), { recursive: true });
+      mkdirSync(join(checkout, "node_modules"));
+      symlinkSync(join(root, "node_modules", "node"), join(checkout, "node_modules", "node"));
+      const result = await runVault(["--version"], {
+        bin: join(checkout, "bin", "vault.js"),
+        node: older ?? "",
+      });
+      expect(result).toEqual({ code: 0, signal: null, stdout: `${version}\n`, stderr: "" });
+    },
+  );
 });

@@ -16,12 +16,16 @@ import { topicText, topicTexts } from "../support/texts.ts";
 function recipe(heading: string, text: string) {
   const blocks = codeBlocks(text);
   const script = blocks.filter(({ info }) => info === "sh").map(({ code }) => code);
-  const claims = blocks.filter(({ info }) => info === "text").flatMap(({ code }) => code.trimEnd().split("\n"));
+  const claims = blocks
+    .filter(({ info }) => info === "text")
+    .flatMap(({ code }) => code.trimEnd().split("\n"));
   return { heading, script: script.join("\n"), claims };
 }
 
 const text = topicText("recipes");
-const recipes = [...new Set(codeBlocks(text).map(({ heading }) => heading))].map((heading) => recipe(heading, section(text, heading)));
+const recipes = [...new Set(codeBlocks(text).map(({ heading }) => heading))].map((heading) =>
+  recipe(heading, section(text, heading)),
+);
 /** The other topics with something to run, in the same place; the tour is run by itself. */
 const others = Object.entries(topicTexts)
   .filter(([name]) => name !== "recipes" && name !== "tour")
@@ -29,8 +33,11 @@ const others = Object.entries(topicTexts)
   .filter(({ script }) => script !== "");
 
 /** What a new machine may lack. */
-const lacking = ["sqlite3", "openssl"].filter((program) => spawnSync(program, ["version"]).error !== undefined);
-const runsHere = ({ script }: { script: string }): boolean => !lacking.some((program) => script.includes(program));
+const lacking = ["sqlite3", "openssl"].filter(
+  (program) => spawnSync(program, ["version"]).error !== undefined,
+);
+const runsHere = ({ script }: { script: string }): boolean =>
+  !lacking.some((program) => script.includes(program));
 const hasSqlite = !lacking.includes("sqlite3");
 
 const scenes: Scene[] = [];
@@ -44,9 +51,15 @@ async function prepare(): Promise<Scene> {
   scenes.push(scene);
   const { cwd, env } = scene;
   const { BASE_URL = "", APP_UUID = "", APP_KEY = "", NOTE = "" } = env;
-  Object.assign(env, { VAULT: NOTE, VAULTSVC_BASE_URL: BASE_URL, VAULTSVC_APP_UUID: APP_UUID, VAULTSVC_API_KEY: APP_KEY });
+  Object.assign(env, {
+    VAULT: NOTE,
+    VAULTSVC_BASE_URL: BASE_URL,
+    VAULTSVC_APP_UUID: APP_UUID,
+    VAULTSVC_API_KEY: APP_KEY,
+  });
   mkdirSync(join(cwd, "volume"));
-  for (const copy of ["pair.json", "volume/pair.json"]) copyFileSync(join(cwd, "note-pair.json"), join(cwd, copy));
+  for (const copy of ["pair.json", "volume/pair.json"])
+    copyFileSync(join(cwd, "note-pair.json"), join(cwd, copy));
   return scene;
 }
 
@@ -56,7 +69,8 @@ let withRoles: Promise<Postgres> | null = null;
 
 async function startWithRoles(): Promise<Postgres> {
   const server = await postgres();
-  for (const role of ["owner", "team"]) await server.sql(`CREATE ROLE ${role} LOGIN PASSWORD 'of-a-test'`);
+  for (const role of ["owner", "team"])
+    await server.sql(`CREATE ROLE ${role} LOGIN PASSWORD 'of-a-test'`);
   return server;
 }
 
@@ -71,37 +85,61 @@ async function withDatabase(script: string, { env }: Scene): Promise<string> {
   return script.replaceAll(sharedAddress, `127.0.0.1:${port}/${name}`);
 }
 
-function run(script: string, { cwd, env }: Scene, more: Record<string, string> = {}): Promise<{ code: number; text: string }> {
+function run(
+  script: string,
+  { cwd, env }: Scene,
+  more: Record<string, string> = {},
+): Promise<{ code: number; text: string }> {
   const file = join(tempDir("recipe"), "recipe.sh");
   writeFileSync(file, `exec 2>&1\nset -e\n${script}`);
   return new Promise((resolve) => {
-    execFile("/bin/sh", [file], { cwd, env: cleanEnv({ env: { ...env, ...more } }), timeout: 60_000 }, (error, text) => {
-      resolve({ code: error === null ? 0 : Number(error.code ?? -1), text });
-    });
+    execFile(
+      "/bin/sh",
+      [file],
+      { cwd, env: cleanEnv({ env: { ...env, ...more } }), timeout: 60_000 },
+      (error, text) => {
+        resolve({ code: error === null ? 0 : Number(error.code ?? -1), text });
+      },
+    );
   });
 }
 
 describe.concurrent("each recipe works as it stands", () => {
   test("there are seven of them", () => expect(recipes).toHaveLength(7));
 
-  test.each(recipes.filter(runsHere))("$heading", { timeout: 60_000 }, async ({ heading, script, claims }) => {
-    const scene = await prepare();
-    const here = await withDatabase(script, scene);
-    const [, address] = /(?<=postgres:..)team@(\S+)/.exec(here) ?? [];
-    if (address !== undefined) {
-      const made = `vault state init --state postgres://owner@${address} --grant team\ncp config/state.key .`;
-      expect(await run(made, scene)).toMatchObject({ code: 0 });
-    }
-    const bringsItsPair = /container|database/.test(heading);
-    if (!bringsItsPair) {
-      const given = address === undefined ? {} : { VAULTSVC_STATE: `postgres://team@${address}` };
-      expect(await run('vault import "$VAULT" --kind generic/offline --credentials @pair.json', scene, given)).toMatchObject({ code: 0 });
-    }
-    const { code, text } = await run(here, scene);
-    expect(`exit ${code}\n${missing(claims, text) ?? ""}\n${code === 0 ? "" : text}`.trim()).toBe("exit 0");
-    // Whatever it did: the service is not left with an exchange that nobody knows of.
-    expect(scene.sandbox.sandbox.inspect(scene.env["NOTE"] ?? "")).toMatchObject({ state: "active", failedAccesses: 0 });
-  });
+  test.each(recipes.filter(runsHere))(
+    "$heading",
+    { timeout: 60_000 },
+    async ({ heading, script, claims }) => {
+      const scene = await prepare();
+      const here = await withDatabase(script, scene);
+      const [, address] = /(?<=postgres:..)team@(\S+)/.exec(here) ?? [];
+      if (address !== undefined) {
+        const made = `vault state init --state postgres://owner@${address} --grant team\ncp config/state.key .`;
+        expect(await run(made, scene)).toMatchObject({ code: 0 });
+      }
+      const bringsItsPair = /container|database/.test(heading);
+      if (!bringsItsPair) {
+        const given = address === undefined ? {} : { VAULTSVC_STATE: `postgres://team@${address}` };
+        expect(
+          await run(
+            'vault import "$VAULT" --kind generic/offline --credentials @pair.json',
+            scene,
+            given,
+          ),
+        ).toMatchObject({ code: 0 });
+      }
+      const { code, text } = await run(here, scene);
+      expect(`exit ${code}\n${missing(claims, text) ?? ""}\n${code === 0 ? "" : text}`.trim()).toBe(
+        "exit 0",
+      );
+      // Whatever it did: the service is not left with an exchange that nobody knows of.
+      expect(scene.sandbox.sandbox.inspect(scene.env["NOTE"] ?? "")).toMatchObject({
+        state: "active",
+        failedAccesses: 0,
+      });
+    },
+  );
 });
 
 test.concurrent.each(others.filter(runsHere))(
@@ -114,9 +152,12 @@ test.concurrent.each(others.filter(runsHere))(
     // Where the sandbox's own start leaves it.
     copyFileSync(join(scene.cwd, "sandbox.json"), join(scene.cwd, "state-sandbox.json"));
     const here = await withDatabase(script, scene);
-    const before = 'vault import "$VAULT" --kind generic/offline --credentials @pair.json\nvault export --all > vaults.ndjson';
+    const before =
+      'vault import "$VAULT" --kind generic/offline --credentials @pair.json\nvault export --all > vaults.ndjson';
     const { code, text } = await run(`${before}\n${here}`, scene);
-    expect(`exit ${code}\n${missing(claims, text) ?? ""}\n${code === 0 ? "" : text}`.trim()).toBe("exit 0");
+    expect(`exit ${code}\n${missing(claims, text) ?? ""}\n${code === 0 ? "" : text}`.trim()).toBe(
+      "exit 0",
+    );
   },
 );
 
@@ -125,36 +166,63 @@ test("a recipe goes on where its first run was killed", { timeout: 60_000 }, asy
   const container = recipes.find(({ heading }) => heading.includes("container"))?.script ?? "";
   const killed = container.replace("--field", "--save-cmd 'kill -9 $PPID' --field");
   expect((await run(killed, scene)).code).not.toBe(0);
-  expect(JSON.parse(readFileSync(join(scene.cwd, "volume", "pair.json"), "utf8"))).toHaveProperty("status", "pending");
+  expect(JSON.parse(readFileSync(join(scene.cwd, "volume", "pair.json"), "utf8"))).toHaveProperty(
+    "status",
+    "pending",
+  );
   expect(await run(container, scene)).toMatchObject({ code: 0 });
   expect(readFileSync(join(scene.cwd, "contents"), "utf8")).toContain("palm tree");
-  expect(JSON.parse(readFileSync(join(scene.cwd, "volume", "pair.json"), "utf8"))).not.toHaveProperty("status");
+  expect(
+    JSON.parse(readFileSync(join(scene.cwd, "volume", "pair.json"), "utf8")),
+  ).not.toHaveProperty("status");
 });
 
 describe.skipIf(!hasSqlite)("the recipe of an application with its own database", () => {
-  const blocks = codeBlocks(section(text, "An application whose own database holds the credentials")).map(({ code }) => code);
+  const blocks = codeBlocks(
+    section(text, "An application whose own database holds the credentials"),
+  ).map(({ code }) => code);
   const [first = "", next = ""] = blocks;
   /** Five seconds ahead. */
-  const ahead = { NODE_OPTIONS: `--require=${join(import.meta.dirname, "..", "torture", "clock-jump.cjs")}`, CLOCK_SHIFT: "5000" };
+  const ahead = {
+    NODE_OPTIONS: `--require=${join(import.meta.dirname, "..", "torture", "clock-jump.cjs")}`,
+    CLOCK_SHIFT: "5000",
+  };
   const requests = ({ sandbox }: Scene): number => sandbox.sandbox.requests().length;
 
-  test("goes on with a machine whose clock is behind that of the one before it", { timeout: 60_000 }, async () => {
-    const scene = await prepare();
-    expect(await run(first, scene, ahead)).toMatchObject({ code: 0 });
-    for (const clock of [{}, ahead, {}]) expect(await run(next, scene, clock)).toMatchObject({ code: 0 });
-  });
+  test(
+    "goes on with a machine whose clock is behind that of the one before it",
+    { timeout: 60_000 },
+    async () => {
+      const scene = await prepare();
+      expect(await run(first, scene, ahead)).toMatchObject({ code: 0 });
+      for (const clock of [{}, ahead, {}])
+        expect(await run(next, scene, clock)).toMatchObject({ code: 0 });
+    },
+  );
 
-  test("of two runs from one row only one saves, whatever their clocks say", { timeout: 60_000 }, async () => {
-    const scene = await prepare();
-    expect(await run(first, scene)).toMatchObject({ code: 0 });
-    const before = requests(scene);
-    scene.sandbox.faults.add([parseFault("get-start:delay=5s")]);
-    const slow = run(next, scene, ahead);
-    await expect.poll(() => requests(scene), { timeout: 20_000, interval: 10 }).toBeGreaterThan(before + 1);
-    const both = [await run(next, scene), await slow];
-    expect(both.map(({ code }) => code).toSorted()).toEqual([0, 11]);
-    expect(both.find(({ code }) => code === 11)?.text).toMatch(/another run has replaced the row/);
-    expect(await run(next, scene)).toMatchObject({ code: 0 });
-    expect(scene.sandbox.sandbox.inspect(scene.env["NOTE"] ?? "")).toMatchObject({ state: "active", failedAccesses: 0, unackedStarts: 0 });
-  });
+  test(
+    "of two runs from one row only one saves, whatever their clocks say",
+    { timeout: 60_000 },
+    async () => {
+      const scene = await prepare();
+      expect(await run(first, scene)).toMatchObject({ code: 0 });
+      const before = requests(scene);
+      scene.sandbox.faults.add([parseFault("get-start:delay=5s")]);
+      const slow = run(next, scene, ahead);
+      await expect
+        .poll(() => requests(scene), { timeout: 20_000, interval: 10 })
+        .toBeGreaterThan(before + 1);
+      const both = [await run(next, scene), await slow];
+      expect(both.map(({ code }) => code).toSorted()).toEqual([0, 11]);
+      expect(both.find(({ code }) => code === 11)?.text).toMatch(
+        /another run has replaced the row/,
+      );
+      expect(await run(next, scene)).toMatchObject({ code: 0 });
+      expect(scene.sandbox.sandbox.inspect(scene.env["NOTE"] ?? "")).toMatchObject({
+        state: "active",
+        failedAccesses: 0,
+        unackedStarts: 0,
+      });
+    },
+  );
 });

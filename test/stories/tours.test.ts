@@ -20,7 +20,9 @@ function stepsOf(markdown: string): Step[] {
   const blocks = codeBlocks(markdown);
   return blocks.flatMap(({ info, code, heading }, index) => {
     const next = blocks[index + 1];
-    return info === "sh" ? [{ code, heading, claim: next?.info.startsWith("text") === true ? next : undefined }] : [];
+    return info === "sh"
+      ? [{ code, heading, claim: next?.info.startsWith("text") === true ? next : undefined }]
+      : [];
   });
 }
 
@@ -67,13 +69,16 @@ describe.each([
     outputs = await paste(all);
   });
 
-  test.each(steps.map((step, index) => ({ ...step, index })))("block $index, $heading", ({ index, claim }) => {
-    expect(outputs[index]).toMatch(/^=== exit 0$/m);
-    const printed = outputs[index]?.replace(/=== exit 0$/, "") ?? "";
-    const lines = (text: string): string[] => {
-      const all = withoutChance(text).split("\n");
-      return claim?.info === "text unordered" ? all.toSorted((a, b) => a.localeCompare(b)) : all;
-    };
-    expect(lines(printed)).toEqual(lines(claim?.code ?? ""));
-  });
+  test.each(steps.map((step, index) => ({ ...step, index })))(
+    "block $index, $heading",
+    ({ index, claim }) => {
+      expect(outputs[index]).toMatch(/^=== exit 0$/m);
+      const printed = outputs[index]?.replace(/=== exit 0$/, "") ?? "";
+      const lines = (text: string): string[] => {
+        const all = withoutChance(text).split("\n");
+        return claim?.info === "text unordered" ? all.toSorted((a, b) => a.localeCompare(b)) : all;
+      };
+      expect(lines(printed)).toEqual(lines(claim?.code ?? ""));
+    },
+  );
 });

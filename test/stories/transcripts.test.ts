@@ -8,7 +8,8 @@ import { openScene, parseStory, playStep } from "../support/story.ts";
 /** Another runtime than this one, for the releases of Node that the program supports. */
 const node = process.env["STORY_NODE"];
 
-const isInstalled = (program: string): boolean => spawnSync("/bin/sh", ["-c", `command -v ${program}`]).status === 0;
+const isInstalled = (program: string): boolean =>
+  spawnSync("/bin/sh", ["-c", `command -v ${program}`]).status === 0;
 
 const folder = join(import.meta.dirname, "transcripts");
 const scenes: Scene[] = [];
@@ -16,12 +17,19 @@ afterAll(async () => {
   for (const { sandbox } of scenes) await sandbox.close();
 });
 
-describe.concurrent.each(readdirSync(folder).toSorted((a, b) => a.localeCompare(b)))("%s", (name) => {
-  const { title, needs, steps } = parseStory(readFileSync(join(folder, name), "utf8"));
-  test.skipIf(!needs.every(isInstalled))(`goes as told: ${title}`, { timeout: 60_000 }, async () => {
-    const scene = await openScene(node);
-    scenes.push(scene);
-    expect(steps.length).toBeGreaterThan(1);
-    for (const step of steps) expect(await playStep(step, scene)).toBeNull();
-  });
-});
+describe.concurrent.each(readdirSync(folder).toSorted((a, b) => a.localeCompare(b)))(
+  "%s",
+  (name) => {
+    const { title, needs, steps } = parseStory(readFileSync(join(folder, name), "utf8"));
+    test.skipIf(!needs.every(isInstalled))(
+      `goes as told: ${title}`,
+      { timeout: 60_000 },
+      async () => {
+        const scene = await openScene(node);
+        scenes.push(scene);
+        expect(steps.length).toBeGreaterThan(1);
+        for (const step of steps) expect(await playStep(step, scene)).toBeNull();
+      },
+    );
+  },
+);

@@ -7,6 +7,7 @@ const fs = require("node:fs");
 const { statfsSync } = fs;
 fs.statfsSync = (path, ...rest) => {
   const facts = statfsSync(path, ...rest);
-  if (`${path}/`.startsWith(`${process.env.STATFS_FOLDER}/`)) facts.type = Number(process.env.STATFS_TYPE);
+  if (`${path}/`.startsWith(`${process.env.STATFS_FOLDER}/`))
+    facts.type = Number(process.env.STATFS_TYPE);
   return facts;
 };

@@ -29,8 +29,13 @@ interface SourceFile {
  * All that breaks the rules of the layout, one line each: imports that the table does not list, cycles, `process` and
  * `console` outside the host, long files, default exports, barrels, names. Keys of `files` are paths below src.
  */
-export function layoutViolations(files: Readonly<Record<string, string>>, table: Readonly<Record<string, Allowance>>): string[] {
-  const sources = new Map(Object.entries(files).map(([path, text]) => [path, readSource(path, text)]));
+export function layoutViolations(
+  files: Readonly<Record<string, string>>,
+  table: Readonly<Record<string, Allowance>>,
+): string[] {
+  const sources = new Map(
+    Object.entries(files).map(([path, text]) => [path, readSource(path, text)]),
+  );
   const found: string[] = [];
   for (const [path, { imports, broken }] of sources) {
     found.push(...broken.map((rule) => `${path} ${rule}`));
@@ -59,34 +64,49 @@ function checkImport(path: string, { from, typeOnly }: Import, allowance: Allowa
   if (part === partOf(path)) return [];
   const names = [part, target.replace(/\.ts$/, "")];
   const allowed = typeOnly ? [...allowance.parts, ...(allowance.types ?? [])] : allowance.parts;
-  return names.some((name) => allowed.includes(name)) ? [] : [`${path} must not import ${target}${typeOnly ? " (types)" : ""}`];
+  return names.some((name) => allowed.includes(name))
+    ? []
+    : [`${path} must not import ${target}${typeOnly ? " (types)" : ""}`];
 }
 
 type Node = { type: string } & Record<string, unknown>;
 
 function readSource(path: string, text: string): SourceFile {
   const { program, errors } = parseSync(path, text);
-  const file: SourceFile = { imports: [], broken: errors.map((error) => `does not parse: ${error.message}`) };
+  const file: SourceFile = {
+    imports: [],
+    broken: errors.map((error) => `does not parse: ${error.message}`),
+  };
   const statements = program.body as unknown as Node[];
   visit(program as unknown as Node, undefined, "", (node, parent, key) => {
     const imported = importOf(node);
     if (imported !== undefined) file.imports.push(imported);
-    if (node.type === "ImportExpression" && imported === undefined) file.broken.push("imports something that is not a plain string");
+    if (node.type === "ImportExpression" && imported === undefined)
+      file.broken.push("imports something that is not a plain string");
     // A declaration file describes what others export.
-    if (node.type === "ExportDefaultDeclaration" && !path.endsWith(".d.ts")) file.broken.push("has a default export");
-    if (path !== "host.ts" && isGlobal(node, parent, key)) file.broken.push(`uses ${String(node["name"])}`);
+    if (node.type === "ExportDefaultDeclaration" && !path.endsWith(".d.ts"))
+      file.broken.push("has a default export");
+    if (path !== "host.ts" && isGlobal(node, parent, key))
+      file.broken.push(`uses ${String(node["name"])}`);
   });
-  if (statements.length > 0 && statements.every(passesOn)) file.broken.push("only passes on what others export");
+  if (statements.length > 0 && statements.every(passesOn))
+    file.broken.push("only passes on what others export");
   if (!path.split("/").every((name) => /^[a-z0-9]+(-[a-z0-9]+)*(\.d)?(\.ts)?$/.test(name)))
     file.broken.push("has a name that is not kebab-case");
   return file;
 }
 
-function visit(node: Node, parent: Node | undefined, key: string, see: (node: Node, parent: Node | undefined, key: string) => void): void {
+function visit(
+  node: Node,
+  parent: Node | undefined,
+  key: string,
+  see: (node: Node, parent: Node | undefined, key: string) => void,
+): void {
   see(node, parent, key);
   for (const [name, value] of Object.entries(node)) {
     for (const child of Array.isArray(value) ? value : [value]) {
-      if (typeof child === "object" && child !== null && "type" in child) visit(child as Node, node, name, see);
+      if (typeof child === "object" && child !== null && "type" in child)
+        visit(child as Node, node, name, see);
     }
   }
 }
@@ -102,7 +122,8 @@ function importOf(node: Node): Import | undefined {
 
 /** A reference to the global itself, also as globalThis.process; not a property or key of that name. */
 function isGlobal(node: Node, parent: Node | undefined, key: string): boolean {
-  if (node.type !== "Identifier" || !["process", "console"].includes(String(node["name"]))) return false;
+  if (node.type !== "Identifier" || !["process", "console"].includes(String(node["name"])))
+    return false;
   if (parent?.type === "MemberExpression" && key === "property" && parent["computed"] !== true) {
     return (parent["object"] as Node)["name"] === "globalThis";
   }
@@ -111,7 +132,8 @@ function isGlobal(node: Node, parent: Node | undefined, key: string): boolean {
 }
 
 function passesOn(statement: Node): boolean {
-  if (statement.type === "ImportDeclaration" || statement.type === "ExportAllDeclaration") return true;
+  if (statement.type === "ImportDeclaration" || statement.type === "ExportAllDeclaration")
+    return true;
   return statement.type === "ExportNamedDeclaration" && (statement["declaration"] ?? null) === null;
 }
 
@@ -120,7 +142,8 @@ function cycles(sources: ReadonlyMap<string, SourceFile>): string[] {
   const found: string[] = [];
   const done = new Set<string>();
   const walk = (path: string, trail: readonly string[]): void => {
-    if (trail.includes(path)) found.push(`cycle: ${[...trail.slice(trail.indexOf(path)), path].join(" → ")}`);
+    if (trail.includes(path))
+      found.push(`cycle: ${[...trail.slice(trail.indexOf(path)), path].join(" → ")}`);
     if (trail.includes(path) || done.has(path)) return;
     for (const { from } of sources.get(path)?.imports ?? []) {
       if (from.startsWith(".")) walk(join(dirname(path), from), [...trail, path]);

@@ -48,7 +48,8 @@ let line = 100;
 /** An item at a time of 2026-11, written `20T14:02:11`. */
 function item(at: string, event: EventKind, more: Partial<ItemReference> = {}): ItemReference {
   line += 7;
-  const failed = event.startsWith("failed") || event === "refused-locked" || event === "locking-start";
+  const failed =
+    event.startsWith("failed") || event === "refused-locked" || event === "locking-start";
   return {
     input,
     line,
@@ -73,9 +74,13 @@ function step(after: string, reference: ItemReference): TimelineEvent {
   };
 }
 
-const tally = (items: readonly ItemReference[], key: "address" | "externalRef" | "endpoint" | "application"): Tally[] => {
+const tally = (
+  items: readonly ItemReference[],
+  key: "address" | "externalRef" | "endpoint" | "application",
+): Tally[] => {
   const counts = new Map<string, number>();
-  for (const { [key]: value } of items) if (value !== undefined) counts.set(value, (counts.get(value) ?? 0) + 1);
+  for (const { [key]: value } of items)
+    if (value !== undefined) counts.set(value, (counts.get(value) ?? 0) + 1);
   return [...counts].map(([value, count]) => ({ value, count })).sort((a, b) => b.count - a.count);
 };
 
@@ -98,7 +103,9 @@ function report({ n, timeline, locked, ...more }: Written): VaultReport {
     reason: locked?.reason ?? "every start was acknowledged",
     state: last?.state ?? "active",
     ...(locking === undefined ? {} : { since: locking.at, lockedAt: locking.at }),
-    ...(locked === undefined ? {} : { cause: { ...locked, chain, ...(locking === undefined ? {} : { item: locking }) } }),
+    ...(locked === undefined
+      ? {}
+      : { cause: { ...locked, chain, ...(locking === undefined ? {} : { item: locking }) } }),
     unackedStarts: last?.unackedStarts ?? 0,
     failedAttempts: last?.failedAttempts ?? 0,
     items: timeline.length,
@@ -151,8 +158,14 @@ export function lockedByFailures(): VaultReport {
       step("0/0 active", item("17T09:13:03", "ack-read", worker)),
       step("1/0 exchange-open", item("20T13:58:02", "read", worker)),
       step("0/0 active", item("20T13:58:04", "ack-read", worker)),
-      step("0/1 active*", item("20T14:01:02", "failed-read", { ...worker, description: "bad credentials" })),
-      step("0/2 active*", item("20T14:01:40", "failed-read", { ...worker, description: "bad credentials" })),
+      step(
+        "0/1 active*",
+        item("20T14:01:02", "failed-read", { ...worker, description: "bad credentials" }),
+      ),
+      step(
+        "0/2 active*",
+        item("20T14:01:40", "failed-read", { ...worker, description: "bad credentials" }),
+      ),
       step("0/3 locked!", item("20T14:02:11", "failed-read", mine)),
       step("0/3 locked", item("20T14:05:00", "refused-locked", worker)),
       step("0/3 locked", item("20T15:02:11", "refused-locked", worker)),
@@ -179,11 +192,14 @@ export function lockedByStarts(): VaultReport {
     },
     timeline: [
       step("0/0 active", item("18T08:00:00", "create", phone)),
-      ...[1, 2, 3, 4].map((n) => step(`${n}/0 exchange-open*`, item(`19T08:${20 + n * 4}:0${n}`, "read", phone))),
+      ...[1, 2, 3, 4].map((n) =>
+        step(`${n}/0 exchange-open*`, item(`19T08:${20 + n * 4}:0${n}`, "read", phone)),
+      ),
       step("5/0 locked!", item("19T08:40:06", "read", phone)),
     ],
     advice: {
-      support: "An administrator unlocks the vault. It will lock again until the client acknowledges its reads.",
+      support:
+        "An administrator unlocks the vault. It will lock again until the client acknowledges its reads.",
       developer:
         "No read of checkout-7 is acknowledged. Send get-end with the token of each start; a start that fails on the way counts too.",
     },
@@ -208,7 +224,10 @@ export function lockedByExpiredStart(): VaultReport {
       step("0/1 active*", item("12T10:00:00", "failed-read", worker)),
       step("0/1 locked", item("12T11:30:00", "refused-locked", worker)),
     ],
-    advice: { support: "An administrator unlocks the vault.", developer: "Take the newest credentials, or update the service to 1.2.23." },
+    advice: {
+      support: "An administrator unlocks the vault.",
+      developer: "Take the newest credentials, or update the service to 1.2.23.",
+    },
   });
 }
 
@@ -219,7 +238,8 @@ export function lockedByTime(): VaultReport {
     locked: {
       rule: "auto-lock",
       certainty: "likely",
-      reason: "no start for a year, if the kind of this vault has such a limit and the log is complete",
+      reason:
+        "no start for a year, if the kind of this vault has such a limit and the log is complete",
       text: "No successful start since 2025-11-02T09:00:01Z: the vault locked itself a year later.",
     },
     since: "2026-11-02T09:00:01.000Z",
@@ -248,11 +268,26 @@ export function lockedByAdministrator(): VaultReport {
     },
     timeline: [
       step("0/0 active", item("03T12:00:00", "create", worker)),
-      step("0/0 locked", item("04T12:00:00", "lock", { address: "192.0.2.1", description: "by m.keller@example.com" })),
+      step(
+        "0/0 locked",
+        item("04T12:00:00", "lock", {
+          address: "192.0.2.1",
+          description: "by m.keller@example.com",
+        }),
+      ),
       step("0/0 active", item("04T12:30:00", "unlock", { address: "192.0.2.1" })),
-      step("0/0 locked!", item("06T16:20:00", "lock", { address: "192.0.2.1", description: "by m.keller@example.com" })),
+      step(
+        "0/0 locked!",
+        item("06T16:20:00", "lock", {
+          address: "192.0.2.1",
+          description: "by m.keller@example.com",
+        }),
+      ),
     ],
-    advice: { support: "Ask the administrator at 192.0.2.1 why before unlocking.", developer: "Nothing: no call of a client locked it." },
+    advice: {
+      support: "Ask the administrator at 192.0.2.1 why before unlocking.",
+      developer: "Nothing: no call of a client locked it.",
+    },
   });
 }
 
@@ -281,7 +316,10 @@ export function atRisk(): VaultReport {
   const timeline = [
     step("0/0 active", item("19T10:00:00", "create", worker)),
     step("0/1 active*", item("20T10:00:00", "failed-read", worker)),
-    step("0/2 active*", item("20T10:00:09", "failed-update", { ...worker, address: "203.0.113.8" })),
+    step(
+      "0/2 active*",
+      item("20T10:00:09", "failed-update", { ...worker, address: "203.0.113.8" }),
+    ),
     step("1/2 exchange-open", item("20T10:01:00", "read", worker)),
     step("0/2 active", item("20T10:09:00", "ack-update", worker)),
   ];
@@ -322,7 +360,10 @@ export function openExchange(): VaultReport {
     n: 8,
     verdict: "open-exchange",
     reason: "the last start has no acknowledgement",
-    timeline: [step("0/0 active", item("19T07:00:00.250".slice(0, 11), "create", worker)), step("1/0 exchange-open", started)],
+    timeline: [
+      step("0/0 active", item("19T07:00:00.250".slice(0, 11), "create", worker)),
+      step("1/0 exchange-open", started),
+    ],
     since: started.at,
     exchange: {
       operation: "update",
@@ -332,7 +373,10 @@ export function openExchange(): VaultReport {
       expired: false,
       item: started,
     },
-    advice: { support: "Nothing yet: it may still be acknowledged.", developer: "vault ack acknowledges it until 2026-11-20T15:04:00Z." },
+    advice: {
+      support: "Nothing yet: it may still be acknowledged.",
+      developer: "vault ack acknowledges it until 2026-11-20T15:04:00Z.",
+    },
   });
 }
 
@@ -402,7 +446,14 @@ export function hostile(): VaultReport {
     externalRef: `${link}${escapes}`,
     endpoint: comment,
     application: long,
-    own: { ...own, id: script, operation: image, state: marks, supersededAt: escapes, startedAt: close },
+    own: {
+      ...own,
+      id: script,
+      operation: image,
+      state: marks,
+      supersededAt: escapes,
+      startedAt: close,
+    },
   };
   const odd = item("20T12:00:01", "failed-read", evil);
   return report({
@@ -420,7 +471,9 @@ export function hostile(): VaultReport {
       step("0/2 active*", odd),
       step("0/3 locked!", item("20T12:00:02", "failed-read", evil)),
     ],
-    contradictions: [{ at: odd.at, kind: "activity-while-locked", text: `${comment}${escapes}`, item: odd }],
+    contradictions: [
+      { at: odd.at, kind: "activity-while-locked", text: `${comment}${escapes}`, item: odd },
+    ],
     advice: { support: `${script}${escapes}`, developer: `${link}${bidi}${long}` },
   });
 }
@@ -437,7 +490,10 @@ export const problems = (): VaultReport[] => [
   openExchange(),
 ];
 
-export function summaryOf(vaults: readonly VaultReport[], more: Partial<ReplaySummary> = {}): ReplaySummary {
+export function summaryOf(
+  vaults: readonly VaultReport[],
+  more: Partial<ReplaySummary> = {},
+): ReplaySummary {
   const verdicts = { locked: 0, "at-risk": 0, "open-exchange": 0, deleted: 0, ok: 0 };
   for (const { verdict } of vaults) verdicts[verdict] += 1;
   const columns: ReplaySummary["columns"] = {
@@ -454,8 +510,22 @@ export function summaryOf(vaults: readonly VaultReport[], more: Partial<ReplaySu
     items: 1_204_331,
     asOf: "2026-11-20T15:02:11.000Z",
     inputs: [
-      { name: input, format: "ndjson", gzip: true, order: "oldest-first", items: 1_204_000, columns },
-      { name: "console.csv", format: "csv", gzip: false, order: "newest-first", items: 331, columns },
+      {
+        name: input,
+        format: "ndjson",
+        gzip: true,
+        order: "oldest-first",
+        items: 1_204_000,
+        columns,
+      },
+      {
+        name: "console.csv",
+        format: "csv",
+        gzip: false,
+        order: "newest-first",
+        items: 331,
+        columns,
+      },
     ],
     rules,
     columns,
@@ -527,7 +597,11 @@ export function hostileSummary(vaults: readonly VaultReport[]): ReplaySummary {
 export const whatIf = (): WhatIfReport => ({
   change: "ack@2026-11-19T08:40:05Z",
   vaults: [
-    { uuid: uuid(2), before: lockedByStarts(), after: { ...fine(2), verdict: "open-exchange", state: "exchange-open", unackedStarts: 1 } },
+    {
+      uuid: uuid(2),
+      before: lockedByStarts(),
+      after: { ...fine(2), verdict: "open-exchange", state: "exchange-open", unackedStarts: 1 },
+    },
     { uuid: uuid(7), before: atRisk(), after: { ...lockedByFailures(), uuid: uuid(7) } },
   ],
   unchanged: 1234,
@@ -548,6 +622,11 @@ export const reenactment = (): ReenactmentReport => ({
       line: 233,
       text: "The sandbox follows release 1.2.28, in which an expired start with invalid credentials does not lock.",
     },
-    { uuid: uuid(4), replayed: "locked", emulated: "active", text: "The sandbox takes the vault for a generic one." },
+    {
+      uuid: uuid(4),
+      replayed: "locked",
+      emulated: "active",
+      text: "The sandbox takes the vault for a generic one.",
+    },
   ],
 });

@@ -20,11 +20,18 @@ export interface Restored {
   state: string;
   aside: string | null;
   pending: number;
-  vaults: { uuid: string; kept: string; reason: string; exchange: { state: string; from: string } | null }[];
+  vaults: {
+    uuid: string;
+    kept: string;
+    reason: string;
+    exchange: { state: string; from: string } | null;
+  }[];
 }
 
-export const backupOf = (result: RunResult): Backup => (JSON.parse(result.stdout) as { backup: Backup }).backup;
-export const restoredOf = (result: RunResult): Restored => (JSON.parse(result.stdout) as { restored: Restored }).restored;
+export const backupOf = (result: RunResult): Backup =>
+  (JSON.parse(result.stdout) as { backup: Backup }).backup;
+export const restoredOf = (result: RunResult): Restored =>
+  (JSON.parse(result.stdout) as { restored: Restored }).restored;
 
 /** A machine that has read its vault once, and where to put a backup. */
 export async function warm(): Promise<{ lab: Lab; machine: Machine; uuid: string; file: string }> {

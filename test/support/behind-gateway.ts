@@ -29,7 +29,13 @@ export async function behindGateway(count = 1): Promise<Behind> {
   const machine = machineFor({ ...lab.service, baseUrl: gateway.baseUrl });
   const vault = async (...args: string[]): Promise<RunResult> => {
     const { home, env } = machine;
-    const host = fakeHost({ home, cwd: home, env: cleanEnv({ env }), now: clock.time, files: "real" });
+    const host = fakeHost({
+      home,
+      cwd: home,
+      env: cleanEnv({ env }),
+      now: clock.time,
+      files: "real",
+    });
     const code = await main(args, host);
     clock.time = host.now();
     return { code, signal: null, stdout: host.out, stderr: host.err };

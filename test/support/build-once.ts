@@ -19,7 +19,9 @@ export function setup(): () => void {
  * then, the others need it not.
  */
 function buildOnce(): void {
-  const inputs = ["package.json", "rolldown.config.ts", "build.ts", ...filesUnder("src")].map(changedAt);
+  const inputs = ["package.json", "rolldown.config.ts", "build.ts", ...filesUnder("src")].map(
+    changedAt,
+  );
   if (Math.max(...inputs) < changedAt("dist/vault.cjs")) return;
   const { ok, output } = build();
   if (ok) return;
@@ -29,7 +31,9 @@ function buildOnce(): void {
 
 function filesUnder(folder: string): string[] {
   const entries = readdirSync(join(root, folder), { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1));
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1));
 }
 
 function changedAt(path: string): number {

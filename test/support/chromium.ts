@@ -13,7 +13,16 @@ export const chromiumPath: string | undefined = (process.env["PATH"] ?? "")
 /** Without a window, an account or anything that it would fetch on its own, in a new empty folder of user data. */
 export async function startChromium(): Promise<Browser> {
   const { chromium } = await import("playwright-core");
-  const quiet = ["--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+  const quiet = [
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+  ];
   const args = ["--headless", "--no-sandbox", "--disable-gpu", ...quiet];
-  return await chromium.launch({ ...(chromiumPath === undefined ? {} : { executablePath: chromiumPath }), args });
+  return await chromium.launch({
+    ...(chromiumPath === undefined ? {} : { executablePath: chromiumPath }),
+    args,
+  });
 }

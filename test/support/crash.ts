@@ -21,9 +21,19 @@ export interface KilledRun {
 }
 
 /** Runs the program and kills it before the n-th of the steps that kill-at.cjs counts, which is after the one before it. */
-export async function runKilledAt(n: number, machine: Machine, args: readonly string[], options: RunOptions = {}): Promise<KilledRun> {
+export async function runKilledAt(
+  n: number,
+  machine: Machine,
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<KilledRun> {
   const log = join(tempDir("steps"), "steps");
-  const env = { ...options.env, NODE_OPTIONS: `--require=${killHook}`, KILL_AT: String(n), KILL_LOG: log };
+  const env = {
+    ...options.env,
+    NODE_OPTIONS: `--require=${killHook}`,
+    KILL_AT: String(n),
+    KILL_LOG: log,
+  };
   const result = await machine.start({ ...options, env }, ...args).exit;
   const steps = existsSync(log) ? readFileSync(log, "utf8").split("\n") : [];
   return { result, killed: result.signal === "SIGKILL", steps };
@@ -33,14 +43,21 @@ export async function runKilledAt(n: number, machine: Machine, args: readonly st
  * Calls `run` with n = `first`, and then each `stride`-th, until its program ends by itself. Returns all steps of the whole run; a
  * failure says between which of them the program was killed.
  */
-export async function atEveryStep(run: (n: number) => Promise<KilledRun & { check(): Promise<void> }>, first = 1): Promise<string[]> {
+export async function atEveryStep(
+  run: (n: number) => Promise<KilledRun & { check(): Promise<void> }>,
+  first = 1,
+): Promise<string[]> {
   for (let n = first; n < 200 + stride; n += stride) {
     const { killed, steps, result, check } = await run(n);
     try {
       await check();
     } catch (error) {
-      const where = killed ? `killed after step ${n - 1}, ${steps.at(-2)}, before ${steps.at(-1)}` : "not killed";
-      throw new Error(`${where}: ${(error as Error).message}\n${JSON.stringify(result)}`, { cause: error });
+      const where = killed
+        ? `killed after step ${n - 1}, ${steps.at(-2)}, before ${steps.at(-1)}`
+        : "not killed";
+      throw new Error(`${where}: ${(error as Error).message}\n${JSON.stringify(result)}`, {
+        cause: error,
+      });
     }
     if (!killed) return steps;
   }
@@ -62,13 +79,21 @@ export interface Template {
  * A service and a state in step with each other, to be had again and again: the preparation runs once against a first
  * sandbox; the second one begins with what that one held, the vault moves there, and both go back to that with `fresh`.
  */
-export async function template(input: VaultInput, prepare: (lab: Lab, machine: Machine) => Promise<unknown>): Promise<Template> {
+export async function template(
+  input: VaultInput,
+  prepare: (lab: Lab, machine: Machine) => Promise<unknown>,
+): Promise<Template> {
   const first = await openLab(input);
   const { uuid } = first.vault;
   const before = first.machine();
   await prepare(first, before);
   const { currentPair, usesRemaining } = first.service.sandbox.inspect(uuid);
-  const seed = { ...input, uuid, credentials: currentPair, ...(usesRemaining === null ? {} : { maxUsage: usesRemaining }) };
+  const seed = {
+    ...input,
+    uuid,
+    credentials: currentPair,
+    ...(usesRemaining === null ? {} : { maxUsage: usesRemaining }),
+  };
   const lab = await openLab(seed);
   const prepared = lab.machine({ home: before.home });
   expectExit(await prepared.vault("import", uuid, "--rebind"), 0);

@@ -52,7 +52,9 @@ async function startProxy(target: number): Promise<{ port: number; cut: (dice: D
     open.add(connection);
     const forward = (from: Socket, to: Socket, isAnswer: boolean): void => {
       from.setNoDelay().on("error", connection.end).on("close", connection.end);
-      from.on("data", (bytes) => (isAnswer && connection.cutsAnswer ? connection.end() : to.write(bytes)));
+      from.on("data", (bytes) =>
+        isAnswer && connection.cutsAnswer ? connection.end() : to.write(bytes),
+      );
     };
     forward(client, upstream, false);
     forward(upstream, client, true);
@@ -65,7 +67,8 @@ async function startProxy(target: number): Promise<{ port: number; cut: (dice: D
   return {
     port: (server.address() as AddressInfo).port,
     cut: (dice) => {
-      const connection = dice.pick([...open]) as { end: () => void; cutsAnswer: boolean } | undefined;
+      const connection = dice.pick([...open]) as
+        { end: () => void; cutsAnswer: boolean } | undefined;
       if (dice.chance(0.5)) connection?.end();
       else if (connection !== undefined) connection.cutsAnswer = true;
     },

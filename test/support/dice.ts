@@ -57,8 +57,14 @@ export class Dice {
   /** Version 4. */
   uuid(): string {
     const byte = (word: number, shift: number): string => hex[(word >>> shift) & 0xff] ?? "";
-    const [a, b, c, d] = [this.word(), (this.word() & 0xffff0fff) | 0x4000, (this.word() & 0x3fffffff) | 0x80000000, this.word()];
-    const whole = (word: number): string => byte(word, 24) + byte(word, 16) + byte(word, 8) + byte(word, 0);
+    const [a, b, c, d] = [
+      this.word(),
+      (this.word() & 0xffff0fff) | 0x4000,
+      (this.word() & 0x3fffffff) | 0x80000000,
+      this.word(),
+    ];
+    const whole = (word: number): string =>
+      byte(word, 24) + byte(word, 16) + byte(word, 8) + byte(word, 0);
     const [second, third] = [whole(b), whole(c)];
     return `${whole(a)}-${second.slice(0, 4)}-${second.slice(4)}-${third.slice(0, 4)}-${third.slice(4)}${whole(d)}`;
   }

@@ -13,8 +13,12 @@ const validators = new Map<DocumentName, ValidateFunction>();
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== "object" || schema === null) return schema;
-  const copy = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, closed(value)]));
-  return "properties" in copy && copy["type"] === "object" ? { additionalProperties: false, ...copy } : copy;
+  const copy = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, closed(value)]),
+  );
+  return "properties" in copy && copy["type"] === "object"
+    ? { additionalProperties: false, ...copy }
+    : copy;
 }
 
 /** @throws for a document that is not as its schema says */
@@ -22,8 +26,12 @@ export function checkDocument(name: DocumentName, document: unknown): void {
   const validate = validators.get(name) ?? ajv.compile(closed(schemaOf(name)) as object);
   validators.set(name, validate);
   if (validate(document)) return;
-  const errors = (validate.errors ?? []).map(({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`);
-  throw new Error(`not a document of ${name}:\n${errors.join("\n")}\n${JSON.stringify(document).slice(0, 2000)}`);
+  const errors = (validate.errors ?? []).map(
+    ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
+  );
+  throw new Error(
+    `not a document of ${name}:\n${errors.join("\n")}\n${JSON.stringify(document).slice(0, 2000)}`,
+  );
 }
 
 interface Printed {
@@ -56,7 +64,8 @@ export function checkPrinted(words: readonly string[], { code, stdout, stderr }:
 
 function checkError(stderr: string): void {
   const document = parsed(stderr.trimEnd().split("\n").at(-1) ?? "");
-  if (typeof document === "object" && document !== null && "error" in document) checkDocument("error", document);
+  if (typeof document === "object" && document !== null && "error" in document)
+    checkDocument("error", document);
 }
 
 function parsed(text: string): unknown {

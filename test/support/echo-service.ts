@@ -19,13 +19,26 @@ export async function startEchoService(status: number, property: string): Promis
     let body = "";
     request.setEncoding("utf8").on("data", (chunk: string) => (body += chunk));
     request.on("end", () => {
-      const values = [body, ...stringsIn(JSON.parse(body)), ...Object.values(request.headers).map(String)];
+      const values = [
+        body,
+        ...stringsIn(JSON.parse(body)),
+        ...Object.values(request.headers).map(String),
+      ];
       const message = Object.values(spellings)
         .flatMap((spell) => values.map(spell))
         .join(" | ");
-      const refusal = { status: "ERROR", code: "ECHO", detailedErrors: [{ property, message, errorReasons: values }] };
+      const refusal = {
+        status: "ERROR",
+        code: "ECHO",
+        detailedErrors: [{ property, message, errorReasons: values }],
+      };
       response.writeHead(status, { "content-type": "application/json" });
-      response.end(JSON.stringify({ responseStatus: refusal, errorUuid: "123e4567-e89b-42d3-a456-426614174000" }));
+      response.end(
+        JSON.stringify({
+          responseStatus: refusal,
+          errorUuid: "123e4567-e89b-42d3-a456-426614174000",
+        }),
+      );
     });
   });
   atEndOfFile(() => server.close().closeAllConnections());

@@ -35,7 +35,11 @@ export interface FakeHost extends Host {
 /** A host without a process: output is kept, files and input are given, sleeping moves the clock on at once. */
 export function fakeHost(options: FakeHostOptions = {}): FakeHost {
   const written = { out: "", err: "" };
-  const facts = { isTTY: options.isTTY ?? false, columns: options.columns ?? 80, color: options.color ?? false };
+  const facts = {
+    isTTY: options.isTTY ?? false,
+    columns: options.columns ?? 80,
+    color: options.color ?? false,
+  };
   const first = new AbortController();
   const second = new AbortController();
   const signal = (): AbortSignal => first.signal;
@@ -44,7 +48,8 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
     signal,
     openWriter: () => async (bytes) => {
       const { stdoutFails } = options;
-      if (stdoutFails !== undefined) throw Object.assign(new Error(`${stdoutFails.code}: write`), stdoutFails);
+      if (stdoutFails !== undefined)
+        throw Object.assign(new Error(`${stdoutFails.code}: write`), stdoutFails);
       written.out += Buffer.from(bytes).toString();
     },
   });
@@ -62,7 +67,10 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
   const readGiven = async (path: string): Promise<Uint8Array> => {
     if (options.files === "real") return await readFile(resolve(options.cwd ?? "/", path));
     const text = options.files?.[path];
-    if (text === undefined) throw Object.assign(new Error(`ENOENT: no such file or directory, open '${path}'`), { code: "ENOENT" });
+    if (text === undefined)
+      throw Object.assign(new Error(`ENOENT: no such file or directory, open '${path}'`), {
+        code: "ENOENT",
+      });
     return Buffer.from(text);
   };
 
@@ -74,7 +82,8 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
     arch: "x64",
     pid: 4711,
     program: [process.execPath, join(import.meta.dirname, "..", "..", "bin", "vault.js")],
-    runForeground: async () => await Promise.reject(new Error("a program in the foreground needs a process of its own")),
+    runForeground: async () =>
+      await Promise.reject(new Error("a program in the foreground needs a process of its own")),
     uid: process.geteuid?.(),
     versions: { node: "24.15.0" },
     interrupted: first.signal,
@@ -85,7 +94,8 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
       isTTY: facts.isTTY,
       readAll: async (limit) => {
         const bytes = Buffer.from(options.input ?? "");
-        if (bytes.length > limit) throw new InputTooLong(`more than ${limit} bytes on standard input`);
+        if (bytes.length > limit)
+          throw new InputTooLong(`more than ${limit} bytes on standard input`);
         return bytes;
       },
       chunks: async function* () {

@@ -4,7 +4,8 @@ import type { AddressInfo } from "node:net";
 import { atEndOfFile } from "./end-of-file.ts";
 
 /** What a gateway does with a request: hands it on, closes the connection before or after that, never answers, or answers itself. */
-export type Rule = "pass" | "drop" | "lose" | "hang" | { status: number; type?: string; body?: string };
+export type Rule =
+  "pass" | "drop" | "lose" | "hang" | { status: number; type?: string; body?: string };
 
 export interface Gateway {
   baseUrl: string;
@@ -46,7 +47,9 @@ export async function startGateway(behind: string): Promise<Gateway> {
     asked.resume().on("end", () => {
       if (rule === "drop") response.socket?.destroy();
       else if (rule !== "hang")
-        response.writeHead(rule.status, { "content-type": rule.type ?? "text/html" }).end(rule.body ?? "<html></html>");
+        response
+          .writeHead(rule.status, { "content-type": rule.type ?? "text/html" })
+          .end(rule.body ?? "<html></html>");
     });
   }).listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));

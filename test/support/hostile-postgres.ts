@@ -5,7 +5,9 @@ import { atEndOfFile } from "./end-of-file.ts";
 
 /** A message of the protocol: its type, and its body. */
 export function message(type: string, ...body: (Buffer | string)[]): Buffer {
-  const whole = Buffer.concat(body.map((part) => (typeof part === "string" ? Buffer.from(part) : part)));
+  const whole = Buffer.concat(
+    body.map((part) => (typeof part === "string" ? Buffer.from(part) : part)),
+  );
   const header = Buffer.alloc(5);
   header.write(type);
   header.writeUInt32BE(whole.length + 4, 1);
@@ -19,7 +21,8 @@ export const int32 = (value: number): Buffer => {
 };
 
 /** An error (`E`) or a notice (`N`) with a SQLSTATE. */
-export const report = (type: "E" | "N", code: string, text: string): Buffer => message(type, `SERROR\0VERROR\0C${code}\0M${text}\0`, "\0");
+export const report = (type: "E" | "N", code: string, text: string): Buffer =>
+  message(type, `SERROR\0VERROR\0C${code}\0M${text}\0`, "\0");
 
 export const ready = message("Z", "I");
 
@@ -58,7 +61,8 @@ export async function hostilePostgres({ login, answer }: HostileServer): Promise
 /** The program writes a request in one piece. */
 function syncsIn(chunk: Buffer): number {
   let syncs = 0;
-  for (let at = 0; at + 5 <= chunk.length; at += 1 + chunk.readUInt32BE(at + 1)) syncs += [0x51, 0x53].includes(chunk[at] ?? 0) ? 1 : 0;
+  for (let at = 0; at + 5 <= chunk.length; at += 1 + chunk.readUInt32BE(at + 1))
+    syncs += [0x51, 0x53].includes(chunk[at] ?? 0) ? 1 : 0;
   return syncs;
 }
 

@@ -49,7 +49,10 @@ export async function startHostileService(malice: Malice = kind): Promise<Hostil
   let pairs = 0;
   const service: HostileService = {
     baseUrl: "",
-    application: { uuid: "11111111-2222-4333-8444-555555555555", apiKey: "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee" },
+    application: {
+      uuid: "11111111-2222-4333-8444-555555555555",
+      apiKey: "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee",
+    },
     asked: [],
     be: (next) => {
       current = next;
@@ -75,14 +78,21 @@ export async function startHostileService(malice: Malice = kind): Promise<Hostil
     });
   });
   // A client may leave at any moment.
-  server.on("clientError", () => undefined).on("connection", (socket: Socket) => socket.on("error", () => undefined));
+  server
+    .on("clientError", () => undefined)
+    .on("connection", (socket: Socket) => socket.on("error", () => undefined));
   atEndOfFile(() => server.close().closeAllConnections());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   service.baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return service;
 }
 
-export const card = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 };
+export const card = {
+  number: "4111111111111111",
+  name: "Ada Lovelace",
+  expiryMonth: 4,
+  expiryYear: 2031,
+};
 
 function goodAnswer({ path, what }: Pick<Asked, "path" | "what">, n: number): Json {
   const responseStatus = { status: "SUCCESS" };
@@ -90,15 +100,32 @@ function goodAnswer({ path, what }: Pick<Asked, "path" | "what">, n: number): Js
   const uuid = /[0-9a-fA-F-]{36}/.exec(path)?.[0] ?? "5a4b3c2d-1e0f-4a1b-8c2d-3e4f5a6b7c8d";
   const dates = { dateCreated: "2026-01-01T00:00:00Z", autoLockDate: "2099-01-01T00:00:00Z" };
   if (what === "info") return { responseStatus, ...dates };
-  const contents = what === "update-start" ? {} : path.includes("credit-card") ? { creditCard: card } : { content: "the text" };
-  const credentials = { encryptedData: `data-${n}-of-the-hostile-service`, payload: `payload-${n}-of-the-hostile-service` };
+  const contents =
+    what === "update-start"
+      ? {}
+      : path.includes("credit-card")
+        ? { creditCard: card }
+        : { content: "the text" };
+  const credentials = {
+    encryptedData: `data-${n}-of-the-hostile-service`,
+    payload: `payload-${n}-of-the-hostile-service`,
+  };
   const vault = { credentials, uuid, ...contents, ...dates };
-  const transactionToken = { expiry: new Date(Date.now() + 300_000).toISOString(), timeToExpire: 300, token: `token-${n}-of-the-service` };
-  return what.endsWith("-start") ? { responseStatus, transactionToken, vault } : { responseStatus, vault };
+  const transactionToken = {
+    expiry: new Date(Date.now() + 300_000).toISOString(),
+    timeToExpire: 300,
+    token: `token-${n}-of-the-service`,
+  };
+  return what.endsWith("-start")
+    ? { responseStatus, transactionToken, vault }
+    : { responseStatus, vault };
 }
 
 /** The vault of a good answer with other fields. */
-export const withVault = (good: Json, change: Json): Json => ({ ...good, vault: { ...(good["vault"] as Json), ...change } });
+export const withVault = (good: Json, change: Json): Json => ({
+  ...good,
+  vault: { ...(good["vault"] as Json), ...change },
+});
 
 export const oldPair: Pair = { encryptedData: "the-old-data", payload: "the-old-payload" };
 
@@ -117,10 +144,16 @@ export async function importOld(machine: Machine, uuid: string, vaultKind: strin
 }
 
 /** A hostile service, and a machine that knows one of its vaults by `oldPair`. Nothing is waited for. */
-export async function hostileWorld(): Promise<{ service: HostileService; machine: Machine; uuid: string }> {
+export async function hostileWorld(): Promise<{
+  service: HostileService;
+  machine: Machine;
+  uuid: string;
+}> {
   const uuid = "0f9b1c1e-2d3c-4b5a-8697-a8b9cadbecfd";
   const service = await startHostileService();
-  const machine = machineFor(service, { env: { PAIR: JSON.stringify(oldPair), CARD: JSON.stringify(card), VAULTSVC_MAX_WAIT: "0s" } });
+  const machine = machineFor(service, {
+    env: { PAIR: JSON.stringify(oldPair), CARD: JSON.stringify(card), VAULTSVC_MAX_WAIT: "0s" },
+  });
   await importOld(machine, uuid, "generic/offline");
   return { service, machine, uuid };
 }

@@ -29,16 +29,34 @@ export interface Watched {
   service: { sandbox: Pick<Sandbox, "accepts" | "inspect"> };
 }
 
-export const card = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 };
-export const device = { browserType: "Firefox", browserVersion: "128.0", osType: "Linux", fonts: ["Arial"] };
+export const card = {
+  number: "4111111111111111",
+  name: "Ada Lovelace",
+  expiryMonth: 4,
+  expiryYear: 2031,
+};
+export const device = {
+  browserType: "Firefox",
+  browserVersion: "128.0",
+  osType: "Linux",
+  fonts: ["Arial"],
+};
 export const note = 'Der Schlüssel liegt unter der "dritten" Palme ✓';
 
 export const offlineCard: VaultInput = { kind: "credit-card/offline", creditCard: card };
 export const offlineNote: VaultInput = { kind: "generic/offline", content: note };
-export const onlineCard: VaultInput = { kind: "credit-card/online", creditCard: card, hashedPin: "c2VjcmV0LXBpbg==", device };
+export const onlineCard: VaultInput = {
+  kind: "credit-card/online",
+  creditCard: card,
+  hashedPin: "c2VjcmV0LXBpbg==",
+  device,
+};
 
 /** A sandbox with one vault (or several: `service.vaults`), without a rate limit of its own unless the policy sets one. */
-export async function openLab(seed: VaultInput | VaultInput[] = offlineNote, settings: Partial<SandboxSettings> = {}): Promise<Lab> {
+export async function openLab(
+  seed: VaultInput | VaultInput[] = offlineNote,
+  settings: Partial<SandboxSettings> = {},
+): Promise<Lab> {
   const clock = { ahead: 0 };
   const service = await startSandbox({
     now: () => Date.now() + clock.ahead,
@@ -53,40 +71,84 @@ export async function openLab(seed: VaultInput | VaultInput[] = offlineNote, set
   const warmMachine = async (options: MachineOptions = {}): Promise<Machine> => {
     const made = machine(options);
     const more = { PAIR: JSON.stringify(vault.credentials) };
-    expectExit(await made.vaultWith({ env: more }, "get", vault.uuid, "--kind", vault.kind, "--credentials", "env:PAIR", "--json"), 0);
+    expectExit(
+      await made.vaultWith(
+        { env: more },
+        "get",
+        vault.uuid,
+        "--kind",
+        vault.kind,
+        "--credentials",
+        "env:PAIR",
+        "--json",
+      ),
+      0,
+    );
     return made;
   };
-  return { service, clock, vault, machine, warmMachine, faults: (...rules) => service.faults.add(rules.map(parseFault)) };
+  return {
+    service,
+    clock,
+    vault,
+    machine,
+    warmMachine,
+    faults: (...rules) => service.faults.add(rules.map(parseFault)),
+  };
 }
 
 /** The arguments that the first `get` of a vault needs; secrets come from files. */
 export function firstGetArgs(machine: Machine, vault: KnownVault): string[] {
   const pair = machine.file(`pair-${vault.uuid}.json`, vault.credentials);
-  const more = vault.device === undefined ? [] : ["--device", `@${machine.file("device.json", vault.device)}`];
+  const more =
+    vault.device === undefined ? [] : ["--device", `@${machine.file("device.json", vault.device)}`];
   return ["get", vault.uuid, "--kind", vault.kind, "--credentials", `@${pair}`, ...more];
 }
 
-export async function firstGet(machine: Machine, vault: KnownVault, ...args: string[]): Promise<RunResult> {
+export async function firstGet(
+  machine: Machine,
+  vault: KnownVault,
+  ...args: string[]
+): Promise<RunResult> {
   return await machine.vault(...firstGetArgs(machine, vault), "--json", ...args);
 }
 
 /** The exit code, with what the program said in the failure. */
 export function expectExit(result: RunResult, ...codes: number[]): void {
-  expect(codes, `exit ${result.code ?? result.signal}\nstderr: ${result.stderr}\nstdout: ${result.stdout}`).toContain(result.code);
+  expect(
+    codes,
+    `exit ${result.code ?? result.signal}\nstderr: ${result.stderr}\nstdout: ${result.stdout}`,
+  ).toContain(result.code);
 }
 
 /** A failure of the contract: its exit code, and the one line of JSON that says it. */
-export function expectError(result: RunResult, exitCode: number, code: string, message = /./): void {
+export function expectError(
+  result: RunResult,
+  exitCode: number,
+  code: string,
+  message = /./,
+): void {
   expectExit(result, exitCode);
-  expect(errorOf(result)).toMatchObject({ code, exitCode, message: expect.stringMatching(message) as string });
+  expect(errorOf(result)).toMatchObject({
+    code,
+    exitCode,
+    message: expect.stringMatching(message) as string,
+  });
 }
 
 /** No exchange is open, and the pair that the state holds as current is the one that the service accepts. */
-export async function expectInStep({ service }: Watched, machine: Machine, uuid: string): Promise<void> {
+export async function expectInStep(
+  { service }: Watched,
+  machine: Machine,
+  uuid: string,
+): Promise<void> {
   const pair = await machine.exported(uuid);
   expect(pair).not.toBeNull();
   expect(pair).not.toHaveProperty("status");
-  expect(service.sandbox.inspect(uuid)).toMatchObject({ state: "active", failedAccesses: 0, unackedStarts: 0 });
+  expect(service.sandbox.inspect(uuid)).toMatchObject({
+    state: "active",
+    failedAccesses: 0,
+    unackedStarts: 0,
+  });
   expect(service.sandbox.accepts(uuid, pair as Pair)).toBe(true);
 }
 
@@ -99,9 +161,17 @@ export function expectFarFromLock({ service }: Watched, uuid: string): void {
 }
 
 /** Whatever has happened: one of the pairs that the state holds is the one that the service accepts. */
-export async function expectNothingLost({ service, vault }: Watched & Pick<Lab, "vault">, machine: Machine): Promise<void> {
+export async function expectNothingLost(
+  { service, vault }: Watched & Pick<Lab, "vault">,
+  machine: Machine,
+): Promise<void> {
   const exported = await machine.exported(vault.uuid);
   // Before the first write, it is the pair that the user has.
-  const pairs = exported === null ? [vault.credentials] : "old" in exported ? [exported.old, exported.new] : [exported];
+  const pairs =
+    exported === null
+      ? [vault.credentials]
+      : "old" in exported
+        ? [exported.old, exported.new]
+        : [exported];
   expect(pairs.filter((pair) => service.sandbox.accepts(vault.uuid, pair)).length).toBe(1);
 }

@@ -22,5 +22,8 @@ process.on("exit", () => {
   const added = process.moduleLoadList.filter((entry) => !before.has(entry));
   const names = added.map((entry) => entry.replace("NativeModule ", "").replace(/^node:/, ""));
   const builtins = names.filter((name) => known.has(name));
-  writeFileSync(process.env.LIST_LOADED, JSON.stringify({ files: [...Object.keys(require.cache), ...chunks], builtins }));
+  writeFileSync(
+    process.env.LIST_LOADED,
+    JSON.stringify({ files: [...Object.keys(require.cache), ...chunks], builtins }),
+  );
 });

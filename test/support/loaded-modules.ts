@@ -25,7 +25,10 @@ export async function loadedBy(args: readonly string[], options: RunOptions = {}
   const list = join(tempDir("loaded"), "list.json");
   const env = { ...options.env, NODE_OPTIONS: `--require=${hook}`, LIST_LOADED: list };
   const result = await runVault(args, { ...options, env });
-  const { files, builtins } = JSON.parse(readFileSync(list, "utf8")) as { files: string[]; builtins: string[] };
+  const { files, builtins } = JSON.parse(readFileSync(list, "utf8")) as {
+    files: string[];
+    builtins: string[];
+  };
   const dist = join(dirname(vaultBin), "..", "dist");
   const chunks = JSON.parse(readFileSync(join(dist, "chunks.json"), "utf8")) as Chunks;
   const loaded = files.filter((file) => dirname(file) === dist).map((file) => basename(file));

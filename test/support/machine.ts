@@ -17,7 +17,10 @@ export interface Machine {
   env: Record<string, string>;
   /** Runs the program to its end, in this process: fifty times as fast as a process of its own. */
   vault(...args: string[]): Promise<RunResult>;
-  vaultWith(options: Pick<RunOptions, "env" | "input" | "cwd">, ...args: string[]): Promise<RunResult>;
+  vaultWith(
+    options: Pick<RunOptions, "env" | "input" | "cwd">,
+    ...args: string[]
+  ): Promise<RunResult>;
   /** Starts a process: for what is about signals, crashes, a second process, the entry or a hook in the runtime. */
   start(options: RunOptions, ...args: string[]): RunningVault;
   /** Writes a file in the home folder and returns its path. */
@@ -45,20 +48,33 @@ export interface Status {
   failedAttempts: number;
   locked: boolean;
   usesRemaining: number | null;
-  exchange: { id: string; state: string; holdReason: string | null; delivered: boolean; saveOwed: boolean; endsUnanswered: number } | null;
+  exchange: {
+    id: string;
+    state: string;
+    holdReason: string | null;
+    delivered: boolean;
+    saveOwed: boolean;
+    endsUnanswered: number;
+  } | null;
 }
 
 /** The credentials of a document that `vault export` printed. */
-export const credentialsIn = (text: string): Pair | Recovery => (JSON.parse(text) as { credentials: Pair | Recovery }).credentials;
+export const credentialsIn = (text: string): Pair | Recovery =>
+  (JSON.parse(text) as { credentials: Pair | Recovery }).credentials;
 
 export type MachineOptions = Partial<Pick<Machine, "home" | "stateDir" | "configDir" | "env">>;
 
 /** What the runtime reads when it starts, and a command that looks at the process that runs it. */
 const needsProcess = (env: NodeJS.ProcessEnv, args: readonly string[]): boolean =>
-  Boolean(env["NODE_OPTIONS"]) || Boolean(env["NODE_EXTRA_CA_CERTS"]) || args.some((arg) => arg.includes("$PPID"));
+  Boolean(env["NODE_OPTIONS"]) ||
+  Boolean(env["NODE_EXTRA_CA_CERTS"]) ||
+  args.some((arg) => arg.includes("$PPID"));
 
 /** No rate limit of its own, unless `env` sets one: most tests have nothing to do with it. */
-export function machineFor(service: Pick<RunningSandbox, "baseUrl" | "application">, options: MachineOptions = {}): Machine {
+export function machineFor(
+  service: Pick<RunningSandbox, "baseUrl" | "application">,
+  options: MachineOptions = {},
+): Machine {
   const home = options.home ?? tempDir("machine");
   const stateDir = options.stateDir ?? join(home, "state");
   const configDir = options.configDir ?? join(home, "config");
@@ -72,11 +88,19 @@ export function machineFor(service: Pick<RunningSandbox, "baseUrl" | "applicatio
     VAULTSVC_RATE: "0",
     ...options.env,
   };
-  const start: Machine["start"] = (options, ...args) => startVault(args, { cwd: home, ...options, env: { ...env, ...options.env } });
+  const start: Machine["start"] = (options, ...args) =>
+    startVault(args, { cwd: home, ...options, env: { ...env, ...options.env } });
   const vaultWith: Machine["vaultWith"] = async (options, ...args) => {
     const whole = { ...env, ...options.env };
     if (needsProcess(whole, args)) return await start(options, ...args).exit;
-    const host = fakeHost({ home, cwd: home, ...options, env: cleanEnv({ env: whole }), now: "real", files: "real" });
+    const host = fakeHost({
+      home,
+      cwd: home,
+      ...options,
+      env: cleanEnv({ env: whole }),
+      now: "real",
+      files: "real",
+    });
     const code = await main(args, host);
     checkPrinted(args, { code, stdout: host.out, stderr: host.err });
     return { code, signal: null, stdout: host.out, stderr: host.err };
@@ -99,7 +123,8 @@ export function machineFor(service: Pick<RunningSandbox, "baseUrl" | "applicatio
       const { code, stdout, stderr } = await run("export", uuid);
       // All of them were refused: one is named.
       const [, named] = /--generation N \(one of (\d+)/.exec(stderr) ?? [];
-      if (named !== undefined) return credentialsIn((await run("export", uuid, "--generation", named)).stdout);
+      if (named !== undefined)
+        return credentialsIn((await run("export", uuid, "--generation", named)).stdout);
       if (code === 4) return null;
       if (code !== 0) throw new Error(`export: exit ${code}: ${stderr}`);
       return credentialsIn(stdout);
@@ -139,13 +164,24 @@ export function errorOf(result: RunResult): JsonError {
 
 /** What `get --json` printed. */
 export interface GetDocument {
-  vault: { uuid: string; credentials: Pair; content?: string; creditCard?: { number: string }; usesRemaining?: number };
+  vault: {
+    uuid: string;
+    credentials: Pair;
+    content?: string;
+    creditCard?: { number: string };
+    usesRemaining?: number;
+  };
   kind: string;
   exchange: { id: string; operation: string; generation: number };
-  settled: { exchange: { id: string; operation: string; externalRef: string }; operation: string; outcome: string }[];
+  settled: {
+    exchange: { id: string; operation: string; externalRef: string };
+    operation: string;
+    outcome: string;
+  }[];
 }
 
-export const documentOf = (result: RunResult): GetDocument => JSON.parse(result.stdout) as GetDocument;
+export const documentOf = (result: RunResult): GetDocument =>
+  JSON.parse(result.stdout) as GetDocument;
 
 /** What a file of --credentials-out holds after the acknowledgement. */
 export const pairIn = (path: string): Pair => (readJson(path) as { credentials: Pair }).credentials;
@@ -153,7 +189,11 @@ export const pairIn = (path: string): Pair => (readJson(path) as { credentials: 
 /** What a file holds; a recovery document in the form that the program writes is held against its schema. */
 export function readJson(path: string): unknown {
   const document = JSON.parse(readFileSync(path, "utf8")) as unknown;
-  const isRecovery = typeof document === "object" && document !== null && "format" in document && "label" in document;
+  const isRecovery =
+    typeof document === "object" &&
+    document !== null &&
+    "format" in document &&
+    "label" in document;
   if (isRecovery) checkDocument("recovery", document);
   return document;
 }

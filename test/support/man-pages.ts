@@ -11,7 +11,12 @@ import { topicText } from "./texts.ts";
 export function manPages(version: string, date: string): Record<string, string> {
   const program = describeCommand(vault);
   const commands = [{ node: program, parents: [] }, ...descendants(program, [])];
-  const page = (name: string, number: 1 | 7, summary: string, body: readonly string[]): [string, string] => {
+  const page = (
+    name: string,
+    number: 1 | 7,
+    summary: string,
+    body: readonly string[],
+  ): [string, string] => {
     const lines = [
       // man(1) runs tbl for a page that asks for it so.
       "'\\\" t",
@@ -20,11 +25,15 @@ export function manPages(version: string, date: string): Record<string, string> 
       ".nh",
       ".ad l",
       ...section("Name"),
-      ...filled([plain(`${name} - ${summary}`)]).map((line) => line.replace(`${name} - `, `${name} \\- `)),
+      ...filled([plain(`${name} - ${summary}`)]).map((line) =>
+        line.replace(`${name} - `, `${name} \\- `),
+      ),
       ...body,
     ];
     // A heading begins a paragraph by itself.
-    const kept = lines.filter((line, index) => line !== ".PP" || lines[index - 1]?.startsWith(".SH") !== true);
+    const kept = lines.filter(
+      (line, index) => line !== ".PP" || lines[index - 1]?.startsWith(".SH") !== true,
+    );
     return [`${name}.${number}`, `${kept.join("\n")}\n`];
   };
   return Object.fromEntries([
@@ -36,11 +45,16 @@ export function manPages(version: string, date: string): Record<string, string> 
         commandBody(node, parents),
       ),
     ),
-    ...Object.entries(topics).map(([topic, summary]) => page(`vault-${topic}`, 7, summary, topicBody(topic))),
+    ...Object.entries(topics).map(([topic, summary]) =>
+      page(`vault-${topic}`, 7, summary, topicBody(topic)),
+    ),
   ]);
 }
 
-function descendants({ name, commands }: CommandNode, parents: readonly string[]): { node: CommandNode; parents: string[] }[] {
+function descendants(
+  { name, commands }: CommandNode,
+  parents: readonly string[],
+): { node: CommandNode; parents: string[] }[] {
   const path = [...parents, name];
   return commands.flatMap((node) => [{ node, parents: path }, ...descendants(node, path)]);
 }
@@ -48,14 +62,19 @@ function descendants({ name, commands }: CommandNode, parents: readonly string[]
 function commandBody(node: CommandNode, parents: readonly string[]): string[] {
   const { commands, examples, options } = node;
   const path = [...parents, node.name];
-  const terms = [...node.arguments.map(({ name, description }) => ({ flags: name, description })), ...options];
+  const terms = [
+    ...node.arguments.map(({ name, description }) => ({ flags: name, description })),
+    ...options,
+  ];
   return [
     ...section("Synopsis"),
     ...filled([bold(usageOf(node, parents))]),
     ...section("Description"),
     ...filled([plain(node.description)]),
     ...(commands.length === 0 ? [] : section("Commands")),
-    ...commands.flatMap(({ name, summary }) => tagged([bold([...path, name].join("-")), plain("(1)")], [plain(summary)])),
+    ...commands.flatMap(({ name, summary }) =>
+      tagged([bold([...path, name].join("-")), plain("(1)")], [plain(summary)]),
+    ),
     ...section("Options"),
     ...terms.flatMap(({ flags, description }) => tagged([bold(flags)], [plain(description)])),
     ...(parents.length > 0 ? [] : [...section("Topics"), ...topicList()]),
@@ -81,7 +100,9 @@ function usageOf(node: CommandNode, parents: readonly string[]): string {
 }
 
 const topicList = (): string[] =>
-  Object.entries(topics).flatMap(([topic, summary]) => tagged([bold(`vault-${topic}`), plain("(7)")], [plain(summary)]));
+  Object.entries(topics).flatMap(([topic, summary]) =>
+    tagged([bold(`vault-${topic}`), plain("(7)")], [plain(summary)]),
+  );
 
 function references(pages: readonly string[]) {
   return pages.flatMap((page, index) => {

@@ -28,11 +28,15 @@ export function eventsOf({ stdout }: Pick<RunResult, "stdout">): ManyEvent[] {
   return lines.map((line) => JSON.parse(line) as ManyEvent);
 }
 
-const ofKind = (result: Pick<RunResult, "stdout">, kind: string): ManyEvent[] => eventsOf(result).filter(({ event }) => event === kind);
+const ofKind = (result: Pick<RunResult, "stdout">, kind: string): ManyEvent[] =>
+  eventsOf(result).filter(({ event }) => event === kind);
 
-export const outcomesOf = (result: Pick<RunResult, "stdout">): ManyEvent[] => ofKind(result, "outcome");
-export const contentsOf = (result: Pick<RunResult, "stdout">): ManyEvent[] => ofKind(result, "contents");
-export const summaryOf = (result: Pick<RunResult, "stdout">): ManyEvent | undefined => ofKind(result, "summary").at(-1);
+export const outcomesOf = (result: Pick<RunResult, "stdout">): ManyEvent[] =>
+  ofKind(result, "outcome");
+export const contentsOf = (result: Pick<RunResult, "stdout">): ManyEvent[] =>
+  ofKind(result, "contents");
+export const summaryOf = (result: Pick<RunResult, "stdout">): ManyEvent | undefined =>
+  ofKind(result, "summary").at(-1);
 
 export interface ManyVaults {
   lab: Lab;
@@ -41,7 +45,10 @@ export interface ManyVaults {
 }
 
 /** Vaults with the labels v1, v2, …, imported on one machine. */
-export async function manyVaults(seed: readonly VaultInput[], settings: Partial<SandboxSettings> = {}): Promise<ManyVaults> {
+export async function manyVaults(
+  seed: readonly VaultInput[],
+  settings: Partial<SandboxSettings> = {},
+): Promise<ManyVaults> {
   const lab = await openLab([...seed], settings);
   const machine = lab.machine();
   await importAll(lab, machine);
@@ -49,11 +56,18 @@ export async function manyVaults(seed: readonly VaultInput[], settings: Partial<
 }
 
 export async function importAll(lab: Lab, machine: Machine): Promise<void> {
-  const lines = lab.service.vaults.map(({ uuid, kind, credentials }, index) => ({ uuid, kind, credentials, label: `v${index + 1}` }));
+  const lines = lab.service.vaults.map(({ uuid, kind, credentials }, index) => ({
+    uuid,
+    kind,
+    credentials,
+    label: `v${index + 1}`,
+  }));
   const file = machine.file("vaults.ndjson", lines.map((line) => JSON.stringify(line)).join("\n"));
   expectExit(await machine.vault("import", "--file", file), 0);
 }
 
 /** Vaults that the service has acknowledged so many exchanges of. */
 export const acknowledged = ({ service }: Pick<Lab, "service">, times = 1): string[] =>
-  service.vaults.map(({ uuid }) => uuid).filter((uuid) => service.sandbox.inspect(uuid).counts.acknowledged === times);
+  service.vaults
+    .map(({ uuid }) => uuid)
+    .filter((uuid) => service.sandbox.inspect(uuid).counts.acknowledged === times);

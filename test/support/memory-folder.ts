@@ -10,6 +10,7 @@ export const memoryFolder = existsSync(inMemory) ? inMemory : tmpdir();
 export function isLikeDisk(): boolean {
   if (memoryFolder !== inMemory) return false;
   const { bavail, bsize } = statfsSync(inMemory);
-  const [, options = ""] = /^\S+ \/dev\/shm \S+ (\S+)/m.exec(readFileSync("/proc/mounts", "utf8")) ?? [];
+  const [, options = ""] =
+    /^\S+ \/dev\/shm \S+ (\S+)/m.exec(readFileSync("/proc/mounts", "utf8")) ?? [];
   return bavail * bsize > 4e9 && !/\b(?:noexec|nodev)\b/.test(options);
 }

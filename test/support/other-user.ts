@@ -13,7 +13,8 @@ export const third = 65_532;
 const user = [`--reuid=${other}`, `--regid=${other}`, "--clear-groups"];
 
 /** Whether this user may give files away and run programs as another, which only an administrator may, in a folder that both can enter. */
-export const mayBeOther = process.geteuid?.() === 0 && spawnSync("setpriv", [...user, "test", "-x", tmpdir()]).status === 0;
+export const mayBeOther =
+  process.geteuid?.() === 0 && spawnSync("setpriv", [...user, "test", "-x", tmpdir()]).status === 0;
 
 export function give(path: string, uid = other): string {
   chownSync(path, uid, uid);
@@ -33,7 +34,8 @@ function copyOfProgram(): { node: string; bin: string } {
   atEndOfFile(() => (copied = undefined));
   chmodSync(folder, 0o755);
   const root = join(import.meta.dirname, "..", "..");
-  for (const name of ["bin", "dist"]) cpSync(join(root, name), join(folder, name), { recursive: true });
+  for (const name of ["bin", "dist"])
+    cpSync(join(root, name), join(folder, name), { recursive: true });
   const node = join(folder, "node");
   copyFileSync(process.execPath, node, constants.COPYFILE_FICLONE);
   spawnSync("chmod", ["-R", "go+rX", folder]);
@@ -41,7 +43,10 @@ function copyOfProgram(): { node: string; bin: string } {
 }
 
 /** Options and arguments for running the program as the other user. */
-export function asOther(args: readonly string[], options: RunOptions = {}): [RunOptions, ...string[]] {
+export function asOther(
+  args: readonly string[],
+  options: RunOptions = {},
+): [RunOptions, ...string[]] {
   const { node, bin } = copyOfProgram();
   const [reuid = "", ...rest] = user;
   return [{ ...options, node: "setpriv", bin: reuid }, ...rest, node, bin, ...args];

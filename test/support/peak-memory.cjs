@@ -5,7 +5,9 @@ const fs = require("node:fs");
 
 /** Of this process alone: `maxRSS` begins with what the one that has started it had. */
 function peakKilobytes() {
-  const status = fs.existsSync("/proc/self/status") ? fs.readFileSync("/proc/self/status", "utf8") : "";
+  const status = fs.existsSync("/proc/self/status")
+    ? fs.readFileSync("/proc/self/status", "utf8")
+    : "";
   return /^VmHWM:\s+(\d+) kB/m.exec(status)?.[1] ?? String(process.resourceUsage().maxRSS);
 }
 

@@ -13,7 +13,10 @@ export interface MemoryReport {
 export function memoryReport(): MemoryReport {
   const file = join(tempDir("memory"), "kilobytes");
   return {
-    env: { NODE_OPTIONS: `--require=${join(import.meta.dirname, "peak-memory.cjs")}`, MEMORY_FILE: file },
+    env: {
+      NODE_OPTIONS: `--require=${join(import.meta.dirname, "peak-memory.cjs")}`,
+      MEMORY_FILE: file,
+    },
     kilobytes: () => Number(readFileSync(file, "utf8")),
   };
 }
@@ -25,6 +28,7 @@ export function memoryReport(): MemoryReport {
 export async function memoryOf(machine: Machine, ...args: string[]): Promise<number> {
   const report = memoryReport();
   const result = await machine.vaultWith({ env: report.env }, ...args);
-  if (result.code !== 0) throw new Error(`vault ${args.join(" ")}: exit ${result.code ?? ""}: ${result.stderr}`);
+  if (result.code !== 0)
+    throw new Error(`vault ${args.join(" ")}: exit ${result.code ?? ""}: ${result.stderr}`);
   return report.kilobytes();
 }

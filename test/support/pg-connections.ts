@@ -19,6 +19,9 @@ export async function closeConnections(): Promise<void> {
 /** Closes the connections of this process, and waits until the server has done all that others have sent before they died. */
 export async function disconnected(sql: Postgres["sql"]): Promise<void> {
   await closeConnections();
-  const others = "SELECT count(*)::int AS n FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
-  await expect.poll(async () => (await sql(others))[0]?.["n"], { interval: 5, timeout: 30_000 }).toBe(0);
+  const others =
+    "SELECT count(*)::int AS n FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
+  await expect
+    .poll(async () => (await sql(others))[0]?.["n"], { interval: 5, timeout: 30_000 })
+    .toBe(0);
 }

@@ -34,7 +34,10 @@ export async function pgBouncer(server: Postgres): Promise<Postgres> {
   };
   const config = join(folder, "pgbouncer.ini");
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}\n`);
-  writeFileSync(config, `[databases]\n* = host=127.0.0.1 port=${server.port}\n[pgbouncer]\n${lines.join("")}`);
+  writeFileSync(
+    config,
+    `[databases]\n* = host=127.0.0.1 port=${server.port}\n[pgbouncer]\n${lines.join("")}`,
+  );
   const child = spawn("pgbouncer", [config]);
   let log = "";
   const isUp = new Promise<void>((resolve, reject) => {

@@ -46,17 +46,27 @@ export const things: readonly Thing[] = [
     },
   },
   { what: "a link that leads nowhere", make: (path) => symlinkSync(`${path}.nowhere`, path) },
-  { what: "a folder", make: (path) => void mkdirSync(`${path}/inside`, { recursive: true, mode: 0o700 }) },
+  {
+    what: "a folder",
+    make: (path) => void mkdirSync(`${path}/inside`, { recursive: true, mode: 0o700 }),
+  },
 ];
 
 /** With that in the place of a file of a machine that has read the vault of the lab: exit 14 in time, nothing sent, nothing changed. */
-export async function expectRefusedInPlace(lab: Lab, machine: Machine, place: (typeof places)[number], { make }: Thing): Promise<void> {
+export async function expectRefusedInPlace(
+  lab: Lab,
+  machine: Machine,
+  place: (typeof places)[number],
+  { make }: Thing,
+): Promise<void> {
   const path = join(machine.home, place);
   if (existsSync(path)) renameSync(path, `${path}.aside`);
   make(path);
-  const modes = (): (number | undefined)[] => [path, `${path}.device`].map((each) => lstatSync(each, { throwIfNoEntry: false })?.mode);
+  const modes = (): (number | undefined)[] =>
+    [path, `${path}.device`].map((each) => lstatSync(each, { throwIfNoEntry: false })?.mode);
   const before = modes();
-  const args = place === "config/config.lock" ? ["config", "set", "rateLimit", "5"] : ["get", lab.vault.uuid];
+  const args =
+    place === "config/config.lock" ? ["config", "set", "rateLimit", "5"] : ["get", lab.vault.uuid];
   const sent = lab.service.sandbox.requests().length;
   expectError(await machine.vault(...args, "--json"), 14, "state");
   expect(lab.service.sandbox.requests()).toHaveLength(sent);

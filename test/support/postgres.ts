@@ -1,7 +1,15 @@
 import type { ChildProcess } from "node:child_process";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, existsSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -135,7 +143,11 @@ function newFolder(): string {
   return join(folder, "data");
 }
 
-const defaults = { listen_addresses: "127.0.0.1", unix_socket_directories: "", max_connections: "200" };
+const defaults = {
+  listen_addresses: "127.0.0.1",
+  unix_socket_directories: "",
+  max_connections: "200",
+};
 
 async function start(
   data: string,
@@ -152,7 +164,10 @@ async function start(
     port,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ["--locale=C", "--encoding=UTF8", "--no-sync"],
-    postgresFlags: Object.entries({ ...defaults, ...settings }).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
+    postgresFlags: Object.entries({ ...defaults, ...settings }).flatMap(([name, value]) => [
+      "-c",
+      `${name}=${value}`,
+    ]),
     onLog: (message) => {
       log = `${log}${message}`.slice(-4000);
       if (log.includes("ready to accept read-only connections")) ready();
@@ -165,7 +180,9 @@ async function start(
     log = "";
     // A standby never says what `start` waits for.
     const isReady = new Promise<void>((resolve) => (ready = resolve));
-    const started = server.start().catch(() => Promise.reject(new Error(`the server does not start: ${log}`)));
+    const started = server
+      .start()
+      .catch(() => Promise.reject(new Error(`the server does not start: ${log}`)));
     await Promise.race([started, isReady]);
   };
   const end = async (signal: "SIGINT" | "SIGKILL" | "SIGQUIT"): Promise<void> => {
@@ -189,10 +206,17 @@ async function start(
   };
 }
 
-export const locationAt = (port: number) => (schema: string) => `postgres://postgres:password@127.0.0.1:${port}/postgres?schema=${schema}`;
+export const locationAt = (port: number) => (schema: string) =>
+  `postgres://postgres:password@127.0.0.1:${port}/postgres?schema=${schema}`;
 
 async function query(port: number, text: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ host: "127.0.0.1", port, user: "postgres", password: "password", database: "postgres" });
+  const client = new pg.Client({
+    host: "127.0.0.1",
+    port,
+    user: "postgres",
+    password: "password",
+    database: "postgres",
+  });
   await client.connect();
   try {
     return (await client.query<Record<string, unknown>>(text)).rows;

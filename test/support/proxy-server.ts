@@ -29,30 +29,46 @@ export interface ProxyServer {
 }
 
 /** A real proxy on loopback, as users have them: CONNECT for tunnels, whole URLs for http. Closed after the test file. */
-export async function startProxy({ credentials, refuses, hosts = {}, certificate }: ProxyOptions = {}): Promise<ProxyServer> {
+export async function startProxy({
+  credentials,
+  refuses,
+  hosts = {},
+  certificate,
+}: ProxyOptions = {}): Promise<ProxyServer> {
   const asked: string[] = [];
   const connections: Socket[] = [];
   const refusal = (request: IncomingMessage): number | undefined => {
     asked.push(`${request.method} ${request.url}`);
     if (refuses !== undefined) return refuses;
-    const expected = credentials === undefined ? undefined : `Basic ${Buffer.from(credentials).toString("base64")}`;
+    const expected =
+      credentials === undefined
+        ? undefined
+        : `Basic ${Buffer.from(credentials).toString("base64")}`;
     return request.headers["proxy-authorization"] === expected ? undefined : 407;
   };
-  const place = (host: string, port: string): [number, string] => [hosts[host] ?? Number(port), "127.0.0.1"];
+  const place = (host: string, port: string): [number, string] => [
+    hosts[host] ?? Number(port),
+    "127.0.0.1",
+  ];
 
   const forward: RequestListener = (request, response) => {
     const status = refusal(request);
     if (status !== undefined) {
-      response.writeHead(status, { "proxy-authenticate": 'Basic realm="proxy"' }).end("<html>no</html>");
+      response
+        .writeHead(status, { "proxy-authenticate": 'Basic realm="proxy"' })
+        .end("<html>no</html>");
       return;
     }
     const { hostname, port, pathname } = new URL(request.url ?? "");
     const [onPort, host] = place(hostname, port || "80");
     const { "proxy-authorization": _, ...headers } = request.headers;
-    const onward = httpRequest({ host, port: onPort, path: pathname, method: request.method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
-    });
+    const onward = httpRequest(
+      { host, port: onPort, path: pathname, method: request.method, headers },
+      (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      },
+    );
     onward.on("error", () => response.writeHead(502).end());
     request.pipe(onward);
   };
@@ -60,7 +76,9 @@ export async function startProxy({ credentials, refuses, hosts = {}, certificate
     socket.on("error", () => undefined);
     const status = refusal(request);
     if (status !== undefined) {
-      socket.end(`HTTP/1.1 ${status} No\r\nproxy-authenticate: Basic realm="proxy"\r\ncontent-length: 2\r\n\r\nno`);
+      socket.end(
+        `HTTP/1.1 ${status} No\r\nproxy-authenticate: Basic realm="proxy"\r\ncontent-length: 2\r\n\r\nno`,
+      );
       return;
     }
     const [, host = "", port = ""] = /^(.*):(\d+)$/.exec(request.url ?? "") ?? [];
@@ -73,7 +91,8 @@ export async function startProxy({ credentials, refuses, hosts = {}, certificate
     socket.on("close", () => onward.destroy());
   };
 
-  const server = certificate === undefined ? createServer(forward) : createTlsServer(certificate, forward);
+  const server =
+    certificate === undefined ? createServer(forward) : createTlsServer(certificate, forward);
   server.on("connect", tunnel);
   server.on("connection", (socket: Socket) => connections.push(socket));
   server.listen(0, "127.0.0.1");
@@ -83,5 +102,10 @@ export async function startProxy({ credentials, refuses, hosts = {}, certificate
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  return { url: `${certificate === undefined ? "http" : "https"}://127.0.0.1:${port}`, host: `127.0.0.1:${port}`, asked, connections };
+  return {
+    url: `${certificate === undefined ? "http" : "https"}://127.0.0.1:${port}`,
+    host: `127.0.0.1:${port}`,
+    asked,
+    connections,
+  };
 }

@@ -4,7 +4,10 @@ import { stripVTControlCharacters } from "node:util";
 import { cleanEnv, vaultCommand } from "./run-vault.ts";
 import type { RunOptions } from "./run-vault.ts";
 
-export interface PtyOptions extends Pick<RunOptions, "env" | "stateDir" | "configDir" | "cwd" | "timeoutMs"> {
+export interface PtyOptions extends Pick<
+  RunOptions,
+  "env" | "stateDir" | "configDir" | "cwd" | "timeoutMs"
+> {
   columns?: number;
   rows?: number;
 }
@@ -35,7 +38,10 @@ export function vaultInPty(args: readonly string[], options: PtyOptions = {}): R
 export function startInPty(command: readonly string[], options: PtyOptions = {}): RunningInPty {
   const { columns = 80, rows = 24, timeoutMs = 30_000 } = options;
   const line = `stty cols ${columns} rows ${rows}; exec ${command.map(quote).join(" ")}`;
-  const script = platform() === "darwin" ? ["-q", "/dev/null", "/bin/sh", "-c", line] : ["-qefc", line, "/dev/null"];
+  const script =
+    platform() === "darwin"
+      ? ["-q", "/dev/null", "/bin/sh", "-c", line]
+      : ["-qefc", line, "/dev/null"];
   const child = spawn("script", script, {
     cwd: options.cwd,
     env: { ...cleanEnv(options), SHELL: "/bin/sh" },
@@ -56,7 +62,11 @@ export function startInPty(command: readonly string[], options: PtyOptions = {})
   const exit = new Promise<PtyResult>((resolve, reject) => {
     const timer = setTimeout(() => {
       child.kill("SIGKILL");
-      reject(new Error(`${command.join(" ")} still ran after ${timeoutMs} ms, having shown:\n${shown()}`));
+      reject(
+        new Error(
+          `${command.join(" ")} still ran after ${timeoutMs} ms, having shown:\n${shown()}`,
+        ),
+      );
     }, timeoutMs);
     child.on("error", reject);
     child.on("close", (code) => {

@@ -7,7 +7,8 @@ import { runExchange } from "../../src/exchange/run.ts";
 export const realClock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
-  sleep: async (ms, signal) => await setTimeout(ms, undefined, signal === undefined ? {} : { signal }),
+  sleep: async (ms, signal) =>
+    await setTimeout(ms, undefined, signal === undefined ? {} : { signal }),
 };
 
 /** The parts of the program that an exchange needs. */
@@ -33,7 +34,8 @@ export async function readWith(
       service: async () => Promise.resolve(service),
       serviceName: () => serviceName,
       isConfigured: true,
-      probing: async () => Promise.reject(new Error("the service answers, so that nobody asks whether it does")),
+      probing: async () =>
+        Promise.reject(new Error("the service answers, so that nobody asks whether it does")),
       clock,
       policy: { unackedStarts: 5, failedAttempts: 3 },
       waiting: { deadline: clock.elapsed() + 120_000, signal: new AbortController().signal },
@@ -51,7 +53,13 @@ export async function readWith(
       deliver: async ({ vault }: { vault: Record<string, unknown> }) => await deliver(vault),
       confirm: async () => Promise.resolve(),
     };
-    await runExchange(context, { operation: "get", force: false, noAck: false, discardPending: false, handover });
+    await runExchange(context, {
+      operation: "get",
+      force: false,
+      noAck: false,
+      discardPending: false,
+      handover,
+    });
   } finally {
     await context.session.release();
   }

@@ -11,7 +11,8 @@ export const vaultBin = join(import.meta.dirname, "..", "..", "bin", "vault.js")
 const executable = process.env["TEST_PROGRAM"];
 /** The program as a user starts it: a file, and a command with the runtime of the tests. */
 export const vaultFile = executable ?? vaultBin;
-export const vaultCommand: readonly string[] = executable === undefined ? [process.execPath, vaultBin] : [executable];
+export const vaultCommand: readonly string[] =
+  executable === undefined ? [process.execPath, vaultBin] : [executable];
 
 export interface RunOptions {
   /** On top of a clean environment; undefined takes a variable away. */
@@ -60,7 +61,9 @@ export function runVault(args: readonly string[], options: RunOptions = {}): Pro
 export const compiled = process.env["TEST_COMPILED"] ?? tempDir("compiled");
 
 /** Nothing of the machine's own settings: no CI, no NO_COLOR, no proxies, no VAULTSVC_*; a home folder of its own. */
-export function cleanEnv(options: Pick<RunOptions, "env" | "stateDir" | "configDir"> = {}): NodeJS.ProcessEnv {
+export function cleanEnv(
+  options: Pick<RunOptions, "env" | "stateDir" | "configDir"> = {},
+): NodeJS.ProcessEnv {
   const env: NodeJS.ProcessEnv = {
     PATH: process.env["PATH"],
     LANG: "C.UTF-8",
@@ -78,7 +81,9 @@ export function cleanEnv(options: Pick<RunOptions, "env" | "stateDir" | "configD
 export function startVault(args: readonly string[], options: RunOptions = {}): RunningVault {
   const { input, signalAt, timeoutMs = 30_000 } = options;
   const isChosen = options.node !== undefined || options.bin !== undefined;
-  const program = isChosen ? [options.node ?? process.execPath, options.bin ?? vaultBin] : vaultCommand;
+  const program = isChosen
+    ? [options.node ?? process.execPath, options.bin ?? vaultBin]
+    : vaultCommand;
   const [command = "", ...rest] = [...(options.through ?? []), ...program, ...args];
   const child = spawn(command, rest, {
     cwd: options.cwd,
@@ -110,7 +115,11 @@ export function startVault(args: readonly string[], options: RunOptions = {}): R
   const exit = new Promise<RunResult>((resolve, reject) => {
     const timer = setTimeout(() => {
       child.kill("SIGKILL");
-      reject(new Error(`vault ${args.join(" ")} still ran after ${timeoutMs} ms\nstdout: ${text.stdout}\nstderr: ${text.stderr}`));
+      reject(
+        new Error(
+          `vault ${args.join(" ")} still ran after ${timeoutMs} ms\nstdout: ${text.stdout}\nstderr: ${text.stderr}`,
+        ),
+      );
     }, timeoutMs);
     child.on("error", reject);
     child.on("close", (code, signal) => {
@@ -126,7 +135,10 @@ export function startVault(args: readonly string[], options: RunOptions = {}): R
   // Whoever only waits for a line learns of a time-out there.
   exit.catch(() => {});
 
-  async function waitFor(pattern: RegExp, stream: "stdout" | "stderr" = "stdout"): Promise<RegExpExecArray> {
+  async function waitFor(
+    pattern: RegExp,
+    stream: "stdout" | "stderr" = "stdout",
+  ): Promise<RegExpExecArray> {
     const found = new Promise<RegExpExecArray>((resolve) => {
       const listener = (): void => {
         const match = pattern.exec(text[stream]);
@@ -138,7 +150,9 @@ export function startVault(args: readonly string[], options: RunOptions = {}): R
       listener();
     });
     const ended = exit.then((result) => {
-      throw new Error(`vault ${args.join(" ")} ended without ${pattern}: ${JSON.stringify(result)}`);
+      throw new Error(
+        `vault ${args.join(" ")} ended without ${pattern}: ${JSON.stringify(result)}`,
+      );
     });
     return Promise.race([found, ended]);
   }

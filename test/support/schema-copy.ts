@@ -40,18 +40,27 @@ export class SchemaCopy {
     );
     this.#tables = rows.map(({ table }) => table as string);
     this.#numbers = rows.filter(({ column }) => column !== null) as unknown as Numbering[];
-    const copies = this.#tables.map((table) => `CREATE TABLE IF NOT EXISTS ${this.copy}.${table} (LIKE ${this.#schema}.${table});`);
+    const copies = this.#tables.map(
+      (table) =>
+        `CREATE TABLE IF NOT EXISTS ${this.copy}.${table} (LIKE ${this.#schema}.${table});`,
+    );
     await this.#sql(`CREATE SCHEMA IF NOT EXISTS ${this.copy}; ${copies.join(" ")}`);
   }
 
   async #move(from: string, to: string): Promise<void> {
-    const all = (command: (table: string) => string): string => this.#tables.map((table) => `${command(table)};`).join(" ");
-    const copied = all((table) => `INSERT INTO ${to}.${table} OVERRIDING SYSTEM VALUE SELECT * FROM ${from}.${table}`);
+    const all = (command: (table: string) => string): string =>
+      this.#tables.map((table) => `${command(table)};`).join(" ");
+    const copied = all(
+      (table) =>
+        `INSERT INTO ${to}.${table} OVERRIDING SYSTEM VALUE SELECT * FROM ${from}.${table}`,
+    );
     const emptied = `TRUNCATE ${this.#tables.map((table) => `${to}.${table}`).join(", ")};`;
     const numbered = this.#numbers.map(
       ({ table, column }) =>
         `SELECT setval(pg_get_serial_sequence('${to}.${table}', '${column}'), (SELECT coalesce(max(${column}), 0) + 1 FROM ${to}.${table}));`,
     );
-    await this.#sql(`BEGIN; SET CONSTRAINTS ALL DEFERRED; ${emptied} ${copied} ${numbered.join(" ")} COMMIT`);
+    await this.#sql(
+      `BEGIN; SET CONSTRAINTS ALL DEFERRED; ${emptied} ${copied} ${numbered.join(" ")} COMMIT`,
+    );
   }
 }

@@ -23,13 +23,17 @@ export class Secrets {
   /** The names of the secrets that these bytes hold, in any spelling. */
   in(bytes: Buffer | string): string[] {
     const haystack = Buffer.from(bytes);
-    return [...this.#known].filter(([, needles]) => needles.some((needle) => haystack.includes(needle))).map(([name]) => name);
+    return [...this.#known]
+      .filter(([, needles]) => needles.some((needle) => haystack.includes(needle)))
+      .map(([name]) => name);
   }
 
   /** The same for every file below a folder, with the name of the file. */
   inFolder(folder: string): string[] {
     const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
-    const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+    const files = entries
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name));
     return files.flatMap((file) => this.in(readFileSync(file)).map((name) => `${file}: ${name}`));
   }
 }

@@ -38,8 +38,18 @@ export async function sharedState(given?: Postgres): Promise<SharedState> {
   const location = server.location(schema);
   const keySource = { type: "file", path: join(root, "state.key") } as const;
   const stores: PostgresStore[] = [];
-  const through: SharedState["through"] = (port, patienceMs, own, machine = String(stores.length)) => {
-    const parsed = parseAddress(location.replace(`:${server.port}/`, `:${port}/`), {}, "postgres", () => undefined);
+  const through: SharedState["through"] = (
+    port,
+    patienceMs,
+    own,
+    machine = String(stores.length),
+  ) => {
+    const parsed = parseAddress(
+      location.replace(`:${server.port}/`, `:${port}/`),
+      {},
+      "postgres",
+      () => undefined,
+    );
     const address = { ...parsed, patienceMs: patienceMs ?? parsed.patienceMs };
     const holder = { host: "here", pid: stores.length, user: "tester" };
     const time = {

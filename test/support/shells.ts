@@ -98,9 +98,14 @@ export async function typeAndTab(
 /** What fish offers for a command line, by its own account; descriptions behind a tab. */
 export function fishOffers(user: ShellUser, line: string): string[] {
   const commands = `source ${join(scripts, "vault.fish")}; complete -C ${fishQuote(line)}`;
-  const { stdout, stderr } = spawnSync("fish", ["--no-config", "-c", commands], { cwd: user.cwd, env: cleanEnv(user), encoding: "utf8" });
+  const { stdout, stderr } = spawnSync("fish", ["--no-config", "-c", commands], {
+    cwd: user.cwd,
+    env: cleanEnv(user),
+    encoding: "utf8",
+  });
   if (stderr !== "") throw new Error(stderr);
   return stdout.split("\n").filter((candidate) => candidate !== "");
 }
 
-const fishQuote = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+const fishQuote = (text: string): string =>
+  `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;

@@ -11,14 +11,18 @@ const mount = (...args: string[]): boolean => spawnSync("mount", args).status ==
 export const mayMount = ((): boolean => {
   const path = join(tempDir("probe"), "disk");
   mkdirSync(path);
-  return mount("-t", "tmpfs", "-o", "size=64k", "tmpfs", path) && spawnSync("umount", [path]).status === 0;
+  return (
+    mount("-t", "tmpfs", "-o", "size=64k", "tmpfs", path) &&
+    spawnSync("umount", [path]).status === 0
+  );
 })();
 
 /** A disk of so many kilobytes of its own, to be used as a folder. */
 export function smallDisk(kilobytes: number): string {
   const path = join(tempDir("disk"), "disk");
   mkdirSync(path, { mode: 0o700 });
-  if (!mount("-t", "tmpfs", "-o", `size=${kilobytes}k,mode=0700`, "tmpfs", path)) throw new Error("mount failed");
+  if (!mount("-t", "tmpfs", "-o", `size=${kilobytes}k,mode=0700`, "tmpfs", path))
+    throw new Error("mount failed");
   atEndOfFile(() => spawnSync("umount", ["-l", path]));
   return path;
 }

@@ -45,14 +45,25 @@ export function parseStory(text: string): Story {
   let title = "";
   let intent = "";
   for (const [index, row] of text.split("\n").entries()) {
-    const [, mark = "", rest = ""] = /^(#|\$\$?|\||\?|<|exit|needs)(?: (.*))?$/.exec(row) ?? (/^<\^C$/.test(row) ? ["", "<", "^C"] : []);
+    const [, mark = "", rest = ""] =
+      /^(#|\$\$?|\||\?|<|exit|needs)(?: (.*))?$/.exec(row) ??
+      (/^<\^C$/.test(row) ? ["", "<", "^C"] : []);
     const step = steps.at(-1);
-    if (mark === "" && row.trim() !== "") throw new Error(`line ${index + 1} of the story is none of # $ $$ | ? < exit needs: ${row}`);
+    if (mark === "" && row.trim() !== "")
+      throw new Error(`line ${index + 1} of the story is none of # $ $$ | ? < exit needs: ${row}`);
     if (mark === "#" && title === "") title = rest;
     else if (mark === "#") intent = rest;
     else if (mark === "needs") needs.push(rest);
     else if (mark.startsWith("$")) {
-      steps.push({ line: index + 1, intent, command: rest, onTerminal: mark === "$$", talk: [], prints: [], exit: 0 });
+      steps.push({
+        line: index + 1,
+        intent,
+        command: rest,
+        onTerminal: mark === "$$",
+        talk: [],
+        prints: [],
+        exit: 0,
+      });
       intent = "";
     } else if (mark === "?") step?.talk.push({ type: "see", text: rest });
     else if (mark === "<") step?.talk.push({ type: "type", text: rest });
@@ -74,14 +85,21 @@ export async function openScene(node?: string): Promise<Scene> {
   const cwd = tempDir("story");
   const readyFile = join(cwd, "sandbox.json");
   // The same uuids each time: lists stand in their order.
-  const seed = demoSeed.map((vault, index) => ({ ...vault, uuid: `5a4b3c2d-0000-4000-8000-00000000000${index}` }));
+  const seed = demoSeed.map((vault, index) => ({
+    ...vault,
+    uuid: `5a4b3c2d-0000-4000-8000-00000000000${index}`,
+  }));
   const sandbox = await startSandbox({ now: () => Date.now(), seed, readyFile });
   const vault = (kind: string) => {
     const found = sandbox.vaults.find((one) => one.kind === kind);
     if (found === undefined) throw new Error(`the seed has no ${kind} vault`);
     return found;
   };
-  const vaults = { ONLINE: vault("credit-card/online"), CARD: vault("credit-card/offline"), NOTE: vault("generic/offline") };
+  const vaults = {
+    ONLINE: vault("credit-card/online"),
+    CARD: vault("credit-card/offline"),
+    NOTE: vault("generic/offline"),
+  };
   for (const [name, { credentials, device }] of Object.entries(vaults)) {
     writeFileSync(join(cwd, `${name.toLowerCase()}-pair.json`), JSON.stringify(credentials));
     if (device !== undefined) writeFileSync(join(cwd, "device.json"), JSON.stringify(device));
@@ -90,7 +108,10 @@ export async function openScene(node?: string): Promise<Scene> {
   const authority = certificateAuthority();
   writeFileSync(join(cwd, "ca.pem"), authority.cert);
   const front = await startTlsFront(sandbox.baseUrl, authority.issue({ dns: "vault.example" }));
-  const proxy = await startProxy({ hosts: { "vault.example": front.port }, credentials: "ada:pr0xy-word" });
+  const proxy = await startProxy({
+    hosts: { "vault.example": front.port },
+    credentials: "ada:pr0xy-word",
+  });
   const bin = tempDir("path");
   const command = node === undefined ? vaultCommand : [node, vaultBin];
   writeFileSync(join(bin, "vault"), `#!/bin/sh\nexec ${command.map(quote).join(" ")} "$@"\n`);
@@ -113,8 +134,11 @@ export async function openScene(node?: string): Promise<Scene> {
 /** Runs one step; resolves to what does not go as told, with all that was printed, or to null. */
 export async function playStep(step: Step, scene: Scene): Promise<string | null> {
   const { code, text } = step.onTerminal ? await onTerminal(step, scene) : await piped(step, scene);
-  const wrong = code === step.exit ? missing(step.prints, text) : `exit ${code} instead of ${step.exit}`;
-  return wrong === null ? null : `line ${step.line}: ${step.command}\n${wrong}\nit printed:\n${text}`;
+  const wrong =
+    code === step.exit ? missing(step.prints, text) : `exit ${code} instead of ${step.exit}`;
+  return wrong === null
+    ? null
+    : `line ${step.line}: ${step.command}\n${wrong}\nit printed:\n${text}`;
 }
 
 interface Played {
@@ -138,9 +162,14 @@ const withVariables = (text: string, env: Readonly<Record<string, string>>): str
 function piped({ command }: Step, { cwd, env }: Scene): Promise<Played> {
   return new Promise((resolve) => {
     const script = `exec 2>&1 </dev/null\n${command}`;
-    execFile("/bin/sh", ["-c", script], { cwd, env: cleanEnv({ env }), timeout: 60_000 }, (error, text) => {
-      resolve({ code: error === null ? 0 : Number(error.code ?? -1), text });
-    });
+    execFile(
+      "/bin/sh",
+      ["-c", script],
+      { cwd, env: cleanEnv({ env }), timeout: 60_000 },
+      (error, text) => {
+        resolve({ code: error === null ? 0 : Number(error.code ?? -1), text });
+      },
+    );
   });
 }
 
@@ -149,7 +178,9 @@ export function missing(prints: readonly string[], text: string): string | null 
   const lines = text.split("\n");
   let from = 0;
   for (const wanted of prints) {
-    const found = lines.findIndex((line, index) => index >= from && new RegExp(pattern(wanted)).test(line));
+    const found = lines.findIndex(
+      (line, index) => index >= from && new RegExp(pattern(wanted)).test(line),
+    );
     if (found === -1) return `no line (after those before it) like: ${wanted}`;
     from = found + 1;
   }

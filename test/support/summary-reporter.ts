@@ -2,7 +2,11 @@ import type { Reporter, TestModule, TestRunEndReason } from "vitest/node";
 
 /** Ends a run with a line that programs read: `12 passed, 0 failed` (and how many were skipped, if any). */
 export default class SummaryReporter implements Reporter {
-  onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[], reason: TestRunEndReason): void {
+  onTestRunEnd(
+    modules: readonly TestModule[],
+    unhandledErrors: readonly unknown[],
+    reason: TestRunEndReason,
+  ): void {
     const count = { passed: 0, failed: unhandledErrors.length, skipped: 0, pending: 0 };
     for (const module of modules) {
       const before = count.passed + count.failed + count.skipped;

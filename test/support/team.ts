@@ -22,7 +22,11 @@ export interface Team {
 let made = 0;
 
 /** Four machines, each with a home of its own, one state and one key; the first has read the first vault. */
-export async function team(server?: Postgres, env: Record<string, string> = {}, seed: VaultInput[] = [offlineNote]): Promise<Team> {
+export async function team(
+  server?: Postgres,
+  env: Record<string, string> = {},
+  seed: VaultInput[] = [offlineNote],
+): Promise<Team> {
   const { location, sql } = server ?? (await postgres());
   const schema = `team_${(made += 1)}`;
   const lab = await openLab(seed);
@@ -34,8 +38,13 @@ export async function team(server?: Postgres, env: Record<string, string> = {}, 
     cpSync(join(first.configDir, "state.key"), join(machine.configDir, "state.key"));
     return machine;
   };
-  const others = [another(first.stateDir), another(first.stateDir), another(first.stateDir)] as const;
+  const others = [
+    another(first.stateDir),
+    another(first.stateDir),
+    another(first.stateDir),
+  ] as const;
   expectExit(await firstGet(first, lab.vault), 0);
-  const own = async (text: string): Promise<Record<string, unknown>[]> => await sql(text.replaceAll("schema.", `${schema}.`));
+  const own = async (text: string): Promise<Record<string, unknown>[]> =>
+    await sql(text.replaceAll("schema.", `${schema}.`));
   return { lab, uuid: lab.vault.uuid, schema, machines: [first, ...others], another, sql: own };
 }

@@ -17,10 +17,13 @@ export async function startTlsFront(baseUrl: string, certificate: Certificate): 
   const { host, hostname, port } = new URL(baseUrl);
   const server = createServer(certificate, (request, response) => {
     const { method, url: path } = request;
-    const onward = httpRequest({ host: hostname, port, method, path, headers: { ...request.headers, host } }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
-    });
+    const onward = httpRequest(
+      { host: hostname, port, method, path, headers: { ...request.headers, host } },
+      (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      },
+    );
     onward.on("error", () => response.destroy());
     request.pipe(onward);
   });

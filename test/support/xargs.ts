@@ -15,7 +15,10 @@ export async function xargs(
   // For writing only: "ignore" would be the same to the program as a closed standard output.
   const nowhere = openSync("/dev/null", "w");
   const command = ["-P16", "-I{}", ...vaultCommand, ...args];
-  const child = spawn("xargs", command, { env: cleanEnv({ env }), stdio: ["pipe", nowhere, "pipe"] });
+  const child = spawn("xargs", command, {
+    env: cleanEnv({ env }),
+    stdio: ["pipe", nowhere, "pipe"],
+  });
   closeSync(nowhere);
   let stderr = "";
   child.stderr?.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk));

@@ -16,15 +16,26 @@ const viewOf = (columns: number, color = false): AuditView => ({
   timeZone: "Europe/Berlin",
 });
 
-const few = () => [reports.lockedByFailures(), reports.openExchange(), reports.deleted(), reports.fine()];
+const few = () => [
+  reports.lockedByFailures(),
+  reports.openExchange(),
+  reports.deleted(),
+  reports.fine(),
+];
 const every = () => [...reports.problems(), reports.deleted(), reports.fine()];
 const hostile = () => [reports.hostile()];
 
 const views: Record<string, (view: AuditView) => Promise<string>> = {
   "few vaults": (view) => auditSummary(reports.summaryOf(few()), few(), view),
   "a vault of each kind": (view) => auditSummary(reports.summaryOf(every()), every(), view),
-  "the same, in few lines each": (view) => auditSummary(reports.summaryOf(every()), every(), view, { blocks: 2, sketches: 3, problems: 5 }),
-  "who caused how many": (view) => auditSummary(reports.summaryOf(few(), { found: reports.found() }), [], view),
+  "the same, in few lines each": (view) =>
+    auditSummary(reports.summaryOf(every()), every(), view, {
+      blocks: 2,
+      sketches: 3,
+      problems: 5,
+    }),
+  "who caused how many": (view) =>
+    auditSummary(reports.summaryOf(few(), { found: reports.found() }), [], view),
   "the basis": (view) => auditBasis(reports.summaryOf(few()), view),
   "the basis of an empty log": (view) => auditBasis(reports.emptySummary(), view),
   "a lock of failures": (view) => auditTimeline(reports.lockedByFailures(), reports.rules, view),
@@ -55,8 +66,23 @@ const hostileViews: Record<string, (view: AuditView) => Promise<string>> = {
   },
   "re-enactment": (view) => {
     const [, , , , , evil] = reports.hostileTexts;
-    const difference = { uuid: evil, replayed: evil, emulated: evil, at: evil, line: 1, text: evil };
-    return reenactmentView({ vaults: 2, agree: 0, notPerformed: [{ uuid: evil, reason: evil }], differences: [difference] }, view);
+    const difference = {
+      uuid: evil,
+      replayed: evil,
+      emulated: evil,
+      at: evil,
+      line: 1,
+      text: evil,
+    };
+    return reenactmentView(
+      {
+        vaults: 2,
+        agree: 0,
+        notPerformed: [{ uuid: evil, reason: evil }],
+        differences: [difference],
+      },
+      view,
+    );
   },
 };
 
@@ -72,28 +98,42 @@ describe.each([80, 120])("at %i columns", (columns) => {
 describe("color", () => {
   test.each(Object.entries(views))("changes nothing else: %s", async (_name, render) => {
     const colored = await render(viewOf(80, true));
-    expect(stripVTControlCharacters(colored).replaceAll(/ +$/gm, "")).toBe(await render(viewOf(80)));
+    expect(stripVTControlCharacters(colored).replaceAll(/ +$/gm, "")).toBe(
+      await render(viewOf(80)),
+    );
   });
 
   test("by meaning", async () => {
     const summary = await auditSummary(reports.summaryOf(few()), few(), viewOf(80, true));
     expect(summary.replaceAll("\u001B", "␛")).toMatchSnapshot("summary");
-    const timeline = await auditTimeline(reports.lockedByFailures(), reports.rules, viewOf(120, true));
+    const timeline = await auditTimeline(
+      reports.lockedByFailures(),
+      reports.rules,
+      viewOf(120, true),
+    );
     expect(timeline.replaceAll("\u001B", "␛")).toMatchSnapshot("timeline");
   });
 });
 
 describe.each(Object.entries(hostileViews))("hostile values in the %s", (_name, render) => {
-  test.each([40, 80, 120])("reach a terminal of %i columns as visible text only, and no line of their own", async (columns) => {
-    const text = await render(viewOf(columns));
-    // eslint-disable-next-line no-control-regex -- what must not be there
-    expect(text).not.toMatch(/[\u0000-\u0009\u000B-\u001F\u007F-\u009F\u200B\u200E\u200F\u2028-\u202E\u2066-\u2069\uFEFF]/);
-    expect(text).not.toMatch(/^vault: all is well/m);
-    expect(text).toContain("\\u{1b}");
-    if (columns >= 80) expect(text.split("\n").filter((line) => widthOf(line) > columns)).toEqual([]);
-    // eslint-disable-next-line no-control-regex -- the palette's own sequences are the only ones
-    expect((await render(viewOf(columns, true))).replaceAll(/\u001B\[\d+m/g, "")).not.toContain("\u001B");
-  });
+  test.each([40, 80, 120])(
+    "reach a terminal of %i columns as visible text only, and no line of their own",
+    async (columns) => {
+      const text = await render(viewOf(columns));
+      expect(text).not.toMatch(
+        // eslint-disable-next-line no-control-regex -- what must not be there
+        /[\u0000-\u0009\u000B-\u001F\u007F-\u009F\u200B\u200E\u200F\u2028-\u202E\u2066-\u2069\uFEFF]/,
+      );
+      expect(text).not.toMatch(/^vault: all is well/m);
+      expect(text).toContain("\\u{1b}");
+      if (columns >= 80)
+        expect(text.split("\n").filter((line) => widthOf(line) > columns)).toEqual([]);
+      // eslint-disable-next-line no-control-regex -- the palette's own sequences are the only ones
+      expect((await render(viewOf(columns, true))).replaceAll(/\u001B\[\d+m/g, "")).not.toContain(
+        "\u001B",
+      );
+    },
+  );
 });
 
 describe("many vaults", () => {
@@ -112,7 +152,9 @@ describe("many vaults", () => {
     const text = await auditSummary(summary, all(), viewOf(80));
     expect(text).toContain("10,000,000 vaults: 300 locked, 9,999,700 ok");
     expect(text).toContain("… and 260 more that need action; --json or -o ndjson lists all");
-    expect(text).toContain("… and 9,999,700 more that need no action; --json or -o ndjson lists all");
+    expect(text).toContain(
+      "… and 9,999,700 more that need no action; --json or -o ndjson lists all",
+    );
     expect(text).toContain("275 more are not described here");
     expect(taken).toBe(41);
   });
@@ -127,7 +169,8 @@ test("columns: what each was taken for, a line for each input", () => {
     'audit-2026-11.ndjson.gz (NDJSON, gzip): time: "transactionTime", action: "description" (by its values), vault: "vault.uuid" (--map), ip: "ipAddress"',
     'console.csv (CSV, newest first): time: "transactionTime", action: "description" (by its values), vault: "vault.uuid" (--map), ip: "ipAddress"',
   ]);
-  for (const line of columnLines(reports.hostileSummary([]))) expect(line).toMatch(/^[\u0020-\u007E…]+$/);
+  for (const line of columnLines(reports.hostileSummary([])))
+    expect(line).toMatch(/^[\u0020-\u007E…]+$/);
 });
 
 describe("a text of an item", () => {

@@ -15,7 +15,8 @@ const findings = [
   {
     check: "key",
     level: "ok" as const,
-    message: "key e2de0f7327bd8ba8 (key file /home/ada/.config/vaultsvc/state.key), opens all 5 sealed values",
+    message:
+      "key e2de0f7327bd8ba8 (key file /home/ada/.config/vaultsvc/state.key), opens all 5 sealed values",
     hint: "keep a copy of /home/ada/.config/vaultsvc/state.key elsewhere: no backup contains it",
   },
   {
@@ -24,7 +25,12 @@ const findings = [
     message: "certificate of vaults.example.com:443 is not trusted: its issuer is unknown",
     hint: "if you trust it, name its certificate in NODE_EXTRA_CA_CERTS",
   },
-  { check: "pending", level: "warn" as const, message: `vault ${vault}: a get is held`, hint: `vault ack ${vault}` },
+  {
+    check: "pending",
+    level: "warn" as const,
+    message: `vault ${vault}: a get is held`,
+    hint: `vault ack ${vault}`,
+  },
   {
     check: "dates",
     level: "warn" as const,
@@ -32,7 +38,8 @@ const findings = [
     hint: `first; then: vault get ${vault}`,
   },
 ];
-const table = async (columns: number, color: boolean) => await doctorTable(findings, { isTTY: color, columns, color });
+const table = async (columns: number, color: boolean) =>
+  await doctorTable(findings, { isTTY: color, columns, color });
 
 describe("the findings of vault doctor", () => {
   test("at 80 columns", async () => {
@@ -94,6 +101,7 @@ describe("the findings of vault doctor", () => {
   });
 
   test.each([40, 60, 80, 100, 120, 200])("no line is wider than %i columns", async (columns) => {
-    for (const line of (await table(columns, false)).split("\n")) expect(widthOf(line)).toBeLessThanOrEqual(Math.max(columns, 48));
+    for (const line of (await table(columns, false)).split("\n"))
+      expect(widthOf(line)).toBeLessThanOrEqual(Math.max(columns, 48));
   });
 });

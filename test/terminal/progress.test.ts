@@ -5,13 +5,18 @@ import { widthOf } from "../../src/terminal/width.ts";
 
 const half = { bytes: 271_000_000, total: 470_000_000, items: 1_204_331, elapsedMs: 900 };
 
-const progressText = ({ elapsedMs, ...reading }: typeof half | (Omit<typeof half, "total"> & { total: null }), columns: number): string =>
-  progressLine(readingProgress(reading, measuredSeconds(elapsedMs)), columns);
+const progressText = (
+  { elapsedMs, ...reading }: typeof half | (Omit<typeof half, "total"> & { total: null }),
+  columns: number,
+): string => progressLine(readingProgress(reading, measuredSeconds(elapsedMs)), columns);
 
 describe("the text of a progress bar", () => {
   test.each([
     [80, "█████████░░░░░░   57 %  1 s left  1,204,331 items  1.3 M items/s  271 of 470 MB"],
-    [120, "██████████████░░░░░░░░░░   57 %  1 s left  1,204,331 items  1.3 M items/s  271 of 470 MB"],
+    [
+      120,
+      "██████████████░░░░░░░░░░   57 %  1 s left  1,204,331 items  1.3 M items/s  271 of 470 MB",
+    ],
     [64, "████████░░░░░░   57 %  1 s left  1,204,331 items  1.3 M items/s"],
     [20, "███████░░░░░   57 %"],
     [7, " 57 %"],
@@ -20,10 +25,19 @@ describe("the text of a progress bar", () => {
   });
 
   test.each([
-    [{ ...half, bytes: 0, items: 0, elapsedMs: 0 }, "░░░░░░░░░░░░░░░░░░░░░░░░    0 %  0 items  0.0 of 470 MB"],
-    [{ ...half, bytes: 470_000_000 }, "████████████████████████  100 %  1,204,331 items  1.3 M items/s  470 of 470 MB"],
+    [
+      { ...half, bytes: 0, items: 0, elapsedMs: 0 },
+      "░░░░░░░░░░░░░░░░░░░░░░░░    0 %  0 items  0.0 of 470 MB",
+    ],
+    [
+      { ...half, bytes: 470_000_000 },
+      "████████████████████████  100 %  1,204,331 items  1.3 M items/s  470 of 470 MB",
+    ],
     // A file that grows while it is read.
-    [{ ...half, bytes: 990_000_000 }, "████████████████████████  100 %  1,204,331 items  1.3 M items/s  990 of 470 MB"],
+    [
+      { ...half, bytes: 990_000_000 },
+      "████████████████████████  100 %  1,204,331 items  1.3 M items/s  990 of 470 MB",
+    ],
     [{ ...half, total: null }, "1,204,331 items  1.3 M items/s  271 MB"],
     [{ ...half, total: 0, bytes: 0, items: 0 }, "0 items  0 items/s  0.0 MB"],
     [
@@ -35,7 +49,8 @@ describe("the text of a progress bar", () => {
   });
 
   test("never fills the last column, in which a terminal may wrap", () => {
-    for (let columns = 1; columns < 140; columns += 1) expect(widthOf(progressText(half, columns))).toBeLessThan(columns);
+    for (let columns = 1; columns < 140; columns += 1)
+      expect(widthOf(progressText(half, columns))).toBeLessThan(columns);
   });
 });
 
@@ -56,7 +71,11 @@ describe("the bar", () => {
     }
     expect(written).toHaveLength(11);
     for (const text of written)
-      expect([text.startsWith("\r"), text.endsWith("\u001B[K"), text.split("\r").length]).toEqual([true, true, 2]);
+      expect([text.startsWith("\r"), text.endsWith("\u001B[K"), text.split("\r").length]).toEqual([
+        true,
+        true,
+        2,
+      ]);
     bar.clear();
     expect(written.at(-1)).toBe("\r\u001B[K");
     bar.clear();
@@ -82,7 +101,9 @@ describe("the bar", () => {
       bar.update({ bytes: 90, total: 100, items: 90 });
       written.push("second\n");
     });
-    const third = bar.around(async () => await Promise.reject(Object.assign(new Error("no"), { code: "EIO" })));
+    const third = bar.around(
+      async () => await Promise.reject(Object.assign(new Error("no"), { code: "EIO" })),
+    );
     await second;
     await expect(third).rejects.toMatchObject({ code: "EIO" });
     expect(written).toEqual(["first\n", line, "\r\u001B[K", "second\n", line]);

@@ -14,7 +14,10 @@ function redactorOf(...secrets: string[]) {
 
 const json = (text: string): string => JSON.stringify(text).slice(1, -1);
 const ascii = (text: string): string =>
-  json(text).replace(/[\u0080-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  json(text).replace(
+    /[\u0080-\uffff]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 
 const spellings: [string, (text: string) => string][] = [
   ["as such", (s) => s],
@@ -25,15 +28,24 @@ const spellings: [string, (text: string) => string][] = [
   ["JSON-escaped, ASCII only", ascii],
   ["JSON-escaped, ASCII only, twice", (s) => json(ascii(s))],
   ["percent-encoded", encodeURIComponent],
-  ["percent-encoded in lower case", (s) => encodeURIComponent(s).replace(/%../g, (c) => c.toLowerCase())],
+  [
+    "percent-encoded in lower case",
+    (s) => encodeURIComponent(s).replace(/%../g, (c) => c.toLowerCase()),
+  ],
   ["percent-encoded in part", encodeURI],
   ["percent-encoded JSON", (s) => encodeURIComponent(json(s))],
   ["base64", (s) => Buffer.from(s).toString("base64")],
-  ["base64 in JSON with escaped slashes", (s) => Buffer.from(s).toString("base64").replaceAll("/", "\\/")],
+  [
+    "base64 in JSON with escaped slashes",
+    (s) => Buffer.from(s).toString("base64").replaceAll("/", "\\/"),
+  ],
   ["base64, percent-encoded", (s) => encodeURIComponent(Buffer.from(s).toString("base64"))],
   ["base64 without padding", (s) => Buffer.from(s).toString("base64").replace(/=+$/, "")],
   ["base64url", (s) => Buffer.from(s).toString("base64url")],
-  ["base64url with padding", (s) => Buffer.from(s).toString("base64").replaceAll("+", "-").replaceAll("/", "_")],
+  [
+    "base64url with padding",
+    (s) => Buffer.from(s).toString("base64").replaceAll("+", "-").replaceAll("/", "_"),
+  ],
   ["hexadecimal", (s) => Buffer.from(s).toString("hex")],
   ["HEXADECIMAL", (s) => Buffer.from(s).toString("hex").toUpperCase()],
 ];
@@ -48,18 +60,27 @@ describe("redact", () => {
   });
 
   test("every spelling of any secret, anywhere, with any others", () => {
-    const secrets = fc.uniqueArray(fc.string({ minLength: 4, unit: "grapheme" }), { minLength: 1, maxLength: 5 });
+    const secrets = fc.uniqueArray(fc.string({ minLength: 4, unit: "grapheme" }), {
+      minLength: 1,
+      maxLength: 5,
+    });
     fc.assert(
-      fc.property(secrets, fc.constantFrom(...spellings), fc.string(), fc.string(), (texts, [, spell], before, after) => {
-        const { redact } = redactorOf(...texts);
-        for (const text of texts) {
-          const spelled = spell(text);
-          // Separated: a partial escape before it, like "%4", would be decoded with its first character.
-          const pieces = redact(`${before} ${spelled} ${after}`).split(mark);
-          expect(pieces.length).toBeGreaterThan(1);
-          for (const piece of pieces) expect(piece).not.toContain(spelled);
-        }
-      }),
+      fc.property(
+        secrets,
+        fc.constantFrom(...spellings),
+        fc.string(),
+        fc.string(),
+        (texts, [, spell], before, after) => {
+          const { redact } = redactorOf(...texts);
+          for (const text of texts) {
+            const spelled = spell(text);
+            // Separated: a partial escape before it, like "%4", would be decoded with its first character.
+            const pieces = redact(`${before} ${spelled} ${after}`).split(mark);
+            expect(pieces.length).toBeGreaterThan(1);
+            for (const piece of pieces) expect(piece).not.toContain(spelled);
+          }
+        },
+      ),
       { numRuns: runs(300) },
     );
   });
@@ -72,7 +93,9 @@ describe("redact", () => {
   });
 
   test("what stands around escapes stays as it was written", () => {
-    expect(redactorOf("geheim").redact('\\u00e9\\n%20 "ge\\u0068eim" %2f')).toBe(`\\u00e9\\n%20 "${mark}" %2f`);
+    expect(redactorOf("geheim").redact('\\u00e9\\n%20 "ge\\u0068eim" %2f')).toBe(
+      `\\u00e9\\n%20 "${mark}" %2f`,
+    );
   });
 
   test("the longest first, whatever the order of adding", () => {
@@ -116,7 +139,9 @@ describe("redact", () => {
     "4111\\u00201111\\u00201111\\u00201111",
   ])("a card number in groups: %s", (number) => {
     const { redact, redactValue } = redactorOf("4111111111111111");
-    expect(redact(`at 12:30, 2026-11-21: card ${number} of 3`)).toBe(`at 12:30, 2026-11-21: card ${mark} of 3`);
+    expect(redact(`at 12:30, 2026-11-21: card ${number} of 3`)).toBe(
+      `at 12:30, 2026-11-21: card ${mark} of 3`,
+    );
     expect(redactValue([number, "4111 1111 1111 1112"])).toEqual([mark, "4111 1111 1111 1112"]);
   });
 
@@ -126,7 +151,9 @@ describe("redact", () => {
   });
 
   test("fast with many long secrets", () => {
-    const secrets = Array.from({ length: 40 }, (_, i) => Buffer.alloc(3000, `${i}abcdefgh`).toString("base64"));
+    const secrets = Array.from({ length: 40 }, (_, i) =>
+      Buffer.alloc(3000, `${i}abcdefgh`).toString("base64"),
+    );
     const { redact } = redactorOf(...secrets);
     const text = JSON.stringify({ log: "x".repeat(20_000), secrets: secrets.slice(0, 5) });
     const started = performance.now();
@@ -155,7 +182,9 @@ describe("redactValue", () => {
 
   test("a key that is special to objects stays an ordinary one", () => {
     const value: unknown = JSON.parse('{"__proto__":{"x":"secret-1"}}');
-    expect(JSON.stringify(redactorOf("secret-1").redactValue(value))).toBe(`{"__proto__":{"x":"${mark}"}}`);
+    expect(JSON.stringify(redactorOf("secret-1").redactValue(value))).toBe(
+      `{"__proto__":{"x":"${mark}"}}`,
+    );
   });
 });
 
@@ -191,11 +220,20 @@ describe("printable", () => {
     ["\u001B[2Jgone\u0007", "\\u{1b}[2Jgone\\u{7}"],
     ["over\rwritten", "over\\u{d}written"],
     ["line\n\tnext", "line\n\tnext"],
-    ["\u0000\u0008\u000B\u001F\u007F\u0080\u009B\u009F", "\\u{0}\\u{8}\\u{b}\\u{1f}\\u{7f}\\u{80}\\u{9b}\\u{9f}"],
+    [
+      "\u0000\u0008\u000B\u001F\u007F\u0080\u009B\u009F",
+      "\\u{0}\\u{8}\\u{b}\\u{1f}\\u{7f}\\u{80}\\u{9b}\\u{9f}",
+    ],
     ["\u202Eevil\u2066x\u2069\u200F\u200E", "\\u{202e}evil\\u{2066}x\\u{2069}\\u{200f}\\u{200e}"],
-    ["\u200Ba\u200Cb\u200Dc\u2060\u2064\u206F", "\\u{200b}a\\u{200c}b\\u{200d}c\\u{2060}\\u{2064}\\u{206f}"],
+    [
+      "\u200Ba\u200Cb\u200Dc\u2060\u2064\u206F",
+      "\\u{200b}a\\u{200c}b\\u{200d}c\\u{2060}\\u{2064}\\u{206f}",
+    ],
     ["\uFEFF\u00AD\u034F\u180E\u3164\uFFF9", "\\u{feff}\\u{ad}\\u{34f}\\u{180e}\\u{3164}\\u{fff9}"],
-    ["\u{E0001}\u{E0041}\u{E007F} \uFE00\u{E0100}\u{E01EF}", "\\u{e0001}\\u{e0041}\\u{e007f} \\u{fe00}\\u{e0100}\\u{e01ef}"],
+    [
+      "\u{E0001}\u{E0041}\u{E007F} \uFE00\u{E0100}\u{E01EF}",
+      "\\u{e0001}\\u{e0041}\\u{e007f} \\u{fe00}\\u{e0100}\\u{e01ef}",
+    ],
     ["Zoë 🔑 日本 \u00A0 ❤\uFE0F ☎\uFE0E e\u0301", "Zoë 🔑 日本 \u00A0 ❤\uFE0F ☎\uFE0E e\u0301"],
     ["", ""],
   ])("%j", (text, expected) => expect(printable(text)).toBe(expected));
@@ -204,7 +242,10 @@ describe("printable", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: "binary" }),
-        (text) => !/[^\P{Cc}\n\t]|[\u200B-\u200F\u202A-\u202E\u2060-\u206F\uFEFF\u{E0000}-\u{E0FFF}]/u.test(printable(text)),
+        (text) =>
+          !/[^\P{Cc}\n\t]|[\u200B-\u200F\u202A-\u202E\u2060-\u206F\uFEFF\u{E0000}-\u{E0FFF}]/u.test(
+            printable(text),
+          ),
       ),
     );
   });

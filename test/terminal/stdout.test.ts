@@ -20,7 +20,11 @@ function shell(line: string, bytes: number): { stdout: string; report: Report } 
   const report = join(tempDir("report"), "report");
   const write = `write() { "$NODE" "$FIXTURE" ${bytes} 2> "$REPORT"; }`;
   const env = { ...cleanEnv(), NODE: process.execPath, FIXTURE: fixture, REPORT: report };
-  const { stdout } = spawnSync("sh", ["-c", `${write}\n${line}`], { env, encoding: "utf8", timeout: 30_000 });
+  const { stdout } = spawnSync("sh", ["-c", `${write}\n${line}`], {
+    env,
+    encoding: "utf8",
+    timeout: 30_000,
+  });
   return { stdout, report: reportIn(readFileSync(report, "utf8")) };
 }
 
@@ -57,15 +61,18 @@ describe.skipIf(!existsSync("/proc/self/fdinfo"))("what is written to stdout", (
     expect(readFileSync(file, "utf8")).toBe("before\n0123456789abcde\nafter\n");
   });
 
-  test.skipIf(spawnSync("strace", ["-V"]).error !== undefined)("is synced where stdout is a file, before write resolves", () => {
-    const folder = tempDir("sync");
-    const line = `strace -f -e trace=write,fsync -o ${folder}/trace "$NODE" "$FIXTURE" 100000 > ${folder}/out 2> "$REPORT"`;
-    const { report } = shell(line, 0);
-    expect(report.outcome).toBe("written");
-    expect(statSync(`${folder}/out`).size).toBe(100_000);
-    const calls = readFileSync(`${folder}/trace`, "utf8");
-    expect(calls).toMatch(/write\(1, [^]*fsync\(1\)[^]*outcome/);
-  });
+  test.skipIf(spawnSync("strace", ["-V"]).error !== undefined)(
+    "is synced where stdout is a file, before write resolves",
+    () => {
+      const folder = tempDir("sync");
+      const line = `strace -f -e trace=write,fsync -o ${folder}/trace "$NODE" "$FIXTURE" 100000 > ${folder}/out 2> "$REPORT"`;
+      const { report } = shell(line, 0);
+      expect(report.outcome).toBe("written");
+      expect(statSync(`${folder}/out`).size).toBe(100_000);
+      const calls = readFileSync(`${folder}/trace`, "utf8");
+      expect(calls).toMatch(/write\(1, [^]*fsync\(1\)[^]*outcome/);
+    },
+  );
 
   test("is shown whole on a terminal", async () => {
     const { text } = await startInPty([process.execPath, fixture, "200000"]).exit;
@@ -73,23 +80,32 @@ describe.skipIf(!existsSync("/proc/self/fdinfo"))("what is written to stdout", (
     expect(text).toContain('"outcome":"written"');
   });
 
-  test.each(["pipe", "socket"])("is given up at SIGTERM while the reader of a %s has stopped", async (kind) => {
-    // Node connects child processes by sockets; a shell uses pipes.
-    const fifo = kind === "pipe" ? openFifo() : undefined;
-    const child = spawn(process.execPath, [fixture, String(mebibyte)], { env: cleanEnv(), stdio: ["ignore", fifo ?? "pipe", "pipe"] });
-    child.stdout?.on("error", () => {});
-    let talk = "";
-    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-      talk += text;
-      if (talk === "writing\n") child.kill("SIGTERM");
-    });
-    await new Promise((resolve) => child.once("exit", resolve));
-    expect(reportIn(talk)).toMatchObject({ outcome: "Interruption" });
-    if (fifo !== undefined) closeSync(fifo);
-  });
+  test.each(["pipe", "socket"])(
+    "is given up at SIGTERM while the reader of a %s has stopped",
+    async (kind) => {
+      // Node connects child processes by sockets; a shell uses pipes.
+      const fifo = kind === "pipe" ? openFifo() : undefined;
+      const child = spawn(process.execPath, [fixture, String(mebibyte)], {
+        env: cleanEnv(),
+        stdio: ["ignore", fifo ?? "pipe", "pipe"],
+      });
+      child.stdout?.on("error", () => {});
+      let talk = "";
+      child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+        talk += text;
+        if (talk === "writing\n") child.kill("SIGTERM");
+      });
+      await new Promise((resolve) => child.once("exit", resolve));
+      expect(reportIn(talk)).toMatchObject({ outcome: "Interruption" });
+      if (fifo !== undefined) closeSync(fifo);
+    },
+  );
 
   test("arrives whole through a socket", () => {
-    const { stdout, stderr } = spawnSync(process.execPath, [fixture, String(mebibyte)], { env: cleanEnv(), maxBuffer: 2 * mebibyte });
+    const { stdout, stderr } = spawnSync(process.execPath, [fixture, String(mebibyte)], {
+      env: cleanEnv(),
+      maxBuffer: 2 * mebibyte,
+    });
     expect(stdout).toHaveLength(mebibyte);
     expect(reportIn(stderr.toString())).toMatchObject({ outcome: "written" });
   });

@@ -3,7 +3,13 @@ import { describe, expect, test } from "vitest";
 import { Interruption, orAborted, pause, watchInterrupts } from "../../src/terminal/signals.ts";
 import { createRedactor } from "../../src/terminal/redactor.ts";
 import type { OutputOptions } from "../../src/terminal/streams.ts";
-import { chunksOf, dataStream, InputTooLong, readAll, messageStream } from "../../src/terminal/streams.ts";
+import {
+  chunksOf,
+  dataStream,
+  InputTooLong,
+  readAll,
+  messageStream,
+} from "../../src/terminal/streams.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { startInPty, vaultInPty } from "../support/pty.ts";
 
@@ -25,7 +31,9 @@ describe("an output stream", () => {
         seen.push(text);
       }),
     );
-    const results = await Promise.allSettled(["slow", "bad", "last"].map((text) => stdout.write(text)));
+    const results = await Promise.allSettled(
+      ["slow", "bad", "last"].map((text) => stdout.write(text)),
+    );
     expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
     expect(results[1]).toMatchObject({ reason: { code: "ENOSPC" } });
     expect(seen).toEqual(["slow", "last"]);
@@ -39,9 +47,14 @@ describe("an output stream", () => {
       if (text.includes("bad")) throw Object.assign(new Error("full"), { code: "ENOSPC" });
       seen.push(text);
     };
-    const stdout = dataStream({ ...output(async () => Promise.resolve()), openWriter: () => Object.assign(write, { syncs: true }) });
+    const stdout = dataStream({
+      ...output(async () => Promise.resolve()),
+      openWriter: () => Object.assign(write, { syncs: true }),
+    });
     const statuses = async (...texts: string[]): Promise<string[]> =>
-      (await Promise.allSettled(texts.map((text) => stdout.write(text)))).map(({ status }) => status);
+      (await Promise.allSettled(texts.map((text) => stdout.write(text)))).map(
+        ({ status }) => status,
+      );
     expect(await statuses("a", "b", "c")).toEqual(["fulfilled", "fulfilled", "fulfilled"]);
     expect(seen).toEqual(["a", "bc"]);
     expect(await statuses("d", "bad", "e")).toEqual(["rejected", "rejected", "rejected"]);
@@ -89,7 +102,10 @@ describe("stderr", () => {
     const keep = async (text: string): Promise<void> => void lines.push(text);
     for (const color of [false, true]) {
       const stderr = messageStream(output(keep, color));
-      stderr.redactWith({ redact: (text) => text.replaceAll("hunter2", "***"), redactValue: (value) => value });
+      stderr.redactWith({
+        redact: (text) => text.replaceAll("hunter2", "***"),
+        redactValue: (value) => value,
+      });
       await stderr.write("\u001B[31mhunter2\u001B[39m\n\u001B[2Jx\n");
       await stderr.writeColored("\u001B[31mhunter2\u001B[39m\n\u001B[2Jx\n");
     }
@@ -97,18 +113,25 @@ describe("stderr", () => {
     expect(lines).toEqual([shown, shown, shown, "\u001B[31m***\u001B[39m\n\\u{1b}[2Jx\n"]);
   });
 
-  test.each([",", ":", '","', '{"error":{"code":"', "usage", 'usage","message'])("JSON stays JSON with the secret %j", async (secret) => {
-    const lines: string[] = [];
-    const stderr = messageStream(output(async (text) => void lines.push(text)));
-    const redactor = createRedactor();
-    redactor.add(secret);
-    stderr.redactWith(redactor);
-    await stderr.writeJson({ error: { code: "usage", message: `told: ${secret} and more`, exitCode: 2 } });
-    const { error } = JSON.parse(lines.join("")) as { error: { message: string; exitCode: number } };
-    expect(error.exitCode).toBe(2);
-    expect(lines.join("")).toMatch(/^[^\n]*\n$/);
-    if (secret.length >= 4) expect(error.message).toBe("told: «redacted» and more");
-  });
+  test.each([",", ":", '","', '{"error":{"code":"', "usage", 'usage","message'])(
+    "JSON stays JSON with the secret %j",
+    async (secret) => {
+      const lines: string[] = [];
+      const stderr = messageStream(output(async (text) => void lines.push(text)));
+      const redactor = createRedactor();
+      redactor.add(secret);
+      stderr.redactWith(redactor);
+      await stderr.writeJson({
+        error: { code: "usage", message: `told: ${secret} and more`, exitCode: 2 },
+      });
+      const { error } = JSON.parse(lines.join("")) as {
+        error: { message: string; exitCode: number };
+      };
+      expect(error.exitCode).toBe(2);
+      expect(lines.join("")).toMatch(/^[^\n]*\n$/);
+      if (secret.length >= 4) expect(error.message).toBe("told: «redacted» and more");
+    },
+  );
 
   test("never rejects", async () => {
     const stderr = messageStream(output(() => Promise.reject(new Error("EPIPE"))));
@@ -118,7 +141,8 @@ describe("stderr", () => {
 
 describe("stdin", () => {
   test("is read to its end, within a limit, or until aborted", async () => {
-    const text = (): NodeJS.ReadStream => Object.assign(new PassThrough(), {}) as unknown as NodeJS.ReadStream;
+    const text = (): NodeJS.ReadStream =>
+      Object.assign(new PassThrough(), {}) as unknown as NodeJS.ReadStream;
     const whole = text();
     (whole as unknown as PassThrough).end("four");
     expect(Buffer.from(await readAll(whole, 4)).toString()).toBe("four");
@@ -175,7 +199,11 @@ describe("signals", () => {
 
 describe("what tests stand on", () => {
   test("a fake host keeps what is written and moves its clock", async () => {
-    const host = fakeHost({ files: { "a.json": "{}" }, input: "in", stdoutFails: { code: "EPIPE" } });
+    const host = fakeHost({
+      files: { "a.json": "{}" },
+      input: "in",
+      stdoutFails: { code: "EPIPE" },
+    });
     await expect(host.stdout.write("x")).rejects.toMatchObject({ code: "EPIPE" });
     await host.stderr.write("talk");
     const before = host.now();
@@ -188,7 +216,8 @@ describe("what tests stand on", () => {
   });
 
   test("a pseudo-terminal has its size, is a terminal on all sides, and takes answers", async () => {
-    const script = 'stty size; test -t 0 && test -t 1 && test -t 2 && echo terminal; read -r name; echo "hello $name"; exit 3';
+    const script =
+      'stty size; test -t 0 && test -t 1 && test -t 2 && echo terminal; read -r name; echo "hello $name"; exit 3';
     const pty = startInPty(["sh", "-c", script], { columns: 100, rows: 30 });
     await pty.waitFor(/terminal/);
     pty.type("you\r");
@@ -199,6 +228,9 @@ describe("what tests stand on", () => {
   });
 
   test("the program can be started on one", async () => {
-    expect(await vaultInPty(["--version"]).exit).toMatchObject({ code: 0, text: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) as string });
+    expect(await vaultInPty(["--version"]).exit).toMatchObject({
+      code: 0,
+      text: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) as string,
+    });
   });
 });

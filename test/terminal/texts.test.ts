@@ -19,10 +19,13 @@ test.each([
   ["3782822", "••• 2822", "3782 822"],
   ["37", "37", "37"],
   ["", "", ""],
-])("the card number %s: the last four digits stand together where the others are masked", (number, masked, revealed) => {
-  expect(shownCardNumber(number, false)).toBe(masked);
-  expect(shownCardNumber(number, true)).toBe(revealed);
-});
+])(
+  "the card number %s: the last four digits stand together where the others are masked",
+  (number, masked, revealed) => {
+    expect(shownCardNumber(number, false)).toBe(masked);
+    expect(shownCardNumber(number, true)).toBe(revealed);
+  },
+);
 
 test("a card number of the service that is none is shown in time that grows with its length alone", () => {
   const start = performance.now();
@@ -87,7 +90,10 @@ describe("times", () => {
   ])("are local in %s, across a change of the clocks", (zone, winter, summer) => {
     const module = join(import.meta.dirname, "../../src/terminal/time.ts");
     const script = `import { localTime } from ${JSON.stringify(module)}; for (const at of [${now}, ${Date.UTC(2026, 6, 1, 22)}]) console.log(localTime(at));`;
-    const run = spawnSync(process.execPath, ["--input-type=module", "-e", script], { env: { TZ: zone }, encoding: "utf8" });
+    const run = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
+      env: { TZ: zone },
+      encoding: "utf8",
+    });
     expect(run.stdout).toBe(`${winter}\n${summer}\n`);
   });
 
@@ -137,22 +143,34 @@ describe("tables", () => {
       ],
       { palette: plain, columns: 48 },
     );
-    expect(table).toBe(`  Vault  ${uuid}\n  Name   王小明\n  Note   one two three four five six seven\n`);
-    expect(factsTable([["Note", "one two three four"]], { palette: plain, columns: 20 })).toBe("  Note  one two\n        three four\n");
+    expect(table).toBe(
+      `  Vault  ${uuid}\n  Name   王小明\n  Note   one two three four five six seven\n`,
+    );
+    expect(factsTable([["Note", "one two three four"]], { palette: plain, columns: 20 })).toBe(
+      "  Note  one two\n        three four\n",
+    );
   });
 
   const heading = ["vault", "label", "state", "note"];
   const rows = [
     [uuid, "家計", "ready", "a note of some length, with words to break at"],
-    [uuid, "evil\u001B[2J\u009B31m", { text: "pending", paint: (text: string) => `\u001B[33m${text}\u001B[39m` }, ""],
+    [
+      uuid,
+      "evil\u001B[2J\u009B31m",
+      { text: "pending", paint: (text: string) => `\u001B[33m${text}\u001B[39m` },
+      "",
+    ],
   ];
 
-  test.each([80, 120])("a list fits %d columns and keeps its first column whole", async (columns) => {
-    const table = listTable(heading, rows, { palette: await createPalette(true), columns });
-    const lines = stripVTControlCharacters(table).split("\n");
-    for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns);
-    expect(lines.filter((line) => line.includes(uuid))).toHaveLength(2);
-  });
+  test.each([80, 120])(
+    "a list fits %d columns and keeps its first column whole",
+    async (columns) => {
+      const table = listTable(heading, rows, { palette: await createPalette(true), columns });
+      const lines = stripVTControlCharacters(table).split("\n");
+      for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns);
+      expect(lines.filter((line) => line.includes(uuid))).toHaveLength(2);
+    },
+  );
 
   test("a list reads like one, and the columns behind wide characters stay in line", async () => {
     const short = rows.map((row) => row.slice(0, 3).map((cell) => (cell === uuid ? "2b0d" : cell)));

@@ -16,10 +16,17 @@ interface Measured {
 async function measure(kind: string, megabytes: number): Promise<Measured> {
   const script = join(import.meta.dirname, "measure-reading.ts");
   const report = memoryReport();
-  const { stdout } = await promisify(execFile)(process.execPath, ["--max-old-space-size=64", script, kind, String(megabytes)], {
-    env: { ...process.env, ...report.env },
-  });
-  return { ...(JSON.parse(stdout) as Omit<Measured, "megabytes">), megabytes: Math.round(report.kilobytes() / 1024) };
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ["--max-old-space-size=64", script, kind, String(megabytes)],
+    {
+      env: { ...process.env, ...report.env },
+    },
+  );
+  return {
+    ...(JSON.parse(stdout) as Omit<Measured, "megabytes">),
+    megabytes: Math.round(report.kilobytes() / 1024),
+  };
 }
 
 const stopped = "reading stopped";
@@ -37,7 +44,11 @@ test.each([
     "a quoted cell that is opened",
     8,
     1,
-    ["3: a quote is opened and not closed", "4: 2 cells where the header has 4", "5: 2 cells where the header has 4"],
+    [
+      "3: a quote is opened and not closed",
+      "4: 2 cells where the header has 4",
+      "5: 2 cells where the header has 4",
+    ],
   ],
 ])("%s of %i MB is read in little memory", async (kind, megabytes, count, skips) => {
   const measured = await measure(kind, megabytes);
@@ -45,11 +56,14 @@ test.each([
   expect(measured.megabytes).toBeLessThan(280);
 });
 
-test.each(["rows", "rows without quotes", "elements"])("what is kept of %s does not keep the rest", async (kind) => {
-  // More than there is memory for, if all of it were kept.
-  const megabytes = isWhole ? 160 : 96;
-  const measured = await measure(kind, megabytes);
-  expect(measured.skips).toEqual([]);
-  expect(measured.count).toBe(megabytes * 4000 + (kind === "elements" ? 1 : 0));
-  expect(measured.kept).toBeGreaterThan(megabytes * 37);
-});
+test.each(["rows", "rows without quotes", "elements"])(
+  "what is kept of %s does not keep the rest",
+  async (kind) => {
+    // More than there is memory for, if all of it were kept.
+    const megabytes = isWhole ? 160 : 96;
+    const measured = await measure(kind, megabytes);
+    expect(measured.skips).toEqual([]);
+    expect(measured.count).toBe(megabytes * 4000 + (kind === "elements" ? 1 : 0));
+    expect(measured.kept).toBeGreaterThan(megabytes * 37);
+  },
+);

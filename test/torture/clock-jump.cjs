@@ -6,7 +6,8 @@ const { now: real } = Date;
 const shift = Number(process.env.CLOCK_SHIFT ?? 0);
 const jump = Number(process.env.CLOCK_JUMP ?? 0);
 const jumpAt = Number(process.env.CLOCK_JUMP_AT ?? 0);
-for (const name of ["CLOCK_SHIFT", "CLOCK_JUMP", "CLOCK_JUMP_AT", "NODE_OPTIONS"]) delete process.env[name];
+for (const name of ["CLOCK_SHIFT", "CLOCK_JUMP", "CLOCK_JUMP_AT", "NODE_OPTIONS"])
+  delete process.env[name];
 
 let looks = 0;
 function now() {
@@ -26,4 +27,5 @@ globalThis.Date = class extends Date {
 
 const log = process.env.CLOCK_LOG;
 delete process.env.CLOCK_LOG;
-if (log !== undefined) process.on("exit", () => require("node:fs").writeFileSync(log, String(looks)));
+if (log !== undefined)
+  process.on("exit", () => require("node:fs").writeFileSync(log, String(looks)));

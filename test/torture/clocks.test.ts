@@ -31,10 +31,20 @@ interface Clock {
 }
 
 /** Runs the program with a wrong clock; also returns how often it has looked at it. */
-async function runAt(clock: Clock, machine: Machine, args: readonly string[]): Promise<RunResult & { looks: number }> {
+async function runAt(
+  clock: Clock,
+  machine: Machine,
+  args: readonly string[],
+): Promise<RunResult & { looks: number }> {
   const log = join(tempDir("clock"), "looks");
   const { shift = 0, jump = 0, at = 0 } = clock;
-  const env = { NODE_OPTIONS: `--require=${hook}`, CLOCK_SHIFT: `${shift}`, CLOCK_JUMP: `${jump}`, CLOCK_JUMP_AT: `${at}`, CLOCK_LOG: log };
+  const env = {
+    NODE_OPTIONS: `--require=${hook}`,
+    CLOCK_SHIFT: `${shift}`,
+    CLOCK_JUMP: `${jump}`,
+    CLOCK_JUMP_AT: `${at}`,
+    CLOCK_LOG: log,
+  };
   // The rate limit has a clock of its own to mind.
   const result = await machine.vaultWith({ env: { ...env, VAULTSVC_RATE: "" } }, ...args);
   return { ...result, looks: Number(readFileSync(log, "utf8")) };
@@ -43,7 +53,9 @@ async function runAt(clock: Clock, machine: Machine, args: readonly string[]): P
 describe("a clock that jumps", () => {
   let made: Template;
   beforeAll(async () => {
-    made = await template(offlineCard, async ({ vault }, machine) => expectExit(await firstGet(machine, vault), 0));
+    made = await template(offlineCard, async ({ vault }, machine) =>
+      expectExit(await firstGet(machine, vault), 0),
+    );
   });
 
   async function expectAllWell(machine: Machine): Promise<void> {
@@ -66,7 +78,9 @@ describe("a clock that jumps", () => {
     const { lab, fresh } = made;
     const { uuid } = lab.vault;
     const argsOf = (machine: Machine): string[] =>
-      operation === "get" ? ["get", uuid, "--json"] : ["update", uuid, "--json", "--card", `@${machine.file("new.json", card)}`];
+      operation === "get"
+        ? ["get", uuid, "--json"]
+        : ["update", uuid, "--json", "--card", `@${machine.file("new.json", card)}`];
     const first = fresh();
     const { looks } = await runAt({}, first, argsOf(first));
     expect(looks).toBeGreaterThan(3);
@@ -74,7 +88,11 @@ describe("a clock that jumps", () => {
     for (const at of isWhole ? moments : [Math.ceil(looks / 2)]) {
       const machine = fresh();
       expectExit(await runAt({ jump, at }, machine, argsOf(machine)), 0);
-      expect(lab.service.sandbox.inspect(uuid).counts).toMatchObject({ starts: 1, ends: 1, acknowledged: 1 });
+      expect(lab.service.sandbox.inspect(uuid).counts).toMatchObject({
+        starts: 1,
+        ends: 1,
+        acknowledged: 1,
+      });
       await expectAllWell(machine);
     }
   });
@@ -82,22 +100,25 @@ describe("a clock that jumps", () => {
   it.each([
     { fault: "get-start:status=429*all", exit: 9, code: "rate-limited" },
     { fault: "get-end:drop-before*all", exit: 11, code: "pending" },
-  ])("back by hours while it waits ($fault): --max-wait ends the waiting all the same", async ({ fault, exit, code }) => {
-    const { lab, fresh } = made;
-    const { uuid } = lab.vault;
-    const args = ["get", uuid, "--json", "--max-wait", "900ms"];
-    const first = fresh();
-    lab.faults(fault);
-    const { looks } = await runAt({}, first, args);
-    const moments = Array.from({ length: looks - 2 }, (_, index) => index + 2);
-    for (const at of isWhole ? moments : [Math.ceil(looks / 2)]) {
-      const machine = fresh();
+  ])(
+    "back by hours while it waits ($fault): --max-wait ends the waiting all the same",
+    async ({ fault, exit, code }) => {
+      const { lab, fresh } = made;
+      const { uuid } = lab.vault;
+      const args = ["get", uuid, "--json", "--max-wait", "900ms"];
+      const first = fresh();
       lab.faults(fault);
-      expectError(await runAt({ jump: -3 * hour, at }, machine, args), exit, code);
-      lab.service.faults.clear();
-      await expectAllWell(machine);
-    }
-  });
+      const { looks } = await runAt({}, first, args);
+      const moments = Array.from({ length: looks - 2 }, (_, index) => index + 2);
+      for (const at of isWhole ? moments : [Math.ceil(looks / 2)]) {
+        const machine = fresh();
+        lab.faults(fault);
+        expectError(await runAt({ jump: -3 * hour, at }, machine, args), exit, code);
+        lab.service.faults.clear();
+        await expectAllWell(machine);
+      }
+    },
+  );
 
   it("from one run to the next, on both sides: every exchange is finished or begun anew", async () => {
     const { lab, fresh } = made;
@@ -110,7 +131,11 @@ describe("a clock that jumps", () => {
       const held = dice.chance(0.3) ? ["--no-ack", "--discard-pending"] : ["--discard-pending"];
       expectExit(await runAt({ shift }, machine, ["get", uuid, "--json", ...held]), 0);
       lab.clock.ahead = dice.between(-8, 8) * hour;
-      expectExit(await runAt({ shift: dice.between(-8, 8) * hour }, machine, ["ack", uuid, "--json"]), 0, 13);
+      expectExit(
+        await runAt({ shift: dice.between(-8, 8) * hour }, machine, ["ack", uuid, "--json"]),
+        0,
+        13,
+      );
       expectFarFromLock(lab, uuid);
     }
     lab.clock.ahead = 0;

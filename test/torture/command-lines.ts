@@ -11,12 +11,17 @@ interface Path {
 }
 
 function pathsOf(node: CommandNode, words: string[]): Path[] {
-  return [{ words, options: node.options }, ...node.commands.flatMap((inner) => pathsOf(inner, [...words, inner.name]))];
+  return [
+    { words, options: node.options },
+    ...node.commands.flatMap((inner) => pathsOf(inner, [...words, inner.name])),
+  ];
 }
 
 /** Not those of `sandbox` that stay, or run programs in the foreground. */
 const others = ["start", "exec", "rehearse"];
-const paths = pathsOf(tree, []).filter(({ words: [first, second = ""] }) => first !== "sandbox" || !others.includes(second));
+const paths = pathsOf(tree, []).filter(
+  ({ words: [first, second = ""] }) => first !== "sandbox" || !others.includes(second),
+);
 
 export const uuid = "0f9b1c1e-2d3c-4b5a-8697-a8b9cadbecfd";
 
@@ -146,21 +151,45 @@ const odd: readonly string[] = [
 
 const free = fc
   .string({
-    unit: fc.constantFrom("a", "Z", "0", "-", "=", "@", ":", ".", ",", " ", "\n", '"', "{", "\\", "é", "𝒳", "\u001B"),
+    unit: fc.constantFrom(
+      "a",
+      "Z",
+      "0",
+      "-",
+      "=",
+      "@",
+      ":",
+      ".",
+      ",",
+      " ",
+      "\n",
+      '"',
+      "{",
+      "\\",
+      "é",
+      "𝒳",
+      "\u001B",
+    ),
     maxLength: 12,
   })
   .filter((text) => !text.includes(".."));
-const value = fc.oneof({ weight: 6, arbitrary: fc.constantFrom(...odd) }, { weight: 1, arbitrary: free });
+const value = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom(...odd) },
+  { weight: 1, arbitrary: free },
+);
 
 const words = (path: Path): fc.Arbitrary<string[]> => {
   const options = [...path.options, ...tree.options];
   const named = fc.constantFrom(...options);
-  const asMeant = fc.tuple(named, value, fc.constantFrom("apart", "joined", "short", "bare")).map(([option, text, how]): string[] => {
-    if (option.value === null) return how === "joined" ? [`${option.long}=${text}`] : [option.long];
-    if (how === "bare") return [option.long];
-    if (how === "short" && option.short !== undefined) return [`${option.short}${text}`];
-    return how === "joined" ? [`${option.long}=${text}`] : [option.long, text];
-  });
+  const asMeant = fc
+    .tuple(named, value, fc.constantFrom("apart", "joined", "short", "bare"))
+    .map(([option, text, how]): string[] => {
+      if (option.value === null)
+        return how === "joined" ? [`${option.long}=${text}`] : [option.long];
+      if (how === "bare") return [option.long];
+      if (how === "short" && option.short !== undefined) return [`${option.short}${text}`];
+      return how === "joined" ? [`${option.long}=${text}`] : [option.long, text];
+    });
   const mistyped = fc
     .tuple(named, fc.nat(20), fc.constantFrom("", "x", "-", "=", "É"))
     .map(([{ long }, at, more]) => [long.slice(0, at) + more + long.slice(at + 1)]);
@@ -181,9 +210,17 @@ const words = (path: Path): fc.Arbitrary<string[]> => {
     [uuid],
   );
   return fc
-    .array(fc.oneof({ weight: 6, arbitrary: asMeant }, { weight: 2, arbitrary: value.map((text) => [text]) }, mistyped, others), {
-      maxLength: 7,
-    })
+    .array(
+      fc.oneof(
+        { weight: 6, arbitrary: asMeant },
+        { weight: 2, arbitrary: value.map((text) => [text]) },
+        mistyped,
+        others,
+      ),
+      {
+        maxLength: 7,
+      },
+    )
     .map((parts) => parts.flat());
 };
 
@@ -199,5 +236,7 @@ export const commandLines: fc.Arbitrary<string[]> = fc
   )
   // No system hands a NUL over; and a second folder up would be somebody else's.
   .filter(
-    (line) => !line.some((word) => word.includes("\u0000")) && !(line.includes("sandbox") && others.some((name) => line.includes(name))),
+    (line) =>
+      !line.some((word) => word.includes("\u0000")) &&
+      !(line.includes("sandbox") && others.some((name) => line.includes(name))),
   );

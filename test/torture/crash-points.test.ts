@@ -20,11 +20,21 @@ describe.skipIf(straceMissing !== null)(
       await expect(killEverywhere(lab, operation, { calls, nth })).resolves.toBeUndefined();
     });
 
-    it.each(shared)("on a shared state, which another machine uses then: %s", async (_, operation, nth) => {
-      const lab = await openSharedRewindLab(operation.seed);
-      const calls = ["connect", "write", "exit_group"];
-      await expect(killEverywhere(lab, operation, { calls, nth, next: lab.elsewhere, isPoint: changesSomething })).resolves.toBeUndefined();
-    });
+    it.each(shared)(
+      "on a shared state, which another machine uses then: %s",
+      async (_, operation, nth) => {
+        const lab = await openSharedRewindLab(operation.seed);
+        const calls = ["connect", "write", "exit_group"];
+        await expect(
+          killEverywhere(lab, operation, {
+            calls,
+            nth,
+            next: lab.elsewhere,
+            isPoint: changesSomething,
+          }),
+        ).resolves.toBeUndefined();
+      },
+    );
 
     it.each(whole)("on a shared state, of the whole of it: %s", async (_, operation, nth) => {
       const lab = await openSharedRewindLab(operation.seed);
@@ -33,7 +43,9 @@ describe.skipIf(straceMissing !== null)(
         await lab.elsewhere();
         return lab;
       };
-      await expect(killEverywhere(lab, operation, { calls, nth, next, isPoint: changesSomething })).resolves.toBeUndefined();
+      await expect(
+        killEverywhere(lab, operation, { calls, nth, next, isPoint: changesSomething }),
+      ).resolves.toBeUndefined();
     });
   },
 );

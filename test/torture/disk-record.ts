@@ -27,7 +27,8 @@ export function stepsOf(calls: readonly Call[], folder: string, before: Disk): S
     if (result === "" || result.startsWith("-1")) continue;
     const strings = [...args.matchAll(/"((?:\\x[0-9a-f]{2})*)"/g)].map(([, hex]) => bytes(hex));
     const [, descriptor = "", target = ""] = /^(\d+)<([^>]*)>/.exec(args) ?? [];
-    const path = descriptor === "" ? String(strings[0]) : String(bytes(target)).replace(/ \(deleted\)$/, "");
+    const path =
+      descriptor === "" ? String(strings[0]) : String(bytes(target)).replace(/ \(deleted\)$/, "");
     const numbers = args.split(", ").map((part) => Number(part.replace(/[[\]]/g, "")));
     const call = `${name} ${path.replace(folder, "")}`;
     const count = Number(/^\d+/.exec(result)?.[0]);
@@ -42,7 +43,8 @@ export function stepsOf(calls: readonly Call[], folder: string, before: Disk): S
     if (path.startsWith("socket:")) {
       const text = String(Buffer.concat(strings));
       if (descriptor === "1") steps.push({ type: "printed", text: text.slice(0, count), call });
-      else if (name.startsWith("write") && /^(POST|PUT|GET|DELETE) /.test(text)) steps.push({ type: "sent", call });
+      else if (name.startsWith("write") && /^(POST|PUT|GET|DELETE) /.test(text))
+        steps.push({ type: "sent", call });
       else if (name === "read" && text.startsWith("HTTP/")) steps.push({ type: "answered", call });
       continue;
     }
@@ -55,7 +57,8 @@ export function stepsOf(calls: readonly Call[], folder: string, before: Disk): S
         if (there === "folder" || path === folder) break;
         if (there === undefined) change({ type: "add", path, node: files++ });
         const file = live.names.get(path) as number;
-        if (/O_TRUNC/.test(args) && (live.contents.get(file)?.length ?? 0) > 0) change({ type: "size", file, size: 0 });
+        if (/O_TRUNC/.test(args) && (live.contents.get(file)?.length ?? 0) > 0)
+          change({ type: "size", file, size: 0 });
         open.set(number, { file, at: 0, append: /O_APPEND/.test(args) });
         break;
       }
@@ -74,19 +77,22 @@ export function stepsOf(calls: readonly Call[], folder: string, before: Disk): S
       case "copy_file_range": {
         const [, to = ""] = /, (\d+)</.exec(args) ?? [];
         const target = open.get(to);
-        if (handle === undefined || target === undefined) throw new Error(`${call}: opened before it was traced`);
+        if (handle === undefined || target === undefined)
+          throw new Error(`${call}: opened before it was traced`);
         const source = live.contents.get(handle.file) ?? Buffer.alloc(0);
         write(target.file, target.at, Buffer.from(source.subarray(target.at, target.at + count)));
         target.at += count;
         break;
       }
       case "ftruncate":
-        if (handle !== undefined) change({ type: "size", file: handle.file, size: numbers.at(-1) ?? 0 });
+        if (handle !== undefined)
+          change({ type: "size", file: handle.file, size: numbers.at(-1) ?? 0 });
         break;
       case "fsync":
       case "fdatasync": {
         const isFolder = there === "folder" || path === folder;
-        if (isFolder || handle !== undefined) steps.push({ type: "sync", of: isFolder ? path : (handle?.file ?? 0), call });
+        if (isFolder || handle !== undefined)
+          steps.push({ type: "sync", of: isFolder ? path : (handle?.file ?? 0), call });
         break;
       }
       case "mkdir":
@@ -168,14 +174,23 @@ export function* leftBy(steps: readonly Step[], before: Disk): Generator<Left> {
         if (seen.has(key)) continue;
         seen.add(key);
         frozen ??= copyOf(base);
-        yield { where: `after step ${index}, ${step.call}; ${name}`, base: frozen, more: some.map(({ change }) => change), taken, printed };
+        yield {
+          where: `after step ${index}, ${step.call}; ${name}`,
+          base: frozen,
+          more: some.map(({ change }) => change),
+          taken,
+          printed,
+        };
       }
     }
   }
 }
 
 /** What a sync makes durable, in order, and what is left. */
-function sync(pending: readonly Pending[], of: number | string): { done: Pending[]; left: Pending[] } {
+function sync(
+  pending: readonly Pending[],
+  of: number | string,
+): { done: Pending[]; left: Pending[] } {
   const [done, left]: [Pending[], Pending[]] = [[], []];
   for (const each of pending) {
     const { change } = each;
@@ -196,20 +211,33 @@ function sync(pending: readonly Pending[], of: number | string): { done: Pending
   return { done, left };
 }
 
-function* subsets(pending: readonly Pending[]): Generator<{ name: string; some: readonly Pending[] }> {
+function* subsets(
+  pending: readonly Pending[],
+): Generator<{ name: string; some: readonly Pending[] }> {
   const many = pending.length;
   yield { name: "nothing of what was not synced", some: [] };
-  for (let n = 1; n <= many; n += 1) yield { name: `the first ${n} of ${many}`, some: pending.slice(0, n) };
+  for (let n = 1; n <= many; n += 1)
+    yield { name: `the first ${n} of ${many}`, some: pending.slice(0, n) };
   for (const [n, one] of pending.entries()) {
-    yield { name: `all of ${many} but number ${n + 1}`, some: pending.filter((each) => each !== one) };
+    yield {
+      name: `all of ${many} but number ${n + 1}`,
+      some: pending.filter((each) => each !== one),
+    };
     yield { name: `number ${n + 1} of ${many} alone`, some: [one] };
     const { change } = one;
     if (change.type !== "write") continue;
-    const replaced = (data: Buffer): Pending[] => pending.map((each) => (each === one ? { ...one, change: { ...change, data } } : each));
-    yield { name: `length of number ${n + 1} of ${many} without its data`, some: replaced(Buffer.alloc(change.data.length)) };
+    const replaced = (data: Buffer): Pending[] =>
+      pending.map((each) => (each === one ? { ...one, change: { ...change, data } } : each));
+    yield {
+      name: `length of number ${n + 1} of ${many} without its data`,
+      some: replaced(Buffer.alloc(change.data.length)),
+    };
     if (change.data.length <= 512 || one.index % 3 !== 0) continue;
     const half = Math.ceil(change.data.length / 1024) * 512;
-    yield { name: `torn: the first half of number ${n + 1} of ${many}`, some: replaced(change.data.subarray(0, half)) };
+    yield {
+      name: `torn: the first half of number ${n + 1} of ${many}`,
+      some: replaced(change.data.subarray(0, half)),
+    };
     const later = { ...change, at: change.at + half, data: change.data.subarray(half) };
     yield {
       name: `torn: the second half of number ${n + 1} of ${many}`,

@@ -44,7 +44,10 @@ export function apply({ names, contents }: Disk, change: Change): void {
   }
 }
 
-export const copyOf = ({ names, contents }: Disk): Disk => ({ names: new Map(names), contents: new Map(contents) });
+export const copyOf = ({ names, contents }: Disk): Disk => ({
+  names: new Map(names),
+  contents: new Map(contents),
+});
 
 /** Equal for disks that hold the same, whatever numbers their files have. */
 export function digestOf({ names, contents }: Disk): string {
@@ -75,7 +78,8 @@ export function readDisk(folder: string, as: string): Disk {
 /** Makes the folder, which is not there, as the disk holds it. A file whose folder did not reach the disk is not there either. */
 export function writeDisk({ names, contents }: Disk, folder: string): void {
   mkdirSync(folder, { mode: 0o700 });
-  const isThere = (path: string): boolean => path === folder || (names.get(path) === "folder" && isThere(dirname(path)));
+  const isThere = (path: string): boolean =>
+    path === folder || (names.get(path) === "folder" && isThere(dirname(path)));
   for (const [path, node] of [...names].sort()) {
     if (!isThere(dirname(path))) continue;
     if (node === "folder") mkdirSync(path, { mode: 0o700 });

@@ -14,21 +14,30 @@ afterEach(async () => {
   state.dispose();
 });
 
-const pair = { credentials: { encryptedData: "data", payload: "payload" }, kind: "generic/offline" } as const;
+const pair = {
+  credentials: { encryptedData: "data", payload: "payload" },
+  kind: "generic/offline",
+} as const;
 
 /** Names the standbys that each commit waits for. */
 async function standbys(names: string): Promise<void> {
   await state.sql(`ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
   await state.sql("SELECT pg_reload_conf()");
-  const shown = async (): Promise<unknown> => (await state.sql("SHOW synchronous_standby_names"))[0]?.["synchronous_standby_names"];
+  const shown = async (): Promise<unknown> =>
+    (await state.sql("SHOW synchronous_standby_names"))[0]?.["synchronous_standby_names"];
   await expect.poll(shown).toBe(names);
 }
 
 /** Waits until a connection waits for a standby (or for a lock), and does something to it; returns its process. */
-async function toWaiting(what: string, except = 0, event = "wait_event = 'SyncRep'"): Promise<number> {
+async function toWaiting(
+  what: string,
+  except = 0,
+  event = "wait_event = 'SyncRep'",
+): Promise<number> {
   const sql = `SELECT pid, ${what} AS done FROM pg_stat_activity WHERE ${event} AND pid <> ${except}`;
   let pid = 0;
-  const found = async (): Promise<number> => (pid = ((await state.sql(sql))[0]?.["pid"] as number | undefined) ?? 0);
+  const found = async (): Promise<number> =>
+    (pid = ((await state.sql(sql))[0]?.["pid"] as number | undefined) ?? 0);
   await expect.poll(found, { timeout: 20_000 }).toBeGreaterThan(0);
   return pid;
 }
@@ -41,7 +50,10 @@ async function withoutStandby(session: Promise<VaultSession>): Promise<VaultSess
   return ready;
 }
 
-const maybe = { code: "state", message: expect.stringMatching(/a commit may not be durable/) as string };
+const maybe = {
+  code: "state",
+  message: expect.stringMatching(/a commit may not be durable/) as string,
+};
 
 describe("a commit that waits for a standby", () => {
   it("is not taken for done when the wait is canceled", async () => {
@@ -76,23 +88,33 @@ describe("a commit that waits for a standby", () => {
       message: expect.stringMatching(/no answer in time/) as string,
     });
     await standbys("");
-    await state.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+    await state.sql(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'",
+    );
     await state.sql("UPDATE schema.leases SET ends_at = '-infinity'");
     const next = await state.another().lock(service, uuid, patient(state.clock, 5000));
-    expect(await known(next)).toMatchObject({ unackedStarts: 1, last: { id: "x1", state: "intent" } });
+    expect(await known(next)).toMatchObject({
+      unackedStarts: 1,
+      last: { id: "x1", state: "intent" },
+    });
     await next.release();
   });
 
   it("is looked up when its connection is cut: once the standby is there, it was done, and once", async () => {
     const proxy = await cuttingProxy();
-    const session = await withoutStandby(state.through(proxy.port).lock(service, uuid, patient(state.clock)));
+    const session = await withoutStandby(
+      state.through(proxy.port).lock(service, uuid, patient(state.clock)),
+    );
     const step = session.recordIntent(intent("x1", 1));
     await toWaiting("0");
     proxy.end();
     await toWaiting("0", 0, "wait_event_type = 'Lock'");
     await standbys("");
     await step;
-    expect(await known(session)).toMatchObject({ unackedStarts: 1, last: { id: "x1", state: "intent" } });
+    expect(await known(session)).toMatchObject({
+      unackedStarts: 1,
+      last: { id: "x1", state: "intent" },
+    });
     const journal = await state.sql("SELECT event FROM schema.journal ORDER BY seq");
     expect(journal.map(({ event }) => event)).toEqual(["imported", "intent"]);
     await session.release();
@@ -104,7 +126,11 @@ it("a server that is silent is given up within the patience, and a query asked a
   const message = expect.stringMatching(/timeout expired/) as string;
   for (const n of [1, 2]) {
     proxy.cutAt(n, "stalled");
-    await expect(state.through(proxy.port, 300).list()).rejects.toMatchObject({ code: "state", retry: "safe", message });
+    await expect(state.through(proxy.port, 300).list()).rejects.toMatchObject({
+      code: "state",
+      retry: "safe",
+      message,
+    });
   }
   proxy.cutAt(3, "stalled");
   expect(await state.through(proxy.port, 300).list()).toEqual([]);

@@ -20,8 +20,22 @@ async function loop({ location, keyFile, service, uuid, clockShift }: LoopOption
   const nothing = (): undefined => undefined;
   const keySource = { type: "file", path: keyFile } as const;
   const waiting = { deadline: clock.elapsed() + 120_000, signal: new AbortController().signal };
-  const place = { directory: `${keyFile}-${process.pid}`, platform: process.platform, keys: new Map(), waiting };
-  const { store } = openShared({ location, env: {}, pid: process.pid, keySource, clock, warn: nothing, learnSecret: nothing, ...place });
+  const place = {
+    directory: `${keyFile}-${process.pid}`,
+    platform: process.platform,
+    keys: new Map(),
+    waiting,
+  };
+  const { store } = openShared({
+    location,
+    env: {},
+    pid: process.pid,
+    keySource,
+    clock,
+    warn: nothing,
+    learnSecret: nothing,
+    ...place,
+  });
   const places: number[] = [];
   const target = { ...service, apiPrefix: defaults.apiPrefix, version: "test" };
   const limit = {

@@ -1,17 +1,49 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
 import { pairsOf } from "../../src/exchange/recovery/of-exchange.ts";
 import { parseCredentials } from "../../src/exchange/recovery/document.ts";
 import { knownStates } from "../../src/store/keys/known-states.ts";
-import { card, device, expectExit, expectFarFromLock, note, offlineCard, offlineNote, onlineCard } from "../support/lab.ts";
+import {
+  card,
+  device,
+  expectExit,
+  expectFarFromLock,
+  note,
+  offlineCard,
+  offlineNote,
+  onlineCard,
+} from "../support/lab.ts";
 import { documentOf, errorOf, pairIn } from "../support/machine.ts";
 import type { Operation } from "./operation.ts";
-import { ackGoesOn, get, getGoesOn, given, here, inStep, nothingLost, warm, wholeDocument } from "./operation.ts";
+import {
+  ackGoesOn,
+  get,
+  getGoesOn,
+  given,
+  here,
+  inStep,
+  nothingLost,
+  warm,
+  wholeDocument,
+} from "./operation.ts";
 import type { RewindLab } from "./rewind-lab.ts";
 
-const newCard = { number: "5555555555554444", name: "Grace Hopper", expiryMonth: 12, expiryYear: 2030 };
+const newCard = {
+  number: "5555555555554444",
+  name: "Grace Hopper",
+  expiryMonth: 12,
+  expiryYear: 2030,
+};
 const recoveryFile = ({ machine }: RewindLab): string => join(machine.home, "volume", "pair.json");
 
 /** All that outlives a container is on its volume. */
@@ -59,7 +91,10 @@ export const exchanges: Operation[] = [
     onDisk: true,
     seed: [onlineCard],
     prepare: async (lab) => {
-      lab.machine.env["PAIR0"] = JSON.stringify({ ...lab.vault.credentials, hashedPin: onlineCard.hashedPin });
+      lab.machine.env["PAIR0"] = JSON.stringify({
+        ...lab.vault.credentials,
+        hashedPin: onlineCard.hashedPin,
+      });
       lab.machine.env["VAULTSVC_DEVICE"] = JSON.stringify(device);
       return Promise.resolve();
     },
@@ -91,7 +126,11 @@ export const exchanges: Operation[] = [
       const again = next.code === 0 && wholeDocument(next.stdout)?.vault.content === note;
       expect(arrived || again, `exit ${next.code} ${next.stderr}`).toBe(true);
       // Deleted by its last read: nothing else is wrong.
-      if (!again) expect(errorOf(next)).toMatchObject({ code: "locked", message: expect.stringMatching(/gone/) as string });
+      if (!again)
+        expect(errorOf(next)).toMatchObject({
+          code: "locked",
+          message: expect.stringMatching(/gone/) as string,
+        });
       expectFarFromLock(lab, lab.vault.uuid);
     },
   },
@@ -108,17 +147,23 @@ export const exchanges: Operation[] = [
     args: (lab) => get(lab, ...given(lab), "--credentials-out", recoveryFile(lab)),
     goesOn: async (lab, _, ended) => {
       // The container is gone, and with it all that was not on its volume.
-      for (const folder of [lab.machine.stateDir, lab.machine.configDir]) rmSync(folder, { recursive: true, force: true });
+      for (const folder of [lab.machine.stateDir, lab.machine.configDir])
+        rmSync(folder, { recursive: true, force: true });
       const file = recoveryFile(lab);
       if (!existsSync(file)) writeFileSync(file, JSON.stringify(lab.vault.credentials));
       const pairs = pairsOf(parseCredentials(readFileSync(file, "utf8"), file));
-      expect(pairs.filter((pair) => lab.service.sandbox.accepts(lab.vault.uuid, pair)).length).toBe(1);
+      expect(pairs.filter((pair) => lab.service.sandbox.accepts(lab.vault.uuid, pair)).length).toBe(
+        1,
+      );
       if (ended) expect(pairs.length).toBe(1);
       const next = await here(lab, ...fromFile(lab));
       expectExit(next, 0);
       expect(documentOf(next).vault.content).toBe(note);
       expect(lab.service.sandbox.accepts(lab.vault.uuid, pairIn(file))).toBe(true);
-      expect(readdirSync(join(lab.machine.home, "volume"))).toEqual([".pair.json.vault-lock", "pair.json"]);
+      expect(readdirSync(join(lab.machine.home, "volume"))).toEqual([
+        ".pair.json.vault-lock",
+        "pair.json",
+      ]);
       expectFarFromLock(lab, lab.vault.uuid);
       expect(lab.service.sandbox.inspect(lab.vault.uuid).counts.failed).toBe(0);
     },
@@ -131,11 +176,18 @@ export const exchanges: Operation[] = [
       await warm(lab);
       lab.machine.file("card.json", newCard);
     },
-    args: (lab) => ["update", lab.vault.uuid, "--card", `@${join(lab.machine.home, "card.json")}`, "--json"],
+    args: (lab) => [
+      "update",
+      lab.vault.uuid,
+      "--card",
+      `@${join(lab.machine.home, "card.json")}`,
+      "--json",
+    ],
     goesOn: async (lab, printed) => {
       const { settled, vault } = await getGoesOn(lab, {});
       // A start that the state does not know of is dropped; one whose pair is stored is what the user had asked for.
-      if (settled.length > 0) expect(settled).toMatchObject([{ operation: "update", outcome: "applied" }]);
+      if (settled.length > 0)
+        expect(settled).toMatchObject([{ operation: "update", outcome: "applied" }]);
       expect([card.number, newCard.number]).toContain(vault.creditCard?.number);
       if (settled.length > 0 || printed !== "") expect(vault.creditCard).toEqual(newCard);
     },

@@ -19,7 +19,9 @@ export async function followHints({ service, machine, args, last, run }: Way): P
   for (let round = 0; round < 5; round += 1) {
     const hint = result.code === 0 ? "" : (errorOf(result).hint ?? "");
     for (const command of commandsIn(hint, args, service)) {
-      machine.env["RIGHT"] = JSON.stringify(service.sandbox.inspect(service.vault.uuid).currentPair);
+      machine.env["RIGHT"] = JSON.stringify(
+        service.sandbox.inspect(service.vault.uuid).currentPair,
+      );
       result = await run(machine, ...command);
       done.push(`${shown(command)} ${result.code}`);
       if (result.code !== 0) break;
@@ -31,7 +33,11 @@ export async function followHints({ service, machine, args, last, run }: Way): P
       const { uuid } = service.vault;
       const reset = await run(machine, "guard", uuid, "--reset", "--yes");
       result = await run(machine, ...args);
-      return [...done, `an administrator, guard --reset ${reset.code}`, `${shown(args)} ${result.code}`].join(", ");
+      return [
+        ...done,
+        `an administrator, guard --reset ${reset.code}`,
+        `${shown(args)} ${result.code}`,
+      ].join(", ");
     }
   }
   throw new Error(`the hints lead nowhere: ${done.join(", ")}: ${last.stderr}`);
@@ -44,9 +50,15 @@ const briefly = ["--max-wait", "2s"];
 function commandsIn(hint: string, args: readonly string[], service: FaultyService): string[][] {
   const [operation = "", uuid = ""] = args;
   const found = [...hint.matchAll(new RegExp(`vault (\\w+) ${uuid}((?: --[a-z-]+(?: N)?)*)`, "g"))];
-  const commands = found.map(([, name = "", flags = ""]) => [name, uuid, ...flags.split(" ").filter(Boolean)]);
+  const commands = found.map(([, name = "", flags = ""]) => [
+    name,
+    uuid,
+    ...flags.split(" ").filter(Boolean),
+  ]);
   // It was not deleted.
-  const wanted = commands.filter(([name]) => name !== "forget" && name !== operation).map((command) => completed(command, service));
+  const wanted = commands
+    .filter(([name]) => name !== "forget" && name !== operation)
+    .map((command) => completed(command, service));
   // Of two ways to reset, the one for an audit log without a failed attempt comes first, and is enough.
   const unanswered = wanted.find((command) => command.includes("--unanswered"));
   return [...(unanswered === undefined ? wanted : [unanswered]), [...args, ...briefly]];
@@ -64,4 +76,9 @@ function completed(command: string[], service: FaultyService): string[] {
 }
 
 const shown = ([name, , ...flags]: readonly string[]): string =>
-  [name, ...flags.filter((flag) => /^--(?:history|reset|unanswered|failed|starts|unread|discard-pending)$/.test(flag))].join(" ");
+  [
+    name,
+    ...flags.filter((flag) =>
+      /^--(?:history|reset|unanswered|failed|starts|unread|discard-pending)$/.test(flag),
+    ),
+  ].join(" ");

@@ -13,23 +13,53 @@ const instead =
 
 /** After processing, another answer than that of the service. */
 const replaced =
-  (status: number, change: (body: Json, call: StruckCall) => string | Json, headers: Record<string, string> = json) =>
+  (
+    status: number,
+    change: (body: Json, call: StruckCall) => string | Json,
+    headers: Record<string, string> = json,
+  ) =>
   (call: StruckCall): void => {
     const answer = call.process();
     const body = change(JSON.parse(answer.body) as Json, call);
-    call.send({ status: status === 0 ? answer.status : status, headers, body: typeof body === "string" ? body : JSON.stringify(body) });
+    call.send({
+      status: status === 0 ? answer.status : status,
+      headers,
+      body: typeof body === "string" ? body : JSON.stringify(body),
+    });
   };
 
 const errorUuid = "0b1d9c1e-6f44-4a57-9a0e-3a86a4f7d0c2";
 
 /** An ERROR of the service itself, as section 7 has it. */
-function error(status: number, code: string, property: string | undefined, message: string): (call: StruckCall) => void {
+function error(
+  status: number,
+  code: string,
+  property: string | undefined,
+  message: string,
+): (call: StruckCall) => void {
   const detail = { ...(property === undefined ? {} : { property }), message };
-  return instead(status, { responseStatus: { status: "ERROR", code, detailedErrors: [detail] }, errorUuid });
+  return instead(status, {
+    responseStatus: { status: "ERROR", code, detailedErrors: [detail] },
+    errorUuid,
+  });
 }
 
-const unavailable = { responseStatus: { status: "ERROR", code: "HTTP-500", detailedErrors: [{ message: "try again later" }] }, errorUuid };
-const tooMany = { responseStatus: { status: "ERROR", code: "RATE-LIMIT", detailedErrors: [{ message: "too many requests" }] }, errorUuid };
+const unavailable = {
+  responseStatus: {
+    status: "ERROR",
+    code: "HTTP-500",
+    detailedErrors: [{ message: "try again later" }],
+  },
+  errorUuid,
+};
+const tooMany = {
+  responseStatus: {
+    status: "ERROR",
+    code: "RATE-LIMIT",
+    detailedErrors: [{ message: "too many requests" }],
+  },
+  errorUuid,
+};
 const page = "<html><body>It works!</body></html>\n";
 const html = { "content-type": "text/html" };
 
@@ -40,7 +70,13 @@ function wrongTypes({ responseStatus, transactionToken, vault, ...rest }: Json):
   return {
     responseStatus: status,
     transactionToken: { ...(transactionToken as Json), expiry: 12, timeToExpire: "soon" },
-    vault: { ...(vault as Json), usesRemaining: "three", expiryDate: false, autoLockDate: "next year", lastModified: null },
+    vault: {
+      ...(vault as Json),
+      usesRemaining: "three",
+      expiryDate: false,
+      autoLockDate: "next year",
+      lastModified: null,
+    },
   };
 }
 
@@ -52,7 +88,10 @@ function wrongEssentials({ vault, ...rest }: Json): Json {
 
 function slowly(call: StruckCall, pieces: number, all: boolean): void {
   const { status, headers, body } = call.process();
-  call.response.writeHead(status, { ...headers, "content-length": String(Buffer.byteLength(body)) });
+  call.response.writeHead(status, {
+    ...headers,
+    "content-length": String(Buffer.byteLength(body)),
+  });
   const size = Math.ceil(body.length / pieces);
   const next = (from: number): void => {
     if (call.response.destroyed) return;
@@ -79,7 +118,10 @@ export const faults: readonly Fault[] = [
     name: "cut response",
     strike: (call) => {
       const { status, headers, body } = call.process();
-      call.response.writeHead(status, { ...headers, "content-length": String(Buffer.byteLength(body)) });
+      call.response.writeHead(status, {
+        ...headers,
+        "content-length": String(Buffer.byteLength(body)),
+      });
       call.response.write(body.slice(0, body.length / 2), () => call.reset());
     },
   },
@@ -100,26 +142,56 @@ export const faults: readonly Fault[] = [
   { name: "wrong types of what is needed", strike: replaced(200, wrongEssentials) },
   { name: "500 before processing", strike: instead(500, unavailable) },
   { name: "502 after processing, HTML", strike: replaced(502, () => page, html) },
-  { name: "503 before processing, Retry-After", strike: instead(503, unavailable, { ...json, "retry-after": "1" }) },
+  {
+    name: "503 before processing, Retry-After",
+    strike: instead(503, unavailable, { ...json, "retry-after": "1" }),
+  },
   { name: "504 after processing", strike: replaced(504, () => unavailable) },
-  { name: "429, Retry-After", strike: instead(429, { ...tooMany, retryAfter: 1 }, { ...json, "retry-after": "1" }) },
+  {
+    name: "429, Retry-After",
+    strike: instead(429, { ...tooMany, retryAfter: 1 }, { ...json, "retry-after": "1" }),
+  },
   { name: "429", strike: instead(429, tooMany) },
   { name: "429, HTML", strike: instead(429, page, { ...html, "retry-after": "1" }) },
-  { name: "ERROR application", strike: error(401, "APP-1", "application.apiKey", "the application or its key is wrong") },
-  { name: "ERROR credentials", strike: error(403, "CRED-1", "vault.credentials", "the vault credentials are wrong") },
+  {
+    name: "ERROR application",
+    strike: error(401, "APP-1", "application.apiKey", "the application or its key is wrong"),
+  },
+  {
+    name: "ERROR credentials",
+    strike: error(403, "CRED-1", "vault.credentials", "the vault credentials are wrong"),
+  },
   { name: "ERROR locked", strike: error(423, "LOCK-1", "vaultUuid", "the vault is locked") },
   { name: "ERROR deleted", strike: error(410, "GONE-1", "vaultUuid", "the vault was deleted") },
   { name: "ERROR no such vault", strike: error(404, "GONE-2", "vaultUuid", "no such vault") },
-  { name: "ERROR validation", strike: error(400, "VALID-1", "externalRef", "must have 1 to 64 characters") },
-  { name: "ERROR token", strike: error(400, "TOKEN-1", "token", "the token is unknown or has expired") },
+  {
+    name: "ERROR validation",
+    strike: error(400, "VALID-1", "externalRef", "must have 1 to 64 characters"),
+  },
+  {
+    name: "ERROR token",
+    strike: error(400, "TOKEN-1", "token", "the token is unknown or has expired"),
+  },
   { name: "ERROR unknown", strike: error(400, "E-77", undefined, "operation not possible") },
   { name: "ERROR with HTTP 200", strike: error(200, "E-78", undefined, "operation not possible") },
   { name: "redirect before processing", strike: instead(307, "", { location: "/elsewhere" }) },
-  { name: "redirect after processing", strike: replaced(302, () => "", { location: "/elsewhere" }) },
+  {
+    name: "redirect after processing",
+    strike: replaced(302, () => "", { location: "/elsewhere" }),
+  },
   { name: "page of a gateway, 403", strike: instead(403, page, html) },
-  { name: "body of 5 MiB", strike: replaced(0, (body) => ({ ...body, padding: "x".repeat(5 * 2 ** 20) })) },
-  { name: "body of 65 MiB", strike: replaced(0, (body) => ({ ...body, padding: "x".repeat(65 * 2 ** 20) })) },
-  { name: "wrong content type", strike: replaced(0, (body) => body, { "content-type": "text/plain" }) },
+  {
+    name: "body of 5 MiB",
+    strike: replaced(0, (body) => ({ ...body, padding: "x".repeat(5 * 2 ** 20) })),
+  },
+  {
+    name: "body of 65 MiB",
+    strike: replaced(0, (body) => ({ ...body, padding: "x".repeat(65 * 2 ** 20) })),
+  },
+  {
+    name: "wrong content type",
+    strike: replaced(0, (body) => body, { "content-type": "text/plain" }),
+  },
   { name: "service's clock 3 hours ahead", strike: (call) => call.send(call.process(3 * hour)) },
   { name: "service's clock 3 hours behind", strike: (call) => call.send(call.process(-3 * hour)) },
 ];

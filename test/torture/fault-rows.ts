@@ -3,7 +3,13 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { selfSigned } from "../service/certificate.ts";
-import { card, expectFarFromLock, expectInStep, expectNothingLost, offlineCard } from "../support/lab.ts";
+import {
+  card,
+  expectFarFromLock,
+  expectInStep,
+  expectNothingLost,
+  offlineCard,
+} from "../support/lab.ts";
 import type { GetDocument, JsonError, Machine, Status } from "../support/machine.ts";
 import { errorOf, machineFor } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
@@ -23,7 +29,9 @@ export const steps: readonly Step[] = ["start", "end"];
 export const occasions: readonly Which[] = ["first", "second", "every"];
 
 export const cases = (operation: Operation): Case[] =>
-  steps.flatMap((step) => faults.flatMap((fault) => occasions.map((which) => ({ operation, step, which, fault }))));
+  steps.flatMap((step) =>
+    faults.flatMap((fault) => occasions.map((which) => ({ operation, step, which, fault }))),
+  );
 
 export const nameOf = ({ step, which, fault }: Plan): string => `${which} ${step}: ${fault.name}`;
 
@@ -48,20 +56,34 @@ export interface Row {
 }
 
 const newCard = { ...card, name: "Grace Hopper", expiryYear: 2033 };
-const newCardFlags = ["--card-number", "env:CARD_NUMBER", "--card-name", newCard.name, "--expiry", "04/2033"];
+const newCardFlags = [
+  "--card-number",
+  "env:CARD_NUMBER",
+  "--card-name",
+  newCard.name,
+  "--expiry",
+  "04/2033",
+];
 const certificate = selfSigned();
-const timeOutNow = { NODE_OPTIONS: `--require=${join(import.meta.dirname, "time-out-now.cjs")}`, TIME_OUT_MS: "15000" };
+const timeOutNow = {
+  NODE_OPTIONS: `--require=${join(import.meta.dirname, "time-out-now.cjs")}`,
+  TIME_OUT_MS: "15000",
+};
 
 /** What is taken back or is no start goes on until --max-wait ends; everything else ends by itself, however slow the machine. */
 const goesOn = ({ step, which, fault }: Plan): boolean =>
   which === "every" && (step === "end" || /^(?:no connection|429)/.test(fault.name));
 
 /** While the circuit breaker is open, a command waits for a trial that none of these reaches. */
-const maxWaitOf = (plan: Plan): string => (goesOn(plan) ? "900ms" : plan.step === "start" && plan.which !== "first" ? "3s" : "20s");
+const maxWaitOf = (plan: Plan): string =>
+  goesOn(plan) ? "900ms" : plan.step === "start" && plan.which !== "first" ? "3s" : "20s";
 
 export async function tryCase(tried: Case): Promise<Row> {
   const { operation, fault } = tried;
-  const service = await FaultyService.open(offlineCard, fault.strike === "no connection" ? certificate : undefined);
+  const service = await FaultyService.open(
+    offlineCard,
+    fault.strike === "no connection" ? certificate : undefined,
+  );
   const { uuid } = service.vault;
   const home = tempDir("machine");
   const ca = join(home, "ca.pem");
@@ -69,11 +91,17 @@ export async function tryCase(tried: Case): Promise<Row> {
   const secrets = { PAIR: JSON.stringify(service.vault.credentials), CARD_NUMBER: newCard.number };
   const machine = machineFor(service, {
     home,
-    env: { ...(service.baseUrl.startsWith("https") ? { NODE_EXTRA_CA_CERTS: ca } : {}), ...secrets },
+    env: {
+      ...(service.baseUrl.startsWith("https") ? { NODE_EXTRA_CA_CERTS: ca } : {}),
+      ...secrets,
+    },
   });
   const args = operation === "get" ? ["get", uuid] : ["update", uuid, ...newCardFlags];
   const run = (on: Machine, ...given: string[]): Promise<RunResult> => on.vault(...given, "--json");
-  expectExit(await run(machine, "get", uuid, "--kind", service.vault.kind, "--credentials", "env:PAIR"), 0);
+  expectExit(
+    await run(machine, "get", uuid, "--kind", service.vault.kind, "--credentials", "env:PAIR"),
+    0,
+  );
   service.heal();
 
   const lab = { service, vault: service.vault };
@@ -87,7 +115,11 @@ export async function tryCase(tried: Case): Promise<Row> {
   const result = await strike();
   const sent = { ...service.seen };
   const again: (number | null)[] = [];
-  const row = { ...(await whatItSays(service, machine, result)), which: tried.which, fault: fault.name };
+  const row = {
+    ...(await whatItSays(service, machine, result)),
+    which: tried.which,
+    fault: fault.name,
+  };
   const check = async (): Promise<void> => {
     expectFarFromLock(lab, uuid);
     await expectNothingLost(lab, machine);
@@ -128,7 +160,8 @@ async function whatItSays(
   const { exchanges } = await historyOf(machine, uuid);
   const { counts, unackedStarts, failedAccesses } = service.sandbox.inspect(uuid);
   const error: JsonError | undefined = result.code === 0 ? undefined : errorOf(result);
-  const many = (count: number): string => (service.plan?.which === "every" && count > 0 ? "1+" : String(count));
+  const many = (count: number): string =>
+    service.plan?.which === "every" && count > 0 ? "1+" : String(count);
   return {
     exit: error === undefined ? "0" : `${error.exitCode} ${error.code}`,
     retry: error?.retry ?? "",
@@ -139,7 +172,10 @@ async function whatItSays(
   };
 }
 
-async function historyOf(machine: Machine, uuid: string): Promise<{ exchanges: { state: string }[] }> {
+async function historyOf(
+  machine: Machine,
+  uuid: string,
+): Promise<{ exchanges: { state: string }[] }> {
   const { stdout } = await machine.vault("status", uuid, "--history", "--field", "vaults.0");
   return JSON.parse(stdout) as { exchanges: { state: string }[] };
 }
@@ -182,12 +218,16 @@ async function nextOne(
   const result = await run(machine, ...args, "--max-wait", "2s");
   const { code } = result;
   const { settled = [] } =
-    code === 0 ? (JSON.parse(result.stdout) as GetDocument) : (errorOf(result) as { settled?: GetDocument["settled"] });
+    code === 0
+      ? (JSON.parse(result.stdout) as GetDocument)
+      : (errorOf(result) as { settled?: GetDocument["settled"] });
   const { acknowledged } = service.sandbox.inspect(service.vault.uuid).counts;
   // The exchange of this command itself, and the warm one's; what is left is that of the one that was settled.
   const outcomes = settled.map(({ outcome }) => outcome);
   if (outcomes.length > 0 && code === 0) {
-    expect(["applied", "acknowledged"].includes(outcomes.at(-1) ?? "")).toBe(acknowledged === 3 || before === 2);
+    expect(["applied", "acknowledged"].includes(outcomes.at(-1) ?? "")).toBe(
+      acknowledged === 3 || before === 2,
+    );
   }
   expectFarFromLock({ service }, service.vault.uuid);
   return [code === 0 ? "0" : `${code} ${errorOf(result).code}`, ...outcomes].join(", ");

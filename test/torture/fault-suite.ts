@@ -13,21 +13,29 @@ export function faultSuite(operation: Operation, most: number): void {
   const found = new Map<string, Row>();
 
   describe.concurrent(`every fault at every call of ${operation}`, () => {
-    it.each(sample(all, most).map((one) => [nameOf(one), one] as const))("%s", async (name, one: Case) => {
-      const row = await tryCase(one);
-      found.set(name, row);
-      if (isWhole) return;
-      const index = all.filter(({ step }) => step === one.step).findIndex((other) => nameOf(other) === name);
-      expect(line(row).replaceAll(/ +(?=\|)/g, " ")).toBe(linesOf(file, one.step)[index]);
-      tried("faults at a call", 1);
-    });
+    it.each(sample(all, most).map((one) => [nameOf(one), one] as const))(
+      "%s",
+      async (name, one: Case) => {
+        const row = await tryCase(one);
+        found.set(name, row);
+        if (isWhole) return;
+        const index = all
+          .filter(({ step }) => step === one.step)
+          .findIndex((other) => nameOf(other) === name);
+        expect(line(row).replaceAll(/ +(?=\|)/g, " ")).toBe(linesOf(file, one.step)[index]);
+        tried("faults at a call", 1);
+      },
+    );
   });
 
   describe.runIf(isWhole)(`the table of ${operation}`, () => {
     it("is the one in the repository", async () => {
-      const rows = (step: Case["step"]): Row[] => all.filter((one) => one.step === step).flatMap((one) => found.get(nameOf(one)) ?? []);
+      const rows = (step: Case["step"]): Row[] =>
+        all.filter((one) => one.step === step).flatMap((one) => found.get(nameOf(one)) ?? []);
       expect(found.size).toBe(all.length);
-      await expect(render(operation, { start: rows("start"), end: rows("end") })).toMatchFileSnapshot(file);
+      await expect(
+        render(operation, { start: rows("start"), end: rows("end") }),
+      ).toMatchFileSnapshot(file);
       tried("faults at a call", found.size);
     });
   });

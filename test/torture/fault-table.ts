@@ -15,7 +15,9 @@ const columns: Record<keyof Row, string> = {
   hints: "by the hints",
 };
 
-const head = (operation: Operation): string => `# Every fault at every call of \`vault ${operation}\`
+const head = (
+  operation: Operation,
+): string => `# Every fault at every call of \`vault ${operation}\`
 
 Written by \`npm run torture\`, which compares it (\`TORTURE=whole npx vitest run test/torture/faults-${operation}.test.ts -u\` rewrites it).
 A vault with verified credentials, nothing open. One call meets the fault: the first start (or end call), the second, or every one. For there to be
@@ -31,20 +33,28 @@ a second call, the answer to the first is lost on the way, after processing.
 `;
 
 /** One row, its cells as wide as they are: what a short run compares. */
-export const line = (row: Row): string => `| ${(Object.keys(columns) as (keyof Row)[]).map((key) => cell(row[key])).join(" | ")} |`;
+export const line = (row: Row): string =>
+  `| ${(Object.keys(columns) as (keyof Row)[]).map((key) => cell(row[key])).join(" | ")} |`;
 
 const cell = (text: string): string => text.replaceAll("|", "\\|");
 
 /** The whole document, in the order of the cases. */
 export function render(operation: Operation, rows: Record<Step, readonly Row[]>): string {
   const section = (title: string, of: readonly Row[]): string => `\n## ${title}\n\n${table(of)}`;
-  return head(operation) + section(`At \`${operation}-start\``, rows.start) + section(`At \`${operation}-end\``, rows.end);
+  return (
+    head(operation) +
+    section(`At \`${operation}-start\``, rows.start) +
+    section(`At \`${operation}-end\``, rows.end)
+  );
 }
 
 function table(rows: readonly Row[]): string {
   const keys = Object.keys(columns) as (keyof Row)[];
-  const widths = keys.map((key) => Math.max(columns[key].length, ...rows.map((row) => cell(row[key]).length)));
-  const write = (cells: readonly string[]): string => `| ${cells.map((text, index) => text.padEnd(widths[index] ?? 0)).join(" | ")} |\n`;
+  const widths = keys.map((key) =>
+    Math.max(columns[key].length, ...rows.map((row) => cell(row[key]).length)),
+  );
+  const write = (cells: readonly string[]): string =>
+    `| ${cells.map((text, index) => text.padEnd(widths[index] ?? 0)).join(" | ")} |\n`;
   const title = write(keys.map((key) => columns[key]));
   const rule = write(widths.map((width) => "-".repeat(width)));
   return title + rule + rows.map((row) => write(keys.map((key) => cell(row[key])))).join("");

@@ -71,8 +71,10 @@ export class FaultyService {
   /** With a certificate it speaks TLS, and a connection can fail before anything is sent on it. */
   static async open(seed: VaultInput, certificate?: Certificate): Promise<FaultyService> {
     const service = new FaultyService(seed);
-    const listener: RequestListener = (request, response) => void service.#receive(request, response);
-    const server = certificate === undefined ? createServer(listener) : createTlsServer(certificate, listener);
+    const listener: RequestListener = (request, response) =>
+      void service.#receive(request, response);
+    const server =
+      certificate === undefined ? createServer(listener) : createTlsServer(certificate, listener);
     server.on("connection", (socket: Socket) => service.#connect(socket));
     server.on("tlsClientError", () => undefined);
     server.listen(0, "127.0.0.1");
@@ -113,7 +115,9 @@ export class FaultyService {
   }
 
   #connect(socket: Socket): void {
-    const due = this.plan?.fault.strike === "no connection" && this.#due(this.#expected, this.seen[this.#expected] + 1);
+    const due =
+      this.plan?.fault.strike === "no connection" &&
+      this.#due(this.#expected, this.seen[this.#expected] + 1);
     if (due === this.plan?.fault && due !== undefined) {
       this.seen[this.#expected] += 1;
       socket.resetAndDestroy();
@@ -143,13 +147,15 @@ export class FaultyService {
     const isProbe = request.url?.includes("00000000-0000-0000-0000-000000000000") === true;
     if (!isProbe) this.seen[step] += 1;
     // A connection serves one call, so that the next one has to be connected for.
-    const headers: Record<string, string> = this.plan?.fault.strike === "no connection" ? { connection: "close" } : {};
+    const headers: Record<string, string> =
+      this.plan?.fault.strike === "no connection" ? { connection: "close" } : {};
     const call: StruckCall = {
       step,
       request,
       response,
       process: (ahead = 0) => this.#process(request, body, ahead),
-      send: (answer) => response.writeHead(answer.status, { ...answer.headers, ...headers }).end(answer.body),
+      send: (answer) =>
+        response.writeHead(answer.status, { ...answer.headers, ...headers }).end(answer.body),
       reset: () => resetConnection(request.socket),
       silence: () => this.onSilence(),
     };
@@ -163,11 +169,23 @@ export class FaultyService {
   }
 
   #process(request: IncomingMessage, body: string, ahead: number): SandboxResponse {
-    const parts = { sandbox: this.sandbox, faults: new Faults(), controlToken: "none", prefix: "/vaultsvc/v1-2", latencyMs: 0 };
+    const parts = {
+      sandbox: this.sandbox,
+      faults: new Faults(),
+      controlToken: "none",
+      prefix: "/vaultsvc/v1-2",
+      latencyMs: 0,
+    };
     const headers = request.headers as Record<string, string | undefined>;
     this.#ahead = ahead;
     try {
-      return createHandler(parts)({ method: request.method ?? "", path: request.url ?? "", headers, body, remoteAddress: "127.0.0.1" });
+      return createHandler(parts)({
+        method: request.method ?? "",
+        path: request.url ?? "",
+        headers,
+        body,
+        remoteAddress: "127.0.0.1",
+      });
     } finally {
       this.#ahead = 0;
     }

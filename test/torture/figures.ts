@@ -15,7 +15,9 @@ export function setup(): () => void {
       sums.set(what, (sums.get(what) ?? 0) + count);
     }
     rmSync(folder, { recursive: true });
-    const lines = [...sums].sort().map(([what, count]) => `${count.toLocaleString("en").padStart(12)}  ${what}\n`);
+    const lines = [...sums]
+      .sort()
+      .map(([what, count]) => `${count.toLocaleString("en").padStart(12)}  ${what}\n`);
     process.stdout.write(`\nTried, and nothing was lost, where no test failed:\n${lines.join("")}`);
   };
 }

@@ -5,5 +5,6 @@
 const crypto = require("node:crypto");
 
 const { randomBytes } = crypto;
-crypto.randomBytes = (size, ...rest) => (size === 8 ? Buffer.alloc(size, 7) : randomBytes(size, ...rest));
+crypto.randomBytes = (size, ...rest) =>
+  size === 8 ? Buffer.alloc(size, 7) : randomBytes(size, ...rest);
 require("node:module").syncBuiltinESMExports();

@@ -28,7 +28,16 @@ const exports: { name: string; bytes: Buffer }[] = [];
 beforeAll(async () => {
   for (const dialect of Object.keys(dialects) as DialectName[]) {
     for (const form of formNames) {
-      await writeLog(path, { seed: "fuzzed", items: 60, vaults: 5, problems: 0.6, duplicates: 0.1, garbage: 1, dialect, form });
+      await writeLog(path, {
+        seed: "fuzzed",
+        items: 60,
+        vaults: 5,
+        problems: 0.6,
+        duplicates: 0.1,
+        garbage: 1,
+        dialect,
+        form,
+      });
       exports.push({ name: `${dialect}, ${form}`, bytes: readFileSync(path) });
     }
   }
@@ -54,17 +63,34 @@ async function read(bytes: Buffer, by: "path" | "stream", look = false): Promise
 }
 
 async function* pieces(bytes: Buffer): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += 997) yield await Promise.resolve(bytes.subarray(at, at + 997));
+  for (let at = 0; at < bytes.length; at += 997)
+    yield await Promise.resolve(bytes.subarray(at, at + 997));
 }
 
 /** Whatever was read can be shown in each form. */
 async function lookAt(result: Replay, vaults: readonly VaultReport[]): Promise<void> {
-  const view = { facts: { isTTY: true, columns: 80, color: false }, now: Date.UTC(2026, 10, 20, 13), timeZone: "UTC" };
-  const text = (await auditSummary(result.summary, vaults, view)) + (await auditBasis(result.summary, view));
+  const view = {
+    facts: { isTTY: true, columns: 80, color: false },
+    now: Date.UTC(2026, 10, 20, 13),
+    timeZone: "UTC",
+  };
+  const text =
+    (await auditSummary(result.summary, vaults, view)) + (await auditBasis(result.summary, view));
   // oxlint-disable-next-line no-control-regex -- what must not be there
   expect(text).not.toMatch(/[\u0000-\u0009\u000B-\u001F\u007F-\u009F]/);
-  expect(JSON.parse([...jsonDocument(result, vaults)].join(""))).toMatchObject({ items: result.summary.items });
-  expect([...writeHtml({ title: "x", generatedAt: "2026-11-20T13:00:00Z", summary: result.summary, vaults })].length).toBeGreaterThan(0);
+  expect(JSON.parse([...jsonDocument(result, vaults)].join(""))).toMatchObject({
+    items: result.summary.items,
+  });
+  expect(
+    [
+      ...writeHtml({
+        title: "x",
+        generatedAt: "2026-11-20T13:00:00Z",
+        summary: result.summary,
+        vaults,
+      }),
+    ].length,
+  ).toBeGreaterThan(0);
 }
 
 /** The sums are right, and the quick reader of files finds what the one of streams finds. */
@@ -79,12 +105,18 @@ async function checkBytes(bytes: Buffer, look = false): Promise<void> {
 function checkSums(bytes: Buffer, fromPath: Read): void {
   if ("refused" in fromPath) return;
   const { summary, vaults } = fromPath;
-  expect(summary.duplicates + summary.applicationItems + summary.withoutVault).toBeLessThanOrEqual(summary.items);
+  expect(summary.duplicates + summary.applicationItems + summary.withoutVault).toBeLessThanOrEqual(
+    summary.items,
+  );
   expect(summary.skipped.length).toBe(Math.min(summary.skippedLines, 100));
-  expect(Object.values(summary.verdicts).reduce((sum, count) => sum + count, 0)).toBe(summary.vaults);
+  expect(Object.values(summary.verdicts).reduce((sum, count) => sum + count, 0)).toBe(
+    summary.vaults,
+  );
   expect(vaults).toHaveLength(summary.vaults);
   const ofVaults = vaults.reduce((sum, { items }) => sum + items, 0);
-  expect(ofVaults).toBe(summary.items - summary.applicationItems - summary.withoutVault - summary.duplicates);
+  expect(ofVaults).toBe(
+    summary.items - summary.applicationItems - summary.withoutVault - summary.duplicates,
+  );
   const [input] = summary.inputs;
   expect(input?.items).toBe(summary.items);
   if (input?.format === "ndjson" && !input.gzip) {
@@ -94,7 +126,11 @@ function checkSums(bytes: Buffer, fromPath: Read): void {
   }
 }
 
-const settings = (seed: number): fc.Parameters<unknown> => ({ seed, numRuns: runs, endOnFailure: false });
+const settings = (seed: number): fc.Parameters<unknown> => ({
+  seed,
+  numRuns: runs,
+  endOnFailure: false,
+});
 const chosen = fc.nat(10_000);
 
 describe("an export in which anything may have changed is read to its end, counted right, or refused", () => {
@@ -115,17 +151,24 @@ describe("an export in which anything may have changed is read to its end, count
     let count = 0;
     const lists = exports.filter(({ name }) => /json/.test(name));
     await fc.assert(
-      fc.asyncProperty(chosen, fc.nat(40), fc.nat(40), jsonChanges, async (which, from, times, changes) => {
-        const { bytes } = lists[which % lists.length] as (typeof exports)[number];
-        const lines = bytes.toString("utf8").split("\n");
-        for (let n = 0; n <= times; n += 1) {
-          const at = (from + n) % lines.length;
-          const [, item = "", end = ""] = /^(.*?)(,?\r?)$/.exec(lines[at] ?? "") ?? [];
-          if (item.startsWith("{") && item.endsWith("}")) lines[at] = changeJson(parsed(item), changes) + end;
-        }
-        await checkBytes(Buffer.from(lines.join("\n")), count % 10 === 0);
-        count += 1;
-      }),
+      fc.asyncProperty(
+        chosen,
+        fc.nat(40),
+        fc.nat(40),
+        jsonChanges,
+        async (which, from, times, changes) => {
+          const { bytes } = lists[which % lists.length] as (typeof exports)[number];
+          const lines = bytes.toString("utf8").split("\n");
+          for (let n = 0; n <= times; n += 1) {
+            const at = (from + n) % lines.length;
+            const [, item = "", end = ""] = /^(.*?)(,?\r?)$/.exec(lines[at] ?? "") ?? [];
+            if (item.startsWith("{") && item.endsWith("}"))
+              lines[at] = changeJson(parsed(item), changes) + end;
+          }
+          await checkBytes(Buffer.from(lines.join("\n")), count % 10 === 0);
+          count += 1;
+        },
+      ),
       settings(20261122),
     );
     tried("fuzzed audit exports", count);
@@ -136,7 +179,9 @@ describe("an export in which anything may have changed is read to its end, count
     await fc.assert(
       fc.asyncProperty(chosen, byteChanges, fc.boolean(), async (which, changes, before) => {
         const { bytes } = exports[which % exports.length] as (typeof exports)[number];
-        const packed = before ? gzipSync(changeBytes(bytes, changes)) : changeBytes(gzipSync(bytes), changes);
+        const packed = before
+          ? gzipSync(changeBytes(bytes, changes))
+          : changeBytes(gzipSync(bytes), changes);
         // Of what is broken, zlib hands over more or less before it says so, by the pieces that it is given.
         checkSums(packed, await read(packed, "path"));
         count += 1;

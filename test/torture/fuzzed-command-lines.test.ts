@@ -23,7 +23,10 @@ let known: Record<string, string>;
 
 beforeAll(async () => {
   mkdirSync(root, { recursive: true });
-  writeFileSync(join(root, "items.ndjson"), '{"time":"2026-11-20T12:00:00Z","action":"READ_VAULT","vaultUuid":"x"}\n');
+  writeFileSync(
+    join(root, "items.ndjson"),
+    '{"time":"2026-11-20T12:00:00Z","action":"READ_VAULT","vaultUuid":"x"}\n',
+  );
   // Nobody answers: every connection is closed at once.
   service = await startHostileService((_, { socket }) => void socket.destroy());
   const machine = machineFor(service);
@@ -37,8 +40,18 @@ interface Ran {
   err: string;
 }
 
-async function run(line: readonly string[], asJson: boolean, isKnown: boolean, input: string): Promise<Ran> {
-  const place = isKnown ? {} : { VAULTSVC_STATE: join(root, "none", "state"), VAULTSVC_CONFIG_DIR: join(root, "none", "config") };
+async function run(
+  line: readonly string[],
+  asJson: boolean,
+  isKnown: boolean,
+  input: string,
+): Promise<Ran> {
+  const place = isKnown
+    ? {}
+    : {
+        VAULTSVC_STATE: join(root, "none", "state"),
+        VAULTSVC_CONFIG_DIR: join(root, "none", "config"),
+      };
   const env = {
     ...known,
     ...place,
@@ -54,7 +67,14 @@ async function run(line: readonly string[], asJson: boolean, isKnown: boolean, i
 
 /** Whether errors must be JSON: where the line does not overrule, nor hides what it says behind `--`. */
 const mustBeJson = (line: readonly string[], asJson: boolean): boolean =>
-  asJson && !line.some((word) => word === "--" || word.startsWith("-o") || word.startsWith("--output") || word.startsWith("--o"));
+  asJson &&
+  !line.some(
+    (word) =>
+      word === "--" ||
+      word.startsWith("-o") ||
+      word.startsWith("--output") ||
+      word.startsWith("--o"),
+  );
 
 it("any command line comes to an exit of the contract; a usage error has sent nothing and says one line of JSON where it is to", async () => {
   const runs = isWhole ? 20_000 : 700;
@@ -68,7 +88,9 @@ it("any command line comes to an exit of the contract; a usage error has sent no
       async (line, asJson, isKnown, input) => {
         const before = service.asked.length;
         const { code, err } = await run(line, asJson, isKnown, input);
-        expect([0, ...documented.filter((one) => one !== errorKinds.internal.exitCode)]).toContain(code);
+        expect([0, ...documented.filter((one) => one !== errorKinds.internal.exitCode)]).toContain(
+          code,
+        );
         expect(err).not.toMatch(/^\s+at .*:\d+:\d+|unexpected failure|Maximum call stack/m);
         if ([2, 3, 4].includes(code)) expect(service.asked).toHaveLength(before);
         if (code !== 0) expect(err).not.toBe("");

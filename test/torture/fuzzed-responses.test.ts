@@ -19,7 +19,11 @@ import { tried } from "../support/tally.ts";
 
 const uuid = "0f9b1c1e-2d3c-4b5a-8697-a8b9cadbecfd";
 const responseStatus = { status: "SUCCESS" };
-const dates = { autoLockDate: "2027-11-20T14:02:11Z", dateCreated: "2025-01-01T00:00:00Z", expiryDate: "2026-12-31T00:00:00Z" };
+const dates = {
+  autoLockDate: "2027-11-20T14:02:11Z",
+  dateCreated: "2025-01-01T00:00:00Z",
+  expiryDate: "2026-12-31T00:00:00Z",
+};
 const transactionToken = { expiry: "2026-11-20T14:02:11Z", timeToExpire: 300, token: "T0K" };
 const vault = {
   credentials: { encryptedData: "ENC", payload: "PAY" },
@@ -29,7 +33,9 @@ const vault = {
   usesRemaining: 4,
   ...dates,
 };
-const details = [{ property: "vault.credentials", message: "bad credentials", errorReasons: ["a", "b"] }];
+const details = [
+  { property: "vault.credentials", message: "bad credentials", errorReasons: ["a", "b"] },
+];
 
 const start = { responseStatus, transactionToken, vault };
 /** Good answers of each kind, to begin with: most often the one that matters most. */
@@ -52,7 +58,10 @@ function isValidStart(body: unknown): boolean {
   const at = (value: unknown, ...path: string[]): unknown =>
     path.reduce<unknown>(
       (inner, name) =>
-        typeof inner === "object" && inner !== null && !Array.isArray(inner) && Object.hasOwn(inner, name)
+        typeof inner === "object" &&
+        inner !== null &&
+        !Array.isArray(inner) &&
+        Object.hasOwn(inner, name)
           ? (inner as Record<string, unknown>)[name]
           : undefined,
       value,
@@ -79,7 +88,9 @@ function judge(bytes: Buffer, httpStatus: number, endpoint: Endpoint): void {
   if (success !== undefined) checkFacts(success);
   const created = readCreateSuccess(answer);
   if (created !== undefined)
-    expect([created.uuid, created.pair.encryptedData, created.pair.payload].every((part) => part !== "")).toBe(true);
+    expect(
+      [created.uuid, created.pair.encryptedData, created.pair.payload].every((part) => part !== ""),
+    ).toBe(true);
   readInfo(answer);
   isOtherVault(answer, uuid);
   checkError(answer);
@@ -89,13 +100,31 @@ function judge(bytes: Buffer, httpStatus: number, endpoint: Endpoint): void {
 
 /** Dates can be read, numbers counted. */
 function checkFacts(success: NonNullable<ReturnType<typeof readStartSuccess>>): void {
-  for (const date of [success.tokenExpiry, success.expiryDate, success.autoLockDate, success.dateCreated, success.lastModified]) {
+  for (const date of [
+    success.tokenExpiry,
+    success.expiryDate,
+    success.autoLockDate,
+    success.dateCreated,
+    success.lastModified,
+  ]) {
     if (date !== null) expect(Number.isNaN(Date.parse(date))).toBe(false);
   }
-  if (success.usesRemaining !== null) expect(Number.isSafeInteger(success.usesRemaining)).toBe(true);
+  if (success.usesRemaining !== null)
+    expect(Number.isSafeInteger(success.usesRemaining)).toBe(true);
 }
 
-const classes = ["rate", "server", "application", "credentials", "token", "locked", "gone", "missing", "validation", "service"];
+const classes = [
+  "rate",
+  "server",
+  "application",
+  "credentials",
+  "token",
+  "locked",
+  "gone",
+  "missing",
+  "validation",
+  "service",
+];
 
 function checkError(answer: Answer): void {
   expect(classes).toContain(classify(answer));
@@ -106,7 +135,11 @@ function checkError(answer: Answer): void {
 
 const runs = isWhole ? 20_000 : 1500;
 const settings = (seed: number, numRuns = runs): fc.Parameters<unknown> => ({ seed, numRuns });
-const where = [fc.constantFrom(...seeds), fc.constantFrom(...statuses), fc.constantFrom(...starts)] as const;
+const where = [
+  fc.constantFrom(...seeds),
+  fc.constantFrom(...statuses),
+  fc.constantFrom(...starts),
+] as const;
 
 describe("an answer in which anything may have changed is read by the rules, or is none", () => {
   it("by bytes", () => {
@@ -141,7 +174,9 @@ describe("over a connection, to the whole program", () => {
 
   it("the old pair stays the current one, unless the answer hands out another by the rules", async () => {
     const hostile = await startHostileService();
-    const machine = machineFor(hostile, { env: { VAULTSVC_MAX_WAIT: "0s", VAULTSVC_TIMEOUT: "1s", VAULTSVC_OUTPUT: "json" } });
+    const machine = machineFor(hostile, {
+      env: { VAULTSVC_MAX_WAIT: "0s", VAULTSVC_TIMEOUT: "1s", VAULTSVC_OUTPUT: "json" },
+    });
     const count = isWhole ? 1000 : 60;
     let vaults = 0;
     await fc.assert(
@@ -166,10 +201,15 @@ describe("over a connection, to the whole program", () => {
           expect(await machine.exported(one)).toEqual(oldPair);
           return;
         }
-        const offered = (JSON.parse(stdout) as { vault: { uuid: string; credentials: Pair } }).vault;
+        const offered = (JSON.parse(stdout) as { vault: { uuid: string; credentials: Pair } })
+          .vault;
         expect(offered.uuid.toLowerCase()).toBe(one);
         const { encryptedData, payload } = offered.credentials;
-        expect(await machine.exported(one)).toMatchObject({ status: "pending", old: oldPair, new: { encryptedData, payload } });
+        expect(await machine.exported(one)).toMatchObject({
+          status: "pending",
+          old: oldPair,
+          new: { encryptedData, payload },
+        });
       }),
       settings(20261126, count),
     );

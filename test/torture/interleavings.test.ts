@@ -7,21 +7,39 @@ import { playRound } from "./rounds.ts";
 import { tried } from "../support/tally.ts";
 
 /** Each plays its rounds one after the other on one state, which so has a past. */
-const tables = Array.from({ length: isWhole ? 60 : 2 }, (_, index) => ({ seed: `table ${index}`, vaults: 1 + (index % 3) }));
+const tables = Array.from({ length: isWhole ? 60 : 2 }, (_, index) => ({
+  seed: `table ${index}`,
+  vaults: 1 + (index % 3),
+}));
 const rounds = isWhole ? 5 : 2;
 
 describe("several processes at the same moment, some killed", () => {
-  it.each(tables)("of $vaults vaults, $seed: one exchange at a time, nothing lost, nobody waits for the dead", async ({ seed, vaults }) => {
-    const lab = await openLab(Array.from({ length: vaults }, () => offlineCard));
-    const machine = lab.machine();
-    for (const { uuid, kind, credentials } of lab.service.vaults) {
-      const more = { PAIR: JSON.stringify(credentials) };
-      expectExit(await machine.vaultWith({ env: more }, "get", uuid, "--kind", kind, "--credentials", "env:PAIR", "--json"), 0);
-    }
-    const dice = new Dice(seed);
-    for (let round = 0; round < rounds; round += 1) await playRound(dice, lab, machine, round);
-    tried("interleavings of processes", rounds);
-  });
+  it.each(tables)(
+    "of $vaults vaults, $seed: one exchange at a time, nothing lost, nobody waits for the dead",
+    async ({ seed, vaults }) => {
+      const lab = await openLab(Array.from({ length: vaults }, () => offlineCard));
+      const machine = lab.machine();
+      for (const { uuid, kind, credentials } of lab.service.vaults) {
+        const more = { PAIR: JSON.stringify(credentials) };
+        expectExit(
+          await machine.vaultWith(
+            { env: more },
+            "get",
+            uuid,
+            "--kind",
+            kind,
+            "--credentials",
+            "env:PAIR",
+            "--json",
+          ),
+          0,
+        );
+      }
+      const dice = new Dice(seed);
+      for (let round = 0; round < rounds; round += 1) await playRound(dice, lab, machine, round);
+      tried("interleavings of processes", rounds);
+    },
+  );
 });
 
 describe("many processes on one vault", () => {
@@ -33,7 +51,9 @@ describe("many processes on one vault", () => {
     const runs = await Promise.all(
       Array.from(
         { length: count },
-        async () => await machine.start({ timeoutMs: 120_000 }, "get", uuid, "--json", "--max-wait", "100s").exit,
+        async () =>
+          await machine.start({ timeoutMs: 120_000 }, "get", uuid, "--json", "--max-wait", "100s")
+            .exit,
       ),
     );
     for (const run of runs) expectExit(run, 0);

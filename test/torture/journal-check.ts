@@ -63,14 +63,17 @@ export function journalProblems(entries: Iterable<Entry>, rows: Iterable<Row>): 
     const key = `${uuid} ${exchange}`;
     const before = states.get(key);
     const { from } = JSON.parse(detail) as { from?: string };
-    if (from !== undefined && before !== undefined && from !== before) problems.push(`${key}: ${event} from ${from}, after ${before}`);
-    if (before === undefined && !["intent", "adopted"].includes(event)) problems.push(`${key}: begins with ${event}`);
+    if (from !== undefined && before !== undefined && from !== before)
+      problems.push(`${key}: ${event} from ${from}, after ${before}`);
+    if (before === undefined && !["intent", "adopted"].includes(event))
+      problems.push(`${key}: begins with ${event}`);
     const after = stateAfter[event];
     if (after !== undefined) states.set(key, after);
   }
   for (const { uuid, id, state } of rows) {
     const told = states.get(`${uuid} ${id}`);
-    if (told !== state) problems.push(`${uuid} ${id}: is ${state}, the journal says ${told ?? "nothing"}`);
+    if (told !== state)
+      problems.push(`${uuid} ${id}: is ${state}, the journal says ${told ?? "nothing"}`);
   }
   return problems;
 }

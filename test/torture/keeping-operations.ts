@@ -135,10 +135,15 @@ export const migration: Operation = {
     expectExit(next, 0);
     expect(documentOf(next).vault.content).toBe(note);
     expect(lab.service.sandbox.accepts(uuid, await exported(lab.machine))).toBe(true);
-    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ failedAccesses: 0, unackedStarts: 0 });
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({
+      failedAccesses: 0,
+      unackedStarts: 0,
+    });
     expectFarFromLock(lab, uuid);
     const db = new DatabaseSync(join(lab.machine.stateDir, "vault.db"));
-    expect(db.prepare("PRAGMA user_version").get()).toEqual({ user_version: migrations.length + 1 });
+    expect(db.prepare("PRAGMA user_version").get()).toEqual({
+      user_version: migrations.length + 1,
+    });
     db.close();
   },
 };

@@ -26,7 +26,8 @@ export async function killEverywhere(
 ): Promise<void> {
   await operation.prepare(lab);
   await lab.keep();
-  const goesOn = async (printed: string, ended: boolean): Promise<void> => await operation.goesOn((await next?.()) ?? lab, printed, ended);
+  const goesOn = async (printed: string, ended: boolean): Promise<void> =>
+    await operation.goesOn((await next?.()) ?? lab, printed, ended);
   const whole = await wholeRun(lab, operation);
   expect(whole.result.code, whole.result.stderr).toBe(0);
   await goesOn(whole.result.stdout, true);
@@ -42,7 +43,9 @@ export async function killEverywhere(
     try {
       await goesOn(result.stdout, false);
     } catch (error) {
-      throw new Error(`killed before ${point.index}, ${point.what}: ${(error as Error).message}`, { cause: error });
+      throw new Error(`killed before ${point.index}, ${point.what}: ${(error as Error).message}`, {
+        cause: error,
+      });
     }
   }
   tried("crash points, killed at a system call", chosen.length);
@@ -53,15 +56,23 @@ async function wholeRun(lab: RewindLab, operation: Operation): Promise<Traced> {
   for (let tries = 0; tries < 5; tries += 1) {
     await lab.rewind();
     const run = await runTraced(lab, operation);
-    if (!run.calls.some((call) => call.name === "rename" && call.args.includes(compiled))) return run;
+    if (!run.calls.some((call) => call.name === "rename" && call.args.includes(compiled)))
+      return run;
   }
   throw new Error("each run writes its compiled code again");
 }
 
-async function runTraced(lab: RewindLab, operation: Operation, more: readonly string[] = []): Promise<Traced> {
+async function runTraced(
+  lab: RewindLab,
+  operation: Operation,
+  more: readonly string[] = [],
+): Promise<Traced> {
   const { args, env = {}, shell, hasChildren } = operation;
   const through = shell === undefined ? [] : ["/bin/sh", "-c", shell, "sh"];
-  return await traced(lab.machine, args(lab), [...(hasChildren ? ["-b", "execve"] : []), ...more], { env, through });
+  return await traced(lab.machine, args(lab), [...(hasChildren ? ["-b", "execve"] : []), ...more], {
+    env,
+    through,
+  });
 }
 
 /** Two of them, half a run apart, elsewhere for each operation. */

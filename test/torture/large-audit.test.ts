@@ -18,7 +18,8 @@ beforeAll(async () => {
   truth = await writeLog(log, { items: 300_000, vaults: 3000, dialect: "lean" });
 });
 
-const told = ({ stdout }: RunResult): ReplaySummary => JSON.parse(stdout.replaceAll(log, "standard input")) as ReplaySummary;
+const told = ({ stdout }: RunResult): ReplaySummary =>
+  JSON.parse(stdout.replaceAll(log, "standard input")) as ReplaySummary;
 
 it("a large file is replayed as it is from a stream, line for line", async () => {
   expect(readFileSync(log).length).toBeGreaterThan(66_000_000);
@@ -35,7 +36,8 @@ it("lines without end that are no items are told, and do not keep a signal", asy
   // Nothing but zeroes, which take no place on the disk.
   truncateSync(log, 2 ** 40);
   const run = startVault(["audit-replay", log, "--json"]);
-  const read = (): number => Number(/^rchar: (\d+)/.exec(readFileSync(`/proc/${run.pid}/io`, "utf8"))?.[1]);
+  const read = (): number =>
+    Number(/^rchar: (\d+)/.exec(readFileSync(`/proc/${run.pid}/io`, "utf8"))?.[1]);
   await vi.waitFor(() => expect(read()).toBeGreaterThan(150_000_000), 20_000);
   run.kill("SIGINT");
   expectError(await run.exit, 130, "interrupted");

@@ -18,7 +18,9 @@ async function leave(lab: RewindLab, name: string, n = 0): Promise<void> {
 }
 
 async function leftIn(lab: RewindLab, state: string): Promise<void> {
-  expect((await (await lab.aside()).status(lab.vault.uuid)).exchange?.state ?? "intent").toBe(state);
+  expect((await (await lab.aside()).status(lab.vault.uuid)).exchange?.state ?? "intent").toBe(
+    state,
+  );
 }
 
 /** An exchange whose end call went unanswered until its token had died. */

@@ -34,7 +34,13 @@ const seed = Array.from({ length: isWhole ? 24 : 3 }, (_, n) => [
   onlineCard,
 ]).flat();
 
-const faults = [...plainActions, "status=500", "error-after=502", "status=429,retry-after=0", "delay=3s"];
+const faults = [
+  ...plainActions,
+  "status=500",
+  "error-after=502",
+  "status=429,retry-after=0",
+  "delay=3s",
+];
 
 /** What a command may end with while the service misbehaves: never a bug, a lost pair, a lock, or a state that is none. */
 const allowed = [0, 6, 8, 9, 10, 11, 12, 13, 15];
@@ -92,7 +98,13 @@ class LongRun {
     const update = (): string[] =>
       kind === "generic/offline" || kind.endsWith("/online")
         ? ["get", uuid, "--json"]
-        : ["update", uuid, "--card", `@${this.machine.file(`card-${worker}.json`, card)}`, "--json"];
+        : [
+            "update",
+            uuid,
+            "--card",
+            `@${this.machine.file(`card-${worker}.json`, card)}`,
+            "--json",
+          ];
     // Commands that follow each other share a run, and each other's kills.
     const run = ["-o", "ndjson", "--run", `run-${Math.floor(this.commands / 40)}`];
     const commands: { weight: number; args: () => string[] }[] = [
@@ -102,14 +114,33 @@ class LongRun {
       { weight: 8, args: () => ["get", uuid, "--no-ack", "--json"] },
       { weight: 8, args: () => ["get", uuid, "--discard-pending", "--json"] },
       { weight: 6, args: () => ["get", uuid, "--credentials-out", file, "--json"] },
-      { weight: 2, args: () => ["get", "--all", ...run, ...(this.dice.chance(0.5) ? ["--out-dir", join(this.machine.home, "many")] : [])] },
-      { weight: 1, args: () => ["update", "--from", this.#list(), ...run.slice(0, -1), `${run.at(-1)}-update`] },
+      {
+        weight: 2,
+        args: () => [
+          "get",
+          "--all",
+          ...run,
+          ...(this.dice.chance(0.5) ? ["--out-dir", join(this.machine.home, "many")] : []),
+        ],
+      },
+      {
+        weight: 1,
+        args: () => ["update", "--from", this.#list(), ...run.slice(0, -1), `${run.at(-1)}-update`],
+      },
       { weight: 1, args: () => ["ack", "--all", "-o", "ndjson"] },
       { weight: 4, args: () => ["status", uuid, "--json"] },
       { weight: 2, args: () => ["export", uuid, "--json"] },
       { weight: 2, args: () => ["guard", uuid, "--json"] },
       { weight: 1, args: () => ["status", "--history", "--json"] },
-      { weight: 1, args: () => ["state", "backup", join(this.machine.home, `backup-${worker}-${this.commands}`), "--json"] },
+      {
+        weight: 1,
+        args: () => [
+          "state",
+          "backup",
+          join(this.machine.home, `backup-${worker}-${this.commands}`),
+          "--json",
+        ],
+      },
       { weight: 0.5, args: () => ["state", "rekey", "--yes", "--json"] },
       { weight: 0.5, args: () => ["audit-replay", "--json"] },
     ];
@@ -119,15 +150,24 @@ class LongRun {
   /** The same contents for all that take a card. */
   #list(): string {
     const cards = this.lab.service.vaults.filter(({ kind }) => kind === "credit-card/offline");
-    return this.machine.file("cards.ndjson", cards.map(({ uuid }) => JSON.stringify({ uuid, card })).join("\n"));
+    return this.machine.file(
+      "cards.ndjson",
+      cards.map(({ uuid }) => JSON.stringify({ uuid, card })).join("\n"),
+    );
   }
 
   /** One of six is killed, before one of so many steps. */
   async #run(args: string[], steps: number): Promise<RunResult> {
-    const limits = args[1] === "rekey" ? ["--max-wait", "2m"] : ["--timeout", "1500ms", "--max-wait", "4s"];
+    const limits =
+      args[1] === "rekey" ? ["--max-wait", "2m"] : ["--timeout", "1500ms", "--max-wait", "4s"];
     const timeoutMs = 180_000;
-    if (this.dice.between(1, 6) > 1) return await this.machine.start({ timeoutMs }, ...args, ...limits).exit;
-    return (await runKilledAt(this.dice.between(1, steps), this.machine, [...args, ...limits], { timeoutMs })).result;
+    if (this.dice.between(1, 6) > 1)
+      return await this.machine.start({ timeoutMs }, ...args, ...limits).exit;
+    return (
+      await runKilledAt(this.dice.between(1, steps), this.machine, [...args, ...limits], {
+        timeoutMs,
+      })
+    ).result;
   }
 
   #judge(uuids: readonly string[], args: string[], result: RunResult): void {
@@ -135,13 +175,16 @@ class LongRun {
     const key = `${args[0] ?? ""}${isMany ? " of many" : ""} ${result.signal ?? result.code ?? ""}`;
     this.codes.set(key, (this.codes.get(key) ?? 0) + 1);
     const said = `vault ${args.join(" ")}: ${key}\n${result.stderr}\n${isMany ? result.stdout : ""}`;
-    const isAllowed = result.code === null || allowed.includes(result.code) || (isMany && result.code === 16);
+    const isAllowed =
+      result.code === null || allowed.includes(result.code) || (isMany && result.code === 16);
     if (!isAllowed) this.violations.push(said);
     for (const { ok, error } of isMany ? outcomesOf(result) : [])
-      if (!ok && error !== undefined && !allowed.includes(error.exitCode)) this.violations.push(said);
+      if (!ok && error !== undefined && !allowed.includes(error.exitCode))
+        this.violations.push(said);
     for (const uuid of uuids) {
       const { state, maxFailedAccesses, maxUnackedStarts } = this.lab.service.sandbox.inspect(uuid);
-      if (state !== "active" || maxFailedAccesses > 2 || maxUnackedStarts > 4) this.violations.push(`${uuid} came to a lock after ${said}`);
+      if (state !== "active" || maxFailedAccesses > 2 || maxUnackedStarts > 4)
+        this.violations.push(`${uuid} came to a lock after ${said}`);
     }
   }
 
@@ -150,14 +193,23 @@ class LongRun {
     if ((this.#busy.get(uuid) ?? 0) > 0) return;
     this.#busy.set(uuid, 1);
     this.lab.service.sandbox.unlock(uuid);
-    const reset = await this.machine.vault("guard", uuid, "--reset", "--yes", "--json", "--max-wait", "4s");
+    const reset = await this.machine.vault(
+      "guard",
+      uuid,
+      "--reset",
+      "--yes",
+      "--json",
+      "--max-wait",
+      "4s",
+    );
     if (reset.code !== 0 && reset.code !== 15) this.violations.push(reset.stderr);
     this.#busy.set(uuid, 0);
   }
 
   async #measure(): Promise<void> {
     const { stateDir } = this.machine;
-    const size = (name: string): number => statSync(join(stateDir, name), { throwIfNoEntry: false })?.size ?? 0;
+    const size = (name: string): number =>
+      statSync(join(stateDir, name), { throwIfNoEntry: false })?.size ?? 0;
     this.sizes.push({
       commands: this.commands,
       database: size("vault.db"),
@@ -165,7 +217,8 @@ class LongRun {
       files: readdirSync(stateDir, { recursive: true }).length,
       kilobytes: await memoryOf(this.machine, "status", "--json"),
     });
-    for (const name of readdirSync(this.machine.home)) if (name.startsWith("backup-")) rmSync(join(this.machine.home, name));
+    for (const name of readdirSync(this.machine.home))
+      if (name.startsWith("backup-")) rmSync(join(this.machine.home, name));
   }
 
   /** The service is well again: every vault comes back in step by what the exit codes ask for. */
@@ -176,7 +229,8 @@ class LongRun {
         this.lab.service.sandbox.unlock(uuid);
         expectExit(await this.machine.vault("guard", uuid, "--reset", "--yes"), 0);
       }
-      if (result.code === 11) expectExit(await this.machine.vault("ack", uuid, "--json"), 0, 12, 13);
+      if (result.code === 11)
+        expectExit(await this.machine.vault("ack", uuid, "--json"), 0, 12, 13);
       result = await this.machine.vault("get", uuid, "--json");
     }
     return result;
@@ -188,9 +242,12 @@ it(`mixed commands of ${workers} processes against a service that fails at rando
   const lab = await openLab(seed, { policy: { tokenTtlMs: 4000 } });
   const run = new LongRun(lab);
   const { machine } = run;
-  for (const vault of lab.service.vaults) expectExit(await machine.vault(...firstGetArgs(machine, vault), "--json"), 0);
+  for (const vault of lab.service.vaults)
+    expectExit(await machine.vault(...firstGetArgs(machine, vault), "--json"), 0);
   const until = Date.now() + minutes * 60_000;
-  await Promise.all(Array.from({ length: workers }, async (_, worker) => await run.work(until, worker)));
+  await Promise.all(
+    Array.from({ length: workers }, async (_, worker) => await run.work(until, worker)),
+  );
   expect(run.violations).toEqual([]);
 
   lab.service.faults.clear();
@@ -224,6 +281,7 @@ function expectFlat(sizes: readonly Sizes[]): void {
   expect(last.files).toBeLessThanOrEqual(first.files + 4);
   expect(Math.max(...sizes.map(({ wal }) => wal))).toBeLessThan(16_000_000);
   expect(last.kilobytes).toBeLessThan(first.kilobytes * 1.1);
-  const perCommand = (from: Sizes, to: Sizes): number => (to.database - from.database) / (to.commands - from.commands);
+  const perCommand = (from: Sizes, to: Sizes): number =>
+    (to.database - from.database) / (to.commands - from.commands);
   expect(perCommand(first, last)).toBeLessThan(perCommand(start, first) * 1.25);
 }

@@ -29,9 +29,20 @@ describe("a network that loses 20 % of all answers, before or after the service 
     /** Reads with the credentials that the service accepts: the audit log shows which ones were refused. */
     const readChosen = async (uuid: string, more: readonly string[]): Promise<void> => {
       const right = `sha256:${fingerprint(uuid, lab.service.sandbox.inspect(uuid).currentPair)}`;
-      const { vaults: known } = JSON.parse((await vault("status", uuid, "--history", "--json")).stdout) as { vaults: Status[] };
+      const { vaults: known } = JSON.parse(
+        (await vault("status", uuid, "--history", "--json")).stdout,
+      ) as { vaults: Status[] };
       const found = known[0]?.generations?.find((one) => one.fingerprint === right);
-      await vault("get", uuid, "--generation", String(found?.generation), ...more, "--json", "--max-wait", "2h");
+      await vault(
+        "get",
+        uuid,
+        "--generation",
+        String(found?.generation),
+        ...more,
+        "--json",
+        "--max-wait",
+        "2h",
+      );
     };
     for (let run = 1; run <= runs; run += 1) {
       const line = ["get", "--all", "-o", "ndjson", "--run", `run-${run}`, "--max-wait", "2h"];
@@ -40,7 +51,9 @@ describe("a network that loses 20 % of all answers, before or after the service 
         expect(tries, "the same line continues a run").toBeLessThan(20);
         const result = await vault(...line);
         expect(outcomesOf(result), result.stderr).toHaveLength(vaults);
-        const others = outcomesOf(result).filter(({ ok, error }) => !ok && !passing.includes(error?.code ?? ""));
+        const others = outcomesOf(result).filter(
+          ({ ok, error }) => !ok && !passing.includes(error?.code ?? ""),
+        );
         // Stopped until a person comes: by the guard, when it is their turn or in the plan already.
         for (const { skipped, error } of others) expect(skipped ?? error?.code).toBe("guard");
         for (const { uuid } of others) {
@@ -50,13 +63,18 @@ describe("a network that loses 20 % of all answers, before or after the service 
           else stopped += 1;
           // As the message asks: a person chooses among several candidates, or copies what the audit log shows.
           const alone = await vault("get", uuid, "--json", "--max-wait", "2h");
-          const [, force] = /--generation \d+( --force)?/.exec(alone.code === 8 ? (errorOf(alone).hint ?? "") : "") ?? [null];
-          if (force !== null) await readChosen(uuid, force === undefined ? [] : ["--force", "--yes"]);
+          const [, force] = /--generation \d+( --force)?/.exec(
+            alone.code === 8 ? (errorOf(alone).hint ?? "") : "",
+          ) ?? [null];
+          if (force !== null)
+            await readChosen(uuid, force === undefined ? [] : ["--force", "--yes"]);
           const { failedAccesses, unackedStarts } = lab.service.sandbox.inspect(uuid);
           // Four starts that were processed, and not one answer arrived: the next one would lock it, and only an administrator helps.
           const isLast = unackedStarts >= 4;
           if (isLast) lab.service.sandbox.unlock(uuid);
-          const numbers = isLast ? [] : ["--failed", `${failedAccesses}`, "--starts", `${unackedStarts}`];
+          const numbers = isLast
+            ? []
+            : ["--failed", `${failedAccesses}`, "--starts", `${unackedStarts}`];
           expectExit(await vault("guard", uuid, "--reset", ...numbers, "--yes"), 0);
         }
         left = outcomesOf(result).filter(({ ok }) => !ok).length;

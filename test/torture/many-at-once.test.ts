@@ -3,9 +3,22 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { callsSince, expectOrder } from "./call-order.ts";
 import type { Lab } from "../support/lab.ts";
-import { expectExit, expectFarFromLock, expectInStep, offlineNote, openLab } from "../support/lab.ts";
+import {
+  expectExit,
+  expectFarFromLock,
+  expectInStep,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import { acknowledged, contentsOf, importAll, manyVaults, outcomesOf, summaryOf } from "../support/many.ts";
+import {
+  acknowledged,
+  contentsOf,
+  importAll,
+  manyVaults,
+  outcomesOf,
+  summaryOf,
+} from "../support/many.ts";
 import { postgres } from "../support/postgres.ts";
 import type { RunResult } from "../support/run-vault.ts";
 
@@ -43,7 +56,12 @@ describe.each([
 ])("%s", (_, open) => {
   const get = (name: string): string[] => ["get", "--all", "-o", "ndjson", "--run", name];
   const both = async ({ machines }: Two, names: readonly [string, string]): Promise<RunResult[]> =>
-    await Promise.all(machines.map(async (machine, n) => await machine.start({ timeoutMs: 60_000 }, ...get(names[n] ?? "")).exit));
+    await Promise.all(
+      machines.map(
+        async (machine, n) =>
+          await machine.start({ timeoutMs: 60_000 }, ...get(names[n] ?? "")).exit,
+      ),
+    );
 
   async function expectSound({ lab, machines }: Two, results: readonly RunResult[]): Promise<void> {
     for (const result of results) {
@@ -74,7 +92,9 @@ describe.each([
     expect(acknowledged(two.lab, 1)).toHaveLength(count);
     const read = results.flatMap((result) => contentsOf(result).map(({ uuid }) => uuid));
     expect(read.toSorted()).toEqual(two.lab.service.vaults.map(({ uuid }) => uuid).toSorted());
-    expect(results.reduce((sum, result) => sum + (summaryOf(result)?.calls ?? 0), 0)).toBe(2 * count);
+    expect(results.reduce((sum, result) => sum + (summaryOf(result)?.calls ?? 0), 0)).toBe(
+      2 * count,
+    );
   });
 });
 
@@ -88,9 +108,13 @@ it("a get of another vault is not kept waiting by a run of many", async () => {
   const between: number[] = [];
   for (const { uuid } of vaults.slice(600)) {
     const before = sandbox.requests().length;
-    await expect.poll(() => sandbox.requests().length, { interval: 5, timeout: 20_000 }).toBeGreaterThan(before + 3);
+    await expect
+      .poll(() => sandbox.requests().length, { interval: 5, timeout: 20_000 })
+      .toBeGreaterThan(before + 3);
     expectExit(await machine.start({}, "get", uuid, "--json").exit, 0);
-    const [start = -1, end = -1] = sandbox.requests().flatMap((call, index) => (call.uuid === uuid ? [index] : []));
+    const [start = -1, end = -1] = sandbox
+      .requests()
+      .flatMap((call, index) => (call.uuid === uuid ? [index] : []));
     between.push(end - start - 1);
   }
   // On a machine that others use too, one of them may be late for its place.

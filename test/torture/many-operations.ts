@@ -2,7 +2,15 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { VaultInput } from "../../src/sandbox/model/state.ts";
-import { card, expectExit, expectFarFromLock, expectNothingLost, note, offlineCard, offlineNote } from "../support/lab.ts";
+import {
+  card,
+  expectExit,
+  expectFarFromLock,
+  expectNothingLost,
+  note,
+  offlineCard,
+  offlineNote,
+} from "../support/lab.ts";
 import { contentsOf, eventsOf, outcomesOf } from "../support/many.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import type { Operation } from "./operation.ts";
@@ -17,13 +25,22 @@ const run = ["-o", "ndjson", "--run", "may", "--concurrency", "1"];
 
 /** The machine has read all of them once. */
 async function warmAll(lab: RewindLab): Promise<void> {
-  const lines = lab.vaults.map(({ uuid, kind, credentials }) => JSON.stringify({ uuid, kind, credentials }));
-  expectExit(await here(lab, "import", "--file", lab.machine.file("vaults.ndjson", lines.join("\n"))), 0);
+  const lines = lab.vaults.map(({ uuid, kind, credentials }) =>
+    JSON.stringify({ uuid, kind, credentials }),
+  );
+  expectExit(
+    await here(lab, "import", "--file", lab.machine.file("vaults.ndjson", lines.join("\n"))),
+    0,
+  );
   expectExit(await here(lab, "get", "--all", "-o", "ndjson"), 0);
 }
 
 /** The same line again: every vault is acknowledged in the run, and nothing is sent for those whose outcome was told. */
-async function againGoesOn(lab: RewindLab, args: readonly string[], printed: string): Promise<string> {
+async function againGoesOn(
+  lab: RewindLab,
+  args: readonly string[],
+  printed: string,
+): Promise<string> {
   const { sandbox } = lab.service;
   const acknowledged = (uuid: string): number => sandbox.inspect(uuid).counts.acknowledged;
   const told = outcomesOf({ stdout: printed }).map(({ uuid, ok }) => (ok ? uuid : "failed"));
@@ -34,7 +51,11 @@ async function againGoesOn(lab: RewindLab, args: readonly string[], printed: str
   for (const vault of lab.vaults) {
     await expectNothingLost({ ...lab, vault }, aside);
     expectFarFromLock(lab, vault.uuid);
-    if (acknowledged(vault.uuid) === 2 && (await aside.status(vault.uuid)).exchange?.state === "ending") unsure.push(vault.uuid);
+    if (
+      acknowledged(vault.uuid) === 2 &&
+      (await aside.status(vault.uuid)).exchange?.state === "ending"
+    )
+      unsure.push(vault.uuid);
   }
   for (const uuid of told) expect([acknowledged(uuid), unsure.includes(uuid)]).toEqual([2, false]);
   expect(unsure.length).toBeLessThanOrEqual(1);
@@ -44,11 +65,15 @@ async function againGoesOn(lab: RewindLab, args: readonly string[], printed: str
   const outcomes = outcomesOf(again);
   if (args[0] === "ack") {
     expectExit(again, unsure.length === 0 ? 0 : 16);
-    expect(outcomes.flatMap(({ uuid, error }) => (error?.code === "in-doubt" ? [uuid] : []))).toEqual(unsure);
+    expect(
+      outcomes.flatMap(({ uuid, error }) => (error?.code === "in-doubt" ? [uuid] : [])),
+    ).toEqual(unsure);
     for (const uuid of unsure) expectExit(await here(lab, "get", uuid), 0);
   } else {
     expectExit(again, 0);
-    expect(outcomes.map(({ uuid }) => uuid).toSorted()).toEqual(lab.vaults.map(({ uuid }) => uuid).toSorted());
+    expect(outcomes.map(({ uuid }) => uuid).toSorted()).toEqual(
+      lab.vaults.map(({ uuid }) => uuid).toSorted(),
+    );
   }
   const later = sandbox.requests().slice(sent);
   expect(later.filter(({ uuid }) => told.includes(uuid))).toEqual([]);
@@ -63,12 +88,19 @@ async function againGoesOn(lab: RewindLab, args: readonly string[], printed: str
 async function getsAgain(lab: RewindLab, before: string): Promise<void> {
   const again = await againGoesOn(lab, ["get", "--all", ...run], before);
   const delivered = [before, again].flatMap((stdout) => contentsOf({ stdout }));
-  for (const { uuid } of lab.vaults) expect(delivered.find((line) => line.uuid === uuid)?.vault?.content).toBe(note);
+  for (const { uuid } of lab.vaults)
+    expect(delivered.find((line) => line.uuid === uuid)?.vault?.content).toBe(note);
 }
 
 /** The last delivery log: a child of a killed run may still write into its own. */
 let paid = "";
-const paying = (): string[] => ["get", "--all", ...run, "--exec", `cat >/dev/null; echo $VAULTSVC_DELIVERY_ID >>'${paid}'`];
+const paying = (): string[] => [
+  "get",
+  "--all",
+  ...run,
+  "--exec",
+  `cat >/dev/null; echo $VAULTSVC_DELIVERY_ID >>'${paid}'`,
+];
 
 const got = (lab: RewindLab): string => join(lab.machine.home, "got");
 const files = (lab: RewindLab): string => join(lab.machine.home, "cards");
@@ -104,10 +136,12 @@ export const many: Operation[] = [
     args: (lab) => ["get", "--all", ...run, "--out-dir", files(lab)],
     goesOn: async (lab, before) => {
       const done = outcomesOf({ stdout: before }).map(({ uuid }) => uuid);
-      const read = (uuid: string): object => JSON.parse(readFileSync(join(files(lab), `${uuid}.json`), "utf8")) as object;
+      const read = (uuid: string): object =>
+        JSON.parse(readFileSync(join(files(lab), `${uuid}.json`), "utf8")) as object;
       for (const uuid of done) expect(read(uuid)).toMatchObject({ uuid, vault: { content: note } });
       await againGoesOn(lab, ["get", "--all", ...run, "--out-dir", files(lab)], before);
-      for (const { uuid } of lab.vaults) expect(read(uuid)).toMatchObject({ uuid, vault: { content: note } });
+      for (const { uuid } of lab.vaults)
+        expect(read(uuid)).toMatchObject({ uuid, vault: { content: note } });
     },
   },
   {
@@ -130,12 +164,16 @@ export const many: Operation[] = [
     seed: three(offlineCard),
     prepare: async (lab) => {
       await warmAll(lab);
-      lab.machine.file("list.ndjson", lab.vaults.map(({ uuid }) => JSON.stringify({ uuid, card: newCard })).join("\n"));
+      lab.machine.file(
+        "list.ndjson",
+        lab.vaults.map(({ uuid }) => JSON.stringify({ uuid, card: newCard })).join("\n"),
+      );
     },
     args: (lab) => ["update", "--from", list(lab), ...run],
     goesOn: async (lab, before) => {
       const receipts = eventsOf({ stdout: before }).filter(({ event }) => event === "receipt");
-      const updated = (uuid: string): string | undefined => lab.service.sandbox.inspect(uuid).creditCard?.number;
+      const updated = (uuid: string): string | undefined =>
+        lab.service.sandbox.inspect(uuid).creditCard?.number;
       for (const { uuid } of receipts) expect(updated(uuid)).toBe(newCard.number);
       await againGoesOn(lab, ["update", "--from", list(lab), ...run], before);
       for (const { uuid } of lab.vaults) expect(updated(uuid)).toBe(newCard.number);
@@ -149,6 +187,7 @@ export const many: Operation[] = [
       expectExit(await here(lab, "get", "--all", "-o", "ndjson", "--no-ack"), 0);
     },
     args: () => ["ack", "--all", "-o", "ndjson", "--concurrency", "1"],
-    goesOn: async (lab, before) => void (await againGoesOn(lab, ["ack", "--all", "-o", "ndjson"], before)),
+    goesOn: async (lab, before) =>
+      void (await againGoesOn(lab, ["ack", "--all", "-o", "ndjson"], before)),
   },
 ];

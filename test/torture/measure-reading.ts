@@ -10,9 +10,13 @@ import { readItems } from "../../src/audit/read/read-items.ts";
 const [kind = "", megabytes = "1"] = process.argv.slice(2);
 const uuid = (n: number): string => `9b1c2d3e-0000-4000-8000-${String(n).padStart(12, "0")}`;
 const first = '{"time":"2026-11-20T14:02:11Z","action":"READ_VAULT","vault":"x"}';
-const item = (n: number): string => `"2026-11-20T14:02:11Z","READ_VAULT","${uuid(n)}","${"d".repeat(120)}"`;
+const item = (n: number): string =>
+  `"2026-11-20T14:02:11Z","READ_VAULT","${uuid(n)}","${"d".repeat(120)}"`;
 
-const kinds: Record<string, { head: string; unit: string | ((n: number) => string); tail: string }> = {
+const kinds: Record<
+  string,
+  { head: string; unit: string | ((n: number) => string); tail: string }
+> = {
   "a line": { head: `${first}\n{"a":"`, unit: "x", tail: `"}\n${first}\n` },
   "a line of gzip": { head: `${first}\n{"a":"`, unit: "x", tail: `"}\n${first}\n` },
   "a string": { head: `[${first},{"a":"`, unit: "x", tail: `"},${first}]` },
@@ -21,12 +25,21 @@ const kinds: Record<string, { head: string; unit: string | ((n: number) => strin
   "a list": { head: `[${first},{"a":[`, unit: '{"b":1},', tail: `1]},${first}]` },
   keys: { head: `[${first},{`, unit: '"b":1,', tail: `"c":1},${first}]` },
   "lists in lists": { head: `[${first},{"a":`, unit: "[", tail: "" },
-  "a quoted cell that is opened": { head: `time,action,vault,note\n${item(1)}\n"2026`, unit: "1,x\n", tail: "" },
+  "a quoted cell that is opened": {
+    head: `time,action,vault,note\n${item(1)}\n"2026`,
+    unit: "1,x\n",
+    tail: "",
+  },
   rows: { head: "time,action,vault,note\n", unit: (n) => `${item(n)}\n`, tail: "" },
-  "rows without quotes": { head: "time,action,vault,note\n", unit: (n) => `${item(n).replaceAll('"', "")}\n`, tail: "" },
+  "rows without quotes": {
+    head: "time,action,vault,note\n",
+    unit: (n) => `${item(n).replaceAll('"', "")}\n`,
+    tail: "",
+  },
   elements: {
     head: `[${first}`,
-    unit: (n) => `,{"time":"2026-11-20T14:02:11Z","action":"READ_VAULT","vault":"${uuid(n)}","note":"${"d".repeat(120)}"}`,
+    unit: (n) =>
+      `,{"time":"2026-11-20T14:02:11Z","action":"READ_VAULT","vault":"${uuid(n)}","note":"${"d".repeat(120)}"}`,
     tail: "]",
   },
 };
@@ -36,14 +49,18 @@ function* content(): Generator<Buffer> {
   yield Buffer.from(head);
   let n = 0;
   for (let megabyte = 0; megabyte < Number(megabytes); megabyte += 1) {
-    if (typeof unit === "string") yield Buffer.from(unit.repeat(Math.ceil(1_000_000 / unit.length)));
+    if (typeof unit === "string")
+      yield Buffer.from(unit.repeat(Math.ceil(1_000_000 / unit.length)));
     else yield Buffer.from(Array.from({ length: 4000 }, () => unit((n += 1))).join(""));
   }
   yield Buffer.from(tail);
 }
 
 const bytes = Readable.from(content());
-const input = await openInput({ name: kind, stream: kind.endsWith("gzip") ? bytes.pipe(createGzip()) : bytes });
+const input = await openInput({
+  name: kind,
+  stream: kind.endsWith("gzip") ? bytes.pipe(createGzip()) : bytes,
+});
 const skips: string[] = [];
 const tell = ({ line, reason }: { line: number; reason: string }): void => {
   if (skips.length < 3) skips.push(`${line}: ${reason}`);

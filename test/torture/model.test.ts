@@ -22,7 +22,8 @@ const named = <T extends { name: string }>(all: readonly T[], name: string): T =
 
 /** The short form explores the first one, which is the smallest, and looks for the mistakes that are found soon. */
 const explored = isWhole ? allBounds : allBounds.slice(0, 1);
-const soon = (all: readonly Flaw[]): readonly Flaw[] => (isWhole ? all : all.filter(({ isFoundLate }) => isFoundLate !== true));
+const soon = (all: readonly Flaw[]): readonly Flaw[] =>
+  isWhole ? all : all.filter(({ isFoundLate }) => isFoundLate !== true);
 
 const time = Date.parse("2026-11-20T12:00:00Z");
 const clock = { now: () => time, elapsed: () => time, sleep: async () => Promise.resolve() };
@@ -50,31 +51,35 @@ async function expectCallsAsModelled(real: RealStore, store: Store): Promise<num
   return calls.length;
 }
 
-describe.each(explored.map((bounds) => [bounds.name, bounds] as const))("the protocol as a model: %s", (_, bounds) => {
-  const stores = new Stores(known);
-  let found: Explored | undefined;
-  const exploration = (): Explored => (found ??= explore(protocol(bounds), undefined, ({ store }) => stores.add(store)));
+describe.each(explored.map((bounds) => [bounds.name, bounds] as const))(
+  "the protocol as a model: %s",
+  (_, bounds) => {
+    const stores = new Stores(known);
+    let found: Explored | undefined;
+    const exploration = (): Explored =>
+      (found ??= explore(protocol(bounds), undefined, ({ store }) => stores.add(store)));
 
-  it("explored to the end, it keeps every invariant of DESIGN", () => {
-    const { states, transitions, violation, trace } = exploration();
-    expect(violation, trace.join("\n")).toBeUndefined();
-    // Numbers that fall by much say that something no longer happens in the model.
-    expect(states).toBeGreaterThan(40_000);
-    tried("states of the model, explored to the end", states);
-    tried("transitions of the model, explored to the end", transitions);
-  });
+    it("explored to the end, it keeps every invariant of DESIGN", () => {
+      const { states, transitions, violation, trace } = exploration();
+      expect(violation, trace.join("\n")).toBeUndefined();
+      // Numbers that fall by much say that something no longer happens in the model.
+      expect(states).toBeGreaterThan(40_000);
+      tried("states of the model, explored to the end", states);
+      tried("transitions of the model, explored to the end", transitions);
+    });
 
-  it("in every durable state that it reaches, every method of the port does in both engines what it does in the model", async () => {
-    exploration();
-    expect(stores.exchangeStates.size).toBeGreaterThanOrEqual(8);
-    let compared = 0;
-    for (const [index, store] of sample(stores.all, 15).entries()) {
-      compared += await expectCallsAsModelled(real, store);
-      if (index % sharedStride === 0) compared += await expectCallsAsModelled(shared, store);
-    }
-    tried("transitions of the durable state, compared with the code", compared);
-  });
-});
+    it("in every durable state that it reaches, every method of the port does in both engines what it does in the model", async () => {
+      exploration();
+      expect(stores.exchangeStates.size).toBeGreaterThanOrEqual(8);
+      let compared = 0;
+      for (const [index, store] of sample(stores.all, 15).entries()) {
+        compared += await expectCallsAsModelled(real, store);
+        if (index % sharedStride === 0) compared += await expectCallsAsModelled(shared, store);
+      }
+      tried("transitions of the durable state, compared with the code", compared);
+    });
+  },
+);
 
 describe("a mistake in the protocol is found", () => {
   it.each(soon(flaws).map((flaw) => [flaw.mistake, flaw] as const))("%s", (_, flaw) => {
@@ -85,7 +90,9 @@ describe("a mistake in the protocol is found", () => {
 });
 
 /** The short form explores those of them that are small. */
-const held = isWhole ? holderBounds : holderBounds.filter(({ name }) => /^(held|a container)/.test(name));
+const held = isWhole
+  ? holderBounds
+  : holderBounds.filter(({ name }) => /^(held|a container)/.test(name));
 
 describe("more than one holder of a vault's credentials, as a model", () => {
   it.each(held.map((bounds) => [bounds.name, bounds] as const))(
@@ -99,11 +106,14 @@ describe("more than one holder of a vault's credentials, as a model", () => {
     },
   );
 
-  it.each(soon(holderFlaws).map((flaw) => [flaw.mistake, flaw] as const))("a mistake is found: %s", (_, flaw) => {
-    const { violation, trace } = explore(holdersModel(named(holderBounds, flaw.in), flaw.parts));
-    expect(violation, trace.join("\n")).toMatch(flaw.breaks);
-    tried("mistakes put into the model of holders, and found", 1);
-  });
+  it.each(soon(holderFlaws).map((flaw) => [flaw.mistake, flaw] as const))(
+    "a mistake is found: %s",
+    (_, flaw) => {
+      const { violation, trace } = explore(holdersModel(named(holderBounds, flaw.in), flaw.parts));
+      expect(violation, trace.join("\n")).toMatch(flaw.breaks);
+      tried("mistakes put into the model of holders, and found", 1);
+    },
+  );
 });
 
 describe("the checker", () => {
@@ -122,11 +132,19 @@ describe("the checker", () => {
   });
 
   it("goes through all states, and counts them", () => {
-    expect(explore(counters(null))).toEqual({ states: 10, transitions: 18, violation: undefined, trace: [] });
+    expect(explore(counters(null))).toEqual({
+      states: 10,
+      transitions: 18,
+      violation: undefined,
+      trace: [],
+    });
   });
 
   it("finds a bad state on the shortest way", () => {
-    expect(explore(counters(4))).toMatchObject({ violation: "4 is bad", trace: ["at first", "two more", "two more"] });
+    expect(explore(counters(4))).toMatchObject({
+      violation: "4 is bad",
+      trace: ["at first", "two more", "two more"],
+    });
   });
 
   it("finds a state from which there is no way back", () => {

@@ -75,7 +75,8 @@ export function changeBytes(bytes: Buffer, changes: readonly ByteChange[]): Buff
   return changes.reduce((text, { how, at, to, length, bytes: more, bit }) => {
     const from = Math.floor(at * text.length);
     const until = Math.min(text.length, from + length);
-    const parts = (...pieces: (Buffer | string)[]): Buffer => Buffer.concat(pieces.map((piece) => Buffer.from(piece as string)));
+    const parts = (...pieces: (Buffer | string)[]): Buffer =>
+      Buffer.concat(pieces.map((piece) => Buffer.from(piece as string)));
     switch (how) {
       case "flip": {
         const copy = Buffer.from(text);
@@ -92,7 +93,11 @@ export function changeBytes(bytes: Buffer, changes: readonly ByteChange[]): Buff
         return parts(text.subarray(0, from), more, text.subarray(until));
       case "swap": {
         const other = Math.floor(to * text.length);
-        return parts(text.subarray(0, from), text.subarray(other, other + length), text.subarray(until));
+        return parts(
+          text.subarray(0, from),
+          text.subarray(other, other + length),
+          text.subarray(until),
+        );
       }
       case "truncate":
         return text.subarray(0, from);
@@ -105,7 +110,18 @@ const jsonChange = fc.record({
   how: fc.constantFrom("replace", "remove", "rename", "wrap", "list", "copy", "twice"),
   path: fc.array(fc.nat(40), { maxLength: 5 }),
   value: fc.oneof(fc.constantFrom(...oddValues), fc.jsonValue({ maxDepth: 2 })),
-  name: fc.constantFrom("__proto__", "constructor", "uuid", "vault", "token", "status", "", "\u0000", "toString", "id"),
+  name: fc.constantFrom(
+    "__proto__",
+    "constructor",
+    "uuid",
+    "vault",
+    "token",
+    "status",
+    "",
+    "\u0000",
+    "toString",
+    "id",
+  ),
 });
 type JsonChange = typeof jsonChange extends fc.Arbitrary<infer T> ? T : never;
 
@@ -131,12 +147,14 @@ function write(value: unknown, change: JsonChange, path: readonly number[]): str
   if (first === undefined || entries.length === 0) return changed(value, change);
   const chosen = first % entries.length;
   const parts = entries.flatMap(([key, inner], index): string[] => {
-    const named = (name: string, text: string): string => (isList ? text : `${JSON.stringify(name)}:${text}`);
+    const named = (name: string, text: string): string =>
+      isList ? text : `${JSON.stringify(name)}:${text}`;
     if (index !== chosen) return [named(key, JSON.stringify(inner))];
     const isHere = rest.length === 0;
     if (isHere && change.how === "remove") return [];
     if (isHere && change.how === "rename") return [named(change.name, JSON.stringify(inner))];
-    if (isHere && change.how === "twice") return [named(key, JSON.stringify(inner)), named(key, JSON.stringify(change.value))];
+    if (isHere && change.how === "twice")
+      return [named(key, JSON.stringify(inner)), named(key, JSON.stringify(change.value))];
     return [named(key, write(inner, change, rest))];
   });
   return isList ? `[${parts.join(",")}]` : `{${parts.join(",")}}`;

@@ -1,7 +1,13 @@
 import { expect } from "vitest";
 import type { Pair } from "../../src/protocol/answers.ts";
 import type { VaultInput } from "../../src/sandbox/model/state.ts";
-import { expectExit, expectFarFromLock, expectInStep, expectNothingLost, note } from "../support/lab.ts";
+import {
+  expectExit,
+  expectFarFromLock,
+  expectInStep,
+  expectNothingLost,
+  note,
+} from "../support/lab.ts";
 import type { GetDocument } from "../support/machine.ts";
 import { credentialsIn, documentOf, errorOf } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
@@ -30,10 +36,17 @@ export interface Operation {
 
 /** A command in this process; PAIR0, PAIR1, … are the pairs that the vaults had at first. */
 export const here = async (lab: RewindLab, ...args: string[]): Promise<RunResult> => {
-  const more = Object.fromEntries(lab.vaults.map(({ credentials }, index) => [`PAIR${index}`, JSON.stringify(credentials)]));
+  const more = Object.fromEntries(
+    lab.vaults.map(({ credentials }, index) => [`PAIR${index}`, JSON.stringify(credentials)]),
+  );
   return await lab.machine.vaultWith({ env: more }, ...args);
 };
-export const get = (lab: RewindLab, ...more: string[]): string[] => ["get", lab.vault.uuid, "--json", ...more];
+export const get = (lab: RewindLab, ...more: string[]): string[] => [
+  "get",
+  lab.vault.uuid,
+  "--json",
+  ...more,
+];
 export const given = ({ vaults }: RewindLab, index = 0): string[] => [
   "--kind",
   vaults[index]?.kind ?? "",
@@ -53,7 +66,11 @@ export async function nothingLost(lab: RewindLab): Promise<void> {
 }
 
 /** The next get delivers the contents, and everything is in step. */
-export async function getGoesOn(lab: RewindLab, contents: object = { content: note }, ...more: string[]): Promise<GetDocument> {
+export async function getGoesOn(
+  lab: RewindLab,
+  contents: object = { content: note },
+  ...more: string[]
+): Promise<GetDocument> {
   await nothingLost(lab);
   let next = await here(lab, ...get(lab, ...more));
   // Starts that were cut off may have failed, and one attempt is left: a person decides, who has looked at the audit log.
@@ -72,10 +89,17 @@ async function decide(lab: RewindLab, hint: string, more: readonly string[]): Pr
     return await here(lab, ...get(lab, ...more));
   }
   expect(hint).toMatch(/--generation \d+ \(/);
-  const kept = [...(await here(lab, "status", uuid, "--history", "--json")).stdout.matchAll(/"generation": (\d+),\s+"standing"/g)];
+  const kept = [
+    ...(await here(lab, "status", uuid, "--history", "--json")).stdout.matchAll(
+      /"generation": (\d+),\s+"standing"/g,
+    ),
+  ];
   for (const [, number = ""] of kept) {
-    const pair = credentialsIn((await here(lab, "export", uuid, "--generation", number)).stdout) as Pair;
-    if (lab.service.sandbox.accepts(uuid, pair)) return await here(lab, ...get(lab, ...more, "--generation", number));
+    const pair = credentialsIn(
+      (await here(lab, "export", uuid, "--generation", number)).stdout,
+    ) as Pair;
+    if (lab.service.sandbox.accepts(uuid, pair))
+      return await here(lab, ...get(lab, ...more, "--generation", number));
   }
   throw new Error("no kept generation is accepted");
 }

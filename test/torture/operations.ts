@@ -4,8 +4,16 @@ import { heldOnes, leftOnes } from "./left-exchanges.ts";
 import { many } from "./many-operations.ts";
 import type { Operation } from "./operation.ts";
 
-export const operations: readonly Operation[] = [...exchanges, ...leftOnes, ...heldOnes, ...keeping, migration, ...many];
+export const operations: readonly Operation[] = [
+  ...exchanges,
+  ...leftOnes,
+  ...heldOnes,
+  ...keeping,
+  migration,
+  ...many,
+];
 
 /** Those that are tried on a shared state, too: what all steps are of, and what leaves nothing in files. */
-const alike = /^(get|update|ack of a held exchange|the last read of a limited vault|import|forget|get of three vaults)$/;
+const alike =
+  /^(get|update|ack of a held exchange|the last read of a limited vault|import|forget|get of three vaults)$/;
 export const sharedOperations = operations.filter(({ name }) => alike.test(name));

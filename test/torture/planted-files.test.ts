@@ -25,9 +25,12 @@ const cases = places
   .flatMap((place) => things.map((thing) => ({ place, thing })))
   .filter(({ place, thing }) => place !== "state/locks" || thing.what !== "a folder");
 
-it.each(sample(cases, 8))("$thing.what for $place is refused, and stays", async ({ place, thing }) => {
-  const home = tempDir("planted");
-  cpSync(prepared.home, home, { recursive: true });
-  await expectRefusedInPlace(lab, lab.machine({ home }), place, thing);
-  tried("hostile answers and files", 1);
-});
+it.each(sample(cases, 8))(
+  "$thing.what for $place is refused, and stays",
+  async ({ place, thing }) => {
+    const home = tempDir("planted");
+    cpSync(prepared.home, home, { recursive: true });
+    await expectRefusedInPlace(lab, lab.machine({ home }), place, thing);
+    tried("hostile answers and files", 1);
+  },
+);

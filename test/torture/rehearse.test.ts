@@ -7,12 +7,23 @@ import { tempDir } from "../support/temp-dir.ts";
 
 describe("sandbox rehearse", () => {
   test("vault get --save-cmd survives everything", async () => {
-    const get = ["vault", "get", note, "--save-cmd", "cat > saved.tmp && mv saved.tmp saved.json", "--json"];
+    const get = [
+      "vault",
+      "get",
+      note,
+      "--save-cmd",
+      "cat > saved.tmp && mv saved.tmp saved.json",
+      "--json",
+    ];
     const { code, document } = await rehearse("--check", `vault get ${note} --json`, "--", ...get);
     expect(document.scenarios.filter(({ outcome }) => outcome !== "fine")).toEqual([]);
-    expect(document.scenarios.map(({ call: { n, endpoint }, failure }) => `${n} ${endpoint} ${failure}`)).toEqual(
+    expect(
+      document.scenarios.map(({ call: { n, endpoint }, failure }) => `${n} ${endpoint} ${failure}`),
+    ).toEqual(
       ["1 generic/offline get-start", "2 generic/offline get-end"].flatMap((call) =>
-        ["lost-before", "lost-after", "killed-before", "killed-after"].map((failure) => `${call} ${failure}`),
+        ["lost-before", "lost-after", "killed-before", "killed-after"].map(
+          (failure) => `${call} ${failure}`,
+        ),
       ),
     );
     expect(code).toBe(0);
@@ -26,7 +37,9 @@ describe("sandbox rehearse", () => {
 
   test.skipIf(!hasCurl)("a naive script with curl loses the vault, and is found out", async () => {
     const { code, stderr, document } = await rehearseScript("naive.sh");
-    const lost = document.scenarios.filter(({ outcome }) => outcome === "lost").map(({ call, failure }) => `${call.n} ${failure}`);
+    const lost = document.scenarios
+      .filter(({ outcome }) => outcome === "lost")
+      .map(({ call, failure }) => `${call.n} ${failure}`);
     expect(lost).toContain("2 killed-after");
     expect(lost).not.toContain("1 lost-before");
     expect(code).toBe(17);
@@ -35,9 +48,12 @@ describe("sandbox rehearse", () => {
 
   test("the examples of its help work", async () => {
     const cwd = tempDir("rehearse");
-    for (const name of ["read.sh", "check.sh"]) writeFileSync(join(cwd, name), `#!/bin/sh\nvault get ${note}\n`, { mode: 0o700 });
+    for (const name of ["read.sh", "check.sh"])
+      writeFileSync(join(cwd, name), `#!/bin/sh\nvault get ${note}\n`, { mode: 0o700 });
     writeFileSync(join(cwd, "setup.sh"), "#!/bin/sh\n", { mode: 0o700 });
-    const { examples } = JSON.parse((await runVault(["help", "sandbox", "rehearse", "--json"])).stdout) as { examples: string[] };
+    const { examples } = JSON.parse(
+      (await runVault(["help", "sandbox", "rehearse", "--json"])).stdout,
+    ) as { examples: string[] };
     for (const example of examples) {
       // Each run has a working directory of its own.
       const words = example.replaceAll("./", `${cwd}/`).split(" ").slice(1);
@@ -48,9 +64,19 @@ describe("sandbox rehearse", () => {
   test("in table form each scenario is a row", async () => {
     const folder = tempDir("rehearse");
     writeFileSync(join(folder, "read.sh"), `vault get ${note} --quiet > contents\n`);
-    const args = ["sandbox", "rehearse", "--check", `sh ${join(folder, "read.sh")}`, "--", "sh", join(folder, "read.sh")];
+    const args = [
+      "sandbox",
+      "rehearse",
+      "--check",
+      `sh ${join(folder, "read.sh")}`,
+      "--",
+      "sh",
+      join(folder, "read.sh"),
+    ];
     const { code, stdout, stderr } = await runVault(args, { timeoutMs: 150_000 });
-    expect(stderr).toMatch(/^vault: warning: sh .*read\.sh will run many times, against sandboxes\n$/);
+    expect(stderr).toMatch(
+      /^vault: warning: sh .*read\.sh will run many times, against sandboxes\n$/,
+    );
     expect(stdout).toMatch(/ 2 +PUT generic\/offline get-end +killed-after +fine +0/);
     expect(code).toBe(0);
   });

@@ -17,7 +17,12 @@ import { atEndOfFile } from "../support/end-of-file.ts";
 /** A service, and one machine that uses it, which can both be put back to how they were: open exchanges, tokens and all. */
 export interface RewindLab {
   /** As much of a sandbox as the checks of test/support/lab.ts ask for. */
-  service: { sandbox: Sandbox; faults: Faults; baseUrl: string; application: { uuid: string; apiKey: string } };
+  service: {
+    sandbox: Sandbox;
+    faults: Faults;
+    baseUrl: string;
+    application: { uuid: string; apiKey: string };
+  };
   vault: KnownVault;
   vaults: readonly KnownVault[];
   clock: { ahead: number };
@@ -45,7 +50,10 @@ export interface LocalRewindLab extends RewindLab {
 }
 
 /** The part of a lab that is the service. */
-export interface RewindService extends Pick<RewindLab, "service" | "vault" | "vaults" | "clock" | "history"> {
+export interface RewindService extends Pick<
+  RewindLab,
+  "service" | "vault" | "vaults" | "clock" | "history"
+> {
   /** What the service holds now is what it goes back to without an argument. */
   keepService(): void;
   rewindService(held?: State): void;
@@ -81,13 +89,29 @@ export async function openRewindService(seed: readonly VaultInput[]): Promise<Re
     state = now;
     history.push(structuredClone(now));
   };
-  const sandbox = new Sandbox({ now: () => Date.now() + clock.ahead, seed, policy: { rate: 0, tokenTtlMs: tokenLife }, save });
+  const sandbox = new Sandbox({
+    now: () => Date.now() + clock.ahead,
+    seed,
+    policy: { rate: 0, tokenTtlMs: tokenLife },
+    save,
+  });
   const faults = new Faults();
-  const handle = createHandler({ sandbox, faults, prefix: defaults.apiPrefix, latencyMs: 0, controlToken: "unused" });
+  const handle = createHandler({
+    sandbox,
+    faults,
+    prefix: defaults.apiPrefix,
+    latencyMs: 0,
+    controlToken: "unused",
+  });
   const server = await listen(handle, sandbox.random, 0);
   atEndOfFile(async () => await server.close());
 
-  const service = { sandbox, faults, baseUrl: `http://127.0.0.1:${server.port}`, application: sandbox.application };
+  const service = {
+    sandbox,
+    faults,
+    baseUrl: `http://127.0.0.1:${server.port}`,
+    application: sandbox.application,
+  };
   const [vault] = sandbox.vaults();
   if (vault === undefined) throw new Error("a lab needs a vault");
   let kept = structuredClone(state as State);
@@ -110,7 +134,11 @@ export async function openRewindService(seed: readonly VaultInput[]): Promise<Re
 }
 
 /** The same settings in another home folder; where its state and its keys are is not among them. */
-export function inHome(machine: Machine, service: RewindLab["service"], at: Pick<MachineOptions, "home" | "stateDir">): Machine {
+export function inHome(
+  machine: Machine,
+  service: RewindLab["service"],
+  at: Pick<MachineOptions, "home" | "stateDir">,
+): Machine {
   const { HOME: _home, VAULTSVC_STATE: _state, VAULTSVC_CONFIG_DIR: _config, ...env } = machine.env;
   return machineFor(service, { env, ...at });
 }

@@ -3,7 +3,13 @@ import { expect } from "vitest";
 import { runKilledAt } from "../support/crash.ts";
 import type { Dice } from "../support/dice.ts";
 import type { Lab } from "../support/lab.ts";
-import { card, expectExit, expectFarFromLock, expectInStep, expectNothingLost } from "../support/lab.ts";
+import {
+  card,
+  expectExit,
+  expectFarFromLock,
+  expectInStep,
+  expectNothingLost,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import type { Calls } from "./call-order.ts";
@@ -29,13 +35,28 @@ export interface Round {
 const patience = ["--max-wait", "100s"];
 
 /** A command by its name, for one vault or all of them. */
-function command(name: string, lab: Lab, machine: Machine, uuid: string, number: number): Pick<Process, "args" | "codes"> {
+function command(
+  name: string,
+  lab: Lab,
+  machine: Machine,
+  uuid: string,
+  number: number,
+): Pick<Process, "args" | "codes"> {
   const pair = JSON.stringify(lab.service.sandbox.inspect(uuid).currentPair);
   switch (name) {
     case "get":
       return { args: ["get", uuid, "--json", ...patience], codes: [0] };
     case "update":
-      return { args: ["update", uuid, "--card", `@${machine.file("card.json", { ...card, expiryYear: 2032 })}`, ...patience], codes: [0] };
+      return {
+        args: [
+          "update",
+          uuid,
+          "--card",
+          `@${machine.file("card.json", { ...card, expiryYear: 2032 })}`,
+          ...patience,
+        ],
+        codes: [0],
+      };
     case "ack":
       // In doubt, or its token dead: a later start, whose process was killed before it heard of it, has taken its place.
       return { args: ["ack", uuid, "--json", ...patience], codes: [0, 12, 13] };
@@ -46,7 +67,15 @@ function command(name: string, lab: Lab, machine: Machine, uuid: string, number:
     case "import":
       // Superseded by then, or an exchange is open that it is not of.
       return {
-        args: ["import", uuid, "--kind", lab.vault.kind, "--credentials", `@${machine.file(`pair-${number}.json`, pair)}`, ...patience],
+        args: [
+          "import",
+          uuid,
+          "--kind",
+          lab.vault.kind,
+          "--credentials",
+          `@${machine.file(`pair-${number}.json`, pair)}`,
+          ...patience,
+        ],
         codes: [0, 4],
       };
     case "export":
@@ -86,18 +115,33 @@ function choose(dice: Dice, lab: Lab, machine: Machine, round: number): Process[
     const isKilled = mayBeKilled > 0 && dice.chance(0.4);
     if (isKilled) mayBeKilled -= 1;
     const killAt = isKilled ? dice.between(1, name === "state rekey" ? 150 : 28) : 0;
-    return { name, killAt, signal: dice.pick(["SIGKILL", "SIGKILL", "SIGTERM"]), ...command(name, lab, machine, uuid, round * 10 + index) };
+    return {
+      name,
+      killAt,
+      signal: dice.pick(["SIGKILL", "SIGKILL", "SIGTERM"]),
+      ...command(name, lab, machine, uuid, round * 10 + index),
+    };
   });
 }
 
 /** Starts all of them at once, and checks what they leave: first as it is, then after one more get of each vault. */
-export async function playRound(dice: Dice, lab: Lab, machine: Machine, round: number): Promise<void> {
+export async function playRound(
+  dice: Dice,
+  lab: Lab,
+  machine: Machine,
+  round: number,
+): Promise<void> {
   const processes = choose(dice, lab, machine, round);
   const from = lab.service.sandbox.requests().length;
   const results = await Promise.all(
     processes.map(async ({ args, killAt, signal }) => {
       if (killAt === 0) return await machine.start({ timeoutMs: 120_000 }, ...args).exit;
-      return (await runKilledAt(killAt, machine, args, { timeoutMs: 120_000, env: { KILL_SIGNAL: signal } })).result;
+      return (
+        await runKilledAt(killAt, machine, args, {
+          timeoutMs: 120_000,
+          env: { KILL_SIGNAL: signal },
+        })
+      ).result;
     }),
   );
   try {
@@ -109,8 +153,16 @@ export async function playRound(dice: Dice, lab: Lab, machine: Machine, round: n
       await expectKept({ ...lab, vault }, machine, processes, calls);
     }
   } catch (error) {
-    const told = processes.map(({ name, killAt }, index) => ({ name, killAt, killedWith: processes[index]?.signal, ...results[index] }));
-    throw new Error(`round ${round}: ${(error as Error).message}\n${JSON.stringify(told, null, 1)}`, { cause: error });
+    const told = processes.map(({ name, killAt }, index) => ({
+      name,
+      killAt,
+      killedWith: processes[index]?.signal,
+      ...results[index],
+    }));
+    throw new Error(
+      `round ${round}: ${(error as Error).message}\n${JSON.stringify(told, null, 1)}`,
+      { cause: error },
+    );
   }
 }
 
@@ -123,23 +175,39 @@ function expectCodes({ processes, results }: Round): void {
       continue;
     }
     const forgotten = forgets ? (name === "ack --all" ? [16] : [4]) : [];
-    expectExit(result, ...codes, ...forgotten, ...(killAt > 0 && signal === "SIGTERM" ? [143] : []));
+    expectExit(
+      result,
+      ...codes,
+      ...forgotten,
+      ...(killAt > 0 && signal === "SIGTERM" ? [143] : []),
+    );
   }
 }
 
 /** Whatever was killed: a pair that the service accepts is there, nobody waits for the dead, and one get brings all in step. */
-async function expectKept(lab: Lab, machine: Machine, processes: readonly Process[], calls: Calls): Promise<void> {
+async function expectKept(
+  lab: Lab,
+  machine: Machine,
+  processes: readonly Process[],
+  calls: Calls,
+): Promise<void> {
   const { uuid } = lab.vault;
   expectFarFromLock(lab, uuid);
   const isForgotten = (await machine.exported(uuid)) === null;
   if (isForgotten) {
     expect(processes.some(({ name, args }) => name === "forget" && args[1] === uuid)).toBe(true);
     const pair = machine.file("kept.json", lab.service.sandbox.inspect(uuid).currentPair);
-    expectExit(await machine.vault("import", uuid, "--kind", lab.vault.kind, "--credentials", `@${pair}`), 0);
+    expectExit(
+      await machine.vault("import", uuid, "--kind", lab.vault.kind, "--credentials", `@${pair}`),
+      0,
+    );
   } else await expectNothingLost(lab, machine.copy());
   const next = await machine.vault("get", uuid, "--json", "--max-wait", "10s");
   expectExit(next, 0);
   await expectInStep(lab, machine, uuid);
   expectFarFromLock(lab, uuid);
-  expect(lab.service.sandbox.inspect(uuid).maxFailedAccesses, calls.map(({ step }) => step).join(", ")).toBeLessThan(2);
+  expect(
+    lab.service.sandbox.inspect(uuid).maxFailedAccesses,
+    calls.map(({ step }) => step).join(", "),
+  ).toBeLessThan(2);
 }

@@ -24,17 +24,29 @@ export async function openSharedRewindLab(seed: readonly VaultInput[]): Promise<
   const { keepService, rewindService, ...served } = await openRewindService(seed);
   const { location, sql } = await postgres();
   const schema = `rewound_${(made += 1)}`;
-  const [kept, beside] = [new SchemaCopy(sql, schema, `${schema}_kept`), new SchemaCopy(sql, schema, `${schema}_aside`)];
+  const [kept, beside] = [
+    new SchemaCopy(sql, schema, `${schema}_kept`),
+    new SchemaCopy(sql, schema, `${schema}_aside`),
+  ];
   const folder = tempDir("rewind", memoryFolder);
   const [home, keptHome] = [join(folder, "home"), join(folder, "kept")];
   mkdirSync(home, { mode: 0o700 });
   const machine = machineFor(served.service, { home, stateDir: location(schema) });
   expectExit(await machine.vault("state", "init"), 0);
-  expectExit(await inHome(machine, served.service, { home, stateDir: location(beside.copy) }).vault("state", "init"), 0);
+  expectExit(
+    await inHome(machine, served.service, { home, stateDir: location(beside.copy) }).vault(
+      "state",
+      "init",
+    ),
+    0,
+  );
 
   /** A home folder of its own, which has nothing but the key. */
   const another = (name: string, at: string): Machine => {
-    const other = inHome(machine, served.service, { home: join(folder, name), stateDir: location(at) });
+    const other = inHome(machine, served.service, {
+      home: join(folder, name),
+      stateDir: location(at),
+    });
     rmSync(other.home, { recursive: true, force: true });
     mkdirSync(other.configDir, { recursive: true, mode: 0o700 });
     cpSync(join(machine.configDir, "state.key"), join(other.configDir, "state.key"));
@@ -63,7 +75,9 @@ export async function openSharedRewindLab(seed: readonly VaultInput[]): Promise<
     },
     elsewhere: async () => {
       await disconnected(sql);
-      await sql(`UPDATE ${schema}.leases SET ends_at = '-infinity'; UPDATE ${schema}.state SET ends_at = '-infinity'`);
+      await sql(
+        `UPDATE ${schema}.leases SET ends_at = '-infinity'; UPDATE ${schema}.state SET ends_at = '-infinity'`,
+      );
       return { ...lab, machine: another("another", schema) };
     },
   };

@@ -51,7 +51,8 @@ async function open({ setUp, args, goesOn }: Command): Promise<Scene> {
   address.port = String(proxy.port);
   const machine = members.another(address.href);
   const onOther = async (line: string[] | undefined, ...codes: number[]): Promise<void> => {
-    if (line !== undefined) expectExit(await machines[1].vault(...withVault(uuid, line)), 0, ...codes);
+    if (line !== undefined)
+      expectExit(await machines[1].vault(...withVault(uuid, line)), 0, ...codes);
   };
   return {
     members,
@@ -69,7 +70,9 @@ async function open({ setUp, args, goesOn }: Command): Promise<Scene> {
 
 /** Ends the connections of the commands that ran in this process, which stay until it ends. */
 async function endConnections({ sql }: Team): Promise<void> {
-  await sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()");
+  await sql(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
+  );
 }
 
 /** How many requests a command makes that nothing disturbs. */
@@ -81,7 +84,11 @@ async function requestsOf({ proxy, setUp, run }: Scene): Promise<number> {
 }
 
 /** Cuts the connection of a command at one of its requests, and checks what it says and that another machine goes on. */
-async function expectCut({ members, proxy, setUp, run, runApart, goOn }: Scene, n: number, cut: Cut | "restarted"): Promise<void> {
+async function expectCut(
+  { members, proxy, setUp, run, runApart, goOn }: Scene,
+  n: number,
+  cut: Cut | "restarted",
+): Promise<void> {
   const { lab, uuid, machines, sql } = members;
   const { crash, start } = await postgres();
   await setUp();
@@ -92,7 +99,8 @@ async function expectCut({ members, proxy, setUp, run, runApart, goOn }: Scene, 
   };
   if (cut === "restarted") proxy.doAt(n, restart);
   else proxy.cutAt(n, cut);
-  const result = cut === "restarted" ? await runApart() : await run(cut === "stalled" ? "1m" : undefined);
+  const result =
+    cut === "restarted" ? await runApart() : await run(cut === "stalled" ? "1m" : undefined);
   await isBack;
   const isSent = lab.service.sandbox.requests().length > sentBefore;
   const isAway = cut === "gone" || cut === "restarted";
@@ -121,12 +129,20 @@ describe.each(Object.entries(commands))("vault %s, cut off from its state", (_na
     }
   });
 
-  it.runIf(isWhole)("by a connection that stays open and says nothing: it gives up in time, and nothing is lost", async () => {
-    const first = await open(command);
-    const count = await requestsOf(first);
-    await Promise.all(Array.from({ length: count }, async (_, index) => await expectCut(await open(command), index + 1, "stalled")));
-    await endConnections(first.members);
-  });
+  it.runIf(isWhole)(
+    "by a connection that stays open and says nothing: it gives up in time, and nothing is lost",
+    async () => {
+      const first = await open(command);
+      const count = await requestsOf(first);
+      await Promise.all(
+        Array.from(
+          { length: count },
+          async (_, index) => await expectCut(await open(command), index + 1, "stalled"),
+        ),
+      );
+      await endConnections(first.members);
+    },
+  );
 });
 
 it("credentials that may not be durable are neither delivered nor acknowledged", async () => {

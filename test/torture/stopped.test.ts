@@ -28,17 +28,34 @@ interface Stopped {
 }
 
 /** Runs the program until it stops itself before the n-th of its steps, or has ended by then. */
-async function runStoppedAt(n: number, machine: Machine, args: readonly string[]): Promise<Stopped> {
+async function runStoppedAt(
+  n: number,
+  machine: Machine,
+  args: readonly string[],
+): Promise<Stopped> {
   const log = join(tempDir("steps"), "steps");
-  const env = { NODE_OPTIONS: `--require=${killHook}`, KILL_AT: String(n), KILL_SIGNAL: "SIGSTOP", KILL_LOG: log };
+  const env = {
+    NODE_OPTIONS: `--require=${killHook}`,
+    KILL_AT: String(n),
+    KILL_SIGNAL: "SIGSTOP",
+    KILL_LOG: log,
+  };
   const run = machine.start({ env, timeoutMs: 120_000 }, ...args);
-  await expect.poll(() => existsSync(log) && readFileSync(log, "utf8") !== "", { interval: 5, timeout: 60_000 }).toBe(true);
+  await expect
+    .poll(() => existsSync(log) && readFileSync(log, "utf8") !== "", {
+      interval: 5,
+      timeout: 60_000,
+    })
+    .toBe(true);
   return { run, steps: readFileSync(log, "utf8").split("\n") };
 }
 
 const operations = [
   { operation: "get", args: (): string[] => [] },
-  { operation: "update", args: (machine: Machine): string[] => ["--card", `@${machine.file("new.json", card)}`] },
+  {
+    operation: "update",
+    args: (machine: Machine): string[] => ["--card", `@${machine.file("new.json", card)}`],
+  },
 ];
 
 describe.each(isWhole ? operations : operations.slice(0, 1))(
@@ -49,9 +66,16 @@ describe.each(isWhole ? operations : operations.slice(0, 1))(
     let start: (n: number, machine: Machine) => Promise<Stopped>;
 
     beforeAll(async () => {
-      made = await template(offlineCard, async ({ vault }, machine) => expectExit(await firstGet(machine, vault), 0));
+      made = await template(offlineCard, async ({ vault }, machine) =>
+        expectExit(await firstGet(machine, vault), 0),
+      );
       const machine = made.fresh();
-      const commandOf = (on: Machine): string[] => [operation, made.lab.vault.uuid, "--json", ...args(on)];
+      const commandOf = (on: Machine): string[] => [
+        operation,
+        made.lab.vault.uuid,
+        "--json",
+        ...args(on),
+      ];
       start = async (n, on) => await runStoppedAt(n, on, commandOf(on));
       ({ steps } = await runKilledAt(0, machine, commandOf(machine)));
     });
@@ -79,21 +103,32 @@ describe.each(isWhole ? operations : operations.slice(0, 1))(
         else if (n <= last) expectError(another, 15, "busy");
         else expectExit(another, 0, 15);
         await expectNothingLost(lab, machine.copy());
-        const waiting = machine.start({ timeoutMs: 120_000 }, "get", uuid, "--json", "--max-wait", "100s");
+        const waiting = machine.start(
+          { timeoutMs: 120_000 },
+          "get",
+          uuid,
+          "--json",
+          "--max-wait",
+          "100s",
+        );
         run.kill("SIGCONT");
         const [result, next] = [await run.exit, await waiting.exit];
         expectExit(next, 0);
         expectExit(result, 0, 13);
         // The service no longer took the token: nothing else may have gone wrong.
-        if (result.code === 13) expect(errorOf(result)).toMatchObject({ exchange: { state: "expired" } });
+        if (result.code === 13)
+          expect(errorOf(result)).toMatchObject({ exchange: { state: "expired" } });
         await expectInStep(lab, machine, uuid);
         expectFarFromLock(lab, uuid);
         expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ maxFailedAccesses: 0 });
         tried("interleavings of processes", 1);
       } catch (error) {
-        throw new Error(`stopped before step ${n}, ${before.at(-1)}, of ${steps.join(", ")}: ${(error as Error).message}`, {
-          cause: error,
-        });
+        throw new Error(
+          `stopped before step ${n}, ${before.at(-1)}, of ${steps.join(", ")}: ${(error as Error).message}`,
+          {
+            cause: error,
+          },
+        );
       } finally {
         run.kill("SIGKILL");
         lab.clock.ahead = 0;

@@ -8,7 +8,9 @@ import { tempDir } from "../support/temp-dir.ts";
 
 /** Why strace cannot be used here, or null where it can. */
 export const straceMissing: string | null = ((): string | null => {
-  const { error, status } = spawnSync("strace", ["-f", "-o", "/dev/null", "true"], { stdio: "ignore" });
+  const { error, status } = spawnSync("strace", ["-f", "-o", "/dev/null", "true"], {
+    stdio: "ignore",
+  });
   if (error !== undefined) return "strace is not installed";
   return status === 0 ? null : "ptrace is not permitted";
 })();
@@ -47,7 +49,17 @@ export async function traced(
   more: readonly string[] = [],
   run: RunOptions = {},
 ): Promise<Traced> {
-  const options = ["-f", "-y", "-qq", "-e", "signal=none", "-o", log, "-e", `trace=${names.join(",")}`];
+  const options = [
+    "-f",
+    "-y",
+    "-qq",
+    "-e",
+    "signal=none",
+    "-o",
+    log,
+    "-e",
+    `trace=${names.join(",")}`,
+  ];
   const through = ["strace", ...options, ...more, ...(run.through ?? [])];
   const env = { UV_THREADPOOL_SIZE: "1", ...run.env };
   const result = await machine.start({ timeoutMs: 120_000, ...run, env, through }, ...args).exit;
@@ -72,14 +84,23 @@ export interface CrashPoint {
  * thread, and delivers the signal at the entry of the call, which then never happens (tried: a file written to is as it was; with
  * `--seccomp-bpf` it does not reliably come). A wake-up of the runtime more or less moves the count: it is tried again with another one.
  */
-export async function killedAt(point: CrashPoint, run: (more: string[]) => Promise<Traced>, isEvent: IsEvent): Promise<Traced> {
+export async function killedAt(
+  point: CrashPoint,
+  run: (more: string[]) => Promise<Traced>,
+  isEvent: IsEvent,
+): Promise<Traced> {
   const { name, path, seen } = point;
   let { ordinal } = point;
   for (let tries = 0; tries < 60; tries += 1) {
-    const done = await run([...(path === null ? [] : ["-P", path]), "-e", `inject=${name}:signal=SIGKILL:when=${ordinal}`]);
+    const done = await run([
+      ...(path === null ? [] : ["-P", path]),
+      "-e",
+      `inject=${name}:signal=SIGKILL:when=${ordinal}`,
+    ]);
     const events = done.calls.filter(isEvent);
     const there = events[seen - 1];
-    if (done.result.signal === "SIGKILL" && events.length === seen && there?.result === "") return done;
+    if (done.result.signal === "SIGKILL" && events.length === seen && there?.result === "")
+      return done;
     // Too early: the next one. Too late: its own number is known now.
     ordinal = there === undefined || there.name !== name ? ordinal + 1 : there.ordinal;
   }
@@ -99,19 +120,30 @@ export function crashPoints(calls: readonly Call[], isEvent: IsEvent): CrashPoin
     if (call.main) return { index, what, name, ordinal, path: null, seen: index + 1 };
     // The main thread may make more calls of this name: those of the pool are told by the file that they touch.
     const path = pathOf(call) ?? "";
-    const isLike = (each: Call): boolean => each.thread === call.thread && each.name === name && touches(each, path);
+    const isLike = (each: Call): boolean =>
+      each.thread === call.thread && each.name === name && touches(each, path);
     const seen = events.slice(0, index + 1).filter((each) => touches(each, path)).length;
-    return { index, what, name, ordinal: calls.slice(0, calls.indexOf(call) + 1).filter(isLike).length, path, seen };
+    return {
+      index,
+      what,
+      name,
+      ordinal: calls.slice(0, calls.indexOf(call) + 1).filter(isLike).length,
+      path,
+      seen,
+    };
   });
 }
 
 /** The file that a call changes: of a descriptor, or the first one that it names. */
 export function pathOf(call: Call): string | null {
-  const [, ofDescriptor, named] = /^(?:\d+<((?:[^>\\]|\\.)*)>|(?:AT_FDCWD(?:<[^>]*>)?, )?"((?:[^"\\]|\\.)*)")/.exec(call.args) ?? [];
+  const [, ofDescriptor, named] =
+    /^(?:\d+<((?:[^>\\]|\\.)*)>|(?:AT_FDCWD(?:<[^>]*>)?, )?"((?:[^"\\]|\\.)*)")/.exec(call.args) ??
+    [];
   return ofDescriptor ?? named ?? null;
 }
 
-const touches = (call: Call, path: string): boolean => call.args.includes(`<${path}>`) || call.args.includes(`"${path}"`);
+const touches = (call: Call, path: string): boolean =>
+  call.args.includes(`<${path}>`) || call.args.includes(`"${path}"`);
 
 /** Whether something happens outside of the process at a call, or it hears from there. */
 export type IsEvent = (call: Call) => boolean;
@@ -151,7 +183,14 @@ function parse(log: string): Call[] {
     const [, args = all, result = ""] = /^(.*)\) += (.*?)$/.exec(all) ?? [];
     const ordinal = (counts.get(`${thread} ${name}`) ?? 0) + 1;
     counts.set(`${thread} ${name}`, ordinal);
-    const call = { thread, main: thread === (calls[0]?.thread ?? thread), name, args, result: result === "?" ? "" : result, ordinal };
+    const call = {
+      thread,
+      main: thread === (calls[0]?.thread ?? thread),
+      name,
+      args,
+      result: result === "?" ? "" : result,
+      ordinal,
+    };
     calls.push(call);
     if (all.endsWith("<unfinished ...>")) left.set(thread, call);
   }

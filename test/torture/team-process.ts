@@ -9,7 +9,14 @@ import { writing } from "./model/real-engine.ts";
 
 export const vaultService = "https://vaults.test/vaultsvc/v1-2";
 
-export type Command = "get" | "update" | "ack" | "get --no-ack" | "get --discard-pending" | "guard --reset" | `get --generation ${number}`;
+export type Command =
+  | "get"
+  | "update"
+  | "ack"
+  | "get --no-ack"
+  | "get --discard-pending"
+  | "guard --reset"
+  | `get --generation ${number}`;
 
 /** What a process uses beside its own store. */
 interface Surroundings {
@@ -99,7 +106,11 @@ export class TeamProcess {
         serviceName: () => vaultService,
         isConfigured: true,
         probing: async () =>
-          Promise.resolve(probe() ? { type: "answer", answer: { httpStatus: 404, body: {} } } : { type: "no-answer", cause: "reset" }),
+          Promise.resolve(
+            probe()
+              ? { type: "answer", answer: { httpStatus: 404, body: {} } }
+              : { type: "no-answer", cause: "reset" },
+          ),
         clock,
         policy: { failedAttempts: 3, unackedStarts: 5 },
         waiting: { deadline: clock.elapsed() + 30, signal },
@@ -118,23 +129,37 @@ export class TeamProcess {
     Object.assign(context.service, {
       admit: async () => Promise.resolve(),
       foresee: async () => Promise.resolve(),
-      start: async (...given: Parameters<Service["start"]>) => await told("start", async () => await start(...given)),
-      end: async (...given: Parameters<Service["end"]>) => await told("end", async () => await end(...given)),
+      start: async (...given: Parameters<Service["start"]>) =>
+        await told("start", async () => await start(...given)),
+      end: async (...given: Parameters<Service["end"]>) =>
+        await told("end", async () => await end(...given)),
     });
     try {
       if (command === "guard --reset") {
         // And a person says that the service works: these clocks stand still, so that no trial comes due.
-        await context.breaker.change((now) => after(now, { type: "answered", at: context.breaker.now() }));
+        await context.breaker.change((now) =>
+          after(now, { type: "answered", at: context.breaker.now() }),
+        );
         return await context.session.resetCounters("all");
       }
-      if (command === "ack") return void (await acknowledgeOpen(context, { unread: false, saved: false }));
+      if (command === "ack")
+        return void (await acknowledgeOpen(context, { unread: false, saved: false }));
       await runExchange(context, {
         operation: command === "update" ? "update" : "get",
-        newVault: { creditCard: { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 } },
+        newVault: {
+          creditCard: {
+            number: "4111111111111111",
+            name: "Ada Lovelace",
+            expiryMonth: 4,
+            expiryYear: 2031,
+          },
+        },
         force: false,
         noAck: command === "get --no-ack",
         discardPending: command === "get --discard-pending",
-        generation: command.startsWith("get --generation") ? Number(command.split(" ")[2]) : undefined,
+        generation: command.startsWith("get --generation")
+          ? Number(command.split(" ")[2])
+          : undefined,
         handover: {
           leavesState: false,
           recordAttempts: async () => Promise.resolve(),

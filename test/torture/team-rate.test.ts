@@ -36,13 +36,26 @@ it(
     const location = (await postgres()).location(`rated_${(tries += 1)}`);
     const machine = lab.machine({ stateDir: location });
     expectExit(await machine.vault("state", "init"), 0);
-    const lines = vaults.map(({ uuid, kind, credentials }) => JSON.stringify({ uuid, kind, credentials }));
-    expectExit(await machine.vault("import", "--file", machine.file("all.ndjson", lines.join("\n"))), 0);
+    const lines = vaults.map(({ uuid, kind, credentials }) =>
+      JSON.stringify({ uuid, kind, credentials }),
+    );
+    expectExit(
+      await machine.vault("import", "--file", machine.file("all.ndjson", lines.join("\n"))),
+      0,
+    );
 
     const keyFile = join(machine.configDir, "state.key");
     const loops: Loop[] = [];
     for (const [n, { uuid }] of vaults.entries()) {
-      loops.push(await start({ location, keyFile, service: { baseUrl, application }, uuid, clockShift: (n % machines) * 3_600_000 }));
+      loops.push(
+        await start({
+          location,
+          keyFile,
+          service: { baseUrl, application },
+          uuid,
+          clockShift: (n % machines) * 3_600_000,
+        }),
+      );
     }
     const from = Date.now();
     for (const { stdin } of loops) stdin.write("go\n");
@@ -55,9 +68,12 @@ it(
     const requests = sandbox.requests();
     expect(requests.filter(({ status }) => status !== 200)).toEqual([]);
     const rate = (times: readonly number[]): number =>
-      times.filter((time) => time >= from + margin && time < until - margin).length / ((until - from - 2 * margin) / 1000);
+      times.filter((time) => time >= from + margin && time < until - margin).length /
+      ((until - from - 2 * margin) / 1000);
     const sent = requests.map(({ time }) => time);
-    process.stdout.write(`a second: ${rate(places).toFixed(1)} places, ${rate(sent).toFixed(1)} requests\n`);
+    process.stdout.write(
+      `a second: ${rate(places).toFixed(1)} places, ${rate(sent).toFixed(1)} requests\n`,
+    );
     // On a machine that others use too, some are late for their places and take others.
     expect(rate(places)).toBeGreaterThanOrEqual(22.5);
     expect(rate(sent)).toBeGreaterThanOrEqual(15);

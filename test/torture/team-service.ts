@@ -5,9 +5,22 @@ import type { HttpRequest, Target } from "../../src/service/request.ts";
 import { endRequest, startRequest } from "../../src/service/request.ts";
 import type { Dice } from "../support/dice.ts";
 
-const application = { apiKey: "0a0a0a0a-1111-4222-8333-444444444444", uuid: "0b0b0b0b-1111-4222-8333-444444444444" };
-const target: Target = { baseUrl: "https://vaults.test", apiPrefix: "/vaultsvc/v1-2", application, version: "test" };
-const creditCard = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 };
+const application = {
+  apiKey: "0a0a0a0a-1111-4222-8333-444444444444",
+  uuid: "0b0b0b0b-1111-4222-8333-444444444444",
+};
+const target: Target = {
+  baseUrl: "https://vaults.test",
+  apiPrefix: "/vaultsvc/v1-2",
+  application,
+  version: "test",
+};
+const creditCard = {
+  number: "4111111111111111",
+  name: "Ada Lovelace",
+  expiryMonth: 4,
+  expiryYear: 2031,
+};
 
 type Sending = (name: string, call: () => Reply) => Promise<Reply>;
 
@@ -37,8 +50,10 @@ export class TeamService {
   /** The calls of one process, each made by way of `sending`. */
   calls(sending: Sending, mayFail: boolean): Pick<Service, "start" | "end"> {
     return {
-      start: async (call) => await sending("start", () => this.#exchange("start", startRequest(target, call), mayFail)),
-      end: async (call) => await sending("end", () => this.#exchange("end", endRequest(target, call), mayFail)),
+      start: async (call) =>
+        await sending("start", () => this.#exchange("start", startRequest(target, call), mayFail)),
+      end: async (call) =>
+        await sending("end", () => this.#exchange("end", endRequest(target, call), mayFail)),
     };
   }
 
@@ -64,8 +79,20 @@ export class TeamService {
     this.#log.push(`  ${name}: ${weather}`);
     if (weather === "not sent") return { type: "not-sent", cause: "connection refused" };
     if (weather === "lost") return { type: "no-answer", cause: "reset" };
-    const response = this.#handle({ method, path, headers, body: JSON.stringify(body) ?? "", remoteAddress: "127.0.0.1" });
+    const response = this.#handle({
+      method,
+      path,
+      headers,
+      body: JSON.stringify(body) ?? "",
+      remoteAddress: "127.0.0.1",
+    });
     if (weather === "answer lost") return { type: "no-answer", cause: "reset" };
-    return { type: "answer", answer: { httpStatus: response.status, body: JSON.parse(response.body) as Record<string, unknown> } };
+    return {
+      type: "answer",
+      answer: {
+        httpStatus: response.status,
+        body: JSON.parse(response.body) as Record<string, unknown>,
+      },
+    };
   }
 }

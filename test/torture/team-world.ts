@@ -12,7 +12,17 @@ import { TeamProcess, vaultService } from "./team-process.ts";
 import { TeamService } from "./team-service.ts";
 
 /** What a command may end with, whatever happens. */
-const allowed = ["ok", "busy", "state", "guard", "pending", "in-doubt", "network", "service", "no-credentials"];
+const allowed = [
+  "ok",
+  "busy",
+  "state",
+  "guard",
+  "pending",
+  "in-doubt",
+  "network",
+  "service",
+  "no-credentials",
+];
 
 const commands: { weight: number; command: Command }[] = [
   { weight: 6, command: "get" },
@@ -44,7 +54,13 @@ export class TeamWorld {
   readonly #sql: pg.Client;
   readonly #schema: string;
 
-  private constructor(state: SharedState, seed: string, proxies: readonly Proxy[], sql: pg.Client, schema: string) {
+  private constructor(
+    state: SharedState,
+    seed: string,
+    proxies: readonly Proxy[],
+    sql: pg.Client,
+    schema: string,
+  ) {
     this.#state = state;
     this.#schema = schema;
     this.#sql = sql;
@@ -69,9 +85,11 @@ export class TeamWorld {
       signal: new AbortController().signal,
     });
     const [vault] = world.#service.sandbox.vaults();
-    if (vault !== undefined) await session.recordPair({ credentials: vault.credentials, kind: vault.kind });
+    if (vault !== undefined)
+      await session.recordPair({ credentials: vault.credentials, kind: vault.kind });
     await session.release();
-    if (hasFailovers) world.#standby = new SchemaCopy((await postgres()).sql, schema, `${schema}_standby`);
+    if (hasFailovers)
+      world.#standby = new SchemaCopy((await postgres()).sql, schema, `${schema}_standby`);
     return world;
   }
 
@@ -88,7 +106,10 @@ export class TeamWorld {
   async happen(): Promise<void> {
     // Most find the vault held: what is under way goes on more often than something else begins.
     const busy = this.#processes.flatMap(({ at }, place) => (at === null ? [] : [place]));
-    const place = busy.length > 0 && this.#dice.chance(0.8) ? this.#dice.pick(busy) : this.#dice.between(0, this.#processes.length - 1);
+    const place =
+      busy.length > 0 && this.#dice.chance(0.8)
+        ? this.#dice.pick(busy)
+        : this.#dice.between(0, this.#processes.length - 1);
     const process = this.#processes[place] as TeamProcess;
     const { what } = this.#dice.draw([
       { weight: 60, what: "step" },
@@ -124,7 +145,10 @@ export class TeamWorld {
     for (const place of places) codes.push(await this.#bringInStep(place));
     await this.#check();
     const { failedAccesses, unackedStarts } = this.#service.sandbox.inspect(this.#service.uuid);
-    return codes.find((code) => code !== "ok") ?? (failedAccesses > 0 || unackedStarts > 0 ? "not in step" : "ok");
+    return (
+      codes.find((code) => code !== "ok") ??
+      (failedAccesses > 0 || unackedStarts > 0 ? "not in step" : "ok")
+    );
   }
 
   async #bringInStep(place: number): Promise<string> {
@@ -138,7 +162,10 @@ export class TeamWorld {
       }
       // Where several may be valid, a person says which.
       const live = code === "guard" ? await this.#generation() : undefined;
-      code = await this.#whole(process, live === undefined ? "get --discard-pending" : `get --generation ${live}`);
+      code = await this.#whole(
+        process,
+        live === undefined ? "get --discard-pending" : `get --generation ${live}`,
+      );
     }
     return code;
   }
@@ -155,7 +182,10 @@ export class TeamWorld {
       this.#log.push(`${place} ${process.at}`);
       await process.step();
     } else {
-      const { command } = process.code === "guard" && this.#isQuiet() ? { command: "guard --reset" as const } : this.#dice.draw(commands);
+      const { command } =
+        process.code === "guard" && this.#isQuiet()
+          ? { command: "guard --reset" as const }
+          : this.#dice.draw(commands);
       if (command === "guard --reset") this.#service.unlock();
       this.#log.push(`${place} begins ${command}`);
       await process.begin(command);
@@ -164,7 +194,8 @@ export class TeamWorld {
     this.#unsure.delete(process);
     this.#log.push(`${place} ends: ${process.code}`);
     // After a failover others have only what is superseded by then: the guard counts it.
-    const isAllowed = allowed.includes(process.code) || (process.code === "rejected" && this.#hasGoneBack);
+    const isAllowed =
+      allowed.includes(process.code) || (process.code === "rejected" && this.#hasGoneBack);
     if (!isAllowed) this.violations.push(`a command ended with ${process.code}`);
   }
 
@@ -185,7 +216,8 @@ export class TeamWorld {
     for (const process of this.#processes) if (process.at !== null) this.#unsure.add(process);
     await this.#standby?.putBack();
     // As the first command marks it that finds another server.
-    for (const { sql, values } of setBack(this.#schema, "another server has taken over")) await this.#sql.query(sql, [...(values ?? [])]);
+    for (const { sql, values } of setBack(this.#schema, "another server has taken over"))
+      await this.#sql.query(sql, [...(values ?? [])]);
     this.#hasGoneBack = this.#areLeasesLost = true;
     this.#service.unlock();
   }
@@ -209,19 +241,29 @@ export class TeamWorld {
   /** Whether the rows name it as the last that took the vault. */
   async #holds({ store }: TeamProcess): Promise<boolean> {
     const holder = "SELECT 1 FROM leases WHERE uuid = $1 AND holder::json ->> 'pid' = $2";
-    return (await this.#sql.query(holder, [this.#service.uuid, String(store.parts.holder.pid)])).rows.length > 0;
+    return (
+      (await this.#sql.query(holder, [this.#service.uuid, String(store.parts.holder.pid)])).rows
+        .length > 0
+    );
   }
 
   /** Of the pair that the service accepts, if the rows have it. */
   async #generation(): Promise<number | undefined> {
     const kept = "SELECT generation FROM credentials WHERE sealed IS NOT NULL AND fingerprint = $1";
-    const { rows } = await this.#sql.query<{ generation: number }>(kept, [this.#service.accepted()]);
+    const { rows } = await this.#sql.query<{ generation: number }>(kept, [
+      this.#service.accepted(),
+    ]);
     return rows[0]?.generation;
   }
 
   /** A process of a machine, which has what those before it have kept. */
   #store(place: number): PostgresStore {
-    return this.#state.through(this.#proxies[place]?.port ?? 0, undefined, undefined, `machine ${place}`);
+    return this.#state.through(
+      this.#proxies[place]?.port ?? 0,
+      undefined,
+      undefined,
+      `machine ${place}`,
+    );
   }
 
   #around(of: (() => TeamProcess) | null): ConstructorParameters<typeof TeamProcess>[1] {
@@ -229,7 +271,11 @@ export class TeamWorld {
     const sending = async (name: string, call: () => Reply): Promise<Reply> => {
       const process = of?.();
       const isUnsure = process !== undefined && this.#unsure.has(process);
-      if (process !== undefined && !(isUnsure && this.#areLeasesLost) && !(await this.#holds(process)))
+      if (
+        process !== undefined &&
+        !(isUnsure && this.#areLeasesLost) &&
+        !(await this.#holds(process))
+      )
         this.violations.push(`${name} was sent by a process that had lost its vault`);
       const reply = call();
       // The administrator who has a look after the failover sees it too.
@@ -237,14 +283,22 @@ export class TeamWorld {
       return reply;
     };
     const service = this.#service.calls(sending, of !== null);
-    return { clock, uuid: this.#service.uuid, service, probe: () => of === null || this.#dice.chance(0.8) };
+    return {
+      clock,
+      uuid: this.#service.uuid,
+      service,
+      probe: () => of === null || this.#dice.chance(0.8),
+    };
   }
 
   /** Whatever has happened: the pair that the service accepts is kept (by a machine: `settle` finds out), and the vault is far from a lock. */
   async #check(): Promise<void> {
-    const { state, maxFailedAccesses, maxUnackedStarts } = this.#service.sandbox.inspect(this.#service.uuid);
+    const { state, maxFailedAccesses, maxUnackedStarts } = this.#service.sandbox.inspect(
+      this.#service.uuid,
+    );
     if (!this.#hasGoneBack && (await this.#generation()) === undefined)
       this.violations.push("the pair that the service accepts is not kept");
-    if (state !== "active" || maxFailedAccesses > 2 || maxUnackedStarts > 4) this.violations.push(`${state} or near to a lock`);
+    if (state !== "active" || maxFailedAccesses > 2 || maxUnackedStarts > 4)
+      this.violations.push(`${state} or near to a lock`);
   }
 }

@@ -2,7 +2,13 @@ import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { isWhole } from "../support/campaign.ts";
 import { startDatabase } from "../support/database.ts";
-import { expectExit, expectFarFromLock, offlineCard, offlineNote, openLab } from "../support/lab.ts";
+import {
+  expectExit,
+  expectFarFromLock,
+  offlineCard,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import { documentOf } from "../support/machine.ts";
 import { closeConnections } from "../support/pg-connections.ts";
 import { tried } from "../support/tally.ts";
@@ -10,7 +16,9 @@ import { journalProblems, sharedJournal } from "./journal-check.ts";
 import { Team } from "./team.ts";
 
 const seconds = isWhole ? 300 : 20;
-const seed = Array.from({ length: isWhole ? 200 : 40 }, (_, n) => (n % 3 === 0 ? offlineCard : { ...offlineNote, content: `note ${n}` }));
+const seed = Array.from({ length: isWhole ? 200 : 40 }, (_, n) =>
+  n % 3 === 0 ? offlineCard : { ...offlineNote, content: `note ${n}` },
+);
 
 it(`ten machines with clocks an hour apart, killed and stopped at random, while the database dies and comes back, for ${seconds} s`, async () => {
   const lab = await openLab(seed);
@@ -25,11 +33,15 @@ it(`ten machines with clocks an hour apart, killed and stopped at random, while 
       else database.cut(team.dice);
     }
   };
-  await Promise.all([trouble(), ...team.machines.map(async (_, place) => await team.work(place, isOver))]);
+  await Promise.all([
+    trouble(),
+    ...team.machines.map(async (_, place) => await team.work(place, isOver)),
+  ]);
   expect(team.violations).toEqual([]);
 
   // Nobody is at work any more: what the dead held is free when its lease is over, and the next get brings each vault in step.
-  const held = async (): Promise<number> => (await database.sql("SELECT 1 FROM team.leases WHERE ends_at > clock_timestamp()")).length;
+  const held = async (): Promise<number> =>
+    (await database.sql("SELECT 1 FROM team.leases WHERE ends_at > clock_timestamp()")).length;
   await expect.poll(held, { interval: 250, timeout: 15_000 }).toBe(0);
   for (const { uuid } of lab.service.vaults) {
     const last = await team.settle(uuid);

@@ -42,8 +42,13 @@ export class Team {
     const stateDir = database.location(schema);
     const quiet = lab.machine({ stateDir });
     expectExit(await quiet.vault("state", "init"), 0);
-    const lines = lab.service.vaults.map(({ uuid, kind, credentials }) => JSON.stringify({ uuid, kind, credentials }));
-    expectExit(await quiet.vault("import", "--file", quiet.file("all.ndjson", lines.join("\n"))), 0);
+    const lines = lab.service.vaults.map(({ uuid, kind, credentials }) =>
+      JSON.stringify({ uuid, kind, credentials }),
+    );
+    expectExit(
+      await quiet.vault("import", "--file", quiet.file("all.ndjson", lines.join("\n"))),
+      0,
+    );
     const machines = Array.from({ length: 10 }, (_, n) => {
       const machine = lab.machine({ stateDir, env: { CLOCK_SHIFT: String((n - 5) * 3_600_000) } });
       mkdirSync(machine.configDir, { mode: 0o700 });
@@ -76,11 +81,25 @@ export class Team {
   }
 
   #command(machine: Machine, uuid: string, kind: string): string[] {
-    const update = (): string[] => ["update", uuid, "--card", `@${machine.file("card.json", card)}`];
+    const update = (): string[] => [
+      "update",
+      uuid,
+      "--card",
+      `@${machine.file("card.json", card)}`,
+    ];
     // Machines share a run for a while.
-    const run = (operation: string): string[] => ["-o", "ndjson", "--run", `${operation}-${Math.floor(this.commands / 100)}`];
+    const run = (operation: string): string[] => [
+      "-o",
+      "ndjson",
+      "--run",
+      `${operation}-${Math.floor(this.commands / 100)}`,
+    ];
     const cards = this.#lab.service.vaults.filter((vault) => !vault.kind.startsWith("generic"));
-    const list = (): string => machine.file("cards.ndjson", cards.map((vault) => JSON.stringify({ uuid: vault.uuid, card })).join("\n"));
+    const list = (): string =>
+      machine.file(
+        "cards.ndjson",
+        cards.map((vault) => JSON.stringify({ uuid: vault.uuid, card })).join("\n"),
+      );
     const commands: { weight: number; args: () => string[] }[] = [
       { weight: 50, args: () => ["get", uuid] },
       { weight: 20, args: () => (kind.startsWith("generic") ? ["get", uuid] : update()) },
@@ -101,7 +120,11 @@ export class Team {
   /** Killed or stopped before one of its steps; a stopped one goes on after a while, which may be longer than its lease. */
   async #run(machine: Machine, args: string[], signal: string, steps: number): Promise<RunResult> {
     const log = join(tempDir("steps"), "steps");
-    const kill = { KILL_AT: String(signal === "" ? 0 : this.dice.between(1, steps)), KILL_SIGNAL: signal || "SIGKILL", KILL_LOG: log };
+    const kill = {
+      KILL_AT: String(signal === "" ? 0 : this.dice.between(1, steps)),
+      KILL_SIGNAL: signal || "SIGKILL",
+      KILL_LOG: log,
+    };
     const env = { NODE_OPTIONS: `--require=${killHook} --require=${clockHook}`, ...kill };
     const run = machine.start({ env, timeoutMs: 180_000 }, ...args);
     if (signal === "SIGSTOP") {
@@ -121,13 +144,18 @@ export class Team {
     const said = `vault ${args.join(" ")} (${signal}): ${key}\n${stderr}`;
     // Whoever was stopped, or without the database, for too long leaves off; nobody waits for longer than a lease for anybody else.
     const isAllowed = (exit: number, text: string): boolean =>
-      allowed.includes(exit) || (exit === 15 && /this process was stopped, or without the database/.test(text));
-    if (code !== null && !isAllowed(code, stderr) && !(isMany && code === 16)) this.violations.push(said);
+      allowed.includes(exit) ||
+      (exit === 15 && /this process was stopped, or without the database/.test(text));
+    if (code !== null && !isAllowed(code, stderr) && !(isMany && code === 16))
+      this.violations.push(said);
     for (const { error } of isMany ? outcomesOf({ stdout }) : [])
-      if (error !== undefined && !isAllowed(error.exitCode, error.message)) this.violations.push(`${said}\n${JSON.stringify(error)}`);
+      if (error !== undefined && !isAllowed(error.exitCode, error.message))
+        this.violations.push(`${said}\n${JSON.stringify(error)}`);
     for (const uuid of uuids) {
-      const { state, maxFailedAccesses, maxUnackedStarts } = this.#lab.service.sandbox.inspect(uuid);
-      if (state !== "active" || maxFailedAccesses > 2 || maxUnackedStarts > 4) this.violations.push(`${uuid} came to a lock after ${said}`);
+      const { state, maxFailedAccesses, maxUnackedStarts } =
+        this.#lab.service.sandbox.inspect(uuid);
+      if (state !== "active" || maxFailedAccesses > 2 || maxUnackedStarts > 4)
+        this.violations.push(`${uuid} came to a lock after ${said}`);
     }
   }
 
@@ -142,7 +170,8 @@ export class Team {
 
   /** Brings a vault in step, by what the exit codes ask for. */
   async settle(uuid: string): Promise<RunResult> {
-    const get = async (): Promise<RunResult> => await this.quiet.vault("get", uuid, "--json", "--discard-pending");
+    const get = async (): Promise<RunResult> =>
+      await this.quiet.vault("get", uuid, "--json", "--discard-pending");
     const first = await get();
     if (first.code !== 8) return first;
     this.#lab.service.sandbox.unlock(uuid);

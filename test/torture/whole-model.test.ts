@@ -18,11 +18,14 @@ describe("operations on a whole state by two machines, as a model", () => {
     },
   );
 
-  it.each(wholeFlaws.map((flaw) => [flaw.mistake, flaw] as const))("a mistake is found: %s", (_, flaw) => {
-    const bounds = wholeBounds.find(({ name }) => name === flaw.in);
-    if (bounds === undefined) throw new Error(`no bounds are called ${flaw.in}`);
-    const { violation, trace } = explore(wholeModel(bounds, flaw.rules));
-    expect(violation, trace.join("\n")).toMatch(flaw.breaks);
-    tried("mistakes put into the model of whole states, and found", 1);
-  });
+  it.each(wholeFlaws.map((flaw) => [flaw.mistake, flaw] as const))(
+    "a mistake is found: %s",
+    (_, flaw) => {
+      const bounds = wholeBounds.find(({ name }) => name === flaw.in);
+      if (bounds === undefined) throw new Error(`no bounds are called ${flaw.in}`);
+      const { violation, trace } = explore(wholeModel(bounds, flaw.rules));
+      expect(violation, trace.join("\n")).toMatch(flaw.breaks);
+      tried("mistakes put into the model of whole states, and found", 1);
+    },
+  );
 });

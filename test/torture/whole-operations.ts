@@ -32,7 +32,16 @@ export const wholes: Operation[] = [
       lab.machine.env["PAIR0"] = JSON.stringify(lab.vaults[0]?.credentials);
       expectExit(await here(lab, ...get(lab, ...given(lab)), "--state", folder(lab)), 0);
     },
-    args: (lab) => ["state", "move", "--state", folder(lab), "--to", lab.machine.stateDir, "--yes", "--json"],
+    args: (lab) => [
+      "state",
+      "move",
+      "--state",
+      folder(lab),
+      "--to",
+      lab.machine.stateDir,
+      "--yes",
+      "--json",
+    ],
     goesOn: async (lab) => await moved(lab, folder(lab), lab.machine.stateDir),
   },
   {

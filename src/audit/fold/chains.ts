@@ -30,13 +30,15 @@ export class Chains {
   }
 
   clearStarts(vault: number): void {
-    if (this.#kept.size > 0) for (const { location } of this.#records.starts(vault)) this.#kept.drop(location);
+    if (this.#kept.size > 0)
+      for (const { location } of this.#records.starts(vault)) this.#kept.drop(location);
     this.#records.setInt(vault, intField.unacked, 0);
   }
 
   clearFailures(vault: number): void {
     if (this.#records.getInt(vault, intField.failed) === 0) return;
-    if (this.#kept.size > 0) for (const { location } of this.#records.failures(vault)) this.#kept.drop(location);
+    if (this.#kept.size > 0)
+      for (const { location } of this.#records.failures(vault)) this.#kept.drop(location);
     this.#records.setInt(vault, intField.failed, 0);
     this.#records.set(vault, field.invalidSince, Number.NaN);
   }

@@ -60,7 +60,11 @@ export class Duplicates {
 
   #last(vault: number): Identity {
     const get = (at: number): number => this.#records.getInt(vault, at);
-    return { idHash: get(intField.idHash), input: get(intField.lastInput), kind: get(intField.lastKind) };
+    return {
+      idHash: get(intField.idHash),
+      input: get(intField.lastInput),
+      kind: get(intField.lastKind),
+    };
   }
 }
 
@@ -76,5 +80,7 @@ const calls = eventKinds.map(callOf);
 
 function callOf(kind: EventKind): string {
   if (kind.startsWith("ack") || kind.endsWith("-ack")) return "end";
-  return ["create", "delete", "failed-delete", "lock", "unlock", "other"].includes(kind) ? kind.replace("failed-", "") : "start";
+  return ["create", "delete", "failed-delete", "lock", "unlock", "other"].includes(kind)
+    ? kind.replace("failed-", "")
+    : "start";
 }

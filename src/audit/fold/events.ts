@@ -40,6 +40,12 @@ export const eventKinds = [
 export type EventKind = (typeof eventKinds)[number];
 
 /** Whether a kind counts as a failed attempt. */
-export const isFailedAccess = (kind: EventKind): boolean => kind === "refused" || kind === "locking-failure" || accesses.has(kind);
+export const isFailedAccess = (kind: EventKind): boolean =>
+  kind === "refused" || kind === "locking-failure" || accesses.has(kind);
 
-const accesses: ReadonlySet<EventKind> = new Set<EventKind>(["failed-read", "failed-update", "failed-delete", "failed-attempt"]);
+const accesses: ReadonlySet<EventKind> = new Set<EventKind>([
+  "failed-read",
+  "failed-update",
+  "failed-delete",
+  "failed-attempt",
+]);

@@ -77,7 +77,13 @@ export class Fold {
   #begin(vault: number, time: number): void {
     const records = this.records;
     for (const at of [field.firstTime, field.lastTime, field.since]) records.set(vault, at, time);
-    for (const at of [field.lastStart, field.pendingLocation, field.invalidSince, field.causeLocation]) records.set(vault, at, Number.NaN);
+    for (const at of [
+      field.lastStart,
+      field.pendingLocation,
+      field.invalidSince,
+      field.causeLocation,
+    ])
+      records.set(vault, at, Number.NaN);
   }
 
   /** Returns false for a duplicate. */

@@ -30,7 +30,8 @@ export class TimeOrder {
   }
 
   add(batch: Batch, from: number, to: number): void {
-    if (this.#held.size + to - from > this.#held.capacity) this.#release(this.#held.size - windowSize);
+    if (this.#held.size + to - from > this.#held.capacity)
+      this.#release(this.#held.size - windowSize);
     const { time } = batch;
     for (let at = from; at < to; at++) {
       const one = time[at] as number;

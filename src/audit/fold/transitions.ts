@@ -53,7 +53,8 @@ export class Transitions {
       case "create":
         return this.#create(vault, due);
       case "delete":
-        if (this.records.getInt(vault, intField.condition) === deleted) return this.#note(due, "activity-after-deletion");
+        if (this.records.getInt(vault, intField.condition) === deleted)
+          return this.#note(due, "activity-after-deletion");
         this.records.setInt(vault, intField.pending, 0);
         return this.#become(vault, deleted, due);
       case "locking-start":
@@ -83,7 +84,9 @@ export class Transitions {
   #findLocked(vault: number, due: DueItem): void {
     const { records, rules } = this;
     if (this.#hypothetical || records.getInt(vault, intField.condition) !== active) return;
-    const lockedAt = (records.get(vault, field.lastStart) || records.get(vault, field.firstTime)) + rules.autoLockAfterMs;
+    const lockedAt =
+      (records.get(vault, field.lastStart) || records.get(vault, field.firstTime)) +
+      rules.autoLockAfterMs;
     const isAuto = lockedAt <= due.time;
     if (!isAuto) this.#note(due, "refused-while-open");
     this.#lock(vault, due, isAuto ? "auto-lock" : "unseen", flag.lockIsSaid);
@@ -107,7 +110,8 @@ export class Transitions {
     records.setInt(vault, intField.pending, operation);
     records.set(vault, field.lastStart, due.time);
     this.#noteKind(vault, due);
-    if (records.getInt(vault, intField.unacked) >= this.rules.limits.unackedStarts) this.#lock(vault, due, "unacknowledged-starts");
+    if (records.getInt(vault, intField.unacked) >= this.rules.limits.unackedStarts)
+      this.#lock(vault, due, "unacknowledged-starts");
   }
 
   /** Remembers the item whose endpoint names the kind of the vault. */
@@ -126,7 +130,8 @@ export class Transitions {
       // `#isOpenFor` has noted it; its start was before the lock.
     } else if (pending === 0) {
       // As the first item of a vault it is no contradiction: its start was before the log begins.
-      if (records.getInt(vault, intField.items) > 1) this.#note(due, "acknowledgement-without-start");
+      if (records.getInt(vault, intField.items) > 1)
+        this.#note(due, "acknowledgement-without-start");
     } else if (pending !== operation) this.#note(due, "acknowledgement-of-other-operation");
     else if (due.time - records.get(vault, field.lastStart) > this.rules.tokenLifetimeMs) {
       this.#note(due, "acknowledgement-after-expiry");
@@ -145,7 +150,11 @@ export class Transitions {
     }
     if (event === "refused") records.setFlags(vault, flag.unworded);
     const failed = this.#chains.countFailure(due);
-    if (this.#expiringInvalid && event !== "failed-delete" && Number.isNaN(records.get(vault, field.invalidSince))) {
+    if (
+      this.#expiringInvalid &&
+      event !== "failed-delete" &&
+      Number.isNaN(records.get(vault, field.invalidSince))
+    ) {
       records.set(vault, field.invalidSince, due.time);
       this.kept.drop(records.get(vault, field.causeLocation));
       records.set(vault, field.causeLocation, due.location);
@@ -166,7 +175,8 @@ export class Transitions {
 
   /** Notes a lock by an item, if the vault was locked before by the rules. */
   #noteLockedBefore(vault: number, due: DueItem): void {
-    if (this.records.getInt(vault, intField.condition) === locked) this.#note(due, "locked-at-another-moment");
+    if (this.records.getInt(vault, intField.condition) === locked)
+      this.#note(due, "locked-at-another-moment");
   }
 
   /** Locks a vault because the item says so, and notes if the rules disagree. */
@@ -178,7 +188,8 @@ export class Transitions {
       rule === "failed-attempts"
         ? [records.getInt(vault, intField.failed), rules.limits.failedAttempts]
         : [records.getInt(vault, intField.unacked), rules.limits.unackedStarts];
-    if (count < limit && records.hasFlag(vault, flag.known)) this.#note(due, "locked-at-another-moment");
+    if (count < limit && records.hasFlag(vault, flag.known))
+      this.#note(due, "locked-at-another-moment");
     this.#lock(vault, due, rule);
     records.setFlags(vault, flag.lockIsSaid);
   }

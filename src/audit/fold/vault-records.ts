@@ -24,7 +24,8 @@ export const conditionOf = (records: VaultRecords, vault: number): Condition =>
   conditions[records.getInt(vault, intField.condition)] as Condition;
 
 /** Returns the rule that locked a locked vault. */
-export const ruleOf = (records: VaultRecords, vault: number): LockRule => lockRules[records.getInt(vault, intField.rule)] as LockRule;
+export const ruleOf = (records: VaultRecords, vault: number): LockRule =>
+  lockRules[records.getInt(vault, intField.rule)] as LockRule;
 
 /**
  * Indexes of the floating-point fields in a record. Times are milliseconds since the epoch, NaN for none. Fields that every start changes
@@ -158,18 +159,27 @@ export class VaultRecords {
 
   /** Does the same for the chain of failed attempts. */
   setFailure(vault: number, length: number, location: number, line: number): number {
-    const at = vault * this.#stride + chainAt + 2 * (this.#starts + ((length - 1) % this.#failures));
+    const at =
+      vault * this.#stride + chainAt + 2 * (this.#starts + ((length - 1) % this.#failures));
     return this.#setLink(at, length > this.#failures, location, line);
   }
 
   /** Returns the chain of starts, oldest first. */
   starts(vault: number): ItemLocation[] {
-    return this.#links(vault * this.#stride + chainAt, this.getInt(vault, intField.unacked), this.#starts);
+    return this.#links(
+      vault * this.#stride + chainAt,
+      this.getInt(vault, intField.unacked),
+      this.#starts,
+    );
   }
 
   /** Returns the chain of failed attempts, oldest first. */
   failures(vault: number): ItemLocation[] {
-    return this.#links(vault * this.#stride + chainAt + 2 * this.#starts, this.getInt(vault, intField.failed), this.#failures);
+    return this.#links(
+      vault * this.#stride + chainAt + 2 * this.#starts,
+      this.getInt(vault, intField.failed),
+      this.#failures,
+    );
   }
 
   #setLink(at: number, isTaken: boolean, location: number, line: number): number {
@@ -210,5 +220,8 @@ function grown({ buffer }: { buffer: ArrayBuffer }, bytes: number): ArrayBuffer 
 
 export function noMemory(cause?: unknown): VaultError {
   const hint = "give it the items of fewer vaults, or name one: --vault UUID";
-  return new VaultError("invalid-input", "these items have more vaults than there is memory for", { hint, cause });
+  return new VaultError("invalid-input", "these items have more vaults than there is memory for", {
+    hint,
+    cause,
+  });
 }

@@ -45,7 +45,11 @@ export class VaultTable {
     if (number !== noRoom) return number;
     if (this.size === this.limit) {
       const hint = "give it the items of fewer vaults, or name one: --vault UUID";
-      throw new VaultError("invalid-input", `more than ${this.limit.toLocaleString("en")} vaults in these items`, { hint });
+      throw new VaultError(
+        "invalid-input",
+        `more than ${this.limit.toLocaleString("en")} vaults in these items`,
+        { hint },
+      );
     }
     if (!this.scanner.growVaults()) throw noMemory();
     return this.scanner.vaultOf(text);

@@ -4,7 +4,10 @@ import type { Rules } from "./rules.ts";
 
 /** A hypothetical change to the log or the rules. */
 export type WhatIf = { text: string } & (
-  | /** Acknowledges the open exchange at `at`, in milliseconds since the epoch. */ { type: "ack"; at: number }
+  | /** Acknowledges the open exchange at `at`, in milliseconds since the epoch. */ {
+      type: "ack";
+      at: number;
+    }
   | /** Removes the items from `from` up to `to`, exclusive, in milliseconds since the epoch. */ {
       type: "without";
       from: number;
@@ -42,14 +45,21 @@ export function parseWhatIf(given: string, duration: (text: string) => number): 
   const [, verb = "", time = ""] = /^(ack|without)@(.*)$/s.exec(text) ?? [];
   if (verb !== "") {
     const at = instant(time);
-    if (at === null) throw wrong(`${verb}@ needs a time in ISO 8601, like ${verb}@2026-11-20T14:02:11Z`);
-    return verb === "ack" ? { text, type: "ack", at } : { text, type: "without", from: at, to: at + precision(time) };
+    if (at === null)
+      throw wrong(`${verb}@ needs a time in ISO 8601, like ${verb}@2026-11-20T14:02:11Z`);
+    return verb === "ack"
+      ? { text, type: "ack", at }
+      : { text, type: "without", from: at, to: at + precision(time) };
   }
   const [, name = "", value = ""] = /^([a-z-]+)=(.*)$/s.exec(text) ?? [];
   return { text, type: "rules", rules: changedRules(name, value, duration) };
 }
 
-function changedRules(name: string, value: string, duration: (text: string) => number): ChangedRules {
+function changedRules(
+  name: string,
+  value: string,
+  duration: (text: string) => number,
+): ChangedRules {
   switch (name) {
     case "lock-after-failed":
       return { limits: { failedAttempts: count(name, value) } };

@@ -18,7 +18,14 @@ export class BatchWriter {
   /** Adds an item that can be read again. `contentHash` identifies an item without an id. */
   add(batch: Batch, item: Item, location: number, contentHash: number): void {
     const { vault, kind } = this.#meaning(item);
-    batch.add(item.time, vault, kind, location, item.line, item.id === null ? contentHash : identity(item));
+    batch.add(
+      item.time,
+      vault,
+      kind,
+      location,
+      item.line,
+      item.id === null ? contentHash : identity(item),
+    );
   }
 
   /** Adds an item that cannot be read again, so that the batch keeps it. */

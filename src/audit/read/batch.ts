@@ -37,7 +37,14 @@ export class Batch {
     return this.size === this.capacity;
   }
 
-  add(time: number, vault: number, kind: number, location: number, line: number, idHash: number): void {
+  add(
+    time: number,
+    vault: number,
+    kind: number,
+    location: number,
+    line: number,
+    idHash: number,
+  ): void {
     const at = this.size++;
     this.time[at] = time;
     this.vault[at] = vault;
@@ -55,8 +62,10 @@ export class Batch {
 
   /** Adds the items of another batch from index `from` up to `to`, exclusive. */
   addRange(other: Batch, from: number, to: number): void {
-    for (const [column, source] of this.#columnsBeside(other)) column.set(source.subarray(from, to), this.size);
-    if (other.items.length > 0) for (let at = from; at < to; at++) this.items[this.size + at - from] = other.items[at];
+    for (const [column, source] of this.#columnsBeside(other))
+      column.set(source.subarray(from, to), this.size);
+    if (other.items.length > 0)
+      for (let at = from; at < to; at++) this.items[this.size + at - from] = other.items[at];
     this.size += to - from;
   }
 

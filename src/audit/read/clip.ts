@@ -1,14 +1,19 @@
 /** Quotes a value of an export for a message: at most 40 characters, with control and bidirectional formatting characters escaped. */
 export function clip(text: string): string {
   const short = text.length > 40 ? `${text.slice(0, 39)}…` : text;
-  return JSON.stringify(short).replaceAll(/[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, (unit) => {
-    return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  });
+  return JSON.stringify(short).replaceAll(
+    /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
+    (unit) => {
+      return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+    },
+  );
 }
 
 /** Lists the first 20 column names for a message. */
 export function listNames(names: readonly string[]): string {
   if (names.length === 0) return "none";
-  const shown = names.slice(0, 20).map((name) => (/^[\w.@ -]{1,40}$/.test(name) ? name : clip(name)));
+  const shown = names
+    .slice(0, 20)
+    .map((name) => (/^[\w.@ -]{1,40}$/.test(name) ? name : clip(name)));
   return names.length > 20 ? `${shown.join(", ")} and ${names.length - 20} more` : shown.join(", ");
 }

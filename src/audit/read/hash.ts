@@ -9,7 +9,8 @@ function hashBytes({ buffer, byteOffset, length }: Uint8Array): number {
   const view = new DataView(buffer, byteOffset, length);
   let hash = length;
   let at = 0;
-  for (; at + 4 <= length; at += 4) hash = Math.imul(hash ^ view.getInt32(at, true), 0x9e3779b1) ^ (hash >>> 15);
+  for (; at + 4 <= length; at += 4)
+    hash = Math.imul(hash ^ view.getInt32(at, true), 0x9e3779b1) ^ (hash >>> 15);
   for (; at < length; at++) hash = Math.imul(hash ^ view.getInt8(at), 0x9e3779b1) ^ (hash >>> 15);
   return hash ^ (hash >>> 13);
 }

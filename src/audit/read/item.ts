@@ -42,7 +42,18 @@ export const offsetOf = (location: number): number => location % perInput;
 export type FindItem = (location: number, line: number) => Item | undefined;
 
 /** Properties of an item that a column can hold, by their names in `--map`. The scanner has their indexes (scanner/lines.ts). */
-export const roles = ["time", "action", "vault", "outcome", "ip", "ref", "endpoint", "application", "id", "description"] as const;
+export const roles = [
+  "time",
+  "action",
+  "vault",
+  "outcome",
+  "ip",
+  "ref",
+  "endpoint",
+  "application",
+  "id",
+  "description",
+] as const;
 
 export type Role = (typeof roles)[number];
 

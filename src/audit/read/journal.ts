@@ -42,7 +42,8 @@ const endings = new Set(["acknowledged", "expired", "discarded", "rejected", "de
 const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null);
 
 /** Returns the default external reference of an exchange started here. */
-const ownReference = ({ exchange }: JournalLine): string | null => (exchange === null ? null : `vault-${exchange}`);
+const ownReference = ({ exchange }: JournalLine): string | null =>
+  exchange === null ? null : `vault-${exchange}`;
 
 const itemOf = (line: JournalLine, exchange: Exchange | null): Omit<Item, keyof Wording> => ({
   input: 0,
@@ -52,7 +53,9 @@ const itemOf = (line: JournalLine, exchange: Exchange | null): Omit<Item, keyof 
   application: null,
   address: null,
   // The journal has no endpoint: service and kind of vault stand in for it.
-  endpoint: [line.service, exchange?.kind ?? textOf(line.detail["kind"])].filter((part) => part !== null).join("/vault/"),
+  endpoint: [line.service, exchange?.kind ?? textOf(line.detail["kind"])]
+    .filter((part) => part !== null)
+    .join("/vault/"),
   externalRef: exchange?.externalRef ?? textOf(line.detail["externalRef"]),
   id: line.exchange,
 });
@@ -61,13 +64,16 @@ function wordingOf(line: JournalLine, exchange: Exchange | null): Wording | null
   if (line.event === "created") return success("CREATE_VAULT", "vault created");
   // A word about what the audit log shows does not mean that the vault was unlocked.
   if (line.event === "counters-reset" && line.detail["to"] !== "all") return null;
-  if (line.event === "counters-reset") return success("UNLOCK_VAULT", "counters reset on this machine, after an unlock");
+  if (line.event === "counters-reset")
+    return success("UNLOCK_VAULT", "counters reset on this machine, after an unlock");
   const action = actions[exchange?.operation ?? ""];
   if (action === undefined) return null;
   const word = exchange?.operation === "get" ? "read" : (exchange?.operation ?? "");
   switch (line.event) {
     case "intent":
-      return line.fate === "unknown" ? unknown(action.call, "start intended, response unknown: it may count") : null;
+      return line.fate === "unknown"
+        ? unknown(action.call, "start intended, response unknown: it may count")
+        : null;
     case "unanswered":
       return unknown(action.call, `sent, no complete response: it may count${messageOf(line)}`);
     case "started":
@@ -81,11 +87,18 @@ function wordingOf(line: JournalLine, exchange: Exchange | null): Wording | null
     case "discarded":
       // Other reverted starts leave no audit item. Earlier versions write `unauthorised`.
       return ["unauthorized", "unauthorised"].includes(String(codeOf(line)))
-        ? { action: "API_KEY_CHECK", outcome: "FAILURE", description: "application refused: key, JWT or address" }
+        ? {
+            action: "API_KEY_CHECK",
+            outcome: "FAILURE",
+            description: "application refused: key, JWT or address",
+          }
         : null;
     case "ending":
-      if (line.fate === "arrived") return success(action.end, `${word} acknowledged, as a later start showed`);
-      return line.fate === "unknown" ? unknown(action.end, "acknowledgement sent, no response: it may have arrived") : null;
+      if (line.fate === "arrived")
+        return success(action.end, `${word} acknowledged, as a later start showed`);
+      return line.fate === "unknown"
+        ? unknown(action.end, "acknowledgement sent, no response: it may have arrived")
+        : null;
     case "acknowledged":
       return line.fate === "told" ? null : success(action.end, `${word} acknowledged`);
     case "end-answered":
@@ -93,15 +106,27 @@ function wordingOf(line: JournalLine, exchange: Exchange | null): Wording | null
       // Without a code, a later start settled the exchange; with `network`, nothing was sent. Neither is an end call.
       return codeOf(line) === undefined || codeOf(line) === "network"
         ? null
-        : { action: action.end, outcome: "FAILURE", description: `not acknowledged${messageOf(line)}` };
+        : {
+            action: action.end,
+            outcome: "FAILURE",
+            description: `not acknowledged${messageOf(line)}`,
+          };
     default:
       return null;
   }
 }
 
-const success = (action: string, description: string): Wording => ({ action, outcome: "SUCCESS", description });
+const success = (action: string, description: string): Wording => ({
+  action,
+  outcome: "SUCCESS",
+  description,
+});
 
-const unknown = (action: string, description: string): Wording => ({ action, outcome: "UNKNOWN", description });
+const unknown = (action: string, description: string): Wording => ({
+  action,
+  outcome: "UNKNOWN",
+  description,
+});
 
 function refusal(line: JournalLine): string {
   if (line.detail["counted"] === true) return `bad credentials${messageOf(line)}`;

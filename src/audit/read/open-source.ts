@@ -27,15 +27,35 @@ export interface InputSpec {
  */
 export async function openSource(spec: InputSpec, options: SourceOptions): Promise<Source> {
   const { index, map, vaults, classifier, skips, keepsItems } = options;
-  const input = await openInput({ name: spec.path ?? spec.name, ...defined({ stream: spec.stream }) });
+  const input = await openInput({
+    name: spec.path ?? spec.name,
+    ...defined({ stream: spec.stream }),
+  });
   try {
-    const { columns, order, items } = await readItems({ ...input, name: spec.name }, { index, map, skip: skips.add });
-    const report: InputReport = { name: spec.name, format: input.format, gzip: input.isGzip, order, items: 0, columns };
-    const turned = (source: Source): Source => (order === "newest-first" ? reversed(source) : source);
+    const { columns, order, items } = await readItems(
+      { ...input, name: spec.name },
+      { index, map, skip: skips.add },
+    );
+    const report: InputReport = {
+      name: spec.name,
+      format: input.format,
+      gzip: input.isGzip,
+      order,
+      items: 0,
+      columns,
+    };
+    const turned = (source: Source): Source =>
+      order === "newest-first" ? reversed(source) : source;
     if (input.plainPath === null || keepsItems) {
       const feed = new ItemFeed(items, new BatchWriter(vaults, classifier), index);
       const next: Source["next"] = async (batch) => await feed.next(batch);
-      return turned({ report, next, bytesRead: () => input.bytesRead(), totalBytes: input.total, close: async () => await input.close() });
+      return turned({
+        report,
+        next,
+        bytesRead: () => input.bytesRead(),
+        totalBytes: input.total,
+        close: async () => await input.close(),
+      });
     }
     await input.close();
     const file = new PlainFile(input.plainPath);
@@ -55,10 +75,20 @@ export async function openSource(spec: InputSpec, options: SourceOptions): Promi
 }
 
 /** Returns the items of this machine's journal as a source. */
-export function journalSource(journal: Iterable<Item>, { vaults, classifier, index }: SourceOptions): Source {
+export function journalSource(
+  journal: Iterable<Item>,
+  { vaults, classifier, index }: SourceOptions,
+): Source {
   const feed = new ItemFeed(inPieces(journal), new BatchWriter(vaults, classifier), index);
   return {
-    report: { name: "journal", format: "journal", gzip: false, order: "oldest-first", items: 0, columns: {} },
+    report: {
+      name: "journal",
+      format: "journal",
+      gzip: false,
+      order: "oldest-first",
+      items: 0,
+      columns: {},
+    },
     next: async (batch) => await feed.next(batch),
     bytesRead: () => 0,
     totalBytes: null,

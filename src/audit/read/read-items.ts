@@ -35,7 +35,10 @@ interface ReadingOptions {
  *
  * @throws what `recognizeColumns` throws, `invalid-input` if the input cannot be read or has no records.
  */
-export async function readItems(input: Input, { index, map, skip }: ReadingOptions): Promise<Reading> {
+export async function readItems(
+  input: Input,
+  { index, map, skip }: ReadingOptions,
+): Promise<Reading> {
   const early: Skip[] = [];
   let report = (one: Skip): void => void early.push(one);
   let lastLine = 0;
@@ -52,9 +55,13 @@ export async function readItems(input: Input, { index, map, skip }: ReadingOptio
     for (const { fields } of next.value) for (const text of fields.values()) length += text.length;
   }
   if (sample.length === 0 && early.length >= maxSkips) {
-    throw new VaultError("invalid-input", `${input.name}: none of its first ${early.length} lines is an audit item`, {
-      hint: `read as ${input.format}; line ${early[0]?.line}: ${early[0]?.reason}`,
-    });
+    throw new VaultError(
+      "invalid-input",
+      `${input.name}: none of its first ${early.length} lines is an audit item`,
+      {
+        hint: `read as ${input.format}; line ${early[0]?.line}: ${early[0]?.reason}`,
+      },
+    );
   }
   const columns = recognizeColumns(sample.slice(0, sampleSize), map, input.name);
   const itemsOf = (records: readonly AuditRecord[]): Item[] => {
@@ -63,7 +70,15 @@ export async function readItems(input: Input, { index, map, skip }: ReadingOptio
       lastLine = line;
       const item = itemOf(fields, columns, index, line);
       if ("reason" in item) skip({ input: index, line, reason: item.reason });
-      else items.push(item.id === null ? { ...item, contentHash: contentHashOf(Buffer.from(text ?? JSON.stringify([...fields]))) } : item);
+      else
+        items.push(
+          item.id === null
+            ? {
+                ...item,
+                contentHash: contentHashOf(Buffer.from(text ?? JSON.stringify([...fields]))),
+              }
+            : item,
+        );
     }
     return items;
   };
@@ -73,7 +88,8 @@ export async function readItems(input: Input, { index, map, skip }: ReadingOptio
     yield itemsOf(sample.splice(0));
     for await (const records of batches) yield itemsOf(records);
     const problem = input.problem();
-    if (problem !== null) skip({ input: index, line: lastLine + 1, reason: `${problem}: reading stopped` });
+    if (problem !== null)
+      skip({ input: index, line: lastLine + 1, reason: `${problem}: reading stopped` });
   }
   return { columns, order: orderOf(sample, columns), items: all() };
 }
@@ -81,7 +97,9 @@ export async function readItems(input: Input, { index, map, skip }: ReadingOptio
 /** Returns `newest-first` if more neighbors go back in time than forward. */
 function orderOf(sample: readonly AuditRecord[], columns: Columns): Reading["order"] {
   const name = columns.time?.name ?? "";
-  const times = sample.map(({ fields }) => parseTime(fields.get(name) ?? "")).filter((time) => time !== null);
+  const times = sample
+    .map(({ fields }) => parseTime(fields.get(name) ?? ""))
+    .filter((time) => time !== null);
   const steps = times.slice(1).map((time, index) => Math.sign(time - (times[index] ?? time)));
   return steps.reduce((sum, step) => sum + step, 0) < 0 ? "newest-first" : "oldest-first";
 }
@@ -94,6 +112,7 @@ function orderOf(sample: readonly AuditRecord[], columns: Columns): Reading["ord
 export async function* recordsOf(input: Input, skip: SkipLine): AsyncGenerator<AuditRecord[]> {
   if (input.format === "ndjson") yield* ndjsonRecords(input.chunks, skip);
   // The others bring a parser each.
-  else if (input.format === "json") yield* (await import("./records/json-array.ts")).jsonRecords(input.chunks, skip);
+  else if (input.format === "json")
+    yield* (await import("./records/json-array.ts")).jsonRecords(input.chunks, skip);
   else yield* (await import("./records/csv.ts")).csvRecords(input.chunks, input.delimiter, skip);
 }

@@ -47,6 +47,10 @@ export function reversed(source: Source): Source {
 }
 
 const tooLong = (name: string): VaultError =>
-  new VaultError("invalid-input", `${name} has its newest items first, and more than ${maxHeld.toLocaleString("en")} of them`, {
-    hint: "export it oldest first, or as several files by time",
-  });
+  new VaultError(
+    "invalid-input",
+    `${name} has its newest items first, and more than ${maxHeld.toLocaleString("en")} of them`,
+    {
+      hint: "export it oldest first, or as several files by time",
+    },
+  );

@@ -1,5 +1,11 @@
 import type { Kind, Operation, Step } from "../../protocol/endpoints.ts";
-import { findEndpoint, isCreditCard, isOnline, kinds, singleEndpoint } from "../../protocol/endpoints.ts";
+import {
+  findEndpoint,
+  isCreditCard,
+  isOnline,
+  kinds,
+  singleEndpoint,
+} from "../../protocol/endpoints.ts";
 import type { Application } from "../../protocol/requests.ts";
 import type { Call } from "../../sandbox/model/call.ts";
 import { Sandbox } from "../../sandbox/model/model.ts";
@@ -8,10 +14,16 @@ import type { Pair, State, VaultState } from "../../sandbox/model/state.ts";
 import { demoDevice } from "../../sandbox/seeds/seeds.ts";
 
 /** Result of a call. `locked-already`: refused because the vault was locked; `locked-now`: refused, and this call locked it. */
-export type CallResult = "accepted" | "credentials" | "token" | "locked-already" | "locked-now" | "deleted" | "impossible";
+export type CallResult =
+  "accepted" | "credentials" | "token" | "locked-already" | "locked-now" | "deleted" | "impossible";
 
 /** Card with a public number for tests. */
-const card = { number: "4111111111111111", name: "Re-enactment", expiryMonth: 12, expiryYear: 2099 };
+const card = {
+  number: "4111111111111111",
+  name: "Re-enactment",
+  expiryMonth: 12,
+  expiryYear: 2099,
+};
 const wrongPair: Pair = { encryptedData: "d3Jvbmc=", payload: "d3Jvbmc=" };
 
 function emptyState(): State {
@@ -39,7 +51,12 @@ export class EmulatedService {
       this.#recorded = state.audit.length > 0;
       state.audit.length = 0;
     };
-    this.#sandbox = new Sandbox({ now: () => this.now, policy: { ...policy, rate: 0 }, state: this.#state, save });
+    this.#sandbox = new Sandbox({
+      now: () => this.now,
+      policy: { ...policy, rate: 0 },
+      state: this.#state,
+      save,
+    });
   }
 
   /** Returns the current state of a vault, or undefined if there is none. */
@@ -52,7 +69,12 @@ export class EmulatedService {
   /** @throws `invalid-input` for an invalid uuid. */
   create(uuid: string, kind: Kind): void {
     const contents = isCreditCard(kind) ? { creditCard: card } : { content: "re-enactment" };
-    this.#sandbox.addVault({ uuid, kind, ...contents, ...(isOnline(kind) ? { device: demoDevice } : {}) });
+    this.#sandbox.addVault({
+      uuid,
+      kind,
+      ...contents,
+      ...(isOnline(kind) ? { device: demoDevice } : {}),
+    });
   }
 
   /** Starts an exchange with the current credentials, or with wrong ones. */
@@ -60,12 +82,18 @@ export class EmulatedService {
     const kind = this.#state.vaults[uuid]?.kind;
     const endpoint = kind && findEndpoint(kind, operation, "start");
     if (endpoint === undefined) return "impossible";
-    const newVault = isCreditCard(endpoint.kind) ? { creditCard: card } : { content: "re-enactment" };
+    const newVault = isCreditCard(endpoint.kind)
+      ? { creditCard: card }
+      : { content: "re-enactment" };
     const { result, body } = this.#call(uuid, endpoint, {
       ...this.#startBody(uuid, endpoint.kind, isRight),
       ...(operation === "update" ? { newVault } : {}),
     });
-    if (result === "accepted") this.#tokens.set(uuid, { operation, token: (body["transactionToken"] as { token: string }).token });
+    if (result === "accepted")
+      this.#tokens.set(uuid, {
+        operation,
+        token: (body["transactionToken"] as { token: string }).token,
+      });
     return result;
   }
 
@@ -81,7 +109,8 @@ export class EmulatedService {
   delete(uuid: string, isRight = true): CallResult {
     const kind = this.#state.vaults[uuid]?.kind;
     if (kind === undefined) return "impossible";
-    return this.#call(uuid, singleEndpoint(kind, "delete"), this.#startBody(uuid, kind, isRight)).result;
+    return this.#call(uuid, singleEndpoint(kind, "delete"), this.#startBody(uuid, kind, isRight))
+      .result;
   }
 
   /** Locks a vault in the console, as `unlock` unlocks it. Both throw `invalid-input` for a deleted vault. */
@@ -101,7 +130,11 @@ export class EmulatedService {
     };
   }
 
-  #call(uuid: string, endpoint: Call["endpoint"], body: unknown): { result: CallResult; body: Record<string, unknown> } {
+  #call(
+    uuid: string,
+    endpoint: Call["endpoint"],
+    body: unknown,
+  ): { result: CallResult; body: Record<string, unknown> } {
     const { uuid: application, apiKey } = this.#application;
     const headers = { "x-application-uuid": application, "x-api-key": apiKey };
     const call = { endpoint, uuid, headers, body, remoteAddress: "127.0.0.1", target: "" };
@@ -111,16 +144,22 @@ export class EmulatedService {
 
   #resultOf(status: number): CallResult {
     if (status === 423) return this.#recorded ? "locked-now" : "locked-already";
-    return ({ 200: "accepted", 403: "credentials", 400: "token", 410: "deleted" } as const)[status] ?? "impossible";
+    return (
+      ({ 200: "accepted", 403: "credentials", 400: "token", 410: "deleted" } as const)[status] ??
+      "impossible"
+    );
   }
 }
 
 /** Returns the kind named in the path of an endpoint, or undefined. */
-export const kindIn = (hint: string | undefined): Kind | undefined => kinds.find((kind) => hint?.includes(kind));
+export const kindIn = (hint: string | undefined): Kind | undefined =>
+  kinds.find((kind) => hint?.includes(kind));
 
 /** Returns the call named in the path of an endpoint, or undefined. */
 export const stepIn = (hint: string | undefined): `${Operation}-${Step}` | undefined =>
-  (["get-start", "get-end", "update-start", "update-end"] as const).find((step) => hint?.includes(step));
+  (["get-start", "get-end", "update-start", "update-end"] as const).find((step) =>
+    hint?.includes(step),
+  );
 
 export const iso = (time: number): string => new Date(time).toISOString();
 

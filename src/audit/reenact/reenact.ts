@@ -35,7 +35,10 @@ export class Reenactment {
   /** Adds the next step in order of time. A step that is earlier than the one before it for the same vault gets that one's time. */
   add(given: ReenactedStep): void {
     const step = { ...given, uuid: given.uuid.toLowerCase() };
-    const note = this.#notes.get(step.uuid) ?? { hasKnownCounters: step.event === "create", time: step.time };
+    const note = this.#notes.get(step.uuid) ?? {
+      hasKnownCounters: step.event === "create",
+      time: step.time,
+    };
     this.#notes.set(step.uuid, note);
     if (note.impossible !== undefined) return;
     if (!(Math.abs(step.time) <= year9999)) {
@@ -46,10 +49,15 @@ export class Reenactment {
     this.#service.now = note.time;
     const { hasKnownCounters } = note;
     try {
-      const { difference, impossible } = perform({ service: this.#service, rules: this.#rules, note }, step);
+      const { difference, impossible } = perform(
+        { service: this.#service, rules: this.#rules, note },
+        step,
+      );
       if (impossible !== undefined) note.impossible = `line ${step.line}: ${impossible}`;
       if (difference === undefined || note.difference !== undefined) return;
-      const before = hasKnownCounters ? "" : "; the log begins after this vault's creation, and earlier items may explain the difference";
+      const before = hasKnownCounters
+        ? ""
+        : "; the log begins after this vault's creation, and earlier items may explain the difference";
       note.difference = { time: step.time, line: step.line, text: `${difference}${before}` };
     } catch (error) {
       if (!(error instanceof VaultError)) throw error;
@@ -58,7 +66,10 @@ export class Reenactment {
   }
 
   /** Compares the vaults with the states found by a replay. */
-  finish(asOf: number, replayed: Iterable<{ uuid: string; state: ReplayedState }>): ReenactmentReport {
+  finish(
+    asOf: number,
+    replayed: Iterable<{ uuid: string; state: ReplayedState }>,
+  ): ReenactmentReport {
     const result: ReenactmentReport = { vaults: 0, agree: 0, notPerformed: [], differences: [] };
     for (const { uuid, state } of replayed) {
       result.vaults += 1;
@@ -107,7 +118,10 @@ function stateOf(vault: Readonly<VaultState>): ReplayedState {
 }
 
 /** Whether a replayed state is possible too: in the service, an expired token ends an exchange and an unlock its count, unlike in a log. */
-function isAlsoPossible({ state, pending, unackedStarts }: Readonly<VaultState>, replayed: ReplayedState): boolean {
+function isAlsoPossible(
+  { state, pending, unackedStarts }: Readonly<VaultState>,
+  replayed: ReplayedState,
+): boolean {
   if (state !== "active") return state === replayed;
   if (replayed === "exchange-open") return pending !== null || unackedStarts > 0;
   return replayed === "active" && (pending === null || unackedStarts === 0);

@@ -40,13 +40,20 @@ const agreed: Performed = {};
 
 /** Performs the step of one item. Creates the vault at its first item. */
 export function perform(context: StepContext, step: ReenactedStep): Performed {
-  if (["not-performed", "application", "other", "unanswered-start", "unanswered-ack"].includes(step.event)) return agreed;
+  if (
+    ["not-performed", "application", "other", "unanswered-start", "unanswered-ack"].includes(
+      step.event,
+    )
+  )
+    return agreed;
   const { service, note } = context;
   const isFirst = service.look(step.uuid) === undefined;
   if (isFirst) service.create(step.uuid, kindIn(step.kindHint) ?? "credit-card/offline");
   switch (step.event) {
     case "create":
-      return isFirst ? agreed : { difference: "the log creates the vault, which already exists in the sandbox" };
+      return isFirst
+        ? agreed
+        : { difference: "the log creates the vault, which already exists in the sandbox" };
     case "read":
       return start(context, step, "get");
     case "update":
@@ -75,7 +82,8 @@ export function perform(context: StepContext, step: ReenactedStep): Performed {
       return agreed;
     case "lock":
     case "unlock":
-      if (service.look(step.uuid)?.state === "deleted") return { difference: afterDeletion(`an administrator's ${step.event}`) };
+      if (service.look(step.uuid)?.state === "deleted")
+        return { difference: afterDeletion(`an administrator's ${step.event}`) };
       service[step.event](step.uuid);
       if (step.event === "unlock") reset(note);
       return agreed;
@@ -95,13 +103,16 @@ function lockingFailure(context: StepContext, step: ReenactedStep): Performed {
   const performed = failed(startWrong(context, step));
   if (service.look(step.uuid)?.state !== "active") return performed;
   service.lock(step.uuid);
-  return note.hasKnownCounters ? { difference: "the item records a lock, but the sandbox did not lock the vault" } : performed;
+  return note.hasKnownCounters
+    ? { difference: "the item records a lock, but the sandbox did not lock the vault" }
+    : performed;
 }
 
 function start(context: StepContext, step: ReenactedStep, operation: Operation): Performed {
   const { service } = context;
   const result = service.start(step.uuid, operation);
-  if (result === "impossible") return { impossible: "an update of an online vault, which is not part of the interface" };
+  if (result === "impossible")
+    return { impossible: "an update of an online vault, which is not part of the interface" };
   if (result === "deleted") return { difference: afterDeletion("a start that succeeded") };
   if (result !== "locked-already") {
     noteStart(context, step, operation, result);
@@ -112,7 +123,12 @@ function start(context: StepContext, step: ReenactedStep, operation: Operation):
   return { difference };
 }
 
-function noteStart({ note }: StepContext, { time, line }: ReenactedStep, operation: Operation, result: CallResult): void {
+function noteStart(
+  { note }: StepContext,
+  { time, line }: ReenactedStep,
+  operation: Operation,
+  result: CallResult,
+): void {
   note.open = { operation, time, line };
   if (result === "locked-now") note.locking = { time, line };
 }
@@ -133,22 +149,31 @@ function acknowledge(context: StepContext, step: ReenactedStep, operation: Opera
     reset(note);
     return agreed;
   }
-  if (result === "impossible") return { impossible: "an update of an online vault, which is not part of the interface" };
-  if (result === "deleted") return { difference: afterDeletion("an acknowledgement that succeeded") };
+  if (result === "impossible")
+    return { impossible: "an update of an online vault, which is not part of the interface" };
+  if (result === "deleted")
+    return { difference: afterDeletion("an acknowledgement that succeeded") };
   const isLocked = result === "locked-already";
-  const difference = isLocked ? whileLocked(context, step, "the acknowledgement succeeded") : refusedToken(context, step, operation);
+  const difference = isLocked
+    ? whileLocked(context, step, "the acknowledgement succeeded")
+    : refusedToken(context, step, operation);
   // Matches the log: acknowledged, both counters zero.
   if (!isLocked || service.end(step.uuid, operation) !== "accepted") service.unlock(step.uuid);
   reset(note);
   return { difference };
 }
 
-function refusedToken({ note, rules }: StepContext, step: ReenactedStep, operation: Operation): string {
+function refusedToken(
+  { note, rules }: StepContext,
+  step: ReenactedStep,
+  operation: Operation,
+): string {
   const { open } = note;
   const says = `in the log the acknowledgement of ${named(operation)} succeeded; the sandbox refused it`;
   const rest = "its counters were then reset to continue";
   if (open === undefined) return `${says}, as no exchange is open; ${rest}`;
-  if (open.operation !== operation) return `${says}, as the exchange started last (line ${open.line}) is ${named(open.operation)}; ${rest}`;
+  if (open.operation !== operation)
+    return `${says}, as the exchange started last (line ${open.line}) is ${named(open.operation)}; ${rest}`;
   const age = duration(step.time - open.time);
   return `${says}, as its start (line ${open.line}) was ${age} before and the token lifetime is ${duration(rules.tokenLifetimeMs)}; ${rest}`;
 }
@@ -159,7 +184,10 @@ function remove(context: StepContext, step: ReenactedStep): Performed {
   const result = service.delete(step.uuid);
   if (result === "accepted") return agreed;
   if (result === "deleted") return { difference: afterDeletion("another deletion") };
-  const difference = kindIn(step.kindHint) === undefined ? undefined : whileLocked(context, step, "the deletion succeeded");
+  const difference =
+    kindIn(step.kindHint) === undefined
+      ? undefined
+      : whileLocked(context, step, "the deletion succeeded");
   if (difference === undefined) service.unlock(step.uuid);
   service.delete(step.uuid);
   return difference === undefined ? agreed : { difference };
@@ -194,7 +222,8 @@ function lockingStart(context: StepContext, step: ReenactedStep): Performed {
 
 function refused({ service, note }: StepContext, step: ReenactedStep, isFirst: boolean): Performed {
   const state = service.look(step.uuid)?.state;
-  if (state === "deleted") return { difference: afterDeletion("a call that was refused because the vault was locked") };
+  if (state === "deleted")
+    return { difference: afterDeletion("a call that was refused because the vault was locked") };
   if (state === "locked") {
     service.start(step.uuid, "get");
     return agreed;
@@ -203,11 +232,17 @@ function refused({ service, note }: StepContext, step: ReenactedStep, isFirst: b
   // The lock may be older than the log.
   if (isFirst && !note.hasKnownCounters) return agreed;
   const rest = "it was then locked to continue";
-  return { difference: `in the log the vault is already locked here; in the sandbox it is active; ${rest}` };
+  return {
+    difference: `in the log the vault is already locked here; in the sandbox it is active; ${rest}`,
+  };
 }
 
 /** Unlocks the vault in the service, because the log implies it, and returns the difference. */
-function whileLocked({ service, rules, note }: StepContext, step: ReenactedStep, what: string): string {
+function whileLocked(
+  { service, rules, note }: StepContext,
+  step: ReenactedStep,
+  what: string,
+): string {
   const vault = service.look(step.uuid);
   const since = note.locking === undefined ? "" : ` since line ${note.locking.line}`;
   const why = vault === undefined ? "" : ` (${lockWords(vault, rules)})`;
@@ -225,4 +260,5 @@ function reset(note: Note): void {
 
 const named = (operation: Operation): string => (operation === "get" ? "a read" : "an update");
 
-const afterDeletion = (what: string): string => `the log has ${what} here; in the sandbox the vault is deleted`;
+const afterDeletion = (what: string): string =>
+  `the log has ${what} here; in the sandbox the vault is deleted`;

@@ -5,7 +5,16 @@ import { counted, grouped } from "../../terminal/count.ts";
 import { timeText } from "./html/text.ts";
 import { chainOf, hasLocked } from "./model.ts";
 import { shown } from "./text/text.ts";
-import { advisedCommand, countsOf, eventWords, formatOf, moment, needsOf, ruleLines, verdictWords } from "./words.ts";
+import {
+  advisedCommand,
+  countsOf,
+  eventWords,
+  formatOf,
+  moment,
+  needsOf,
+  ruleLines,
+  verdictWords,
+} from "./words.ts";
 
 /** Maximum number of vaults that are described. */
 export const maxDescribed = 20;
@@ -16,10 +25,15 @@ const maxListed = 10;
  * Yields a report as Markdown, for a ticket: the answer, then the vaults that need action, each with verdict, decisive items and advice.
  * `vaults`: worst first; read only as far as they are described.
  */
-export function* writeMarkdown(summary: ReplaySummary, vaults: Iterable<VaultReport>): Generator<string, void, undefined> {
+export function* writeMarkdown(
+  summary: ReplaySummary,
+  vaults: Iterable<VaultReport>,
+): Generator<string, void, undefined> {
   const { found, asOf, inputs, rules, notes } = summary;
   const counts = countsOf(summary).filter(({ count }) => count > 0);
-  const words = counts.map(({ verdict, count }) => `${grouped(count)} ${verdictWords[verdict]}`).join(", ");
+  const words = counts
+    .map(({ verdict, count }) => `${grouped(count)} ${verdictWords[verdict]}`)
+    .join(", ");
   yield `**${sentence(found.text)}**\n\n`;
   yield `${counted(summary.vaults, "vault")}${words === "" ? "" : `: ${words}`}.`;
   yield ` ${asOf === null ? "" : `As of ${time(asOf)}; `}all times are in UTC.\n\n`;
@@ -32,11 +46,14 @@ export function* writeMarkdown(summary: ReplaySummary, vaults: Iterable<VaultRep
     described += 1;
   }
   const more = needsOf(summary).problems - described;
-  if (more > 0) yield `… and ${counted(more, "more vault needs", "more vaults need")} action; \`vault audit-replay --json\` lists all.\n\n`;
+  if (more > 0)
+    yield `… and ${counted(more, "more vault needs", "more vaults need")} action; \`vault audit-replay --json\` lists all.\n\n`;
   yield "## Rules and inputs\n\n";
   yield list([
     ...ruleLines(rules).map(sentence),
-    ...inputs.map((input) => `${escape(input.name)}: ${counted(input.items, "item")}, ${formatOf(input)}`),
+    ...inputs.map(
+      (input) => `${escape(input.name)}: ${counted(input.items, "item")}, ${formatOf(input)}`,
+    ),
     ...notes.map((note) => `Note: ${sentence(note)}`),
   ]);
 }
@@ -48,7 +65,9 @@ function describe(vault: VaultReport): string {
   return [
     `## ${name}: ${verdictWords[verdict]}${since === undefined ? "" : ` since ${time(since)}`}`,
     ...(cause === undefined ? [] : [`**Cause:** ${sentence(cause.text)}`]),
-    ...(cause?.refused === undefined ? [] : [`**Refused credentials:** ${sentence(cause.refused.text)}`]),
+    ...(cause?.refused === undefined
+      ? []
+      : [`**Refused credentials:** ${sentence(cause.refused.text)}`]),
     `**Confidence:** ${certainty}: ${sentence(reason)}`,
     ...itemTable(vault),
     `**Support:** ${sentence(advice.support)}`,
@@ -74,11 +93,18 @@ function itemTable(vault: VaultReport): string[] {
     const event = `${eventWords[item.event]}${hasLocked(vault, item) ? " (locks)" : ""}`;
     return `| ${[time(item.at), event, escape(item.externalRef ?? ""), escape(item.address ?? ""), `${escape(item.input)}, line ${item.line}`].join(" | ")} |`;
   };
-  return [["| Time (UTC) | Event | Reference | Address | Item |", "|---|---|---|---|---|", ...items.map(row)].join("\n")];
+  return [
+    [
+      "| Time (UTC) | Event | Reference | Address | Item |",
+      "|---|---|---|---|---|",
+      ...items.map(row),
+    ].join("\n"),
+  ];
 }
 
 function list(entries: readonly string[]): string {
-  const more = entries.length > maxListed ? [`- and ${grouped(entries.length - maxListed)} more`] : [];
+  const more =
+    entries.length > maxListed ? [`- and ${grouped(entries.length - maxListed)} more`] : [];
   return `${[...entries.slice(0, maxListed).map((entry) => `- ${entry}`), ...more].join("\n")}\n`;
 }
 

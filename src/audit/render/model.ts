@@ -5,10 +5,12 @@ import type { ItemReference, VaultReport } from "../report/report.ts";
 type Located = Pick<ItemReference, "input" | "line">;
 
 /** Whether both are the same line of the same input. */
-export const isSame = (one: Located, other: Located): boolean => one.line === other.line && one.input === other.input;
+export const isSame = (one: Located, other: Located): boolean =>
+  one.line === other.line && one.input === other.input;
 
 /** Returns the items that led to the lock or count toward lockout, oldest first. */
-export const chainOf = ({ cause, counting }: VaultReport): readonly ItemReference[] => cause?.chain ?? counting;
+export const chainOf = ({ cause, counting }: VaultReport): readonly ItemReference[] =>
+  cause?.chain ?? counting;
 
 /** Whether an item locked the vault. A call that finds it locked did not. */
 export const hasLocked = ({ cause }: VaultReport, item: ItemReference): boolean =>
@@ -23,11 +25,18 @@ export function openExchange({ exchange }: VaultReport) {
 }
 
 /** Returns the distances between sorted times (milliseconds since the epoch), and which of them to mark as a silence. */
-export function distancesOf(times: readonly number[]): { milliseconds: number; isSilence: boolean }[] {
-  const distances = times.slice(1).map((time, index) => Math.max(0, time - (times[index] as number)));
+export function distancesOf(
+  times: readonly number[],
+): { milliseconds: number; isSilence: boolean }[] {
+  const distances = times
+    .slice(1)
+    .map((time, index) => Math.max(0, time - (times[index] as number)));
   const positive = distances.filter((distance) => distance > 0).sort((a, b) => a - b);
   const typical = positive[Math.floor(positive.length / 2)] ?? 0;
-  return distances.map((milliseconds) => ({ milliseconds, isSilence: isSilence(milliseconds, typical) }));
+  return distances.map((milliseconds) => ({
+    milliseconds,
+    isSilence: isSilence(milliseconds, typical),
+  }));
 }
 
 /** Whether a distance is a silence: a day, or an hour if it is ten times the typical distance. */

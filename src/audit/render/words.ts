@@ -86,7 +86,11 @@ const formats: Record<InputReport["format"], string> = {
 
 /** Describes the format of an input: `NDJSON, gzip, newest first`. */
 export function formatOf({ format, gzip, order }: InputReport): string {
-  return [formats[format], ...(gzip ? ["gzip"] : []), ...(order === "newest-first" ? ["newest first"] : [])].join(", ");
+  return [
+    formats[format],
+    ...(gzip ? ["gzip"] : []),
+    ...(order === "newest-first" ? ["newest first"] : []),
+  ].join(", ");
 }
 
 const units = [
@@ -99,7 +103,9 @@ const units = [
 /** Formats a duration, rounded down, in the largest suitable unit: `340 ms`, `2 s`, `5 min`, `3 h`, `12 d`. */
 export function span(milliseconds: number): string {
   const unit = units.find(({ ms, from }) => milliseconds >= ms * from);
-  return unit === undefined ? `${Math.max(0, Math.round(milliseconds))} ms` : `${grouped(Math.floor(milliseconds / unit.ms))} ${unit.name}`;
+  return unit === undefined
+    ? `${Math.max(0, Math.round(milliseconds))} ms`
+    : `${grouped(Math.floor(milliseconds / unit.ms))} ${unit.name}`;
 }
 
 /** Matches times in texts of a report, which are in UTC. */
@@ -107,12 +113,17 @@ export const moment = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z/g;
 
 /** Whether a text is a valid time in ISO 8601. Date.parse alone accepts almost anything. */
 export const isMoment = (text: string): boolean =>
-  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text));
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/.test(text) &&
+  !Number.isNaN(Date.parse(text));
 
 /** Describes the rules, with a line for each. */
 export function ruleLines(rules: Rules): string[] {
   const failed = counted(rules.limits.failedAttempts, "failed attempt", "failed attempts in a row");
-  const starts = counted(rules.limits.unackedStarts, "unacknowledged start", "unacknowledged starts in a row");
+  const starts = counted(
+    rules.limits.unackedStarts,
+    "unacknowledged start",
+    "unacknowledged starts in a row",
+  );
   return [
     `locked after ${failed}, or ${starts}`,
     `assumed token lifetime ${span(rules.tokenLifetimeMs)}; auto-lock after ${counted(Math.round(rules.autoLockAfterMs / 86_400_000), "day")} without a start`,
@@ -129,26 +140,43 @@ export function columnWords({ columns }: Pick<InputReport, "columns">): string[]
 }
 
 /** Describes this machine's exchange that an item belongs to. `time` formats an ISO 8601 text. */
-export function ownWords({ own }: Pick<ItemReference, "own">, time: (iso: string) => string): string | undefined {
+export function ownWords(
+  { own }: Pick<ItemReference, "own">,
+  time: (iso: string) => string,
+): string | undefined {
   if (own === undefined) return undefined;
   const superseded = own.supersededAt === undefined ? "" : `, superseded ${time(own.supersededAt)}`;
   return `this machine's exchange ${own.id} (${own.operation}, ${own.state}; generation ${own.generation}${superseded})`;
 }
 
 /** Formats both counters with their limits: `2 of 5`. */
-export function counters({ unackedStarts, failedAttempts }: Pick<VaultReport, "unackedStarts" | "failedAttempts">, rules: Rules) {
-  return { starts: `${unackedStarts} of ${rules.limits.unackedStarts}`, failed: `${failedAttempts} of ${rules.limits.failedAttempts}` };
+export function counters(
+  { unackedStarts, failedAttempts }: Pick<VaultReport, "unackedStarts" | "failedAttempts">,
+  rules: Rules,
+) {
+  return {
+    starts: `${unackedStarts} of ${rules.limits.unackedStarts}`,
+    failed: `${failedAttempts} of ${rules.limits.failedAttempts}`,
+  };
 }
 
 /** Returns the number of vaults by verdict, worst first. */
-export function countsOf({ verdicts: counts }: Pick<ReplaySummary, "verdicts">): { verdict: Verdict; count: number }[] {
+export function countsOf({
+  verdicts: counts,
+}: Pick<ReplaySummary, "verdicts">): { verdict: Verdict; count: number }[] {
   return verdicts.map((verdict) => ({ verdict, count: counts[verdict] }));
 }
 
 /** Counts the vaults that need action, and the others. */
-export function needsOf(summary: Pick<ReplaySummary, "verdicts">): { problems: number; others: number } {
+export function needsOf(summary: Pick<ReplaySummary, "verdicts">): {
+  problems: number;
+  others: number;
+} {
   const sum = (problem: boolean): number =>
-    countsOf(summary).reduce((all, { verdict, count }) => (isProblem(verdict) === problem ? all + count : all), 0);
+    countsOf(summary).reduce(
+      (all, { verdict, count }) => (isProblem(verdict) === problem ? all + count : all),
+      0,
+    );
   return { problems: sum(true), others: sum(false) };
 }
 

@@ -2,7 +2,10 @@ import type { Cause, VaultReport } from "./report.ts";
 import type { Rules } from "../fold/rules.ts";
 import { beforeRelease } from "../fold/rules.ts";
 
-type Known = Pick<VaultReport, "uuid" | "verdict" | "certainty" | "exchange" | "unackedStarts" | "failedAttempts"> & { cause?: Cause };
+type Known = Pick<
+  VaultReport,
+  "uuid" | "verdict" | "certainty" | "exchange" | "unackedStarts" | "failedAttempts"
+> & { cause?: Cause };
 
 /** What advice depends on, beside the report. */
 interface Circumstances {
@@ -14,13 +17,22 @@ interface Circumstances {
 }
 
 /** Returns the next step for support and for the developer of the client. */
-export function adviceOf(vault: Known, { rules, now, isWholeLog }: Circumstances): VaultReport["advice"] {
+export function adviceOf(
+  vault: Known,
+  { rules, now, isWholeLog }: Circumstances,
+): VaultReport["advice"] {
   const { support, developer } = stepsOf(vault, rules, now);
   return { support: isWholeLog ? `${support}${countersAdvice(vault)}` : support, developer };
 }
 
 /** Names the command that sets the lockout guard's counters to those of the log, if they are certain. */
-function countersAdvice({ uuid, verdict, certainty, unackedStarts, failedAttempts }: Known): string {
+function countersAdvice({
+  uuid,
+  verdict,
+  certainty,
+  unackedStarts,
+  failedAttempts,
+}: Known): string {
   const isOpenToStarts = verdict === "at-risk" || verdict === "open-exchange" || verdict === "ok";
   if (!isOpenToStarts || certainty !== "certain" || unackedStarts + failedAttempts === 0) return "";
   const command = `vault guard ${uuid} --reset --failed ${failedAttempts} --starts ${unackedStarts}`;
@@ -43,7 +55,10 @@ function stepsOf(vault: Known, rules: Rules, now: number): VaultReport["advice"]
     case "open-exchange":
       return openAdvice(vault, now);
     case "deleted":
-      return { support: "The vault is deleted and cannot be restored. Create a new one.", developer: "Stop using this UUID." };
+      return {
+        support: "The vault is deleted and cannot be restored. Create a new one.",
+        developer: "Stop using this UUID.",
+      };
     case "ok":
       return { support: "No action needed.", developer: "No action needed." };
   }
@@ -97,9 +112,14 @@ function developerAdvice(cause: Cause | undefined, uuid: string): string {
   }
 }
 
-function riskAdvice({ uuid, unackedStarts, failedAttempts, exchange }: Known, now: number): VaultReport["advice"] {
+function riskAdvice(
+  { uuid, unackedStarts, failedAttempts, exchange }: Known,
+  now: number,
+): VaultReport["advice"] {
   const next =
-    failedAttempts > 0 && failedAttempts >= unackedStarts ? "one more failed attempt locks the vault" : "one more start locks the vault";
+    failedAttempts > 0 && failedAttempts >= unackedStarts
+      ? "one more failed attempt locks the vault"
+      : "one more start locks the vault";
   const alive = isAlive(exchange, now);
   return {
     support: `Stop the client now: ${next}.${alive ? ` The open exchange can still be acknowledged until ${exchange.tokenExpiry}, which resets the counters.` : ""}`,
@@ -108,7 +128,10 @@ function riskAdvice({ uuid, unackedStarts, failedAttempts, exchange }: Known, no
 }
 
 /** Whether the token is still valid now: an export may be old. */
-const isAlive = (exchange: VaultReport["exchange"], now: number): exchange is NonNullable<VaultReport["exchange"]> =>
+const isAlive = (
+  exchange: VaultReport["exchange"],
+  now: number,
+): exchange is NonNullable<VaultReport["exchange"]> =>
   exchange !== undefined && Date.parse(exchange.tokenExpiry) > now;
 
 function openAdvice({ uuid, exchange }: Known, now: number): VaultReport["advice"] {
@@ -119,7 +142,8 @@ function openAdvice({ uuid, exchange }: Known, now: number): VaultReport["advice
     };
   }
   return {
-    support: "Not locked, and not urgent: the token has expired, and the old credentials are still valid.",
+    support:
+      "Not locked, and not urgent: the token has expired, and the old credentials are still valid.",
     developer: `Start again with the old credentials and acknowledge (vault get ${uuid} does both).`,
   };
 }

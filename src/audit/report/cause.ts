@@ -18,7 +18,12 @@ export function causeOf(judgement: Judgement, chain: ItemReference[], rules: Rul
   };
 }
 
-function sentence(rule: LockRule, { lockedAt = 0 }: Judgement, chain: ItemReference[], rules: Rules): string {
+function sentence(
+  rule: LockRule,
+  { lockedAt = 0 }: Judgement,
+  chain: ItemReference[],
+  rules: Rules,
+): string {
   const at = new Date(lockedAt).toISOString();
   const last = chain.at(-1);
   const who = last === undefined ? "" : by(last);
@@ -43,7 +48,10 @@ const inARow = (what: string, seen: number, limit: number): string =>
   seen < limit ? `${what} in a row (${seen} in the log)` : `${limit} ${what} in a row`;
 
 const by = ({ address, externalRef }: ItemReference): string =>
-  [address === undefined ? "" : ` from ${address}`, externalRef === undefined ? "" : ` with reference ${externalRef}`].join("");
+  [
+    address === undefined ? "" : ` from ${address}`,
+    externalRef === undefined ? "" : ` with reference ${externalRef}`,
+  ].join("");
 
 /** Describes the last item of the chain that is an exchange of this machine. */
 function ownText(chain: ItemReference[]): string {
@@ -57,6 +65,9 @@ function ownText(chain: ItemReference[]): string {
 }
 
 function ordinal(number: number): string {
-  const ending = number % 100 >= 11 && number % 100 <= 13 ? "th" : ({ 1: "st", 2: "nd", 3: "rd" }[number % 10] ?? "th");
+  const ending =
+    number % 100 >= 11 && number % 100 <= 13
+      ? "th"
+      : ({ 1: "st", 2: "nd", 3: "rd" }[number % 10] ?? "th");
   return `${number}${ending}`;
 }

@@ -32,16 +32,27 @@ function selectionWords({ where, vaults, of }: Selected): string {
   return `${have} ${counted(of, "vault")} ${vaults > 1 ? "have" : "has"} an item with ${where.map(short).join(" and ")}.`;
 }
 
-function foundIn(context: ReportContext, vaults: readonly Ranked[], counts: Readonly<Record<Verdict, number>>): Found {
+function foundIn(
+  context: ReportContext,
+  vaults: readonly Ranked[],
+  counts: Readonly<Record<Verdict, number>>,
+): Found {
   const worst = verdicts.find((verdict) => isProblem(verdict) && counts[verdict] > 0);
   if (worst === undefined) return { text: nothingIn(vaults.length, counts.deleted), by: [] };
   const read = worst === "open-exchange" ? [] : vaults.slice(0, Math.min(counts[worst], maxRead));
   const origins = tallyOrigins(read.map(({ vault }) => originOf(context, vault)));
   const by = origins.map((origin) => context.references.pseudonyms.origin(origin));
-  const others = verdicts.filter((verdict) => isProblem(verdict) && verdict !== worst && counts[verdict] > 0);
+  const others = verdicts.filter(
+    (verdict) => isProblem(verdict) && verdict !== worst && counts[verdict] > 0,
+  );
   const also =
-    others.length === 0 ? "" : ` Also ${others.map((verdict) => `${grouped(counts[verdict])} ${conditions[verdict]}`).join(", ")}.`;
-  return { text: `${counted(counts[worst], "vault")} ${conditions[worst]}${blame(worst, counts[worst], read.length, by)}.${also}`, by };
+    others.length === 0
+      ? ""
+      : ` Also ${others.map((verdict) => `${grouped(counts[verdict])} ${conditions[verdict]}`).join(", ")}.`;
+  return {
+    text: `${counted(counts[worst], "vault")} ${conditions[worst]}${blame(worst, counts[worst], read.length, by)}.${also}`,
+    by,
+  };
 }
 
 const conditions: Record<Verdict, string> = {
@@ -64,15 +75,26 @@ export function originOf(context: ReportContext, vault: number): Omit<Origin, "v
   const most = ([first]: readonly Tally[]): string | undefined =>
     first !== undefined && first.count * 2 > items ? first.value : undefined;
   const [externalRef, address] = [most(who.externalRefs), most(who.addresses)];
-  const application = externalRef === undefined && address === undefined ? most(who.applications) : undefined;
-  return defined({ rule: rule === "administrator" ? rule : undefined, externalRef, address, application });
+  const application =
+    externalRef === undefined && address === undefined ? most(who.applications) : undefined;
+  return defined({
+    rule: rule === "administrator" ? rule : undefined,
+    externalRef,
+    address,
+    application,
+  });
 }
 
 /** Counts equal origins, most frequent first. */
 function tallyOrigins(origins: readonly Omit<Origin, "vaults">[]): Origin[] {
   const counts = new Map<string, Origin>();
   for (const origin of origins) {
-    const key = JSON.stringify([origin.rule, origin.externalRef, origin.address, origin.application]);
+    const key = JSON.stringify([
+      origin.rule,
+      origin.externalRef,
+      origin.address,
+      origin.application,
+    ]);
     const known = counts.get(key);
     if (known === undefined) counts.set(key, { vaults: 1, ...origin });
     else known.vaults += 1;

@@ -8,8 +8,11 @@ export function originWords({ rule, externalRef, address, application }: Origin)
   if (rule === "administrator") return `an administrator${from}`;
   if (externalRef !== undefined) return `reference ${short(externalRef)}${from}`;
   if (address !== undefined) return `calls${from}`;
-  return application === undefined ? "calls of unknown or mixed origin" : `application ${short(application)}`;
+  return application === undefined
+    ? "calls of unknown or mixed origin"
+    : `application ${short(application)}`;
 }
 
 /** Clips a value from a log to what a line has room for. */
-export const short = (value: string): string => (value.length <= 100 ? value : `${value.slice(0, 100)}…`);
+export const short = (value: string): string =>
+  value.length <= 100 ? value : `${value.slice(0, 100)}…`;

@@ -17,7 +17,12 @@ const ipv6 = /(?<![\w:])(?:[\da-f]{1,4}(?::[\da-f]{1,4}){7}|[\da-f:]*::[\da-f:]*
  */
 export class Pseudonyms {
   readonly #isOn: boolean;
-  readonly #words: Record<Kind, Map<string, string>> = { ip: new Map(), ref: new Map(), app: new Map(), label: new Map() };
+  readonly #words: Record<Kind, Map<string, string>> = {
+    ip: new Map(),
+    ref: new Map(),
+    app: new Map(),
+    label: new Map(),
+  };
 
   constructor(isOn: boolean) {
     this.#isOn = isOn;
@@ -82,12 +87,18 @@ export class Pseudonyms {
 
   /** Returns an endpoint without its query, with words for the item's own values and for addresses. */
   #path(endpoint: string, { externalRef, address, application }: ItemReference): string {
-    const values = [["ref", externalRef] as const, ["ip", address] as const, ["app", application] as const];
+    const values = [
+      ["ref", externalRef] as const,
+      ["ip", address] as const,
+      ["app", application] as const,
+    ];
     const word = (found: string): string => this.of("ip", found);
     return values
       .reduce(
         (path, [kind, value]) =>
-          value === undefined || value.length < shortest ? path : path.replaceAll(value, () => this.of(kind, value)),
+          value === undefined || value.length < shortest
+            ? path
+            : path.replaceAll(value, () => this.of(kind, value)),
         endpoint.replace(/[?#].*$/s, ""),
       )
       .replace(ipv4, word)

@@ -9,7 +9,10 @@ import type { ItemReference, OwnExchange } from "./report.ts";
 import type { ItemLocation } from "../fold/vault-records.ts";
 
 /** Finds this machine's exchange by its external reference; of several, the one closest to vault and time (in milliseconds). */
-export type FindOwn = (externalRef: string, near: { vault?: string; at?: number }) => OwnExchange | undefined;
+export type FindOwn = (
+  externalRef: string,
+  near: { vault?: string; at?: number },
+) => OwnExchange | undefined;
 
 /** Creates the references to items in reports. */
 export class References {
@@ -19,7 +22,13 @@ export class References {
   readonly #own: FindOwn | undefined;
   readonly pseudonyms: Pseudonyms;
 
-  constructor(find: FindItem, inputs: readonly string[], classifier: Classifier, own: FindOwn | undefined, pseudonyms: Pseudonyms) {
+  constructor(
+    find: FindItem,
+    inputs: readonly string[],
+    classifier: Classifier,
+    own: FindOwn | undefined,
+    pseudonyms: Pseudonyms,
+  ) {
     this.#find = find;
     this.#inputs = inputs;
     this.#classifier = classifier;
@@ -43,7 +52,10 @@ export class References {
     const own =
       item.externalRef === null
         ? undefined
-        : this.#own?.(item.externalRef, { ...defined({ vault: item.vault ?? undefined }), at: item.time });
+        : this.#own?.(item.externalRef, {
+            ...defined({ vault: item.vault ?? undefined }),
+            at: item.time,
+          });
     const texts = {
       outcome: item.outcome,
       description: item.description,

@@ -26,14 +26,29 @@ export function refusedOf(references: References, { client, own, replacement }: 
   const to = (item: Item | undefined) => (item === undefined ? undefined : references.to(item));
   const acknowledgement = to(replacement?.acknowledgement);
   const facts = defined({
-    replacedBy: acknowledgement === undefined ? undefined : { ...defined({ start: to(replacement?.start) }), acknowledgement },
+    replacedBy:
+      acknowledgement === undefined
+        ? undefined
+        : { ...defined({ start: to(replacement?.start) }), acknowledgement },
     lastAccepted: to(own?.start),
   });
-  return { ...facts, text: textOf(facts, references.pseudonyms.origin(client), own !== undefined && own === replacement) };
+  return {
+    ...facts,
+    text: textOf(
+      facts,
+      references.pseudonyms.origin(client),
+      own !== undefined && own === replacement,
+    ),
+  };
 }
 
-function textOf({ replacedBy, lastAccepted }: Omit<Refused, "text">, { externalRef, address }: Client, isOwn: boolean): string {
-  const { externalRef: reference, address: from } = replacedBy?.start ?? replacedBy?.acknowledgement ?? {};
+function textOf(
+  { replacedBy, lastAccepted }: Omit<Refused, "text">,
+  { externalRef, address }: Client,
+  isOwn: boolean,
+): string {
+  const { externalRef: reference, address: from } =
+    replacedBy?.start ?? replacedBy?.acknowledgement ?? {};
   const by = `${reference === undefined ? "" : ` ${reference}`}${from === undefined ? "" : ` from ${from}`}`;
   const replaced =
     replacedBy === undefined
@@ -50,6 +65,7 @@ function textOf({ replacedBy, lastAccepted }: Omit<Refused, "text">, { externalR
     ];
     return `${replaced} No start ${who.join(" or ")} was accepted before.`;
   }
-  const same = lastAccepted.externalRef === externalRef ? `reference ${externalRef}` : `address ${address}`;
+  const same =
+    lastAccepted.externalRef === externalRef ? `reference ${externalRef}` : `address ${address}`;
   return `${replaced} The last accepted start with ${same} was at ${lastAccepted.at}.`;
 }

@@ -8,7 +8,8 @@ export const verdicts = ["locked", "at-risk", "open-exchange", "deleted", "ok"] 
 export type Verdict = (typeof verdicts)[number];
 
 /** Whether a verdict needs action. */
-export const isProblem = (verdict: Verdict): boolean => verdict === "locked" || verdict === "at-risk" || verdict === "open-exchange";
+export const isProblem = (verdict: Verdict): boolean =>
+  verdict === "locked" || verdict === "at-risk" || verdict === "open-exchange";
 
 /** Certainty of a verdict or a cause, which has a reason beside it. */
 export type Certainty = "certain" | "likely" | "unknown";

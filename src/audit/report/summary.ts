@@ -27,8 +27,13 @@ interface Facts {
 }
 
 /** Whether failed attempts can be distinguished from successful calls. */
-export const distinguishesFailures = (inputs: readonly InputReport[], { failures, items }: Pick<Replayer, "failures" | "items">): boolean =>
-  items === 0 || failures > 0 || inputs.every(({ format, columns }) => format === "journal" || columns.outcome !== undefined);
+export const distinguishesFailures = (
+  inputs: readonly InputReport[],
+  { failures, items }: Pick<Replayer, "failures" | "items">,
+): boolean =>
+  items === 0 ||
+  failures > 0 ||
+  inputs.every(({ format, columns }) => format === "journal" || columns.outcome !== undefined);
 
 /** Summarizes a replay. */
 export function summaryOf(facts: Facts): ReplaySummary {
@@ -44,7 +49,11 @@ export function summaryOf(facts: Facts): ReplaySummary {
     vaults: facts.vaults,
     verdicts: facts.verdicts,
     skippedLines: skips.count,
-    skipped: skips.first.map(({ input, line, reason }) => ({ input: inputs[input]?.name ?? "", line, reason: pseudonyms.reason(reason) })),
+    skipped: skips.first.map(({ input, line, reason }) => ({
+      input: inputs[input]?.name ?? "",
+      line,
+      reason: pseudonyms.reason(reason),
+    })),
     otherActions: [...classifier.others]
       .map(([value, count]) => ({ value: pseudonyms.word(value), count }))
       .sort((a, b) => b.count - a.count),
@@ -57,14 +66,25 @@ export function summaryOf(facts: Facts): ReplaySummary {
   };
 }
 
-function notesOf({ options: { rules, where = [] }, inputs, replayer, classifier }: Facts): string[] {
+function notesOf({
+  options: { rules, where = [] },
+  inputs,
+  replayer,
+  classifier,
+}: Facts): string[] {
   const former = beforeRelease(rules.release, "1.2.11");
   const most = Math.max(1, Math.floor(replayer.items / 2));
-  const withoutWords = inputs.filter(({ format, columns }) => format !== "journal" && columns.description === undefined);
+  const withoutWords = inputs.filter(
+    ({ format, columns }) => format !== "journal" && columns.description === undefined,
+  );
   return [
-    ...inputs.filter(({ items, format }) => items === 0 && format !== "journal").map(({ name }) => `${name} has no items`),
+    ...inputs
+      .filter(({ items, format }) => items === 0 && format !== "journal")
+      .map(({ name }) => `${name} has no items`),
     ...(replayer.failures > 0 && withoutWords.length > 0
-      ? ["no column gives the reason of refused calls; if there is one, name it (--map description=…)"]
+      ? [
+          "no column gives the reason of refused calls; if there is one, name it (--map description=…)",
+        ]
       : []),
     ...(classifier.unclear.size > 0
       ? [
@@ -77,19 +97,40 @@ function notesOf({ options: { rules, where = [] }, inputs, replayer, classifier 
         ]
       : []),
     ...(former && classifier.former < most && replayer.items > 0
-      ? [`release ${rules.release} uses the action names from before 1.2.11, but most of these items do not`]
+      ? [
+          `release ${rules.release} uses the action names from before 1.2.11, but most of these items do not`,
+        ]
       : []),
     ...(beforeRelease(rules.release, "1.2.18")
-      ? ["releases before 1.2.18 record no failed attempts, so locks by failed attempts are not visible"]
+      ? [
+          "releases before 1.2.18 record no failed attempts, so locks by failed attempts are not visible",
+        ]
       : []),
     ...(distinguishesFailures(inputs, replayer)
       ? []
-      : ["the items do not show which calls failed: name the column (--map outcome=…) or describe failures (--failure PATTERN)"]),
-    ...(replayer.future > 0 ? [`${count(replayer.future, "item")} dated in the future: verdicts are as of the latest other item`] : []),
+      : [
+          "the items do not show which calls failed: name the column (--map outcome=…) or describe failures (--failure PATTERN)",
+        ]),
+    ...(replayer.future > 0
+      ? [
+          `${count(replayer.future, "item")} dated in the future: verdicts are as of the latest other item`,
+        ]
+      : []),
     ...where
-      .filter((condition) => inputs.every(({ format, columns }) => format !== "journal" && columns[roleOf(condition)] === undefined))
-      .map((condition) => `no column is known for --where ${condition.key}=…; name it (--map ${roleOf(condition)}=…)`),
-    ...(replayer.vaultItems === 0 && replayer.items > 0 ? ["no item names a vault; name the column (--map vault=…)"] : []),
-    ...(replayer.fold.late > 0 ? ["some items are too far out of order to be sorted; export them sorted by time"] : []),
+      .filter((condition) =>
+        inputs.every(
+          ({ format, columns }) => format !== "journal" && columns[roleOf(condition)] === undefined,
+        ),
+      )
+      .map(
+        (condition) =>
+          `no column is known for --where ${condition.key}=…; name it (--map ${roleOf(condition)}=…)`,
+      ),
+    ...(replayer.vaultItems === 0 && replayer.items > 0
+      ? ["no item names a vault; name the column (--map vault=…)"]
+      : []),
+    ...(replayer.fold.late > 0
+      ? ["some items are too far out of order to be sorted; export them sorted by time"]
+      : []),
   ];
 }

@@ -57,7 +57,8 @@ export class Timelines {
     });
     // Cuts in steps, so that not every event moves all others.
     if (events.length >= this.#most * 2) this.#cut(vault, events, this.#most);
-    else if (this.#forgetsTheHealthy && events.length > maxHealthy && isHealthy(fold, vault)) this.#cut(vault, events, maxHealthy);
+    else if (this.#forgetsTheHealthy && events.length > maxHealthy && isHealthy(fold, vault))
+      this.#cut(vault, events, maxHealthy);
   }
 
   of(vault: number): { events: readonly TimelineEntry[]; omitted: number } {

@@ -18,18 +18,28 @@ type ReadAgain = (take: (due: DueItem) => void) => Promise<boolean>;
  * Traces the credentials that were refused until a vault was locked. The fold keeps no earlier items, so the inputs are read again, if
  * there is such a vault. Returns nothing if they cannot.
  */
-export async function traceRefused(context: ReportContext, ranked: readonly Ranked[], readAgain: ReadAgain): Promise<Map<number, Trace>> {
+export async function traceRefused(
+  context: ReportContext,
+  ranked: readonly Ranked[],
+  readAgain: ReadAgain,
+): Promise<Map<number, Trace>> {
   const locked = ranked.filter(({ verdict }) => verdict === "locked").slice(0, maxTraced);
   const tracers = new Map<number, Tracer>();
   for (const { vault } of locked) {
     const { rule } = statusOf(context, vault);
-    const [first] = rule === "failed-attempts" || rule === "expired-invalid-start" ? chainIn(context, vault) : [];
-    if (first !== undefined) tracers.set(vault, new Tracer(originOf(context, vault), first.location));
+    const [first] =
+      rule === "failed-attempts" || rule === "expired-invalid-start" ? chainIn(context, vault) : [];
+    if (first !== undefined)
+      tracers.set(vault, new Tracer(originOf(context, vault), first.location));
   }
   if (tracers.size === 0) return new Map();
   const wasRead = await readAgain((due) => {
     const tracer = tracers.get(due.vault);
-    if (tracer?.isWaiting(due) === true) tracer.take(eventKinds[due.kind] as EventKind, () => due.item ?? context.references.item(due));
+    if (tracer?.isWaiting(due) === true)
+      tracer.take(
+        eventKinds[due.kind] as EventKind,
+        () => due.item ?? context.references.item(due),
+      );
   });
   return new Map(wasRead ? [...tracers].map(([vault, tracer]) => [vault, tracer.trace()]) : []);
 }
@@ -64,20 +74,29 @@ class Tracer {
   trace(): Trace {
     const own = this.#own.get("externalRef") ?? this.#own.get("address");
     const acknowledged = own?.exchange.acknowledgement === undefined ? undefined : own.exchange;
-    return { client: this.#client, own: own?.exchange, replacement: own === undefined ? this.#latest : (own.next ?? acknowledged) };
+    return {
+      client: this.#client,
+      own: own?.exchange,
+      replacement: own === undefined ? this.#latest : (own.next ?? acknowledged),
+    };
   }
 
   #start(start: Item | undefined): void {
     if (start === undefined) return;
     this.#open = { start };
     for (const key of ["externalRef", "address"] as const) {
-      if (this.#client[key] !== undefined && start[key] === this.#client[key]) this.#own.set(key, { exchange: this.#open });
+      if (this.#client[key] !== undefined && start[key] === this.#client[key])
+        this.#own.set(key, { exchange: this.#open });
     }
   }
 
   #acknowledge(acknowledgement: Item | undefined): void {
     // Overlapping exports repeat items.
-    if (acknowledgement === undefined || acknowledgement.time === this.#latest?.acknowledgement?.time) return;
+    if (
+      acknowledgement === undefined ||
+      acknowledgement.time === this.#latest?.acknowledgement?.time
+    )
+      return;
     const exchange = Object.assign(this.#open ?? {}, { acknowledgement });
     this.#open = undefined;
     this.#latest = exchange;

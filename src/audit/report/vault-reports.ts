@@ -11,7 +11,15 @@ import { causeOf } from "./cause.ts";
 import type { References } from "./references.ts";
 import type { Trace } from "./refused.ts";
 import { refusedOf } from "./refused.ts";
-import type { Contradiction, ItemReference, LockRule, Tally, TimelineEvent, VaultReport, Verdict } from "./report.ts";
+import type {
+  Contradiction,
+  ItemReference,
+  LockRule,
+  Tally,
+  TimelineEvent,
+  VaultReport,
+  Verdict,
+} from "./report.ts";
 import { verdicts } from "./report.ts";
 import type { TimelineEntry, Timelines } from "./timelines.ts";
 import type { Judgement, LogFacts, VaultStatus } from "./verdict.ts";
@@ -70,16 +78,29 @@ export function rankVaults(context: ReportContext): Ranked[] {
   for (let vault = 0; vault < context.vaults.size; vault++) {
     if (!fold.hasSeen(vault) || context.selection?.has(vault) === false) continue;
     const { verdict, lockedAt } = statusOf(context, vault);
-    found.push({ vault, verdict, rank: verdicts.indexOf(verdict), time: lockedAt ?? fold.records.get(vault, field.lastTime) });
+    found.push({
+      vault,
+      verdict,
+      rank: verdicts.indexOf(verdict),
+      time: lockedAt ?? fold.records.get(vault, field.lastTime),
+    });
   }
   return found.sort((a, b) => a.rank - b.rank || b.time - a.time || a.vault - b.vault);
 }
 
 /** Describes the selection, of which the report has `count` vaults. */
-export function selectedOf({ fold, vaults, references }: ReportContext, { conditions }: Selection, count: number): Selected {
+export function selectedOf(
+  { fold, vaults, references }: ReportContext,
+  { conditions }: Selection,
+  count: number,
+): Selected {
   let of = 0;
   for (let vault = 0; vault < vaults.size; vault++) if (fold.hasSeen(vault)) of += 1;
-  return { where: conditions.map((condition) => references.pseudonyms.condition(condition)), vaults: count, of };
+  return {
+    where: conditions.map((condition) => references.pseudonyms.condition(condition)),
+    vaults: count,
+    of,
+  };
 }
 
 /** Creates the report on a vault, which reads its items again. */
@@ -88,11 +109,16 @@ export function reportOf(context: ReportContext, vault: number): VaultReport {
   const { records, rules } = fold;
   const judgement = judgementOf(context, vault);
   const chain = chainOf(context, vault, judgement).map((link) => references.to(link));
-  if (judgement.verdict !== "locked") chain.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || a.line - b.line);
+  if (judgement.verdict !== "locked")
+    chain.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || a.line - b.line);
   const trace = context.traces?.get(vault);
   const refused = trace === undefined ? undefined : refusedOf(references, trace);
-  const cause = judgement.verdict === "locked" ? { ...causeOf(judgement, chain, rules), ...defined({ refused }) } : undefined;
-  const exchange = judgement.state === "exchange-open" ? openExchange(fold, vault, references, asOf) : undefined;
+  const cause =
+    judgement.verdict === "locked"
+      ? { ...causeOf(judgement, chain, rules), ...defined({ refused }) }
+      : undefined;
+  const exchange =
+    judgement.state === "exchange-open" ? openExchange(fold, vault, references, asOf) : undefined;
   const contradictions = fold.contradictions.of(vault);
   const uuid = context.vaults.uuid(vault);
   const label = context.labels.get(uuid);
@@ -105,7 +131,9 @@ export function reportOf(context: ReportContext, vault: number): VaultReport {
     failedAttempts: records.getInt(vault, intField.failed),
     ...defined({ cause }),
   };
-  const since = judgement.lockedAt ?? (judgement.verdict === "deleted" ? records.get(vault, field.since) : undefined);
+  const since =
+    judgement.lockedAt ??
+    (judgement.verdict === "deleted" ? records.get(vault, field.since) : undefined);
   return {
     ...known,
     certainty: judgement.certainty,
@@ -125,24 +153,38 @@ export function reportOf(context: ReportContext, vault: number): VaultReport {
       return { at: iso(time), kind, text: contradictionText(kind, item, rules), item };
     }),
     moreContradictions: contradictions.more,
-    advice: adviceOf({ ...known, certainty: judgement.certainty }, { rules, now: context.now, isWholeLog: context.isWholeLog }),
+    advice: adviceOf(
+      { ...known, certainty: judgement.certainty },
+      { rules, now: context.now, isWholeLog: context.isWholeLog },
+    ),
     ...timelineOf(context, vault, chain),
   };
 }
 
 /** Returns the rule of a lock, with the number and the origins, not redacted, of the items that led to it or count toward lockout. */
-export function evidenceOf(context: ReportContext, vault: number): { rule: LockRule | undefined; items: number; who: VaultReport["who"] } {
+export function evidenceOf(
+  context: ReportContext,
+  vault: number,
+): { rule: LockRule | undefined; items: number; who: VaultReport["who"] } {
   const judgement = judgementOf(context, vault);
   const chain = chainOf(context, vault, judgement).map((link) => context.references.raw(link));
   return { rule: judgement.rule, items: chain.length, who: whoOf(chain) };
 }
 
 /** Returns the items that led to the lock, or that count toward lockout. */
-export const chainIn = (context: ReportContext, vault: number): ItemLocation[] => chainOf(context, vault, statusOf(context, vault));
+export const chainIn = (context: ReportContext, vault: number): ItemLocation[] =>
+  chainOf(context, vault, statusOf(context, vault));
 
-function chainOf({ fold }: ReportContext, vault: number, { verdict, rule }: VaultStatus): ItemLocation[] {
+function chainOf(
+  { fold }: ReportContext,
+  vault: number,
+  { verdict, rule }: VaultStatus,
+): ItemLocation[] {
   const { records } = fold;
-  const cause = { location: records.get(vault, field.causeLocation), line: records.get(vault, field.causeLine) };
+  const cause = {
+    location: records.get(vault, field.causeLocation),
+    line: records.get(vault, field.causeLine),
+  };
   switch (verdict) {
     case "locked":
       if (rule === "failed-attempts") return records.failures(vault);
@@ -157,10 +199,18 @@ function chainOf({ fold }: ReportContext, vault: number, { verdict, rule }: Vaul
   }
 }
 
-function openExchange(fold: Fold, vault: number, references: References, asOf: number): NonNullable<VaultReport["exchange"]> {
+function openExchange(
+  fold: Fold,
+  vault: number,
+  references: References,
+  asOf: number,
+): NonNullable<VaultReport["exchange"]> {
   const { records, rules } = fold;
   const expiry = records.get(vault, field.lastStart) + rules.tokenLifetimeMs;
-  const item = references.to({ location: records.get(vault, field.pendingLocation), line: records.get(vault, field.pendingLine) });
+  const item = references.to({
+    location: records.get(vault, field.pendingLocation),
+    line: records.get(vault, field.pendingLine),
+  });
   return {
     operation: records.getInt(vault, intField.pending) === 2 ? "update" : "get",
     externalRef: item.externalRef ?? null,
@@ -182,7 +232,8 @@ function whoOf(chain: readonly ItemReference[]): VaultReport["who"] {
 
 function tally(values: readonly (string | undefined)[]): Tally[] {
   const counts = new Map<string, number>();
-  for (const value of values) if (value !== undefined) counts.set(value, (counts.get(value) ?? 0) + 1);
+  for (const value of values)
+    if (value !== undefined) counts.set(value, (counts.get(value) ?? 0) + 1);
   return [...counts].map(([value, count]) => ({ value, count })).sort((a, b) => b.count - a.count);
 }
 
@@ -198,13 +249,18 @@ function timelineOf(
   return { timeline, ...(omitted === 0 ? {} : { timelineOmitted: omitted }) };
 }
 
-function eventOf(entry: TimelineEntry, references: References, causes: ReadonlySet<string>): TimelineEvent {
+function eventOf(
+  entry: TimelineEntry,
+  references: References,
+  causes: ReadonlySet<string>,
+): TimelineEvent {
   const item = references.to(entry.item ?? entry);
   return {
     item: { ...item, event: entry.event },
     unackedStarts: entry.unackedStarts,
     failedAttempts: entry.failedAttempts,
-    state: entry.condition === "active" ? (entry.isOpen ? "exchange-open" : "active") : entry.condition,
+    state:
+      entry.condition === "active" ? (entry.isOpen ? "exchange-open" : "active") : entry.condition,
     isCause: causes.has(`${item.line} ${item.input}`),
     locks: entry.locks,
   };

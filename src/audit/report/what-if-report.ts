@@ -48,7 +48,8 @@ interface Touched {
 
 function notesOf({ type }: WhatIf, { touched, tooLate }: Touched): string[] {
   if (type === "rules") return [];
-  const late = tooLate === 0 ? [] : [`too late for ${count(tooLate, "exchange")}: the token had expired`];
+  const late =
+    tooLate === 0 ? [] : [`too late for ${count(tooLate, "exchange")}: the token had expired`];
   if (touched > 0 || tooLate > 0) return late;
   return [type === "ack" ? "no exchange was open at that time" : "no item has that time"];
 }
@@ -58,5 +59,11 @@ function differs(before: ReportContext, after: ReportContext, vault: number): bo
   const counters = [intField.unacked, intField.failed].some(
     (at) => before.fold.records.getInt(vault, at) !== after.fold.records.getInt(vault, at),
   );
-  return counters || a.verdict !== b.verdict || a.state !== b.state || a.lockedAt !== b.lockedAt || a.rule !== b.rule;
+  return (
+    counters ||
+    a.verdict !== b.verdict ||
+    a.state !== b.state ||
+    a.lockedAt !== b.lockedAt ||
+    a.rule !== b.rule
+  );
 }

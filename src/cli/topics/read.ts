@@ -2,4 +2,5 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** Returns the Markdown of a topic. In a build, a module that holds all texts takes the place of this one (rolldown.config.ts). */
-export const readTopic = (topic: string): string => readFileSync(join(import.meta.dirname, `${topic}.md`), "utf8");
+export const readTopic = (topic: string): string =>
+  readFileSync(join(import.meta.dirname, `${topic}.md`), "utf8");

@@ -5,23 +5,34 @@ import { manyFlags } from "../many/flags.ts";
 export const ack = {
   name: "ack",
   summary: "acknowledge pending or held exchanges",
-  description: "Acknowledge the pending or held exchange of a vault. Acknowledging twice is no error. Many vaults: vault help many-vaults.",
+  description:
+    "Acknowledge the pending or held exchange of a vault. Acknowledging twice is no error. Many vaults: vault help many-vaults.",
   arguments: { vaults: vaultsArgument },
   options: {
     ...manyFlags,
     all: { flag: "--all", help: "every pending exchange" },
-    unread: { flag: "--unread", help: "also acknowledge reads that may not have been delivered (uses up a read)" },
+    unread: {
+      flag: "--unread",
+      help: "also acknowledge reads that may not have been delivered (uses up a read)",
+    },
     saveCmd: {
       flag: "--save-cmd <command>",
       help: "first pass the recovery document to a shell command, after a --save-cmd that failed",
     },
-    saved: { flag: "--saved", help: "the new credentials are saved elsewhere, after a --save-cmd that failed" },
+    saved: {
+      flag: "--saved",
+      help: "the new credentials are saved elsewhere, after a --save-cmd that failed",
+    },
     token: {
       flag: "--token <secret>",
       help: "a token from another machine, with --kind and --operation: @FILE, -, env:NAME",
     },
     kind: { flag: "--kind <kind>", help: "with --token: kind of the vault", is: "kind" },
-    operation: { flag: "--operation <operation>", help: "with --token: get or update", is: "operation" },
+    operation: {
+      flag: "--operation <operation>",
+      help: "with --token: get or update",
+      is: "operation",
+    },
   },
   examples: ["vault ack $VAULT", "vault ack --all", "vault ack $VAULT --json"],
   fields: ["acknowledged", "failed"],

@@ -22,7 +22,11 @@ import type { Turn } from "../many/turn.ts";
 import type { TurnNeeds } from "../many/turn.ts";
 import { takeTurns } from "../many/turns.ts";
 
-type Needs = TurnNeeds & Pick<App, "ask" | "flags" | "output" | "secretOption" | "service" | "serviceName" | "sources" | "store">;
+type Needs = TurnNeeds &
+  Pick<
+    App,
+    "ask" | "flags" | "output" | "secretOption" | "service" | "serviceName" | "sources" | "store"
+  >;
 
 interface Result {
   acknowledged: Acknowledged[];
@@ -37,7 +41,8 @@ export async function runAck(app: Needs, given: AckOptions): Promise<number> {
   await app.service();
   const result: Result = { acknowledged: [], failed: [] };
   const [uuid] = options.vaults;
-  if (options.token !== undefined) result.acknowledged.push(await acknowledgeToken(app, { ...options, uuid }));
+  if (options.token !== undefined)
+    result.acknowledged.push(await acknowledgeToken(app, { ...options, uuid }));
   else if (uuid !== undefined && !isMany(options)) await acknowledgeOne(app, uuid, options, result);
   else await acknowledgeMany(app, options, result);
   if (isEvents(app, options)) return 0;
@@ -63,17 +68,26 @@ function failureOf({ acknowledged, failed }: Result): VaultError | undefined {
 }
 
 /** On a terminal, asks for a pending exchange if the command line names none; all, if nothing is pending. */
-async function askWhich(app: Pick<App, "ask" | "serviceName" | "settings" | "store">, options: AckOptions): Promise<AckOptions> {
+async function askWhich(
+  app: Pick<App, "ask" | "serviceName" | "settings" | "store">,
+  options: AckOptions,
+): Promise<AckOptions> {
   const { vaults, token, kind, operation } = options;
-  const isAsked = vaults.length === 0 && !isMany(options) && [token, kind, operation].every((given) => given === undefined);
+  const isAsked =
+    vaults.length === 0 &&
+    !isMany(options) &&
+    [token, kind, operation].every((given) => given === undefined);
   if (!isAsked || !app.ask.isPossible) return options;
   const pending = (record: VaultRecord): boolean => record.open !== null;
   const isAny = (await (await app.store()).list()).some(pending);
-  return isAny ? { ...options, vaults: [await askVault(app, undefined, "ack", pending)] } : { ...options, all: true };
+  return isAny
+    ? { ...options, vaults: [await askVault(app, undefined, "ack", pending)] }
+    : { ...options, all: true };
 }
 
 function checkCombination(options: AckOptions): void {
-  const usage = (message: string): VaultError => new VaultError("usage", message, { hint: "vault ack VAULT; vault ack --all" });
+  const usage = (message: string): VaultError =>
+    new VaultError("usage", message, { hint: "vault ack VAULT; vault ack --all" });
   const [uuid] = options.vaults;
   if (uuid === undefined && options.all !== true && options.from === undefined)
     throw usage("a vault is missing (its UUID or label), or --all");
@@ -82,7 +96,10 @@ function checkCombination(options: AckOptions): void {
   if (options.token === undefined && foreign) throw usage("--kind and --operation require --token");
   if (
     options.token !== undefined &&
-    (options.kind === undefined || options.operation === undefined || uuid === undefined || isMany(options))
+    (options.kind === undefined ||
+      options.operation === undefined ||
+      uuid === undefined ||
+      isMany(options))
   ) {
     throw new VaultError("usage", "--token requires a vault, --kind and --operation", {
       hint: "vault ack VAULT --token @FILE --kind credit-card/offline --operation get",
@@ -91,10 +108,14 @@ function checkCombination(options: AckOptions): void {
 }
 
 /** Whether each outcome is an event: there is no document of all. */
-const isEvents = ({ host, output: { format, field } }: Pick<App, "host" | "output">, options: AckOptions): boolean =>
+const isEvents = (
+  { host, output: { format, field } }: Pick<App, "host" | "output">,
+  options: AckOptions,
+): boolean =>
   isMany(options) &&
   field === undefined &&
-  (format === "ndjson" || (format === "table" && !host.stdout.isTTY && options.vaults.length === 0));
+  (format === "ndjson" ||
+    (format === "table" && !host.stdout.isTTY && options.vaults.length === 0));
 
 /** Acknowledges many at a time. Fills the result, or tells each outcome at once and throws as `takeAll`. */
 async function acknowledgeMany(app: Needs, options: AckOptions, result: Result): Promise<void> {
@@ -108,15 +129,23 @@ async function acknowledgeMany(app: Needs, options: AckOptions, result: Result):
   const { concurrency, maxFailures } = options;
   if (!isEvents(app, options)) {
     const tell = async ({ uuid, label }: Entry, outcome: Outcome): Promise<void> => {
-      if ("error" in outcome) result.failed.push({ uuid, label, error: outcome.error.with({ uuid, label }) });
+      if ("error" in outcome)
+        result.failed.push({ uuid, label, error: outcome.error.with({ uuid, label }) });
       return Promise.resolve();
     };
     const { stop } = await takeTurns(app, entries, { work, tell, concurrency, maxFailures });
-    if (app.host.interrupted.aborted) throw new VaultError("interrupted", "interrupted", { retry: "safe", hint: "vault ack --all" });
+    if (app.host.interrupted.aborted)
+      throw new VaultError("interrupted", "interrupted", {
+        retry: "safe",
+        hint: "vault ack --all",
+      });
     if (stop instanceof Error) throw stop;
     return;
   }
-  const before = result.failed.map(({ error, ...vault }): [Entry, Outcome] => [vault, { ok: false, error }]);
+  const before = result.failed.map(({ error, ...vault }): [Entry, Outcome] => [
+    vault,
+    { ok: false, error },
+  ]);
   const name = newRun("ack", app.host);
   const total = before.length + entries.length;
   const report = createReport(app, { operation: "ack", total, form: "ndjson" });
@@ -125,16 +154,25 @@ async function acknowledgeMany(app: Needs, options: AckOptions, result: Result):
 }
 
 /** The vaults of this service with an open exchange; those of other services cannot be acknowledged here, and have failed. */
-async function pendingVaults(app: Pick<App, "serviceName" | "store">, result: Result): Promise<string[]> {
+async function pendingVaults(
+  app: Pick<App, "serviceName" | "store">,
+  result: Result,
+): Promise<string[]> {
   const here = app.serviceName();
   const pending = (await (await app.store()).list()).filter((record) => record.open !== null);
   for (const { uuid, label, service } of pending) {
-    if (service !== here) result.failed.push({ uuid, label, error: otherService(uuid, here, service).with({ label }) });
+    if (service !== here)
+      result.failed.push({ uuid, label, error: otherService(uuid, here, service).with({ label }) });
   }
   return pending.filter((record) => record.service === here).map((record) => record.uuid);
 }
 
-async function acknowledgeOne(app: Needs, uuid: string, options: AckOptions, result: Result): Promise<void> {
+async function acknowledgeOne(
+  app: Needs,
+  uuid: string,
+  options: AckOptions,
+  result: Result,
+): Promise<void> {
   try {
     await acknowledge(app, await app.hold(uuid), uuid, options, result);
   } catch (cause) {
@@ -159,7 +197,9 @@ async function acknowledge(
     const exchange = await acknowledgeOpen(context, {
       unread: unread === true,
       saved: saved === true,
-      ...(saveCmd === undefined ? {} : { save: async (document, given) => await saveRecovery(app, saveCmd, document, given) }),
+      ...(saveCmd === undefined
+        ? {}
+        : { save: async (document, given) => await saveRecovery(app, saveCmd, document, given) }),
     });
     if (exchange !== null) result.acknowledged.push(asAcknowledged(record, exchange));
   } finally {
@@ -169,7 +209,12 @@ async function acknowledge(
 
 function asAcknowledged({ uuid, label }: VaultRecord, exchange: OpenExchange): Acknowledged {
   const { operation, acknowledgedAt } = exchange;
-  return { uuid, label, operation, exchange: { ...summarize(exchange), operation, acknowledgedAt } };
+  return {
+    uuid,
+    label,
+    operation,
+    exchange: { ...summarize(exchange), operation, acknowledgedAt },
+  };
 }
 
 async function print(app: Pick<App, "output" | "redactor">, result: Result): Promise<void> {
@@ -194,6 +239,8 @@ function describe({ acknowledged, failed }: Result): string[] {
   });
   if (lines.length === 0 && failed.length === 0) lines.push("Nothing is pending.");
   if (failed.length > 1 || acknowledged.length > 0)
-    lines.push(...failed.map(({ uuid, error }) => printableLine(`${uuid}  failed: ${error.message}`)));
+    lines.push(
+      ...failed.map(({ uuid, error }) => printableLine(`${uuid}  failed: ${error.message}`)),
+    );
   return lines;
 }

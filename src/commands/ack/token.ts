@@ -20,9 +20,13 @@ type TokenOptions = Omit<AckOptions, "vaults"> & { uuid: string | undefined };
  * `ack --token`: one acknowledgement for an exchange that this machine did not start. Its credentials are not here, so
  * nothing is recorded; the vault is locked all the same.
  */
-export async function acknowledgeToken(app: Pick<App, "hold" | "host" | "secretOption">, options: TokenOptions): Promise<Acknowledged> {
+export async function acknowledgeToken(
+  app: Pick<App, "hold" | "host" | "secretOption">,
+  options: TokenOptions,
+): Promise<Acknowledged> {
   const { uuid, kind, operation } = options;
-  if (uuid === undefined || kind === undefined || operation === undefined) throw new VaultError("internal", "ack --token was not checked");
+  if (uuid === undefined || kind === undefined || operation === undefined)
+    throw new VaultError("internal", "ack --token was not checked");
   const token = await app.secretOption(options.token ?? "", "--token");
   const context = await app.hold(uuid);
   let label: string | null;
@@ -30,16 +34,33 @@ export async function acknowledgeToken(app: Pick<App, "hold" | "host" | "secretO
     const record = await context.session.read();
     label = record?.label ?? null;
     await refuseOwnToken(context, record, token);
-    await withErrorFacts(context, async (watched) => await sendToken(watched, { uuid, kind, operation, token }));
+    await withErrorFacts(
+      context,
+      async (watched) => await sendToken(watched, { uuid, kind, operation, token }),
+    );
   } catch (error) {
     if (!context.signal.aborted) throw error;
-    throw new VaultError("interrupted", "interrupted; the acknowledgement is outstanding", { uuid, hint: "run it again" });
+    throw new VaultError("interrupted", "interrupted; the acknowledgement is outstanding", {
+      uuid,
+      hint: "run it again",
+    });
   } finally {
     await context.session.release();
   }
-  const unknown = { id: null, externalRef: null, startedAt: null, tokenExpiry: null, generation: null };
+  const unknown = {
+    id: null,
+    externalRef: null,
+    startedAt: null,
+    tokenExpiry: null,
+    generation: null,
+  };
   const acknowledgedAt = new Date(app.host.now()).toISOString();
-  return { uuid, label, operation, exchange: { ...unknown, operation, state: "acknowledged", acknowledgedAt } };
+  return {
+    uuid,
+    label,
+    operation,
+    exchange: { ...unknown, operation, state: "acknowledged", acknowledgedAt },
+  };
 }
 
 /** Sends the acknowledgement until it is answered or no time is left. */
@@ -50,33 +71,47 @@ async function sendToken(context: ExchangeContext, call: EndCall): Promise<void>
     const reply = await service.end(call, signal);
     if (reply.type === "answer" && isSuccess(reply.answer)) return;
     signal.throwIfAborted();
-    const limited = reply.type === "answer" && dispositionOf(reply.answer, endpointOf(call)).end === "again";
+    const limited =
+      reply.type === "answer" && dispositionOf(reply.answer, endpointOf(call)).end === "again";
     if (reply.type === "answer" && !limited) throw refused(call, reply.answer);
     const { waitMs, inTime } = nextTry(context, attempt, reply);
     if (!inTime) {
       const cause = reply.type === "answer" ? "rate limited" : reply.cause;
-      throw new VaultError(limited ? "rate-limited" : "network", `the acknowledgement got no response: ${cause}`, {
-        uuid: call.uuid,
-        retry: "safe",
-        hint: "run it again",
-      });
+      throw new VaultError(
+        limited ? "rate-limited" : "network",
+        `the acknowledgement got no response: ${cause}`,
+        {
+          uuid: call.uuid,
+          retry: "safe",
+          hint: "run it again",
+        },
+      );
     }
     await clock.sleep(waitMs, signal);
   }
 }
 
 /** Refuses the token of this machine's own exchange: `vault ack UUID` records the acknowledgement. */
-async function refuseOwnToken({ session }: ExchangeContext, record: VaultRecord | null, token: string): Promise<void> {
+async function refuseOwnToken(
+  { session }: ExchangeContext,
+  record: VaultRecord | null,
+  token: string,
+): Promise<void> {
   const open = record?.open;
   if (open === null || open === undefined || (await session.token(open.id)) !== token) return;
-  throw new VaultError("usage", `--token: this is the token of exchange ${open.id} of this machine; nothing was sent`, {
-    uuid: session.uuid,
-    exchange: summarize(open),
-    hint: `vault ack ${session.uuid}`,
-  });
+  throw new VaultError(
+    "usage",
+    `--token: this is the token of exchange ${open.id} of this machine; nothing was sent`,
+    {
+      uuid: session.uuid,
+      exchange: summarize(open),
+      hint: `vault ack ${session.uuid}`,
+    },
+  );
 }
 
-const endpointOf = ({ kind, operation }: EndCall): Pick<Endpoint, "extended"> => findEndpoint(kind, operation, "end") ?? { extended: true };
+const endpointOf = ({ kind, operation }: EndCall): Pick<Endpoint, "extended"> =>
+  findEndpoint(kind, operation, "end") ?? { extended: true };
 
 function refused(call: EndCall, answer: Parameters<typeof serviceDetails>[0]): VaultError {
   const { uuid } = call;
@@ -89,9 +124,13 @@ function refused(call: EndCall, answer: Parameters<typeof serviceDetails>[0]): V
       hint: "check --base-url and --api-prefix, and run it again while the token lives",
     });
   }
-  return new VaultError(end === "outstanding" ? code : "service", `the service did not accept the token (${wording(answer)})`, {
-    uuid,
-    service: serviceDetails(answer),
-    hint: "if the token expired, the old credentials are still valid: start again with them",
-  });
+  return new VaultError(
+    end === "outstanding" ? code : "service",
+    `the service did not accept the token (${wording(answer)})`,
+    {
+      uuid,
+      service: serviceDetails(answer),
+      hint: "if the token expired, the old credentials are still valid: start again with them",
+    },
+  );
 }

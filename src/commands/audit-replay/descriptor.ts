@@ -1,7 +1,25 @@
 import type { Descriptor, OptionsOf } from "../../cli/command.ts";
 
-const changes = ["ack@", "without@", "lock-after-failed=", "lock-after-unacked=", "token-lifetime=", "release="];
-const columns = ["time=", "action=", "vault=", "outcome=", "ip=", "ref=", "endpoint=", "application=", "id=", "description="];
+const changes = [
+  "ack@",
+  "without@",
+  "lock-after-failed=",
+  "lock-after-unacked=",
+  "token-lifetime=",
+  "release=",
+];
+const columns = [
+  "time=",
+  "action=",
+  "vault=",
+  "outcome=",
+  "ip=",
+  "ref=",
+  "endpoint=",
+  "application=",
+  "id=",
+  "description=",
+];
 const conditions = ["ref=", "ip=", "endpoint=", "app="];
 
 /** Verdicts that --fail-on accepts. */
@@ -16,11 +34,17 @@ export const auditReplay = {
     "Reads NDJSON, a JSON array, CSV or TSV, also gzip, recognized by content; without a file, the journal of this machine. " +
     "Calls no service and changes nothing. --json prints one document; -o ndjson prints a line per vault, then the summary.",
   arguments: {
-    files: { term: "[files...]", help: "exports of audit items, or - for standard input (default: the journal of this machine)" },
+    files: {
+      term: "[files...]",
+      help: "exports of audit items, or - for standard input (default: the journal of this machine)",
+    },
   },
   options: {
     vault: { flag: "--vault <uuid>", help: "only this vault", is: "uuid" },
-    since: { flag: "--since <time>", help: "only items since a time: ISO 8601, or a duration before now, like 2h" },
+    since: {
+      flag: "--since <time>",
+      help: "only items since a time: ISO 8601, or a duration before now, like 2h",
+    },
     until: { flag: "--until <time>", help: "only items up to a time, with verdicts as of then" },
     where: {
       flag: "--where <key=value...>",
@@ -29,7 +53,10 @@ export const auditReplay = {
       repeated: true,
       values: { from: "list", values: conditions, open: true },
     },
-    problems: { flag: "--problems", help: "only vaults that are locked, at risk, or have an open exchange" },
+    problems: {
+      flag: "--problems",
+      help: "only vaults that are locked, at risk, or have an open exchange",
+    },
     timeline: { flag: "--timeline", help: "show every event of the vault (needs --vault)" },
     map: {
       flag: "--map <columns>",
@@ -37,7 +64,10 @@ export const auditReplay = {
       values: { from: "list", values: columns, separated: true, open: true },
     },
     html: { flag: "--html <file>", help: "write a self-contained page; - for standard output" },
-    markdown: { flag: "--markdown <file>", help: "write a text for a ticket; - for standard output" },
+    markdown: {
+      flag: "--markdown <file>",
+      help: "write a text for a ticket; - for standard output",
+    },
     redact: {
       flag: "--redact",
       help: "replace addresses, references, application ids and labels by words like ip-1, the same everywhere; UUIDs of vaults stay",
@@ -51,7 +81,10 @@ export const auditReplay = {
       help: "release of the service, X.Y.Z; older releases have other lock rules (default: 1.2.28)",
       values: { from: "list", values: ["1.2.28", "1.2.22", "1.2.10"] },
     },
-    tokenLifetime: { flag: "--token-lifetime <duration>", help: "token lifetime to assume (policy.tokenLifetime, default: 5m)" },
+    tokenLifetime: {
+      flag: "--token-lifetime <duration>",
+      help: "token lifetime to assume (policy.tokenLifetime, default: 5m)",
+    },
     whatIf: {
       flag: "--what-if <change>",
       help: "report what would differ with a change: ack@TIME, without@TIME, lock-after-failed=N, lock-after-unacked=N, token-lifetime=DURATION, release=X.Y.Z",

@@ -14,8 +14,24 @@ export class List {
 }
 
 /** Returns the parts of the document before and after its vaults, by the names that --field takes. */
-function factsOf({ summary, whatIf, reenactment }: Replay): { before: AuditSummary; after: AuditRest } {
-  const { found, selected, items, asOf, inputs, rules, columns, vaults: vaultCount, verdicts, skippedLines, skipped, ...rest } = summary;
+function factsOf({ summary, whatIf, reenactment }: Replay): {
+  before: AuditSummary;
+  after: AuditRest;
+} {
+  const {
+    found,
+    selected,
+    items,
+    asOf,
+    inputs,
+    rules,
+    columns,
+    vaults: vaultCount,
+    verdicts,
+    skippedLines,
+    skipped,
+    ...rest
+  } = summary;
   return {
     before: { found, selected, items, asOf, inputs, rules, columns, vaultCount, verdicts },
     after: { whatIf, reenactment, skippedLines, skipped, ...rest },
@@ -64,29 +80,46 @@ export function* ndjsonDocument(replay: Replay, vaults: Iterable<AuditVault>): G
 
 /** Turns the vaults of `whatIf`, each of which has two reports, into a list. */
 const withLists = ({ whatIf, ...after }: AuditRest): object =>
-  whatIf === undefined ? after : { whatIf: { ...whatIf, vaults: new List(whatIf.vaults) }, ...after };
+  whatIf === undefined
+    ? after
+    : { whatIf: { ...whatIf, vaults: new List(whatIf.vaults) }, ...after };
 
 /**
  * Yields the value at a path in pieces; the whole list of vaults is one line of JSON.
  * @throws `usage` if there is none
  */
-export function* fieldPieces(replay: Replay, vaults: Iterable<AuditVault>, path: string): Generator<string> {
+export function* fieldPieces(
+  replay: Replay,
+  vaults: Iterable<AuditVault>,
+  path: string,
+): Generator<string> {
   const [root, index] = path.split(".");
   if (root === "vaults" && index === undefined) {
     yield* jsonPieces(new List(vaults), 0);
     return;
   }
   const { before, after } = factsOf(replay);
-  const value = fieldOf(root === "vaults" ? { vaults: oneOf(vaults, index ?? "", path) } : { ...before, ...after }, path);
+  const value = fieldOf(
+    root === "vaults" ? { vaults: oneOf(vaults, index ?? "", path) } : { ...before, ...after },
+    path,
+  );
   yield typeof value === "string" ? value : jsonText(value);
 }
 
 /** Returns only the vault with that index. */
-function oneOf(vaults: Iterable<AuditVault>, index: string, path: string): Record<string, AuditVault> {
+function oneOf(
+  vaults: Iterable<AuditVault>,
+  index: string,
+  path: string,
+): Record<string, AuditVault> {
   if (!/^\d{1,9}$/.test(index)) {
-    throw new VaultError("usage", `--field ${path}: vaults is a list; an index must follow, from 0`, {
-      hint: "--field vaults.0.verdict; --vault UUID selects a vault",
-    });
+    throw new VaultError(
+      "usage",
+      `--field ${path}: vaults is a list; an index must follow, from 0`,
+      {
+        hint: "--field vaults.0.verdict; --vault UUID selects a vault",
+      },
+    );
   }
   let number = 0;
   for (const vault of vaults) {
@@ -102,7 +135,10 @@ const deepest = 3;
 /** Yields what JSON.stringify returns, with 2 spaces or none, lists element by element. */
 export function* jsonPieces(value: unknown, space: 0 | 2, depth = 0): Generator<string> {
   const isList = value instanceof List;
-  if (!isList && (depth >= deepest || typeof value !== "object" || value === null || Array.isArray(value))) {
+  if (
+    !isList &&
+    (depth >= deepest || typeof value !== "object" || value === null || Array.isArray(value))
+  ) {
     yield indentedJson(value, space, depth);
     return;
   }
@@ -122,7 +158,8 @@ function* unnamed(elements: Iterable<unknown>): Generator<[null, unknown]> {
   for (const each of elements) yield [null, each];
 }
 
-const lineEnd = (space: number, depth: number): string => (space === 0 ? "" : `\n${" ".repeat(space * depth)}`);
+const lineEnd = (space: number, depth: number): string =>
+  space === 0 ? "" : `\n${" ".repeat(space * depth)}`;
 
 /** Formats a value, indented for its depth in the document. */
 function indentedJson(value: unknown, space: 0 | 2, depth: number): string {

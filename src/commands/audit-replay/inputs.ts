@@ -38,10 +38,17 @@ export async function openSources(
   });
   const history = await openHistory(app, files);
   if (history === null && files.length === 0)
-    app.narrator.note("this machine has no state yet, so there is no journal; name a file to replay");
+    app.narrator.note(
+      "this machine has no state yet, so there is no journal; name a file to replay",
+    );
   return {
     inputs,
-    journal: files.length > 0 ? undefined : history === null ? [] : { [Symbol.iterator]: () => journalItems(history.journal()) },
+    journal:
+      files.length > 0
+        ? undefined
+        : history === null
+          ? []
+          : { [Symbol.iterator]: () => journalItems(history.journal()) },
     ...(history === null ? {} : { own: ownOf(app, history), labels: history.labels }),
     close: () => history?.close(),
   };
@@ -65,7 +72,10 @@ function inputOf(app: Pick<App, "host">, name: string): ReplayOptions["inputs"][
   return { name, path };
 }
 
-async function openHistory(app: Pick<App, "history" | "narrator" | "settings">, files: readonly string[]): Promise<History | null> {
+async function openHistory(
+  app: Pick<App, "history" | "narrator" | "settings">,
+  files: readonly string[],
+): Promise<History | null> {
   const { stateKeySpec } = app.settings;
   if (files.includes("-") && stateKeySpec?.fromFlag === true && isStdin(stateKeySpec.text)) {
     throw new VaultError("usage", "--state-key: standard input already holds the audit items", {
@@ -104,19 +114,30 @@ export type ReportFlag = "--html" | "--markdown";
  * Checks, before anything is read, that a report may be written there.
  * @throws `invalid-input` and `usage`
  */
-export function checkTarget(app: Needs, flag: ReportFlag, page: string, files: readonly string[]): void {
+export function checkTarget(
+  app: Needs,
+  flag: ReportFlag,
+  page: string,
+  files: readonly string[],
+): void {
   const example = `${flag} report${flag === "--html" ? ".html" : ".md"}`;
   if (page === "-") {
     if (app.output.format === "table" && app.output.field === undefined) return;
-    throw new VaultError("usage", `${flag} -: standard output already holds the document`, { hint: `name a file: ${example}` });
+    throw new VaultError("usage", `${flag} -: standard output already holds the document`, {
+      hint: `name a file: ${example}`,
+    });
   }
   checkNotOurs(app, flag, page);
   const real = (path: string): string => (existsSync(path) ? realpathSync(path) : path);
   const target = real(resolve(app.host.cwd, page));
   if (files.some((file) => file !== "-" && real(resolve(app.host.cwd, file)) === target)) {
-    throw new VaultError("invalid-input", `${flag}: ${page} is one of the files to replay; nothing was written`, {
-      hint: `name another file, like ${example}`,
-    });
+    throw new VaultError(
+      "invalid-input",
+      `${flag}: ${page} is one of the files to replay; nothing was written`,
+      {
+        hint: `name another file, like ${example}`,
+      },
+    );
   }
   const why = obstacleAt(resolve(app.host.cwd, page));
   if (why !== null) {
@@ -131,6 +152,13 @@ export function checkDistinct(
   { host }: Pick<App, "host">,
   { html, markdown }: { html?: string | undefined; markdown?: string | undefined },
 ): void {
-  if (html === undefined || markdown === undefined || resolve(host.cwd, html) !== resolve(host.cwd, markdown)) return;
-  throw new VaultError("usage", "--html and --markdown have the same target", { hint: "--html report.html --markdown report.md" });
+  if (
+    html === undefined ||
+    markdown === undefined ||
+    resolve(host.cwd, html) !== resolve(host.cwd, markdown)
+  )
+    return;
+  throw new VaultError("usage", "--html and --markdown have the same target", {
+    hint: "--html report.html --markdown report.md",
+  });
 }

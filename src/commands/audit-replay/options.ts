@@ -13,7 +13,10 @@ import type { AuditReplayFlags } from "./descriptor.ts";
 /** A time: milliseconds since the epoch, or milliseconds before now. */
 type Moment = { at: number } | { ago: number };
 
-export interface AuditReplayOptions extends Omit<AuditReplayFlags, "since" | "until" | "where" | "map" | "tokenLifetime" | "whatIf"> {
+export interface AuditReplayOptions extends Omit<
+  AuditReplayFlags,
+  "since" | "until" | "where" | "map" | "tokenLifetime" | "whatIf"
+> {
   since?: Moment | undefined;
   until?: Moment | undefined;
   where?: readonly Condition[] | undefined;
@@ -23,7 +26,15 @@ export interface AuditReplayOptions extends Omit<AuditReplayFlags, "since" | "un
 }
 
 /** @throws `invalid-input` for a value, and `usage` for flags that do not go together */
-export function parseAuditReplay({ since, until, where, map, tokenLifetime, whatIf, ...rest }: AuditReplayFlags): AuditReplayOptions {
+export function parseAuditReplay({
+  since,
+  until,
+  where,
+  map,
+  tokenLifetime,
+  whatIf,
+  ...rest
+}: AuditReplayFlags): AuditReplayOptions {
   if (rest.release !== undefined && !isRelease(rest.release)) {
     throw new VaultError("invalid-input", "--release: must be a release, X.Y.Z, like 1.2.22", {
       hint: "nothing was sent; see --help for examples",
@@ -36,8 +47,12 @@ export function parseAuditReplay({ since, until, where, map, tokenLifetime, what
     until: until === undefined ? undefined : momentOf(until, "--until"),
     where: where === undefined ? undefined : parseWhere(where),
     map: map === undefined ? undefined : parseMap(map),
-    tokenLifetimeMs: tokenLifetime === undefined ? undefined : lifetime(tokenLifetime, "--token-lifetime"),
-    whatIf: whatIf === undefined ? undefined : parseWhatIf(whatIf, (value) => lifetime(value, "--what-if token-lifetime")),
+    tokenLifetimeMs:
+      tokenLifetime === undefined ? undefined : lifetime(tokenLifetime, "--token-lifetime"),
+    whatIf:
+      whatIf === undefined
+        ? undefined
+        : parseWhatIf(whatIf, (value) => lifetime(value, "--what-if token-lifetime")),
   };
   if (options.failure !== undefined) checkPattern(options.failure, "--failure");
   checkTogether(options);
@@ -45,27 +60,37 @@ export function parseAuditReplay({ since, until, where, map, tokenLifetime, what
 }
 
 /** Returns a moment in milliseconds since the epoch. */
-export const timeOf = (moment: Moment, now: number): number => ("at" in moment ? moment.at : now - moment.ago);
+export const timeOf = (moment: Moment, now: number): number =>
+  "at" in moment ? moment.at : now - moment.ago;
 
 function momentOf(value: string, source: string): Moment {
   const at = instant(/^\d{4}-\d\d-\d\d$/.test(value) ? `${value}T00:00Z` : value);
   if (at !== null) return { at };
   if (/^[\d.]+(?:ms|s|m|h)$/.test(value)) return { ago: parseDuration(value, source) };
-  throw new VaultError("invalid-input", `${source}: must be a time in ISO 8601, or a duration back from now`, {
-    hint: `${source} 2026-11-20T14:02:11Z, or ${source} 2h`,
-  });
+  throw new VaultError(
+    "invalid-input",
+    `${source}: must be a time in ISO 8601, or a duration back from now`,
+    {
+      hint: `${source} 2026-11-20T14:02:11Z, or ${source} 2h`,
+    },
+  );
 }
 
 function lifetime(value: string, source: string): number {
   const milliseconds = parseDuration(value, source);
   if (milliseconds > 0) return milliseconds;
-  throw new VaultError("invalid-input", `${source}: must be greater than 0`, { hint: `${source} 5m` });
+  throw new VaultError("invalid-input", `${source}: must be greater than 0`, {
+    hint: `${source} 5m`,
+  });
 }
 
 function checkTogether({ files, vault, timeline, map }: AuditReplayOptions): void {
-  const usage = (message: string, hint: string): VaultError => new VaultError("usage", message, { hint });
-  if (timeline === true && vault === undefined) throw usage("--timeline shows one vault and needs --vault", "--vault UUID --timeline");
-  if (map !== undefined && files.length === 0) throw usage("--map is for files; the journal of this machine needs none", "leave it out");
+  const usage = (message: string, hint: string): VaultError =>
+    new VaultError("usage", message, { hint });
+  if (timeline === true && vault === undefined)
+    throw usage("--timeline shows one vault and needs --vault", "--vault UUID --timeline");
+  if (map !== undefined && files.length === 0)
+    throw usage("--map is for files; the journal of this machine needs none", "leave it out");
   if (files.filter((file) => file === "-").length > 1)
     throw usage("- is given twice, but there is only one standard input", "leave one of them out");
 }

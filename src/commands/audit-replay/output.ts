@@ -20,7 +20,8 @@ export async function printReplay(
   options: AuditReplayOptions,
   replay: Replay,
 ): Promise<void> {
-  const vaults = (): Iterable<VaultReport> => replay.vaults({ problems: options.problems === true });
+  const vaults = (): Iterable<VaultReport> =>
+    replay.vaults({ problems: options.problems === true });
   if (options.html !== undefined) {
     await printReport(app, "--html", options.html, await page(app, replay, vaults()));
   }
@@ -31,7 +32,11 @@ export async function printReplay(
   if (options.html === "-" || options.markdown === "-") return;
   const { field, format } = app.output;
   if (field !== undefined) return await printField(app, fieldPieces(replay, vaults(), field));
-  if (format !== "table") return await print(app, format === "json" ? jsonDocument(replay, vaults()) : ndjsonDocument(replay, vaults()));
+  if (format !== "table")
+    return await print(
+      app,
+      format === "json" ? jsonDocument(replay, vaults()) : ndjsonDocument(replay, vaults()),
+    );
   await printViews(app, options, replay, vaults());
 }
 
@@ -65,16 +70,31 @@ async function printViews(
   }
 }
 
-async function page(app: Pick<App, "host">, replay: Replay, vaults: Iterable<VaultReport>): Promise<Iterable<string>> {
+async function page(
+  app: Pick<App, "host">,
+  replay: Replay,
+  vaults: Iterable<VaultReport>,
+): Promise<Iterable<string>> {
   const { writeHtml } = await import("../../audit/render/html/page.ts");
   const { summary, whatIf, reenactment } = replay;
   const beside = defined({ whatIf, reenactment });
   const title = ["Audit replay", ...summary.inputs.map(({ name }) => name)].join(" · ");
-  return writeHtml({ title, generatedAt: new Date(app.host.now()).toISOString(), summary, vaults, ...beside });
+  return writeHtml({
+    title,
+    generatedAt: new Date(app.host.now()).toISOString(),
+    summary,
+    vaults,
+    ...beside,
+  });
 }
 
 /** Writes a report whole to a file, or prints it. */
-async function printReport(app: Pick<App, "host" | "narrator">, flag: ReportFlag, file: string, pieces: Iterable<string>): Promise<void> {
+async function printReport(
+  app: Pick<App, "host" | "narrator">,
+  flag: ReportFlag,
+  file: string,
+  pieces: Iterable<string>,
+): Promise<void> {
   if (file === "-") return await print(app, pieces);
   try {
     replaceFile(resolve(app.host.cwd, file), portions(pieces));

@@ -12,23 +12,31 @@ interface Reading {
 }
 
 /** Opens a progress bar on a terminal, for reading files. */
-export async function openProgress({ host, flags }: Pick<App, "flags" | "host">, { files }: AuditReplayOptions) {
+export async function openProgress(
+  { host, flags }: Pick<App, "flags" | "host">,
+  { files }: AuditReplayOptions,
+) {
   const isQuiet = (flags as Readonly<Record<string, unknown>>)["quiet"] === true;
   if (files.length === 0 || !host.stderr.isTTY || isQuiet) return undefined;
   const { createProgressBar } = await import("../../terminal/progress.ts");
   const bar = createProgressBar(host.terminal().output, () => host.now(), readingProgress);
-  const update: NonNullable<ReplayOptions["progress"]> = (bytes, total, items) => bar.update({ bytes, total, items });
+  const update: NonNullable<ReplayOptions["progress"]> = (bytes, total, items) =>
+    bar.update({ bytes, total, items });
   return { update, clear: () => bar.clear() };
 }
 
 /** Progress of reading, after the given seconds (`measuredSeconds`). */
-export function readingProgress({ bytes, total, items }: Reading, seconds: number | undefined): Progress {
+export function readingProgress(
+  { bytes, total, items }: Reading,
+  seconds: number | undefined,
+): Progress {
   const size = total === null || total === 0 ? undefined : total;
   const share = size === undefined ? undefined : Math.min(1, bytes / size);
   const isUnderWay = share !== undefined && share > 0 && share < 1;
   return {
     share,
-    secondsLeft: seconds === undefined || !isUnderWay ? undefined : Math.ceil((seconds * (1 - share)) / share),
+    secondsLeft:
+      seconds === undefined || !isUnderWay ? undefined : Math.ceil((seconds * (1 - share)) / share),
     facts: [
       `${grouped(items)} items`,
       ...(seconds === undefined ? [] : [`${short(items / seconds)} items/s`]),
@@ -37,7 +45,12 @@ export function readingProgress({ bytes, total, items }: Reading, seconds: numbe
   };
 }
 
-const megabytes = (bytes: number): string => (bytes < 9_950_000 ? (bytes / 1e6).toFixed(1) : grouped(Math.round(bytes / 1e6)));
+const megabytes = (bytes: number): string =>
+  bytes < 9_950_000 ? (bytes / 1e6).toFixed(1) : grouped(Math.round(bytes / 1e6));
 
 const short = (count: number): string =>
-  count >= 999_500 ? `${(count / 1e6).toFixed(1)} M` : count >= 9_950 ? `${Math.round(count / 1000)} k` : String(Math.round(count));
+  count >= 999_500
+    ? `${(count / 1e6).toFixed(1)} M`
+    : count >= 9_950
+      ? `${Math.round(count / 1000)} k`
+      : String(Math.round(count));

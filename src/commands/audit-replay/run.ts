@@ -16,14 +16,25 @@ import type { AuditFinding, AuditReplayFlags } from "./descriptor.ts";
 import { defined } from "../../defined.ts";
 import { count as inNumber } from "../../terminal/count.ts";
 
-type Needs = Pick<App, "configuration" | "flags" | "history" | "host" | "narrator" | "output" | "settings" | "stateDirectory">;
+type Needs = Pick<
+  App,
+  | "configuration"
+  | "flags"
+  | "history"
+  | "host"
+  | "narrator"
+  | "output"
+  | "settings"
+  | "stateDirectory"
+>;
 
 /** Replays audit items. Calls no service, changes nothing. Exits with 17 after the output if a --fail-on condition is met. */
 export async function runAuditReplay(app: Needs, flags: AuditReplayFlags): Promise<number> {
   const options = parseAuditReplay(flags);
   checkField(app.output.field, documentRoots);
   if (options.html !== undefined) checkTarget(app, "--html", options.html, options.files);
-  if (options.markdown !== undefined) checkTarget(app, "--markdown", options.markdown, options.files);
+  if (options.markdown !== undefined)
+    checkTarget(app, "--markdown", options.markdown, options.files);
   checkDistinct(app, options);
   const between = spanOf(app, options);
   const { interrupted } = app.host;
@@ -44,7 +55,10 @@ export async function runAuditReplay(app: Needs, flags: AuditReplayFlags): Promi
         whatIf: options.whatIf,
         where: options.where,
         redact: options.redact,
-        reenact: options.reenact === true ? new (await import("../../audit/reenact/reenact.ts")).Reenactment(rules) : undefined,
+        reenact:
+          options.reenact === true
+            ? new (await import("../../audit/reenact/reenact.ts")).Reenactment(rules)
+            : undefined,
         own: sources.own,
         labels: sources.labels,
         progress: bar?.update,
@@ -54,7 +68,8 @@ export async function runAuditReplay(app: Needs, flags: AuditReplayFlags): Promi
     );
     opened = replayed;
     bar?.clear();
-    if (options.vault !== undefined && replayed.summary.vaults === 0) app.narrator.warn(`no item names vault ${options.vault}`);
+    if (options.vault !== undefined && replayed.summary.vaults === 0)
+      app.narrator.warn(`no item names vault ${options.vault}`);
     const finding = findingOf(replayed, options.failOn ?? []);
     await printReplay(app, options, replayed).catch((error: unknown) => {
       // A reader that closes the output early does not change the finding.
@@ -64,7 +79,11 @@ export async function runAuditReplay(app: Needs, flags: AuditReplayFlags): Promi
     return 0;
   } catch (error) {
     if (!interrupted.aborted || error !== interrupted.reason) throw error;
-    throw new VaultError("interrupted", "interrupted: the replay is incomplete, and nothing was changed", { retry: "safe", cause: error });
+    throw new VaultError(
+      "interrupted",
+      "interrupted: the replay is incomplete, and nothing was changed",
+      { retry: "safe", cause: error },
+    );
   } finally {
     bar?.clear();
     await opened?.close();
@@ -73,12 +92,17 @@ export async function runAuditReplay(app: Needs, flags: AuditReplayFlags): Promi
 }
 
 /** @throws `usage` for an empty span of time */
-function spanOf({ host }: Pick<App, "host">, { since, until }: AuditReplayOptions): Pick<ReplayOptions, "since" | "until"> {
+function spanOf(
+  { host }: Pick<App, "host">,
+  { since, until }: AuditReplayOptions,
+): Pick<ReplayOptions, "since" | "until"> {
   const now = host.now();
   const from = since === undefined ? undefined : timeOf(since, now);
   const to = until === undefined ? undefined : timeOf(until, now);
   if (from !== undefined && to !== undefined && from >= to) {
-    throw new VaultError("usage", "--since is not before --until", { hint: "--since 2h --until 1h" });
+    throw new VaultError("usage", "--since is not before --until", {
+      hint: "--since 2h --until 1h",
+    });
   }
   return defined({ since: from, until: to });
 }
@@ -108,10 +132,14 @@ function findingOf(replayed: Replay, failOn: readonly AuditFinding[]): VaultErro
     if (count === 0) return [];
     const uuids = firstOf(replayed.vaults({ problems: true }), verdict);
     const more = count > uuids.length ? ["…"] : [];
-    return [`${inNumber(count, "vault is", "vaults are")} ${verdict} (${[...uuids, ...more].join(", ")})`];
+    return [
+      `${inNumber(count, "vault is", "vaults are")} ${verdict} (${[...uuids, ...more].join(", ")})`,
+    ];
   });
   if (found.length === 0) return undefined;
-  return new VaultError("finding", found.join("; "), { hint: "--problems lists them; --vault UUID --timeline shows one in detail" });
+  return new VaultError("finding", found.join("; "), {
+    hint: "--problems lists them; --vault UUID --timeline shows one in detail",
+  });
 }
 
 function firstOf(vaults: Iterable<{ uuid: string; verdict: string }>, verdict: string): string[] {

@@ -3,7 +3,8 @@ import type { Descriptor } from "../../cli/command.ts";
 export const config = {
   name: "config",
   summary: "read and change profiles",
-  description: "Read and change the settings of a profile (--profile, else the current one). vault init sets one up.",
+  description:
+    "Read and change the settings of a profile (--profile, else the current one). vault init sets one up.",
   examples: ["vault config list --origin", "vault config set timeout 10s"],
 } as const satisfies Descriptor;
 
@@ -16,7 +17,11 @@ export const list = {
       help: "every setting with its effective value, and where it comes from: flag, variable, profile or default",
     },
   },
-  examples: ["vault config list", "vault config list --origin", "vault config list --origin --json"],
+  examples: [
+    "vault config list",
+    "vault config list --origin",
+    "vault config list --origin --json",
+  ],
   fields: ["profile", "profiles", "path", "settings"],
   mode: "fixes-configuration",
 } as const satisfies Descriptor;
@@ -24,7 +29,9 @@ export const list = {
 export const get = {
   name: "get",
   summary: "print the effective value of a setting",
-  arguments: { key: { term: "<key>", help: "configuration key, such as timeout or policy.failedAttempts" } },
+  arguments: {
+    key: { term: "<key>", help: "configuration key, such as timeout or policy.failedAttempts" },
+  },
   examples: ["vault config get baseUrl", "vault config get rateLimit --json"],
   fields: ["key", "value", "origin"],
   mode: "fixes-configuration",

@@ -1,6 +1,12 @@
 import { configPath, readConfiguration } from "../../settings/config-file.ts";
 import type { ConfigValue } from "../../settings/config-keys.ts";
-import { checkKey, configKeys, isSecretKey, typedValue, valueText } from "../../settings/config-keys.ts";
+import {
+  checkKey,
+  configKeys,
+  isSecretKey,
+  typedValue,
+  valueText,
+} from "../../settings/config-keys.ts";
 import type { SettingDefinition, SettingName } from "../../settings/definitions.ts";
 import { settingDefinitions, waysToSet } from "../../settings/definitions.ts";
 import { isShared, withoutPassword } from "../../settings/location.ts";
@@ -14,22 +20,49 @@ import { shownSetting } from "../../terminal/secrets.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
 import { factsTable, listTable } from "../../terminal/tables.ts";
 import type { OptionsOf } from "../../cli/command.ts";
-import type { ConfigGetDocument, ConfigListDocument, ConfigPathDocument } from "../documents/setup.ts";
+import type {
+  ConfigGetDocument,
+  ConfigListDocument,
+  ConfigPathDocument,
+} from "../documents/setup.ts";
 import type { get, list } from "./descriptor.ts";
 
-type Needs = Pick<App, "configuration" | "flags" | "host" | "narrator" | "output" | "profile" | "settings" | "state" | "stateDirectory">;
+type Needs = Pick<
+  App,
+  | "configuration"
+  | "flags"
+  | "host"
+  | "narrator"
+  | "output"
+  | "profile"
+  | "settings"
+  | "state"
+  | "stateDirectory"
+>;
 
 type ShownSetting = ConfigListDocument["settings"][number];
 
 /** What the profile holds; with --origin every setting, its effective value and where that comes from. */
-export async function runConfigList(app: Needs, { origin }: OptionsOf<typeof list>): Promise<number> {
+export async function runConfigList(
+  app: Needs,
+  { origin }: OptionsOf<typeof list>,
+): Promise<number> {
   warnOfProblem(app);
   const configuration = await readConfiguration(app.configuration.directory);
   const settings = origin === true ? await everySetting(app) : ofProfile(app);
   const { profile } = app;
   const path = configPath(app.configuration.directory);
-  const document: ConfigListDocument = { profile: profile.name, profiles: Object.keys(configuration?.profiles ?? {}), path, settings };
-  await app.output.print(document, async ({ facts }) => await asTable(facts, profile.name, settings, document.profiles, origin === true));
+  const document: ConfigListDocument = {
+    profile: profile.name,
+    profiles: Object.keys(configuration?.profiles ?? {}),
+    path,
+    settings,
+  };
+  await app.output.print(
+    document,
+    async ({ facts }) =>
+      await asTable(facts, profile.name, settings, document.profiles, origin === true),
+  );
   return 0;
 }
 
@@ -48,9 +81,12 @@ export async function runConfigGet(app: Needs, { key }: OptionsOf<typeof get>): 
       hint: `vault config set ${key} VALUE; or set it with ${name === undefined ? key : waysToSet(name)}`,
     });
   }
-  const sealed = app.output.reveal && isSecretKey(key) ? profileValue(app.profile.settings, key) : undefined;
+  const sealed =
+    app.output.reveal && isSecretKey(key) ? profileValue(app.profile.settings, key) : undefined;
   const revealed =
-    sealed === undefined ? undefined : await (await app.state()).store.openSecret({ profile: app.profile.name, key }, sealed);
+    sealed === undefined
+      ? undefined
+      : await (await app.state()).store.openSecret({ profile: app.profile.name, key }, sealed);
   const value = revealed ?? shown.value;
   const document: ConfigGetDocument = { ...shown, value };
   await app.output.print(document, () => `${valueText(value)}\n`);
@@ -58,21 +94,34 @@ export async function runConfigGet(app: Needs, { key }: OptionsOf<typeof get>): 
 }
 
 /** Prints the paths of configuration, key file and state. */
-export async function runConfigPath(app: Pick<App, "configuration" | "output" | "settings" | "stateDirectory">): Promise<number> {
+export async function runConfigPath(
+  app: Pick<App, "configuration" | "output" | "settings" | "stateDirectory">,
+): Promise<number> {
   const document: ConfigPathDocument = {
     config: configPath(app.configuration.directory),
     keyFile: app.settings.stateKeyFile ?? app.configuration.keyFile,
-    state: isShared(app.settings.state) ? withoutPassword(app.settings.state) : app.stateDirectory(),
+    state: isShared(app.settings.state)
+      ? withoutPassword(app.settings.state)
+      : app.stateDirectory(),
   };
-  const rows = [["Configuration", document.config] as const, ["Key file", document.keyFile] as const, ["State", document.state] as const];
+  const rows = [
+    ["Configuration", document.config] as const,
+    ["Key file", document.keyFile] as const,
+    ["State", document.state] as const,
+  ];
   await app.output.print(document, async ({ facts: { color, columns } }) =>
     factsTable(rows, { palette: await createPalette(color), columns }),
   );
   return 0;
 }
 
-function warnOfProblem({ configuration: { problem }, narrator, profile }: Pick<App, "configuration" | "narrator" | "profile">): void {
-  if (problem !== undefined) narrator.warn(`profile ${profile.name} is not valid: ${problem.message}`);
+function warnOfProblem({
+  configuration: { problem },
+  narrator,
+  profile,
+}: Pick<App, "configuration" | "narrator" | "profile">): void {
+  if (problem !== undefined)
+    narrator.warn(`profile ${profile.name} is not valid: ${problem.message}`);
 }
 
 function ofProfile({ profile }: Pick<App, "profile">): ShownSetting[] {
@@ -81,10 +130,13 @@ function ofProfile({ profile }: Pick<App, "profile">): ShownSetting[] {
 
 function inProfile({ profile }: Pick<App, "profile">, key: string): ShownSetting[] {
   const value = profileValue(profile.settings, key);
-  return value === undefined ? [] : [{ key, value: shownValue(key, value, isSecretKey(key)), origin: `profile ${profile.name}` }];
+  return value === undefined
+    ? []
+    : [{ key, value: shownValue(key, value, isSecretKey(key)), origin: `profile ${profile.name}` }];
 }
 
-const shownValue = (key: string, text: string, isSecret: boolean): ConfigValue => typedValue(key, shownSetting(text, isSecret));
+const shownValue = (key: string, text: string, isSecret: boolean): ConfigValue =>
+  typedValue(key, shownSetting(text, isSecret));
 
 /** Every setting by its first config key, or by its name where it has none. */
 async function everySetting(app: Needs): Promise<ShownSetting[]> {
@@ -94,25 +146,43 @@ async function everySetting(app: Needs): Promise<ShownSetting[]> {
     const name = id as SettingName;
     const own = keys.filter(([, setting]) => setting === name).map(([key]) => key);
     const [first = definition.key ?? id, ...more] = own;
-    return [effective(app, name, first, definition, current), ...more.flatMap((key) => inProfile(app, key))];
+    return [
+      effective(app, name, first, definition, current),
+      ...more.flatMap((key) => inProfile(app, key)),
+    ];
   });
 }
 
-function effective(app: Needs, name: SettingName, key: string, definition: SettingDefinition, current: string | undefined): ShownSetting {
+function effective(
+  app: Needs,
+  name: SettingName,
+  key: string,
+  definition: SettingDefinition,
+  current: string | undefined,
+): ShownSetting {
   const { flags, host, profile } = app;
   const found = findSetting(name, flags, host.env, profile.settings);
   const secret = definition.flag?.includes("<secret>") === true || name === "statePassphrase";
   if (found !== undefined) {
-    const origin = found.fromProfile === true ? `profile ${profile.name}` : `${found.fromFlag ? "flag" : "variable"} ${found.source}`;
+    const origin =
+      found.fromProfile === true
+        ? `profile ${profile.name}`
+        : `${found.fromFlag ? "flag" : "variable"} ${found.source}`;
     return { key, value: shownValue(key, found.text, secret), origin };
   }
-  if (name === "profile" && current !== undefined) return { key, value: profile.name, origin: "config key currentProfile" };
+  if (name === "profile" && current !== undefined)
+    return { key, value: profile.name, origin: "config key currentProfile" };
   const value = defaultOf(app, name);
-  return value === null ? { key, value, origin: null } : { key, value: typedValue(key, value), origin: "default" };
+  return value === null
+    ? { key, value, origin: null }
+    : { key, value: typedValue(key, value), origin: "default" };
 }
 
 /** Default of a setting as `config list` shows it, or null. */
-export function defaultOf(app: Pick<App, "configuration" | "settings" | "stateDirectory">, name: SettingName): string | null {
+export function defaultOf(
+  app: Pick<App, "configuration" | "settings" | "stateDirectory">,
+  name: SettingName,
+): string | null {
   const known: Partial<Record<SettingName, string>> = {
     profile: "default",
     insecureHttp: "false",

@@ -2,8 +2,21 @@ import { isAbsolute, resolve } from "node:path";
 import { checkIdentifier } from "../../settings/transport/client-options.ts";
 import type { Configuration } from "../../settings/config-file.ts";
 import type { ConfigValue } from "../../settings/config-keys.ts";
-import { checkKey, configKeys, isJsonKey, isPathKey, isSecretKey, parseConfigValue, valueText } from "../../settings/config-keys.ts";
-import { checkLocation, passwordDropped, passwordSeen, withoutPassword } from "../../settings/location.ts";
+import {
+  checkKey,
+  configKeys,
+  isJsonKey,
+  isPathKey,
+  isSecretKey,
+  parseConfigValue,
+  valueText,
+} from "../../settings/config-keys.ts";
+import {
+  checkLocation,
+  passwordDropped,
+  passwordSeen,
+  withoutPassword,
+} from "../../settings/location.ts";
 import type { Profile } from "../../settings/profile.ts";
 import { profileValue, withValue } from "../../settings/profile.ts";
 import { findSetting } from "../../settings/settings.ts";
@@ -12,14 +25,31 @@ import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { shownSetting } from "../../terminal/secrets.ts";
 import type { OptionsOf } from "../../cli/command.ts";
-import type { ConfigSetDocument, ConfigUnsetDocument, ConfigUseDocument } from "../documents/setup.ts";
+import type {
+  ConfigSetDocument,
+  ConfigUnsetDocument,
+  ConfigUseDocument,
+} from "../documents/setup.ts";
 import type { set, unset, use } from "./descriptor.ts";
 import { defaultOf } from "./list.ts";
 
-type Needs = Pick<App, "configuration" | "host" | "narrator" | "output" | "profile" | "secretOption" | "sources" | "state">;
+type Needs = Pick<
+  App,
+  | "configuration"
+  | "host"
+  | "narrator"
+  | "output"
+  | "profile"
+  | "secretOption"
+  | "sources"
+  | "state"
+>;
 
 /** Checks a value as its flag is checked, seals it where it is a secret, and writes it into the profile. */
-export async function runConfigSet(app: Needs, { key, value: given }: OptionsOf<typeof set>): Promise<number> {
+export async function runConfigSet(
+  app: Needs,
+  { key, value: given }: OptionsOf<typeof set>,
+): Promise<number> {
   checkKey(key);
   const whole = await valueOf(app, key, given);
   const value = key === "state" ? withoutPassword(whole) : whole;
@@ -32,24 +62,39 @@ export async function runConfigSet(app: Needs, { key, value: given }: OptionsOf<
   await local.configure(async (current) => {
     const profile = profileIn(current, name);
     const checked = parseConfigValue(key, value, profile);
-    const stored = isSecretKey(key) ? await local.store.sealSecret({ profile: name, key }, value) : checked;
-    shown = typeof stored === "string" ? shownSetting(stored, isSecretKey(key)) : (stored as ConfigValue);
+    const stored = isSecretKey(key)
+      ? await local.store.sealSecret({ profile: name, key }, value)
+      : checked;
+    shown =
+      typeof stored === "string" ? shownSetting(stored, isSecretKey(key)) : (stored as ConfigValue);
     return withProfile(current, name, withValue(profile, key, stored));
   });
   const [, apiKeyId] = profileValue(app.profile.settings, "apiKey")?.split(":") ?? [];
   const isSealedWith = async (file: string): Promise<boolean> => {
-    const { store } = await app.state({ ...app.profile, settings: withValue(app.profile.settings, key, file) });
+    const { store } = await app.state({
+      ...app.profile,
+      settings: withValue(app.profile.settings, key, file),
+    });
     return store.keys()?.some(({ id }) => id === apiKeyId) === true;
   };
   if (key === "stateKeyFile" && apiKeyId !== undefined && !(await isSealedWith(value))) {
-    app.narrator.warn("the apiKey of this profile was encrypted with the former key file; set it again");
+    app.narrator.warn(
+      "the apiKey of this profile was encrypted with the former key file; set it again",
+    );
   }
-  return await print(app, { profile: name, key, value: shown }, `${key} = ${valueText(shown)} (profile ${name})`);
+  return await print(
+    app,
+    { profile: name, key, value: shown },
+    `${key} = ${valueText(shown)} (profile ${name})`,
+  );
 }
 
 /** Removes a setting from the profile; one that is not set is no error. */
 export async function runConfigUnset(
-  app: Pick<App, "configuration" | "host" | "output" | "profile" | "settings" | "state" | "stateDirectory">,
+  app: Pick<
+    App,
+    "configuration" | "host" | "output" | "profile" | "settings" | "state" | "stateDirectory"
+  >,
   { key }: OptionsOf<typeof unset>,
 ): Promise<number> {
   checkKey(key);
@@ -61,7 +106,8 @@ export async function runConfigUnset(
     return Promise.resolve(withProfile(current, name, withValue(profile, key, undefined)));
   });
   const setting = configKeys().get(key);
-  const isSetElsewhere = setting === undefined || findSetting(setting, {}, app.host.env, {}) !== undefined;
+  const isSetElsewhere =
+    setting === undefined || findSetting(setting, {}, app.host.env, {}) !== undefined;
   const fallback = isSetElsewhere ? null : defaultOf(app, setting);
   const line = `Removed ${key} from profile ${name}${fallback === null ? "" : `; the default ${fallback} applies`}`;
   return await print(app, { profile: name, key, value: null }, line);
@@ -71,7 +117,10 @@ export async function runConfigUnset(
  * Switches to a profile.
  * @throws `usage` for one that is not there
  */
-export async function runConfigUse(app: Pick<App, "output" | "state">, { name }: OptionsOf<typeof use>): Promise<number> {
+export async function runConfigUse(
+  app: Pick<App, "output" | "state">,
+  { name }: OptionsOf<typeof use>,
+): Promise<number> {
   await (
     await app.state()
   ).configure(async (current) => {
@@ -81,7 +130,11 @@ export async function runConfigUse(app: Pick<App, "output" | "state">, { name }:
   return await print(app, { profile: name }, `Switched to profile ${name}`);
 }
 
-async function valueOf(app: Pick<App, "configuration" | "host" | "secretOption" | "sources">, key: string, given: string): Promise<string> {
+async function valueOf(
+  app: Pick<App, "configuration" | "host" | "secretOption" | "sources">,
+  key: string,
+  given: string,
+): Promise<string> {
   const source = `config key ${key}`;
   if (key === "state") checkLocation(given, source);
   if (isPathKey(key) && given !== "" && !/^[a-z]+:\/\//i.test(given)) {
@@ -97,18 +150,34 @@ async function valueOf(app: Pick<App, "configuration" | "host" | "secretOption" 
 }
 
 /** The state with which a key is changed: that of the settings, unless the key is what names it, and may be wrong. */
-const stateFor = async (app: Pick<App, "profile" | "state">, key: string, value: string | undefined): ReturnType<App["state"]> =>
-  await app.state(key === "state" ? { ...app.profile, settings: withValue(app.profile.settings, key, value) } : undefined);
+const stateFor = async (
+  app: Pick<App, "profile" | "state">,
+  key: string,
+  value: string | undefined,
+): ReturnType<App["state"]> =>
+  await app.state(
+    key === "state"
+      ? { ...app.profile, settings: withValue(app.profile.settings, key, value) }
+      : undefined,
+  );
 
 /** Refuses a source that the key file contradicts: it would stop every command. */
-async function checkSource(app: Pick<App, "profile" | "state">, key: string, value: string): Promise<void> {
+async function checkSource(
+  app: Pick<App, "profile" | "state">,
+  key: string,
+  value: string,
+): Promise<void> {
   if (key !== "stateKeySource") return;
   parseConfigValue(key, value, {});
   const keys = (await app.state(app.profile, true)).store.keys();
   if (keys === null || keys.some(({ source }) => source === value)) return;
-  throw new VaultError("usage", `stateKeySource: a key of source ${keys.at(-1)?.source} already exists`, {
-    hint: `vault state rekey --to ${value}`,
-  });
+  throw new VaultError(
+    "usage",
+    `stateKeySource: a key of source ${keys.at(-1)?.source} already exists`,
+    {
+      hint: `vault state rekey --to ${value}`,
+    },
+  );
 }
 
 /** @throws `usage` for a profile that is not there; the default one need not be */

@@ -9,9 +9,20 @@ export const create = {
   options: {
     kind: { flag: "--kind <kind>", help: kindList, is: "kind" },
     ...contentsFlags,
-    hashedPin: { flag: "--hashed-pin <secret>", help: "online vaults: base64, required by every read: @FILE, -, env:NAME" },
-    maxUsage: { flag: "--max-usage <n>", help: "offline vaults: how often it can be read", is: "wholeNumber" },
-    expiryDate: { flag: "--expiry-date <date>", help: "offline vaults: when the service deletes it (ISO 8601)", is: "dateTime" },
+    hashedPin: {
+      flag: "--hashed-pin <secret>",
+      help: "online vaults: base64, required by every read: @FILE, -, env:NAME",
+    },
+    maxUsage: {
+      flag: "--max-usage <n>",
+      help: "offline vaults: how often it can be read",
+      is: "wholeNumber",
+    },
+    expiryDate: {
+      flag: "--expiry-date <date>",
+      help: "offline vaults: when the service deletes it (ISO 8601)",
+      is: "dateTime",
+    },
     metadata: {
       flag: "--metadata <key=value...>",
       help: "up to 50 entries; letters, digits, dashes, underscores and spaces",
@@ -19,7 +30,10 @@ export const create = {
     },
     externalRef: exchangeFlags.externalRef,
     label: { flag: "--label <text>", help: "a label, stored only on this machine", is: "label" },
-    credentialsOut: { flag: "--credentials-out <file>", help: "also write the credentials to this file (mode 0600)" },
+    credentialsOut: {
+      flag: "--credentials-out <file>",
+      help: "also write the credentials to this file (mode 0600)",
+    },
   },
   examples: [
     "vault create --kind generic/offline --content @note.txt --label note",

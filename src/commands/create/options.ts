@@ -2,7 +2,12 @@ import { VaultError } from "../../errors.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { isOnline, kindList } from "../../protocol/endpoints.ts";
 import type { Metadata } from "../../protocol/fields.ts";
-import { instant, metadata as metadataField, metadataKey, metadataValue } from "../../protocol/fields.ts";
+import {
+  instant,
+  metadata as metadataField,
+  metadataKey,
+  metadataValue,
+} from "../../protocol/fields.ts";
 import { validate } from "../../protocol/validate.ts";
 import { checkContentsOptions } from "../exchange/contents.ts";
 import type { CreateOptions } from "./descriptor.ts";
@@ -13,7 +18,9 @@ import type { CreateOptions } from "./descriptor.ts";
  */
 export function checkCreateOptions(options: CreateOptions, chosen: Kind, now: number): void {
   checkContentsOptions(options, chosen);
-  const offlineOnly = (["maxUsage", "expiryDate"] as const).find((name) => options[name] !== undefined);
+  const offlineOnly = (["maxUsage", "expiryDate"] as const).find(
+    (name) => options[name] !== undefined,
+  );
   if (isOnline(chosen) && offlineOnly !== undefined) {
     const flag = offlineOnly === "maxUsage" ? "--max-usage" : "--expiry-date";
     throw new VaultError("usage", `${flag} is for offline vaults only; nothing was sent`, {
@@ -50,7 +57,10 @@ export function readMetadata(given: readonly string[] | undefined): Metadata | u
     if (at === -1) return fail(`${JSON.stringify(pair)} must be KEY=VALUE`);
     const key = pair.slice(0, at);
     if (Object.hasOwn(pairs, key)) return fail(`${key} is given twice`);
-    for (const checked of [validate(metadataKey, key), validate(metadataValue, pair.slice(at + 1))]) {
+    for (const checked of [
+      validate(metadataKey, key),
+      validate(metadataValue, pair.slice(at + 1)),
+    ]) {
       if (!checked.ok) return fail(`${JSON.stringify(key)} ${checked.violations[0]?.rule}`);
     }
     pairs[key] = pair.slice(at + 1);

@@ -58,7 +58,13 @@ export async function runCreate(app: Needs, options: CreateOptions): Promise<num
     await app.service();
     await checkLabels(app, [{ label: options.label }]);
     await tellOfLeft(app);
-    const outcome = await create(app, options, { kind, vault, device, metadata, label: options.label });
+    const outcome = await create(app, options, {
+      kind,
+      vault,
+      device,
+      metadata,
+      label: options.label,
+    });
     return await hand(app, options, kind, outcome, out);
   });
 }
@@ -66,10 +72,16 @@ export async function runCreate(app: Needs, options: CreateOptions): Promise<num
 async function chooseKind(app: Pick<App, "ask">, options: CreateOptions): Promise<Kind> {
   if (options.kind !== undefined) return options.kind;
   if (app.ask.isPossible) return await askKind(app, "get");
-  throw new VaultError("usage", "--kind is missing; nothing was sent", { hint: `use --kind ${kindList}` });
+  throw new VaultError("usage", "--kind is missing; nothing was sent", {
+    hint: `use --kind ${kindList}`,
+  });
 }
 
-async function readVault(app: Needs, options: CreateOptions, kind: Kind): Promise<CreateRequest["vault"]> {
+async function readVault(
+  app: Needs,
+  options: CreateOptions,
+  kind: Kind,
+): Promise<CreateRequest["vault"]> {
   const given = await readContents(app, options);
   const hashedPin = await readHashedPin(app, options);
   const { maxUsage, expiryDate } = options;
@@ -79,7 +91,8 @@ async function readVault(app: Needs, options: CreateOptions, kind: Kind): Promis
       hashedPin,
       maxUsage,
       // In a form that cannot be read as the local time of the service.
-      expiryDate: expiryDate === undefined ? undefined : new Date(instant(expiryDate) ?? 0).toISOString(),
+      expiryDate:
+        expiryDate === undefined ? undefined : new Date(instant(expiryDate) ?? 0).toISOString(),
     }),
   };
 }
@@ -87,9 +100,13 @@ async function readVault(app: Needs, options: CreateOptions, kind: Kind): Promis
 async function neededDevice(app: Pick<App, "device">): Promise<Device> {
   const device = await app.device();
   if (device !== undefined) return device;
-  throw new VaultError("usage", "an online vault is created with a device, which every later read must match; nothing was sent", {
-    hint: "set it with --device @FILE, VAULTSVC_DEVICE or the config key device",
-  });
+  throw new VaultError(
+    "usage",
+    "an online vault is created with a device, which every later read must match; nothing was sent",
+    {
+      hint: "set it with --device @FILE, VAULTSVC_DEVICE or the config key device",
+    },
+  );
 }
 
 /** Locks the creation's id like a vault's, so that the encryption key cannot change meanwhile and others see that it is under way. */
@@ -101,7 +118,12 @@ async function create(
   const store = await app.store();
   const service = app.serviceName();
   const { id, held } = await lockNew(app, store, service);
-  const creation = { id, service, kind: request.kind, externalRef: options.externalRef ?? `vault-${id}` };
+  const creation = {
+    id,
+    service,
+    kind: request.kind,
+    externalRef: options.externalRef ?? `vault-${id}`,
+  };
   try {
     const { redactor } = app;
     const single = await singleContext(app);
@@ -123,30 +145,52 @@ async function create(
  * Locks a new id. Locks are shared: where another process uses a vault with the same one, another id does. Only where all are taken, as
  * while the encryption key changes, it waits.
  */
-async function lockNew(app: Pick<App, "host" | "waiting">, store: Store, service: string): Promise<{ id: string; held: VaultSession }> {
+async function lockNew(
+  app: Pick<App, "host" | "waiting">,
+  store: Store,
+  service: string,
+): Promise<{ id: string; held: VaultSession }> {
   const { waiting } = app;
   const ids = createIds(app.host);
   for (let tries = 10; ; tries -= 1) {
     const id = ids.next();
     try {
-      return { id, held: await store.lock(service, id, tries > 0 ? { deadline: 0, signal: waiting.signal } : waiting) };
+      return {
+        id,
+        held: await store.lock(
+          service,
+          id,
+          tries > 0 ? { deadline: 0, signal: waiting.signal } : waiting,
+        ),
+      };
     } catch (error) {
       if (asVaultError(error).code !== "busy") throw error;
       if (tries > 0) continue;
-      throw new VaultError("busy", "other processes are using this state, or one of them the whole of it", {
-        hint: "nothing was sent; run it again when they have finished, or wait longer with --max-wait",
-      });
+      throw new VaultError(
+        "busy",
+        "other processes are using this state, or one of them the whole of it",
+        {
+          hint: "nothing was sent; run it again when they have finished, or wait longer with --max-wait",
+        },
+      );
     }
   }
 }
 
 /** Warns about interrupted creations, once each: the program can do nothing about them. */
-async function tellOfLeft(app: Pick<App, "host" | "narrator" | "serviceName" | "store">): Promise<void> {
+async function tellOfLeft(
+  app: Pick<App, "host" | "narrator" | "serviceName" | "store">,
+): Promise<void> {
   const store = await app.store();
   for (const left of await store.interruptedCreations(app.serviceName())) {
     try {
-      const held = await store.lock(left.service, left.id, { deadline: 0, signal: app.host.interrupted });
-      app.narrator.warn(`a create of ${left.startedAt} was interrupted; a vault may exist whose credentials nobody has; ${findIt(left)}`);
+      const held = await store.lock(left.service, left.id, {
+        deadline: 0,
+        signal: app.host.interrupted,
+      });
+      app.narrator.warn(
+        `a create of ${left.startedAt} was interrupted; a vault may exist whose credentials nobody has; ${findIt(left)}`,
+      );
       await store.dismissCreation(left);
       await held.release();
     } catch (error) {
@@ -178,7 +222,8 @@ async function hand(
   if (outcome.type === "unstored") {
     const only: CreateDocument = { uuid, label, vault: { ...vault, credentials }, kind };
     if (saved !== true) await app.host.stdout.write(`${jsonText(only)}\n`);
-    const where = saved === true ? `are in ${options.credentialsOut}` : "were printed, and exist nowhere else";
+    const where =
+      saved === true ? `are in ${options.credentialsOut}` : "were printed, and exist nowhere else";
     throw new VaultError(
       "state",
       `vault ${uuid} was created, but its credentials could not be stored (${outcome.error.message}); they ${where}`,
@@ -191,24 +236,43 @@ async function hand(
   }
   const { generation } = outcome;
   const fingerprint = namedFingerprint(outcome.fingerprint);
-  const document: CreateDocument = { uuid, label, vault, kind, created: { generation, fingerprint } };
+  const document: CreateDocument = {
+    uuid,
+    label,
+    vault,
+    kind,
+    created: { generation, fingerprint },
+  };
   const { createdTable } = await import("../info/view.ts");
-  await app.output.printDone(document, async (view) => await createdTable({ ...outcome, kind, label, fingerprint }, view), {
-    what: `vault ${uuid} was created, and its credentials are stored`,
-    uuid,
-    hint: `vault status ${uuid} (do not create it again)`,
-  });
-  app.narrator.close(`Credentials stored (generation ${generation}). To read the vault: vault get ${uuid}`);
+  await app.output.printDone(
+    document,
+    async (view) => await createdTable({ ...outcome, kind, label, fingerprint }, view),
+    {
+      what: `vault ${uuid} was created, and its credentials are stored`,
+      uuid,
+      hint: `vault status ${uuid} (do not create it again)`,
+    },
+  );
+  app.narrator.close(
+    `Credentials stored (generation ${generation}). To read the vault: vault get ${uuid}`,
+  );
   if (saved !== false) return 0;
-  throw new VaultError("state", `vault ${uuid} was created and its credentials are stored, but --credentials-out could not be written`, {
-    uuid,
-    retry: "never",
-    hint: `vault export ${uuid} > FILE`,
-  });
+  throw new VaultError(
+    "state",
+    `vault ${uuid} was created and its credentials are stored, but --credentials-out could not be written`,
+    {
+      uuid,
+      retry: "never",
+      hint: `vault export ${uuid} > FILE`,
+    },
+  );
 }
 
 /** Whether the file was written; undefined if none was asked for. */
-async function save(out: CredentialsOut | undefined, document: RecoveryFile): Promise<boolean | undefined> {
+async function save(
+  out: CredentialsOut | undefined,
+  document: RecoveryFile,
+): Promise<boolean | undefined> {
   return await out?.write(document).then(
     () => true,
     () => false,

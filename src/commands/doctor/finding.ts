@@ -1,9 +1,24 @@
 import type { VaultError } from "../../errors.ts";
 import type { Finding } from "../documents/setup.ts";
 
-export const ok = (check: string, message: string, hint: string | null = null): Finding => ({ check, level: "ok", message, hint });
-export const unverified = (check: string, message: string): Finding => ({ check, level: "info", message, hint: null });
-export const warning = (check: string, message: string, hint: string): Finding => ({ check, level: "warn", message, hint });
+export const ok = (check: string, message: string, hint: string | null = null): Finding => ({
+  check,
+  level: "ok",
+  message,
+  hint,
+});
+export const unverified = (check: string, message: string): Finding => ({
+  check,
+  level: "info",
+  message,
+  hint: null,
+});
+export const warning = (check: string, message: string, hint: string): Finding => ({
+  check,
+  level: "warn",
+  message,
+  hint,
+});
 
 /** What another command would fail with. */
 export const failed = (check: string, error: VaultError, hint: string | null = null): Finding => ({

@@ -11,12 +11,28 @@ import type { Finding } from "../documents/setup.ts";
 import { failed, ok, unverified, warning } from "./finding.ts";
 import { limiterFinding, probeFindings } from "./service.ts";
 import type { StateFacts } from "./state.ts";
-import { backupFinding, diskFinding, examineShared, keyFinding, permissionFindings, stateFinding } from "./state.ts";
+import {
+  backupFinding,
+  diskFinding,
+  examineShared,
+  keyFinding,
+  permissionFindings,
+  stateFinding,
+} from "./state.ts";
 import { vaultFindings } from "./vaults.ts";
 
 type Needs = Pick<
   App,
-  "configuration" | "host" | "output" | "probe" | "redactor" | "service" | "serviceName" | "settings" | "sources" | "state"
+  | "configuration"
+  | "host"
+  | "output"
+  | "probe"
+  | "redactor"
+  | "service"
+  | "serviceName"
+  | "settings"
+  | "sources"
+  | "state"
 >;
 
 /** Runs all checks and prints their findings. Exit 17 with --fail-on if there is one of that level or worse, after the document. */
@@ -26,7 +42,9 @@ export async function runDoctor(app: Needs, options: DoctorOptions): Promise<num
   await app.output.print({ checks }, async ({ facts }) => await doctorTable(checks, facts));
   const bad = options.failOn === "warn" ? ["warn", "error"] : ["error"];
   if (options.failOn === undefined || !checks.some(({ level }) => bad.includes(level))) return 0;
-  throw new VaultError("finding", summary(checks), { hint: "vault doctor (each finding says what to do)" });
+  throw new VaultError("finding", summary(checks), {
+    hint: "vault doctor (each finding says what to do)",
+  });
 }
 
 async function examine(app: Needs, options: DoctorOptions): Promise<Finding[]> {
@@ -41,18 +59,28 @@ async function examine(app: Needs, options: DoctorOptions): Promise<Finding[]> {
   const vaults = shared?.vaults ?? state?.contents?.vaults;
   findings.push(await configurationFinding(app), await applicationFinding(app, vaults ?? [], now));
   if (shared !== null) findings.push(...shared.findings);
-  if (facts instanceof VaultError) findings.push(failed(facts.code === "usage" ? "state" : "key", facts));
+  if (facts instanceof VaultError)
+    findings.push(failed(facts.code === "usage" ? "state" : "key", facts));
   if (state !== null) {
-    findings.push(keyFinding(state), stateFinding(state), ...permissionFindings(state), diskFinding(state), backupFinding(state, now));
+    findings.push(
+      keyFinding(state),
+      stateFinding(state),
+      ...permissionFindings(state),
+      diskFinding(state),
+      backupFinding(state, now),
+    );
   }
-  if (options.offline !== true) findings.push(...(await serviceFindings(app, state?.contents?.tokenSeconds ?? null)));
+  if (options.offline !== true)
+    findings.push(...(await serviceFindings(app, state?.contents?.tokenSeconds ?? null)));
   findings.push(limiterFinding(app.settings.rate, state?.contents?.queues ?? [], now));
   if (vaults !== undefined) findings.push(...vaultFindings(vaults, app.settings.policy, now));
   return findings;
 }
 
 /** The findings of a shared state, and its vaults if it can be used. */
-async function inspectShared(app: Pick<App, "host" | "state">): Promise<{ findings: Finding[]; vaults?: VaultRecord[] }> {
+async function inspectShared(
+  app: Pick<App, "host" | "state">,
+): Promise<{ findings: Finding[]; vaults?: VaultRecord[] }> {
   try {
     const { shared } = await app.state();
     return shared === undefined ? { findings: [] } : await examineShared(shared, app.host.now());
@@ -61,7 +89,8 @@ async function inspectShared(app: Pick<App, "host" | "state">): Promise<{ findin
   }
 }
 
-const inspect = async (app: Pick<App, "state">): Promise<StateFacts> => await (await (await app.state()).whole()).inspect();
+const inspect = async (app: Pick<App, "state">): Promise<StateFacts> =>
+  await (await (await app.state()).whole()).inspect();
 
 function nodeFinding({ host }: Pick<App, "host">): Finding {
   const [major = 0, minor = 0] = host.versions.node.split(".").map(Number);
@@ -74,7 +103,12 @@ function nodeFinding({ host }: Pick<App, "host">): Finding {
       hint: "use Node 24.15 or newer, or 22.19 or newer of line 22",
     };
   if (host.platform === "win32")
-    return { check: "node", level: "warn", message: `Node ${host.versions.node} on Windows`, hint: "untested: use Linux or macOS" };
+    return {
+      check: "node",
+      level: "warn",
+      message: `Node ${host.versions.node} on Windows`,
+      hint: "untested: use Linux or macOS",
+    };
   return ok("node", `Node ${host.versions.node}`);
 }
 
@@ -89,7 +123,11 @@ async function configurationFinding({
     return ok("configuration", `${file}${named}`);
   } catch (error) {
     const { code } = error as { code?: string };
-    if (code === "ENOENT") return ok("configuration", "no configuration file; settings come from flags and the environment");
+    if (code === "ENOENT")
+      return ok(
+        "configuration",
+        "no configuration file; settings come from flags and the environment",
+      );
     return {
       check: "configuration",
       level: "error",
@@ -100,16 +138,25 @@ async function configurationFinding({
 }
 
 /** Base URL, and all that a request needs to be written; none is, so only the state can say what the service thinks of it. */
-async function applicationFinding(app: Needs, vaults: readonly VaultRecord[], now: number): Promise<Finding> {
+async function applicationFinding(
+  app: Needs,
+  vaults: readonly VaultRecord[],
+  now: number,
+): Promise<Finding> {
   try {
     const name = app.serviceName();
     await app.service();
     await checkSigner(app.settings, settingWorld(app));
     const application = `${app.settings.appUuid} at ${name}`;
     const refusal = lastRefusal(vaults.filter(({ service }) => service === name));
-    if (refusal === null) return unverified("application", `${application}: complete; not verified with the service`);
+    if (refusal === null)
+      return unverified("application", `${application}: complete; not verified with the service`);
     const message = `${application}: refused by the service at the last call, ${when(refusal.at, now)}; ${refusal.message}`;
-    return warning("application", message, "check --app-uuid, --api-key and --jwt; the next accepted command clears this");
+    return warning(
+      "application",
+      message,
+      "check --app-uuid, --api-key and --jwt; the next accepted command clears this",
+    );
   } catch (error) {
     return failed("application", asVaultError(error));
   }
@@ -117,13 +164,20 @@ async function applicationFinding(app: Needs, vaults: readonly VaultRecord[], no
 
 /** The newest refusal of the application, if the service has accepted no start since. */
 function lastRefusal(vaults: readonly VaultRecord[]): VaultRecord["lastError"] {
-  const refusals = vaults.flatMap(({ lastError }) => (lastError?.code === "unauthorized" ? [lastError] : []));
+  const refusals = vaults.flatMap(({ lastError }) =>
+    lastError?.code === "unauthorized" ? [lastError] : [],
+  );
   const [newest] = refusals.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at));
-  const accepted = vaults.flatMap(({ generations }) => generations.filter(({ proven }) => proven).map(({ createdAt }) => createdAt));
+  const accepted = vaults.flatMap(({ generations }) =>
+    generations.filter(({ proven }) => proven).map(({ createdAt }) => createdAt),
+  );
   return newest === undefined || accepted.some((at) => at > newest.at) ? null : newest;
 }
 
-async function serviceFindings(app: Pick<App, "host" | "probe" | "serviceName">, tokenSeconds: number | null): Promise<Finding[]> {
+async function serviceFindings(
+  app: Pick<App, "host" | "probe" | "serviceName">,
+  tokenSeconds: number | null,
+): Promise<Finding[]> {
   try {
     return probeFindings(app.serviceName(), await app.probe(), tokenSeconds, app.host.now());
   } catch (error) {

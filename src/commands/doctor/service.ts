@@ -18,17 +18,37 @@ const tokenDefault = 300;
 const queueMs = 1000;
 
 /** What one request without credentials has shown. `service` is the service's name. */
-export function probeFindings(service: string, probe: Probe, tokenSeconds: number | null, now: number): Finding[] {
+export function probeFindings(
+  service: string,
+  probe: Probe,
+  tokenSeconds: number | null,
+  now: number,
+): Finding[] {
   if (!probe.reached) {
     const { cause: message, hint, untrusted } = probe;
-    return [{ check: untrusted ? "tls" : "service", level: "error", message, hint: hint ?? "check the network and --base-url" }];
+    return [
+      {
+        check: untrusted ? "tls" : "service",
+        level: "error",
+        message,
+        hint: hint ?? "check the network and --base-url",
+      },
+    ];
   }
-  return [serviceFinding(service, probe), tlsFinding(new URL(service), probe, now), clockFinding(probe, tokenSeconds)];
+  return [
+    serviceFinding(service, probe),
+    tlsFinding(new URL(service), probe, now),
+    clockFinding(probe, tokenSeconds),
+  ];
 }
 
 function serviceFinding(service: string, { httpStatus, sentAt, receivedAt }: Reached): Finding {
   if (httpStatus >= 500)
-    return warning("service", `${service} responds with HTTP ${httpStatus}`, "try again later, or ask the operator of the service");
+    return warning(
+      "service",
+      `${service} responds with HTTP ${httpStatus}`,
+      "try again later, or ask the operator of the service",
+    );
   return ok("service", `${service} responds (in ${Math.max(1, receivedAt - sentAt)} ms)`);
 }
 
@@ -50,25 +70,46 @@ function tlsFinding(url: URL, { tls }: Reached, now: number): Finding {
 /** The `Date` header is in whole seconds, and was written between sending and receiving: what that leaves open counts as right. */
 function clockFinding({ date, sentAt, receivedAt }: Reached, tokenSeconds: number | null): Finding {
   if (date === null)
-    return warning("clock", "the service's response has no Date header to compare with", "check this machine's clock: date -u");
+    return warning(
+      "clock",
+      "the service's response has no Date header to compare with",
+      "check this machine's clock: date -u",
+    );
   const behind = date - receivedAt;
   const ahead = sentAt - (date + 1000);
   const seconds = Math.max(0, behind, ahead) / 1000;
   const message = `this machine's clock is ${inWords(seconds)} ${behind > 0 ? "behind" : "ahead of"} the service's`;
   const hint = "set this machine's clock (NTP); the time left on tokens depends on it";
   if (seconds > (tokenSeconds ?? tokenDefault))
-    return { check: "clock", level: "error", message: `${message}, more than the lifetime of a token`, hint };
-  return seconds > clockSeconds ? warning("clock", message, hint) : ok("clock", seconds < 1 ? "in sync" : message);
+    return {
+      check: "clock",
+      level: "error",
+      message: `${message}, more than the lifetime of a token`,
+      hint,
+    };
+  return seconds > clockSeconds
+    ? warning("clock", message, hint)
+    : ok("clock", seconds < 1 ? "in sync" : message);
 }
 
 function inWords(seconds: number): string {
   const [size, unit] =
-    seconds < 120 ? [1, "second"] : seconds < 7200 ? [60, "minute"] : seconds < 172_800 ? [3600, "hour"] : [86_400, "day"];
+    seconds < 120
+      ? [1, "second"]
+      : seconds < 7200
+        ? [60, "minute"]
+        : seconds < 172_800
+          ? [3600, "hour"]
+          : [86_400, "day"];
   return count(Math.floor(seconds / size), unit);
 }
 
 /** The configured limit, and how long a request would wait now. */
-export function limiterFinding(rate: number, queues: readonly { next: number }[], now: number): Finding {
+export function limiterFinding(
+  rate: number,
+  queues: readonly { next: number }[],
+  now: number,
+): Finding {
   if (rate === 0) {
     return warning(
       "rate-limit",
@@ -80,5 +121,9 @@ export function limiterFinding(rate: number, queues: readonly { next: number }[]
   const limit = `${rate} requests per second`;
   if (waitMs <= queueMs) return ok("rate-limit", `${limit}, no queue`);
   const message = `${limit}, and the queue is ${inWords(Math.ceil(waitMs / 1000))} long`;
-  return warning("rate-limit", message, "other processes of this application are sending; wait for them, or raise --max-wait");
+  return warning(
+    "rate-limit",
+    message,
+    "other processes of this application are sending; wait for them, or raise --max-wait",
+  );
 }

@@ -14,17 +14,24 @@ const space = { least: 2 * megabyte, little: 20 * megabyte };
 
 export function keyFinding({ key, contents }: StateFacts): Finding {
   if (key.problem !== null) return failed("key", key.problem);
-  if (key.id === null) return ok("key", `none yet; the first read or import creates the ${key.source}`);
-  const fits = key.opened === 0 ? "nothing is encrypted yet" : `opens all ${count(key.opened, "encrypted value")}`;
+  if (key.id === null)
+    return ok("key", `none yet; the first read or import creates the ${key.source}`);
+  const fits =
+    key.opened === 0
+      ? "nothing is encrypted yet"
+      : `opens all ${count(key.opened, "encrypted value")}`;
   const unread = contents === null || contents.damage.length > 0 ? "" : `, ${fits}`;
   const hint =
-    key.file === null ? "keep a copy of the key; it is on no disk" : `keep a copy of ${key.file} elsewhere: no backup contains it`;
+    key.file === null
+      ? "keep a copy of the key; it is on no disk"
+      : `keep a copy of ${key.file} elsewhere: no backup contains it`;
   return ok("key", `key ${key.id} (${key.source})${unread}`, hint);
 }
 
 export function stateFinding({ directory, contents, problem }: StateFacts): Finding {
   if (problem !== null) return failed("state", problem);
-  if (contents === null) return ok("state", `none yet in ${directory}; the first read or import creates it`);
+  if (contents === null)
+    return ok("state", `none yet in ${directory}; the first read or import creates it`);
   const [first] = contents.damage;
   if (first !== undefined) {
     return {
@@ -47,15 +54,28 @@ export function permissionFindings({ tooOpen, unwritable }: StateFacts): Finding
           message: `other users can write to ${path}`,
           hint: `chmod ${wanted.toString(8)} ${path}`,
         }
-      : warning("permissions", `other users can read ${path}`, `chmod ${wanted.toString(8)} ${path}`),
+      : warning(
+          "permissions",
+          `other users can read ${path}`,
+          `chmod ${wanted.toString(8)} ${path}`,
+        ),
   );
   if (unwritable !== null) {
     const { path, code } = unwritable;
     const hint =
-      code === "EROFS" ? "make it writable, or use another directory with --state" : `give your user access to it: chmod u+rwX ${path}`;
-    findings.push({ check: "permissions", level: "error", message: `${path} is not writable (${code})`, hint });
+      code === "EROFS"
+        ? "make it writable, or use another directory with --state"
+        : `give your user access to it: chmod u+rwX ${path}`;
+    findings.push({
+      check: "permissions",
+      level: "error",
+      message: `${path} is not writable (${code})`,
+      hint,
+    });
   }
-  return findings.length > 0 ? findings : [ok("permissions", "only this user can access the key and the state")];
+  return findings.length > 0
+    ? findings
+    : [ok("permissions", "only this user can access the key and the state")];
 }
 
 export function diskFinding({ disk, directory }: StateFacts): Finding {
@@ -65,14 +85,24 @@ export function diskFinding({ disk, directory }: StateFacts): Finding {
       ? `${Math.floor(disk.freeBytes / megabyte)} MiB`
       : `${Math.floor(disk.freeBytes / megabyte / 1024)} GiB`;
   const hint = `free some space, or use another directory with --state (now ${directory})`;
-  if (disk.freeBytes < space.least) return { check: "disk", level: "error", message: `${free} free, too little for the state`, hint };
+  if (disk.freeBytes < space.least)
+    return {
+      check: "disk",
+      level: "error",
+      message: `${free} free, too little for the state`,
+      hint,
+    };
   if (disk.shared !== null) {
     const { name, isNetwork } = disk.shared;
     const message = `the state is on a file system that other machines may use (${name}), where locks and SQLite's WAL cannot be trusted`;
     const local = "use a directory on a local disk with --state";
-    return isNetwork ? { check: "disk", level: "error", message, hint: local } : warning("disk", message, local);
+    return isNetwork
+      ? { check: "disk", level: "error", message, hint: local }
+      : warning("disk", message, local);
   }
-  return disk.freeBytes < space.little ? warning("disk", `${free} free`, hint) : ok("disk", `${free} free, local`);
+  return disk.freeBytes < space.little
+    ? warning("disk", `${free} free`, hint)
+    : ok("disk", `${free} free, local`);
 }
 
 const becameOf = {
@@ -83,15 +113,23 @@ const becameOf = {
 
 export function backupFinding({ contents }: StateFacts, now: number): Finding {
   const last = contents?.lastBackup ?? null;
-  if (contents === null || contents.vaults.length === 0) return ok("backup", "nothing to back up yet");
+  if (contents === null || contents.vaults.length === 0)
+    return ok("backup", "nothing to back up yet");
   if (last === null) return ok("backup", "none recorded", "vault state backup FILE");
   const made = `${last.file}, ${when(last.at, now)},`;
-  if (last.now === "gone") return warning("backup", `${made} ${becameOf.gone}`, `vault state backup ${last.file}`);
+  if (last.now === "gone")
+    return warning("backup", `${made} ${becameOf.gone}`, `vault state backup ${last.file}`);
   const again = `vault state backup ${last.file} --force`;
   if (last.now !== "there") return warning("backup", `${made} ${becameOf[last.now]}`, again);
-  const newer = contents.vaults.filter((vault) => liveGenerations(vault).some(({ createdAt }) => createdAt > last.at)).length;
+  const newer = contents.vaults.filter((vault) =>
+    liveGenerations(vault).some(({ createdAt }) => createdAt > last.at),
+  ).length;
   if (newer === 0) return ok("backup", `${made} has the credentials of every vault`);
-  return warning("backup", `${made} is stale: ${count(newer, "vault")} ${newer === 1 ? "has" : "have"} newer credentials`, again);
+  return warning(
+    "backup",
+    `${made} is stale: ${count(newer, "vault")} ${newer === 1 ? "has" : "have"} newer credentials`,
+    again,
+  );
 }
 
 type Shared = NonNullable<OpenState["shared"]>;
@@ -101,16 +139,25 @@ type ServerFacts = Awaited<ReturnType<Shared["whole"]["inspect"]>>;
 const longHeldMs = 600_000;
 
 /** The checks of a state that several machines share, and its vaults. */
-export async function examineShared(shared: Shared, now: number): Promise<{ findings: Finding[]; vaults: VaultRecord[] }> {
+export async function examineShared(
+  shared: Shared,
+  now: number,
+): Promise<{ findings: Finding[]; vaults: VaultRecord[] }> {
   const facts = await shared.whole.inspect();
   const vaults = await shared.store.list();
   const answers = facts.latencyMs === 0 ? "answers at once" : `answers in ${facts.latencyMs} ms`;
   const server = `PostgreSQL ${facts.version}, ${facts.hasTls ? "TLS verified" : "no TLS"}, ${answers}`;
-  const held = (await shared.store.locks()).filter(({ since }) => Date.parse(since) < now - longHeldMs);
+  const held = (await shared.store.locks()).filter(
+    ({ since }) => Date.parse(since) < now - longHeldMs,
+  );
   return {
     vaults,
     findings: [
-      ok("key", `key ${facts.keyId}`, "keep a copy of the key away from the database: nothing can be opened without it"),
+      ok(
+        "key",
+        `key ${facts.keyId}`,
+        "keep a copy of the key away from the database: nothing can be opened without it",
+      ),
       ok("state", `${facts.location}: ${server}, ${count(vaults.length, "vault")}`),
       ...failoverFindings(facts),
       ...held.map(({ uuid, holder, since }) =>
@@ -133,7 +180,19 @@ function failoverFindings({ standbys, waitsForStandby, kept, unwritable }: Serve
     const why = `a failover can lose credentials: no standby is synchronous, and this machine cannot keep them either (${unwritable})`;
     return [{ check: "state", level: "error", message: why, hint }];
   }
-  if (standbys === 0) return [ok("state", `${count(kept, "exchange")} kept on this machine, in case the database loses them`)];
+  if (standbys === 0)
+    return [
+      ok(
+        "state",
+        `${count(kept, "exchange")} kept on this machine, in case the database loses them`,
+      ),
+    ];
   const those = count(standbys, "standby", "standbys");
-  return [warning("state", `${those}, none of them synchronous: after a failover the last credentials may be missing`, hint)];
+  return [
+    warning(
+      "state",
+      `${those}, none of them synchronous: after a failover the last credentials may be missing`,
+      hint,
+    ),
+  ];
 }

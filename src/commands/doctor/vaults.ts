@@ -13,9 +13,14 @@ const day = 86_400_000;
 const soonDays = 30;
 
 /** What the state knows of each vault that needs something done. A check without a finding is one line. */
-export function vaultFindings(vaults: readonly VaultRecord[], policy: Policy, now: number): Finding[] {
+export function vaultFindings(
+  vaults: readonly VaultRecord[],
+  policy: Policy,
+  now: number,
+): Finding[] {
   const all = count(vaults.length, "vault");
-  const orOk = (findings: Finding[], check: string, message: string): Finding[] => (findings.length > 0 ? findings : [ok(check, message)]);
+  const orOk = (findings: Finding[], check: string, message: string): Finding[] =>
+    findings.length > 0 ? findings : [ok(check, message)];
   return [
     ...orOk(
       vaults.flatMap((vault) => pending(vault, { policy, now })),
@@ -35,15 +40,22 @@ export function vaultFindings(vaults: readonly VaultRecord[], policy: Policy, no
   ];
 }
 
-const named = ({ uuid, label }: VaultRecord): string => (label === null ? `vault ${uuid}` : `${label} (${uuid})`);
+const named = ({ uuid, label }: VaultRecord): string =>
+  label === null ? `vault ${uuid}` : `${label} (${uuid})`;
 
 function pending(vault: VaultRecord, given: Circumstances): Finding[] {
   const { open } = vault;
   if (open === null) return [];
-  const left = open.tokenExpiry === null ? "" : `; its token expires ${when(open.tokenExpiry, given.now)}`;
+  const left =
+    open.tokenExpiry === null ? "" : `; its token expires ${when(open.tokenExpiry, given.now)}`;
   const state = open.state === "held" ? "held" : "waiting for its acknowledgement";
-  const what = open.state === "in-doubt" ? "in doubt; either the old or the new credentials are valid" : `${state}${left}`;
-  return [warning("pending", `${named(vault)}: ${open.operation} ${what}`, hintOf(waysOn(vault, given)))];
+  const what =
+    open.state === "in-doubt"
+      ? "in doubt; either the old or the new credentials are valid"
+      : `${state}${left}`;
+  return [
+    warning("pending", `${named(vault)}: ${open.operation} ${what}`, hintOf(waysOn(vault, given))),
+  ];
 }
 
 function lockRisk(vault: VaultRecord, given: Circumstances): Finding[] {
@@ -51,10 +63,13 @@ function lockRisk(vault: VaultRecord, given: Circumstances): Finding[] {
   const { policy } = given;
   const hint = hintOf(waysOn(vault, given));
   const code = vault.lastError?.code;
-  if (code === "gone" || code === "locked") return [{ check: "lock-risk", level: "error", message: `${named(vault)} is ${code}`, hint }];
+  if (code === "gone" || code === "locked")
+    return [{ check: "lock-risk", level: "error", message: `${named(vault)} is ${code}`, hint }];
   if (judge(vault, policy).allows) return [];
   const counters = `${failedAttempts} of ${policy.failedAttempts} failed attempts, ${unackedStarts} of ${policy.unackedStarts} unacknowledged starts`;
-  return [warning("lock-risk", `${named(vault)}: ${counters}; the guard refuses another start`, hint)];
+  return [
+    warning("lock-risk", `${named(vault)}: ${counters}; the guard refuses another start`, hint),
+  ];
 }
 
 function dates(vault: VaultRecord, now: number): Finding[] {
@@ -67,7 +82,12 @@ function dates(vault: VaultRecord, now: number): Finding[] {
     return [{ check: "dates", level: time > now ? "warn" : "error", message, hint }];
   };
   return [
-    ...found(autoLockDate, "auto-locks", "was auto-locked", `vault get ${uuid} (a read moves the date by a year)`),
+    ...found(
+      autoLockDate,
+      "auto-locks",
+      "was auto-locked",
+      `vault get ${uuid} (a read moves the date by a year)`,
+    ),
     ...found(expiryDate, "expires", "has expired", `vault get ${uuid} (while it can be read)`),
   ];
 }

@@ -33,7 +33,14 @@ const item = z.object({
 
 const certainty = z.enum(["certain", "likely", "unknown"]);
 const state = z.enum(["active", "exchange-open", "locked", "deleted"]);
-const rule = z.enum(["failed-attempts", "unacknowledged-starts", "expired-invalid-start", "auto-lock", "administrator", "unseen"]);
+const rule = z.enum([
+  "failed-attempts",
+  "unacknowledged-starts",
+  "expired-invalid-start",
+  "auto-lock",
+  "administrator",
+  "unseen",
+]);
 const tally = z.array(z.object({ value: text, count }));
 
 /** Credentials that were refused before a lock. */
@@ -53,9 +60,26 @@ const vault = z.object({
   since: z.optional(time),
   lockedAt: z.optional(time),
   cause: z.optional(
-    z.object({ rule, item: z.optional(item), chain: z.array(item), certainty, reason: text, text, refused: z.optional(refused) }),
+    z.object({
+      rule,
+      item: z.optional(item),
+      chain: z.array(item),
+      certainty,
+      reason: text,
+      text,
+      refused: z.optional(refused),
+    }),
   ),
-  exchange: z.optional(z.object({ operation, externalRef: maybeText, startedAt: time, tokenExpiry: time, expired: z.boolean(), item })),
+  exchange: z.optional(
+    z.object({
+      operation,
+      externalRef: maybeText,
+      startedAt: time,
+      tokenExpiry: time,
+      expired: z.boolean(),
+      item,
+    }),
+  ),
   unackedStarts: count,
   failedAttempts: count,
   items: count,
@@ -68,7 +92,16 @@ const vault = z.object({
   advice: z.object({ support: text, developer: text }),
   /** With --timeline. */
   timeline: z.optional(
-    z.array(z.object({ item, unackedStarts: count, failedAttempts: count, state, isCause: z.boolean(), locks: z.boolean() })),
+    z.array(
+      z.object({
+        item,
+        unackedStarts: count,
+        failedAttempts: count,
+        state,
+        isCause: z.boolean(),
+        locks: z.boolean(),
+      }),
+    ),
   ),
   timelineOmitted: z.optional(count),
 });
@@ -82,7 +115,12 @@ const origin = z.object({
 });
 
 const column = z.optional(z.object({ name: text, by: z.enum(["name", "value", "--map"]) }));
-const columns = z.object(Object.fromEntries(roles.map((role) => [role, column])) as Record<(typeof roles)[number], typeof column>);
+const columns = z.object(
+  Object.fromEntries(roles.map((role) => [role, column])) as Record<
+    (typeof roles)[number],
+    typeof column
+  >,
+);
 
 const input = z.object({
   name: text,
@@ -100,7 +138,13 @@ const summary = {
   items: count,
   asOf: maybeTime,
   inputs: z.array(input),
-  rules: z.object({ limits, tokenLifetimeMs: count, autoLockAfterMs: count, release: text, failure: maybeText }),
+  rules: z.object({
+    limits,
+    tokenLifetimeMs: count,
+    autoLockAfterMs: count,
+    release: text,
+    failure: maybeText,
+  }),
   /** Of the first input. */
   columns,
   vaultCount: count,

@@ -17,7 +17,13 @@ export const errorBody = z.object({
   spent: z.optional(z.object({ unackedStarts: count, failedAttempts: count, limits })),
   settled: z.optional(settled),
   /** `responseStatus` is as it was received. */
-  service: z.optional(z.object({ httpStatus: count, responseStatus: z.optional(z.unknown()), errorUuid: z.optional(text) })),
+  service: z.optional(
+    z.object({
+      httpStatus: count,
+      responseStatus: z.optional(z.unknown()),
+      errorUuid: z.optional(text),
+    }),
+  ),
 });
 
 /** The last line of stderr where a command fails. */

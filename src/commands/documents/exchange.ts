@@ -32,8 +32,18 @@ export const dryRun = z.object({
   kind,
   operation,
   settlesFirst: maybeText,
-  request: z.object({ method: text, url: text, body: z.looseObject({}), generation: z.union([count, text]) }),
-  counts: z.object({ before: oneMore, afterAnUnansweredStart: oneMore, afterARefusal: oneMore, limits }),
+  request: z.object({
+    method: text,
+    url: text,
+    body: z.looseObject({}),
+    generation: z.union([count, text]),
+  }),
+  counts: z.object({
+    before: oneMore,
+    afterAnUnansweredStart: oneMore,
+    afterARefusal: oneMore,
+    limits,
+  }),
   guard: text,
 });
 
@@ -57,13 +67,21 @@ const acknowledged = z.object({
   }),
 });
 
-const acknowledgedAll = z.object({ acknowledged: z.array(acknowledged), failed: z.array(z.object({ ...vault, error: errorBody })) });
+const acknowledgedAll = z.object({
+  acknowledged: z.array(acknowledged),
+  failed: z.array(z.object({ ...vault, error: errorBody })),
+});
 
 export const ack = z.union([acknowledgedAll, plan]);
 
 /** Of a service whose response holds no credentials that can be read, `answer` is all that there is. */
 export const create = z.union([
-  z.object({ ...vault, vault: ofService, kind, created: z.object({ generation: count, fingerprint }) }),
+  z.object({
+    ...vault,
+    vault: ofService,
+    kind,
+    created: z.object({ generation: count, fingerprint }),
+  }),
   z.object({ ...vault, vault: z.looseObject({ credentials }), kind }),
   z.object({ answer: z.unknown() }),
 ]);

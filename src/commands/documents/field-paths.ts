@@ -23,15 +23,28 @@ export function checkFieldPath(field: string, { operation, kind, dryRun: isPlan 
   const endpoint = findEndpoint(kind, operation, "start");
   if (endpoint === undefined) return;
   const vault = responseVault(endpoint);
-  const document = isPlan ? dryRun : operation === "get" ? z.extend(got, { vault }) : z.extend(receipt, { vault });
+  const document = isPlan
+    ? dryRun
+    : operation === "get"
+      ? z.extend(got, { vault })
+      : z.extend(receipt, { vault });
   const paths = pathsOf(z.toJSONSchema(document, { io: "input", unrepresentable: "any" }));
   // Of an array, every place has the same fields.
   const path = field.replaceAll(/\.\d+(?=\.|$)/g, ".0");
-  if (paths.some((known) => known === path || (known.endsWith(".*") && path.startsWith(known.slice(0, -1))))) return;
+  if (
+    paths.some(
+      (known) => known === path || (known.endsWith(".*") && path.startsWith(known.slice(0, -1))),
+    )
+  )
+    return;
   const near = nearest(path, paths).slice(0, mostNamed);
-  throw new VaultError("usage", `--field ${field}: a ${operation} of a ${kind} vault prints no such field; nothing was sent`, {
-    hint: `the nearest: ${near.join(", ")}; --json shows the document`,
-  });
+  throw new VaultError(
+    "usage",
+    `--field ${field}: a ${operation} of a ${kind} vault prints no such field; nothing was sent`,
+    {
+      hint: `the nearest: ${near.join(", ")}; --json shows the document`,
+    },
+  );
 }
 
 interface Schema {
@@ -60,6 +73,8 @@ function nearest(path: string, paths: readonly string[]): string[] {
     const end = known.split(".").slice(-parts).join(".");
     return Math.min(distance(path, known), distance(path, end) + 0.5);
   };
-  const rated = paths.filter((known) => !known.endsWith("*")).map((known) => ({ known, cost: costOf(known) }));
+  const rated = paths
+    .filter((known) => !known.endsWith("*"))
+    .map((known) => ({ known, cost: costOf(known) }));
   return rated.toSorted((a, b) => a.cost - b.cost).map(({ known }) => known);
 }

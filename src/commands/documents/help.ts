@@ -15,7 +15,14 @@ const option = z.object({
   short: z.optional(text),
   long: text,
   description: text,
-  value: z.nullable(z.object({ name: text, required: z.boolean(), variadic: z.boolean(), values: z.looseObject({}) })),
+  value: z.nullable(
+    z.object({
+      name: text,
+      required: z.boolean(),
+      variadic: z.boolean(),
+      values: z.looseObject({}),
+    }),
+  ),
 });
 
 const command = {
@@ -36,7 +43,12 @@ const exitCodes = z.object({
 });
 
 /** A command, the program with its topics, a topic, the exit codes, or a schema. */
-export const help = z.union([z.object({ ...command, topics: z.optional(named) }), topic, exitCodes, z.looseObject({ $schema: text })]);
+export const help = z.union([
+  z.object({ ...command, topics: z.optional(named) }),
+  topic,
+  exitCodes,
+  z.looseObject({ $schema: text }),
+]);
 
 export type TopicDocument = z.infer<typeof topic>;
 export type ExitCodesDocument = z.infer<typeof exitCodes>;

@@ -18,7 +18,11 @@ const ofVault = { event: z.literal("outcome"), ...vault };
 const outcome = z.union([
   z.object({ ...ofVault, ok: z.literal(true), earlier: z.optional(z.literal(true)) }),
   z.object({ ...ofVault, ok: z.literal(false), error: errorBody }),
-  z.object({ ...ofVault, ok: z.literal(false), skipped: z.union([skipReason, z.literal("stopped")]) }),
+  z.object({
+    ...ofVault,
+    ok: z.literal(false),
+    skipped: z.union([skipReason, z.literal("stopped")]),
+  }),
 ]);
 
 const seconds = z.number().check(z.nonnegative());

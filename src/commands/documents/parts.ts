@@ -22,7 +22,13 @@ export const kind = z.enum(kinds);
 export const limits = z.object({ unackedStarts: count, failedAttempts: count });
 
 /** Attempts counted toward lockout, with what locks the vault. */
-export const counters = { unackedStarts: count, unansweredStarts: count, failedAttempts: count, possiblyFailed: count, limits };
+export const counters = {
+  unackedStarts: count,
+  unansweredStarts: count,
+  failedAttempts: count,
+  possiblyFailed: count,
+  limits,
+};
 
 /** The commands that lead on, the best first. */
 export const next = z.array(z.object({ command: text, note: z.optional(text) }));
@@ -61,7 +67,11 @@ export const settled = z.readonly(
 );
 
 /** Credentials in plain text. */
-export const credentials = z.object({ encryptedData: text, payload: text, hashedPin: z.optional(text) });
+export const credentials = z.object({
+  encryptedData: text,
+  payload: text,
+  hashedPin: z.optional(text),
+});
 
 /** The service's own object, unchanged. */
 export const ofService = z.looseObject({});
@@ -70,4 +80,7 @@ export const device = z.looseObject({});
 
 /** What a read delivers of a vault, and what an update has done there. */
 export const read = { ...vault, vault: ofService, kind, exchange: z.object(startedExchange) };
-export const updated = { ...read, exchange: z.object({ ...startedExchange, state, acknowledgedAt: maybeTime }) };
+export const updated = {
+  ...read,
+  exchange: z.object({ ...startedExchange, state, acknowledgedAt: maybeTime }),
+};

@@ -1,5 +1,16 @@
 import * as z from "zod/mini";
-import { count, credentials, device, kind, maybeText, maybeTime, operation, text, time, vault } from "./parts.ts";
+import {
+  count,
+  credentials,
+  device,
+  kind,
+  maybeText,
+  maybeTime,
+  operation,
+  text,
+  time,
+  vault,
+} from "./parts.ts";
 
 /** Counts toward lockout that travel with credentials which have no state of their own. */
 const attempts = z.object({

@@ -1,12 +1,25 @@
 import * as z from "zod/mini";
-import { count, credentials, device, kind, maybeText, maybeTime, operation, text, time, vault } from "./parts.ts";
+import {
+  count,
+  credentials,
+  device,
+  kind,
+  maybeText,
+  maybeTime,
+  operation,
+  text,
+  time,
+  vault,
+} from "./parts.ts";
 
 const application = z.object({ uuid: text, apiKey: text });
 
 export const start = z.object({
   baseUrl: text,
   application,
-  vaults: z.array(z.object({ ...vault, label: text, kind, credentials, device: z.optional(device) })),
+  vaults: z.array(
+    z.object({ ...vault, label: text, kind, credentials, device: z.optional(device) }),
+  ),
 });
 
 export const env = z.object({ env: z.record(text, text) });
@@ -59,7 +72,11 @@ const item = z.object({
 });
 
 /** With --export, the number of items; with -o ndjson, an item a line. */
-export const audit = z.union([z.object({ items: z.array(item) }), z.object({ items: count, file: text }), item]);
+export const audit = z.union([
+  z.object({ items: z.array(item) }),
+  z.object({ items: count, file: text }),
+  item,
+]);
 
 const scenario = z.object({
   call: z.object({ n: count, method: text, endpoint: text }),

@@ -67,7 +67,11 @@ const body = (name: DocumentName): object => {
 };
 
 /** The JSON Schema of one document. It allows further properties, because adding one breaks no script. */
-export const schemaOf = (name: DocumentName): object => ({ $schema: dialect, title: name, ...body(name) });
+export const schemaOf = (name: DocumentName): object => ({
+  $schema: dialect,
+  title: name,
+  ...body(name),
+});
 
 /** One JSON Schema with all documents as `$defs`. */
 export const allSchemas = (): object => ({

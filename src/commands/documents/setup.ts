@@ -6,7 +6,12 @@ const value = z.union([text, z.number(), z.boolean(), z.record(text, z.unknown()
 /** `value` is null where the setting is not set; a secret is masked. */
 const setting = z.object({ key: text, value: z.nullable(value), origin: maybeText });
 
-export const configList = z.object({ profile: text, profiles: z.array(text), path: text, settings: z.array(setting) });
+export const configList = z.object({
+  profile: text,
+  profiles: z.array(text),
+  path: text,
+  settings: z.array(setting),
+});
 export const configGet = z.object({ key: text, value, origin: maybeText });
 export const configSet = z.object({ profile: text, key: text, value });
 export const configUnset = z.object({ profile: text, key: text, value: z.null() });
@@ -16,7 +21,12 @@ export const configUse = z.object({ profile: text });
 export const init = z.object({ profile: text, path: text, current: z.boolean() });
 
 /** `info`: no problem is known, but it could not be verified. */
-const finding = z.object({ check: text, level: z.enum(["ok", "info", "warn", "error"]), message: text, hint: maybeText });
+const finding = z.object({
+  check: text,
+  level: z.enum(["ok", "info", "warn", "error"]),
+  message: text,
+  hint: maybeText,
+});
 
 export const doctor = z.object({ checks: z.array(finding) });
 

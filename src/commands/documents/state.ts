@@ -37,7 +37,9 @@ export const statusWords = [
 const exchange = z.object({
   ...storedExchange,
   tokenSecondsLeft: z.nullable(count),
-  holdReason: z.nullable(z.enum(["no-ack", "delivery", "masked", "credentials-out", "save-cmd", "exec"])),
+  holdReason: z.nullable(
+    z.enum(["no-ack", "delivery", "masked", "credentials-out", "save-cmd", "exec"]),
+  ),
   delivered: z.boolean(),
   saveOwed: z.boolean(),
   endsUnanswered: count,
@@ -92,7 +94,13 @@ const vaultStatus = z.object({
 
 export const status = z.object({ vaults: z.array(vaultStatus) });
 
-const vaultGuard = z.object({ ...vault, ...counters, allows: z.boolean(), refuses: maybeText, next });
+const vaultGuard = z.object({
+  ...vault,
+  ...counters,
+  allows: z.boolean(),
+  refuses: maybeText,
+  next,
+});
 
 /** The circuit breaker of a service that once did not respond to a start. Open, it lets out a trial start alone. */
 const serviceBreaker = z.object({
@@ -117,7 +125,12 @@ export const importing = z.object({
   failed: z.array(z.object({ ...place, ...vault, error: errorBody })),
 });
 
-const exported = z.object({ ...vault, kind, credentials: z.union([recovery, credentials]), device: z.optional(device) });
+const exported = z.object({
+  ...vault,
+  kind,
+  credentials: z.union([recovery, credentials]),
+  device: z.optional(device),
+});
 
 /** What `vault export` prints; a list with --all --json, and with --all a line a vault. */
 export const exporting = z.union([exported, z.array(exported)]);
@@ -145,9 +158,25 @@ const restoredVault = z.object({
   ...vault,
   service: text,
   kept: z.enum(["here", "file", "both"]),
-  reason: z.enum(["missing", "known", "older", "gone", "taken", "returned", "first", "after", "settled"]),
+  reason: z.enum([
+    "missing",
+    "known",
+    "older",
+    "gone",
+    "taken",
+    "returned",
+    "first",
+    "after",
+    "settled",
+  ]),
   /** The exchange that is open now. */
-  exchange: z.nullable(z.object({ id: text, state: z.enum(["started", "held", "ending", "in-doubt"]), from: z.enum(["here", "file"]) })),
+  exchange: z.nullable(
+    z.object({
+      id: text,
+      state: z.enum(["started", "held", "ending", "in-doubt"]),
+      from: z.enum(["here", "file"]),
+    }),
+  ),
   /** The label of the vault in the file, if another vault has it. */
   droppedLabel: maybeText,
 });
@@ -180,7 +209,12 @@ export const move = z.union([
 
 export const claim = z.object({ claimed: z.object({ state: text }) });
 
-const lock = z.object({ uuid: text, holder: z.object({ host: text, pid: count, user: text }), since: time, endsAt: time });
+const lock = z.object({
+  uuid: text,
+  holder: z.object({ host: text, pid: count, user: text }),
+  since: time,
+  endsAt: time,
+});
 
 /** Empty for a state on this machine: the operating system holds its locks. */
 export const locks = z.object({ locks: z.array(lock) });

@@ -33,7 +33,8 @@ export async function askBaseUrl(app: Pick<App, "ask" | "narrator" | "settings">
 export async function askSettings(app: Pick<App, "ask" | "narrator" | "settings">): Promise<void> {
   await askBaseUrl(app);
   const { settings } = app;
-  if ((settings.appUuid !== undefined && settings.apiKeySpec !== undefined) || !app.ask.isPossible) return;
+  if ((settings.appUuid !== undefined && settings.apiKeySpec !== undefined) || !app.ask.isPossible)
+    return;
   settings.appUuid ??= await typedAppUuid(app);
   if (settings.apiKeySpec === undefined) {
     const text = await app.ask.secret({ message: "API key", rule: isUuid });
@@ -42,7 +43,10 @@ export async function askSettings(app: Pick<App, "ask" | "narrator" | "settings"
 }
 
 /** The base URL as a person types it; with only Enter, `initial`. */
-export const typedBaseUrl = async ({ ask, settings }: Pick<App, "ask" | "settings">, initial?: string): Promise<string> =>
+export const typedBaseUrl = async (
+  { ask, settings }: Pick<App, "ask" | "settings">,
+  initial?: string,
+): Promise<string> =>
   await ask.text({
     message: "Base URL of the service",
     rule: ruleFrom((baseUrl) => serviceName({ ...settings, baseUrl })),
@@ -68,13 +72,21 @@ export async function askVault(
   }
   const here = app.settings.baseUrl === undefined ? undefined : app.serviceName();
   const known = (await (await app.store()).list()).filter(
-    (record) => record.generations.length > 0 && (here ?? record.service) === record.service && which(record),
+    (record) =>
+      record.generations.length > 0 && (here ?? record.service) === record.service && which(record),
   );
-  const choices = known
-    .toSorted(byLabel)
-    .map(({ uuid, label, kind }) => ({ value: uuid, name: `${uuid}  ${label ?? ""}`.trimEnd(), description: kind }));
-  const another = { value: "", name: "another vault, by its UUID", description: "not known here yet" };
-  const chosen = known.length === 0 ? "" : await app.ask.choose("Which vault?", [...choices, another]);
+  const choices = known.toSorted(byLabel).map(({ uuid, label, kind }) => ({
+    value: uuid,
+    name: `${uuid}  ${label ?? ""}`.trimEnd(),
+    description: kind,
+  }));
+  const another = {
+    value: "",
+    name: "another vault, by its UUID",
+    description: "not known here yet",
+  };
+  const chosen =
+    known.length === 0 ? "" : await app.ask.choose("Which vault?", [...choices, another]);
   return chosen === "" ? await app.ask.text({ message: "Vault UUID", rule: isUuid }) : chosen;
 }
 
@@ -97,33 +109,53 @@ export async function askForStart(
   if (!app.ask.isPossible || given.document?.type === "recovery") return given;
   const known = record !== null && record.generations.length > 0;
   const kind = given.choice.kind ?? (known ? record.kind : await askKind(app, operation));
-  const pair = known || given.choice.given !== undefined ? given : await askPair(app, given.choice, kind);
+  const pair =
+    known || given.choice.given !== undefined ? given : await askPair(app, given.choice, kind);
   if (pair.document?.type === "recovery") return pair;
   const choice: PairChoice = { ...pair.choice, kind };
-  const deviceKnown = choice.device !== undefined || record?.generations.some((g) => g.device !== null) === true;
-  return { ...pair, choice: isOnline(kind) && !deviceKnown ? { ...choice, device: await askDevice(app) } : choice };
+  const deviceKnown =
+    choice.device !== undefined || record?.generations.some((g) => g.device !== null) === true;
+  return {
+    ...pair,
+    choice: isOnline(kind) && !deviceKnown ? { ...choice, device: await askDevice(app) } : choice,
+  };
 }
 
 /** A pair, or a recovery document. */
-export async function askPair(app: Pick<App, "ask" | "redactor" | "sources">, choice: PairChoice, kind: Kind): Promise<GivenPair> {
+export async function askPair(
+  app: Pick<App, "ask" | "redactor" | "sources">,
+  choice: PairChoice,
+  kind: Kind,
+): Promise<GivenPair> {
   const message = "Credentials (JSON in one line, @FILE, or encryptedData alone)";
   const first = (await app.ask.secret({ message, rule: isPair })).trim();
   if (!/^[@{]/.test(first)) {
-    const payload = (await app.ask.secret({ message: "Credentials, second part (payload)", rule: isThere })).trim();
+    const payload = (
+      await app.ask.secret({ message: "Credentials, second part (payload)", rule: isThere })
+    ).trim();
     const credentials = await withPin(app, { encryptedData: first, payload }, choice, kind);
     return { choice: { ...choice, given: credentials }, document: { type: "pair", credentials } };
   }
   const text = first.startsWith("{") ? first : await readValue(first, "Credentials", app.sources);
   const read = readCredentials(app, text, "Credentials");
   if (read.type === "recovery") return { choice, document: read };
-  return { choice: { ...choice, given: await withPin(app, read.credentials, choice, kind) }, document: read };
+  return {
+    choice: { ...choice, given: await withPin(app, read.credentials, choice, kind) },
+    document: read,
+  };
 }
 
-async function withPin(app: Pick<App, "ask" | "redactor">, pair: NonNullable<PairChoice["given"]>, choice: PairChoice, kind: Kind) {
+async function withPin(
+  app: Pick<App, "ask" | "redactor">,
+  pair: NonNullable<PairChoice["given"]>,
+  choice: PairChoice,
+  kind: Kind,
+) {
   let hashedPin = choice.hashedPin ?? pair.hashedPin;
   if (isOnline(kind) && hashedPin === undefined) {
     const rule: Rule = (answer) => (answer === "" ? null : ruleOf(base64)(answer));
-    hashedPin = (await app.ask.secret({ message: "Hashed PIN (empty if none)", rule })) || undefined;
+    hashedPin =
+      (await app.ask.secret({ message: "Hashed PIN (empty if none)", rule })) || undefined;
   }
   const given = hashedPin === undefined ? pair : { ...pair, hashedPin };
   learn(app, given);
@@ -133,7 +165,8 @@ async function withPin(app: Pick<App, "ask" | "redactor">, pair: NonNullable<Pai
 async function askDevice(app: Pick<App, "ask" | "sources">) {
   const text = await app.ask.text({
     message: "Device for this online vault (@FILE or JSON)",
-    rule: (answer) => (answer.startsWith("@") ? null : ruleFrom((json) => parseDevice(json, "device"))(answer)),
+    rule: (answer) =>
+      answer.startsWith("@") ? null : ruleFrom((json) => parseDevice(json, "device"))(answer),
   });
   return parseDevice(await readValue(text, "device", app.sources), "device");
 }
@@ -151,4 +184,6 @@ const isThere: Rule = (answer) => (answer.trim() === "" ? "must not be empty" : 
 
 /** Leaves files unread until the answer is accepted. */
 const isPair: Rule = (answer) =>
-  answer.trim().startsWith("{") ? ruleFrom((json) => parseCredentials(json, "the credentials"))(answer) : isThere(answer);
+  answer.trim().startsWith("{")
+    ? ruleFrom((json) => parseCredentials(json, "the credentials"))(answer)
+    : isThere(answer);

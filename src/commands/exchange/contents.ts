@@ -25,17 +25,28 @@ export interface GivenContents {
  * @throws `usage`
  */
 export function checkContentsOptions(options: ContentsOptions, kind?: Kind): void {
-  const parts = (["cardNumber", "cardName", "expiry"] as const).filter((name) => options[name] !== undefined);
-  const usage = (message: string, hint: string): VaultError => new VaultError("usage", `${message}; nothing was sent`, { hint });
+  const parts = (["cardNumber", "cardName", "expiry"] as const).filter(
+    (name) => options[name] !== undefined,
+  );
+  const usage = (message: string, hint: string): VaultError =>
+    new VaultError("usage", `${message}; nothing was sent`, { hint });
   if (options.card !== undefined && parts.length > 0) {
-    throw usage(`--card and ${flagOf[parts[0] ?? "cardNumber"]} exclude each other`, "give the card in one form");
+    throw usage(
+      `--card and ${flagOf[parts[0] ?? "cardNumber"]} exclude each other`,
+      "give the card in one form",
+    );
   }
   const isCard = options.card !== undefined || parts.length > 0;
-  if (isCard && options.content !== undefined) throw usage("a card and --content exclude each other", "a vault holds one of them");
+  if (isCard && options.content !== undefined)
+    throw usage("a card and --content exclude each other", "a vault holds one of them");
   if (kind === undefined) return;
-  if (isCard && !isCreditCard(kind)) throw usage(`a ${kind} vault holds no card`, "use --content @FILE");
+  if (isCard && !isCreditCard(kind))
+    throw usage(`a ${kind} vault holds no card`, "use --content @FILE");
   if (options.content !== undefined && isCreditCard(kind)) {
-    throw usage(`a ${kind} vault holds a card, not --content`, "use --card @FILE, or --card-number, --card-name and --expiry");
+    throw usage(
+      `a ${kind} vault holds a card, not --content`,
+      "use --card @FILE, or --card-number, --card-name and --expiry",
+    );
   }
 }
 
@@ -49,7 +60,9 @@ export async function readContents(
 ): Promise<GivenContents> {
   checkContentsOptions(options);
   const card =
-    options.card === undefined ? await readParts(app, options) : parseCard(await readSecret(options.card, "--card", app.sources));
+    options.card === undefined
+      ? await readParts(app, options)
+      : parseCard(await readSecret(options.card, "--card", app.sources));
   if (card.number !== undefined) app.redactor.add(card.number);
   if (options.content === undefined) return { card, content: undefined };
   const content = await readExactly(app, options.content);
@@ -61,15 +74,29 @@ export async function readContents(
  * All that a vault of this kind holds: what was given, and on a terminal the answers to questions about the rest.
  * @throws `usage` naming what is missing, `interrupted`
  */
-export async function completeContents(app: Pick<App, "ask" | "redactor">, kind: Kind, given: GivenContents): Promise<Contents> {
-  if (isCreditCard(kind)) return { creditCard: app.ask.isPossible ? await askCard(app, given.card) : completeCard(given.card) };
+export async function completeContents(
+  app: Pick<App, "ask" | "redactor">,
+  kind: Kind,
+  given: GivenContents,
+): Promise<Contents> {
+  if (isCreditCard(kind))
+    return {
+      creditCard: app.ask.isPossible ? await askCard(app, given.card) : completeCard(given.card),
+    };
   if (given.content !== undefined) return { content: given.content };
   if (app.ask.isPossible) return { content: await askContent(app) };
-  throw new VaultError("usage", "--content is missing; nothing was sent", { hint: "use --content @FILE, - or env:NAME" });
+  throw new VaultError("usage", "--content is missing; nothing was sent", {
+    hint: "use --content @FILE, - or env:NAME",
+  });
 }
 
 function completeCard({ number, name, expiryMonth, expiryYear }: Partial<CreditCard>): CreditCard {
-  if (number !== undefined && name !== undefined && expiryMonth !== undefined && expiryYear !== undefined) {
+  if (
+    number !== undefined &&
+    name !== undefined &&
+    expiryMonth !== undefined &&
+    expiryYear !== undefined
+  ) {
     return { number, name, expiryMonth, expiryYear };
   }
   const missing = [
@@ -77,17 +104,30 @@ function completeCard({ number, name, expiryMonth, expiryYear }: Partial<CreditC
     ...(name === undefined ? ["--card-name"] : []),
     ...(expiryMonth === undefined || expiryYear === undefined ? ["--expiry"] : []),
   ];
-  const message = missing.length === 3 ? "the card is missing" : `${missing.join(" and ")} ${missing.length === 1 ? "is" : "are"} missing`;
+  const message =
+    missing.length === 3
+      ? "the card is missing"
+      : `${missing.join(" and ")} ${missing.length === 1 ? "is" : "are"} missing`;
   throw new VaultError("usage", `${message}; nothing was sent`, {
     hint: "use --card @FILE (or -, env:NAME), or --card-number @FILE --card-name 'Ada Lovelace' --expiry 04/2029",
   });
 }
 
-const flagOf = { cardNumber: "--card-number", cardName: "--card-name", expiry: "--expiry" } as const;
+const flagOf = {
+  cardNumber: "--card-number",
+  cardName: "--card-name",
+  expiry: "--expiry",
+} as const;
 
-async function readParts(app: Pick<App, "secretOption" | "sources">, options: ContentsOptions): Promise<Partial<CreditCard>> {
+async function readParts(
+  app: Pick<App, "secretOption" | "sources">,
+  options: ContentsOptions,
+): Promise<Partial<CreditCard>> {
   const { cardNumber, cardName, expiry } = options;
-  const name = cardName === undefined ? {} : checkPart("name", await readValue(cardName, "--card-name", app.sources), "--card-name");
+  const name =
+    cardName === undefined
+      ? {}
+      : checkPart("name", await readValue(cardName, "--card-name", app.sources), "--card-name");
   const date = expiry === undefined ? {} : parseExpiry(expiry);
   if (cardNumber === undefined) return { ...name, ...date };
   const number = await app.secretOption(cardNumber, "--card-number");
@@ -97,7 +137,8 @@ async function readParts(app: Pick<App, "secretOption" | "sources">, options: Co
 /** @throws `invalid-input` */
 function parseExpiry(given: string): Pick<CreditCard, "expiryMonth" | "expiryYear"> {
   const [, month, year] = /^(\d{1,2})\/(\d{4})$/.exec(given) ?? [];
-  if (month === undefined || year === undefined) throw invalid("--expiry", "must be month and year, such as 04/2029");
+  if (month === undefined || year === undefined)
+    throw invalid("--expiry", "must be month and year, such as 04/2029");
   return {
     ...checkPart("expiryMonth", Number(month), "--expiry"),
     ...checkPart("expiryYear", Number(year), "--expiry"),
@@ -119,13 +160,22 @@ function readJson(json: string): unknown {
   }
 }
 
-const fine: CreditCard = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2029 };
+const fine: CreditCard = {
+  number: "4111111111111111",
+  name: "Ada Lovelace",
+  expiryMonth: 4,
+  expiryYear: 2029,
+};
 
 /**
  * One part of a card, by the rule of section 2.7.
  * @throws `invalid-input` naming the flag and the rule
  */
-function checkPart<K extends keyof CreditCard>(part: K, value: CreditCard[K], flagName: string): Pick<CreditCard, K> {
+function checkPart<K extends keyof CreditCard>(
+  part: K,
+  value: CreditCard[K],
+  flagName: string,
+): Pick<CreditCard, K> {
   const checked = validate(creditCard, { ...fine, [part]: value });
   if (!checked.ok) throw invalid(flagName, checked.violations[0]?.rule ?? "does not fit");
   return { [part]: value } as Pick<CreditCard, K>;
@@ -136,7 +186,10 @@ async function readExactly(app: Pick<App, "host" | "sources">, spec: string): Pr
   if (isStdin(spec)) return await app.sources.readStdin("--content");
   if (!spec.startsWith("@")) return await readSecret(spec, "--content", app.sources);
   const bytes = await app.host.readFile(spec.slice(1)).catch((error: NodeJS.ErrnoException) => {
-    throw invalid("--content", `cannot read the file ${spec.slice(1) || '""'} (${error.code ?? "unreadable"})`);
+    throw invalid(
+      "--content",
+      `cannot read the file ${spec.slice(1) || '""'} (${error.code ?? "unreadable"})`,
+    );
   });
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -153,11 +206,16 @@ function invalid(where: string, rule: string): VaultError {
     where === "--content"
       ? "use --content @FILE, - or env:NAME"
       : `a valid card: {"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}`;
-  return new VaultError("invalid-input", `${where}: ${rule}`, { hint: `nothing was sent; ${ways}` });
+  return new VaultError("invalid-input", `${where}: ${rule}`, {
+    hint: `nothing was sent; ${ways}`,
+  });
 }
 
 /** Asks for the missing parts of a card, each until it is valid (specification, section 2.7). */
-async function askCard(app: Pick<App, "ask" | "redactor">, given: Partial<CreditCard>): Promise<CreditCard> {
+async function askCard(
+  app: Pick<App, "ask" | "redactor">,
+  given: Partial<CreditCard>,
+): Promise<CreditCard> {
   const { redactor } = app;
   const number =
     given.number ??
@@ -175,7 +233,13 @@ async function askCard(app: Pick<App, "ask" | "redactor">, given: Partial<Credit
   if (given.expiryMonth !== undefined && given.expiryYear !== undefined) {
     return { number, name, expiryMonth: given.expiryMonth, expiryYear: given.expiryYear };
   }
-  return { number, name, ...parseExpiry(await app.ask.text({ message: "Expiry (MM/YYYY)", rule: ruleFrom(parseExpiry) })) };
+  return {
+    number,
+    name,
+    ...parseExpiry(
+      await app.ask.text({ message: "Expiry (MM/YYYY)", rule: ruleFrom(parseExpiry) }),
+    ),
+  };
 }
 
 /** The text of a generic vault, one line of it; not shown. */

@@ -8,19 +8,36 @@ import { obstacleAt } from "../../files/durable-file.ts";
  * The program's own files must not be written over by what a flag names.
  * @throws `invalid-input`
  */
-export function checkNotOurs(app: Pick<App, "configuration" | "host" | "settings" | "stateDirectory">, flag: string, path: string): void {
+export function checkNotOurs(
+  app: Pick<App, "configuration" | "host" | "settings" | "stateDirectory">,
+  flag: string,
+  path: string,
+): void {
   const real = (file: string): string => {
     const folder = dirname(resolve(app.host.cwd, file));
     return join(existsSync(folder) ? realpathSync(folder) : folder, basename(file));
   };
   const config = app.configuration.directory;
   const keyFile = app.settings.stateKeyFile ?? app.configuration.keyFile;
-  const files = [join(config, "config.json"), join(config, "config.lock"), keyFile, `${keyFile}.states`].map(real);
+  const files = [
+    join(config, "config.json"),
+    join(config, "config.lock"),
+    keyFile,
+    `${keyFile}.states`,
+  ].map(real);
   const target = real(path);
-  if (!files.includes(target) && !target.startsWith(real(join(app.stateDirectory(), "x")).slice(0, -1))) return;
-  throw new VaultError("invalid-input", `${flag}: ${path} is one of this program's own files; nothing was written`, {
-    hint: "name another file, such as ./pair.json",
-  });
+  if (
+    !files.includes(target) &&
+    !target.startsWith(real(join(app.stateDirectory(), "x")).slice(0, -1))
+  )
+    return;
+  throw new VaultError(
+    "invalid-input",
+    `${flag}: ${path} is one of this program's own files; nothing was written`,
+    {
+      hint: "name another file, such as ./pair.json",
+    },
+  );
 }
 
 /**
@@ -44,6 +61,10 @@ export function checkWritable(
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw refuse(code === "ENOENT" ? `the folder ${folder} does not exist` : `the folder ${folder} cannot be written to (${code})`);
+    throw refuse(
+      code === "ENOENT"
+        ? `the folder ${folder} does not exist`
+        : `the folder ${folder} cannot be written to (${code})`,
+    );
   }
 }

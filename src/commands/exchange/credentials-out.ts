@@ -57,10 +57,14 @@ export class CredentialsOut {
     const held = this.#parse(this.#content ?? "");
     const named = vaultOf(held);
     if (named !== undefined && named.toLowerCase() !== uuid.toLowerCase()) {
-      throw new VaultError("invalid-input", `--credentials-out: ${this.path} holds credentials of vault ${named}; nothing was sent`, {
-        uuid,
-        hint: "name another file; this may be their only copy",
-      });
+      throw new VaultError(
+        "invalid-input",
+        `--credentials-out: ${this.path} holds credentials of vault ${named}; nothing was sent`,
+        {
+          uuid,
+          hint: "name another file; this may be their only copy",
+        },
+      );
     }
     this.#unknown = held;
   }
@@ -71,9 +75,13 @@ export class CredentialsOut {
    */
   checkEmpty(): void {
     if (this.#isEmpty()) return;
-    throw new VaultError("invalid-input", `--credentials-out: ${this.path} is not empty, and is not replaced; nothing was sent`, {
-      hint: "name another file",
-    });
+    throw new VaultError(
+      "invalid-input",
+      `--credentials-out: ${this.path} is not empty, and is not replaced; nothing was sent`,
+      {
+        hint: "name another file",
+      },
+    );
   }
 
   /**
@@ -81,13 +89,19 @@ export class CredentialsOut {
    *
    * @throws `invalid-input` where replacing the file could lose the vault.
    */
-  async checkKnown({ session }: Pick<ExchangeContext, "session">, given: readonly Credentials[]): Promise<void> {
+  async checkKnown(
+    { session }: Pick<ExchangeContext, "session">,
+    given: readonly Credentials[],
+  ): Promise<void> {
     if (this.#unknown === undefined) return;
     const record = await session.read();
     const known = [...given];
-    for (const { generation } of record?.generations ?? []) known.push(await session.credentials(generation));
+    for (const { generation } of record?.generations ?? [])
+      known.push(await session.credentials(generation));
     for (const held of pairsOf(this.#unknown)) {
-      const isKnown = known.some((one) => one.encryptedData === held.encryptedData && one.payload === held.payload);
+      const isKnown = known.some(
+        (one) => one.encryptedData === held.encryptedData && one.payload === held.payload,
+      );
       if (isKnown || (await session.isSuperseded(held))) continue;
       throw new VaultError(
         "invalid-input",
@@ -107,7 +121,9 @@ export class CredentialsOut {
    */
   async write(document: RecoveryFile): Promise<void> {
     if (contentOf(this.#file) !== this.#content) {
-      throw new ReplacedFile(`${this.path} was replaced by another run or program since this one began; it was not changed`);
+      throw new ReplacedFile(
+        `${this.path} was replaced by another run or program since this one began; it was not changed`,
+      );
     }
     const text = `${JSON.stringify(document)}\n`;
     if (text === this.#content) return;
@@ -123,10 +139,14 @@ export class CredentialsOut {
     try {
       return parseCredentials(content, `--credentials-out: ${this.path}`);
     } catch (error) {
-      throw new VaultError("invalid-input", `${(error as Error).message}; it is not replaced, and nothing was sent`, {
-        hint: "name another file, or move this one away",
-        cause: error,
-      });
+      throw new VaultError(
+        "invalid-input",
+        `${(error as Error).message}; it is not replaced, and nothing was sent`,
+        {
+          hint: "name another file, or move this one away",
+          cause: error,
+        },
+      );
     }
   }
 }
@@ -139,11 +159,18 @@ export class CredentialsOut {
  */
 export async function withCredentialsOut<T>(
   app: Needs,
-  { credentialsOut: path, dryRun }: { credentialsOut?: string | undefined; dryRun?: boolean | undefined },
+  {
+    credentialsOut: path,
+    dryRun,
+  }: { credentialsOut?: string | undefined; dryRun?: boolean | undefined },
   work: (out: CredentialsOut | undefined) => Promise<T>,
 ): Promise<T> {
   if (path === undefined) return await work(undefined);
-  return await withCredentialsFile(app, { flag: "--credentials-out", path, reads: dryRun === true }, work);
+  return await withCredentialsFile(
+    app,
+    { flag: "--credentials-out", path, reads: dryRun === true },
+    work,
+  );
 }
 
 /** The file of credentials that a flag names. */
@@ -159,13 +186,18 @@ interface Named {
  *
  * @throws as `withCredentialsOut`
  */
-export async function withCredentialsFile<T>(app: Needs, named: Named, work: (out: CredentialsOut) => Promise<T>): Promise<T> {
+export async function withCredentialsFile<T>(
+  app: Needs,
+  named: Named,
+  work: (out: CredentialsOut) => Promise<T>,
+): Promise<T> {
   const { flag, path, reads } = named;
   checkWritable(app, flag, path);
   const whole = resolve(app.host.cwd, path);
   // A file has one lock, whatever path leads to it.
   const file = join(realpathSync(dirname(whole)), basename(whole));
-  const begin = async (): Promise<T> => await work(new CredentialsOut(path, file, readContent(named, file)));
+  const begin = async (): Promise<T> =>
+    await work(new CredentialsOut(path, file, readContent(named, file)));
   if (reads) return await begin();
   return await locked(app, named, file, async () => {
     removeLeftovers(file);
@@ -173,10 +205,19 @@ export async function withCredentialsFile<T>(app: Needs, named: Named, work: (ou
   });
 }
 
-async function locked<T>(app: Pick<App, "host" | "withLock">, { flag, path }: Named, file: string, work: () => Promise<T>): Promise<T> {
+async function locked<T>(
+  app: Pick<App, "host" | "withLock">,
+  { flag, path }: Named,
+  file: string,
+  work: () => Promise<T>,
+): Promise<T> {
   const lock = join(dirname(file), `.${basename(file)}.vault-lock`);
   const why = obstacleAt(lock);
-  if (why !== null) throw new VaultError("invalid-input", `${flag}: ${lock}, its lock, is ${why}; nothing was sent`);
+  if (why !== null)
+    throw new VaultError(
+      "invalid-input",
+      `${flag}: ${lock}, its lock, is ${why}; nothing was sent`,
+    );
   let isHeld = false;
   try {
     return await app.withLock(lock, path, async () => {
@@ -186,28 +227,41 @@ async function locked<T>(app: Pick<App, "host" | "withLock">, { flag, path }: Na
   } catch (error) {
     if (isHeld) throw error;
     if (app.host.interrupted.aborted) {
-      throw new VaultError("interrupted", `interrupted while waiting for another run that is using ${path}; nothing was sent`, {
-        retry: "safe",
-      });
+      throw new VaultError(
+        "interrupted",
+        `interrupted while waiting for another run that is using ${path}; nothing was sent`,
+        {
+          retry: "safe",
+        },
+      );
     }
     if (error instanceof VaultError && error.code === "busy") {
       throw new VaultError("busy", `another run is using ${path} (${flag}); nothing was sent`, {
         hint: "run it again when it has finished, or wait longer with --max-wait",
       });
     }
-    throw new VaultError("invalid-input", `${flag}: ${path} cannot be locked: ${(error as Error).message}`, {
-      hint: `check ${lock}: it is empty, and may be removed while no run is using it`,
-      cause: error,
-    });
+    throw new VaultError(
+      "invalid-input",
+      `${flag}: ${path} cannot be locked: ${(error as Error).message}`,
+      {
+        hint: `check ${lock}: it is empty, and may be removed while no run is using it`,
+        cause: error,
+      },
+    );
   }
 }
 
 function readContent({ flag, path }: Named, file: string): string | null {
   const unreadable = (why: string): VaultError =>
-    new VaultError("invalid-input", `${flag}: ${path} ${why}; it is not replaced, and nothing was sent`, {
-      hint: "name another file, or move this one away",
-    });
-  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > longest) throw unreadable("is too long for credentials");
+    new VaultError(
+      "invalid-input",
+      `${flag}: ${path} ${why}; it is not replaced, and nothing was sent`,
+      {
+        hint: "name another file, or move this one away",
+      },
+    );
+  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > longest)
+    throw unreadable("is too long for credentials");
   try {
     return contentOf(file);
   } catch (error) {

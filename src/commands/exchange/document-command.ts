@@ -54,17 +54,23 @@ export async function runWithDocument(
   input.on("error", () => (unread = true));
   input.resume();
   input.end(document);
-  for (const stream of [child.stdout, child.stderr]) if (stream !== null) forwardLines(stream, (lines) => say(lines));
+  for (const stream of [child.stdout, child.stderr])
+    if (stream !== null) forwardLines(stream, (lines) => say(lines));
   const closed = new Promise<void>((resolve) => void child.once("close", () => resolve()));
-  const timer = setTimeout(() => end(`did not finish within ${timeoutMs / 1000}s and was stopped`), timeoutMs);
+  const timer = setTimeout(
+    () => end(`did not finish within ${timeoutMs / 1000}s and was stopped`),
+    timeoutMs,
+  );
   const onAbort = (): void => end("was interrupted and stopped");
   if (signal.aborted) onAbort();
   else signal.addEventListener("abort", onAbort, { once: true });
   try {
-    const { code, by } = await new Promise<{ code: number | null; by: string | null }>((resolve, reject) => {
-      child.once("error", reject);
-      child.once("exit", (code, by) => resolve({ code, by }));
-    });
+    const { code, by } = await new Promise<{ code: number | null; by: string | null }>(
+      (resolve, reject) => {
+        child.once("error", reject);
+        child.once("exit", (code, by) => resolve({ code, by }));
+      },
+    );
     await Promise.race([closed, pause(lastWordsMs)]);
     // On a busy machine the timer can come before the reset that the socket has received by now.
     await new Promise((resolve) => void setImmediate(resolve));
@@ -81,7 +87,9 @@ export async function runWithDocument(
 }
 
 /** What a command of the user runs with: this program's folder, time-out and messages, and its environment without secrets. */
-export function childOf(app: Pick<App, "host" | "redactor" | "settings">): Omit<DocumentCommand, "flag" | "command" | "signal"> {
+export function childOf(
+  app: Pick<App, "host" | "redactor" | "settings">,
+): Omit<DocumentCommand, "flag" | "command" | "signal"> {
   const { host, redactor, settings } = app;
   return {
     cwd: host.cwd,

@@ -11,11 +11,21 @@ import { jsonText } from "../../terminal/redactor.ts";
  * --dry-run: prints what would be sent, and what it would count toward lockout; sends and records nothing.
  * @throws what `previewExchange` throws
  */
-export async function dryRun(app: Pick<App, "output" | "settings">, context: ExchangeContext, request: ExchangeRequest): Promise<void> {
+export async function dryRun(
+  app: Pick<App, "output" | "settings">,
+  context: ExchangeContext,
+  request: ExchangeRequest,
+): Promise<void> {
   const preview = await previewExchange(context, request);
   const { plan, counts } = preview;
-  const given = request.recovery === undefined ? "the given credentials" : "the new credentials of the recovery document";
-  const oneMore = { unackedStarts: counts.unackedStarts + 1, failedAttempts: counts.failedAttempts + 1 };
+  const given =
+    request.recovery === undefined
+      ? "the given credentials"
+      : "the new credentials of the recovery document";
+  const oneMore = {
+    unackedStarts: counts.unackedStarts + 1,
+    failedAttempts: counts.failedAttempts + 1,
+  };
   const document: DryRunDocument = {
     dryRun: true,
     uuid: context.session.uuid,
@@ -31,11 +41,22 @@ export async function dryRun(app: Pick<App, "output" | "settings">, context: Exc
         device: preview.device,
         newVault: request.newVault && maskedContents(request.newVault),
         externalRef: request.externalRef ?? "vault-«exchange id»",
-        vault: { credentials: { encryptedData: "«secret»", payload: "«secret»", ...(preview.hashedPin ? { hashedPin: "«secret»" } : {}) } },
+        vault: {
+          credentials: {
+            encryptedData: "«secret»",
+            payload: "«secret»",
+            ...(preview.hashedPin ? { hashedPin: "«secret»" } : {}),
+          },
+        },
       }),
       generation: preview.generation ?? given,
     },
-    counts: { before: counts, afterAnUnansweredStart: oneMore, afterARefusal: oneMore, limits: context.policy },
+    counts: {
+      before: counts,
+      afterAnUnansweredStart: oneMore,
+      afterARefusal: oneMore,
+      limits: context.policy,
+    },
     guard: preview.refusal ?? "allows it",
   };
   await app.output.print(document, () => `${describe(document)}\n`);
@@ -50,7 +71,10 @@ function maskedContents(newVault: Record<string, unknown>): Record<string, unkno
   return mask(newVault) as Record<string, unknown>;
 }
 
-function settlesFirst({ plan, open }: ExchangePreview, { recovery }: ExchangeRequest): string | null {
+function settlesFirst(
+  { plan, open }: ExchangePreview,
+  { recovery }: ExchangeRequest,
+): string | null {
   if (recovery !== undefined && plan.recordedAs === undefined) {
     return `acknowledge exchange ${recovery.exchangeId} of the recovery document`;
   }

@@ -6,24 +6,49 @@ type Flags = Readonly<Record<string, OptionSpec>>;
 
 /** Flags of every exchange. */
 export const exchangeFlags = {
-  kind: { flag: "--kind <kind>", help: `${kindList} (required the first time, then remembered)`, is: "kind" },
-  credentials: { flag: "--credentials <secret>", help: "credentials as JSON, or a recovery document: @FILE, -, env:NAME" },
-  encryptedData: { flag: "--encrypted-data <secret>", help: "credentials in two parts, with --payload: @FILE, -, env:NAME" },
-  payload: { flag: "--payload <secret>", help: "the other part, with --encrypted-data: @FILE, -, env:NAME" },
-  hashedPin: { flag: "--hashed-pin <secret>", help: "hashed PIN of an online vault: @FILE, -, env:NAME" },
+  kind: {
+    flag: "--kind <kind>",
+    help: `${kindList} (required the first time, then remembered)`,
+    is: "kind",
+  },
+  credentials: {
+    flag: "--credentials <secret>",
+    help: "credentials as JSON, or a recovery document: @FILE, -, env:NAME",
+  },
+  encryptedData: {
+    flag: "--encrypted-data <secret>",
+    help: "credentials in two parts, with --payload: @FILE, -, env:NAME",
+  },
+  payload: {
+    flag: "--payload <secret>",
+    help: "the other part, with --encrypted-data: @FILE, -, env:NAME",
+  },
+  hashedPin: {
+    flag: "--hashed-pin <secret>",
+    help: "hashed PIN of an online vault: @FILE, -, env:NAME",
+  },
   externalRef: {
     flag: "--external-ref <text>",
     help: "your reference in the service's audit log, 1 to 64 characters",
     is: "externalRef",
   },
   ack: { flag: "--no-ack", help: "hold the exchange after delivery; vault ack finishes it" },
-  discardPending: { flag: "--discard-pending", help: "drop a held or unacknowledged exchange and start again with the old credentials" },
+  discardPending: {
+    flag: "--discard-pending",
+    help: "drop a held or unacknowledged exchange and start again with the old credentials",
+  },
   credentialsOut: {
     flag: "--credentials-out <file>",
     help: "write a recovery document to FILE before acknowledging, then replace it with the new credentials",
   },
-  saveCmd: { flag: "--save-cmd <command>", help: "pass the recovery document to a shell command before acknowledging" },
-  dryRun: { flag: "--dry-run", help: "show what would be sent and how it would count toward lockout; send nothing" },
+  saveCmd: {
+    flag: "--save-cmd <command>",
+    help: "pass the recovery document to a shell command before acknowledging",
+  },
+  dryRun: {
+    flag: "--dry-run",
+    help: "show what would be sent and how it would count toward lockout; send nothing",
+  },
   generation: {
     flag: "--generation <n>",
     help: "start with these stored credentials; with --force, even superseded or refused ones",
@@ -37,23 +62,36 @@ export const outFlag = {
   out: { flag: "--out <file>", help: "write the contents to FILE (0600) instead of printing them" },
 } as const satisfies Flags;
 
-export type ExchangeOptions = OptionValues<typeof exchangeFlags> & Partial<OptionValues<typeof outFlag>> & { yes?: boolean | undefined };
+export type ExchangeOptions = OptionValues<typeof exchangeFlags> &
+  Partial<OptionValues<typeof outFlag>> & { yes?: boolean | undefined };
 
 /** The contents of a vault: `update` and `create` share them. */
 export const contentsFlags = {
-  card: { flag: "--card <value>", help: 'card as JSON {"number","name","expiryMonth","expiryYear"}: @FILE, -, env:NAME' },
-  cardNumber: { flag: "--card-number <value>", help: "card number, 8 to 19 digits: @FILE, -, env:NAME" },
+  card: {
+    flag: "--card <value>",
+    help: 'card as JSON {"number","name","expiryMonth","expiryYear"}: @FILE, -, env:NAME',
+  },
+  cardNumber: {
+    flag: "--card-number <value>",
+    help: "card number, 8 to 19 digits: @FILE, -, env:NAME",
+  },
   cardName: { flag: "--card-name <text>", help: "name on the card, at most 30 characters" },
   expiry: { flag: "--expiry <MM/YYYY>", help: "expiry of the card, such as 04/2029" },
-  content: { flag: "--content <value>", help: "contents of a generic vault (extended), byte for byte: @FILE, -, env:NAME" },
+  content: {
+    flag: "--content <value>",
+    help: "contents of a generic vault (extended), byte for byte: @FILE, -, env:NAME",
+  },
 } as const satisfies Flags;
 
 export type ContentsOptions = OptionValues<typeof contentsFlags>;
 
 /** What `--field` may begin with: of the document, or of the one that --dry-run prints for one vault or for many. */
-export function exchangeFields(options: Readonly<Record<string, unknown>>): readonly string[] | undefined {
+export function exchangeFields(
+  options: Readonly<Record<string, unknown>>,
+): readonly string[] | undefined {
   return options["dryRun"] === true && isMany(options) ? ["plan"] : undefined;
 }
 
 /** Stands in the description of each operation of which the specification shows no shape. */
-export const extended = "Extended: not part of the documented interface; your service may not support it.";
+export const extended =
+  "Extended: not part of the documented interface; your service may not support it.";

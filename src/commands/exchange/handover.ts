@@ -54,17 +54,26 @@ export function createHandover(app: Needs, options: HandoverOptions): Handover {
     },
     async deliver(delivery) {
       isDelivered = true;
-      const isShown = delivery.exchange.operation !== "get" || (await deliverContents(app, delivery, { ...options, saveOwed: leaves }));
+      const isShown =
+        delivery.exchange.operation !== "get" ||
+        (await deliverContents(app, delivery, { ...options, saveOwed: leaves }));
       const { unread, ...recovery } = delivery.recovery;
       const document = isShown ? recovery : defined({ ...recovery, unread });
-      if (out !== undefined) await writeRecovery(out, recoveryJson(document, spent && started(spent)), uuid);
-      if (saveCmd !== undefined) replaced = await saveRecovery(app, saveCmd, document, replaced ?? null);
+      if (out !== undefined)
+        await writeRecovery(out, recoveryJson(document, spent && started(spent)), uuid);
+      if (saveCmd !== undefined)
+        replaced = await saveRecovery(app, saveCmd, document, replaced ?? null);
       if (!isShown) throw masked(delivery, false);
     },
     async confirm(credentials) {
       try {
         const counted = out?.isState === true && saveCmd === undefined ? soleAttempts : undefined;
-        await out?.write(credentialsJson({ uuid, label, kind, credentials, device: deviceOf(given.document) }, counted));
+        await out?.write(
+          credentialsJson(
+            { uuid, label, kind, credentials, device: deviceOf(given.document) },
+            counted,
+          ),
+        );
       } catch (error) {
         if (error instanceof ReplacedFile) throw error;
         throw new Error(
@@ -103,11 +112,15 @@ async function count(out: CredentialsOut, uuid: string, document: RecoveryFile):
         cause: error,
       });
     }
-    throw new VaultError("state", `--credentials-out ${out.path} could not be written (${message}); nothing was sent`, {
-      uuid,
-      hint: "free some space there or make it writable, then run it again",
-      cause: error,
-    });
+    throw new VaultError(
+      "state",
+      `--credentials-out ${out.path} could not be written (${message}); nothing was sent`,
+      {
+        uuid,
+        hint: "free some space there or make it writable, then run it again",
+        cause: error,
+      },
+    );
   }
 }
 
@@ -137,11 +150,15 @@ async function deliverContents(
 }
 
 const masked = (delivery: Delivery, saveOwed: boolean): HandoverFailure =>
-  new HandoverFailure("masked", "this is the last read of a limited vault, and the chosen output would not show its contents", {
-    delivered: false,
-    saveOwed,
-    hint: `vault get ${delivery.recovery.uuid} --discard-pending --reveal (or --json)`,
-  });
+  new HandoverFailure(
+    "masked",
+    "this is the last read of a limited vault, and the chosen output would not show its contents",
+    {
+      delivered: false,
+      saveOwed,
+      hint: `vault get ${delivery.recovery.uuid} --discard-pending --reveal (or --json)`,
+    },
+  );
 
 /** Whether the chosen output holds the contents whole. */
 function showsContents(app: Pick<App, "output">, reveal: boolean): boolean {
@@ -152,7 +169,9 @@ function showsContents(app: Pick<App, "output">, reveal: boolean): boolean {
 
 async function askToReveal(app: Pick<App, "ask" | "output">): Promise<boolean> {
   if (!app.ask.isPossible || app.output.field !== undefined) return false;
-  return await app.ask.confirm("This is the last read of this vault, and the contents would be masked. Show them?");
+  return await app.ask.confirm(
+    "This is the last read of this vault, and the contents would be masked. Show them?",
+  );
 }
 
 const isContents = (field: string): boolean => /^vault\.(?:creditCard|content)(?:\.|$)/.test(field);
@@ -179,18 +198,33 @@ async function print(
 }
 
 /** @throws HandoverFailure where the contents cannot be written, and `interrupted` */
-async function orHeld(app: Pick<App, "host">, saveOwed: boolean, write: () => Promise<void>): Promise<void> {
+async function orHeld(
+  app: Pick<App, "host">,
+  saveOwed: boolean,
+  write: () => Promise<void>,
+): Promise<void> {
   try {
     await write();
   } catch (error) {
-    if (app.host.interrupted.aborted) throw new VaultError("interrupted", "interrupted while printing the contents", { cause: error });
+    if (app.host.interrupted.aborted)
+      throw new VaultError("interrupted", "interrupted while printing the contents", {
+        cause: error,
+      });
     const { code, message } = error as NodeJS.ErrnoException;
-    const why = code === "EPIPE" ? "the output was closed" : code === "ENOSPC" ? "the disk is full" : message;
-    throw new HandoverFailure("delivery", `the contents could not be delivered: ${why}`, { delivered: false, saveOwed });
+    const why =
+      code === "EPIPE" ? "the output was closed" : code === "ENOSPC" ? "the disk is full" : message;
+    throw new HandoverFailure("delivery", `the contents could not be delivered: ${why}`, {
+      delivered: false,
+      saveOwed,
+    });
   }
 }
 
-async function writeRecovery(out: CredentialsOut, document: RecoveryFile, uuid: string): Promise<void> {
+async function writeRecovery(
+  out: CredentialsOut,
+  document: RecoveryFile,
+  uuid: string,
+): Promise<void> {
   const facts = { delivered: true, saveOwed: true };
   try {
     await out.write(document);
@@ -198,9 +232,16 @@ async function writeRecovery(out: CredentialsOut, document: RecoveryFile, uuid: 
     const { message } = error as Error;
     if (error instanceof ReplacedFile) {
       const hint = `vault get ${uuid} --credentials @${out.path} --credentials-out ${out.path} --discard-pending (starts again from it)`;
-      throw new HandoverFailure("credentials-out", `--credentials-out: ${message}`, { ...facts, hint });
+      throw new HandoverFailure("credentials-out", `--credentials-out: ${message}`, {
+        ...facts,
+        hint,
+      });
     }
-    throw new HandoverFailure("credentials-out", `--credentials-out ${out.path} could not be written: ${message}`, facts);
+    throw new HandoverFailure(
+      "credentials-out",
+      `--credentials-out ${out.path} could not be written: ${message}`,
+      facts,
+    );
   }
 }
 
@@ -218,14 +259,21 @@ export async function saveRecovery(
   const text = `${JSON.stringify(recoveryJson(document))}\n`;
   try {
     const { childOf, runWithDocument } = await import("./document-command.ts");
-    await runWithDocument({ ...childOf(app), flag: "--save-cmd", command, signal: app.host.interrupted }, text, {
-      VAULTSVC_EXCHANGE_ID: document.exchangeId,
-      // Of the document that is to be replaced: a database replaces its row only where the row still has it. Empty if there is none.
-      VAULTSVC_GIVEN_SHA256: given ?? "",
-    });
+    await runWithDocument(
+      { ...childOf(app), flag: "--save-cmd", command, signal: app.host.interrupted },
+      text,
+      {
+        VAULTSVC_EXCHANGE_ID: document.exchangeId,
+        // Of the document that is to be replaced: a database replaces its row only where the row still has it. Empty if there is none.
+        VAULTSVC_GIVEN_SHA256: given ?? "",
+      },
+    );
     return sha256(text);
   } catch (error) {
-    throw new HandoverFailure("save-cmd", (error as Error).message, { delivered: true, saveOwed: true });
+    throw new HandoverFailure("save-cmd", (error as Error).message, {
+      delivered: true,
+      saveOwed: true,
+    });
   }
 }
 

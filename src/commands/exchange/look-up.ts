@@ -6,7 +6,11 @@ import type { VaultRecord } from "../../exchange/records.ts";
  * What the state knows of a vault at this service, without holding it, which makes the state; null if nothing.
  * @throws `no-credentials` where it is known under other base URLs only, unless it is to move here (`rebind`)
  */
-export async function lookUp(app: Pick<App, "serviceName" | "store">, uuid: string, rebind = false): Promise<VaultRecord | null> {
+export async function lookUp(
+  app: Pick<App, "serviceName" | "store">,
+  uuid: string,
+  rebind = false,
+): Promise<VaultRecord | null> {
   const known = await (await app.store()).find(uuid);
   const service = app.serviceName();
   const [elsewhere] = known;

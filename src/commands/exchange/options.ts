@@ -50,19 +50,38 @@ export async function readPairChoice(
  * Refuses options that exclude each other. Reads nothing.
  * @throws `usage`
  */
-export function checkPairOptions({ credentials, credentialsOut, encryptedData, payload, generation }: ExchangeOptions): void {
+export function checkPairOptions({
+  credentials,
+  credentialsOut,
+  encryptedData,
+  payload,
+  generation,
+}: ExchangeOptions): void {
   const asParts = encryptedData !== undefined || payload !== undefined;
-  const usage = (message: string, hint: string): VaultError => new VaultError("usage", message, { hint });
+  const usage = (message: string, hint: string): VaultError =>
+    new VaultError("usage", message, { hint });
   if (credentials !== undefined && asParts) {
-    throw usage("--credentials and --encrypted-data/--payload exclude each other", "give the credentials in one form");
+    throw usage(
+      "--credentials and --encrypted-data/--payload exclude each other",
+      "give the credentials in one form",
+    );
   }
   // The file of a container may be both, and then has several candidates.
-  if (generation !== undefined && (asParts || (credentials !== undefined && credentialsOut === undefined))) {
-    throw usage("--generation chooses stored credentials and excludes given ones", "leave one of them out");
+  if (
+    generation !== undefined &&
+    (asParts || (credentials !== undefined && credentialsOut === undefined))
+  ) {
+    throw usage(
+      "--generation chooses stored credentials and excludes given ones",
+      "leave one of them out",
+    );
   }
   if (asParts && (encryptedData === undefined || payload === undefined)) {
     const missing = encryptedData === undefined ? "--encrypted-data" : "--payload";
-    throw usage(`${missing} is missing: credentials have two parts`, "use --encrypted-data @FILE --payload @FILE");
+    throw usage(
+      `${missing} is missing: credentials have two parts`,
+      "use --encrypted-data @FILE --payload @FILE",
+    );
   }
 }
 
@@ -95,11 +114,17 @@ export async function readHashedPin(
   const value = await app.secretOption(options.hashedPin, "--hashed-pin");
   const checked = validate(base64, value);
   if (checked.ok) return value;
-  throw new VaultError("invalid-input", `--hashed-pin: ${checked.violations[0]?.rule}`, { hint: "nothing was sent" });
+  throw new VaultError("invalid-input", `--hashed-pin: ${checked.violations[0]?.rule}`, {
+    hint: "nothing was sent",
+  });
 }
 
 /** Parses credentials, and registers their secrets with the redaction. */
-export function readCredentials(app: Pick<App, "redactor">, text: string, flag: string): GivenCredentials {
+export function readCredentials(
+  app: Pick<App, "redactor">,
+  text: string,
+  flag: string,
+): GivenCredentials {
   const parsed = parseCredentials(text, flag);
   learnAll(app, parsed);
   return parsed;
@@ -117,6 +142,10 @@ export function learnAll(app: Learning, given: GivenCredentials): void {
 }
 
 /** Registers a pair with the redaction. */
-export function learn(app: Learning, pair: { encryptedData: string; payload: string; hashedPin?: string | undefined }): void {
-  for (const value of [pair.encryptedData, pair.payload, pair.hashedPin]) if (value !== undefined) app.redactor.add(value);
+export function learn(
+  app: Learning,
+  pair: { encryptedData: string; payload: string; hashedPin?: string | undefined },
+): void {
+  for (const value of [pair.encryptedData, pair.payload, pair.hashedPin])
+    if (value !== undefined) app.redactor.add(value);
 }

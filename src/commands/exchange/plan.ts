@@ -71,8 +71,13 @@ export async function withPlan<T>(
   work: (planned: PlannedExchange) => Promise<T>,
 ): Promise<T> {
   checkPairOptions(options);
-  if (options.credentialsOut === undefined) return await withRequest(app, options, operation, undefined, work);
-  return await withCredentialsOut(app, options, async (out) => await withRequest(app, options, operation, out, work));
+  if (options.credentialsOut === undefined)
+    return await withRequest(app, options, operation, undefined, work);
+  return await withCredentialsOut(
+    app,
+    options,
+    async (out) => await withRequest(app, options, operation, out, work),
+  );
 }
 
 async function withRequest<T>(
@@ -88,12 +93,21 @@ async function withRequest<T>(
   // Missing settings are reported before anything is written.
   const service = await app.service();
   // One round trip reads the vault, holds it and asks for the place of the start; but nobody, and no pipe, is asked for more then.
-  const isHeldFirst = isShared(app.settings.state) && operation === "get" && !app.ask.isPossible && options.dryRun !== true;
-  const [held] = isHeldFirst ? await Promise.all([app.hold(uuid), service.foresee({}, app.waiting.deadline)]) : [];
+  const isHeldFirst =
+    isShared(app.settings.state) &&
+    operation === "get" &&
+    !app.ask.isPossible &&
+    options.dryRun !== true;
+  const [held] = isHeldFirst
+    ? await Promise.all([app.hold(uuid), service.foresee({}, app.waiting.deadline)])
+    : [];
   try {
     const record = held === undefined ? await lookUp(app, uuid) : await held.session.read();
     const known = record === null || record.generations.length === 0 ? null : record;
-    return await work({ ...(await completeRequest(app, options, operation, { uuid, given, record: known, out })), held });
+    return await work({
+      ...(await completeRequest(app, options, operation, { uuid, given, record: known, out })),
+      held,
+    });
   } finally {
     await held?.session.release();
   }
@@ -112,20 +126,26 @@ async function completeRequest(
 ): Promise<Omit<PlannedExchange, "held">> {
   // A start that is certain to be refused is refused before more questions.
   const isRecovery = given.document?.type === "recovery";
-  if (record !== null && !isRecovery && options.dryRun !== true) await checkLeft(app, record, options, operation);
+  if (record !== null && !isRecovery && options.dryRun !== true)
+    await checkLeft(app, record, options, operation);
   const { choice, document, exact } = await askForStart(app, record, operation, given);
   const recovery = document?.type === "recovery" ? document.document : undefined;
   const named = vaultOf(document);
   if (named !== undefined) checkRecovery(uuid, { uuid: named });
   out?.check(uuid, exact);
   if (choice.generation !== undefined && document !== undefined && out?.isState !== true) {
-    throw new VaultError("usage", "--generation chooses stored credentials and excludes given ones", {
-      uuid,
-      hint: "leave one of them out; or give the same file by --credentials @FILE and --credentials-out FILE",
-    });
+    throw new VaultError(
+      "usage",
+      "--generation chooses stored credentials and excludes given ones",
+      {
+        uuid,
+        hint: "leave one of them out; or give the same file by --credentials @FILE and --credentials-out FILE",
+      },
+    );
   }
   const { out: outFile, credentialsOut } = options;
-  if (outFile !== undefined) (await import("../many/out-file.ts")).checkOut(app, { out: outFile, credentialsOut }, uuid);
+  if (outFile !== undefined)
+    (await import("../many/out-file.ts")).checkOut(app, { out: outFile, credentialsOut }, uuid);
   const kind = recovery?.kind ?? checkStart(uuid, record, operation, choice).kind;
   const { field } = app.output;
   if (field !== undefined) {
@@ -156,7 +176,10 @@ async function completeRequest(
     operation,
     recovery,
     // Only where the file is the state does nobody else have what it holds.
-    attempts: document?.attempts && { ...document.attempts, sole: document.attempts.sole && out?.isState === true },
+    attempts: document?.attempts && {
+      ...document.attempts,
+      sole: document.attempts.sole && out?.isState === true,
+    },
     externalRef: options.externalRef,
     noAck,
     discardPending: options.discardPending === true,
@@ -172,9 +195,14 @@ async function checkLeft(
   operation: Operation,
 ): Promise<void> {
   const { policy } = app.settings;
-  const choice = { operation, discardPending: options.discardPending === true, force: options.force === true };
+  const choice = {
+    operation,
+    discardPending: options.discardPending === true,
+    force: options.force === true,
+  };
   const now = (await app.store()).now();
-  if (toSettle(record, policy, choice, now) !== "acknowledge" && !choice.force) guardStart(record, { policy, now });
+  if (toSettle(record, policy, choice, now) !== "acknowledge" && !choice.force)
+    guardStart(record, { policy, now });
 }
 
 /**
@@ -183,10 +211,19 @@ async function checkLeft(
  */
 export async function runPlanned(
   app: Pick<App, "hold" | "output" | "settings">,
-  { uuid, request, out, pairs, held }: Pick<PlannedExchange, "uuid" | "request" | "out" | "pairs" | "held">,
+  {
+    uuid,
+    request,
+    out,
+    pairs,
+    held,
+  }: Pick<PlannedExchange, "uuid" | "request" | "out" | "pairs" | "held">,
   dryRun: boolean,
 ): Promise<ExchangeResult | undefined> {
-  const context: ExchangeContext = { ...(held ?? (await app.hold(uuid))), file: out?.isState === true ? out.path : undefined };
+  const context: ExchangeContext = {
+    ...(held ?? (await app.hold(uuid))),
+    file: out?.isState === true ? out.path : undefined,
+  };
   try {
     await out?.checkKnown(context, pairs);
     if (!dryRun) return await runExchange(context, request);
@@ -198,7 +235,11 @@ export async function runPlanned(
 }
 
 /** The closing line of a success. */
-export function closeExchange(app: Pick<App, "narrator">, uuid: string, { exchange }: ExchangeResult): void {
+export function closeExchange(
+  app: Pick<App, "narrator">,
+  uuid: string,
+  { exchange }: ExchangeResult,
+): void {
   const generation = exchange.newGeneration ?? 0;
   app.narrator.close(
     exchange.state === "held"

@@ -13,7 +13,10 @@ import { askVault } from "../exchange/ask.ts";
 import { serialize } from "../../cli/output.ts";
 import { defined } from "../../defined.ts";
 
-type Needs = Pick<App, "ask" | "hold" | "host" | "narrator" | "output" | "serviceName" | "settings" | "store">;
+type Needs = Pick<
+  App,
+  "ask" | "hold" | "host" | "narrator" | "output" | "serviceName" | "settings" | "store"
+>;
 
 /**
  * Prints credentials in plain text.
@@ -21,18 +24,26 @@ type Needs = Pick<App, "ask" | "hold" | "host" | "narrator" | "output" | "servic
  */
 export async function runExport(app: Needs, options: ExportOptions): Promise<number> {
   if (options.uuid !== undefined && options.all === true) {
-    throw new VaultError("usage", "--all excludes a vault", { hint: "vault export VAULT; vault export --all" });
+    throw new VaultError("usage", "--all excludes a vault", {
+      hint: "vault export VAULT; vault export --all",
+    });
   }
   if (options.generation !== undefined && options.all === true) {
-    throw new VaultError("usage", "--generation and --all exclude each other", { hint: "vault export VAULT --generation N" });
+    throw new VaultError("usage", "--generation and --all exclude each other", {
+      hint: "vault export VAULT --generation N",
+    });
   }
   const uuid = options.all === true ? undefined : await askVault(app, options.uuid, "export");
   try {
-    await app.host.stdout.write(uuid === undefined ? await exportAll(app) : await exportPair(app, uuid, options.generation));
+    await app.host.stdout.write(
+      uuid === undefined ? await exportAll(app) : await exportPair(app, uuid, options.generation),
+    );
   } catch (error) {
     // Unlike a report: who forgets the vault afterwards must know that there is no copy.
     if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
-    throw new VaultError("state", "the credentials were not exported: the output was closed", { cause: error });
+    throw new VaultError("state", "the credentials were not exported: the output was closed", {
+      cause: error,
+    });
   }
   return 0;
 }
@@ -50,19 +61,31 @@ async function exportPair(
 
 /** The form that `import --file` reads: a line a vault, or with --json one document. Vaults of one service only. */
 async function exportAll(app: Needs): Promise<string> {
-  const records = (await (await app.store()).list()).filter((record) => record.generations.length > 0);
+  const records = (await (await app.store()).list()).filter(
+    (record) => record.generations.length > 0,
+  );
   const services = [...new Set(records.map((record) => record.service))];
-  const here = app.settings.baseUrl === undefined && services.length === 1 ? services[0] : app.serviceName();
+  const here =
+    app.settings.baseUrl === undefined && services.length === 1 ? services[0] : app.serviceName();
   const others = services.filter((service) => service !== here);
-  if (others.length > 0) app.narrator.warn(`vaults of other services are not included (${others.join(", ")}); choose one with --base-url`);
+  if (others.length > 0)
+    app.narrator.warn(
+      `vaults of other services are not included (${others.join(", ")}); choose one with --base-url`,
+    );
   const exported: ExportedVault[] = [];
-  for (const record of records.filter((r) => r.service === here)) exported.push(await exportOne(app, record.uuid));
+  for (const record of records.filter((r) => r.service === here))
+    exported.push(await exportOne(app, record.uuid));
   const { field, format } = app.output;
-  if (field !== undefined || format === "json") return serialize(exported, app.output, app.host.stdout.isTTY) ?? "";
+  if (field !== undefined || format === "json")
+    return serialize(exported, app.output, app.host.stdout.isTTY) ?? "";
   return exported.map((one) => `${jsonText(one)}\n`).join("");
 }
 
-async function exportOne(app: Pick<App, "hold" | "narrator">, target: string, generation?: number): Promise<ExportedVault> {
+async function exportOne(
+  app: Pick<App, "hold" | "narrator">,
+  target: string,
+  generation?: number,
+): Promise<ExportedVault> {
   const context = await app.hold(target, { local: true });
   try {
     const record = await context.session.read();
@@ -77,16 +100,26 @@ async function exportOne(app: Pick<App, "hold" | "narrator">, target: string, ge
 }
 
 /** What the next start would send first; of the exchange that this belongs to, where one is open, the recovery document. */
-async function credentialsOf(app: Pick<App, "narrator">, context: ExchangeContext, record: VaultRecord, generation?: number) {
+async function credentialsOf(
+  app: Pick<App, "narrator">,
+  context: ExchangeContext,
+  record: VaultRecord,
+  generation?: number,
+) {
   const { session } = context;
   const { open, uuid } = record;
   // --generation reaches every kept pair, and so what was refused or superseded.
   const choice = { generation, force: generation !== undefined };
-  const [first, ...others] = await choosePairs(context, record, record.kind, choice).catch((error: unknown) => {
-    throw error instanceof VaultError && error.code === "guard" ? refusedOnly(record) : error;
-  });
+  const [first, ...others] = await choosePairs(context, record, record.kind, choice).catch(
+    (error: unknown) => {
+      throw error instanceof VaultError && error.code === "guard" ? refusedOnly(record) : error;
+    },
+  );
   const chosen = first?.generation ?? 0;
-  const isOfOpen = open !== null && generation === undefined && [open.baseGeneration, open.newGeneration].includes(chosen);
+  const isOfOpen =
+    open !== null &&
+    generation === undefined &&
+    [open.baseGeneration, open.newGeneration].includes(chosen);
   const given = isOfOpen ? [open.baseGeneration, open.newGeneration ?? 0] : [chosen];
   const rest = others.map((pair) => pair.generation).filter((each) => !given.includes(each));
   if (rest.length > 0) {
@@ -96,12 +129,18 @@ async function credentialsOf(app: Pick<App, "narrator">, context: ExchangeContex
     );
   }
   await session.markElsewhere(given);
-  return isOfOpen ? recoveryJson(await recoveryDocument(context, record, open)) : bareCredentials(await session.credentials(chosen));
+  return isOfOpen
+    ? recoveryJson(await recoveryDocument(context, record, open))
+    : bareCredentials(await session.credentials(chosen));
 }
 
 function refusedOnly({ uuid, generations }: VaultRecord): VaultError {
-  return new VaultError("no-credentials", `the service has refused all stored credentials of vault ${uuid}; nothing was exported`, {
-    uuid,
-    hint: `vault export ${uuid} --generation N (one of ${generations.map((g) => g.generation).join(", ")}, anyway)`,
-  });
+  return new VaultError(
+    "no-credentials",
+    `the service has refused all stored credentials of vault ${uuid}; nothing was exported`,
+    {
+      uuid,
+      hint: `vault export ${uuid} --generation N (one of ${generations.map((g) => g.generation).join(", ")}, anyway)`,
+    },
+  );
 }

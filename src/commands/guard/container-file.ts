@@ -17,7 +17,15 @@ import { guardList } from "../status/view.ts";
 
 export type FileNeeds = Pick<
   App,
-  "configuration" | "host" | "narrator" | "output" | "redactor" | "serviceName" | "settings" | "stateDirectory" | "withLock"
+  | "configuration"
+  | "host"
+  | "narrator"
+  | "output"
+  | "redactor"
+  | "serviceName"
+  | "settings"
+  | "stateDirectory"
+  | "withLock"
 >;
 
 interface Request {
@@ -31,25 +39,43 @@ interface Request {
 /** Shows or resets the counters in the file of a container. Needs no state and no service. */
 export async function guardFile(app: FileNeeds, { vault, named, to }: Request): Promise<number> {
   const path = pathOf(app, named);
-  const { attempts, label } = await withCredentialsFile(app, { flag: "--credentials", path, reads: to === undefined }, async (out) => {
-    const given = parseCredentials(out.content ?? "", `--credentials: ${path}`);
-    learnAll(app, given);
-    const uuid = vaultOf(given) ?? vault;
-    if (uuid.toLowerCase() !== vault.toLowerCase()) {
-      throw invalid("--credentials", `${path} holds credentials of vault ${uuid}; it was not changed`, { uuid: vault });
-    }
-    const before = given.attempts ?? noAttempts;
-    const attempts = to === undefined ? before : resetAttempts(before, to);
-    if (to !== undefined) await write(app, out, { uuid, given, before, attempts });
-    return { attempts, label: labelOf(given) };
-  });
+  const { attempts, label } = await withCredentialsFile(
+    app,
+    { flag: "--credentials", path, reads: to === undefined },
+    async (out) => {
+      const given = parseCredentials(out.content ?? "", `--credentials: ${path}`);
+      learnAll(app, given);
+      const uuid = vaultOf(given) ?? vault;
+      if (uuid.toLowerCase() !== vault.toLowerCase()) {
+        throw invalid(
+          "--credentials",
+          `${path} holds credentials of vault ${uuid}; it was not changed`,
+          { uuid: vault },
+        );
+      }
+      const before = given.attempts ?? noAttempts;
+      const attempts = to === undefined ? before : resetAttempts(before, to);
+      if (to !== undefined) await write(app, out, { uuid, given, before, attempts });
+      return { attempts, label: labelOf(given) };
+    },
+  );
   const { policy, baseUrl } = app.settings;
   const vaults = [describeCounters({ uuid: vault, label, ...attempts }, policy, [])];
   const { breaker } = attempts;
   const service = baseUrl === undefined ? "the service" : app.serviceName();
   const breakers =
-    breaker === undefined ? [] : [describeBreaker({ ...closed, ...breaker, lostAt: Date.parse(breaker.lostAt), service }, app.host.now())];
-  await app.output.print({ vaults, breakers }, async (view) => await guardList({ vaults, breakers }, view));
+    breaker === undefined
+      ? []
+      : [
+          describeBreaker(
+            { ...closed, ...breaker, lostAt: Date.parse(breaker.lostAt), service },
+            app.host.now(),
+          ),
+        ];
+  await app.output.print(
+    { vaults, breakers },
+    async (view) => await guardList({ vaults, breakers }, view),
+  );
   return 0;
 }
 
@@ -61,9 +87,14 @@ function pathOf(app: Pick<App, "host">, named: string): string {
   const path = named.startsWith("@") ? named.slice(1) : named;
   const hint = "vault guard UUID --reset --unanswered --credentials FILE";
   if (/^(?:-$|env:|\s*[[{"])/.test(path)) {
-    throw invalid("--credentials", "must name the file, whose counters are changed, and no other source", { hint });
+    throw invalid(
+      "--credentials",
+      "must name the file, whose counters are changed, and no other source",
+      { hint },
+    );
   }
-  if (!existsSync(resolve(app.host.cwd, path))) throw invalid("--credentials", `there is no file ${path}; nothing was changed`, { hint });
+  if (!existsSync(resolve(app.host.cwd, path)))
+    throw invalid("--credentials", `there is no file ${path}; nothing was changed`, { hint });
   return path;
 }
 
@@ -71,7 +102,12 @@ function pathOf(app: Pick<App, "host">, named: string): string {
 async function write(
   app: Pick<App, "narrator">,
   out: CredentialsOut,
-  { uuid, given, before, attempts }: { uuid: string; given: GivenCredentials; before: Attempts; attempts: Attempts },
+  {
+    uuid,
+    given,
+    before,
+    attempts,
+  }: { uuid: string; given: GivenCredentials; before: Attempts; attempts: Attempts },
 ): Promise<void> {
   if (isDeepStrictEqual(before, attempts)) {
     const why = given.attempts === undefined ? "holds no counters" : "holds these counters already";
@@ -80,17 +116,26 @@ async function write(
   }
   const kind = given.type === "recovery" ? given.document.kind : given.kind;
   if (kind === undefined) {
-    throw invalid("--credentials", `${out.path} holds bare credentials, which have no counters; it was not changed`, { uuid });
+    throw invalid(
+      "--credentials",
+      `${out.path} holds bare credentials, which have no counters; it was not changed`,
+      { uuid },
+    );
   }
   try {
     await out.write(documentWith(given, { uuid, label: labelOf(given), kind }, attempts));
   } catch (error) {
     const { message } = error as Error;
-    if (error instanceof ReplacedFile) throw new VaultError("busy", message, { uuid, hint: "run it again", cause: error });
-    throw new VaultError("state", `${out.path} could not be written (${message}); it was not changed`, {
-      uuid,
-      hint: "free some space there or make it writable, then run it again",
-      cause: error,
-    });
+    if (error instanceof ReplacedFile)
+      throw new VaultError("busy", message, { uuid, hint: "run it again", cause: error });
+    throw new VaultError(
+      "state",
+      `${out.path} could not be written (${message}); it was not changed`,
+      {
+        uuid,
+        hint: "free some space there or make it writable, then run it again",
+        cause: error,
+      },
+    );
   }
 }

@@ -6,7 +6,8 @@ import { after } from "../../exchange/breaker.ts";
 import type { CounterReset } from "../../exchange/records.ts";
 import type { FileNeeds } from "./container-file.ts";
 
-type Needs = Pick<App, "ask" | "hold" | "host" | "output" | "serviceName" | "settings" | "store"> & FileNeeds;
+type Needs = Pick<App, "ask" | "hold" | "host" | "output" | "serviceName" | "settings" | "store"> &
+  FileNeeds;
 
 /** Shows the counters and the circuit breakers; with --reset, takes a person's word about them. */
 export const guard = command(
@@ -18,48 +19,83 @@ export const guard = command(
     arguments: { vaults: { ...vaultsArgument, help: `${vaultsArgument.help} (default: all)` } },
     options: {
       all: { flag: "--all", help: "with --reset --unanswered: every vault of the service" },
-      reset: { flag: "--reset", help: "reset the counters, after an administrator has unlocked the vault" },
-      unanswered: { flag: "--unanswered", help: "with --reset: take back what unanswered starts counted, and close the circuit breaker" },
-      failed: { flag: "--failed <n>", help: "with --reset: failed attempts in a row, as the audit log shows them", is: "count" },
-      starts: { flag: "--starts <n>", help: "with --reset: unacknowledged starts, as the audit log shows them", is: "count" },
+      reset: {
+        flag: "--reset",
+        help: "reset the counters, after an administrator has unlocked the vault",
+      },
+      unanswered: {
+        flag: "--unanswered",
+        help: "with --reset: take back what unanswered starts counted, and close the circuit breaker",
+      },
+      failed: {
+        flag: "--failed <n>",
+        help: "with --reset: failed attempts in a row, as the audit log shows them",
+        is: "count",
+      },
+      starts: {
+        flag: "--starts <n>",
+        help: "with --reset: unacknowledged starts, as the audit log shows them",
+        is: "count",
+      },
       credentials: {
         flag: "--credentials <file>",
         help: "of the vault whose only state is FILE (both --credentials and --credentials-out)",
       },
       yes: { flag: "--yes", help: "do not ask" },
     },
-    examples: ["vault guard", "vault guard $VAULT", "vault guard $VAULT --reset", "vault guard --all --reset --unanswered"],
+    examples: [
+      "vault guard",
+      "vault guard $VAULT",
+      "vault guard $VAULT --reset",
+      "vault guard --all --reset --unanswered",
+    ],
     fields: ["vaults", "breakers"],
   },
   async (app: Needs, { vaults: names, all, failed, starts, credentials, ...flags }) => {
     const { reset = false, unanswered = false, yes = false } = flags;
     const isCounted = failed !== undefined || starts !== undefined;
     checkOptions({ names, all: all === true, reset, unanswered, isCounted, file: credentials });
-    const to = unanswered ? "unanswered" : isCounted ? defined({ failedAttempts: failed, unackedStarts: starts }) : "all";
+    const to = unanswered
+      ? "unanswered"
+      : isCounted
+        ? defined({ failedAttempts: failed, unackedStarts: starts })
+        : "all";
     if (credentials !== undefined) {
-      const [{ guardFile }, { confirmOrFail }] = await Promise.all([import("./container-file.ts"), import("../../cli/prompts.ts")]);
+      const [{ guardFile }, { confirmOrFail }] = await Promise.all([
+        import("./container-file.ts"),
+        import("../../cli/prompts.ts"),
+      ]);
       const [vault = ""] = names;
       await confirmOrFail(app.ask, yes || !reset || to !== "all", unlockedQuestion(vault));
       return await guardFile(app, { vault, named: credentials, to: reset ? to : undefined });
     }
-    const [{ noCredentials }, { describeBreaker, describeGuard }, { vaultNamed }] = await Promise.all([
-      import("../../exchange/start/prepare.ts"),
-      import("../status/vault-status.ts"),
-      import("../../cli/vault-name.ts"),
-    ]);
+    const [{ noCredentials }, { describeBreaker, describeGuard }, { vaultNamed }] =
+      await Promise.all([
+        import("../../exchange/start/prepare.ts"),
+        import("../status/vault-status.ts"),
+        import("../../cli/vault-name.ts"),
+      ]);
     const given: string[] = [];
     for (const name of names) given.push((await vaultNamed(app, name)).toLowerCase());
     const store = await app.store();
-    if (unanswered && (all === true || given.length > 0)) await takeBack(app, all === true ? null : given, yes);
+    if (unanswered && (all === true || given.length > 0))
+      await takeBack(app, all === true ? null : given, yes);
     else if (reset) given.push(await resetCounters(app, given[0], to, yes));
-    const chosen = (await store.list()).filter(({ uuid }) => given.length === 0 || given.includes(uuid.toLowerCase()));
-    const missing = given.find((uuid) => !chosen.some((record) => record.uuid.toLowerCase() === uuid));
+    const chosen = (await store.list()).filter(
+      ({ uuid }) => given.length === 0 || given.includes(uuid.toLowerCase()),
+    );
+    const missing = given.find(
+      (uuid) => !chosen.some((record) => record.uuid.toLowerCase() === uuid),
+    );
     if (missing !== undefined && !reset) throw noCredentials(missing);
     const vaults = chosen.map((record) => describeGuard(record, app.settings.policy, store.now()));
-    const breakers = (await store.breakers()).map((breaker) => describeBreaker(breaker, store.breaker(breaker.service).now()));
+    const breakers = (await store.breakers()).map((breaker) =>
+      describeBreaker(breaker, store.breaker(breaker.service).now()),
+    );
     await app.output.print(
       { vaults, breakers },
-      async (view) => await (await import("../status/view.ts")).guardList({ vaults, breakers }, view),
+      async (view) =>
+        await (await import("../status/view.ts")).guardList({ vaults, breakers }, view),
     );
     return 0;
   },
@@ -82,7 +118,11 @@ function checkOptions({ names, all, reset, unanswered, isCounted, file }: Given)
   const wrong: (readonly [boolean, string, string?])[] = [
     [unanswered && !reset, "--unanswered requires --reset"],
     [isCounted && !reset, "--failed and --starts require --reset", numbers],
-    [isCounted && unanswered, "--unanswered excludes --failed and --starts: leave one of them out", numbers],
+    [
+      isCounted && unanswered,
+      "--unanswered excludes --failed and --starts: leave one of them out",
+      numbers,
+    ],
     [all && !unanswered, "--all requires --reset --unanswered; without a vault, all are shown"],
     [all && names.length > 0, "--all is for all vaults: leave the others out"],
     [
@@ -105,9 +145,14 @@ async function takeBack(app: Needs, given: readonly string[] | null, yes: boolea
   const store = await app.store();
   const listed = await store.list();
   const service = given === null ? app.serviceName() : undefined;
-  const counted = listed.filter((record) => record.service === service && (record.unansweredStarts > 0 || record.possiblyFailed > 0));
+  const counted = listed.filter(
+    (record) =>
+      record.service === service && (record.unansweredStarts > 0 || record.possiblyFailed > 0),
+  );
   const uuids = given ?? counted.map(({ uuid }) => uuid);
-  const unknown = uuids.find((uuid) => !listed.some((record) => record.uuid.toLowerCase() === uuid.toLowerCase()));
+  const unknown = uuids.find(
+    (uuid) => !listed.some((record) => record.uuid.toLowerCase() === uuid.toLowerCase()),
+  );
   if (unknown !== undefined) throw noCredentials(unknown);
   // About one vault, the flags are a person's word already.
   await confirmOrFail(
@@ -119,7 +164,8 @@ async function takeBack(app: Needs, given: readonly string[] | null, yes: boolea
   for (const uuid of uuids) services.add(await resetOne(app, uuid, "unanswered"));
   for (const name of services) {
     const breaker = store.breaker(name);
-    if ((await breaker.read()).lostAt !== null) await breaker.change((now) => after(now, { type: "answered", at: breaker.now() }));
+    if ((await breaker.read()).lostAt !== null)
+      await breaker.change((now) => after(now, { type: "answered", at: breaker.now() }));
   }
 }
 
@@ -127,7 +173,12 @@ const unlockedQuestion = (uuid: string): string =>
   `Reset the counters of vault ${uuid}? Only do this after an administrator has unlocked the vault.`;
 
 /** Asks for the vault where it is not given. Returns it. */
-async function resetCounters(app: Needs, given: string | undefined, to: CounterReset, yes: boolean): Promise<string> {
+async function resetCounters(
+  app: Needs,
+  given: string | undefined,
+  to: CounterReset,
+  yes: boolean,
+): Promise<string> {
   const [{ confirmOrFail }, { noCredentials }, { askVault }] = await Promise.all([
     import("../../cli/prompts.ts"),
     import("../../exchange/start/prepare.ts"),
@@ -139,7 +190,12 @@ async function resetCounters(app: Needs, given: string | undefined, to: CounterR
     return uuid.toLowerCase();
   }
   // The vault is not locked during the question.
-  if (!(await (await app.store()).list()).some((record) => record.uuid.toLowerCase() === uuid.toLowerCase())) throw noCredentials(uuid);
+  if (
+    !(await (await app.store()).list()).some(
+      (record) => record.uuid.toLowerCase() === uuid.toLowerCase(),
+    )
+  )
+    throw noCredentials(uuid);
   await confirmOrFail(app.ask, yes || to !== "all", unlockedQuestion(uuid));
   await resetOne(app, uuid, to);
   return uuid.toLowerCase();
@@ -149,7 +205,8 @@ async function resetCounters(app: Needs, given: string | undefined, to: CounterR
 async function resetOne(app: Needs, uuid: string, to: CounterReset): Promise<string> {
   const { session } = await app.hold(uuid, { local: true });
   try {
-    if ((await session.read()) === null) throw (await import("../../exchange/start/prepare.ts")).noCredentials(uuid);
+    if ((await session.read()) === null)
+      throw (await import("../../exchange/start/prepare.ts")).noCredentials(uuid);
     await session.resetCounters(to);
     return session.service;
   } finally {

@@ -23,5 +23,6 @@ export const help: Command = {
     },
   },
   examples: ["vault help get", "vault help exit-codes", "vault help --json", "vault help json get"],
-  print: async ({ args: [words = []] }, format, program) => (await import("./run.ts")).helpText(program, [words].flat(), format),
+  print: async ({ args: [words = []] }, format, program) =>
+    (await import("./run.ts")).helpText(program, [words].flat(), format),
 };

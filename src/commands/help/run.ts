@@ -17,14 +17,18 @@ export async function helpText(
   words: readonly string[],
   format: "table" | "json" | "ndjson",
 ): Promise<string> {
-  const print = (value: object): string => `${JSON.stringify(value, null, format === "ndjson" ? 0 : 2)}\n`;
+  const print = (value: object): string =>
+    `${JSON.stringify(value, null, format === "ndjson" ? 0 : 2)}\n`;
   const document = (value: TopicDocument | ExitCodesDocument | CommandNode): string => print(value);
   const [first, ...rest] = words;
   if (first === "json") return print(await schema(rest));
   if (words.length === 1 && first !== undefined && isTopic(first)) {
     if (first === "exit-codes" && format !== "table") return document({ exitCodes: exitCodes() });
     const { topicScreen } = await import("./topic-screen.ts");
-    const text = topicScreen(first, Math.min(build().configureOutput().getOutHelpWidth?.() ?? 80, 100));
+    const text = topicScreen(
+      first,
+      Math.min(build().configureOutput().getOutHelpWidth?.() ?? 80, 100),
+    );
     return format !== "table" ? document({ topic: first, summary: topics[first], text }) : text;
   }
   const command = find(describeCommand(root), words);
@@ -42,12 +46,19 @@ async function schema(words: readonly string[]): Promise<object> {
   if (words.length === 0) return allSchemas();
   const name = documentNames.find((each) => each === words.join(" "));
   if (name !== undefined) return schemaOf(name);
-  throw new VaultError("usage", `no document is called '${words.join(" ")}'`, { hint: `one of: ${documentNames.join(", ")}` });
+  throw new VaultError("usage", `no document is called '${words.join(" ")}'`, {
+    hint: `one of: ${documentNames.join(", ")}`,
+  });
 }
 
 /** Every way in which the program ends, in the order of exit codes. Signals have their own. */
 function exitCodes(): ExitCodesDocument["exitCodes"] {
-  const kinds = Object.entries(errorKinds).map(([code, { exitCode, meaning, retry }]) => ({ exit: exitCode, code, meaning, retry }));
+  const kinds = Object.entries(errorKinds).map(([code, { exitCode, meaning, retry }]) => ({
+    exit: exitCode,
+    code,
+    meaning,
+    retry,
+  }));
   const { meaning, retry } = errorKinds.interrupted;
   const signals = [129, 143].map((exit) => ({ exit, code: "interrupted", meaning, retry }));
   const done = { exit: 0, code: null, meaning: "done; after a get: acknowledged", retry: null };
@@ -66,17 +77,30 @@ function find(root: CommandNode, words: readonly string[]): CommandNode {
   return command;
 }
 
-function nothingCalled({ commands }: CommandNode, before: readonly string[], word: string): VaultError {
-  const names = [...commands.map(({ name }) => name), ...(before.length === 0 ? Object.keys(topics) : [])];
+function nothingCalled(
+  { commands }: CommandNode,
+  before: readonly string[],
+  word: string,
+): VaultError {
+  const names = [
+    ...commands.map(({ name }) => name),
+    ...(before.length === 0 ? Object.keys(topics) : []),
+  ];
   const near = suggest(word, names).map((name) => ["vault help", ...before, name].join(" "));
   const ways = [...(near.length > 0 ? [`did you mean ${near.join(" or ")}?`] : []), "vault --help"];
-  const what = before.length === 0 ? "there is no command or topic" : `vault ${before.join(" ")} has no command`;
+  const what =
+    before.length === 0
+      ? "there is no command or topic"
+      : `vault ${before.join(" ")} has no command`;
   return new VaultError("usage", `${what} '${word}'`, { hint: ways.join("; ") });
 }
 
 /** What --help prints, with the examples, which commander keeps only as a listener. */
 function printedHelp(program: Command, words: readonly string[]): string {
-  const command = words.reduce((at, word) => at.commands.find((each) => each.name() === word) ?? at, program);
+  const command = words.reduce(
+    (at, word) => at.commands.find((each) => each.name() === word) ?? at,
+    program,
+  );
   let text = "";
   command.configureOutput({ ...command.configureOutput(), writeOut: (more) => (text += more) });
   command.outputHelp();

@@ -23,7 +23,9 @@ function shown(block: Block, width: number): string {
     case "paragraph":
       return wrap(plainText(block.spans), width).join("\n");
     case "list":
-      return block.items.map((item) => indented(wrap(plainText(item), width - 4), "  - ", "    ")).join("\n");
+      return block.items
+        .map((item) => indented(wrap(plainText(item), width - 4), "  - ", "    "))
+        .join("\n");
     case "code":
       return indented(block.lines, "    ", "    ");
     case "table":
@@ -37,10 +39,17 @@ const indented = (lines: readonly string[], first: string, rest: string): string
 /** Columns side by side, the widest ones wrapped; where they become too narrow, each row as its terms with the last cell below. */
 function table(heading: readonly Span[][], rows: readonly Span[][][], width: number): string {
   const texts = [heading, ...rows].map((row) => row.map(plainText));
-  const natural = heading.map((_, column) => Math.max(...texts.map((row) => widthOf(row[column] ?? ""))));
+  const natural = heading.map((_, column) =>
+    Math.max(...texts.map((row) => widthOf(row[column] ?? ""))),
+  );
   const widths = shrink(natural, width - gap.length * (natural.length - 1), 1);
-  const words = heading.map((_, column) => Math.max(...texts.flatMap((row) => (row[column] ?? "").split(" ").map(widthOf))));
-  const fits = widths.every((columns, index) => columns === natural[index] || columns >= Math.max(narrowestColumn, words[index] ?? 0));
+  const words = heading.map((_, column) =>
+    Math.max(...texts.flatMap((row) => (row[column] ?? "").split(" ").map(widthOf))),
+  );
+  const fits = widths.every(
+    (columns, index) =>
+      columns === natural[index] || columns >= Math.max(narrowestColumn, words[index] ?? 0),
+  );
   const [head = [], ...body] = texts;
   if (!fits) return texts.map((row) => stacked(row, width)).join("\n");
   const rule = widths.map((columns) => "─".repeat(columns));
@@ -59,10 +68,14 @@ function sideBySide(row: readonly string[], widths: readonly number[]): string {
   return indented(lines, gap, gap);
 }
 
-const pad = (text: string, width: number): string => text + " ".repeat(Math.max(0, width - widthOf(text)));
+const pad = (text: string, width: number): string =>
+  text + " ".repeat(Math.max(0, width - widthOf(text)));
 
 function stacked(row: readonly string[], width: number): string {
   const terms = row.slice(0, -1).filter((cell) => cell !== "");
   const text = wrap(row.at(-1) ?? "", width - 4);
-  return [indented(wrap(terms.join(", "), width), gap, gap), indented(text, "      ", "      ")].join("\n");
+  return [
+    indented(wrap(terms.join(", "), width), gap, gap),
+    indented(text, "      ", "      "),
+  ].join("\n");
 }

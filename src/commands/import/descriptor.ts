@@ -14,8 +14,14 @@ export const importVaults = {
       help: "credentials as JSON, or a recovery document, whose exchange is finished: @FILE, -, env:NAME",
     },
     label: { flag: "--label <text>", help: "a label, stored only on this machine", is: "label" },
-    rebind: { flag: "--rebind", help: "move the vault, with everything known about it, to this --base-url" },
-    file: { flag: "--file <file>", help: "import many vaults, as vault export --all writes them; - is standard input" },
+    rebind: {
+      flag: "--rebind",
+      help: "move the vault, with everything known about it, to this --base-url",
+    },
+    file: {
+      flag: "--file <file>",
+      help: "import many vaults, as vault export --all writes them; - is standard input",
+    },
   },
   examples: [
     "vault import $VAULT --kind credit-card/offline --credentials @pair.json",

@@ -22,21 +22,33 @@ export interface Entry {
 /** Where an entry stands in --file: a line of it, or an item of its list. */
 export type Place = { line: number } | { item: number };
 
-export const placeName = (place: Place): string => ("line" in place ? `line ${place.line}` : `item ${place.item}`);
+export const placeName = (place: Place): string =>
+  "line" in place ? `line ${place.line}` : `item ${place.item}`;
 
 /**
  * All that a file for `vault import --file` holds: NDJSON, or a JSON array.
  * @throws `invalid-input` with the place of the first entry that is not valid
  */
-export async function readImportFile(app: Pick<App, "sources">, path: string, rebind: boolean): Promise<{ place: Place; entry: Entry }[]> {
+export async function readImportFile(
+  app: Pick<App, "sources">,
+  path: string,
+  rebind: boolean,
+): Promise<{ place: Place; entry: Entry }[]> {
   const entries: { place: Place; entry: Entry }[] = [];
   let list: string | undefined;
-  for await (const lines of linesOf(app, { flag: "--file", path, example: "vault import --file vaults.ndjson" })) {
+  for await (const lines of linesOf(app, {
+    flag: "--file",
+    path,
+    example: "vault import --file vaults.ndjson",
+  })) {
     for (const { number, text } of lines) {
       if (list === undefined && entries.length === 0 && text.trimStart().startsWith("[")) list = "";
       if (list === undefined) {
         const where = `--file line ${number}`;
-        entries.push({ place: { line: number }, entry: asEntry(parseGivenJson(text, where, example), where, rebind) });
+        entries.push({
+          place: { line: number },
+          entry: asEntry(parseGivenJson(text, where, example), where, rebind),
+        });
       } else list += `${text}\n`;
     }
   }
@@ -50,10 +62,16 @@ export async function readImportFile(app: Pick<App, "sources">, path: string, re
 const example = 'a valid line: {"uuid":"…","kind":"generic/offline","credentials":{…}}';
 
 function asEntry(value: unknown, where: string, rebind: boolean): Entry {
-  const { uuid, kind, device, label, credentials } = checkObject(value, line, where, "nothing was imported");
+  const { uuid, kind, device, label, credentials } = checkObject(
+    value,
+    line,
+    where,
+    "nothing was imported",
+  );
   const given = parseCredentials(JSON.stringify(credentials), `${where}: credentials`);
   return { uuid, kind: kind ?? kindOf(given), given, device, label: label ?? undefined, rebind };
 }
 
 /** Where a document names the kind, it need not stand beside it. */
-export const kindOf = (given: GivenCredentials): Kind | undefined => (given.type === "pair" ? given.kind : undefined);
+export const kindOf = (given: GivenCredentials): Kind | undefined =>
+  given.type === "pair" ? given.kind : undefined;

@@ -25,7 +25,17 @@ import { defined } from "../../defined.ts";
 
 type Needs = Pick<
   App,
-  "ask" | "device" | "hold" | "narrator" | "output" | "redactor" | "service" | "serviceName" | "settings" | "sources" | "store"
+  | "ask"
+  | "device"
+  | "hold"
+  | "narrator"
+  | "output"
+  | "redactor"
+  | "service"
+  | "serviceName"
+  | "settings"
+  | "sources"
+  | "store"
 >;
 
 interface Outcome {
@@ -45,9 +55,13 @@ export async function runImport(app: Needs, options: ImportOptions): Promise<num
 
 /** Every entry is checked before the first is recorded. */
 async function importFile(app: Needs, file: string, options: ImportOptions): Promise<number> {
-  const extra = (["uuid", "kind", "credentials", "label"] as const).find((name) => options[name] !== undefined);
+  const extra = (["uuid", "kind", "credentials", "label"] as const).find(
+    (name) => options[name] !== undefined,
+  );
   if (extra !== undefined)
-    throw new VaultError("usage", `--file and ${extra} exclude each other`, { hint: "vault import --file vaults.ndjson" });
+    throw new VaultError("usage", `--file and ${extra} exclude each other`, {
+      hint: "vault import --file vaults.ndjson",
+    });
   const entries = await readImportFile(app, file, options.rebind === true);
   for (const { place, entry } of entries) await checkPlaced(app, place, entry);
   await checkLabels(
@@ -84,39 +98,75 @@ function failureOf(outcome: Outcome, entries: number): VaultError | undefined {
   const { place, uuid, error } = first;
   const told = `${others.length > 0 ? ", the first" : ""}: ${placeName(place)}, vault ${uuid}: ${error.message}`;
   const { hint } = error.facts;
-  return new VaultError("partial", `${outcome.failed.length} of ${entries} vaults could not be imported${told}`, defined({ hint }));
+  return new VaultError(
+    "partial",
+    `${outcome.failed.length} of ${entries} vaults could not be imported${told}`,
+    defined({ hint }),
+  );
 }
 
-async function print(app: Pick<App, "output" | "redactor">, { imported, failed }: Outcome): Promise<void> {
-  const errors = failed.map(({ place, error, ...vault }) => ({ ...place, ...vault, error: app.redactor.redactValue(error.toJSON()) }));
+async function print(
+  app: Pick<App, "output" | "redactor">,
+  { imported, failed }: Outcome,
+): Promise<void> {
+  const errors = failed.map(({ place, error, ...vault }) => ({
+    ...place,
+    ...vault,
+    error: app.redactor.redactValue(error.toJSON()),
+  }));
   const document: ImportDocument = { imported, failed: errors };
   const lines = [
     ...imported.map((one) => `${one.uuid}  imported as generation ${one.generation} (${one.kind})`),
-    ...failed.map(({ place, uuid, error }) => `${uuid}  ${placeName(place)} not imported: ${app.redactor.redact(error.message)}`),
+    ...failed.map(
+      ({ place, uuid, error }) =>
+        `${uuid}  ${placeName(place)} not imported: ${app.redactor.redact(error.message)}`,
+    ),
   ];
-  await app.output.printDone(document, () => lines.map((text) => `${printableLine(text)}\n`).join(""));
+  await app.output.printDone(document, () =>
+    lines.map((text) => `${printableLine(text)}\n`).join(""),
+  );
 }
 
 async function readOne(app: Needs, options: ImportOptions): Promise<Entry> {
   await askBaseUrl(app);
   const uuid = await askVault(app, options.uuid, "import");
-  const { kind, given } = options.credentials === undefined ? await askGiven(app, uuid, options) : await readGiven(app, options);
+  const { kind, given } =
+    options.credentials === undefined
+      ? await askGiven(app, uuid, options)
+      : await readGiven(app, options);
   const device = (await app.device()) ?? deviceOf(given);
   return { uuid, kind, given, device, label: options.label, rebind: options.rebind === true };
 }
 
-async function readGiven(app: Pick<App, "sources">, { kind, credentials = "" }: ImportOptions): Promise<Pick<Entry, "kind" | "given">> {
-  const given = parseCredentials(await readSecret(credentials, "--credentials", app.sources), "--credentials");
+async function readGiven(
+  app: Pick<App, "sources">,
+  { kind, credentials = "" }: ImportOptions,
+): Promise<Pick<Entry, "kind" | "given">> {
+  const given = parseCredentials(
+    await readSecret(credentials, "--credentials", app.sources),
+    "--credentials",
+  );
   return { kind: kind ?? kindOf(given), given };
 }
 
-async function askGiven(app: Needs, uuid: string, { kind, rebind }: ImportOptions): Promise<Pick<Entry, "kind" | "given">> {
+async function askGiven(
+  app: Needs,
+  uuid: string,
+  { kind, rebind }: ImportOptions,
+): Promise<Pick<Entry, "kind" | "given">> {
   if (rebind === true) return { kind, given: undefined };
-  if (!app.ask.isPossible) throw new VaultError("usage", "--credentials is missing", { hint: `vault import ${uuid} --credentials @FILE` });
+  if (!app.ask.isPossible)
+    throw new VaultError("usage", "--credentials is missing", {
+      hint: `vault import ${uuid} --credentials @FILE`,
+    });
   const known = (await lookUp(app, uuid))?.kind;
   const chosen = kind ?? known ?? (await askKind(app, "get"));
   const { choice, document } = await askPair(app, { force: true }, chosen);
-  if (document?.type === "pair") return { kind: chosen, given: { ...document, credentials: choice.given ?? document.credentials } };
+  if (document?.type === "pair")
+    return {
+      kind: chosen,
+      given: { ...document, credentials: choice.given ?? document.credentials },
+    };
   return { kind: chosen, given: document };
 }
 
@@ -129,7 +179,11 @@ async function checkEntry(app: Pick<App, "serviceName" | "store">, entry: Entry)
 }
 
 /** The same of an entry of --file. One of another service is left for its own turn: it does not stop the others. */
-async function checkPlaced(app: Pick<App, "serviceName" | "store">, place: Place, entry: Entry): Promise<void> {
+async function checkPlaced(
+  app: Pick<App, "serviceName" | "store">,
+  place: Place,
+  entry: Entry,
+): Promise<void> {
   try {
     await checkEntry(app, entry);
   } catch (error) {
@@ -138,7 +192,10 @@ async function checkPlaced(app: Pick<App, "serviceName" | "store">, place: Place
   }
 }
 
-async function importOne(app: Pick<App, "hold" | "narrator" | "redactor" | "service">, entry: Entry): Promise<Imported> {
+async function importOne(
+  app: Pick<App, "hold" | "narrator" | "redactor" | "service">,
+  entry: Entry,
+): Promise<Imported> {
   // A plain pair is sent nowhere, and a file may hold very many.
   if (entry.given?.type === "recovery") learnAll(app, entry.given);
   const context = await app.hold(entry.uuid, { rebind: entry.rebind });
@@ -147,7 +204,8 @@ async function importOne(app: Pick<App, "hold" | "narrator" | "redactor" | "serv
     if (entry.given?.type === "recovery") {
       await app.service();
       const outcome = await adoptRecovery(context, entry.given.document);
-      if (entry.given.attempts !== undefined) await context.session.mergeAttempts(entry.given.attempts);
+      if (entry.given.attempts !== undefined)
+        await context.session.mergeAttempts(entry.given.attempts);
       if (outcome === "open") await settleRecovery(context);
       else if (outcome === "candidates")
         app.narrator.warn(
@@ -155,12 +213,17 @@ async function importOne(app: Pick<App, "hold" | "narrator" | "redactor" | "serv
         );
     } else if (entry.given !== undefined) {
       generation = await recordPair(context, entry, entry.given.credentials);
-      if (entry.given.attempts !== undefined) await context.session.mergeAttempts(entry.given.attempts);
+      if (entry.given.attempts !== undefined)
+        await context.session.mergeAttempts(entry.given.attempts);
     }
     if (entry.label !== undefined) await context.session.setLabel(entry.label);
     const record = await context.session.read();
     if (record === null)
-      throw new VaultError("no-credentials", `vault ${entry.uuid} is not known under another base URL`, { uuid: entry.uuid });
+      throw new VaultError(
+        "no-credentials",
+        `vault ${entry.uuid} is not known under another base URL`,
+        { uuid: entry.uuid },
+      );
     generation ??= (candidates(record)[0] ?? record.generations[0])?.generation ?? 0;
     return { uuid: entry.uuid, label: record.label, kind: record.kind, generation };
   } finally {
@@ -174,10 +237,19 @@ async function settleRecovery(context: ExchangeContext): Promise<void> {
   if (open === null) return;
   if (open.state === "held") throw heldError(context.session.uuid, open);
   const settled = await acknowledgeOpen(context, { unread: false, saved: false });
-  if (settled !== null) context.emit({ type: "settled", settled: settledAs(settled, "acknowledged") });
+  if (settled !== null)
+    context.emit({ type: "settled", settled: settledAs(settled, "acknowledged") });
 }
 
-async function recordPair(context: ExchangeContext, entry: Entry, credentials: Parameters<typeof bareCredentials>[0]): Promise<number> {
+async function recordPair(
+  context: ExchangeContext,
+  entry: Entry,
+  credentials: Parameters<typeof bareCredentials>[0],
+): Promise<number> {
   const kind = chooseKind(entry.uuid, await context.session.read(), entry.kind);
-  return await context.session.recordPair({ credentials: bareCredentials(credentials), kind, device: entry.device });
+  return await context.session.recordPair({
+    credentials: bareCredentials(credentials),
+    kind,
+    device: entry.device,
+  });
 }

@@ -8,8 +8,18 @@ export const info = {
   summary: "ask the service for a vault's dates and metadata (extended)",
   description: `Ask the service for a vault's dates, metadata and reads left. Needs no credentials and counts nothing toward lockout. ${extended}`,
   arguments: { uuid: vaultArgument },
-  options: { kind: { flag: "--kind <kind>", help: `required for a vault that is not known here: ${kindList}`, is: "kind" } },
-  examples: ["vault info $VAULT", "vault info $VAULT --json", "vault info $VAULT --field info.autoLockDate"],
+  options: {
+    kind: {
+      flag: "--kind <kind>",
+      help: `required for a vault that is not known here: ${kindList}`,
+      is: "kind",
+    },
+  },
+  examples: [
+    "vault info $VAULT",
+    "vault info $VAULT --json",
+    "vault info $VAULT --field info.autoLockDate",
+  ],
   fields: ["uuid", "label", "kind", "info"],
 } as const satisfies Descriptor;
 

@@ -15,7 +15,18 @@ import { lookUp } from "../exchange/look-up.ts";
 import { singleContext } from "../exchange/single-context.ts";
 import { defined } from "../../defined.ts";
 
-type Needs = Pick<App, "ask" | "host" | "narrator" | "output" | "service" | "serviceName" | "settings" | "store" | "waiting">;
+type Needs = Pick<
+  App,
+  | "ask"
+  | "host"
+  | "narrator"
+  | "output"
+  | "service"
+  | "serviceName"
+  | "settings"
+  | "store"
+  | "waiting"
+>;
 
 /** Sends no credentials of the vault; of what is known here it changes the dates only. */
 export async function runInfo(app: Needs, options: InfoOptions): Promise<number> {
@@ -29,18 +40,29 @@ export async function runInfo(app: Needs, options: InfoOptions): Promise<number>
   if (record !== null) await noteDates(app, target, info);
   const vault = { uuid: target, label: record?.label ?? null, kind: asked };
   const document: InfoDocument = { ...vault, info: info.info };
-  await app.output.print(document, async (view) => await (await import("./view.ts")).infoTable(vault, info, view));
+  await app.output.print(
+    document,
+    async (view) => await (await import("./view.ts")).infoTable(vault, info, view),
+  );
   return 0;
 }
 
 function kindOf(target: string, record: VaultRecord | null, given: Kind | undefined): Kind {
-  const recorded = record !== null && record.generations.some((g) => g.proven) ? record.kind : undefined;
+  const recorded =
+    record !== null && record.generations.some((g) => g.proven) ? record.kind : undefined;
   if (recorded !== undefined && given !== undefined && recorded !== given) {
-    throw new VaultError("invalid-input", `--kind: vault ${target} is known as ${recorded}, not ${given}`, { hint: "leave --kind out" });
+    throw new VaultError(
+      "invalid-input",
+      `--kind: vault ${target} is known as ${recorded}, not ${given}`,
+      { hint: "leave --kind out" },
+    );
   }
   const chosen = given ?? record?.kind;
   if (chosen !== undefined) return chosen;
-  throw new VaultError("usage", `--kind is needed: vault ${target} is not known here`, { uuid: target, hint: `use --kind ${kindList}` });
+  throw new VaultError("usage", `--kind is needed: vault ${target} is not known here`, {
+    uuid: target,
+    hint: `use --kind ${kindList}`,
+  });
 }
 
 async function fetchInfo(
@@ -54,31 +76,47 @@ async function fetchInfo(
   await breaker.read();
   await noteResponse(breaker, reply);
   if (reply.type === "no-answer") {
-    if (app.host.interrupted.aborted) throw new VaultError("interrupted", "interrupted; nothing was changed", { retry: "safe" });
-    throw new VaultError(reply.tooLarge ? "service" : "network", `no complete response came back: ${reply.cause}`, {
-      uuid: target,
-      retry: "safe",
-      hint: "run it again (it does not count toward lockout)",
-      ...defined({ service: reply.answer && serviceDetails(reply.answer) }),
-    });
+    if (app.host.interrupted.aborted)
+      throw new VaultError("interrupted", "interrupted; nothing was changed", { retry: "safe" });
+    throw new VaultError(
+      reply.tooLarge ? "service" : "network",
+      `no complete response came back: ${reply.cause}`,
+      {
+        uuid: target,
+        retry: "safe",
+        hint: "run it again (it does not count toward lockout)",
+        ...defined({ service: reply.answer && serviceDetails(reply.answer) }),
+      },
+    );
   }
   const info = reply.type === "answer" ? readInfo(reply.answer) : undefined;
   if (info === undefined || reply.type !== "answer") throw refusedSingle(reply, target);
   if (isOtherVault(reply.answer, target)) {
-    throw new VaultError("service", "the service responded about another vault; nothing was recorded", {
-      uuid: target,
-      hint: "check --base-url, and for a proxy or firewall in between; --debug shows the response",
-      service: serviceDetails(reply.answer),
-    });
+    throw new VaultError(
+      "service",
+      "the service responded about another vault; nothing was recorded",
+      {
+        uuid: target,
+        hint: "check --base-url, and for a proxy or firewall in between; --debug shows the response",
+        service: serviceDetails(reply.answer),
+      },
+    );
   }
   return info;
 }
 
 /** Where another process holds the vault its own exchange will bring newer dates: this does not wait for it. */
-async function noteDates(app: Pick<App, "host" | "narrator" | "serviceName" | "store">, target: string, dates: InfoSuccess): Promise<void> {
+async function noteDates(
+  app: Pick<App, "host" | "narrator" | "serviceName" | "store">,
+  target: string,
+  dates: InfoSuccess,
+): Promise<void> {
   const store = await app.store();
   try {
-    const session = await store.lock(app.serviceName(), target, { deadline: 0, signal: app.host.interrupted });
+    const session = await store.lock(app.serviceName(), target, {
+      deadline: 0,
+      signal: app.host.interrupted,
+    });
     try {
       const { expiryDate, autoLockDate, dateCreated, lastModified } = dates;
       await session.noteDates({ expiryDate, autoLockDate, dateCreated, lastModified });

@@ -13,7 +13,8 @@ export async function infoTable(
   view: View,
 ): Promise<string> {
   const palette = await createPalette(view.facts.color);
-  const date = (value: string | null): string | undefined => (value === null ? undefined : when(value, view.now));
+  const date = (value: string | null): string | undefined =>
+    value === null ? undefined : when(value, view.now);
   const { usesRemaining, metadata } = info;
   const rows: Row[] = [
     ["Vault", { text: vault.uuid, paint: palette.strong }],
@@ -21,7 +22,12 @@ export async function infoTable(
     ["Kind", vault.kind],
     [
       "Reads left",
-      usesRemaining === null ? undefined : { text: String(usesRemaining), paint: usesRemaining <= 1 ? palette.warn : palette.strong },
+      usesRemaining === null
+        ? undefined
+        : {
+            text: String(usesRemaining),
+            paint: usesRemaining <= 1 ? palette.warn : palette.strong,
+          },
     ],
     ["Expires", date(info.expiryDate)],
     ["Auto-locks", date(info.autoLockDate)],
@@ -50,7 +56,8 @@ export async function createdTable(
   view: View,
 ): Promise<string> {
   const palette = await createPalette(view.facts.color);
-  const date = (value: string | null): string | undefined => (value === null ? undefined : when(value, view.now));
+  const date = (value: string | null): string | undefined =>
+    value === null ? undefined : when(value, view.now);
   const rows: Row[] = [
     ["Vault", { text: success.uuid, paint: palette.strong }],
     ["Label", label === null ? undefined : printableLine(label)],

@@ -9,7 +9,13 @@ import type { Profile } from "../../settings/profile.ts";
 import { profileValue, withValue } from "../../settings/profile.ts";
 import { readValue } from "../../secrets/secret-value.ts";
 import type { Settings } from "../../settings/settings.ts";
-import { findSetting, missingSettings, requiredSettings, resolveSettings, serviceName } from "../../settings/settings.ts";
+import {
+  findSetting,
+  missingSettings,
+  requiredSettings,
+  resolveSettings,
+  serviceName,
+} from "../../settings/settings.ts";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { InitDocument } from "../documents/setup.ts";
@@ -55,15 +61,25 @@ export async function runInit(app: Needs, options: InitOptions): Promise<number>
   const former = await mayChange(app, name, options.force === true);
   // A key that was sealed for another state, or from another source, is of no use.
   const movesKey = options.stateKeySource !== undefined || given(app, "state") !== undefined;
-  const inProfile = (each: SettingName): boolean => profileValue(former, each) !== undefined && !(each === "apiKey" && movesKey);
-  const missing = requiredSettings.filter((each) => given(app, each) === undefined && !inProfile(each));
+  const inProfile = (each: SettingName): boolean =>
+    profileValue(former, each) !== undefined && !(each === "apiKey" && movesKey);
+  const missing = requiredSettings.filter(
+    (each) => given(app, each) === undefined && !inProfile(each),
+  );
   if (missing.length > 0 && !app.ask.isPossible) throw missingSettings(missing, []);
   let profile = await keptFlags(app, former);
-  for (const [key, value] of [["baseUrl", await baseUrlOf(app, former)] as const, ["appUuid", await appUuidOf(app, former)] as const]) {
+  for (const [key, value] of [
+    ["baseUrl", await baseUrlOf(app, former)] as const,
+    ["appUuid", await appUuidOf(app, former)] as const,
+  ]) {
     profile = withValue(profile, key, parseConfigValue(key, value, profile));
   }
-  if (options.stateKeySource !== undefined) profile = withValue(profile, "stateKeySource", options.stateKeySource);
-  const apiKey = inProfile("apiKey") && !app.ask.isPossible && given(app, "apiKey") === undefined ? undefined : await apiKeyOf(app);
+  if (options.stateKeySource !== undefined)
+    profile = withValue(profile, "stateKeySource", options.stateKeySource);
+  const apiKey =
+    inProfile("apiKey") && !app.ask.isPossible && given(app, "apiKey") === undefined
+      ? undefined
+      : await apiKeyOf(app);
   const formerState = profileValue(former, "state");
   const asksState = given(app, "state") === undefined && isAsked(app);
   const location = asksState ? await askLocation(app, name, formerState) : undefined;
@@ -72,12 +88,25 @@ export async function runInit(app: Needs, options: InitOptions): Promise<number>
   const live = await isLive(app, options);
   if (live !== undefined) profile = withValue(profile, "live", live || undefined);
 
-  const local = await app.state({ name, exists: false, settings: location === undefined ? profile : { ...profile, state: location } });
-  const obstacle = app.ask.isPossible ? await obstacleTo(local, app.settings.stateKeySpec !== undefined) : null;
+  const local = await app.state({
+    name,
+    exists: false,
+    settings: location === undefined ? profile : { ...profile, state: location },
+  });
+  const obstacle = app.ask.isPossible
+    ? await obstacleTo(local, app.settings.stateKeySpec !== undefined)
+    : null;
   const after = await local.configure(async (current) => {
-    const sealed = apiKey === undefined ? undefined : await local.store.sealSecret({ profile: name, key: "apiKey" }, apiKey);
-    const profiles = { ...current.profiles, [name]: sealed === undefined ? profile : withValue(profile, "apiKey", sealed) };
-    const currentProfile = current.currentProfile ?? (Object.keys(current.profiles).length === 0 ? name : undefined);
+    const sealed =
+      apiKey === undefined
+        ? undefined
+        : await local.store.sealSecret({ profile: name, key: "apiKey" }, apiKey);
+    const profiles = {
+      ...current.profiles,
+      [name]: sealed === undefined ? profile : withValue(profile, "apiKey", sealed),
+    };
+    const currentProfile =
+      current.currentProfile ?? (Object.keys(current.profiles).length === 0 ? name : undefined);
     return { ...current, ...defined({ currentProfile }), profiles };
   });
   const current = (after.currentProfile ?? "default") === name;
@@ -88,7 +117,11 @@ export async function runInit(app: Needs, options: InitOptions): Promise<number>
   if (app.ask.isPossible) await verify(app, resolveSettings(app.flags, app.host.env, profile));
   const used = current ? "" : ` --profile ${name}`;
   if (obstacle !== null) app.narrator.warn(obstacle.message);
-  const steps = [...(obstacle?.steps ?? []), `vault doctor${used}`, `vault import --file vaults.ndjson${used}`];
+  const steps = [
+    ...(obstacle?.steps ?? []),
+    `vault doctor${used}`,
+    `vault import --file vaults.ndjson${used}`,
+  ];
   for (const step of steps) app.narrator.close(`next: ${step}`);
   return 0;
 }
@@ -100,7 +133,12 @@ const verifyMs = 5000;
 async function verify(app: Needs, settings: Settings): Promise<void> {
   const probe = await app.probe({ ...settings, timeoutMs: Math.min(settings.timeoutMs, verifyMs) });
   const { probeFindings } = await import("../doctor/service.ts");
-  for (const { check, level, message, hint } of probeFindings(serviceName(settings), probe, null, app.host.now())) {
+  for (const { check, level, message, hint } of probeFindings(
+    serviceName(settings),
+    probe,
+    null,
+    app.host.now(),
+  )) {
     if (level !== "ok") app.narrator.warn(`${message}${hint === null ? "" : `: ${hint}`}`);
     else if (check === "service") app.narrator.close(message);
   }
@@ -108,16 +146,29 @@ async function verify(app: Needs, settings: Settings): Promise<void> {
 
 async function nameOf(app: Pick<App, "ask" | "flags" | "host" | "profile">): Promise<string> {
   const rule = (name: string): string | null =>
-    /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name) ? null : "must be letters, digits, dots, dashes and underscores, such as staging";
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)
+      ? null
+      : "must be letters, digits, dots, dashes and underscores, such as staging";
   const given = findSetting("profile", app.flags, app.host.env, {})?.text;
-  const name = given ?? (app.ask.isPossible ? await app.ask.text({ message: "Profile name", initial: "default", rule }) : app.profile.name);
+  const name =
+    given ??
+    (app.ask.isPossible
+      ? await app.ask.text({ message: "Profile name", initial: "default", rule })
+      : app.profile.name);
   const wrong = rule(name);
-  if (wrong !== null) throw new VaultError("invalid-input", `--profile: ${wrong}`, { hint: "vault init --profile staging" });
+  if (wrong !== null)
+    throw new VaultError("invalid-input", `--profile: ${wrong}`, {
+      hint: "vault init --profile staging",
+    });
   return name;
 }
 
 /** The profile that is there already and may be changed; an empty one where there is none. */
-async function mayChange(app: Pick<App, "ask" | "configuration">, name: string, force: boolean): Promise<Profile> {
+async function mayChange(
+  app: Pick<App, "ask" | "configuration">,
+  name: string,
+  force: boolean,
+): Promise<Profile> {
   const profiles = (await readConfiguration(app.configuration.directory))?.profiles ?? {};
   const former = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (former === undefined) return {};
@@ -132,13 +183,19 @@ async function mayChange(app: Pick<App, "ask" | "configuration">, name: string, 
 }
 
 /** The former profile with the settings that are given by flags. */
-async function keptFlags(app: Pick<App, "flags" | "host" | "narrator" | "sources">, former: Profile): Promise<Profile> {
+async function keptFlags(
+  app: Pick<App, "flags" | "host" | "narrator" | "sources">,
+  former: Profile,
+): Promise<Profile> {
   let profile = former;
   for (const [name, { key }] of Object.entries<SettingDefinition>(settingDefinitions)) {
     const given = app.flags[name as SettingName];
     if (!kept.includes(name) || key === undefined || typeof given !== "string") continue;
     const text = isJsonKey(key) ? await readValue(given, `--${name}`, app.sources) : given;
-    const whole = isPathKey(key) && !isAbsolute(text) && !/^[a-z]+:\/\//i.test(text) ? resolve(app.host.cwd, text) : text;
+    const whole =
+      isPathKey(key) && !isAbsolute(text) && !/^[a-z]+:\/\//i.test(text)
+        ? resolve(app.host.cwd, text)
+        : text;
     profile = withValue(profile, key, parseConfigValue(key, storable(app, whole), profile));
   }
   return profile;
@@ -163,18 +220,24 @@ async function baseUrlOf(app: Needs, former: Profile): Promise<string> {
   return baseUrl;
 }
 
-async function appUuidOf(app: Pick<App, "ask" | "flags" | "host">, former: Profile): Promise<string> {
+async function appUuidOf(
+  app: Pick<App, "ask" | "flags" | "host">,
+  former: Profile,
+): Promise<string> {
   const kept = app.ask.isPossible ? undefined : profileValue(former, "appUuid");
   const answer = given(app, "appUuid") ?? kept ?? (await typedAppUuid(app));
   const wrong = isUuid(answer);
-  if (wrong !== null) throw new VaultError("invalid-input", `--app-uuid: ${wrong}`, { hint: "nothing was changed" });
+  if (wrong !== null)
+    throw new VaultError("invalid-input", `--app-uuid: ${wrong}`, { hint: "nothing was changed" });
   return answer;
 }
 
 async function apiKeyOf(app: Needs): Promise<string> {
   const found = findSetting("apiKey", app.flags, app.host.env, {});
   const read = async (): Promise<string> =>
-    found === undefined ? await app.ask.secret({ message: "API key (stored encrypted)", rule: isUuid }) : await app.secretSetting(found);
+    found === undefined
+      ? await app.ask.secret({ message: "API key (stored encrypted)", rule: isUuid })
+      : await app.secretSetting(found);
   const key = await read();
   app.redactor.add(key);
   checkIdentifier(key, found?.source ?? "--api-key", "nothing was changed");
@@ -183,10 +246,14 @@ async function apiKeyOf(app: Needs): Promise<string> {
 
 /** Whether anything else was asked for: a person who gave all by flags has decided. */
 const isAsked = (app: Pick<App, "ask" | "flags" | "host">): boolean =>
-  app.ask.isPossible && (["baseUrl", "appUuid", "apiKey"] as const).some((name) => given(app, name) === undefined);
+  app.ask.isPossible &&
+  (["baseUrl", "appUuid", "apiKey"] as const).some((name) => given(app, name) === undefined);
 
 /** Undefined where nobody has said so. */
-async function isLive(app: Pick<App, "ask" | "flags" | "host">, options: InitOptions): Promise<boolean | undefined> {
+async function isLive(
+  app: Pick<App, "ask" | "flags" | "host">,
+  options: InitOptions,
+): Promise<boolean | undefined> {
   if (options.live === true) return true;
   if (!isAsked(app)) return undefined;
   return await app.ask.confirm("Is this production? (adds a banner, confirms updates)");

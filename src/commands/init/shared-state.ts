@@ -14,7 +14,10 @@ export async function askLocation(
   for (;;) {
     const location = await app.ask.text({
       message: "Place of the state, such as postgres://user@host/database",
-      rule: (answer) => (answer === here || isShared(answer) ? null : `must be: ${here}, or an address that begins with postgres://`),
+      rule: (answer) =>
+        answer === here || isShared(answer)
+          ? null
+          : `must be: ${here}, or an address that begins with postgres://`,
       initial: isShared(former) ? former : here,
       shown: withoutPassword,
     });
@@ -40,7 +43,10 @@ interface Obstacle {
  * @throws `state` if its key is not here, or if there is no key and nobody can tell whether it needs one: the profile's API key would be
  * sealed with a new key, and lost when the right one takes its place
  */
-export async function obstacleTo({ shared, store }: OpenState, isKeyGiven: boolean): Promise<Obstacle | null> {
+export async function obstacleTo(
+  { shared, store }: OpenState,
+  isKeyGiven: boolean,
+): Promise<Obstacle | null> {
   if (shared === undefined) return null;
   try {
     // Needs no key.
@@ -49,7 +55,8 @@ export async function obstacleTo({ shared, store }: OpenState, isKeyGiven: boole
     if (!(error instanceof VaultError)) throw error;
     const { hint = "" } = error.facts;
     // There is none yet.
-    if (hint.startsWith("vault state init --state")) return { message: error.message, steps: [hint] };
+    if (hint.startsWith("vault state init --state"))
+      return { message: error.message, steps: [hint] };
     if (!isKeyGiven && store.keys() === null) throw error;
     return { message: hint === "" ? error.message : `${error.message}: ${hint}`, steps: [] };
   }

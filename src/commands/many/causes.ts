@@ -41,7 +41,8 @@ const varying: readonly (readonly [RegExp, string])[] = [
   [/\b[\d.]+s\b/g, "Ns"],
 ];
 
-const alike = (text: string): string => varying.reduce((result, [pattern, name]) => result.replaceAll(pattern, name), text);
+const alike = (text: string): string =>
+  varying.reduce((result, [pattern, name]) => result.replaceAll(pattern, name), text);
 
 /** Collects causes. `redact` is applied at once, because the secrets of an exchange are forgotten with it. */
 export function createCauses(redact: (text: string) => string): Causes {
@@ -52,20 +53,40 @@ export function createCauses(redact: (text: string) => string): Causes {
       const key = `${code} ${alike(redact(message))}`;
       if (failures.has(key) || failures.size < mostMessages) {
         const hint = facts.hint === undefined ? undefined : redact(facts.hint);
-        addTo(failures, key, uuid, () => ({ code, message: redact(message), hint, stays: willBeSkipped(code, facts) }));
-      } else addTo(failures, code, uuid, () => ({ code, message: "other errors", hint: undefined, stays: false }));
+        addTo(failures, key, uuid, () => ({
+          code,
+          message: redact(message),
+          hint,
+          stays: willBeSkipped(code, facts),
+        }));
+      } else
+        addTo(failures, code, uuid, () => ({
+          code,
+          message: "other errors",
+          hint: undefined,
+          stays: false,
+        }));
     },
     skip: (uuid, reason) => addTo(skips, reason, uuid, () => ({})),
     lines: () => {
       const mostFirst = (a: Group, b: Group): number => b.count - a.count;
       const failed = [...failures.values()].toSorted(mostFirst);
       const skipped = [...skips].toSorted(([, a], [, b]) => mostFirst(a, b));
-      return [...failed.flatMap(failedLines), ...skipped.flatMap(([reason, group]) => skippedLines(reason, group))].map(printableLine);
+      return [
+        ...failed.flatMap(failedLines),
+        ...skipped.flatMap(([reason, group]) => skippedLines(reason, group)),
+      ].map(printableLine);
     },
     inShort: () => {
       const codes = Map.groupBy(failures.values(), ({ code }) => code);
-      const failed = [...codes].map(([code, groups]) => `${grouped(groups.reduce((sum, group) => sum + group.count, 0))} failed (${code})`);
-      return [...failed, ...[...skips].map(([reason, group]) => `${grouped(group.count)} skipped (${reason})`)].join(", ");
+      const failed = [...codes].map(
+        ([code, groups]) =>
+          `${grouped(groups.reduce((sum, group) => sum + group.count, 0))} failed (${code})`,
+      );
+      return [
+        ...failed,
+        ...[...skips].map(([reason, group]) => `${grouped(group.count)} skipped (${reason})`),
+      ].join(", ");
     },
     staying: () => {
       const failed = [...failures.values()].filter(({ stays }) => stays);
@@ -73,7 +94,9 @@ export function createCauses(redact: (text: string) => string): Causes {
       const hints = failed.map(({ count, hint = "" }) => (count === 1 ? hint : alike(hint)));
       return {
         count: groups.reduce((sum, group) => sum + group.count, 0),
-        ways: [...hints, ...[...skips].map(([reason, group]) => waysOf(reason, group))].filter((way) => way !== ""),
+        ways: [...hints, ...[...skips].map(([reason, group]) => waysOf(reason, group))].filter(
+          (way) => way !== "",
+        ),
       };
     },
   };
@@ -83,7 +106,12 @@ export function createCauses(redact: (text: string) => string): Causes {
 const willBeSkipped = (code: string, { exchange }: VaultError["facts"]): boolean =>
   code === "locked" || code === "guard" || (code === "pending" && exchange?.state === "held");
 
-function addTo<K, G extends Group>(groups: Map<K, G>, key: K, uuid: string, first: () => Omit<G, keyof Group>): void {
+function addTo<K, G extends Group>(
+  groups: Map<K, G>,
+  key: K,
+  uuid: string,
+  first: () => Omit<G, keyof Group>,
+): void {
   const group = groups.get(key) ?? ({ ...first(), count: 0, uuids: [] as string[] } as G);
   groups.set(key, group);
   group.count += 1;
@@ -93,12 +121,20 @@ function addTo<K, G extends Group>(groups: Map<K, G>, key: K, uuid: string, firs
 /** One vault has its own message and hint; several have what theirs have in common. */
 function failedLines({ code, message, hint, ...group }: Failure): string[] {
   const shown = group.count === 1 ? (text: string) => text : alike;
-  return [`${grouped(group.count)} failed (${code}): ${shown(message)}`, ...named(group, hint), ...hintLines(hint && shown(hint))];
+  return [
+    `${grouped(group.count)} failed (${code}): ${shown(message)}`,
+    ...named(group, hint),
+    ...hintLines(hint && shown(hint)),
+  ];
 }
 
 function skippedLines(reason: SkipReason, group: Group): string[] {
   const ways = waysOf(reason, group);
-  return [`${grouped(group.count)} skipped (${reason}): ${skipWords[reason].why}`, ...named(group, ways), ...hintLines(ways)];
+  return [
+    `${grouped(group.count)} skipped (${reason}): ${skipWords[reason].why}`,
+    ...named(group, ways),
+    ...hintLines(ways),
+  ];
 }
 
 function waysOf(reason: SkipReason, { count, uuids }: Group): string {
@@ -115,5 +151,7 @@ function waysOf(reason: SkipReason, { count, uuids }: Group): string {
 /** Names the vaults of a group, unless what helps them does. */
 function named({ count, uuids }: Group, ways = ""): string[] {
   if (count === uuids.length && ways.includes(uuids.join(" "))) return [];
-  return [`  ${uuids.join(", ")}${count > mostNamed ? ` and ${grouped(count - mostNamed)} more` : ""}`];
+  return [
+    `  ${uuids.join(", ")}${count > mostNamed ? ` and ${grouped(count - mostNamed)} more` : ""}`,
+  ];
 }

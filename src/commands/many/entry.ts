@@ -20,4 +20,7 @@ export interface Entry {
 export type SkipReason = "held" | "locked" | "guard" | "limited";
 
 /** What became of an entry. `earlier`: before this command, in the same run; `stopped`: the command ended before its turn. */
-export type Outcome = { ok: true; earlier?: true } | { ok: false; error: VaultError } | { ok: false; skipped: SkipReason | "stopped" };
+export type Outcome =
+  | { ok: true; earlier?: true }
+  | { ok: false; error: VaultError }
+  | { ok: false; skipped: SkipReason | "stopped" };

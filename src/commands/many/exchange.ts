@@ -44,7 +44,10 @@ export async function exchangesOf(
     const { uuid, given } = entry;
     if (options.outDir !== undefined) checkTarget(app, options.outDir, uuid);
     if (given !== undefined) learnAll({ redactor: { add: turn.learn } }, given);
-    if (entry.contents !== undefined) turn.learn("content" in entry.contents ? entry.contents.content : entry.contents.creditCard.number);
+    if (entry.contents !== undefined)
+      turn.learn(
+        "content" in entry.contents ? entry.contents.content : entry.contents.creditCard.number,
+      );
     const context = await turn.hold();
     try {
       // Only now: before, another process may have had it.
@@ -98,7 +101,11 @@ async function isSettled(context: ExchangeContext): Promise<boolean> {
 }
 
 /** Where the contents go, whole, before the end call: a file, a command, or stdout. */
-function deliverer(app: Needs, { outDir, exec }: ManyExchangeOptions, { name, report }: Run): (delivery: Delivery) => Promise<void> {
+function deliverer(
+  app: Needs,
+  { outDir, exec }: ManyExchangeOptions,
+  { name, report }: Run,
+): (delivery: Delivery) => Promise<void> {
   const { host } = app;
   const child = exec === undefined ? undefined : prepareExec(app, exec, name);
   return async (delivery) => {
@@ -106,13 +113,25 @@ function deliverer(app: Needs, { outDir, exec }: ManyExchangeOptions, { name, re
     try {
       if (outDir !== undefined) writeOut(app, outDir, document);
       if (child !== undefined) await runForVault(child, document);
-      if (outDir === undefined && child === undefined) await report.contents(document, async (view) => await vaultTable(delivery, view));
+      if (outDir === undefined && child === undefined)
+        await report.contents(document, async (view) => await vaultTable(delivery, view));
     } catch (error) {
-      if (host.killed.aborted) throw new VaultError("interrupted", "interrupted while delivering the contents", { cause: error });
+      if (host.killed.aborted)
+        throw new VaultError("interrupted", "interrupted while delivering the contents", {
+          cause: error,
+        });
       if (error instanceof HandoverFailure) throw error;
       const { code, message } = error as NodeJS.ErrnoException;
-      const why = code === "EPIPE" ? "the output was closed" : code === "ENOSPC" ? "the disk is full" : message;
-      throw new HandoverFailure("delivery", `the contents could not be delivered: ${why}`, { delivered: false, saveOwed: false });
+      const why =
+        code === "EPIPE"
+          ? "the output was closed"
+          : code === "ENOSPC"
+            ? "the disk is full"
+            : message;
+      throw new HandoverFailure("delivery", `the contents could not be delivered: ${why}`, {
+        delivered: false,
+        saveOwed: false,
+      });
     }
   };
 }

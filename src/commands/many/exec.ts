@@ -11,7 +11,11 @@ export interface Exec {
 }
 
 /** What all children of a run have in common: the environment is searched for secrets once. Only a second signal ends them. */
-export function prepareExec(app: Pick<App, "host" | "redactor" | "settings">, command: string, run: string): Exec {
+export function prepareExec(
+  app: Pick<App, "host" | "redactor" | "settings">,
+  command: string,
+  run: string,
+): Exec {
   return { command: { ...childOf(app), flag: "--exec", command, signal: app.host.killed }, run };
 }
 

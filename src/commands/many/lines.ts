@@ -8,7 +8,10 @@ import { parseGivenJson } from "../../protocol/json.ts";
 import { validate } from "../../protocol/validate.ts";
 
 /** Given or stored credentials, or a recovery document; `parseCredentials` checks which. */
-export const givenCredentials = z.looseObject({}, { error: 'must be an object, such as {"encryptedData":"…","payload":"…"}' });
+export const givenCredentials = z.looseObject(
+  {},
+  { error: 'must be an object, such as {"encryptedData":"…","payload":"…"}' },
+);
 
 /** Properties of one vault in a file of many. */
 export const vaultProperties = {
@@ -45,7 +48,9 @@ export async function* linesOf(app: Pick<App, "sources">, file: VaultFile): Asyn
   const numbered = (texts: readonly string[]): Line[] => {
     const first = count + 1;
     count += texts.length;
-    return texts.map((text, index) => ({ number: first + index, text })).filter(({ text }) => text.trim() !== "");
+    return texts
+      .map((text, index) => ({ number: first + index, text }))
+      .filter(({ text }) => text.trim() !== "");
   };
   for await (const piece of readable(app, file)) {
     const end = piece.lastIndexOf("\n");
@@ -58,7 +63,10 @@ export async function* linesOf(app: Pick<App, "sources">, file: VaultFile): Asyn
   yield numbered([rest.join("")]);
 }
 
-async function* readable(app: Pick<App, "sources">, { flag, path, example }: VaultFile): AsyncGenerator<string> {
+async function* readable(
+  app: Pick<App, "sources">,
+  { flag, path, example }: VaultFile,
+): AsyncGenerator<string> {
   try {
     yield* app.sources.readPieces(path, flag);
   } catch (cause) {
@@ -75,18 +83,35 @@ async function* readable(app: Pick<App, "sources">, { flag, path, example }: Vau
  * Parses and checks one vault of such a file; `where` names its place.
  * @throws `invalid-input`, which names the property and the rule and never shows a value
  */
-export function readObject<T>(text: string, schema: z.core.$ZodType<T>, where: string, hint: string): T {
+export function readObject<T>(
+  text: string,
+  schema: z.core.$ZodType<T>,
+  where: string,
+  hint: string,
+): T {
   return checkObject(parseGivenJson(text, where, hint), schema, where, hint);
 }
 
 /** As `readObject`, of what is parsed already. */
-export function checkObject<T>(value: unknown, schema: z.core.$ZodType<T>, where: string, hint: string): T {
+export function checkObject<T>(
+  value: unknown,
+  schema: z.core.$ZodType<T>,
+  where: string,
+  hint: string,
+): T {
   const checked = validate(schema, value);
   if (checked.ok) return checked.value;
   const [first] = checked.violations;
-  throw new VaultError("invalid-input", `${where}: ${[first?.path, first?.rule].filter(Boolean).join(" ")}`, { hint });
+  throw new VaultError(
+    "invalid-input",
+    `${where}: ${[first?.path, first?.rule].filter(Boolean).join(" ")}`,
+    { hint },
+  );
 }
 
 /** The error with its place in the file before it. */
-export const placed = (where: string, error: VaultError, code: ErrorKind = error.code): VaultError =>
-  new VaultError(code, `${where}: ${error.message}`, error.facts);
+export const placed = (
+  where: string,
+  error: VaultError,
+  code: ErrorKind = error.code,
+): VaultError => new VaultError(code, `${where}: ${error.message}`, error.facts);

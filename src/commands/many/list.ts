@@ -38,7 +38,12 @@ type Needs = Pick<App, "ask" | "sources">;
  * @throws `invalid-input` with the line for what is wrong in a file, and never with a value; for names on the command line `usage`
  * and `no-credentials`, as for a single vault
  */
-export async function readList(app: Needs, choice: ListChoice, operation: ListOperation, known: VaultNames<KnownVault>): Promise<Entry[]> {
+export async function readList(
+  app: Needs,
+  choice: ListChoice,
+  operation: ListOperation,
+  known: VaultNames<KnownVault>,
+): Promise<Entry[]> {
   checkChoice(choice, operation);
   const { all, from, defaults } = choice;
   const lister = new Lister(app, operation, known, defaults);
@@ -47,7 +52,11 @@ export async function readList(app: Needs, choice: ListChoice, operation: ListOp
 }
 
 function checkChoice({ vaults, from, all }: ListChoice, operation: ListOperation): void {
-  const given = [...(vaults.length > 0 ? ["a vault"] : []), ...(from === undefined ? [] : ["--from"]), ...(all === true ? ["--all"] : [])];
+  const given = [
+    ...(vaults.length > 0 ? ["a vault"] : []),
+    ...(from === undefined ? [] : ["--from"]),
+    ...(all === true ? ["--all"] : []),
+  ];
   if (given.length <= 1) return;
   throw new VaultError("usage", `${given.join(" and ")} exclude each other`, {
     hint: `vault ${operation} VAULT…; vault ${operation} --from FILE; vault ${operation} --all`,
@@ -61,10 +70,14 @@ const hasNothingElse = (words: readonly string[]) => ({
       : 'must be an object, such as {"uuid":"…"}',
 });
 
-const strict = <T extends z.core.$ZodLooseShape>(shape: T) => z.strictObject(shape, hasNothingElse(Object.keys(shape)));
+const strict = <T extends z.core.$ZodLooseShape>(shape: T) =>
+  z.strictObject(shape, hasNothingElse(Object.keys(shape)));
 
 const read = { ...vaultProperties, externalRef: z.optional(externalRef) };
-const contents = { card: z.optional(creditCard), content: z.optional(z.string({ error: "must be text" })) };
+const contents = {
+  card: z.optional(creditCard),
+  content: z.optional(z.string({ error: "must be text" })),
+};
 
 const get = strict({ ...read });
 const update = strict({ ...read, ...contents });
@@ -77,7 +90,8 @@ const objects: Readonly<Record<ListOperation, z.core.$ZodType<Given>>> = { get, 
 
 const examples: Readonly<Record<ListOperation, string>> = {
   get: '{"uuid":"…","kind":"generic/offline","credentials":{…}}',
-  update: '{"uuid":"…","card":{"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}}',
+  update:
+    '{"uuid":"…","card":{"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}}',
   ack: '{"uuid":"…"}',
 };
 
@@ -96,7 +110,12 @@ class Lister {
   /** Where each vault stands, by its UUID in lower case. */
   readonly #places = new Map<string, string | number>();
 
-  constructor({ ask, sources }: Needs, operation: ListOperation, known: VaultNames<KnownVault>, defaults: ListChoice["defaults"] = {}) {
+  constructor(
+    { ask, sources }: Needs,
+    operation: ListOperation,
+    known: VaultNames<KnownVault>,
+    defaults: ListChoice["defaults"] = {},
+  ) {
     this.#operation = operation;
     this.#defaults = defaults;
     this.#known = known;
@@ -111,24 +130,36 @@ class Lister {
 
   /** A vault of the command line. */
   named(name: string): Entry {
-    const { uuid, vault } = this.#known.find(name, { shown: printableLine(name), exact: this.#exact });
+    const { uuid, vault } = this.#known.find(name, {
+      shown: printableLine(name),
+      exact: this.#exact,
+    });
     const before = this.#place(uuid, name);
     if (before === undefined) return this.#entry({ uuid }, vault);
-    throw new VaultError("usage", `${printableLine(name)}: the same vault as ${printableLine(String(before))}`, {
-      uuid,
-      hint: "name each vault once",
-    });
+    throw new VaultError(
+      "usage",
+      `${printableLine(name)}: the same vault as ${printableLine(String(before))}`,
+      {
+        uuid,
+        hint: "name each vault once",
+      },
+    );
   }
 
   async readFile(path: string): Promise<Entry[]> {
     const entries: Entry[] = [];
     const operation = this.#operation;
     const hint = `nothing was sent; a valid line: a UUID, a label, or ${examples[operation]}`;
-    for await (const lines of linesOf({ sources: this.#sources }, { flag: "--from", path, example: usages[operation] })) {
+    for await (const lines of linesOf(
+      { sources: this.#sources },
+      { flag: "--from", path, example: usages[operation] },
+    )) {
       for (const { number, text } of lines) {
         const where = `--from line ${number}`;
         const line = text.trim();
-        const given = line.startsWith("{") ? readObject(line, objects[operation], where, hint) : undefined;
+        const given = line.startsWith("{")
+          ? readObject(line, objects[operation], where, hint)
+          : undefined;
         try {
           entries.push(this.#listed(given ?? line, number));
         } catch (error) {
@@ -168,13 +199,18 @@ class Lister {
       if (known === null || known.generations.length === 0) throw noCredentials(uuid);
       return { uuid, label: known.label };
     }
-    const given = line.credentials && parseCredentials(JSON.stringify(line.credentials), "credentials");
+    const given =
+      line.credentials && parseCredentials(JSON.stringify(line.credentials), "credentials");
     const named = vaultOf(given);
     if (named !== undefined) checkRecovery(uuid, { uuid: named });
-    const kind = line.kind ?? (given?.type === "pair" ? given.kind : undefined) ?? this.#defaults.kind;
+    const kind =
+      line.kind ?? (given?.type === "pair" ? given.kind : undefined) ?? this.#defaults.kind;
     const device = line.device ?? deviceOf(given) ?? this.#defaults.device;
     const pair = given?.type === "pair" ? given.credentials : undefined;
-    const used = given?.type === "recovery" ? given.document.kind : checkStart(uuid, known, operation, { kind, given: pair, device }).kind;
+    const used =
+      given?.type === "recovery"
+        ? given.document.kind
+        : checkStart(uuid, known, operation, { kind, given: pair, device }).kind;
     const contents = operation === "update" ? contentsOf(line, used) : undefined;
     const label = known?.label ?? line.label ?? labelOf(given);
     const { externalRef } = line;
@@ -188,7 +224,9 @@ class Lister {
  */
 function contentsOf({ card, content }: Given, kind: Kind): Contents {
   if (card === undefined && content === undefined)
-    throw new VaultError("invalid-input", "card or content is missing", { hint: "nothing was sent" });
+    throw new VaultError("invalid-input", "card or content is missing", {
+      hint: "nothing was sent",
+    });
   checkContentsOptions({ card: card && "given", content }, kind);
   return card === undefined ? { content: content ?? "" } : { creditCard: card };
 }

@@ -18,12 +18,20 @@ type Needs = Pick<App, "configuration" | "host" | "settings" | "stateDirectory">
  * Checks, before anything is sent, that --out can be written for this vault.
  * @throws `invalid-input`, and `usage` if --credentials-out names the same file
  */
-export function checkOut(app: Needs, { out, credentialsOut }: { out: string; credentialsOut?: string | undefined }, uuid: string): void {
+export function checkOut(
+  app: Needs,
+  { out, credentialsOut }: { out: string; credentialsOut?: string | undefined },
+  uuid: string,
+): void {
   const { cwd } = app.host;
   if (credentialsOut !== undefined && resolve(cwd, credentialsOut) === resolve(cwd, out)) {
-    throw new VaultError("usage", "--out and --credentials-out name the same file; nothing was sent", {
-      hint: "--out vault.json --credentials-out pair.json",
-    });
+    throw new VaultError(
+      "usage",
+      "--out and --credentials-out name the same file; nothing was sent",
+      {
+        hint: "--out vault.json --credentials-out pair.json",
+      },
+    );
   }
   checkWritable(app, "--out", out);
   check("--out", cwd, out, uuid);
@@ -42,7 +50,10 @@ export function prepareOutDir(app: Needs, folder: string): void {
     accessSync(path, constants.W_OK | constants.X_OK);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const why = code === "ENOTDIR" || code === "EEXIST" ? "is not a folder" : `cannot be written to (${code})`;
+    const why =
+      code === "ENOTDIR" || code === "EEXIST"
+        ? "is not a folder"
+        : `cannot be written to (${code})`;
     throw new VaultError("invalid-input", `--out-dir: ${folder} ${why}; nothing was sent`, {
       hint: "name a folder that you can write to, such as --out-dir ./vaults",
     });
@@ -66,7 +77,11 @@ export function writeOut(app: Pick<App, "host">, folder: string, document: GetDo
 }
 
 /** As `writeOut`, for the file of --out. */
-export function writeOutFile({ host }: Pick<App, "host">, path: string, document: GetDocument): void {
+export function writeOutFile(
+  { host }: Pick<App, "host">,
+  path: string,
+  document: GetDocument,
+): void {
   const file = resolve(host.cwd, path);
   const why = reasonAgainst(file, document.uuid);
   if (why !== null) throw new Error(`${path} ${why}`);
@@ -74,7 +89,11 @@ export function writeOutFile({ host }: Pick<App, "host">, path: string, document
 }
 
 /** Returns the path of a vault's file in the folder of --out-dir, if it is missing or empty; else null. */
-export function missingIn({ host }: Pick<App, "host">, folder: string, uuid: string): string | null {
+export function missingIn(
+  { host }: Pick<App, "host">,
+  folder: string,
+  uuid: string,
+): string | null {
   const path = fileOf(folder, uuid);
   const { size = 0 } = statSync(resolve(host.cwd, path), { throwIfNoEntry: false }) ?? {};
   return size > 0 ? null : path;
@@ -85,13 +104,21 @@ const fileOf = (folder: string, uuid: string): string => join(folder, `${uuid}.j
 function check(flag: string, cwd: string, path: string, uuid: string): void {
   const why = reasonAgainst(resolve(cwd, path), uuid);
   if (why === null) return;
-  throw new VaultError("invalid-input", `${flag}: ${path} ${why}, and is not replaced; nothing was sent`, {
-    uuid,
-    hint: "name another place, or move this file away",
-  });
+  throw new VaultError(
+    "invalid-input",
+    `${flag}: ${path} ${why}, and is not replaced; nothing was sent`,
+    {
+      uuid,
+      hint: "name another place, or move this file away",
+    },
+  );
 }
 
-const contentsOfVault = z.looseObject({ uuid, vault: z.looseObject({}), exchange: z.looseObject({}) });
+const contentsOfVault = z.looseObject({
+  uuid,
+  vault: z.looseObject({}),
+  exchange: z.looseObject({}),
+});
 
 /** Why a file is not to be replaced; null if it is new or empty, or holds earlier contents of the same vault. */
 function reasonAgainst(file: string, vault: string): string | null {

@@ -19,15 +19,35 @@ export interface Plan {
 const mostRows = 100;
 
 /** --dry-run: prints what would be done with many vaults. `form`: what the command prints if --output does not say. */
-export async function printPlan(app: Pick<App, "host" | "output" | "settings">, plan: Plan, form: "ndjson" | "rows"): Promise<void> {
+export async function printPlan(
+  app: Pick<App, "host" | "output" | "settings">,
+  plan: Plan,
+  form: "ndjson" | "rows",
+): Promise<void> {
   const { vaults, calls, seconds } = plan;
-  const document: PlanDocument = { plan: { vaults, calls, seconds, skipped: plan.skipped.map(({ uuid, reason }) => ({ uuid, reason })) } };
+  const document: PlanDocument = {
+    plan: {
+      vaults,
+      calls,
+      seconds,
+      skipped: plan.skipped.map(({ uuid, reason }) => ({ uuid, reason })),
+    },
+  };
   const { format, field } = app.output;
-  if (form === "ndjson" && format === "table" && field === undefined) await app.host.stdout.write(`${jsonText(document)}\n`);
-  else await app.output.print(document, async (view) => await planTable(plan, app.settings.rate, view));
+  if (form === "ndjson" && format === "table" && field === undefined)
+    await app.host.stdout.write(`${jsonText(document)}\n`);
+  else
+    await app.output.print(
+      document,
+      async (view) => await planTable(plan, app.settings.rate, view),
+    );
 }
 
-async function planTable({ vaults, calls, seconds, skipped }: Plan, rate: number, { facts }: View): Promise<string> {
+async function planTable(
+  { vaults, calls, seconds, skipped }: Plan,
+  rate: number,
+  { facts }: View,
+): Promise<string> {
   const palette = await createPalette(facts.color);
   const options = { palette, columns: facts.columns };
   const atRate = rate === 0 ? "without a rate limit" : `at ${grouped(rate)} calls a second`;
@@ -36,12 +56,17 @@ async function planTable({ vaults, calls, seconds, skipped }: Plan, rate: number
       ["Vaults", grouped(vaults)],
       ["Calls", grouped(calls)],
       ["Time", `about ${grouped(Math.ceil(seconds))} s ${atRate}`],
-      ["Skipped", { text: grouped(skipped.length), paint: skipped.length === 0 ? palette.dim : palette.warn }],
+      [
+        "Skipped",
+        { text: grouped(skipped.length), paint: skipped.length === 0 ? palette.dim : palette.warn },
+      ],
     ],
     options,
   );
   if (skipped.length === 0) return `${heading}${table}`;
-  const rows = skipped.slice(0, mostRows).map(({ uuid, label, reason }) => [uuid, label ?? "", { text: reason, paint: palette.warn }]);
+  const rows = skipped
+    .slice(0, mostRows)
+    .map(({ uuid, label, reason }) => [uuid, label ?? "", { text: reason, paint: palette.warn }]);
   const more = skipped.length - rows.length;
   const reasons = [...new Set(skipped.map(({ reason }) => reason))];
   return [

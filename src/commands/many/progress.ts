@@ -48,7 +48,10 @@ export function showProgress(
   };
 }
 
-function runProgress({ total, done, earlier, failed, skipped }: Tally, seconds: number | undefined): Progress {
+function runProgress(
+  { total, done, earlier, failed, skipped }: Tally,
+  seconds: number | undefined,
+): Progress {
   const finished = done + failed + skipped;
   // Only these took time.
   const worked = finished - earlier - skipped;
@@ -60,7 +63,9 @@ function runProgress({ total, done, earlier, failed, skipped }: Tally, seconds: 
     facts: [
       `${grouped(done)} of ${grouped(total)} done`,
       ...(failed === 0 ? [] : [`${grouped(failed)} failed`]),
-      ...(rate === undefined ? [] : [`${rate < 99.5 ? rate.toFixed(1) : grouped(Math.round(rate))} vaults/s`]),
+      ...(rate === undefined
+        ? []
+        : [`${rate < 99.5 ? rate.toFixed(1) : grouped(Math.round(rate))} vaults/s`]),
       ...(skipped === 0 ? [] : [`${grouped(skipped)} skipped`]),
     ],
   };

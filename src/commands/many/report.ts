@@ -55,7 +55,8 @@ export function createReport(app: Needs, { operation, total, form }: ReportOptio
   const causes = createCauses(redactor.redact);
   const progress = showProgress(app, tally);
   let palette: Promise<Palette> | undefined;
-  const printLine = async (event: ManyEvent): Promise<void> => await host.stdout.write(`${jsonText(event)}\n`);
+  const printLine = async (event: ManyEvent): Promise<void> =>
+    await host.stdout.write(`${jsonText(event)}\n`);
   const count = ({ uuid }: Pick<Entry, "uuid">, outcome: Outcome): void => {
     if (outcome.ok) tally.done += 1;
     if (outcome.ok && outcome.earlier === true) tally.earlier += 1;
@@ -73,16 +74,29 @@ export function createReport(app: Needs, { operation, total, form }: ReportOptio
     causes,
     contents: async (document, view) => {
       const { settled, ...rest } = document;
-      if (form === "ndjson") await printLine({ event: "contents", ...rest, ...(settled.length === 0 ? {} : { settled }) });
+      if (form === "ndjson")
+        await printLine({
+          event: "contents",
+          ...rest,
+          ...(settled.length === 0 ? {} : { settled }),
+        });
       else await app.output.print(document, view);
     },
     receipt: async ({ settled, ...rest }) => {
-      if (form === "ndjson") await printLine({ event: "receipt", ...rest, ...(settled.length === 0 ? {} : { settled }) });
+      if (form === "ndjson")
+        await printLine({
+          event: "receipt",
+          ...rest,
+          ...(settled.length === 0 ? {} : { settled }),
+        });
     },
     outcome: async (entry, outcome) => {
       count(entry, outcome);
       if (form === "ndjson") await printLine(outcomeLine(app, entry, outcome));
-      else if (!isStopped(outcome)) await host.stdout.write(row(app, entry, outcome, await (palette ??= createPalette(host.stdout.color))));
+      else if (!isStopped(outcome))
+        await host.stdout.write(
+          row(app, entry, outcome, await (palette ??= createPalette(host.stdout.color))),
+        );
       progress.update();
     },
     end: async (summary) => {
@@ -90,21 +104,42 @@ export function createReport(app: Needs, { operation, total, form }: ReportOptio
       const { run, seconds, calls } = summary;
       const { done, earlier, failed, skipped } = tally;
       const left = total - done - failed - skipped;
-      if (form === "ndjson") await printLine({ event: "summary", run, done, earlier, failed, skipped: skipped + left, seconds, calls });
+      if (form === "ndjson")
+        await printLine({
+          event: "summary",
+          run,
+          done,
+          earlier,
+          failed,
+          skipped: skipped + left,
+          seconds,
+          calls,
+        });
       const say = host.stderr.isTTY ? narrator.close : narrator.detail;
-      for (const line of [summaryLine(operation, left, summary, tally), ...causes.lines()]) say(line);
+      for (const line of [summaryLine(operation, left, summary, tally), ...causes.lines()])
+        say(line);
     },
     close: progress.close,
   };
 }
 
-function outcomeLine({ redactor }: Pick<App, "redactor">, { uuid, label }: Pick<Entry, "uuid" | "label">, outcome: Outcome): ManyEvent {
+function outcomeLine(
+  { redactor }: Pick<App, "redactor">,
+  { uuid, label }: Pick<Entry, "uuid" | "label">,
+  outcome: Outcome,
+): ManyEvent {
   const shown =
-    "error" in outcome ? { ok: false as const, error: redactor.redactValue(outcome.error.with({ uuid, label }).toJSON()) } : outcome;
+    "error" in outcome
+      ? {
+          ok: false as const,
+          error: redactor.redactValue(outcome.error.with({ uuid, label }).toJSON()),
+        }
+      : outcome;
   return { event: "outcome", uuid, label, ...shown };
 }
 
-const isStopped = (outcome: Outcome): boolean => "skipped" in outcome && outcome.skipped === "stopped";
+const isStopped = (outcome: Outcome): boolean =>
+  "skipped" in outcome && outcome.skipped === "stopped";
 
 /** A row on a terminal: `UUID  failed   LABEL: what failed`. */
 function row(
@@ -126,16 +161,24 @@ function describe(
 ): { word: string; paint: (text: string) => string; why: string | null } {
   if ("error" in outcome) return { word: "failed", paint: bad, why: outcome.error.message };
   if ("skipped" in outcome) {
-    const why = outcome.skipped === "stopped" ? "the command was stopped" : skipWords[outcome.skipped].why;
+    const why =
+      outcome.skipped === "stopped" ? "the command was stopped" : skipWords[outcome.skipped].why;
     return { word: "skipped", paint: warn, why };
   }
-  return outcome.earlier === true ? { word: "earlier", paint: dim, why: null } : { word: "done", paint: good, why: null };
+  return outcome.earlier === true
+    ? { word: "earlier", paint: dim, why: null }
+    : { word: "done", paint: good, why: null };
 }
 
 const verbs = { get: "read", update: "updated", ack: "acknowledged" } as const;
 
 /** `1,990 of 2,000 vaults read in 171.2 s (23.4 calls a second): 3 failed, 7 skipped. Run NAME.` */
-function summaryLine(operation: keyof typeof verbs, left: number, { run, seconds, calls }: Summary, tally: Tally): string {
+function summaryLine(
+  operation: keyof typeof verbs,
+  left: number,
+  { run, seconds, calls }: Summary,
+  tally: Tally,
+): string {
   const { total, done, earlier, failed, skipped } = tally;
   const rate = seconds < 0.05 || calls === 0 ? "" : ` (${number(calls / seconds)} calls a second)`;
   const counts = [

@@ -26,7 +26,11 @@ export type ManyNeeds = ExchangeNeeds & TurnNeeds & Pick<App, "flags" | "profile
  * Reads or updates many vaults. Everything is checked before anything is sent.
  * @throws `usage`, `invalid-input`; after the summary what has stopped all of them, or `partial` where some failed or were skipped
  */
-export async function runMany(app: ManyNeeds, options: ManyExchangeOptions, operation: Operation): Promise<number> {
+export async function runMany(
+  app: ManyNeeds,
+  options: ManyExchangeOptions,
+  operation: Operation,
+): Promise<number> {
   checkNothingOfOne(options, operation);
   const form = formOf(app, options, operation);
   await askSettings(app);
@@ -46,7 +50,11 @@ export async function runMany(app: ManyNeeds, options: ManyExchangeOptions, oper
   if (options.dryRun === true) {
     const calls = plan.todo.length * (options.ack === false ? 1 : 2);
     const seconds = app.settings.rate === 0 ? 0 : Math.ceil(calls / app.settings.rate);
-    const skipped = plan.skipped.map(({ entry: { uuid, label }, reason }) => ({ uuid, label, reason }));
+    const skipped = plan.skipped.map(({ entry: { uuid, label }, reason }) => ({
+      uuid,
+      label,
+      reason,
+    }));
     await printPlan(app, { vaults: plan.todo.length, calls, seconds, skipped }, form);
     return skipped.length === 0 ? 0 : 16;
   }
@@ -56,7 +64,15 @@ export async function runMany(app: ManyNeeds, options: ManyExchangeOptions, oper
   const work = await exchangesOf(app, options, { ...run, isNamed, report });
   const { concurrency, maxFailures } = options;
   const take = async (): Promise<void> =>
-    await takeAll(app, plan.todo, { work, report, name, next: restOf(name), before: knownOf(plan), concurrency, maxFailures });
+    await takeAll(app, plan.todo, {
+      work,
+      report,
+      name,
+      next: restOf(name),
+      before: knownOf(plan),
+      concurrency,
+      maxFailures,
+    });
   // Without a rate limit, as for a test, time is worth more.
   await (app.settings.rate === 0 ? take() : inLittleMemory(take));
   return 0;
@@ -72,7 +88,8 @@ async function inLittleMemory<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-const restOf = (name: string): string => `the same command line with --run ${name} does the rest, and sends nothing for what is done`;
+const restOf = (name: string): string =>
+  `the same command line with --run ${name} does the rest, and sends nothing for what is done`;
 
 /** The outcomes that are known before anything is sent. */
 function* knownOf({ earlier, skipped }: Plan): Iterable<[Entry, Outcome]> {
@@ -87,7 +104,9 @@ async function planned(app: ManyNeeds, options: ManyExchangeOptions, run: SameRu
   const known = new VaultNames(await store.summaries(service));
   const defaults = { kind: options.kind, device: await app.device() };
   const entries = await readList(app, { ...options, defaults }, operation, known);
-  const begun = new Map((options.run === undefined ? [] : await store.run(service, name)).map((one) => [one.uuid, one]));
+  const begun = new Map(
+    (options.run === undefined ? [] : await store.run(service, name)).map((one) => [one.uuid, one]),
+  );
   if (begun.size > 0) {
     const listed = new Map(entries.map((entry) => [entry.uuid.toLowerCase(), entry]));
     for (const one of begun.values()) checkSameRun(run, one, listed.get(one.uuid));
@@ -102,9 +121,14 @@ async function planned(app: ManyNeeds, options: ManyExchangeOptions, run: SameRu
 }
 
 /** @throws `canceled`, `interrupted`; `usage` where nobody can be asked about a live profile */
-async function confirmUpdates(app: Pick<App, "ask" | "profile" | "settings">, count: number): Promise<void> {
+async function confirmUpdates(
+  app: Pick<App, "ask" | "profile" | "settings">,
+  count: number,
+): Promise<void> {
   const { settings, profile, ask } = app;
   if (count === 0 || (!ask.isPossible && !settings.live)) return;
-  const mark = settings.live ? `Production profile ${profile.name} (${settings.baseUrl ?? "no base URL"}): ` : "";
+  const mark = settings.live
+    ? `Production profile ${profile.name} (${settings.baseUrl ?? "no base URL"}): `
+    : "";
   await confirmOrFail(ask, false, `${mark}Send new contents to ${count} vaults?`);
 }

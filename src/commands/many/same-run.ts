@@ -19,7 +19,11 @@ export const digestOf = ({ contents }: Pick<Entry, "contents">): string | undefi
   contents && createHash("sha256").update(JSON.stringify(contents)).digest("hex");
 
 /** Tells whether two reads deliver to the same place: stdout, this folder, this command. Undefined for what delivers nothing. */
-export function deliveryOf({ cwd }: Pick<Host, "cwd">, operation: Operation, { outDir, exec }: ManyOptions): string | undefined {
+export function deliveryOf(
+  { cwd }: Pick<Host, "cwd">,
+  operation: Operation,
+  { outDir, exec }: ManyOptions,
+): string | undefined {
   if (operation !== "get") return undefined;
   const place = [outDir === undefined ? null : realPath(resolve(cwd, outDir)), exec ?? null];
   return createHash("sha256").update(JSON.stringify(place)).digest("hex");
@@ -47,7 +51,11 @@ export interface SameRun {
  * Compares what a run has begun before with what it is to be now, and with the entry of the same vault, if the list has one.
  * @throws `invalid-input` if that was something else, or what it has delivered is not there any more
  */
-export function checkSameRun({ name, operation, delivery, missing }: SameRun, begun: RunExchange, entry: Entry | undefined): void {
+export function checkSameRun(
+  { name, operation, delivery, missing }: SameRun,
+  begun: RunExchange,
+  entry: Entry | undefined,
+): void {
   const differs = (what: string): VaultError =>
     new VaultError("invalid-input", `--run ${name}: ${what}; nothing was sent`, {
       uuid: begun.uuid,
@@ -58,7 +66,9 @@ export function checkSameRun({ name, operation, delivery, missing }: SameRun, be
     throw differs("it delivers to another place (stdout, a --out-dir or a --exec)");
   if (entry === undefined) return;
   if (begun.digest !== null && begun.digest !== digestOf(entry))
-    throw differs(`the contents for vault ${entry.uuid} are not those that the run has sent before`);
+    throw differs(
+      `the contents for vault ${entry.uuid} are not those that the run has sent before`,
+    );
   const file = begun.state === "acknowledged" ? missing(entry.uuid) : null;
   if (file !== null) throw differs(`it has read vault ${entry.uuid}, but ${file} is missing`);
 }

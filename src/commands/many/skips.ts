@@ -3,7 +3,16 @@ import type { SkipReason } from "./entry.ts";
 /** Why a vault is skipped, in words, and what helps. */
 export const skipWords: Readonly<Record<SkipReason, { why: string; help: string }>> = {
   held: { why: "an exchange is held", help: "vault ack finishes it, --discard-pending drops it" },
-  locked: { why: "the vault is locked, or gone", help: "an administrator can unlock it in the console" },
-  guard: { why: "the lockout guard would refuse the start", help: "vault guard shows the counters and the way on" },
-  limited: { why: "the number of its reads is limited", help: "another run with --out-dir or --exec keeps what they deliver" },
+  locked: {
+    why: "the vault is locked, or gone",
+    help: "an administrator can unlock it in the console",
+  },
+  guard: {
+    why: "the lockout guard would refuse the start",
+    help: "vault guard shows the counters and the way on",
+  },
+  limited: {
+    why: "the number of its reads is limited",
+    help: "another run with --out-dir or --exec keeps what they deliver",
+  },
 };

@@ -29,15 +29,25 @@ export async function takeAll(app: TurnNeeds, todo: readonly Entry[], all: All):
   const { host, narrator } = app;
   const { report, name, next, before } = all;
   const beganAt = host.elapsed();
-  const onSignal = (): void => narrator.note("No other vault is begun, those under way are finished. Ctrl-C again leaves at once.");
+  const onSignal = (): void =>
+    narrator.note(
+      "No other vault is begun, those under way are finished. Ctrl-C again leaves at once.",
+    );
   let failure: VaultError | undefined;
   host.interrupted.addEventListener("abort", onSignal, { once: true });
   try {
     await tellAll(report, before);
-    const taken = await takeTurns(app, todo, { ...all, tell: async (entry, outcome) => await report.outcome(entry, outcome) });
+    const taken = await takeTurns(app, todo, {
+      ...all,
+      tell: async (entry, outcome) => await report.outcome(entry, outcome),
+    });
     failure = endOf(host, all, taken);
     await tellAll(report, stopped(taken.left));
-    await report.end({ run: name, seconds: Math.round(host.elapsed() - beganAt) / 1000, calls: taken.calls });
+    await report.end({
+      run: name,
+      seconds: Math.round(host.elapsed() - beganAt) / 1000,
+      calls: taken.calls,
+    });
   } catch (error) {
     failure ??= outputFailed(name, next, error);
   } finally {
@@ -50,7 +60,10 @@ export async function takeAll(app: TurnNeeds, todo: readonly Entry[], all: All):
 /** Lines that are written together: a file is synced once for them. */
 const together = 1000;
 
-async function tellAll(report: Pick<Report, "outcome">, outcomes: Iterable<readonly [Entry, Outcome]>): Promise<void> {
+async function tellAll(
+  report: Pick<Report, "outcome">,
+  outcomes: Iterable<readonly [Entry, Outcome]>,
+): Promise<void> {
   let told: Promise<void>[] = [];
   for (const [entry, outcome] of outcomes) {
     told.push(report.outcome(entry, outcome));
@@ -66,13 +79,24 @@ function* stopped(left: readonly Entry[]): Iterable<[Entry, Outcome]> {
 }
 
 /** What the command ends with. The summary has the counts and the causes. */
-function endOf(host: Pick<App["host"], "interrupted">, { name, next, report }: All, { stop }: Taken): VaultError | undefined {
+function endOf(
+  host: Pick<App["host"], "interrupted">,
+  { name, next, report }: All,
+  { stop }: Taken,
+): VaultError | undefined {
   const { total, done, failed } = report.tally;
   if (done === total) return undefined;
-  if (host.interrupted.aborted) return new VaultError("interrupted", `run ${name} was interrupted`, { retry: "safe", hint: next });
+  if (host.interrupted.aborted)
+    return new VaultError("interrupted", `run ${name} was interrupted`, {
+      retry: "safe",
+      hint: next,
+    });
   if (stop instanceof VaultError) {
     const { code, message, facts } = stop;
-    return new VaultError(code, message, { ...facts, hint: facts.hint === undefined ? next : `${facts.hint}; ${next}` });
+    return new VaultError(code, message, {
+      ...facts,
+      hint: facts.hint === undefined ? next : `${facts.hint}; ${next}`,
+    });
   }
   if (stop instanceof Error) return outputFailed(name, next, stop);
   const why = stop === null ? "" : ` (stopped after ${count(failed, "failure")})`;
@@ -92,8 +116,12 @@ function outputFailed(name: string, next: string, error: unknown): VaultError {
   const { code } = error as NodeJS.ErrnoException;
   if (error instanceof VaultError || code === undefined) return asVaultError(error);
   const why = code === "EPIPE" ? "it was closed" : code === "ENOSPC" ? "the disk is full" : code;
-  return new VaultError("partial", `run ${name} was stopped, because the output could not be written: ${why}`, {
-    hint: `what was not delivered is held, and was not acknowledged; ${next}`,
-    cause: error,
-  });
+  return new VaultError(
+    "partial",
+    `run ${name} was stopped, because the output could not be written: ${why}`,
+    {
+      hint: `what was not delivered is held, and was not acknowledged; ${next}`,
+      cause: error,
+    },
+  );
 }

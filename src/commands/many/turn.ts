@@ -7,7 +7,10 @@ import { once } from "../../settings/once.ts";
 import type { SecretScope } from "../../terminal/redactor.ts";
 import { Interruption } from "../../terminal/signals.ts";
 
-export type TurnNeeds = Pick<App, "exchangeService" | "hold" | "host" | "narrator" | "redactor" | "settings">;
+export type TurnNeeds = Pick<
+  App,
+  "exchangeService" | "hold" | "host" | "narrator" | "redactor" | "settings"
+>;
 
 interface TurnOptions {
   uuid: string;
@@ -92,7 +95,14 @@ export class Turn {
     const waiting = { deadline: waits ? deadline : host.elapsed(), signal: this.#stop.signal };
     // One for the whole exchange: it has its place under the rate limit.
     const service = once(async () => this.#watched(await this.#app.exchangeService(this.learn)));
-    const own = { clock, waiting, service, probing, learnSecret: this.learn, emit: (event: ExchangeEvent): void => this.#follow(event) };
+    const own = {
+      clock,
+      waiting,
+      service,
+      probing,
+      learnSecret: this.learn,
+      emit: (event: ExchangeEvent): void => this.#follow(event),
+    };
     return { ...(await this.#app.hold(uuid, {}, own)), deadline };
   }
 
@@ -100,7 +110,10 @@ export class Turn {
   failure(error: unknown): VaultError {
     const { code, message, facts } = asVaultError(error);
     const { cause, ...shown } = facts;
-    return new VaultError(code, this.#app.redactor.redact(message), { ...this.#app.redactor.redactValue(shown), cause });
+    return new VaultError(code, this.#app.redactor.redact(message), {
+      ...this.#app.redactor.redactValue(shown),
+      cause,
+    });
   }
 
   end(): void {
@@ -157,6 +170,8 @@ export class Turn {
   #stopIfIdle(): void {
     const { interrupted, killed } = this.#app.host;
     if (this.#isOver || !interrupted.aborted || (this.#isUnderWay && !killed.aborted)) return;
-    this.#stop.abort(killed.aborted ? killed.reason : (interrupted.reason ?? new Interruption("SIGINT")));
+    this.#stop.abort(
+      killed.aborted ? killed.reason : (interrupted.reason ?? new Interruption("SIGINT")),
+    );
   }
 }

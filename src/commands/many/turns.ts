@@ -39,7 +39,11 @@ const answeredStart = ["rejected", "locked"];
  * stops at once. While the service does not answer, one of them waits for a trial and no other is begun; a vault that somebody else
  * has comes last.
  */
-export async function takeTurns(app: TurnNeeds, entries: readonly Entry[], turns: Turns): Promise<Taken> {
+export async function takeTurns(
+  app: TurnNeeds,
+  entries: readonly Entry[],
+  turns: Turns,
+): Promise<Taken> {
   const { host } = app;
   const { promise: isDone, resolve: done } = Promise.withResolvers<void>();
   const active = new Set<Turn>();
@@ -62,16 +66,22 @@ export async function takeTurns(app: TurnNeeds, entries: readonly Entry[], turns
   /** Whether enough are on their way to the queue of the rate limit, or in it, for the places there. */
   const isQueueFed = (): boolean => {
     const toCome = [...active].filter((turn) => !turn.hasPlace).length;
-    return app.settings.rate > 0 && toCome >= mostInQueue + Math.ceil((app.settings.rate * usualPreparationMs) / 1000);
+    return (
+      app.settings.rate > 0 &&
+      toCome >= mostInQueue + Math.ceil((app.settings.rate * usualPreparationMs) / 1000)
+    );
   };
 
   /** Whether all that are under way wait, and longer than another one would: that goes first. */
   const isNextToTry = (): boolean => [...active].every(({ waits }) => waits === "longer");
 
   const mayBegin = (): boolean =>
-    stop === null && !host.interrupted.aborted && (isOut ? isNextToTry() : active.size < most && !isQueueFed());
+    stop === null &&
+    !host.interrupted.aborted &&
+    (isOut ? isNextToTry() : active.size < most && !isQueueFed());
 
-  const probing = async (send: () => Promise<Reply>): Promise<Reply> => await (probe ??= send().finally(() => (probe = undefined)));
+  const probing = async (send: () => Promise<Reply>): Promise<Reply> =>
+    await (probe ??= send().finally(() => (probe = undefined)));
 
   const fill = (): void => {
     while (mayBegin()) {
@@ -93,18 +103,24 @@ export async function takeTurns(app: TurnNeeds, entries: readonly Entry[], turns
       onProgress: fill,
     });
     active.add(turn);
-    const outcome = await turns.work(entry, turn).catch((error: unknown): Outcome => ({ ok: false, error: turn.failure(error) }));
+    const outcome = await turns
+      .work(entry, turn)
+      .catch((error: unknown): Outcome => ({ ok: false, error: turn.failure(error) }));
     try {
       const error = "error" in outcome ? outcome.error : undefined;
       if (error?.code === "busy" && !waits) return void later.push(entry);
-      if (error?.code === "interrupted" && error.facts.exchange === undefined) return void left.push(entry);
+      if (error?.code === "interrupted" && error.facts.exchange === undefined)
+        return void left.push(entry);
       if (error?.code === "network") {
         isOut = true;
         // Another vault may go first, or is on its way. If none, the run has waited, and not this vault.
-        const isTried = turn.waits !== "connection" && [...active].some((other) => other !== turn && other.waits !== "longer");
+        const isTried =
+          turn.waits !== "connection" &&
+          [...active].some((other) => other !== turn && other.waits !== "longer");
         const isLast = !isTried && (turn.waits === "longer" ? waits : turn.waits !== "no");
         if (isLast) halt(unavailable(error));
-        if (error.retry === "safe" && turn.waits !== "connection") return void (isLast ? left : later).push(entry);
+        if (error.retry === "safe" && turn.waits !== "connection")
+          return void (isLast ? left : later).push(entry);
       }
       usualPreparationMs = usualPreparationMs * 0.9 + (turn.preparedMs ?? 0) * 0.1;
       await turns.tell(entry, outcome);

@@ -9,7 +9,10 @@ export const sandbox = {
 
 /** Of the commands that start a sandbox: how it is to behave. */
 const emulation = {
-  seed: { flag: "--seed <seed>", help: "demo, or a JSON file with a list of vaults (default: demo)" },
+  seed: {
+    flag: "--seed <seed>",
+    help: "demo, or a JSON file with a list of vaults (default: demo)",
+  },
   tokenTtl: { flag: "--token-ttl <duration>", help: "token lifetime (5m)" },
   latency: { flag: "--latency <duration>", help: "delay before each response (none)" },
   policy: {
@@ -45,10 +48,18 @@ export const rehearse = {
     "Run a program that uses vaults once to list its calls, then once for each call and each failure: the call lost before or after " +
     "the service has processed it, the program killed before or after that. Each time the program is run once more without a failure, " +
     "and then the check, which must exit with 0 if the program can still read its vault. Exit 17 if a vault was lost or locked.",
-  arguments: { command: { term: "<command...>", help: "program and arguments, after --; run many times" } },
+  arguments: {
+    command: { term: "<command...>", help: "program and arguments, after --; run many times" },
+  },
   options: {
-    check: { flag: "--check <command>", help: "shell command that exits with 0 if the program can still read its vault" },
-    setup: { flag: "--setup <command>", help: "shell command that prepares the working directory of each run" },
+    check: {
+      flag: "--check <command>",
+      help: "shell command that exits with 0 if the program can still read its vault",
+    },
+    setup: {
+      flag: "--setup <command>",
+      help: "shell command that prepares the working directory of each run",
+    },
     ...emulation,
   },
   examples: [
@@ -71,7 +82,10 @@ export const start = {
     port: { flag: "--port <n>", help: "port to listen on (default: any free port)", is: "port" },
     data: { flag: "--data <directory>", help: "keep the vaults in this directory across restarts" },
     ...emulation,
-    readyFile: { flag: "--ready-file <file>", help: "file to write once it listens, with the control token (default: STATE-sandbox.json)" },
+    readyFile: {
+      flag: "--ready-file <file>",
+      help: "file to write once it listens, with the control token (default: STATE-sandbox.json)",
+    },
   },
   examples: [
     "vault sandbox start --seed demo",
@@ -85,7 +99,10 @@ export type StartOptions = OptionsOf<typeof start>;
 
 /** Of all commands that steer a running sandbox. */
 const control = {
-  readyFile: { flag: "--ready-file <file>", help: "ready file of the running sandbox (default: STATE-sandbox.json)" },
+  readyFile: {
+    flag: "--ready-file <file>",
+    help: "ready file of the running sandbox (default: STATE-sandbox.json)",
+  },
 } as const;
 
 export const env = {
@@ -133,7 +150,11 @@ export const audit = {
       help: "write to a file instead; its name chooses the format: .ndjson, .jsonl, .json, .csv or .tsv, optionally .gz",
     },
   },
-  examples: ["vault sandbox audit", "vault sandbox audit --export items.csv", "vault sandbox audit --export items.ndjson.gz"],
+  examples: [
+    "vault sandbox audit",
+    "vault sandbox audit --export items.csv",
+    "vault sandbox audit --export items.ndjson.gz",
+  ],
   fields: ["items", "file"],
 } as const satisfies Descriptor;
 

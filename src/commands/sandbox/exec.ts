@@ -4,7 +4,10 @@ import { openPrivateSandbox } from "./folder.ts";
 import { sandboxSettings } from "./start.ts";
 
 /** Runs a program against a sandbox of its own, and ends as that program ended. */
-export async function runExec(app: Pick<App, "flags" | "host" | "settings">, options: ExecOptions): Promise<number> {
+export async function runExec(
+  app: Pick<App, "flags" | "host" | "settings">,
+  options: ExecOptions,
+): Promise<number> {
   const sandbox = await openPrivateSandbox(app, sandboxSettings(app, options));
   try {
     return await app.host.runForeground(options.command, sandbox.env);

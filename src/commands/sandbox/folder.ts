@@ -27,7 +27,9 @@ export function settingsFor(ready: ReadyDocument, folder: string, apiPrefix?: st
 
 /** The caller's environment without the settings of this program and of PostgreSQL: a private sandbox must not reach a real state. */
 export function withoutSettings(env: Readonly<Record<string, string | undefined>>): Environment {
-  const kept = Object.entries(env).filter(([name, value]) => value !== undefined && !/^(VAULTSVC_|PG)/.test(name));
+  const kept = Object.entries(env).filter(
+    ([name, value]) => value !== undefined && !/^(VAULTSVC_|PG)/.test(name),
+  );
   return Object.fromEntries(kept) as Environment;
 }
 
@@ -35,41 +37,70 @@ export function withoutSettings(env: Readonly<Record<string, string | undefined>
  * Runs this program in a process of its own, as a user would.
  * @throws `internal` with what it says if it fails
  */
-export async function runProgram(app: Pick<App, "host">, args: readonly string[], env: Environment, input: string): Promise<void> {
+export async function runProgram(
+  app: Pick<App, "host">,
+  args: readonly string[],
+  env: Environment,
+  input: string,
+): Promise<void> {
   const [runtime = "", ...entry] = app.host.program;
   const child = spawn(runtime, [...entry, ...args], { env, stdio: ["pipe", "ignore", "pipe"] });
   let errors = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
   child.stdin.on("error", () => {});
   child.stdin.end(input);
-  const code = await new Promise((resolve, reject) => child.once("error", reject).once("close", resolve));
-  if (code !== 0) throw new VaultError("internal", `the sandbox could not be prepared: vault ${args[0]} failed: ${errors.trim()}`);
+  const code = await new Promise((resolve, reject) =>
+    child.once("error", reject).once("close", resolve),
+  );
+  if (code !== 0)
+    throw new VaultError(
+      "internal",
+      `the sandbox could not be prepared: vault ${args[0]} failed: ${errors.trim()}`,
+    );
 }
 
 /** A word for a shell. */
 export const shellQuoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** Imports every vault of a sandbox, with its device, into the state that `env` names. */
-export async function importVaults(app: Pick<App, "host">, { vaults }: ReadyDocument, env: Environment): Promise<void> {
+export async function importVaults(
+  app: Pick<App, "host">,
+  { vaults }: ReadyDocument,
+  env: Environment,
+): Promise<void> {
   // Several vaults of a seed may have one label, or none, and then the kind stands for it. In a state, the first one has it.
-  const isFirst = (label: string, index: number): boolean => vaults.findIndex((other) => other.label === label) === index;
-  const known = vaults.map((vault, index) => ({ ...vault, label: isFirst(vault.label, index) ? vault.label : null }));
+  const isFirst = (label: string, index: number): boolean =>
+    vaults.findIndex((other) => other.label === label) === index;
+  const known = vaults.map((vault, index) => ({
+    ...vault,
+    label: isFirst(vault.label, index) ? vault.label : null,
+  }));
   const lines = known.map((vault) => `${JSON.stringify(vault)}\n`).join("");
-  await runProgram(app, ["import", "--file", "-", "--json"], { ...withoutSettings(app.host.env), ...env }, lines);
+  await runProgram(
+    app,
+    ["import", "--file", "-", "--json"],
+    { ...withoutSettings(app.host.env), ...env },
+    lines,
+  );
 }
 
 /**
  * Returns a folder with a state in which the vaults of a running sandbox are imported: one per run of it, beside its ready file, made
  * at the first call and removed when another run has taken its place.
  */
-export async function preparedFolder(app: Pick<App, "host">, ready: RunningDocument, readyFile: string): Promise<string> {
+export async function preparedFolder(
+  app: Pick<App, "host">,
+  ready: RunningDocument,
+  readyFile: string,
+): Promise<string> {
   const all = readyFile.replace(/\.json$/, "");
   const name = `env-${createHash("sha256").update(ready.controlToken).digest("hex").slice(0, 12)}`;
   const folder = join(all, name);
   const done = join(folder, "imported");
   if (existsSync(done)) return folder;
   mkdirSync(all, { recursive: true, mode: 0o700 });
-  for (const old of readdirSync(all)) if (old.startsWith("env-")) rmSync(join(all, old), { recursive: true, force: true });
+  for (const old of readdirSync(all))
+    if (old.startsWith("env-")) rmSync(join(all, old), { recursive: true, force: true });
   mkdirSync(folder, { mode: 0o700 });
   await importVaults(app, ready, settingsFor(ready, folder, ready.apiPrefix));
   writeFileSync(done, "");
@@ -90,7 +121,10 @@ export interface PrivateSandbox {
  * Starts a sandbox for one program; the vaults are imported already.
  * @throws what `startSandbox` throws
  */
-export async function openPrivateSandbox(app: Pick<App, "host" | "settings">, settings: SandboxSettings): Promise<PrivateSandbox> {
+export async function openPrivateSandbox(
+  app: Pick<App, "host" | "settings">,
+  settings: SandboxSettings,
+): Promise<PrivateSandbox> {
   const folder = mkdtempSync(join(tmpdir(), "vault-sandbox-"));
   let running: RunningSandbox | undefined;
   const close = async (): Promise<void> => {
@@ -104,7 +138,12 @@ export async function openPrivateSandbox(app: Pick<App, "host" | "settings">, se
     await importVaults(app, running.ready, ours);
     const rest = withoutSettings(app.host.env);
     const PATH = [commandsIn(folder, app.host.program), rest["PATH"]].filter(Boolean).join(":");
-    return { folder, running, env: { ...rest, ...ours, ...exampleVault(running.ready), PATH }, close };
+    return {
+      folder,
+      running,
+      env: { ...rest, ...ours, ...exampleVault(running.ready), PATH },
+      close,
+    };
   } catch (error) {
     await close();
     throw error;
@@ -120,6 +159,7 @@ function commandsIn(folder: string, program: readonly string[]): string {
   const bin = join(folder, "bin");
   mkdirSync(bin);
   const words = program.map(shellQuoted).join(" ");
-  for (const name of ["vault", "vaultsvc"]) writeFileSync(join(bin, name), `#!/bin/sh\nexec ${words} "$@"\n`, { mode: 0o700 });
+  for (const name of ["vault", "vaultsvc"])
+    writeFileSync(join(bin, name), `#!/bin/sh\nexec ${words} "$@"\n`, { mode: 0o700 });
   return bin;
 }

@@ -60,18 +60,31 @@ export class Rehearsal {
   async listCalls(): Promise<RehearsedCall[]> {
     return await this.#inSandbox({}, async (sandbox, run) => {
       const code = await run.command();
-      if (code !== 0) throw new VaultError("usage", `the command exits with ${code} even without a failure`, { hint });
-      const calls = sandbox.running.sandbox.requests().map(({ method, endpoint }, index) => ({ n: index + 1, method, endpoint }));
-      if (calls.length === 0) throw new VaultError("usage", "the command makes no call to the sandbox", { hint });
+      if (code !== 0)
+        throw new VaultError("usage", `the command exits with ${code} even without a failure`, {
+          hint,
+        });
+      const calls = sandbox.running.sandbox
+        .requests()
+        .map(({ method, endpoint }, index) => ({ n: index + 1, method, endpoint }));
+      if (calls.length === 0)
+        throw new VaultError("usage", "the command makes no call to the sandbox", { hint });
       const checked = await run.check();
-      if (checked !== 0) throw new VaultError("usage", `--check exits with ${checked} even without a failure`, { hint });
+      if (checked !== 0)
+        throw new VaultError("usage", `--check exits with ${checked} even without a failure`, {
+          hint,
+        });
       return calls;
     });
   }
 
   /** Runs the program with a failure, then without one, then the check. */
   async play(call: RehearsedCall, failure: Failure): Promise<Scenario> {
-    const rule: FaultRule = { match: {}, action: failure.endsWith("before") ? "drop-before" : "drop-after", skip: call.n - 1 };
+    const rule: FaultRule = {
+      match: {},
+      action: failure.endsWith("before") ? "drop-before" : "drop-after",
+      skip: call.n - 1,
+    };
     let met = false;
     let kill: (() => void) | undefined;
     const onFault = (): void => {
@@ -79,20 +92,33 @@ export class Rehearsal {
       // Killed first: what comes of the connection afterwards, the program does not see.
       if (failure.startsWith("killed")) kill?.();
     };
-    return await this.#inSandbox({ faults: [rule], onFault }, async ({ running: { sandbox, faults } }, run) => {
-      await run.command((killer) => (kill = killer));
-      if (!met) this.warnings.push(`call ${call.n} was not made in the run for ${failure}`);
-      faults.clear();
-      await run.command();
-      const check = await run.check();
-      const locked = sandbox.vaults().filter(({ uuid }) => sandbox.inspect(uuid).state === "locked");
-      for (const { uuid } of locked) sandbox.unlock(uuid);
-      const readable = check === 0 || (locked.length > 0 && (await run.check()) === 0);
-      return { call, failure, outcome: readable ? (locked.length > 0 ? "locked" : "fine") : "lost", check };
-    });
+    return await this.#inSandbox(
+      { faults: [rule], onFault },
+      async ({ running: { sandbox, faults } }, run) => {
+        await run.command((killer) => (kill = killer));
+        if (!met) this.warnings.push(`call ${call.n} was not made in the run for ${failure}`);
+        faults.clear();
+        await run.command();
+        const check = await run.check();
+        const locked = sandbox
+          .vaults()
+          .filter(({ uuid }) => sandbox.inspect(uuid).state === "locked");
+        for (const { uuid } of locked) sandbox.unlock(uuid);
+        const readable = check === 0 || (locked.length > 0 && (await run.check()) === 0);
+        return {
+          call,
+          failure,
+          outcome: readable ? (locked.length > 0 ? "locked" : "fine") : "lost",
+          check,
+        };
+      },
+    );
   }
 
-  async #inSandbox<T>(settings: Partial<SandboxSettings>, play: (sandbox: PrivateSandbox, run: Runner) => Promise<T>): Promise<T> {
+  async #inSandbox<T>(
+    settings: Partial<SandboxSettings>,
+    play: (sandbox: PrivateSandbox, run: Runner) => Promise<T>,
+  ): Promise<T> {
     const sandbox = await openPrivateSandbox(this.#app, { ...this.#settings, ...settings });
     try {
       const cwd = join(sandbox.folder, "work");
@@ -119,16 +145,32 @@ interface Runner {
 const nowhere = once(() => openSync("/dev/null", "w"));
 
 function throwIfInterrupted(host: Needs["host"]): void {
-  if (host.interrupted.aborted) throw new VaultError("interrupted", "interrupted: the rehearsal is incomplete", { retry: "safe" });
+  if (host.interrupted.aborted)
+    throw new VaultError("interrupted", "interrupted: the rehearsal is incomplete", {
+      retry: "safe",
+    });
 }
 
 /** Runs what the rehearsal is about, in its directory and environment; what it prints goes nowhere, but with --debug to stderr. */
-function runnerIn({ host, settings }: Needs, cwd: string, env: Record<string, string>, commands: Commands): Runner {
-  const run = async (words: readonly string[], started?: (kill: () => void) => void): Promise<number> => {
+function runnerIn(
+  { host, settings }: Needs,
+  cwd: string,
+  env: Record<string, string>,
+  commands: Commands,
+): Runner {
+  const run = async (
+    words: readonly string[],
+    started?: (kill: () => void) => void,
+  ): Promise<number> => {
     throwIfInterrupted(host);
     const [program = "", ...args] = words;
     const output = settings.debug ? 2 : nowhere();
-    const child = spawn(program, args, { cwd, env, stdio: ["ignore", output, output], detached: true });
+    const child = spawn(program, args, {
+      cwd,
+      env,
+      stdio: ["ignore", output, output],
+      detached: true,
+    });
     const kill = (): void => {
       if (child.pid !== undefined) host.endGroup(child.pid);
     };
@@ -137,7 +179,9 @@ function runnerIn({ host, settings }: Needs, cwd: string, env: Record<string, st
     try {
       const code = await new Promise<number | null>((resolve, reject) => {
         child.once("error", (cause: NodeJS.ErrnoException) =>
-          reject(new VaultError("usage", `${program} cannot be started (${cause.code})`, { cause })),
+          reject(
+            new VaultError("usage", `${program} cannot be started (${cause.code})`, { cause }),
+          ),
         );
         child.once("exit", resolve);
       });
@@ -150,5 +194,9 @@ function runnerIn({ host, settings }: Needs, cwd: string, env: Record<string, st
     }
   };
   const shell = async (line: string): Promise<number> => await run(["/bin/sh", "-c", line]);
-  return { command: async (started) => await run(commands.command, started), check: async () => await shell(commands.check), shell };
+  return {
+    command: async (started) => await run(commands.command, started),
+    check: async () => await shell(commands.check),
+    shell,
+  };
 }

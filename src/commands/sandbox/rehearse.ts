@@ -19,9 +19,13 @@ type Needs = Pick<App, "flags" | "host" | "narrator" | "output" | "settings">;
 export async function runRehearse(app: Needs, options: RehearseOptions): Promise<number> {
   const { check, setup, command } = options;
   if (check === undefined) {
-    throw new VaultError("usage", "--check is missing: a command that exits with 0 if the program can still read its vault", {
-      hint: "vault sandbox rehearse --check './read-vault.sh' -- ./read-vault.sh",
-    });
+    throw new VaultError(
+      "usage",
+      "--check is missing: a command that exits with 0 if the program can still read its vault",
+      {
+        hint: "vault sandbox rehearse --check './read-vault.sh' -- ./read-vault.sh",
+      },
+    );
   }
   app.narrator.warn(`${command.join(" ")} will run many times, against sandboxes`);
   const rehearsal = new Rehearsal(app, sandboxSettings(app, options), { setup, check, command });
@@ -36,10 +40,18 @@ export async function runRehearse(app: Needs, options: RehearseOptions): Promise
   const { warnings } = rehearsal;
   const document: RehearseDocument = { scenarios, warnings };
   await app.output.print(document, async ({ facts }) => await asTable(facts, scenarios));
-  const bad = (outcome: Scenario["outcome"]): number => scenarios.filter((each) => each.outcome === outcome).length;
-  const found = [...(bad("lost") > 0 ? [`${bad("lost")} lost`] : []), ...(bad("locked") > 0 ? [`${bad("locked")} locked`] : [])];
+  const bad = (outcome: Scenario["outcome"]): number =>
+    scenarios.filter((each) => each.outcome === outcome).length;
+  const found = [
+    ...(bad("lost") > 0 ? [`${bad("lost")} lost`] : []),
+    ...(bad("locked") > 0 ? [`${bad("locked")} locked`] : []),
+  ];
   if (found.length === 0) return 0;
-  throw new VaultError("finding", `of ${count(scenarios.length, "scenario")}, the vault was ${found.join(", ")}`, { retry: "after-fix" });
+  throw new VaultError(
+    "finding",
+    `of ${count(scenarios.length, "scenario")}, the vault was ${found.join(", ")}`,
+    { retry: "after-fix" },
+  );
 }
 
 async function asTable(facts: TerminalFacts, scenarios: readonly Scenario[]): Promise<string> {
@@ -51,5 +63,8 @@ async function asTable(facts: TerminalFacts, scenarios: readonly Scenario[]): Pr
     { text: outcome, paint: outcome === "fine" ? palette.good : palette.bad },
     String(check),
   ]);
-  return listTable(["Call", "Endpoint", "Failure", "Outcome", "Check"], rows, { palette, columns: facts.columns });
+  return listTable(["Call", "Endpoint", "Failure", "Outcome", "Check"], rows, {
+    palette,
+    columns: facts.columns,
+  });
 }

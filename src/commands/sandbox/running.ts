@@ -14,7 +14,8 @@ interface Running {
 type Chosen = { readyFile?: string | undefined };
 
 /** Where the ready file is, unless the command line says otherwise: one sandbox a user is the ordinary case. */
-export const readyFileOf = (app: Pick<App, "sandboxFile">, options: Chosen): string => options.readyFile ?? app.sandboxFile();
+export const readyFileOf = (app: Pick<App, "sandboxFile">, options: Chosen): string =>
+  options.readyFile ?? app.sandboxFile();
 
 /** The sandbox of a ready file, or null where none runs (any more). */
 export async function findRunning(readyFile: string): Promise<Running | null> {
@@ -24,7 +25,8 @@ export async function findRunning(readyFile: string): Promise<Running | null> {
     return { client, readyFile, ready: await client.ready() };
   } catch (error) {
     // Nothing listens there, what has the port now is another sandbox, or the file is not a ready file.
-    if (error instanceof VaultError && ["network", "unauthorized", "usage"].includes(error.code)) return null;
+    if (error instanceof VaultError && ["network", "unauthorized", "usage"].includes(error.code))
+      return null;
     throw error;
   }
 }
@@ -33,7 +35,10 @@ export async function findRunning(readyFile: string): Promise<Running | null> {
 export async function theRunning(app: Pick<App, "sandboxFile">, options: Chosen): Promise<Running> {
   const running = await findRunning(readyFileOf(app, options));
   if (running !== null) return running;
-  throw new VaultError("network", "no sandbox is running", { hint: "vault sandbox start", retry: "safe" });
+  throw new VaultError("network", "no sandbox is running", {
+    hint: "vault sandbox start",
+    retry: "safe",
+  });
 }
 
 /** A line per vault. */

@@ -41,7 +41,12 @@ export async function runStart(app: Needs, options: StartOptions): Promise<numbe
   }
   const profile = ownProfile(app, readyFile);
   if (options.readyFile === undefined) makeFolderOf(readyFile);
-  const settings = { ...sandboxSettings(app, options), port: options.port ?? 0, readyFile, ...defined({ dataFolder: options.data }) };
+  const settings = {
+    ...sandboxSettings(app, options),
+    port: options.port ?? 0,
+    readyFile,
+    ...defined({ dataFolder: options.data }),
+  };
   const sandbox = await startSandbox(settings);
   try {
     if (profile !== undefined) await makeProfile(app, profile, sandbox.ready);
@@ -55,7 +60,10 @@ export async function runStart(app: Needs, options: StartOptions): Promise<numbe
 }
 
 /** What the options of a command that starts a sandbox say about its behavior. */
-export function sandboxSettings(app: Pick<App, "flags" | "host" | "settings">, options: EmulationOptions): SandboxSettings {
+export function sandboxSettings(
+  app: Pick<App, "flags" | "host" | "settings">,
+  options: EmulationOptions,
+): SandboxSettings {
   return {
     now: () => app.host.now(),
     prefix: app.settings.apiPrefix,
@@ -65,11 +73,15 @@ export function sandboxSettings(app: Pick<App, "flags" | "host" | "settings">, o
   };
 }
 
-function policyOf(app: Pick<App, "flags" | "settings">, options: EmulationOptions): Partial<Policy> {
+function policyOf(
+  app: Pick<App, "flags" | "settings">,
+  options: EmulationOptions,
+): Partial<Policy> {
   return {
     ...(options.policy === undefined ? {} : readPolicy(options.policy)),
     ...defined({
-      tokenTtlMs: options.tokenTtl === undefined ? undefined : parseDuration(options.tokenTtl, "--token-ttl"),
+      tokenTtlMs:
+        options.tokenTtl === undefined ? undefined : parseDuration(options.tokenTtl, "--token-ttl"),
       rate: app.flags.rate === undefined ? undefined : app.settings.rate,
     }),
   };
@@ -88,32 +100,53 @@ function ownProfile(app: Needs, readyFile: string): OwnProfile | undefined {
   const folder = join(readyFile.replace(/\.json$/, ""), `profile-${name}`);
   const { exists, settings } = app.profile;
   if (exists && settings["state"] !== join(folder, "state")) {
-    throw new VaultError("usage", `profile ${name} does not belong to a sandbox`, { hint: "choose another name with --profile" });
+    throw new VaultError("usage", `profile ${name} does not belong to a sandbox`, {
+      hint: "choose another name with --profile",
+    });
   }
   return { name, folder };
 }
 
 /** Makes the profile anew, as a user would: a new sandbox has another address and other credentials. */
-async function makeProfile(app: Needs, { name, folder }: OwnProfile, ready: ReadyDocument): Promise<void> {
+async function makeProfile(
+  app: Needs,
+  { name, folder }: OwnProfile,
+  ready: ReadyDocument,
+): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const { VAULTSVC_CONFIG_DIR: _own, ...settings } = settingsFor(ready, folder, app.settings.apiPrefix);
+  const { VAULTSVC_CONFIG_DIR: _own, ...settings } = settingsFor(
+    ready,
+    folder,
+    app.settings.apiPrefix,
+  );
   const { VAULTSVC_CONFIG_DIR: config } = app.host.env;
   const place = defined({ VAULTSVC_CONFIG_DIR: config }) as Record<string, string>;
   const { VAULTSVC_STATE: state = "", VAULTSVC_API_PREFIX: prefix = "" } = settings;
   const env = { ...withoutSettings(app.host.env), ...settings, ...place };
-  await runProgram(app, ["init", "--profile", name, "--state", state, "--api-prefix", prefix, "--force", "--no-input"], env, "");
+  await runProgram(
+    app,
+    ["init", "--profile", name, "--state", state, "--api-prefix", prefix, "--force", "--no-input"],
+    env,
+    "",
+  );
   await importVaults(app, ready, { ...place, VAULTSVC_PROFILE: name });
 }
 
-function describe({ baseUrl, vaults }: ReadyDocument, readyFile: string, profile: string | undefined): string {
+function describe(
+  { baseUrl, vaults }: ReadyDocument,
+  readyFile: string,
+  profile: string | undefined,
+): string {
   return [
     `The sandbox listens at ${baseUrl}`,
     "",
     ...describeVaults(vaults),
     "",
     `The application, the credentials and the control token are in ${readyFile}`,
-    profile === undefined ? 'To use it: eval "$(vault sandbox env)"' : `To use it: vault status --profile ${profile}`,
+    profile === undefined
+      ? 'To use it: eval "$(vault sandbox env)"'
+      : `To use it: vault status --profile ${profile}`,
     "To stop it: Ctrl-C, or vault sandbox stop",
     "",
   ].join("\n");

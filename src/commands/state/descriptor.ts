@@ -14,7 +14,12 @@ export const init = {
   description:
     "Create the state and its encryption key, as far as there are none. Of a shared state (postgres://…) it makes the schema, which no " +
     "other command does; a state on this machine is made by whatever needs it.",
-  options: { grant: { flag: "--grant <role>", help: "PostgreSQL: gives this role the rights that all other commands need" } },
+  options: {
+    grant: {
+      flag: "--grant <role>",
+      help: "PostgreSQL: gives this role the rights that all other commands need",
+    },
+  },
   examples: ["vault state init", "vault state init --state ./new-state"],
   fields: ["state", "keyFile", "created"],
 } as const satisfies Descriptor;
@@ -28,7 +33,10 @@ export const move = {
     "Move the whole state to another directory, or to or from a PostgreSQL. The old place keeps a mark that names the new one: a " +
     "command that still uses it fails and sends nothing. Safe to interrupt; run it again.",
   options: {
-    to: { flag: "--to <location>", help: "the new place: a directory, or postgres://… (after state init)" },
+    to: {
+      flag: "--to <location>",
+      help: "the new place: a directory, or postgres://… (after state init)",
+    },
     cancel: { flag: "--cancel", help: "give an unfinished move up" },
     yes: { flag: "--yes", help: "do not ask" },
   },
@@ -101,12 +109,25 @@ export const rekey = {
       help: "source of the new key: file, passphrase, keyring or given (default: unchanged)",
       is: "anyKeySource",
     },
-    newPassphrase: { flag: "--new-passphrase <secret>", help: "new passphrase: @FILE, -, env:NAME (default: asked for)" },
-    newStateKey: { flag: "--new-state-key <secret>", help: "new given key, 32 bytes as base64: @FILE, -, env:NAME" },
-    skipMissing: { flag: "--skip-missing", help: "continue although a state with this key is missing; its secrets are lost" },
+    newPassphrase: {
+      flag: "--new-passphrase <secret>",
+      help: "new passphrase: @FILE, -, env:NAME (default: asked for)",
+    },
+    newStateKey: {
+      flag: "--new-state-key <secret>",
+      help: "new given key, 32 bytes as base64: @FILE, -, env:NAME",
+    },
+    skipMissing: {
+      flag: "--skip-missing",
+      help: "continue although a state with this key is missing; its secrets are lost",
+    },
     yes: { flag: "--yes", help: "do not ask" },
   },
-  examples: ["vault state rekey", "vault state rekey --to file --json", "vault state rekey --new-passphrase @passphrase.txt"],
+  examples: [
+    "vault state rekey",
+    "vault state rekey --to file --json",
+    "vault state rekey --new-passphrase @passphrase.txt",
+  ],
   fields: ["rekeyed"],
 } as const satisfies Descriptor;
 

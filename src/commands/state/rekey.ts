@@ -6,18 +6,34 @@ import type { RekeyDocument } from "../documents/state.ts";
 import type { RekeyOptions } from "./descriptor.ts";
 import { count } from "../../terminal/count.ts";
 
-type Needs = Pick<App, "ask" | "narrator" | "output" | "profile" | "redactor" | "secretOption" | "secretSetting" | "settings" | "state">;
+type Needs = Pick<
+  App,
+  | "ask"
+  | "narrator"
+  | "output"
+  | "profile"
+  | "redactor"
+  | "secretOption"
+  | "secretSetting"
+  | "settings"
+  | "state"
+>;
 
 type Source = NonNullable<RekeyOptions["to"]>;
 
 /** @throws `usage` for flags that contradict each other */
 export function checkRekey(options: RekeyOptions): RekeyOptions {
   const { to, newPassphrase, newStateKey } = options;
-  const implied = newPassphrase !== undefined ? "passphrase" : newStateKey !== undefined ? "given" : to;
+  const implied =
+    newPassphrase !== undefined ? "passphrase" : newStateKey !== undefined ? "given" : to;
   if ((newPassphrase !== undefined && newStateKey !== undefined) || (to ?? implied) !== implied) {
-    throw new VaultError("usage", "--new-passphrase is for --to passphrase, --new-state-key for --to given", {
-      hint: "vault state rekey --help",
-    });
+    throw new VaultError(
+      "usage",
+      "--new-passphrase is for --to passphrase, --new-state-key for --to given",
+      {
+        hint: "vault state rekey --help",
+      },
+    );
   }
   return implied === undefined ? options : { ...options, to: implied };
 }
@@ -26,10 +42,15 @@ export function checkRekey(options: RekeyOptions): RekeyOptions {
 export async function runRekey(app: Needs, given: RekeyOptions): Promise<number> {
   const options = checkRekey(given);
   const local = await app.state(app.profile, true);
-  const now: Source = app.settings.stateKeySpec === undefined ? (local.store.keys()?.at(-1)?.source ?? "file") : "given";
+  const now: Source =
+    app.settings.stateKeySpec === undefined
+      ? (local.store.keys()?.at(-1)?.source ?? "file")
+      : "given";
   // Several keys mean that an earlier run was interrupted: the variable may hold the new passphrase.
   const unfinished = (local.store.keys()?.length ?? 0) > 1;
-  const to = (await adopted(app, options, local.store.keys())) ?? (await newKey(app, options, now, unfinished));
+  const to =
+    (await adopted(app, options, local.store.keys())) ??
+    (await newKey(app, options, now, unfinished));
   await confirmOrFail(
     app.ask,
     options.yes === true,
@@ -42,7 +63,9 @@ export async function runRekey(app: Needs, given: RekeyOptions): Promise<number>
   const document: RekeyDocument = { rekeyed };
   await app.output.printDone(document, () => `${line}\n`);
   if (local.shared !== undefined)
-    app.narrator.close(`Every other machine that uses ${local.shared.place.shown} needs key ${id}: ${handOver(local.keyFile, to.source)}`);
+    app.narrator.close(
+      `Every other machine that uses ${local.shared.place.shown} needs key ${id}: ${handOver(local.keyFile, to.source)}`,
+    );
   if (to.source === "passphrase" || to.source === "given")
     app.narrator.close("Keep it away from the state: nothing can be opened without it.");
   return 0;
@@ -60,7 +83,13 @@ async function adopted(
   keys: readonly { id: string; source: Source }[] | null,
 ): Promise<NewKey | null> {
   const newest = keys?.at(-1);
-  if (settings.stateKeySpec === undefined || to !== undefined || newStateKey !== undefined || newest === undefined) return null;
+  if (
+    settings.stateKeySpec === undefined ||
+    to !== undefined ||
+    newStateKey !== undefined ||
+    newest === undefined
+  )
+    return null;
   const key = await secretSetting(settings.stateKeySpec);
   if (parseGivenKey(key).id === newest.id) return null;
   return { source: newest.source === "file" ? "file" : "given", key };
@@ -72,21 +101,34 @@ type NewKey =
   | { source: "passphrase"; passphrase: string }
   | { source: "given"; key: string };
 
-async function newKey(app: Needs, { to, newPassphrase, newStateKey }: RekeyOptions, now: Source, unfinished: boolean): Promise<NewKey> {
+async function newKey(
+  app: Needs,
+  { to, newPassphrase, newStateKey }: RekeyOptions,
+  now: Source,
+  unfinished: boolean,
+): Promise<NewKey> {
   const source = to ?? now;
   if (source === "file" || source === "keyring") return { source };
   if (source === "given") {
     if (newStateKey === undefined) throw missing("the new key", "--new-state-key @FILE");
     return { source, key: await app.secretOption(newStateKey, "--new-state-key") };
   }
-  return { source, passphrase: await newPhrase(app, newPassphrase, now !== "passphrase" || unfinished) };
+  return {
+    source,
+    passphrase: await newPhrase(app, newPassphrase, now !== "passphrase" || unfinished),
+  };
 }
 
 /** Reads the new passphrase. VAULTSVC_STATE_PASSPHRASE is the new one only if there was none: else it opens the state. */
-async function newPhrase(app: Needs, given: string | undefined, byVariable: boolean): Promise<string> {
+async function newPhrase(
+  app: Needs,
+  given: string | undefined,
+  byVariable: boolean,
+): Promise<string> {
   const { statePassphraseSpec } = app.settings;
   if (given !== undefined) return await app.secretOption(given, "--new-passphrase");
-  if (byVariable && statePassphraseSpec !== undefined) return await app.secretSetting(statePassphraseSpec);
+  if (byVariable && statePassphraseSpec !== undefined)
+    return await app.secretSetting(statePassphraseSpec);
   if (!app.ask.isPossible) throw missing("the new passphrase", "--new-passphrase @FILE");
   const passphrase = await askNewPassphrase(app.ask);
   app.redactor.add(passphrase);
@@ -94,4 +136,6 @@ async function newPhrase(app: Needs, given: string | undefined, byVariable: bool
 }
 
 const missing = (what: string, flag: string): VaultError =>
-  new VaultError("usage", `${what} is missing`, { hint: `use ${flag}, or choose another source, such as --to file` });
+  new VaultError("usage", `${what} is missing`, {
+    hint: `use ${flag}, or choose another source, such as --to file`,
+  });

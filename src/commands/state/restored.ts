@@ -24,9 +24,24 @@ const reasons: Record<RestoredVault["reason"], { kept: RestoredVault["kept"]; te
 };
 
 /** A vault as the document has it. */
-export function restoredVault({ service, uuid, label, outcome, open, droppedLabel }: MergedVault): RestoredVault {
+export function restoredVault({
+  service,
+  uuid,
+  label,
+  outcome,
+  open,
+  droppedLabel,
+}: MergedVault): RestoredVault {
   const exchange = open as RestoredVault["exchange"];
-  return { uuid, label, service, kept: reasons[outcome].kept, reason: outcome, exchange, droppedLabel };
+  return {
+    uuid,
+    label,
+    service,
+    kept: reasons[outcome].kept,
+    reason: outcome,
+    exchange,
+    droppedLabel,
+  };
 }
 
 /** What would change, for the question before. */
@@ -36,12 +51,16 @@ export function askedBefore(vaults: readonly RestoredVault[]): string {
 }
 
 const keptOf = (vaults: readonly RestoredVault[]): [number, number, number] => {
-  const of = (kept: RestoredVault["kept"]): number => vaults.filter((vault) => vault.kept === kept).length;
+  const of = (kept: RestoredVault["kept"]): number =>
+    vaults.filter((vault) => vault.kept === kept).length;
   return [of("here"), of("file"), of("both")];
 };
 
 /** What was kept from where: in numbers, then the vaults that are not simply as they were. */
-export async function restoredTable(restored: RestoreDocument["restored"], view: View): Promise<string> {
+export async function restoredTable(
+  restored: RestoreDocument["restored"],
+  view: View,
+): Promise<string> {
   const palette = await createPalette(view.facts.color);
   const [here, file, both] = keptOf(restored.vaults);
   const rows: [string, Cell][] = [
@@ -54,15 +73,22 @@ export async function restoredTable(restored: RestoreDocument["restored"], view:
     ["Next", { text: "vault status", paint: palette.code }],
   ];
   const options = { palette, columns: view.facts.columns };
-  const told = restored.vaults.filter(({ reason, droppedLabel }) => !["known", "missing"].includes(reason) || droppedLabel !== null);
+  const told = restored.vaults.filter(
+    ({ reason, droppedLabel }) => !["known", "missing"].includes(reason) || droppedLabel !== null,
+  );
   const facts = factsTable(rows, options);
   if (told.length === 0) return facts;
-  const list = told.map((vault) => [vault.label ?? vault.uuid, vault.kept === "file" ? "backup" : vault.kept, whyOf(vault)]);
+  const list = told.map((vault) => [
+    vault.label ?? vault.uuid,
+    vault.kept === "file" ? "backup" : vault.kept,
+    whyOf(vault),
+  ]);
   return `${facts}\n${listTable(["Vault", "Kept", "Why"], list, options)}`;
 }
 
 function whyOf({ reason, exchange, droppedLabel }: RestoredVault): string {
   const continued = exchange?.from === "file" ? `; its ${exchange.state} exchange goes on` : "";
-  const unlabeled = droppedLabel === null ? "" : `; its label ${droppedLabel} is another vault's here`;
+  const unlabeled =
+    droppedLabel === null ? "" : `; its label ${droppedLabel} is another vault's here`;
   return `${reasons[reason].text}${continued}${unlabeled}`;
 }

@@ -1,15 +1,34 @@
 import { resolve } from "node:path";
 import type { App } from "../../app.ts";
-import type { BackupDocument, ClaimDocument, LocksDocument, MoveDocument, RestoreDocument, StateInitDocument } from "../documents/state.ts";
-import type { BackupOptions, ClaimOptions, MoveOptions, RestoreOptions, StateInitOptions } from "./descriptor.ts";
+import type {
+  BackupDocument,
+  ClaimDocument,
+  LocksDocument,
+  MoveDocument,
+  RestoreDocument,
+  StateInitDocument,
+} from "../documents/state.ts";
+import type {
+  BackupOptions,
+  ClaimOptions,
+  MoveOptions,
+  RestoreOptions,
+  StateInitOptions,
+} from "./descriptor.ts";
 import { checkNotOurs } from "../exchange/credentials-file.ts";
 import { VaultError } from "../../errors.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
 import { checkLocation, passwordSeen } from "../../settings/location.ts";
 import { count } from "../../terminal/count.ts";
 
-type BackupNeeds = Pick<App, "configuration" | "host" | "output" | "settings" | "state" | "stateDirectory">;
-type RestoreNeeds = Pick<App, "ask" | "host" | "narrator" | "output" | "state" | "stateDirectory" | "waiting">;
+type BackupNeeds = Pick<
+  App,
+  "configuration" | "host" | "output" | "settings" | "state" | "stateDirectory"
+>;
+type RestoreNeeds = Pick<
+  App,
+  "ask" | "host" | "narrator" | "output" | "state" | "stateDirectory" | "waiting"
+>;
 
 /** Creates the state and its key, as far as there are none. */
 export async function runStateInit(
@@ -18,30 +37,58 @@ export async function runStateInit(
 ): Promise<number> {
   const local = await app.state();
   if (local.shared !== undefined) {
-    const { created, updated, location, keyId } = await local.shared.whole.initialize(options.grant);
+    const { created, updated, location, keyId } = await local.shared.whole.initialize(
+      options.grant,
+    );
     const document: StateInitDocument = { state: location, keyFile: null, created };
-    const what = created ? "Created the shared state" : updated ? "Brought up to date:" : "The shared state already exists:";
+    const what = created
+      ? "Created the shared state"
+      : updated
+        ? "Brought up to date:"
+        : "The shared state already exists:";
     await app.output.printDone(document, () => `${what} ${location} (key ${keyId})\n`);
-    if (created) app.narrator.close("Other machines need the same key: copy the key file there, or give it with VAULTSVC_STATE_KEY.");
+    if (created)
+      app.narrator.close(
+        "Other machines need the same key: copy the key file there, or give it with VAULTSVC_STATE_KEY.",
+      );
     return 0;
   }
-  if (options.grant !== undefined) throw new VaultError("usage", "--grant: is for a shared state; the operating system guards this one");
+  if (options.grant !== undefined)
+    throw new VaultError(
+      "usage",
+      "--grant: is for a shared state; the operating system guards this one",
+    );
   const created = await local.store.create();
   const { key } = await local.whole();
   const document: StateInitDocument = { state: app.stateDirectory(), keyFile: key.file, created };
-  const what = created ? `Created the state ${document.state}` : `The state ${document.state} already exists`;
-  await app.output.printDone(document, () => `${what} (${key.file === null ? `key ${key.source}` : key.source})\n`);
-  if (created) app.narrator.close("Keep a copy of the key away from the state: nothing can be opened without it.");
+  const what = created
+    ? `Created the state ${document.state}`
+    : `The state ${document.state} already exists`;
+  await app.output.printDone(
+    document,
+    () => `${what} (${key.file === null ? `key ${key.source}` : key.source})\n`,
+  );
+  if (created)
+    app.narrator.close(
+      "Keep a copy of the key away from the state: nothing can be opened without it.",
+    );
   return 0;
 }
 
 /** Moves the whole state to another place, or gives an unfinished move up, after a question. */
-export async function runMove(app: Pick<App, "ask" | "narrator" | "output" | "state">, options: MoveOptions): Promise<number> {
+export async function runMove(
+  app: Pick<App, "ask" | "narrator" | "output" | "state">,
+  options: MoveOptions,
+): Promise<number> {
   const { cancel = false, to: location, yes = false } = options;
   if (cancel === (location !== undefined)) {
-    throw new VaultError("usage", cancel ? "--to: is not for --cancel" : "--to: the new place is missing", {
-      hint: "vault state move --to LOCATION; vault state move --cancel",
-    });
+    throw new VaultError(
+      "usage",
+      cancel ? "--to: is not for --cancel" : "--to: the new place is missing",
+      {
+        hint: "vault state move --to LOCATION; vault state move --cancel",
+      },
+    );
   }
   const state = await app.state();
   if (location === undefined) {
@@ -49,23 +96,36 @@ export async function runMove(app: Pick<App, "ask" | "narrator" | "output" | "st
     await confirmOrFail(app.ask, yes, `Give the unfinished move of the state ${from} up?`);
     const { to } = await run();
     const document: MoveDocument = { canceled: { from, to } };
-    await app.output.printDone(document, () => `Gave the move to ${to} up; the state ${from} is used as before\n`);
+    await app.output.printDone(
+      document,
+      () => `Gave the move to ${to} up; the state ${from} is used as before\n`,
+    );
     return 0;
   }
   checkLocation(location, "--to");
   const seen = passwordSeen(location, "--to");
   if (seen !== undefined) app.narrator.warn(seen);
   const { from, to, run } = await state.move(location);
-  await confirmOrFail(app.ask, yes, `Move the state from ${from} to ${to}? Nobody can use it meanwhile.`);
+  await confirmOrFail(
+    app.ask,
+    yes,
+    `Move the state from ${from} to ${to}? Nobody can use it meanwhile.`,
+  );
   const { vaults } = await run();
   const document: MoveDocument = { moved: { from, to, vaults } };
-  await app.output.printDone(document, () => `Moved the state to ${to}${vaults === null ? "" : ` (${count(vaults, "vault")})`}\n`);
+  await app.output.printDone(
+    document,
+    () => `Moved the state to ${to}${vaults === null ? "" : ` (${count(vaults, "vault")})`}\n`,
+  );
   app.narrator.close(`Next, on every machine: vault config set state '${to}'`);
   return 0;
 }
 
 /** Makes a copy of a shared state the original, or uses a state again that was moved to a place that is gone, after a question. */
-export async function runClaim(app: Pick<App, "ask" | "output" | "state">, options: ClaimOptions): Promise<number> {
+export async function runClaim(
+  app: Pick<App, "ask" | "output" | "state">,
+  options: ClaimOptions,
+): Promise<number> {
   const { shown, run } = await (await app.state()).claim();
   await confirmOrFail(
     app.ask,
@@ -74,7 +134,10 @@ export async function runClaim(app: Pick<App, "ask" | "output" | "state">, optio
   );
   await run();
   const document: ClaimDocument = { claimed: { state: shown } };
-  await app.output.printDone(document, () => `Claimed ${shown}; no credentials count as proven until they are used again\n`);
+  await app.output.printDone(
+    document,
+    () => `Claimed ${shown}; no credentials count as proven until they are used again\n`,
+  );
   return 0;
 }
 
@@ -112,15 +175,22 @@ export async function runRestore(app: RestoreNeeds, options: RestoreOptions): Pr
   const { askedBefore, restoredTable, restoredVault } = await import("./restored.ts");
   const question = isDamaged
     ? `The state in ${place} is damaged. Move it aside and restore ${count(backup.vaults, "vault")} from the backup?`
-    : foreseen && `Merge the backup into the state in ${place}? ${askedBefore(foreseen.map(restoredVault))}`;
+    : foreseen &&
+      `Merge the backup into the state in ${place}? ${askedBefore(foreseen.map(restoredVault))}`;
   if (question !== null) await confirmOrFail(app.ask, options.yes === true, question);
   const facts = await run(app.waiting);
   const vaults = facts.vaults.map(restoredVault);
-  const inDoubt = vaults.filter(({ exchange }) => exchange?.state === "in-doubt" && exchange.from === "file").length;
+  const inDoubt = vaults.filter(
+    ({ exchange }) => exchange?.state === "in-doubt" && exchange.from === "file",
+  ).length;
   if (facts.aside !== null)
-    app.narrator.warn(`the damaged state was moved to ${facts.aside}; what it had that the backup lacks is only there`);
+    app.narrator.warn(
+      `the damaged state was moved to ${facts.aside}; what it had that the backup lacks is only there`,
+    );
   if (inDoubt > 0)
-    app.narrator.warn(`${count(inDoubt, "exchange")} may have been acknowledged since the backup was made; in doubt until the next get`);
+    app.narrator.warn(
+      `${count(inDoubt, "exchange")} may have been acknowledged since the backup was made; in doubt until the next get`,
+    );
   const { keyId, format } = backup;
   const pending = vaults.filter(({ exchange }) => exchange !== null).length;
   const restored = { file, pending, keyId, format, state: place, aside: facts.aside, vaults };
@@ -134,6 +204,9 @@ export async function runLocks(app: Pick<App, "output" | "state">): Promise<numb
   const { shared } = await app.state();
   const document: LocksDocument = { locks: (await shared?.store.locks()) ?? [] };
   const { locksTable } = await import("./view.ts");
-  await app.output.print(document, async (view) => await locksTable(document.locks, shared !== undefined, view));
+  await app.output.print(
+    document,
+    async (view) => await locksTable(document.locks, shared !== undefined, view),
+  );
   return 0;
 }

@@ -27,7 +27,13 @@ export async function backupTable(
     ["Vaults", String(backup.vaults)],
     ["Pending", pendingCell(backup.pending, palette.warn)],
     ["Key", backup.keyId ?? "none: nothing is encrypted"],
-    ["Not in it", { text: `${where}: the backup cannot be opened without it; keep a copy of it elsewhere`, paint: palette.warn }],
+    [
+      "Not in it",
+      {
+        text: `${where}: the backup cannot be opened without it; keep a copy of it elsewhere`,
+        paint: palette.warn,
+      },
+    ],
   ];
   return factsTable(rows, { palette, columns: view.facts.columns });
 }
@@ -36,8 +42,13 @@ export const pendingCell = (pending: number, paint: (text: string) => string): C
   pending === 0 ? "none" : { text: count(pending, "exchange"), paint };
 
 /** Who holds which vault of a shared state. */
-export async function locksTable(locks: LocksDocument["locks"], isShared: boolean, view: View): Promise<string> {
-  if (!isShared) return "No locks to list: the operating system holds those of a local state, and releases them when their process ends.\n";
+export async function locksTable(
+  locks: LocksDocument["locks"],
+  isShared: boolean,
+  view: View,
+): Promise<string> {
+  if (!isShared)
+    return "No locks to list: the operating system holds those of a local state, and releases them when their process ends.\n";
   if (locks.length === 0) return "No vault is in use.\n";
   const palette = await createPalette(view.facts.color);
   const rows = locks.map(({ uuid, holder, since }) => [

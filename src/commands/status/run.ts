@@ -14,18 +14,24 @@ type Needs = Pick<App, "host" | "narrator" | "output" | "settings" | "store">;
 export async function runStatus(app: Needs, options: StatusOptions): Promise<number> {
   const store = await app.store();
   const records = await chosen(app, options);
-  const lastReads = new Map((await store.lastReads()).map(({ service, uuid, at }) => [`${service} ${uuid}`, at]));
+  const lastReads = new Map(
+    (await store.lastReads()).map(({ service, uuid, at }) => [`${service} ${uuid}`, at]),
+  );
   const vaults: VaultStatus[] = [];
   for (const record of records) {
-    const exchanges = options.history === true ? await store.exchanges(record.service, record.uuid, 20) : undefined;
+    const exchanges =
+      options.history === true ? await store.exchanges(record.service, record.uuid, 20) : undefined;
     const lastReadAt = lastReads.get(`${record.service} ${record.uuid}`) ?? null;
     const vault = describeVault(record, lastReadAt, exchanges, app.settings.policy, app.host.now());
     if (options.pending !== true || vault.exchange !== null) vaults.push(vault);
   }
-  const found = (options.failOn ?? []).flatMap((finding) => vaults.filter((v) => has(v, finding)).map(({ uuid }) => ({ uuid, finding })));
+  const found = (options.failOn ?? []).flatMap((finding) =>
+    vaults.filter((v) => has(v, finding)).map(({ uuid }) => ({ uuid, finding })),
+  );
   const message = found.map(({ uuid, finding }) => `${uuid} is ${finding}`).join("; ");
   const [first] = found;
-  const finding = first && new VaultError("finding", message, { hint: `vault status ${first.uuid}` });
+  const finding =
+    first && new VaultError("finding", message, { hint: `vault status ${first.uuid}` });
   await print(app, vaults, options).catch((error: unknown) => {
     throw finding ?? error;
   });
@@ -39,9 +45,15 @@ const namedAtMost = 5;
 
 /** The commands that finish what is pending: one for all that can be acknowledged, one for each other vault. */
 function sayNext({ narrator }: Pick<App, "narrator">, vaults: readonly VaultStatus[]): void {
-  const waiting = vaults.filter(({ exchange, locked, guard }) => !locked && (exchange !== null || !guard.allows));
-  const steps = waiting.flatMap(({ uuid, next: [way] }) => (way === undefined ? [] : [{ uuid, next: way.command }]));
-  const others = steps.filter(({ uuid, next }) => next !== `vault ack ${uuid}`).map(({ next }) => next);
+  const waiting = vaults.filter(
+    ({ exchange, locked, guard }) => !locked && (exchange !== null || !guard.allows),
+  );
+  const steps = waiting.flatMap(({ uuid, next: [way] }) =>
+    way === undefined ? [] : [{ uuid, next: way.command }],
+  );
+  const others = steps
+    .filter(({ uuid, next }) => next !== `vault ack ${uuid}`)
+    .map(({ next }) => next);
   const more = others.length - namedAtMost;
   const ways = [
     ...(others.length < steps.length ? ["vault ack --all"] : []),
@@ -66,7 +78,11 @@ function has(vault: VaultStatus, finding: NonNullable<StatusOptions["failOn"]>[n
   return vault.atRisk;
 }
 
-async function print(app: Pick<App, "output">, vaults: VaultStatus[], options: StatusOptions): Promise<void> {
+async function print(
+  app: Pick<App, "output">,
+  vaults: VaultStatus[],
+  options: StatusOptions,
+): Promise<void> {
   await app.output.print({ vaults }, async (view) => await table(vaults, options, view));
 }
 
@@ -74,5 +90,7 @@ async function table(vaults: VaultStatus[], options: StatusOptions, view: View):
   const { statusList, statusTable } = await import("./view.ts");
   const [only] = vaults;
   if (only === undefined && options.pending === true) return "Nothing is pending.\n";
-  return options.uuid !== undefined && only !== undefined ? await statusTable(only, view) : await statusList(vaults, view);
+  return options.uuid !== undefined && only !== undefined
+    ? await statusTable(only, view)
+    : await statusList(vaults, view);
 }

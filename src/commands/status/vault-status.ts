@@ -8,12 +8,18 @@ import { judge } from "../../exchange/lockout.ts";
 import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
 import { waysOn } from "../../exchange/ways.ts";
 import { namedFingerprint } from "../../terminal/secrets.ts";
-import type { ExchangeStatus, ServiceBreaker, VaultGuard, VaultStatus } from "../documents/state.ts";
+import type {
+  ExchangeStatus,
+  ServiceBreaker,
+  VaultGuard,
+  VaultStatus,
+} from "../documents/state.ts";
 
 /** An exchange as the JSON documents show it: no secret in it. */
 function describeExchange(exchange: ExchangeRecord, now: number): ExchangeStatus {
   const { tokenExpiry, acknowledgedAt, holdReason, delivered } = exchange;
-  const secondsLeft = tokenExpiry === null ? null : Math.max(0, Math.floor((Date.parse(tokenExpiry) - now) / 1000));
+  const secondsLeft =
+    tokenExpiry === null ? null : Math.max(0, Math.floor((Date.parse(tokenExpiry) - now) / 1000));
   return {
     ...summarize(exchange),
     tokenSecondsLeft: secondsLeft,
@@ -64,7 +70,8 @@ export function describeVault(
   now: number,
 ): VaultStatus {
   const verdict = judge(record, policy);
-  const pair = currentGeneration(record) ?? record.generations.find((g) => g.standing === "imported");
+  const pair =
+    currentGeneration(record) ?? record.generations.find((g) => g.standing === "imported");
   return {
     uuid: record.uuid,
     label: record.label,
@@ -94,13 +101,15 @@ export function describeVault(
     ...(exchanges === undefined
       ? {}
       : {
-          generations: record.generations.map(({ generation, standing, proven, fingerprint, createdAt }) => ({
-            generation,
-            standing,
-            proven,
-            fingerprint: namedFingerprint(fingerprint),
-            createdAt,
-          })),
+          generations: record.generations.map(
+            ({ generation, standing, proven, fingerprint, createdAt }) => ({
+              generation,
+              standing,
+              proven,
+              fingerprint: namedFingerprint(fingerprint),
+              createdAt,
+            }),
+          ),
           exchanges: exchanges.map((exchange) => describeExchange(exchange, now)),
         }),
   };
@@ -137,7 +146,10 @@ export function describeCounters(
 }
 
 /** The circuit breaker of one service; `now` is by the clock of the state. */
-export function describeBreaker(breaker: Breaker & { service: string }, now: number): ServiceBreaker {
+export function describeBreaker(
+  breaker: Breaker & { service: string },
+  now: number,
+): ServiceBreaker {
   const { service, lostAt, lostTrials, httpStatus } = breaker;
   const way = passage(breaker, now, 0);
   return {

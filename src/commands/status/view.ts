@@ -21,32 +21,56 @@ export async function statusList(vaults: readonly VaultStatus[], view: View): Pr
     counter(vault.unackedStarts, vault.limits.unackedStarts, palette),
     counter(vault.failedAttempts, vault.limits.failedAttempts, palette),
   ]);
-  return listTable(["Vault", "Status", "Unacked", "Failures"], rows, { palette, columns: view.facts.columns });
+  return listTable(["Vault", "Status", "Unacked", "Failures"], rows, {
+    palette,
+    columns: view.facts.columns,
+  });
 }
 
 /** Everything about one vault. */
 export async function statusTable(vault: VaultStatus, view: View): Promise<string> {
   const palette = await createPalette(view.facts.color);
-  const date = (value: string | null): string | undefined => (value === null ? undefined : when(value, view.now));
+  const date = (value: string | null): string | undefined =>
+    value === null ? undefined : when(value, view.now);
   const rows: Row[] = [
     ["Vault", { text: vault.uuid, paint: palette.strong }],
     ["Label", vault.label === null ? undefined : printableLine(vault.label)],
     ["Service", vault.service],
     ["Kind", vault.kind],
-    ["Credentials", vault.generation === null ? "none" : `generation ${vault.generation}, ${shownFingerprint(vault.fingerprint ?? "")}`],
+    [
+      "Credentials",
+      vault.generation === null
+        ? "none"
+        : `generation ${vault.generation}, ${shownFingerprint(vault.fingerprint ?? "")}`,
+    ],
     ["Status", statusCell(vault, view.now, palette)],
-    ["Next", vault.next.length === 0 ? undefined : { text: hintOf(vault.next).replaceAll("; ", "\n"), paint: palette.code }],
+    [
+      "Next",
+      vault.next.length === 0
+        ? undefined
+        : { text: hintOf(vault.next).replaceAll("; ", "\n"), paint: palette.code },
+    ],
     ["Unacked", counter(vault.unackedStarts, vault.limits.unackedStarts, palette, "starts")],
-    ["Failures", counter(vault.failedAttempts, vault.limits.failedAttempts, palette, "attempts in a row")],
+    [
+      "Failures",
+      counter(vault.failedAttempts, vault.limits.failedAttempts, palette, "attempts in a row"),
+    ],
     ["Last read", date(vault.lastReadAt)],
-    ["Reads left", vault.usesRemaining === null ? undefined : `${vault.usesRemaining} (at the last read, which counts)`],
+    [
+      "Reads left",
+      vault.usesRemaining === null
+        ? undefined
+        : `${vault.usesRemaining} (at the last read, which counts)`,
+    ],
     ["Expires", date(vault.expiryDate)],
     ["Auto-locks", date(vault.autoLockDate)],
     ["Created", date(vault.dateCreated)],
     ["Last modified", date(vault.lastModified)],
     [
       "Last error",
-      vault.lastError === null ? undefined : `${when(vault.lastError.at, view.now)}: ${printableLine(vault.lastError.message)}`,
+      vault.lastError === null
+        ? undefined
+        : `${when(vault.lastError.at, view.now)}: ${printableLine(vault.lastError.message)}`,
     ],
   ];
   return (await knownFacts(view, palette, rows)) + (await history(vault, view, palette));
@@ -54,7 +78,9 @@ export async function statusTable(vault: VaultStatus, view: View): Promise<strin
 
 /** The counters toward lockout, a row each vault. */
 export async function guardList({ vaults, breakers }: GuardDocument, view: View): Promise<string> {
-  const open = breakers.filter(({ state }) => state === "open").map((breaker) => `${printableLine(breakerLine(breaker))}\n`);
+  const open = breakers
+    .filter(({ state }) => state === "open")
+    .map((breaker) => `${printableLine(breakerLine(breaker))}\n`);
   if (vaults.length === 0) return `No vaults.\n${open.join("")}`;
   const palette = await createPalette(view.facts.color);
   const rows = vaults.map((vault) => [
@@ -65,13 +91,19 @@ export async function guardList({ vaults, breakers }: GuardDocument, view: View)
       ? { text: "nothing", paint: palette.good }
       : { text: `${vault.refuses}\nnext: ${hintOf(vault.next.slice(0, 1))}`, paint: palette.bad },
   ]);
-  const table = listTable(["Vault", "Unacked", "Failures", "Guard refuses"], rows, { palette, columns: view.facts.columns });
+  const table = listTable(["Vault", "Unacked", "Failures", "Guard refuses"], rows, {
+    palette,
+    columns: view.facts.columns,
+  });
   return `${table}${open.join("")}`;
 }
 
 function breakerLine({ service, lostAt, trialDueAt, httpStatus }: ServiceBreaker): string {
   const what = httpStatus === null ? "no response" : `HTTP ${httpStatus}`;
-  const next = trialDueAt === null ? "a trial start may be sent now" : `the next trial start is due at ${trialDueAt}`;
+  const next =
+    trialDueAt === null
+      ? "a trial start may be sent now"
+      : `the next trial start is due at ${trialDueAt}`;
   return `${service}: circuit breaker open (${what} to a start at ${lostAt}); ${next}`;
 }
 
@@ -84,16 +116,28 @@ function counter(count: number, limit: number, palette: Palette, unit?: string):
   return { text, paint: count + 1 >= limit ? palette.bad : count > 0 ? palette.warn : palette.dim };
 }
 
-function statusCell({ status, locked, exchange }: VaultStatus, now: number, palette: Palette): Painted {
+function statusCell(
+  { status, locked, exchange }: VaultStatus,
+  now: number,
+  palette: Palette,
+): Painted {
   if (locked) return { text: status, paint: palette.bad };
-  if (exchange === null) return { text: status, paint: status === "ready" ? palette.good : palette.warn };
+  if (exchange === null)
+    return { text: status, paint: status === "ready" ? palette.good : palette.warn };
   const { state, tokenExpiry } = exchange;
-  const left = tokenExpiry === null || state === "in-doubt" ? "" : `\n${tokenLeft(Date.parse(tokenExpiry), now)}`;
+  const left =
+    tokenExpiry === null || state === "in-doubt"
+      ? ""
+      : `\n${tokenLeft(Date.parse(tokenExpiry), now)}`;
   return { text: `${status}${left}`, paint: palette.warn };
 }
 
 /** The status with lines that say when the vault was last read, and how often it can be. */
-function withReads({ text, paint }: Painted, { lastReadAt, usesRemaining }: VaultStatus, now: number): Cell {
+function withReads(
+  { text, paint }: Painted,
+  { lastReadAt, usesRemaining }: VaultStatus,
+  now: number,
+): Cell {
   const last = lastReadAt === null ? [] : [`read ${distance(Date.parse(lastReadAt), now)}`];
   const left = usesRemaining === null ? [] : [`${count(usesRemaining, "read")} left`];
   return { text: [text, ...last, ...left].join("\n"), paint };

@@ -27,11 +27,17 @@ export interface AckChoice {
  * @throws `pending` if a person must decide, `in-doubt`, `service` if the token expired (the old pair is current), and what
  * `sendEnd` throws
  */
-export async function acknowledgeOpen(context: ExchangeContext, choice: AckChoice): Promise<OpenExchange | null> {
+export async function acknowledgeOpen(
+  context: ExchangeContext,
+  choice: AckChoice,
+): Promise<OpenExchange | null> {
   return await withErrorFacts(context, async (watched) => await acknowledgeWith(watched, choice));
 }
 
-async function acknowledgeWith(context: ExchangeContext, choice: AckChoice): Promise<OpenExchange | null> {
+async function acknowledgeWith(
+  context: ExchangeContext,
+  choice: AckChoice,
+): Promise<OpenExchange | null> {
   const record = await currentRecord(context);
   const { open } = record;
   if (open === null) return lastAcknowledged(record);
@@ -40,7 +46,8 @@ async function acknowledgeWith(context: ExchangeContext, choice: AckChoice): Pro
   const ended = await sendEnd(context, open, open.delivered, true);
   const after = await currentRecord(context);
   if (ended.outcome === "in-doubt") throw inDoubtError(context, after.open ?? open, ended.answer);
-  if (ended.outcome === "expired") throw expiredError(context, { ...open, state: "expired" }, ended.answer, "safe");
+  if (ended.outcome === "expired")
+    throw expiredError(context, { ...open, state: "expired" }, ended.answer, "safe");
   const last = lastAcknowledged(after);
   return last?.id === open.id ? last : { ...open, state: "acknowledged" };
 }
@@ -50,16 +57,26 @@ function lastAcknowledged({ last }: VaultRecord): OpenExchange | null {
   return last?.state === "acknowledged" ? (last as OpenExchange) : null;
 }
 
-async function meetObligations(context: ExchangeContext, record: VaultRecord, open: OpenExchange, choice: AckChoice): Promise<void> {
+async function meetObligations(
+  context: ExchangeContext,
+  record: VaultRecord,
+  open: OpenExchange,
+  choice: AckChoice,
+): Promise<void> {
   const { uuid } = context.session;
   if (open.operation === "get" && open.limited && !open.delivered && !choice.unread) {
-    throw new VaultError("pending", "this read of a limited vault may not have been delivered, and acknowledging it uses it up", {
-      uuid,
-      exchange: summarize(open),
-      hint: `vault get ${uuid}${open.state === "held" ? " --discard-pending" : ""} (reads it again with the old credentials); vault ack ${uuid} --unread`,
-    });
+    throw new VaultError(
+      "pending",
+      "this read of a limited vault may not have been delivered, and acknowledging it uses it up",
+      {
+        uuid,
+        exchange: summarize(open),
+        hint: `vault get ${uuid}${open.state === "held" ? " --discard-pending" : ""} (reads it again with the old credentials); vault ack ${uuid} --unread`,
+      },
+    );
   }
-  if (choice.save !== undefined) await saveNow(context, open, choice.save, await recoveryDocument(context, record, open));
+  if (choice.save !== undefined)
+    await saveNow(context, open, choice.save, await recoveryDocument(context, record, open));
   else if (open.saveOwed && !choice.saved) throw heldError(context.session.uuid, open);
 }
 
@@ -95,17 +112,29 @@ export function inDoubtError(
     answer === undefined
       ? "the acknowledgement got no response and its token expired"
       : "the service does not accept the token, and the exchange may have been acknowledged before";
-  return new VaultError("in-doubt", `${why}; the service has either the old or the new credentials, and both are kept`, {
-    uuid,
-    exchange: summarize(exchange),
-    service: answer && serviceDetails(answer),
-    hint: `vault get ${uuid} (finds out which ones are valid${isUpdate ? ", and so whether the update took effect" : ""})`,
-  });
+  return new VaultError(
+    "in-doubt",
+    `${why}; the service has either the old or the new credentials, and both are kept`,
+    {
+      uuid,
+      exchange: summarize(exchange),
+      service: answer && serviceDetails(answer),
+      hint: `vault get ${uuid} (finds out which ones are valid${isUpdate ? ", and so whether the update took effect" : ""})`,
+    },
+  );
 }
 
-export function expiredError(context: ExchangeContext, exchange: ExchangeRecord, answer: Answer, retry: Retry): VaultError {
+export function expiredError(
+  context: ExchangeContext,
+  exchange: ExchangeRecord,
+  answer: Answer,
+  retry: Retry,
+): VaultError {
   const { uuid } = context.session;
-  const what = exchange.operation === "update" ? "the update was not applied" : "the read was not acknowledged";
+  const what =
+    exchange.operation === "update"
+      ? "the update was not applied"
+      : "the read was not acknowledged";
   const message = `the service no longer accepts the token (${wording(answer)}); ${what}, and the old credentials are still valid`;
   return new VaultError("service", message, {
     uuid,

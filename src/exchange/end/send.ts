@@ -4,7 +4,16 @@ import type { Answer } from "../../protocol/answers.ts";
 import type { Endpoint } from "../../protocol/endpoints.ts";
 import { findEndpoint } from "../../protocol/endpoints.ts";
 import type { ExchangeContext } from "../context.ts";
-import { currentRecord, interrupted, note, pause, summarize, throwIfInterrupted, isTokenAlive, tokenExpiresAt } from "../context.ts";
+import {
+  currentRecord,
+  interrupted,
+  note,
+  pause,
+  summarize,
+  throwIfInterrupted,
+  isTokenAlive,
+  tokenExpiresAt,
+} from "../context.ts";
 import { dispositionOf } from "../dispositions.ts";
 import { nextTry } from "../next-try.ts";
 import type { EndCall, Reply } from "../ports.ts";
@@ -18,7 +27,10 @@ type Unsettled = Exclude<Reply, { type: "answer" }>;
 export type EndOutcome = "acknowledged" | "expired" | "in-doubt";
 
 /** The outcome, with the answer that refused the end call. */
-type Ended = { outcome: "acknowledged" } | { outcome: "expired"; answer: Answer } | { outcome: "in-doubt"; answer: Answer | undefined };
+type Ended =
+  | { outcome: "acknowledged" }
+  | { outcome: "expired"; answer: Answer }
+  | { outcome: "in-doubt"; answer: Answer | undefined };
 
 /** How long an end call may take after the deadline or the first interruption, in milliseconds. */
 const graceMs = 5000;
@@ -28,7 +40,12 @@ const graceMs = 5000;
  * service answers, the token expires or the deadline passes. With `isLast` nothing follows a SUCCESS: the vault may be released.
  * @throws `pending`, `locked`, `interrupted`; the exchange then stays in state ending
  */
-export async function sendEnd(context: ExchangeContext, open: OpenExchange, delivered: boolean, isLast = false): Promise<Ended> {
+export async function sendEnd(
+  context: ExchangeContext,
+  open: OpenExchange,
+  delivered: boolean,
+  isLast = false,
+): Promise<Ended> {
   const { session } = context;
   const token = await session.token(open.id);
   const call: EndCall = { uuid: session.uuid, kind: open.kind, operation: open.operation, token };
@@ -47,16 +64,26 @@ export async function sendEnd(context: ExchangeContext, open: OpenExchange, deli
     }
     exchange = await openExchange(context, open.id);
     if (context.signal.aborted) throw interrupted(context, exchange);
-    if (reply.type !== "answer" && !isTokenAlive(exchange, context.clock.now())) return await giveUp(context, exchange, reply);
+    if (reply.type !== "answer" && !isTokenAlive(exchange, context.clock.now()))
+      return await giveUp(context, exchange, reply);
     const waitMs = waitForNextTry(context, exchange, reply, attempt);
     if (waitMs === undefined) throw outstanding(context, exchange, reply);
-    context.emit({ type: "retrying", step: "end", cause: reply.type === "answer" ? "rate limited" : reply.cause, waitMs });
+    context.emit({
+      type: "retrying",
+      step: "end",
+      cause: reply.type === "answer" ? "rate limited" : reply.cause,
+      waitMs,
+    });
     await pause(context, waitMs, exchange);
   }
 }
 
 /** The token is past its expiry and one more try settled nothing: only a start can find out which pair is valid. */
-async function giveUp(context: ExchangeContext, exchange: OpenExchange, reply: Unsettled): Promise<Ended> {
+async function giveUp(
+  context: ExchangeContext,
+  exchange: OpenExchange,
+  reply: Unsettled,
+): Promise<Ended> {
   await context.session.markInDoubt(exchange.id, note(context, "in-doubt", reply.cause));
   return { outcome: "in-doubt", answer: reply.type === "no-answer" ? reply.answer : undefined };
 }
@@ -68,22 +95,31 @@ async function giveUp(context: ExchangeContext, exchange: OpenExchange, reply: U
 async function admitEnd(context: ExchangeContext, exchange: ExchangeRecord): Promise<void> {
   const { service, clock, signal, deadline, session } = context;
   try {
-    await service.admit({ kind: exchange.kind, isEnd: true }, signal, Math.max(deadline, clock.elapsed() + graceMs));
+    await service.admit(
+      { kind: exchange.kind, isEnd: true },
+      signal,
+      Math.max(deadline, clock.elapsed() + graceMs),
+    );
   } catch (error) {
     if (signal.aborted) throw interrupted(context, exchange);
     if (!(error instanceof VaultError) || error.code === "state") throw error;
-    throw new VaultError("pending", `the new credentials are stored, but the acknowledgement is outstanding: ${error.message}`, {
-      uuid: session.uuid,
-      exchange: summarize(exchange),
-      hint: `${error.code === "invalid-input" ? `${error.facts.hint}; ` : ""}vault ack ${session.uuid}`,
-      cause: error,
-    });
+    throw new VaultError(
+      "pending",
+      `the new credentials are stored, but the acknowledgement is outstanding: ${error.message}`,
+      {
+        uuid: session.uuid,
+        exchange: summarize(exchange),
+        hint: `${error.code === "invalid-input" ? `${error.facts.hint}; ` : ""}vault ack ${session.uuid}`,
+        cause: error,
+      },
+    );
   }
 }
 
 async function openExchange(context: ExchangeContext, exchangeId: string): Promise<OpenExchange> {
   const { open } = await currentRecord(context);
-  if (open?.id !== exchangeId) throw new VaultError("internal", `exchange ${exchangeId} is not the open one of this vault`);
+  if (open?.id !== exchangeId)
+    throw new VaultError("internal", `exchange ${exchangeId} is not the open one of this vault`);
   return open;
 }
 
@@ -112,7 +148,12 @@ function endpointOf({ kind, operation }: ExchangeRecord): Pick<Endpoint, "extend
  * Milliseconds until the next end call, which is sent at the latest when the token expires or the deadline passes; undefined
  * if no time is left, or if the service asks for more than is left.
  */
-function waitForNextTry(context: ExchangeContext, exchange: ExchangeRecord, reply: Reply, attempt: number): number | undefined {
+function waitForNextTry(
+  context: ExchangeContext,
+  exchange: ExchangeRecord,
+  reply: Reply,
+  attempt: number,
+): number | undefined {
   const { clock, deadline } = context;
   const left = Math.min(deadline - clock.elapsed(), tokenExpiresAt(exchange) - clock.now());
   const isAskedFor = reply.type === "answer" && reply.answer.retryAfter !== undefined;
@@ -124,7 +165,12 @@ function waitForNextTry(context: ExchangeContext, exchange: ExchangeRecord, repl
  * Records what a whole answer to an end call settles. An end call carries nothing but the application and the token, so a
  * definite error that is not about the application, the rate or a lock is about the token.
  */
-async function settleAnswer(context: ExchangeContext, before: OpenExchange, answer: Answer, isLast: boolean): Promise<Ended | "again"> {
+async function settleAnswer(
+  context: ExchangeContext,
+  before: OpenExchange,
+  answer: Answer,
+  isLast: boolean,
+): Promise<Ended | "again"> {
   const { session } = context;
   const { id, endsUnanswered } = before;
   if (isSuccess(answer)) {
@@ -136,7 +182,11 @@ async function settleAnswer(context: ExchangeContext, before: OpenExchange, answ
   if (end !== "refused") await session.noteEndAnswered(id, note(context, code, said));
   if (end === "again") return "again";
   const exchange = await openExchange(context, id);
-  const facts = { uuid: session.uuid, exchange: summarize(exchange), service: serviceDetails(answer) };
+  const facts = {
+    uuid: session.uuid,
+    exchange: summarize(exchange),
+    service: serviceDetails(answer),
+  };
   if (code === "unauthorized") {
     throw new VaultError(
       "pending",
@@ -168,20 +218,30 @@ async function settleAnswer(context: ExchangeContext, before: OpenExchange, answ
 /** Whether nobody else can have acknowledged the exchange: it began here, never left this state, and its old pair was not refused. */
 async function isKnownHereOnly(context: ExchangeContext, exchange: OpenExchange): Promise<boolean> {
   const { generations } = await currentRecord(context);
-  const [base, offered] = [exchange.baseGeneration, exchange.newGeneration].map((n) => generations.find((g) => g.generation === n));
+  const [base, offered] = [exchange.baseGeneration, exchange.newGeneration].map((n) =>
+    generations.find((g) => g.generation === n),
+  );
   return !exchange.adopted && base?.refused === false && offered?.elsewhere === false;
 }
 
-async function acknowledge(context: ExchangeContext, exchangeId: string, isLast: boolean): Promise<void> {
+async function acknowledge(
+  context: ExchangeContext,
+  exchangeId: string,
+  isLast: boolean,
+): Promise<void> {
   try {
     await context.session.acknowledge(exchangeId, isLast);
   } catch (error) {
     if (!(error instanceof VaultError) || error.code !== "state") throw error;
-    throw new VaultError("pending", `the service accepted the acknowledgement, but it could not be recorded: ${error.message}`, {
-      uuid: context.session.uuid,
-      hint: `fix the state, which holds the old and the new credentials; vault ack ${context.session.uuid}`,
-      cause: error,
-    });
+    throw new VaultError(
+      "pending",
+      `the service accepted the acknowledgement, but it could not be recorded: ${error.message}`,
+      {
+        uuid: context.session.uuid,
+        hint: `fix the state, which holds the old and the new credentials; vault ack ${context.session.uuid}`,
+        cause: error,
+      },
+    );
   }
 }
 
@@ -218,8 +278,12 @@ function outstanding(context: ExchangeContext, exchange: ExchangeRecord, reply: 
     exchange: summarize(exchange),
     service: reply.type === "not-sent" ? undefined : reply.answer && serviceDetails(reply.answer),
   };
-  return new VaultError("pending", `the new credentials are stored, but the acknowledgement is outstanding: ${cause}`, {
-    ...facts,
-    hint: `vault ack ${uuid}`,
-  });
+  return new VaultError(
+    "pending",
+    `the new credentials are stored, but the acknowledgement is outstanding: ${cause}`,
+    {
+      ...facts,
+      hint: `vault ack ${uuid}`,
+    },
+  );
 }

@@ -27,7 +27,12 @@ export type Left = "acknowledge" | "by the start" | "for a person";
  * end call may have been sent or if the user had asked for an update. `now` is by the clock of the state.
  * @throws `pending` for a held exchange, unless it is a get that nobody can acknowledge any more
  */
-export function toSettle(record: Counters & Pick<VaultRecord, "open" | "uuid">, policy: Policy, choice: SettleChoice, now: number): Left {
+export function toSettle(
+  record: Counters & Pick<VaultRecord, "open" | "uuid">,
+  policy: Policy,
+  choice: SettleChoice,
+  now: number,
+): Left {
   const { open } = record;
   if (open === null) return "by the start";
   if (open.state === "ending") return "acknowledge";
@@ -50,7 +55,11 @@ export function toSettle(record: Counters & Pick<VaultRecord, "open" | "uuid">, 
  * Settles an exchange that an earlier run left, as far as that comes before a start. Returns what it settled.
  * @throws `guard` if only a person can decide, and what `sendEnd` throws
  */
-export async function settleInterrupted(context: ExchangeContext, record: VaultRecord, left: Left): Promise<Settled[]> {
+export async function settleInterrupted(
+  context: ExchangeContext,
+  record: VaultRecord,
+  left: Left,
+): Promise<Settled[]> {
   const { open } = record;
   if (left === "for a person") guardStart(record, circumstances(context));
   if (left !== "acknowledge" || open === null) return [];

@@ -8,7 +8,10 @@ import type { RecoveryDocument } from "./document.ts";
  * proven keeps its standing.
  * @throws `invalid-input` for another vault's document, and `no-credentials` for one that is older than what was proven here
  */
-export async function adoptRecovery(context: Pick<ExchangeContext, "session">, document: RecoveryDocument): Promise<AdoptionOutcome> {
+export async function adoptRecovery(
+  context: Pick<ExchangeContext, "session">,
+  document: RecoveryDocument,
+): Promise<AdoptionOutcome> {
   checkRecovery(context.session.uuid, document);
   return await context.session.adopt({
     exchangeId: document.exchangeId,
@@ -29,8 +32,12 @@ export async function adoptRecovery(context: Pick<ExchangeContext, "session">, d
  */
 export function checkRecovery(uuid: string, document: Pick<RecoveryDocument, "uuid">): void {
   if (document.uuid.toLowerCase() === uuid.toLowerCase()) return;
-  throw new VaultError("invalid-input", `--credentials: this document belongs to vault ${document.uuid}`, {
-    uuid,
-    hint: `vault get ${document.uuid} --credentials @FILE (uses it with that vault)`,
-  });
+  throw new VaultError(
+    "invalid-input",
+    `--credentials: this document belongs to vault ${document.uuid}`,
+    {
+      uuid,
+      hint: `vault get ${document.uuid} --credentials @FILE (uses it with that vault)`,
+    },
+  );
 }

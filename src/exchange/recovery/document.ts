@@ -12,14 +12,20 @@ import { onlineCredentials } from "../../protocol/requests.ts";
 import { validate } from "../../protocol/validate.ts";
 
 const countRule = "must be a whole number of at least 0";
-const count = z.number({ error: countRule }).check(z.refine((value) => Number.isSafeInteger(value) && value >= 0, { error: countRule }));
+const count = z
+  .number({ error: countRule })
+  .check(z.refine((value) => Number.isSafeInteger(value) && value >= 0, { error: countRule }));
 
 const combinationRule = "must be 64 hexadecimal digits";
-const combination = z.string({ error: combinationRule }).check(z.regex(/^[0-9a-f]{64}$/, { error: combinationRule }));
+const combination = z
+  .string({ error: combinationRule })
+  .check(z.regex(/^[0-9a-f]{64}$/, { error: combinationRule }));
 
 const breaker = z.object(
   {
-    lostAt: z.string({ error: "must be a time" }).check(z.refine((value) => date(value) !== null, { error: "must be a time" })),
+    lostAt: z
+      .string({ error: "must be a time" })
+      .check(z.refine((value) => date(value) !== null, { error: "must be a time" })),
     lostTrials: count,
     hint: z.enum(["none", "given", "used"], { error: "must be none, given or used" }),
     httpStatus: z.nullable(count),
@@ -39,7 +45,10 @@ const attempts = z.object(
     refused: z.readonly(z.array(combination, { error: "must be a list" })),
     breaker: z.optional(breaker),
   },
-  { error: 'must be an object, such as {"unackedStarts":1,"failedAttempts":1,"possiblyFailed":1,"refused":[]}' },
+  {
+    error:
+      'must be an object, such as {"unackedStarts":1,"failedAttempts":1,"possiblyFailed":1,"refused":[]}',
+  },
 );
 
 const kind = z.enum(kinds, { error: `must be one of ${kinds.join(", ")}` });
@@ -91,7 +100,10 @@ const pending2 = z.object({
 /** Also what `vault export` prints, which has no format; of an open exchange, `credentials` is a recovery document. */
 const withCredentials = z.object({
   ...vault,
-  credentials: z.looseObject({}, { error: 'must be an object, such as {"encryptedData":"…","payload":"…"}' }),
+  credentials: z.looseObject(
+    {},
+    { error: 'must be an object, such as {"encryptedData":"…","payload":"…"}' },
+  ),
   device: z.optional(device),
   attempts: z.optional(attempts),
 });
@@ -140,11 +152,15 @@ export type GivenCredentials = { attempts?: Attempts | undefined } & (
  * @throws `invalid-input`, which names the field and never shows a value
  */
 export function parseCredentials(text: string, flag: string): GivenCredentials {
-  return readCredentials(parseGivenJson(text, flag, 'a valid value: {"encryptedData":"…","payload":"…"}'), flag);
+  return readCredentials(
+    parseGivenJson(text, flag, 'a valid value: {"encryptedData":"…","payload":"…"}'),
+    flag,
+  );
 }
 
 function readCredentials(value: unknown, flag: string): GivenCredentials {
-  const keys: Record<string, unknown> = typeof value === "object" && value !== null ? { ...value } : {};
+  const keys: Record<string, unknown> =
+    typeof value === "object" && value !== null ? { ...value } : {};
   if (keys["format"] !== undefined) checkFormat(keys["format"], flag);
   if ("credentials" in keys) {
     const { credentials, ...rest } = checked(withCredentials, value, flag);
@@ -152,20 +168,35 @@ function readCredentials(value: unknown, flag: string): GivenCredentials {
     return given.type === "pair" ? { ...given, ...rest } : given;
   }
   if (keys["format"] !== undefined) {
-    const { exchange, status: _, attempts: counted, label = null, ...rest } = checked(pending2, value, flag);
+    const {
+      exchange,
+      status: _,
+      attempts: counted,
+      label = null,
+      ...rest
+    } = checked(pending2, value, flag);
     const { id: exchangeId, operation, externalRef, startedAt, tokenExpiry, generation } = exchange;
     const facts = {
       externalRef: typeof externalRef === "string" ? externalRef : null,
       startedAt: date(startedAt),
       tokenExpiry: date(tokenExpiry),
-      generation: typeof generation === "number" && Number.isSafeInteger(generation) ? generation : null,
+      generation:
+        typeof generation === "number" && Number.isSafeInteger(generation) ? generation : null,
     };
-    return { type: "recovery", document: { ...rest, label, exchangeId, operation, ...facts }, attempts: counted };
+    return {
+      type: "recovery",
+      document: { ...rest, label, exchangeId, operation, ...facts },
+      attempts: counted,
+    };
   }
-  if (!("state" in keys)) return { type: "pair", credentials: checked(onlineCredentials, value, flag) };
+  if (!("state" in keys))
+    return { type: "pair", credentials: checked(onlineCredentials, value, flag) };
   const { state: _, operation = "get", label = null, ...rest } = checked(pending1, value, flag);
   const unknown = { externalRef: null, startedAt: null, generation: null };
-  return { type: "recovery", document: { ...rest, label, operation, ...unknown, tokenExpiry: date(rest.tokenExpiry) } };
+  return {
+    type: "recovery",
+    document: { ...rest, label, operation, ...unknown, tokenExpiry: date(rest.tokenExpiry) },
+  };
 }
 
 function checkFormat(format: unknown, flag: string): void {
@@ -175,7 +206,9 @@ function checkFormat(format: unknown, flag: string): void {
     "invalid-input",
     `${flag}.format: ${isNewer ? `this version reads documents up to format ${newestFormat}` : "must be 2"}`,
     {
-      hint: isNewer ? `update this program to read format ${format}; nothing was sent` : `a valid value: {"format":2,…}`,
+      hint: isNewer
+        ? `update this program to read format ${format}; nothing was sent`
+        : `a valid value: {"format":2,…}`,
     },
   );
 }
@@ -192,9 +225,29 @@ function checked<T>(schema: z.core.$ZodType<T>, value: unknown, flag: string): T
 
 /** A recovery document in the newest format. */
 export function recoveryJson(document: RecoveryDocument, counted?: Attempts) {
-  const { uuid, label, kind, exchangeId, operation, externalRef, startedAt, tokenExpiry, generation, ...rest } = document;
+  const {
+    uuid,
+    label,
+    kind,
+    exchangeId,
+    operation,
+    externalRef,
+    startedAt,
+    tokenExpiry,
+    generation,
+    ...rest
+  } = document;
   const exchange = { id: exchangeId, operation, externalRef, startedAt, tokenExpiry, generation };
-  return { format: newestFormat, uuid, label, kind, exchange, status: "pending" as const, ...rest, ...withAttempts(counted) };
+  return {
+    format: newestFormat,
+    uuid,
+    label,
+    kind,
+    exchange,
+    status: "pending" as const,
+    ...rest,
+    ...withAttempts(counted),
+  };
 }
 
 /** The document of credentials that --credentials-out holds after the acknowledgement. */
@@ -209,13 +262,28 @@ export function credentialsJson(
   counted?: Attempts,
 ) {
   const { uuid, label, kind, credentials, device } = vault;
-  return { format: newestFormat, uuid, label, kind, credentials, ...defined({ device }), ...withAttempts(counted) };
+  return {
+    format: newestFormat,
+    uuid,
+    label,
+    kind,
+    credentials,
+    ...defined({ device }),
+    ...withAttempts(counted),
+  };
 }
 
 /** A given document, in the newest format, with these counters in place of its own. `vault` is for what a bare pair does not say. */
-export function documentWith(given: GivenCredentials, vault: { uuid: string; label: string | null; kind: Kind }, counted: Attempts) {
+export function documentWith(
+  given: GivenCredentials,
+  vault: { uuid: string; label: string | null; kind: Kind },
+  counted: Attempts,
+) {
   if (given.type === "recovery") return recoveryJson(given.document, counted);
-  return credentialsJson({ ...vault, credentials: given.credentials, device: given.device }, counted);
+  return credentialsJson(
+    { ...vault, credentials: given.credentials, device: given.device },
+    counted,
+  );
 }
 
 function withAttempts(counted: Attempts | undefined): { attempts?: Attempts } {

@@ -13,7 +13,8 @@ export async function recoveryDocument(
   exchange: OpenExchange,
 ): Promise<RecoveryDocument> {
   const { session } = context;
-  if (exchange.newGeneration === null) throw new VaultError("internal", `exchange ${exchange.id} has no new pair`);
+  if (exchange.newGeneration === null)
+    throw new VaultError("internal", `exchange ${exchange.id} has no new pair`);
   const device = record.generations.find((g) => g.generation === exchange.baseGeneration)?.device;
   return {
     uuid: session.uuid,
@@ -29,7 +30,9 @@ export async function recoveryDocument(
     tokenExpiry: exchange.tokenExpiry,
     generation: exchange.newGeneration,
     ...(device === null || device === undefined || !isOnline(exchange.kind) ? {} : { device }),
-    ...(exchange.operation === "get" && exchange.limited && !exchange.delivered ? { unread: true as const } : {}),
+    ...(exchange.operation === "get" && exchange.limited && !exchange.delivered
+      ? { unread: true as const }
+      : {}),
   };
 }
 

@@ -31,5 +31,12 @@ export function resetAttempts(counted: Attempts, to: CounterReset): Attempts {
   }
 }
 
-const starts = (unackedStarts: number) => ({ unackedStarts: Math.max(0, unackedStarts), unansweredStarts: 0 });
-const failed = (failedAttempts: number) => ({ failedAttempts: Math.max(0, failedAttempts), possiblyFailed: 0, quietStarts: 0 });
+const starts = (unackedStarts: number) => ({
+  unackedStarts: Math.max(0, unackedStarts),
+  unansweredStarts: 0,
+});
+const failed = (failedAttempts: number) => ({
+  failedAttempts: Math.max(0, failedAttempts),
+  possiblyFailed: 0,
+  quietStarts: 0,
+});

@@ -22,19 +22,33 @@ export interface SingleContext {
  * (429), and `unansweredAgain` times if it got no answer. Returns the last reply.
  * @throws `interrupted`, only while nothing is under way, and what `admit` throws
  */
-export async function sendSingle(context: SingleContext, call: SingleCall, unansweredAgain: number): Promise<Reply> {
+export async function sendSingle(
+  context: SingleContext,
+  call: SingleCall,
+  unansweredAgain: number,
+): Promise<Reply> {
   const { service, clock, signal, deadline } = context;
   let unanswered = 0;
   for (let attempt = 0; ; attempt += 1) {
     await untilInterrupted(signal, async () => await service.admit(call, signal, deadline));
     const reply = await service.single(call, signal);
-    const isLimited = reply.type === "answer" && dispositionOf(reply.answer, { extended: true }).is === "rate";
+    const isLimited =
+      reply.type === "answer" && dispositionOf(reply.answer, { extended: true }).is === "rate";
     if (reply.type === "answer" && !isLimited) return reply;
     if (reply.type === "no-answer") unanswered += 1;
-    if (unanswered > unansweredAgain || (reply.type === "no-answer" && (signal.aborted || reply.tooLarge))) return reply;
+    if (
+      unanswered > unansweredAgain ||
+      (reply.type === "no-answer" && (signal.aborted || reply.tooLarge))
+    )
+      return reply;
     const { waitMs, inTime } = nextTry(context, attempt, reply);
     if (!inTime) return reply;
-    context.emit({ type: "retrying", step: call.operation, cause: reply.type === "answer" ? "rate limited" : reply.cause, waitMs });
+    context.emit({
+      type: "retrying",
+      step: call.operation,
+      cause: reply.type === "answer" ? "rate limited" : reply.cause,
+      waitMs,
+    });
     await untilInterrupted(signal, async () => await clock.sleep(waitMs, signal));
   }
 }
@@ -44,12 +58,18 @@ async function untilInterrupted(signal: AbortSignal, wait: () => Promise<void>):
     await wait();
   } catch (error) {
     if (!signal.aborted) throw error;
-    throw new VaultError("interrupted", "interrupted; nothing was done", { retry: "safe", hint: "run the command again" });
+    throw new VaultError("interrupted", "interrupted; nothing was done", {
+      retry: "safe",
+      hint: "run the command again",
+    });
   }
 }
 
 /** The error for a call that had no effect: it was not sent, or the service refused it. */
-export function refusedSingle(reply: Exclude<Reply, { type: "no-answer" }>, uuid?: string): VaultError {
+export function refusedSingle(
+  reply: Exclude<Reply, { type: "no-answer" }>,
+  uuid?: string,
+): VaultError {
   if (reply.type === "not-sent") {
     return new VaultError("network", `no connection to the service: ${reply.cause}`, {
       uuid,
@@ -75,7 +95,10 @@ function refusedByService(answer: Answer, uuid: string | undefined): VaultError 
         hint: "check --app-uuid and --api-key (VAULTSVC_APP_UUID, VAULTSVC_API_KEY), then run it again",
       });
     case "locked":
-      return new VaultError(code, `${what} (${said})`, { ...facts, hint: "an administrator can unlock it in the console" });
+      return new VaultError(code, `${what} (${said})`, {
+        ...facts,
+        hint: "an administrator can unlock it in the console",
+      });
     case "gone":
     case "missing":
       return new VaultError(code, `${what} (${said})`, {
@@ -84,7 +107,11 @@ function refusedByService(answer: Answer, uuid: string | undefined): VaultError 
         hint: `check the UUID, --kind, --base-url and --api-prefix; ${unsupported}`,
       });
     case "validation":
-      return new VaultError(code, `${what} (${said})`, { ...facts, retry: "after-fix", hint: "fix what it names and run it again" });
+      return new VaultError(code, `${what} (${said})`, {
+        ...facts,
+        retry: "after-fix",
+        hint: "fix what it names and run it again",
+      });
     case "credentials":
     case "token":
     case "server":

@@ -30,7 +30,13 @@ export interface CreateRequest {
 }
 
 export type CreateOutcome =
-  | { type: "created"; success: CreateSuccess; credentials: Credentials; generation: number; fingerprint: string }
+  | {
+      type: "created";
+      success: CreateSuccess;
+      credentials: Credentials;
+      generation: number;
+      fingerprint: string;
+    }
   /** The vault exists, but its credentials could not be stored: they are here and nowhere else. */
   | { type: "unstored"; success: CreateSuccess; credentials: Credentials; error: VaultError }
   /** SUCCESS without recognizable credentials or uuid: if they exist, they are in this answer. */
@@ -42,20 +48,25 @@ export type CreateOutcome =
  * @throws `network` (with `after-status` if it may have arrived), `rate-limited`, `unauthorized`, `service`, `state`,
  * `interrupted`
  */
-export async function createVault(context: CreateContext, request: CreateRequest): Promise<CreateOutcome> {
+export async function createVault(
+  context: CreateContext,
+  request: CreateRequest,
+): Promise<CreateOutcome> {
   const { store } = context;
   const { creation, vault, device, metadata } = request;
   const { kind, externalRef } = creation;
   const seen = await claimIfTrial(context);
   await store.beginCreation(creation);
-  const reply = await sendSingle(context, { operation: "create", kind, externalRef, vault, device, metadata }, 0).catch(
-    async (error: unknown) => {
-      const code = error instanceof VaultError ? error.code : "internal";
-      await store.failCreation(creation, "create-refused", { code, message: "nothing was sent" });
-      await withdraw(context.breaker, seen);
-      throw error;
-    },
-  );
+  const reply = await sendSingle(
+    context,
+    { operation: "create", kind, externalRef, vault, device, metadata },
+    0,
+  ).catch(async (error: unknown) => {
+    const code = error instanceof VaultError ? error.code : "internal";
+    await store.failCreation(creation, "create-refused", { code, message: "nothing was sent" });
+    await withdraw(context.breaker, seen);
+    throw error;
+  });
   await noteStart(context.breaker, seen, reply, { extended: true });
   const answer = reply.type === "not-sent" ? undefined : reply.answer;
   const success = answer && readCreateSuccess(answer);
@@ -63,7 +74,10 @@ export async function createVault(context: CreateContext, request: CreateRequest
   if (answer !== undefined && isSuccess(answer)) return await unreadable(context, creation, answer);
   if (reply.type === "no-answer") throw await unanswered(context, creation, reply);
   const error = refusedSingle(reply);
-  await store.failCreation(creation, "create-refused", { code: error.code, message: context.redact(error.message) });
+  await store.failCreation(creation, "create-refused", {
+    code: error.code,
+    message: context.redact(error.message),
+  });
   throw error;
 }
 
@@ -92,8 +106,13 @@ async function keep(
   }
 }
 
-async function unreadable({ store }: CreateContext, creation: Creation, answer: Answer): Promise<CreateOutcome> {
-  const message = "the service responded SUCCESS without credentials and a UUID that can be recognized";
+async function unreadable(
+  { store }: CreateContext,
+  creation: Creation,
+  answer: Answer,
+): Promise<CreateOutcome> {
+  const message =
+    "the service responded SUCCESS without credentials and a UUID that can be recognized";
   await store.failCreation(creation, "create-unanswered", { code: "service", message });
   const error = new VaultError("service", `${message}; a vault was created`, {
     hint: `the whole response was printed, and the credentials may be in it; else ${findIt(creation)}`,
@@ -102,9 +121,16 @@ async function unreadable({ store }: CreateContext, creation: Creation, answer: 
   return { type: "unreadable", answer, error };
 }
 
-async function unanswered(context: CreateContext, creation: Creation, reply: Reply & { type: "no-answer" }): Promise<VaultError> {
+async function unanswered(
+  context: CreateContext,
+  creation: Creation,
+  reply: Reply & { type: "no-answer" },
+): Promise<VaultError> {
   const code = reply.tooLarge ? "service" : "network";
-  await context.store.failCreation(creation, "create-unanswered", { code, message: context.redact(reply.cause) });
+  await context.store.failCreation(creation, "create-unanswered", {
+    code,
+    message: context.redact(reply.cause),
+  });
   const about = {
     retry: "after-status" as const,
     hint: findIt(creation),
@@ -113,7 +139,11 @@ async function unanswered(context: CreateContext, creation: Creation, reply: Rep
   const what = "a vault may exist whose credentials nobody has";
   return context.signal.aborted
     ? new VaultError("interrupted", `interrupted while the create was in progress; ${what}`, about)
-    : new VaultError(code, `the create was sent, but no complete response came back (${reply.cause}); ${what}`, about);
+    : new VaultError(
+        code,
+        `the create was sent, but no complete response came back (${reply.cause}); ${what}`,
+        about,
+      );
 }
 
 /** How to find a vault whose credentials nobody has: only by its external reference. */

@@ -36,15 +36,26 @@ export interface Deleted {
  * repeated. After a SUCCESS the vault's credentials are removed.
  * @throws `no-credentials`, `pending`, `in-doubt`, and what a start throws
  */
-export async function deleteVault(context: ExchangeContext, request: DeleteRequest): Promise<Deleted> {
+export async function deleteVault(
+  context: ExchangeContext,
+  request: DeleteRequest,
+): Promise<Deleted> {
   return await withErrorFacts(context, async (watched) => {
-    const record = checkDelete(context.session.uuid, await watched.session.read(), request.discardPending);
-    const pairs = await choosePairs(watched, inDoubtIfEnding(record), record.kind, { device: request.device, force: request.force });
+    const record = checkDelete(
+      context.session.uuid,
+      await watched.session.read(),
+      request.discardPending,
+    );
+    const pairs = await choosePairs(watched, inDoubtIfEnding(record), record.kind, {
+      device: request.device,
+      force: request.force,
+    });
     for (const [index, pair] of pairs.entries()) {
       try {
         return await sendDelete(watched, record.kind, pair, request);
       } catch (error) {
-        const another = index + 1 < pairs.length && error instanceof VaultError && error.code === "rejected";
+        const another =
+          index + 1 < pairs.length && error instanceof VaultError && error.code === "rejected";
         if (!another) throw error;
       }
     }
@@ -56,12 +67,18 @@ export async function deleteVault(context: ExchangeContext, request: DeleteReque
  * The part of `deleteVault` that needs no lock. Returns the record.
  * @throws `no-credentials`, `pending`, `in-doubt`
  */
-export function checkDelete(uuid: string, record: VaultRecord | null, discardPending: boolean): VaultRecord {
+export function checkDelete(
+  uuid: string,
+  record: VaultRecord | null,
+  discardPending: boolean,
+): VaultRecord {
   if (record === null || record.generations.length === 0) throw noCredentials(uuid);
   if (record.open === null || discardPending) return record;
   const { open } = record;
   const doubt = open.state === "in-doubt";
-  const found = doubt ? inDoubtError({ session: { uuid } }, open).message : `an exchange of this vault is ${open.state}`;
+  const found = doubt
+    ? inDoubtError({ session: { uuid } }, open).message
+    : `an exchange of this vault is ${open.state}`;
   throw new VaultError(doubt ? "in-doubt" : "pending", `not deleted: ${found}`, {
     uuid,
     exchange: summarize(open),
@@ -76,7 +93,12 @@ function inDoubtIfEnding(record: VaultRecord): VaultRecord {
   return { ...record, open };
 }
 
-async function sendDelete(context: ExchangeContext, kind: Kind, pair: ChosenPair, request: DeleteRequest): Promise<Deleted> {
+async function sendDelete(
+  context: ExchangeContext,
+  kind: Kind,
+  pair: ChosenPair,
+  request: DeleteRequest,
+): Promise<Deleted> {
   const { session } = context;
   const { uuid } = session;
   const { generation, sole, credentials, device } = pair;
@@ -85,9 +107,21 @@ async function sendDelete(context: ExchangeContext, kind: Kind, pair: ChosenPair
     if (!request.force) guardStart(record, circumstances(context));
     const exchangeId = context.ids.next(record.last?.id);
     const externalRef = request.externalRef ?? `vault-${exchangeId}`;
-    const intent = { exchangeId, operation: "delete", kind, externalRef, generation, sole } as const;
+    const intent = {
+      exchangeId,
+      operation: "delete",
+      kind,
+      externalRef,
+      generation,
+      sole,
+    } as const;
     const passing = { force: request.force, endpoint: { kind } };
-    const seen = await letOut(context, record, passing, async (seen) => await session.recordIntent({ ...intent, seen }));
+    const seen = await letOut(
+      context,
+      record,
+      passing,
+      async (seen) => await session.recordIntent({ ...intent, seen }),
+    );
     const call = { operation: "delete" as const, uuid, kind, externalRef, credentials, device };
     const reply = await context.service.single(call, context.signal);
     await noteStart(context.breaker, seen, reply, { extended: true });
@@ -96,18 +130,29 @@ async function sendDelete(context: ExchangeContext, kind: Kind, pair: ChosenPair
       return { kind, externalRef, generation };
     }
     const endpoint = singleEndpoint(kind, "delete");
-    if (reply.type === "no-answer" && !refusesCredentials(reply, endpoint)) throw await unanswered(context, exchangeId, reply);
+    if (reply.type === "no-answer" && !refusesCredentials(reply, endpoint))
+      throw await unanswered(context, exchangeId, reply);
     if (reply.type === "answer") await throwIfMissing(context, record, exchangeId, reply);
     const repeat =
       reply.type === "not-sent"
         ? await notSent(context, exchangeId, reply, attempt)
-        : await refusedBy(context, exchangeId, { ...pair, endpoint, what: "delete" }, reply.answer, attempt);
+        : await refusedBy(
+            context,
+            exchangeId,
+            { ...pair, endpoint, what: "delete" },
+            reply.answer,
+            attempt,
+          );
     context.emit({ type: "retrying", step: "delete", cause: repeat.cause, waitMs: repeat.waitMs });
     await pause(context, repeat.waitMs);
   }
 }
 
-async function unanswered(context: ExchangeContext, exchangeId: string, reply: Reply & { type: "no-answer" }): Promise<VaultError> {
+async function unanswered(
+  context: ExchangeContext,
+  exchangeId: string,
+  reply: Reply & { type: "no-answer" },
+): Promise<VaultError> {
   const { uuid } = context.session;
   const code = reply.tooLarge ? "service" : "network";
   await context.session.noteUnanswered(exchangeId, note(context, code, reply.cause));
@@ -120,7 +165,11 @@ async function unanswered(context: ExchangeContext, exchangeId: string, reply: R
   const what = "the vault may have been deleted; its credentials are kept";
   return context.signal.aborted
     ? new VaultError("interrupted", `interrupted while the delete was in progress; ${what}`, facts)
-    : new VaultError(code, `the delete was sent, but no complete response came back (${reply.cause}); ${what}`, facts);
+    : new VaultError(
+        code,
+        `the delete was sent, but no complete response came back (${reply.cause}); ${what}`,
+        facts,
+      );
 }
 
 /**
@@ -139,9 +188,13 @@ async function throwIfMissing(
   const { uuid } = context.session;
   const said = wording(answer);
   await context.session.revertIntent(exchangeId, note(context, "service", said));
-  throw new VaultError("service", `${what} (${said}); an earlier delete without a response may have taken effect`, {
-    uuid,
-    service: serviceDetails(answer),
-    hint: `vault get ${uuid} (reads the vault if it is still there)`,
-  });
+  throw new VaultError(
+    "service",
+    `${what} (${said}); an earlier delete without a response may have taken effect`,
+    {
+      uuid,
+      service: serviceDetails(answer),
+      hint: `vault get ${uuid} (reads the vault if it is still there)`,
+    },
+  );
 }

@@ -10,7 +10,10 @@ import type { VaultRecord } from "../records.ts";
 import { inFile } from "../ways.ts";
 
 /** What a start needs to pass the circuit breaker. */
-export type GateContext = Pick<ExchangeContext, "breaker" | "clock" | "deadline" | "emit" | "file" | "probe" | "signal">;
+export type GateContext = Pick<
+  ExchangeContext,
+  "breaker" | "clock" | "deadline" | "emit" | "file" | "probe" | "signal"
+>;
 
 /** The vault of the start; none yet for a create. */
 export type AtGate = Pick<VaultRecord, "unansweredStarts"> & {
@@ -35,8 +38,13 @@ export async function letOut(
   for (;;) {
     const known = force ? null : await awaitTrial(context, vault);
     // The probe before a trial has taken a place: the trial waits for the next one, whatever --max-wait is.
-    const soonest = known === null || known.lostAt === null ? 0 : context.clock.elapsed() + nextPlaceMs;
-    await admitted({ ...context, deadline: Math.max(context.deadline, soonest) }, vault, endpoint.kind);
+    const soonest =
+      known === null || known.lostAt === null ? 0 : context.clock.elapsed() + nextPlaceMs;
+    await admitted(
+      { ...context, deadline: Math.max(context.deadline, soonest) },
+      vault,
+      endpoint.kind,
+    );
     const { breaker } = context;
     const seen = known === null ? null : seenAs(breaker, known);
     try {
@@ -58,14 +66,22 @@ export async function claimIfTrial(context: GateContext): Promise<Seen> {
     const known = await awaitTrial(context, { unansweredStarts: 0, last: null });
     const seen = seenAs(breaker, known);
     const { claim } = seen;
-    if (claim === null || (await breaker.change((now) => (now.version === known.version ? claim : now))) === claim) return seen;
+    if (
+      claim === null ||
+      (await breaker.change((now) => (now.version === known.version ? claim : now))) === claim
+    )
+      return seen;
   }
 }
 
 /** What a start that goes out now has seen; where the breaker is open, it is a trial. */
 function seenAs(breaker: ServiceBreaker, known: Breaker): Seen {
   const at = breaker.now();
-  return { at, breaker: known, claim: known.lostAt === null ? null : after(known, { type: "claimed", at }) };
+  return {
+    at,
+    breaker: known,
+    claim: known.lostAt === null ? null : after(known, { type: "claimed", at }),
+  };
 }
 
 /** Waits for a trial if the breaker is open. Returns it as it lets the start out. */
@@ -83,33 +99,56 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
     if (known.hint === "none") {
       const reply = await context.probe();
       throwIfInterrupted(context, vault);
-      known = await breaker.change((now) => after(now, { type: "responded", response: responseOf(reply), isProbe: true }));
+      known = await breaker.change((now) =>
+        after(now, { type: "responded", response: responseOf(reply), isProbe: true }),
+      );
       way = passage(known, breaker.now(), unansweredStarts);
       if ("by" in way) return known;
       cause = `the service is unavailable: ${causeOf(reply)}`;
     }
     const dueInMs = way.dueAt - breaker.now();
     const leftMs = deadline - clock.elapsed();
-    if (!isTold) context.emit({ type: "waiting", cause, waitMs: dueInMs, unansweredStarts, inTime: leftMs > 0 });
+    if (!isTold)
+      context.emit({
+        type: "waiting",
+        cause,
+        waitMs: dueInMs,
+        unansweredStarts,
+        inTime: leftMs > 0,
+      });
     isTold = true;
     // To the end, also where the trial is due later: another vault's may close the breaker before.
     if (leftMs <= 0) throw notDue(vault, cause, way.dueAt, context.file);
-    await clock.sleep(Math.max(50, Math.min(lookMs, dueInMs, leftMs)), signal).catch(() => undefined);
+    await clock
+      .sleep(Math.max(50, Math.min(lookMs, dueInMs, leftMs)), signal)
+      .catch(() => undefined);
     known = await breaker.read();
   }
 }
 
 /** A start without an outcome opens the breaker, unless a later one was answered. */
-async function found(breaker: ServiceBreaker, { startedAt }: { startedAt: string }): Promise<Breaker> {
+async function found(
+  breaker: ServiceBreaker,
+  { startedAt }: { startedAt: string },
+): Promise<Breaker> {
   const event = { type: "found", startedAt: Date.parse(startedAt) } as const;
-  return after(breaker.known, event) === breaker.known ? breaker.known : await breaker.change((now) => after(now, event));
+  return after(breaker.known, event) === breaker.known
+    ? breaker.known
+    : await breaker.change((now) => after(now, event));
 }
 
-const causeOf = (reply: Reply): string => (reply.type === "answer" ? `HTTP ${reply.answer.httpStatus}` : reply.cause);
+const causeOf = (reply: Reply): string =>
+  reply.type === "answer" ? `HTTP ${reply.answer.httpStatus}` : reply.cause;
 
-const at = (time: number): string => new Date(Math.ceil(time / 1000) * 1000).toISOString().replace(".000Z", "Z");
+const at = (time: number): string =>
+  new Date(Math.ceil(time / 1000) * 1000).toISOString().replace(".000Z", "Z");
 
-const notDue = ({ uuid }: AtGate, cause: string, dueAt: number, file: string | undefined): VaultError =>
+const notDue = (
+  { uuid }: AtGate,
+  cause: string,
+  dueAt: number,
+  file: string | undefined,
+): VaultError =>
   new VaultError("network", `not sent: ${cause}; the next trial start is due at ${at(dueAt)}`, {
     uuid,
     hint: `run it again then; vault guard ${uuid ?? "--all"} --reset --unanswered${inFile(file)} (if the service works again)`,
@@ -127,7 +166,11 @@ export function trialDue(breaker: ServiceBreaker, { unansweredStarts }: AtGate):
 const nextPlaceMs = 1000;
 
 /** Waits for a place under the rate limit. */
-async function admitted(context: Parameters<typeof letOut>[0], { uuid }: AtGate, kind: Kind): Promise<void> {
+async function admitted(
+  context: Parameters<typeof letOut>[0],
+  { uuid }: AtGate,
+  kind: Kind,
+): Promise<void> {
   const { service, signal, deadline } = context;
   try {
     await service.admit({ kind }, signal, deadline);
@@ -137,20 +180,37 @@ async function admitted(context: Parameters<typeof letOut>[0], { uuid }: AtGate,
   }
 }
 
-function throwIfInterrupted({ signal }: GateContext, { uuid }: { uuid?: string | undefined }): void {
+function throwIfInterrupted(
+  { signal }: GateContext,
+  { uuid }: { uuid?: string | undefined },
+): void {
   if (!signal.aborted) return;
-  throw new VaultError("interrupted", "interrupted; nothing is pending", { uuid, retry: "safe", hint: "run the command again" });
+  throw new VaultError("interrupted", "interrupted; nothing is pending", {
+    uuid,
+    retry: "safe",
+    hint: "run the command again",
+  });
 }
 
 type Called = Parameters<typeof dispositionOf>[1];
 
 /** Records what the reply to a start, or to a delete or create, says of the service; nothing if it was taken back. */
-export async function noteStart(breaker: ServiceBreaker, seen: Seen | null, reply: Reply, endpoint: Called): Promise<void> {
+export async function noteStart(
+  breaker: ServiceBreaker,
+  seen: Seen | null,
+  reply: Reply,
+  endpoint: Called,
+): Promise<void> {
   if (isTakenBack(reply, endpoint)) {
     await withdraw(breaker, seen);
   } else if (!responseOf(reply).isService) {
-    await breaker.change((now) => after(now, { type: "unanswered", at: breaker.now(), response: responseOf(reply) }));
-  } else if (breaker.known.lostAt !== null || (reply.type === "answer" && !isSuccess(reply.answer))) {
+    await breaker.change((now) =>
+      after(now, { type: "unanswered", at: breaker.now(), response: responseOf(reply) }),
+    );
+  } else if (
+    breaker.known.lostAt !== null ||
+    (reply.type === "answer" && !isSuccess(reply.answer))
+  ) {
     // Also where it is closed: its start may stay on record without an outcome.
     const startedAt = seen?.claim === null ? seen.at : undefined;
     await breaker.change((now) => after(now, { type: "answered", at: breaker.now(), startedAt }));
@@ -167,20 +227,32 @@ export async function withdraw(breaker: ServiceBreaker, seen: Seen | null): Prom
 /** Whether nothing was sent, or the service has counted nothing. */
 const isTakenBack = (reply: Reply, endpoint: Called): boolean =>
   reply.type === "not-sent" ||
-  (reply.type === "answer" && !isSuccess(reply.answer) && dispositionOf(reply.answer, endpoint).start === "not-counted");
+  (reply.type === "answer" &&
+    !isSuccess(reply.answer) &&
+    dispositionOf(reply.answer, endpoint).start === "not-counted");
 
 /** What a reply shows of what stands between here and the service. */
 export function responseOf(reply: Reply): Response {
   if (reply.type === "not-sent") return noResponse;
-  if (reply.type === "no-answer") return { httpStatus: reply.httpStatus ?? null, contentType: reply.contentType ?? null, isService: false };
+  if (reply.type === "no-answer")
+    return {
+      httpStatus: reply.httpStatus ?? null,
+      contentType: reply.contentType ?? null,
+      isService: false,
+    };
   const { httpStatus, body } = reply.answer;
-  return { httpStatus, contentType: "application/json", isService: object(body["responseStatus"]) !== undefined };
+  return {
+    httpStatus,
+    contentType: "application/json",
+    isService: object(body["responseStatus"]) !== undefined,
+  };
 }
 
 /** Records that the service has answered something else than a start. Returns the reply. */
 export async function noteResponse(breaker: ServiceBreaker, reply: Reply): Promise<Reply> {
   const event = { type: "responded", response: responseOf(reply), isProbe: false } as const;
-  if (after(breaker.known, event) !== breaker.known) await breaker.change((now) => after(now, event));
+  if (after(breaker.known, event) !== breaker.known)
+    await breaker.change((now) => after(now, event));
   return reply;
 }
 

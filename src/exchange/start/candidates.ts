@@ -1,12 +1,15 @@
 import { VaultError } from "../../errors.ts";
 import type { Generation, VaultRecord } from "../records.ts";
 
-const live = (generation: Generation): boolean => ["current", "imported", "offered"].includes(generation.standing);
+const live = (generation: Generation): boolean =>
+  ["current", "imported", "offered"].includes(generation.standing);
 
 /** The pairs that are current, imported or offered, newest first. */
-export const liveGenerations = (record: VaultRecord): Generation[] => record.generations.filter(live);
+export const liveGenerations = (record: VaultRecord): Generation[] =>
+  record.generations.filter(live);
 
-export const currentGeneration = (record: VaultRecord): Generation | undefined => record.generations.find((g) => g.standing === "current");
+export const currentGeneration = (record: VaultRecord): Generation | undefined =>
+  record.generations.find((g) => g.standing === "current");
 
 /**
  * The pairs that may be valid, in the order in which to try them: imported since the last proof, a successor of the current pair
@@ -15,19 +18,30 @@ export const currentGeneration = (record: VaultRecord): Generation | undefined =
  */
 export function candidates(record: VaultRecord): Generation[] {
   const { generations, open } = record;
-  const numbered = (number: number | null): Generation[] => generations.filter((g) => g.generation === number);
+  const numbered = (number: number | null): Generation[] =>
+    generations.filter((g) => g.generation === number);
   if (open !== null && open.state !== "in-doubt") return numbered(open.baseGeneration);
   const imported = (placed: Generation["placed"]): Generation[] =>
     generations.filter((g) => g.standing === "imported" && g.placed === placed);
-  const [older, newer] = [numbered(open?.baseGeneration ?? null), numbered(open?.newGeneration ?? null)];
-  const inDoubt = (open !== null && open.endsUnanswered > 0 ? [...newer, ...older] : [...older, ...newer]).filter(
-    (g) => g.placed !== "older",
-  );
+  const [older, newer] = [
+    numbered(open?.baseGeneration ?? null),
+    numbered(open?.newGeneration ?? null),
+  ];
+  const inDoubt = (
+    open !== null && open.endsUnanswered > 0 ? [...newer, ...older] : [...older, ...newer]
+  ).filter((g) => g.placed !== "older");
   const dropped = generations.filter((g) => g.standing === "void" || g.standing === "offered");
   // The pairs of an adopted exchange in doubt are imported too, but the exchange decides their order.
   const recent = imported(null).filter((g) => !inDoubt.includes(g));
   const current = generations.filter((g) => g.standing === "current");
-  const all = [...imported("successor"), ...recent, ...inDoubt, ...current, ...imported("older"), ...dropped];
+  const all = [
+    ...imported("successor"),
+    ...recent,
+    ...inDoubt,
+    ...current,
+    ...imported("older"),
+    ...dropped,
+  ];
   return [...new Set(all)].filter((g) => g.standing !== "superseded");
 }
 
@@ -38,7 +52,9 @@ export function candidates(record: VaultRecord): Generation[] {
 export function chosenGeneration(record: VaultRecord, number: number, force: boolean): Generation {
   const found = record.generations.find((g) => g.generation === number);
   if (found !== undefined && (force || found.standing !== "superseded")) return found;
-  const kept = record.generations.filter((g) => force || g.standing !== "superseded").map((g) => g.generation);
+  const kept = record.generations
+    .filter((g) => force || g.standing !== "superseded")
+    .map((g) => g.generation);
   throw new VaultError(
     "no-credentials",
     `generation ${number} of vault ${record.uuid} ${found === undefined ? "is not kept" : "was superseded; it is sent only with --force"}`,

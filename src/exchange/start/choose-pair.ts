@@ -45,10 +45,14 @@ export function chooseKind(uuid: string, record: KnownVault | null, given: Kind 
   }
   if (given === undefined || given === known.kind) return known.kind;
   if (!known.generations.some((g) => g.proven)) return given;
-  throw new VaultError("invalid-input", `--kind: vault ${uuid} is known as ${known.kind}, not ${given}`, {
-    uuid,
-    hint: "leave --kind out",
-  });
+  throw new VaultError(
+    "invalid-input",
+    `--kind: vault ${uuid} is known as ${known.kind}, not ${given}`,
+    {
+      uuid,
+      hint: "leave --kind out",
+    },
+  );
 }
 
 /**
@@ -65,31 +69,44 @@ export async function checkGiven(
 ): Promise<number | undefined> {
   const { session } = context;
   if (await session.isSuperseded(given)) {
-    throw new VaultError("no-credentials", "the given credentials were superseded by an exchange of this machine; they are never sent", {
-      uuid: session.uuid,
-      hint:
-        record === null
-          ? "give the credentials that replaced them"
-          : `vault get ${session.uuid} (without them: uses the stored credentials)`,
-    });
+    throw new VaultError(
+      "no-credentials",
+      "the given credentials were superseded by an exchange of this machine; they are never sent",
+      {
+        uuid: session.uuid,
+        hint:
+          record === null
+            ? "give the credentials that replaced them"
+            : `vault get ${session.uuid} (without them: uses the stored credentials)`,
+      },
+    );
   }
   if (record === null) return undefined;
   for (const { generation } of liveGenerations(record)) {
     const stored = await session.credentials(generation);
-    if (stored.encryptedData === given.encryptedData && stored.payload === given.payload) return generation;
+    if (stored.encryptedData === given.encryptedData && stored.payload === given.payload)
+      return generation;
   }
   const { open } = record;
   if (open !== null && open.state !== "in-doubt") {
-    throw new VaultError("no-credentials", "the given credentials are not those of the open exchange", {
-      uuid: session.uuid,
-      hint: `vault ack ${session.uuid} (finishes it); vault import ${session.uuid} --credentials @FILE (keeps them for later)`,
-    });
+    throw new VaultError(
+      "no-credentials",
+      "the given credentials are not those of the open exchange",
+      {
+        uuid: session.uuid,
+        hint: `vault ack ${session.uuid} (finishes it); vault import ${session.uuid} --credentials @FILE (keeps them for later)`,
+      },
+    );
   }
   if (currentGeneration(record)?.proven === true && !force) {
-    throw new VaultError("no-credentials", "the given credentials differ from the stored current ones", {
-      uuid: session.uuid,
-      hint: `leave them out to use the stored credentials (generation ${currentGeneration(record)?.generation}); vault import ${session.uuid} --credentials @FILE (if those no longer work)`,
-    });
+    throw new VaultError(
+      "no-credentials",
+      "the given credentials differ from the stored current ones",
+      {
+        uuid: session.uuid,
+        hint: `leave them out to use the stored credentials (generation ${currentGeneration(record)?.generation}); vault import ${session.uuid} --credentials @FILE (if those no longer work)`,
+      },
+    );
   }
   return undefined;
 }
@@ -100,9 +117,15 @@ export async function checkGiven(
  * @throws `guard` if nothing else is left or the device differs, `no-credentials` for a generation that cannot be chosen, and if
  * all pairs were superseded
  */
-export async function choosePairs(context: ExchangeContext, record: VaultRecord, kind: Kind, choice: PairChoice): Promise<ChosenPair[]> {
+export async function choosePairs(
+  context: ExchangeContext,
+  record: VaultRecord,
+  kind: Kind,
+  choice: PairChoice,
+): Promise<ChosenPair[]> {
   const { generation, force } = choice;
-  const wanted = generation === undefined ? candidates(record) : [chosenGeneration(record, generation, force)];
+  const wanted =
+    generation === undefined ? candidates(record) : [chosenGeneration(record, generation, force)];
   const [first] = wanted;
   if (first === undefined) throw allSuperseded(record.uuid);
   const refusals = await context.session.refusals();
@@ -120,10 +143,14 @@ export async function choosePairs(context: ExchangeContext, record: VaultRecord,
 
 /** The error of a state in which nothing may be sent. */
 function allSuperseded(uuid: string): VaultError {
-  return new VaultError("no-credentials", `all stored credentials of vault ${uuid} were superseded; they are never sent`, {
-    uuid,
-    hint: `vault import ${uuid} --credentials @FILE (the credentials that replaced them)`,
-  });
+  return new VaultError(
+    "no-credentials",
+    `all stored credentials of vault ${uuid} were superseded; they are never sent`,
+    {
+      uuid,
+      hint: `vault import ${uuid} --credentials @FILE (the credentials that replaced them)`,
+    },
+  );
 }
 
 async function complete(
@@ -147,7 +174,11 @@ async function complete(
     credentials,
     device,
     combination: combinationOf(record.uuid, kind, credentials, device),
-    sole: generation.sole && kind === record.kind && hashedPin === stored.hashedPin && isSameDevice(device, generation.device),
+    sole:
+      generation.sole &&
+      kind === record.kind &&
+      hashedPin === stored.hashedPin &&
+      isSameDevice(device, generation.device),
   };
 }
 
@@ -169,8 +200,16 @@ function digest(parts: readonly string[]): string {
 }
 
 /** Identifies a combination that the service accepts or refuses: pair, hashedPin, device and kind of a vault, as SHA-256 in hex. */
-export function combinationOf(uuid: string, kind: Kind, credentials: Credentials, device?: Device): string {
+export function combinationOf(
+  uuid: string,
+  kind: Kind,
+  credentials: Credentials,
+  device?: Device,
+): string {
   const { encryptedData, payload, hashedPin } = credentials;
-  const machine = device === undefined ? [] : [device.browserType, device.browserVersion, device.osType, ...device.fonts];
+  const machine =
+    device === undefined
+      ? []
+      : [device.browserType, device.browserVersion, device.osType, ...device.fonts];
   return digest([uuid.toLowerCase(), kind, encryptedData, payload, hashedPin ?? "", ...machine]);
 }

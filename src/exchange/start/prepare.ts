@@ -25,7 +25,10 @@ export async function prepare(
   choice: PairChoice,
 ): Promise<Prepared> {
   const checked = checkStart(context.session.uuid, record, operation, choice);
-  const recordedAs = choice.given === undefined ? undefined : await checkGiven(context, record, choice.given, choice.force);
+  const recordedAs =
+    choice.given === undefined
+      ? undefined
+      : await checkGiven(context, record, choice.given, choice.force);
   return { ...checked, recordedAs };
 }
 
@@ -50,26 +53,42 @@ export function checkStart(
       hint: `it has one for ${able.join(", ")}`,
     });
   }
-  if (isOnline(kind) && choice.device === undefined && !record?.generations.some((g) => g.device !== null)) {
-    throw new VaultError("usage", `vault ${uuid} is an online vault; its first read needs a device`, {
-      uuid,
-      hint: "set it with --device @FILE, VAULTSVC_DEVICE or the config key device",
-    });
+  if (
+    isOnline(kind) &&
+    choice.device === undefined &&
+    !record?.generations.some((g) => g.device !== null)
+  ) {
+    throw new VaultError(
+      "usage",
+      `vault ${uuid} is an online vault; its first read needs a device`,
+      {
+        uuid,
+        hint: "set it with --device @FILE, VAULTSVC_DEVICE or the config key device",
+      },
+    );
   }
   return { kind, endpoint };
 }
 
 export function noCredentials(uuid: string): VaultError {
-  return new VaultError("no-credentials", `no credentials are known for vault ${uuid} at this service`, {
-    uuid,
-    hint: `vault import ${uuid} --kind KIND --credentials @FILE; vault get ${uuid} --kind KIND --credentials @FILE`,
-  });
+  return new VaultError(
+    "no-credentials",
+    `no credentials are known for vault ${uuid} at this service`,
+    {
+      uuid,
+      hint: `vault import ${uuid} --kind KIND --credentials @FILE; vault get ${uuid} --kind KIND --credentials @FILE`,
+    },
+  );
 }
 
 /** The error for a uuid that is known under another base URL: a pair is never sent to a service that it does not belong to. */
 export function otherService(uuid: string, here: string, there: string): VaultError {
-  return new VaultError("no-credentials", `vault ${uuid} belongs to ${there}, not to ${here}; nothing was sent`, {
-    uuid,
-    hint: `use --base-url of that service; vault import ${uuid} --rebind (if the service has moved)`,
-  });
+  return new VaultError(
+    "no-credentials",
+    `vault ${uuid} belongs to ${there}, not to ${here}; nothing was sent`,
+    {
+      uuid,
+      hint: `use --base-url of that service; vault import ${uuid} --rebind (if the service has moved)`,
+    },
+  );
 }

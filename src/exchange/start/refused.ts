@@ -40,7 +40,10 @@ export async function refusedBy(
   const service = serviceDetails(answer);
   const said = wording(answer);
   if (isSuccess(answer)) {
-    await session.noteUnanswered(exchangeId, note(context, "service", "SUCCESS without usable credentials"));
+    await session.noteUnanswered(
+      exchangeId,
+      note(context, "service", "SUCCESS without usable credentials"),
+    );
     throw new VaultError(
       "service",
       "the service responded SUCCESS without credentials, a token and the UUID of this vault; nothing was stored",
@@ -55,15 +58,24 @@ export async function refusedBy(
   const noted = note(context, is === "gone" ? is : code, said);
   if (start === "not-counted") await session.revertIntent(exchangeId, noted);
   else if (start === "unknown") await session.noteUnanswered(exchangeId, noted);
-  else await session.reject(exchangeId, start === "failed-attempt" ? planned.combination : null, noted);
+  else
+    await session.reject(
+      exchangeId,
+      start === "failed-attempt" ? planned.combination : null,
+      noted,
+    );
   const facts = { uuid, service };
   if (is === "rate") {
     const { waitMs, inTime } = nextTry(context, attempt, { type: "answer", answer });
     if (inTime) return { waitMs, cause: "rate limited" };
-    throw new VaultError(code, `${what}, and waiting ${Math.ceil(waitMs / 1000)}s more would exceed --max-wait`, {
-      ...facts,
-      hint: "run it again later (it was not counted), lower --rate, or raise --max-wait",
-    });
+    throw new VaultError(
+      code,
+      `${what}, and waiting ${Math.ceil(waitMs / 1000)}s more would exceed --max-wait`,
+      {
+        ...facts,
+        hint: "run it again later (it was not counted), lower --rate, or raise --max-wait",
+      },
+    );
   }
   const whose = is === "credentials" ? ` of generation ${planned.generation}` : "";
   throw new VaultError(code, `${what}${whose} (${said})${meaningOf(is)}`, {
@@ -79,7 +91,11 @@ function meaningOf(is: ErrorClass): string {
   return is === "locked" ? "; an administrator can unlock it in the console" : "";
 }
 
-function hintFor(is: Exclude<ErrorClass, "rate">, uuid: string, { what: name = "start", endpoint }: RefusedStart): string {
+function hintFor(
+  is: Exclude<ErrorClass, "rate">,
+  uuid: string,
+  { what: name = "start", endpoint }: RefusedStart,
+): string {
   switch (is) {
     case "application":
       return `check --app-uuid, --api-key and --jwt, and that this address is allowed, then run it again (this ${name} was not counted)`;

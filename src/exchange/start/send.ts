@@ -48,7 +48,11 @@ type Attempt = { success: StartSuccess } | Repeat;
  * @throws `guard`, `network`, `rate-limited`, `unauthorized`, `rejected`, `locked`, `service`, `interrupted`; the journal then
  * says what the attempt counted
  */
-export async function sendStart(context: ExchangeContext, first: VaultRecord, planned: PlannedStart): Promise<SentStart> {
+export async function sendStart(
+  context: ExchangeContext,
+  first: VaultRecord,
+  planned: PlannedStart,
+): Promise<SentStart> {
   let unanswered = 0;
   for (let attempt = 0; ; attempt += 1) {
     const record = attempt === 0 ? first : await currentRecord(context);
@@ -65,7 +69,12 @@ export async function sendStart(context: ExchangeContext, first: VaultRecord, pl
       async (seen) => await context.session.recordIntent(intentOf(exchangeId, call, seen, planned)),
     );
     await recordAttemptsOrRevert(context, exchangeId, planned, seen);
-    context.emit({ type: "starting", operation: call.operation, generation: planned.generation, attempt });
+    context.emit({
+      type: "starting",
+      operation: call.operation,
+      generation: planned.generation,
+      attempt,
+    });
     const reply = await context.service.start(call, context.signal);
     await noteStart(context.breaker, seen, reply, planned.endpoint);
     const result = await judgeReply(context, planned, exchangeId, reply, attempt, unanswered);
@@ -86,13 +95,21 @@ async function recordAttemptsOrRevert(
   try {
     await planned.recordAttempts();
   } catch (error) {
-    await context.session.revertIntent(exchangeId, note(context, "state", (error as Error).message));
+    await context.session.revertIntent(
+      exchangeId,
+      note(context, "state", (error as Error).message),
+    );
     await withdraw(context.breaker, seen);
     throw error;
   }
 }
 
-const intentOf = (exchangeId: string, call: StartCall, seen: Seen | null, { generation, sole, run }: PlannedStart): Intent => ({
+const intentOf = (
+  exchangeId: string,
+  call: StartCall,
+  seen: Seen | null,
+  { generation, sole, run }: PlannedStart,
+): Intent => ({
   exchangeId,
   operation: call.operation,
   kind: call.kind,
@@ -150,22 +167,33 @@ async function noAnswer(
   unanswered: number,
 ): Promise<Attempt> {
   const { session, policy } = context;
-  await session.noteUnanswered(exchangeId, note(context, reply.tooLarge ? "service" : "network", reply.cause));
+  await session.noteUnanswered(
+    exchangeId,
+    note(context, reply.tooLarge ? "service" : "network", reply.cause),
+  );
   const record = await currentRecord(context);
   if (context.signal.aborted) throw interrupted(context, record.last ?? undefined);
   if (reply.tooLarge) {
-    throw new VaultError("service", `the start was sent, but its response is too large: ${reply.cause}`, {
-      uuid: session.uuid,
-      hint: `the stored credentials are still valid; it counts as a start, and so does each repetition; vault status ${session.uuid}`,
-    });
+    throw new VaultError(
+      "service",
+      `the start was sent, but its response is too large: ${reply.cause}`,
+      {
+        uuid: session.uuid,
+        hint: `the stored credentials are still valid; it counts as a start, and so does each repetition; vault status ${session.uuid}`,
+      },
+    );
   }
   const { waitMs, inTime } = nextTry(context, attempt);
   const mayRetry = planned.sole && unanswered === 0 && allowsRetry(record, policy);
   if (mayRetry && inTime) return { waitMs, cause: reply.cause };
-  throw new VaultError("network", `the start was sent, but no complete response came back: ${reply.cause}`, {
-    uuid: session.uuid,
-    retry: "after-status",
-    service: reply.answer && serviceDetails(reply.answer),
-    hint: `the stored credentials are kept; it counts as an unacknowledged start${planned.sole ? "" : " and a possibly failed attempt"}; ${trialDue(context.breaker, record)}; vault status ${session.uuid} (then run it again)`,
-  });
+  throw new VaultError(
+    "network",
+    `the start was sent, but no complete response came back: ${reply.cause}`,
+    {
+      uuid: session.uuid,
+      retry: "after-status",
+      service: reply.answer && serviceDetails(reply.answer),
+      hint: `the stored credentials are kept; it counts as an unacknowledged start${planned.sole ? "" : " and a possibly failed attempt"}; ${trialDue(context.breaker, record)}; vault status ${session.uuid} (then run it again)`,
+    },
+  );
 }

@@ -62,7 +62,8 @@ export async function startWith(
     ).filter(({ generation }) => !tried.has(generation));
     const [pair] = pairs;
     // Nothing more is sent to a vault that the last refusal has locked, by our count.
-    if (refusal !== undefined && (pair === undefined || isLocked(context, before))) throw allRefused(context, before, refusal);
+    if (refusal !== undefined && (pair === undefined || isLocked(context, before)))
+      throw allRefused(context, before, refusal);
     if (pair === undefined) throw new VaultError("internal", "no credentials were chosen");
     const isChoice =
       refusal === undefined &&
@@ -71,7 +72,9 @@ export async function startWith(
       !force &&
       mustPersonChoose(before, context.policy);
     // The guard's own refusal would not say that something was sent.
-    const isStopped = refusal !== undefined && (tries > triesAtMost || (!force && !judge(before, context.policy).allows));
+    const isStopped =
+      refusal !== undefined &&
+      (tries > triesAtMost || (!force && !judge(before, context.policy).allows));
     if (isChoice || isStopped) throw toChoose(context, before, pairs, refusal);
     const call = (exchangeId: string): StartCall => ({
       uuid: context.session.uuid,
@@ -84,7 +87,8 @@ export async function startWith(
     });
     // Counters travel only with a document that leaves this state; no other start needs to read them.
     const recordAttempts = async (isSending: boolean): Promise<void> => {
-      if (request.handover.leavesState) await request.handover.recordAttempts(await attemptsOf(context, pair.sole, isSending));
+      if (request.handover.leavesState)
+        await request.handover.recordAttempts(await attemptsOf(context, pair.sole, isSending));
     };
     tried.add(pair.generation);
     try {
@@ -99,7 +103,10 @@ export async function startWith(
       });
       // For an exchange in doubt, its reported outcome says so.
       if (refusal !== undefined && before.open?.state !== "in-doubt") {
-        context.emit({ type: "warning", message: `${refusal.message}; generation ${pair.generation} was accepted` });
+        context.emit({
+          type: "warning",
+          message: `${refusal.message}; generation ${pair.generation} was accepted`,
+        });
       }
       return { before, pair, sent };
     } catch (error) {
@@ -116,27 +123,51 @@ export async function startWith(
 }
 
 /** The pairs that are equally likely to be valid: neither older nor void ones. */
-const likely = ({ generations }: VaultRecord, pairs: readonly ChosenPair[]): readonly ChosenPair[] =>
+const likely = (
+  { generations }: VaultRecord,
+  pairs: readonly ChosenPair[],
+): readonly ChosenPair[] =>
   pairs.filter(({ generation }) => {
     const found = generations.find((g) => g.generation === generation);
     return found?.placed !== "older" && found?.standing !== "void";
   });
 
-async function attemptsOf(context: ExchangeContext, sole: boolean, isSending: boolean): Promise<Attempts> {
-  const { unackedStarts, unansweredStarts, quietStarts, failedAttempts, possiblyFailed } = await currentRecord(context);
+async function attemptsOf(
+  context: ExchangeContext,
+  sole: boolean,
+  isSending: boolean,
+): Promise<Attempts> {
+  const { unackedStarts, unansweredStarts, quietStarts, failedAttempts, possiblyFailed } =
+    await currentRecord(context);
   const breaker = carried(context.breaker.known, isSending ? context.breaker.now() : null);
   const refused = await context.session.refusals();
-  return { unackedStarts, unansweredStarts, quietStarts, failedAttempts, possiblyFailed, refused, sole, ...defined({ breaker }) };
+  return {
+    unackedStarts,
+    unansweredStarts,
+    quietStarts,
+    failedAttempts,
+    possiblyFailed,
+    refused,
+    sole,
+    ...defined({ breaker }),
+  };
 }
 
 /** Whether the vault has had its last failed attempt, as only --force sends it. */
-const isLocked = ({ policy }: ExchangeContext, { failedAttempts, possiblyFailed }: VaultRecord): boolean =>
-  failedAttempts - possiblyFailed >= policy.failedAttempts;
+const isLocked = (
+  { policy }: ExchangeContext,
+  { failedAttempts, possiblyFailed }: VaultRecord,
+): boolean => failedAttempts - possiblyFailed >= policy.failedAttempts;
 
 /** The last refusal, when nothing is left to try. */
-function allRefused(context: ExchangeContext, record: VaultRecord, refusal: VaultError): VaultError {
+function allRefused(
+  context: ExchangeContext,
+  record: VaultRecord,
+  refusal: VaultError,
+): VaultError {
   const { uuid, provenAt } = record;
-  const why = provenAt === null ? refusal.message : `${explainRefusal(provenAt)}: ${refusal.message}`;
+  const why =
+    provenAt === null ? refusal.message : `${explainRefusal(provenAt)}: ${refusal.message}`;
   const locked = isLocked(context, record) ? `; by the counters, the vault is locked now` : "";
   const ways = locked === "" ? [importOf(uuid)] : [unlockedOf(uuid), importOf(uuid)];
   return new VaultError(refusal.code, why + locked, { ...refusal.facts, hint: hintOf(ways) });
@@ -151,14 +182,22 @@ function toChoose(
 ): VaultError {
   const { uuid, failedAttempts } = record;
   const given = circumstances(context);
-  const left = pairs.flatMap(({ generation }) => record.generations.filter((g) => g.generation === generation));
-  const ways = judge(record, context.policy).allows ? choices(uuid, given.file, left) : waysOn(record, given);
+  const left = pairs.flatMap(({ generation }) =>
+    record.generations.filter((g) => g.generation === generation),
+  );
+  const ways = judge(record, context.policy).allows
+    ? choices(uuid, given.file, left)
+    : waysOn(record, given);
   const why = `${failedAttempts} failed ${failedAttempts === 1 ? "attempt is" : "attempts are"} on record, and several credentials may be valid: generations ${left
     .map((g) => `${g.generation} (${g.standing})`)
     .join(", ")}`;
-  return new VaultError(refusal?.code ?? "guard", refusal === undefined ? `not sent: ${why}` : `${refusal.message}. ${why}`, {
-    ...refusal?.facts,
-    uuid,
-    hint: hintOf(ways),
-  });
+  return new VaultError(
+    refusal?.code ?? "guard",
+    refusal === undefined ? `not sent: ${why}` : `${refusal.message}. ${why}`,
+    {
+      ...refusal?.facts,
+      uuid,
+      hint: hintOf(ways),
+    },
+  );
 }

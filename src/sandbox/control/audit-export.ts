@@ -15,7 +15,8 @@ const columns: readonly (keyof AuditItem)[] = [
 ];
 
 /** Formats items as NDJSON. */
-export const auditToNdjson = (items: readonly AuditItem[]): string => items.map((item) => `${JSON.stringify(item)}\n`).join("");
+export const auditToNdjson = (items: readonly AuditItem[]): string =>
+  items.map((item) => `${JSON.stringify(item)}\n`).join("");
 
 /** Formats items as CSV (RFC 4180) with a header line; null is an empty cell. */
 export const auditToCsv = (items: readonly AuditItem[]): string => rows(items, ",");
@@ -39,7 +40,9 @@ const forms: Record<string, (items: readonly AuditItem[]) => string> = {
 export const exportEndings: readonly string[] = Object.keys(forms);
 
 /** Returns the formatter for the extension of a file name, in either case; undefined for an unknown extension. */
-export function auditExport(file: string): ((items: readonly AuditItem[]) => string | Uint8Array) | undefined {
+export function auditExport(
+  file: string,
+): ((items: readonly AuditItem[]) => string | Uint8Array) | undefined {
   const [, ending = "", gz] = /(\.[a-z]+)(\.gz)?$/.exec(file.toLowerCase()) ?? [];
   const form = forms[ending];
   if (form === undefined || gz === undefined) return form;
@@ -48,11 +51,15 @@ export function auditExport(file: string): ((items: readonly AuditItem[]) => str
 
 function rows(items: readonly AuditItem[], separator: string): string {
   const lines = [columns, ...items.map((item) => columns.map((column) => item[column] ?? ""))];
-  return lines.map((row) => `${row.map((text) => cell(text, separator)).join(separator)}\r\n`).join("");
+  return lines
+    .map((row) => `${row.map((text) => cell(text, separator)).join(separator)}\r\n`)
+    .join("");
 }
 
 /** Quotes a cell, and defuses one that a spreadsheet would run as a formula: an external reference is any text from a client. */
 function cell(text: string, separator: string): string {
   const defused = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /["\r\n]/.test(defused) || defused.includes(separator) ? `"${defused.replaceAll('"', '""')}"` : defused;
+  return /["\r\n]/.test(defused) || defused.includes(separator)
+    ? `"${defused.replaceAll('"', '""')}"`
+    : defused;
 }

@@ -29,17 +29,32 @@ export interface ControlClient {
  * `service` otherwise.
  */
 export function connectControl(readyFile: string): ControlClient {
-  const call = async (method: string, path: string, body?: unknown): Promise<Record<string, unknown>> => {
+  const call = async (
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<Record<string, unknown>> => {
     const ready = readReadyFile(readyFile);
-    const answer = await request(`${ready.baseUrl}/sandbox/${path}`, method, ready.controlToken, body);
+    const answer = await request(
+      `${ready.baseUrl}/sandbox/${path}`,
+      method,
+      ready.controlToken,
+      body,
+    );
     if (answer.status === 200) return answer.body;
-    const message = (answer.body["error"] as { message?: string } | undefined)?.message ?? `HTTP ${answer.status}`;
+    const message =
+      (answer.body["error"] as { message?: string } | undefined)?.message ??
+      `HTTP ${answer.status}`;
     if (answer.status === 401) {
       const hint = "the file belongs to an earlier sandbox; use the one of the running sandbox";
-      throw new VaultError("unauthorized", `the sandbox at ${ready.baseUrl} refused the token of ${readyFile}`, {
-        hint,
-        retry: "after-fix",
-      });
+      throw new VaultError(
+        "unauthorized",
+        `the sandbox at ${ready.baseUrl} refused the token of ${readyFile}`,
+        {
+          hint,
+          retry: "after-fix",
+        },
+      );
     }
     throw new VaultError(answer.status === 400 ? "invalid-input" : "service", message);
   };
@@ -67,24 +82,41 @@ interface ControlAnswer {
   body: Record<string, unknown>;
 }
 
-function request(url: string, method: string, token: string, body: unknown): Promise<ControlAnswer> {
+function request(
+  url: string,
+  method: string,
+  token: string,
+  body: unknown,
+): Promise<ControlAnswer> {
   const { origin } = new URL(url);
   return new Promise((resolve, reject) => {
     const fail = (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === "ECONNREFUSED" ? "nothing listens there" : `no response (${cause.code ?? cause.message})`;
-      reject(new VaultError("network", `sandbox at ${origin}: ${why}`, { hint: "vault sandbox start", cause }));
+      const why =
+        cause.code === "ECONNREFUSED"
+          ? "nothing listens there"
+          : `no response (${cause.code ?? cause.message})`;
+      reject(
+        new VaultError("network", `sandbox at ${origin}: ${why}`, {
+          hint: "vault sandbox start",
+          cause,
+        }),
+      );
     };
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-    const sent = http.request(url, { method, headers, agent: false, timeout: 30_000 }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on("data", (chunk: Buffer) => chunks.push(chunk));
-      response.on("error", fail);
-      response.on("end", () => {
-        const body = parse(Buffer.concat(chunks).toString("utf8"));
-        if (body !== undefined) resolve({ status: response.statusCode ?? 0, body });
-        else reject(new VaultError("service", `the server at ${origin} is not a sandbox`));
-      });
-    });
+    const sent = http.request(
+      url,
+      { method, headers, agent: false, timeout: 30_000 },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on("data", (chunk: Buffer) => chunks.push(chunk));
+        response.on("error", fail);
+        response.on("end", () => {
+          const body = parse(Buffer.concat(chunks).toString("utf8"));
+          if (body !== undefined) resolve({ status: response.statusCode ?? 0, body });
+          else reject(new VaultError("service", `the server at ${origin} is not a sandbox`));
+        });
+      },
+    );
     sent.on("timeout", () => sent.destroy(new Error("time-out")));
     sent.on("error", fail);
     sent.end(body === undefined ? undefined : JSON.stringify(body));

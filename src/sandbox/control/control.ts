@@ -31,19 +31,26 @@ const reply = (status: number, body: unknown): SandboxResponse => ({
   body: JSON.stringify(body),
 });
 
-const failure = (status: number, message: string): SandboxResponse => reply(status, { error: { message } });
+const failure = (status: number, message: string): SandboxResponse =>
+  reply(status, { error: { message } });
 
 /**
  * Handles the routes under `/sandbox`, for `vault sandbox …` in another process: `POST reset`, `GET audit`, `POST lock/{uuid}`,
  * `POST unlock/{uuid}`, `POST faults` (`{"rules":[…]}`), `DELETE faults`, `GET vaults/{uuid}`, `GET ready` and `POST stop`. Each
  * requires the control token. No response but that of `GET ready` has credentials, none has contents.
  */
-export function control(parts: ControlParts, request: SandboxRequest, path: string): SandboxResponse {
+export function control(
+  parts: ControlParts,
+  request: SandboxRequest,
+  path: string,
+): SandboxResponse {
   const given = /^Bearer (.+)$/i.exec(request.headers["authorization"] ?? "")?.[1];
-  if (given === undefined || !sameSecret(given, parts.controlToken)) return failure(401, "the control token is missing or wrong");
+  if (given === undefined || !sameSecret(given, parts.controlToken))
+    return failure(401, "the control token is missing or wrong");
   const [, name = "", uuid] = path.split("/");
   const action = actions[`${request.method} ${name}`];
-  if (action === undefined || path.split("/").length > 3) return failure(404, "no such control route");
+  if (action === undefined || path.split("/").length > 3)
+    return failure(404, "no such control route");
   try {
     const answer = reply(200, action(parts, uuid ?? "", request.body));
     return name === "stop" ? { ...answer, afterwards: () => parts.serving?.stop() } : answer;
@@ -94,6 +101,7 @@ function readRules(body: string) {
     throw new VaultError("invalid-input", "faults: the body must be JSON", { cause });
   }
   const rules = (given as { rules?: unknown } | null)?.rules;
-  if (!Array.isArray(rules)) throw new VaultError("invalid-input", 'faults: the body must be {"rules":[…]}');
+  if (!Array.isArray(rules))
+    throw new VaultError("invalid-input", 'faults: the body must be {"rules":[…]}');
   return rules.map(checkFaultRule);
 }

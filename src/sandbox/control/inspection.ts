@@ -11,7 +11,13 @@ export interface Inspection {
   lockReason: LockReason | null;
   currentPair: Pair;
   /** The exchange that waits for its end call; null once its token has expired. */
-  pending: { operation: Operation; token: string; offered: Pair; expiry: string; externalRef: string | null } | null;
+  pending: {
+    operation: Operation;
+    token: string;
+    offered: Pair;
+    expiry: string;
+    externalRef: string | null;
+  } | null;
   failedAccesses: number;
   unackedStarts: number;
   /** Highest values that the counters have had. */
@@ -62,12 +68,19 @@ export function inspection(vault: VaultState): Inspection {
 }
 
 /** State of a vault without secrets, for the control routes. */
-export type PublicInspection = Omit<Inspection, "currentPair" | "pending" | "creditCard" | "content"> & {
+export type PublicInspection = Omit<
+  Inspection,
+  "currentPair" | "pending" | "creditCard" | "content"
+> & {
   pending: { operation: Operation; expiry: string; externalRef: string | null } | null;
 };
 
 export function publicInspection(whole: Inspection): PublicInspection {
   const { currentPair: _pair, creditCard: _card, content: _content, pending, ...rest } = whole;
-  const shown = pending && { operation: pending.operation, expiry: pending.expiry, externalRef: pending.externalRef };
+  const shown = pending && {
+    operation: pending.operation,
+    expiry: pending.expiry,
+    externalRef: pending.externalRef,
+  };
   return { ...rest, pending: shown };
 }

@@ -30,7 +30,11 @@ export function writeReadyFile(file: string, ready: ReadyFile): void {
     removeLeftovers(file);
     replaceFile(file, `${JSON.stringify(ready, null, 2)}\n`);
   } catch (cause) {
-    throw new VaultError("state", `--ready-file ${file}: cannot be written (${(cause as NodeJS.ErrnoException).code})`, { cause });
+    throw new VaultError(
+      "state",
+      `--ready-file ${file}: cannot be written (${(cause as NodeJS.ErrnoException).code})`,
+      { cause },
+    );
   }
 }
 
@@ -59,8 +63,14 @@ export function readReadyFile(file: string): Pick<ReadyFile, "baseUrl" | "contro
   }
   const { baseUrl, controlToken } = given ?? {};
   // The token is sent to this machine only.
-  if (typeof baseUrl !== "string" || !/^http:\/\/127\.0\.0\.1:\d+$/.test(baseUrl) || typeof controlToken !== "string") {
-    throw new VaultError("usage", `--ready-file ${file}: is not the ready file of a sandbox`, { hint });
+  if (
+    typeof baseUrl !== "string" ||
+    !/^http:\/\/127\.0\.0\.1:\d+$/.test(baseUrl) ||
+    typeof controlToken !== "string"
+  ) {
+    throw new VaultError("usage", `--ready-file ${file}: is not the ready file of a sandbox`, {
+      hint,
+    });
   }
   return { baseUrl, controlToken };
 }

@@ -11,21 +11,34 @@ export function write(outcome: Outcome): SandboxResponse {
 }
 
 /** Returns the response that a fault sends instead of processing the request; undefined if the request is processed. */
-export function before(fault: FaultAction | undefined, random: Random): SandboxResponse | undefined {
+export function before(
+  fault: FaultAction | undefined,
+  random: Random,
+): SandboxResponse | undefined {
   if (fault === "drop-before") return { status: 0, headers: {}, body: "", transport: "drop" };
   if (typeof fault !== "object" || !("status" in fault)) return undefined;
   if (fault.status === 429) return write(refuseRate({ random }, fault.retryAfter ?? 1));
   const failure = serverError(fault.status, random);
-  const headers: Record<string, string> = fault.retryAfter === undefined ? {} : { "retry-after": String(fault.retryAfter) };
+  const headers: Record<string, string> =
+    fault.retryAfter === undefined ? {} : { "retry-after": String(fault.retryAfter) };
   return write({ ...failure, headers });
 }
 
 /** Returns the response to a processed request, as a fault changes it. */
-export function after(fault: FaultAction | undefined, outcome: Outcome, random: Random): SandboxResponse {
+export function after(
+  fault: FaultAction | undefined,
+  outcome: Outcome,
+  random: Random,
+): SandboxResponse {
   const answer = write(outcome);
   if (fault === "drop-after") return { ...answer, transport: "drop" };
   if (fault === "cut" || fault === "hang") return { ...answer, transport: fault };
-  if (fault === "garbage") return { status: 200, headers: { "content-type": "text/html" }, body: "<html><body>It works!</body></html>\n" };
+  if (fault === "garbage")
+    return {
+      status: 200,
+      headers: { "content-type": "text/html" },
+      body: "<html><body>It works!</body></html>\n",
+    };
   if (fault === "wrong-types") return write(withWrongTypes(outcome));
   if (fault === "no-credentials") return write(withoutCredentials(outcome));
   if (typeof fault !== "object") return answer;
@@ -41,12 +54,23 @@ type Json = Record<string, unknown>;
 
 /** Changes the types of all fields except those that an exchange needs: credentials, token, uuid and status. */
 function withWrongTypes(outcome: Outcome): Outcome {
-  const { responseStatus, transactionToken, vault } = outcome.body as { responseStatus: Json; transactionToken?: Json; vault?: Json };
+  const { responseStatus, transactionToken, vault } = outcome.body as {
+    responseStatus: Json;
+    transactionToken?: Json;
+    vault?: Json;
+  };
   if (transactionToken === undefined || vault === undefined) return outcome;
   const body = {
     responseStatus: { ...responseStatus, detailedErrors: "none" },
     transactionToken: { ...transactionToken, expiry: 12, timeToExpire: "soon" },
-    vault: { ...vault, usesRemaining: "three", expiryDate: false, autoLockDate: "next year", dateCreated: 0, lastModified: null },
+    vault: {
+      ...vault,
+      usesRemaining: "three",
+      expiryDate: false,
+      autoLockDate: "next year",
+      dateCreated: 0,
+      lastModified: null,
+    },
   };
   return { ...outcome, body };
 }

@@ -43,7 +43,13 @@ export interface CreateBody {
   device?: Device;
   externalRef?: string;
   metadata?: Metadata;
-  vault: { creditCard?: CreditCard; content?: string; hashedPin?: string; maxUsage?: number; expiryDate?: string };
+  vault: {
+    creditCard?: CreditCard;
+    content?: string;
+    hashedPin?: string;
+    maxUsage?: number;
+    expiryDate?: string;
+  };
 }
 
 type Admitted = { ok: true; body: unknown } | { ok: false; outcome: Outcome };
@@ -58,9 +64,12 @@ export function admit(world: World, window: RateWindow, call: Call): Admitted {
   if (wait > 0) return { ok: false, outcome: refuseRate(world, wait) };
   const path = validate(uuidField, call.uuid);
   const violations: Violation[] =
-    path.ok || call.endpoint.operation === "create" ? [] : path.violations.map((v) => ({ path: "vaultUuid", rule: v.rule }));
+    path.ok || call.endpoint.operation === "create"
+      ? []
+      : path.violations.map((v) => ({ path: "vaultUuid", rule: v.rule }));
   const checked = validate<unknown>(requestSchema(call.endpoint), call.body);
-  if (call.body === undefined && call.endpoint.method !== "GET") violations.push({ path: "", rule: "must be JSON" });
+  if (call.body === undefined && call.endpoint.method !== "GET")
+    violations.push({ path: "", rule: "must be JSON" });
   else if (!checked.ok) violations.push(...checked.violations);
   if (violations.length > 0) return { ok: false, outcome: refuseInvalid(world, violations) };
   if (wrong !== undefined) return { ok: false, outcome: refuseApplication(world, call, wrong) };
@@ -74,15 +83,21 @@ function checkApplication(world: World, call: Call): string | undefined {
   const { uuid, apiKey } = world.state.application;
   const given = claimedApplication(call);
   const [uuidName, keyName] =
-    call.endpoint.applicationIn === "body" ? ["application.uuid", "application.apiKey"] : ["x-application-uuid", "x-api-key"];
+    call.endpoint.applicationIn === "body"
+      ? ["application.uuid", "application.apiKey"]
+      : ["x-application-uuid", "x-api-key"];
   if (given.uuid?.toLowerCase() !== uuid.toLowerCase()) return uuidName;
   return given.apiKey !== undefined && sameSecret(given.apiKey, apiKey) ? undefined : keyName;
 }
 
 function claimedApplication(call: Call): Partial<Application> {
   if (call.endpoint.applicationIn === "headers")
-    return textFields({ uuid: call.headers["x-application-uuid"], apiKey: call.headers["x-api-key"] });
-  const body = call.body as { application?: { uuid?: unknown; apiKey?: unknown } } | null | undefined;
+    return textFields({
+      uuid: call.headers["x-application-uuid"],
+      apiKey: call.headers["x-api-key"],
+    });
+  const body = call.body as
+    { application?: { uuid?: unknown; apiKey?: unknown } } | null | undefined;
   return textFields({ uuid: body?.application?.uuid, apiKey: body?.application?.apiKey });
 }
 
@@ -109,8 +124,18 @@ function refuseApplication(world: World, call: Call, property: string): Outcome 
 /** Section 5.5: records an audit item, like a failed key check does. */
 function refuseAddress(world: World, call: Call): Outcome | undefined {
   if (isWhitelisted(call.remoteAddress, world.policy.whitelist)) return undefined;
-  record(world, { action: "ADDRESS_CHECK", outcome: "FAILURE", ...originOf(call), description: "address not in the whitelist" });
-  return refuse(world, "address", undefined, "the IP address is not in the whitelist of the application");
+  record(world, {
+    action: "ADDRESS_CHECK",
+    outcome: "FAILURE",
+    ...originOf(call),
+    description: "address not in the whitelist",
+  });
+  return refuse(
+    world,
+    "address",
+    undefined,
+    "the IP address is not in the whitelist of the application",
+  );
 }
 
 /** Section 5.4: checks the JWT on offline vault endpoints, if the application requires one. */
@@ -123,7 +148,11 @@ function refuseToken(world: World, call: Call): Outcome | undefined {
 
 /** Returns the properties of an audit item that tell where a call came from. */
 export function originOf(call: Call) {
-  return { vaultUuid: call.uuid === "" ? null : call.uuid, ipAddress: call.remoteAddress, endpoint: call.target };
+  return {
+    vaultUuid: call.uuid === "" ? null : call.uuid,
+    ipAddress: call.remoteAddress,
+    endpoint: call.target,
+  };
 }
 
 /** Records the outcome of a call that reached its vault. */
@@ -135,7 +164,8 @@ export function recordCall(
   description: string,
 ): void {
   const action = actionOf(call.endpoint);
-  if (action !== null) record(world, { action, outcome, ...originOf(call), externalRef, description });
+  if (action !== null)
+    record(world, { action, outcome, ...originOf(call), externalRef, description });
 }
 
 /** Returns the vault if it has the kind of the endpoint and is active, else the refusal: 404, 410 or 423. */
@@ -148,14 +178,21 @@ export function openVault(world: World, call: Call): VaultState | Outcome {
 /** Returns the vault, locked or not, else the refusal: 404 or 410. */
 export function presentVault(world: World, call: Call): VaultState | Outcome {
   const vault = findVault(world, call.uuid);
-  if (vault === undefined || vault.kind !== call.endpoint.kind) return refuse(world, "unknown", "vaultUuid", "no such vault");
-  return vault.state === "deleted" ? refuse(world, "deleted", "vaultUuid", "the vault was deleted") : vault;
+  if (vault === undefined || vault.kind !== call.endpoint.kind)
+    return refuse(world, "unknown", "vaultUuid", "no such vault");
+  return vault.state === "deleted"
+    ? refuse(world, "deleted", "vaultUuid", "the vault was deleted")
+    : vault;
 }
 
 export const isOutcome = (value: VaultState | Outcome): value is Outcome => "body" in value;
 
 /** Whether an end call names the operation and token of an exchange. */
-export const isTokenOf = (exchange: { operation: Operation; token: string } | null, operation: string, token: string): boolean =>
+export const isTokenOf = (
+  exchange: { operation: Operation; token: string } | null,
+  operation: string,
+  token: string,
+): boolean =>
   exchange !== null && exchange.operation === operation && sameSecret(exchange.token, token);
 
 /** Admits at most `rate` requests in any window of one second. Refused requests do not count. */

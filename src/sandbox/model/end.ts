@@ -13,7 +13,8 @@ export function end(world: World, call: Call, token: string): Outcome {
   const { operation } = call.endpoint;
   const known = findVault(world, call.uuid);
   if (known !== undefined) known.counts.ends += 1;
-  const isRepeated = known?.kind === call.endpoint.kind && isTokenOf(known.acknowledged, operation, token);
+  const isRepeated =
+    known?.kind === call.endpoint.kind && isTokenOf(known.acknowledged, operation, token);
   if (world.policy.idempotentEnd && isRepeated) return success();
   const vault = openVault(world, call);
   if (isOutcome(vault)) return vault;
@@ -34,7 +35,13 @@ function acknowledge(world: World, call: Call, vault: VaultState, pending: Pendi
   vault.unackedStarts = 0;
   vault.lastModified = world.now;
   vault.counts.acknowledged += 1;
-  recordCall(world, call, "SUCCESS", pending.externalRef, `${pending.operation === "get" ? "read" : "update"} acknowledged`);
+  recordCall(
+    world,
+    call,
+    "SUCCESS",
+    pending.externalRef,
+    `${pending.operation === "get" ? "read" : "update"} acknowledged`,
+  );
   if (pending.operation === "get" && vault.usesRemaining !== null) {
     vault.usesRemaining -= 1;
     if (vault.usesRemaining === 0) remove(world, vault, "no uses remain");

@@ -45,8 +45,17 @@ export class Sandbox {
   constructor(options: SandboxOptions) {
     this.#now = () => options.now();
     this.#policy = completePolicy(options.policy ?? {});
-    this.#state = options.state ?? { application: { uuid: "", apiKey: "" }, vaults: {}, initial: [], audit: [], drawn: 0 };
-    this.#random = options.randomSeed === undefined ? systemRandom : seededRandom(options.randomSeed, this.#state);
+    this.#state = options.state ?? {
+      application: { uuid: "", apiKey: "" },
+      vaults: {},
+      initial: [],
+      audit: [],
+      drawn: 0,
+    };
+    this.#random =
+      options.randomSeed === undefined
+        ? systemRandom
+        : seededRandom(options.randomSeed, this.#state);
     this.#window = new RateWindow(this.#policy.rate);
     this.#save = (state) => options.save?.(state);
     if (options.state === undefined) {
@@ -95,7 +104,9 @@ export class Sandbox {
    * credentials stay invalid: a client that has seen them replaced never sends them again.
    */
   reset(): void {
-    this.#begin(this.#state.initial.map((input) => ({ ...input, credentials: newPair(this.#random) })));
+    this.#begin(
+      this.#state.initial.map((input) => ({ ...input, credentials: newPair(this.#random) })),
+    );
   }
 
   /** Resets with the credentials of the seed, for clients whose state is restored as well. */
@@ -107,7 +118,9 @@ export class Sandbox {
   vaults(): KnownVault[] {
     const world = this.#world();
     const all = Object.keys(this.#state.vaults).map((uuid) => findVault(world, uuid));
-    return all.filter((vault) => vault !== undefined && vault.state !== "deleted").map((vault) => knownVault(vault as VaultState));
+    return all
+      .filter((vault) => vault !== undefined && vault.state !== "deleted")
+      .map((vault) => knownVault(vault as VaultState));
   }
 
   /**
@@ -172,13 +185,15 @@ export class Sandbox {
 
   #find(uuid: string): VaultState {
     const vault = findVault(this.#world(), uuid);
-    if (vault === undefined) throw new VaultError("invalid-input", `the sandbox has no vault ${uuid}`);
+    if (vault === undefined)
+      throw new VaultError("invalid-input", `the sandbox has no vault ${uuid}`);
     return vault;
   }
 
   #open(uuid: string): VaultState {
     const vault = this.#find(uuid);
-    if (vault.state === "deleted") throw new VaultError("invalid-input", `the vault ${uuid} was deleted`);
+    if (vault.state === "deleted")
+      throw new VaultError("invalid-input", `the vault ${uuid} was deleted`);
     return vault;
   }
 }

@@ -24,11 +24,19 @@ export const success = (body: Record<string, unknown> = {}): Outcome => ({
 });
 
 /** Returns an error with responseStatus and error uuid (section 7). Details never quote the request. */
-export function refusal(world: Pick<World, "random">, status: number, code: string, details: DetailedError[]): Outcome {
+export function refusal(
+  world: Pick<World, "random">,
+  status: number,
+  code: string,
+  details: DetailedError[],
+): Outcome {
   return {
     status,
     headers: {},
-    body: { responseStatus: { status: "ERROR", code, detailedErrors: details }, errorUuid: newUuid(world.random) },
+    body: {
+      responseStatus: { status: "ERROR", code, detailedErrors: details },
+      errorUuid: newUuid(world.random),
+    },
   };
 }
 
@@ -44,9 +52,16 @@ const refusals = {
   locked: [423, "VAULT-LOCKED"],
 } as const;
 
-export function refuse(world: World, why: keyof typeof refusals, property: string | undefined, message: string): Outcome {
+export function refuse(
+  world: World,
+  why: keyof typeof refusals,
+  property: string | undefined,
+  message: string,
+): Outcome {
   const [status, code] = refusals[why];
-  return refusal(world, status, code, [{ ...defined({ property }), message, errorReasons: [code.toLowerCase().replaceAll("-", " ")] }]);
+  return refusal(world, status, code, [
+    { ...defined({ property }), message, errorReasons: [code.toLowerCase().replaceAll("-", " ")] },
+  ]);
 }
 
 export function refuseInvalid(world: World, violations: readonly Violation[]): Outcome {
@@ -59,6 +74,12 @@ export function refuseInvalid(world: World, violations: readonly Violation[]): O
 
 /** Service-facts, reference/rate-limit: returns a 429 with `Retry-After` and, next to `responseStatus`, `retryAfter` in whole seconds. */
 export function refuseRate(world: Pick<World, "random">, retryAfter: number): Outcome {
-  const outcome = refusal(world, 429, "RATE-LIMIT", [{ message: "rate limit exceeded", errorReasons: ["too many requests"] }]);
-  return { ...outcome, headers: { "retry-after": String(retryAfter) }, body: { ...outcome.body, retryAfter } };
+  const outcome = refusal(world, 429, "RATE-LIMIT", [
+    { message: "rate limit exceeded", errorReasons: ["too many requests"] },
+  ]);
+  return {
+    ...outcome,
+    headers: { "retry-after": String(retryAfter) },
+    body: { ...outcome.body, retryAfter },
+  };
 }

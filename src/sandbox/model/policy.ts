@@ -52,9 +52,14 @@ const minimum: Record<Exclude<keyof Policy, "idempotentEnd" | "jwt" | "whitelist
  */
 export function completePolicy(given: unknown, where = "policy"): Policy {
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    throw new VaultError("invalid-input", `${where}: must be an object, such as {"failedAttempts":3,"tokenTtlMs":300000}`);
+    throw new VaultError(
+      "invalid-input",
+      `${where}: must be an object, such as {"failedAttempts":3,"tokenTtlMs":300000}`,
+    );
   }
-  const entries = Object.entries(given as Record<string, unknown>).filter(([, value]) => value !== undefined);
+  const entries = Object.entries(given as Record<string, unknown>).filter(
+    ([, value]) => value !== undefined,
+  );
   for (const [name, value] of entries) checkSetting(name, value, where);
   return { ...defaultPolicy, ...(Object.fromEntries(entries) as Partial<Policy>) };
 }
@@ -65,7 +70,8 @@ function checkSetting(name: string, value: unknown, where: string): void {
     throw new VaultError("invalid-input", `${where}: ${name} is not a setting`, { hint });
   }
   if (name === "idempotentEnd") {
-    if (typeof value !== "boolean") throw new VaultError("invalid-input", `${where}: idempotentEnd must be true or false`);
+    if (typeof value !== "boolean")
+      throw new VaultError("invalid-input", `${where}: idempotentEnd must be true or false`);
     return;
   }
   if (name === "jwt") {
@@ -75,7 +81,10 @@ function checkSetting(name: string, value: unknown, where: string): void {
   }
   if (name === "whitelist") {
     if (Array.isArray(value) && value.every(isWhitelistEntry)) return;
-    throw new VaultError("invalid-input", `${where}: whitelist must be a list of IPv4 addresses or ranges, like ["10.1.0.0/16"]`);
+    throw new VaultError(
+      "invalid-input",
+      `${where}: whitelist must be a list of IPv4 addresses or ranges, like ["10.1.0.0/16"]`,
+    );
   }
   const least = minimum[name as keyof typeof minimum];
   if (typeof value !== "number" || !Number.isSafeInteger(value) || value < least) {
@@ -95,7 +104,10 @@ export function readPolicy(file: string): Partial<Policy> {
   try {
     given = parseJson(fs.readFileSync(file, "utf8"));
   } catch (cause) {
-    throw new VaultError("invalid-input", `--policy ${file}: cannot be read as JSON`, { hint: 'for example {"failedAttempts":3}', cause });
+    throw new VaultError("invalid-input", `--policy ${file}: cannot be read as JSON`, {
+      hint: 'for example {"failedAttempts":3}',
+      cause,
+    });
   }
   completePolicy(given, `--policy ${file}`);
   return given as Partial<Policy>;

@@ -45,9 +45,18 @@ export class RequestLog {
   }
 }
 
-function whichPair(vault: VaultState | undefined, body: unknown): "current" | "offered" | "neither" {
-  const given = (body as Partial<StartBody> | null | undefined)?.vault?.credentials as Partial<Pair> | undefined;
-  if (vault === undefined || typeof given?.encryptedData !== "string" || typeof given.payload !== "string") return "neither";
+function whichPair(
+  vault: VaultState | undefined,
+  body: unknown,
+): "current" | "offered" | "neither" {
+  const given = (body as Partial<StartBody> | null | undefined)?.vault?.credentials as
+    Partial<Pair> | undefined;
+  if (
+    vault === undefined ||
+    typeof given?.encryptedData !== "string" ||
+    typeof given.payload !== "string"
+  )
+    return "neither";
   const pair = { encryptedData: given.encryptedData, payload: given.payload };
   if (samePair(vault.pair, pair)) return "current";
   return vault.pending !== null && samePair(vault.pending.offered, pair) ? "offered" : "neither";

@@ -11,7 +11,11 @@ import { defined } from "../../defined.ts";
 // method of a delete and the responses to a create and a delete: those are guesses.
 
 /** Creates a vault. The response shows it as a start does, without its contents. */
-export function createCall(world: World, call: Call, { vault, device, metadata, externalRef }: CreateBody): Outcome {
+export function createCall(
+  world: World,
+  call: Call,
+  { vault, device, metadata, externalRef }: CreateBody,
+): Outcome {
   const { ipAddress, endpoint } = originOf(call);
   const input = {
     kind: call.endpoint.kind,
@@ -23,7 +27,11 @@ export function createCall(world: World, call: Call, { vault, device, metadata, 
   if (expiryDate !== undefined && Number.isNaN(Date.parse(expiryDate))) {
     return refuseInvalid(world, [{ path: "vault.expiryDate", rule: "is not a valid date" }]);
   }
-  const created = createVault(world, input, "vault", { ipAddress, endpoint, externalRef: externalRef ?? null });
+  const created = createVault(world, input, "vault", {
+    ipAddress,
+    endpoint,
+    externalRef: externalRef ?? null,
+  });
   return success({ vault: responseVault(false, created, created.pair) });
 }
 

@@ -26,13 +26,30 @@ export function start(world: World, call: Call, operation: Operation, body: Star
   vault.maxUnackedStarts = Math.max(vault.maxUnackedStarts, vault.unackedStarts);
   if (vault.unackedStarts >= world.policy.unackedStarts) {
     lock(vault, "unacknowledged");
-    recordCall(world, call, "FAILURE", externalRef, "too many starts without acknowledgement, vault locked");
-    return refuse(world, "locked", "vaultUuid", "the vault is locked: too many starts without acknowledgement");
+    recordCall(
+      world,
+      call,
+      "FAILURE",
+      externalRef,
+      "too many starts without acknowledgement, vault locked",
+    );
+    return refuse(
+      world,
+      "locked",
+      "vaultUuid",
+      "the vault is locked: too many starts without acknowledgement",
+    );
   }
   vault.counts.starts += 1;
   vault.autoLockDate = world.now + world.policy.autoLockAfterMs;
   vault.pending = open(world, operation, body);
-  recordCall(world, call, "SUCCESS", externalRef, `${operation === "get" ? "read" : "update"} started`);
+  recordCall(
+    world,
+    call,
+    "SUCCESS",
+    externalRef,
+    `${operation === "get" ? "read" : "update"} started`,
+  );
   return success({
     transactionToken: transactionToken(vault.pending, world.now),
     vault: responseVault(call.endpoint.operation === "get", vault, vault.pending.offered),
@@ -44,7 +61,12 @@ export function wrongCredential(vault: VaultState, body: StartBody): string | un
   const { hashedPin, ...given } = body.vault.credentials;
   if (!samePair(vault.pair, given)) return "vault.credentials";
   if (!sameSecret(hashedPin ?? "", vault.hashedPin ?? "")) return "vault.credentials";
-  if (vault.device !== null && body.device !== undefined && !deviceMatches(vault.device, body.device)) return "device";
+  if (
+    vault.device !== null &&
+    body.device !== undefined &&
+    !deviceMatches(vault.device, body.device)
+  )
+    return "device";
   return undefined;
 }
 
@@ -52,13 +74,25 @@ export const samePair = (a: Pair, b: Pair): boolean =>
   [sameSecret(a.encryptedData, b.encryptedData), sameSecret(a.payload, b.payload)].every(Boolean);
 
 /** Counts a failed attempt, and locks the vault at the limit. The refusal is the same in either case. */
-export function countFailure(world: World, call: Call, vault: VaultState, property: string, externalRef: string | null): Outcome {
+export function countFailure(
+  world: World,
+  call: Call,
+  vault: VaultState,
+  property: string,
+  externalRef: string | null,
+): Outcome {
   vault.counts.failed += 1;
   vault.failedAccesses += 1;
   vault.maxFailedAccesses = Math.max(vault.maxFailedAccesses, vault.failedAccesses);
   const locks = vault.failedAccesses >= world.policy.failedAttempts;
   if (locks) lock(vault, "failed");
-  recordCall(world, call, "FAILURE", externalRef, `bad credentials (${property})${locks ? ", vault locked" : ""}`);
+  recordCall(
+    world,
+    call,
+    "FAILURE",
+    externalRef,
+    `bad credentials (${property})${locks ? ", vault locked" : ""}`,
+  );
   return refuse(world, "credentials", property, "the vault credentials are wrong");
 }
 
@@ -85,11 +119,17 @@ const transactionToken = (pending: PendingExchange, now: number) => ({
 });
 
 /** Returns the vault of a response (section 2.6). `usesRemaining` includes the read under way: 1 is the last one. */
-export function responseVault(reads: boolean, vault: VaultState, pair: Pair): Record<string, unknown> {
+export function responseVault(
+  reads: boolean,
+  vault: VaultState,
+  pair: Pair,
+): Record<string, unknown> {
   return {
     uuid: vault.uuid,
     credentials: pair,
-    ...(reads ? defined({ creditCard: vault.creditCard ?? undefined, content: vault.content ?? undefined }) : {}),
+    ...(reads
+      ? defined({ creditCard: vault.creditCard ?? undefined, content: vault.content ?? undefined })
+      : {}),
     ...facts(vault),
   };
 }

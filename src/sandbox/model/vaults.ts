@@ -21,10 +21,16 @@ export interface KnownVault {
  * Creates a vault and records its CREATE_VAULT item, with the origin of the call.
  * @throws `invalid-input` for an invalid vault or a uuid in use
  */
-export function createVault(world: World, given: VaultInput, where = "vault", origin: Partial<AuditItem> = {}): VaultState {
+export function createVault(
+  world: World,
+  given: VaultInput,
+  where = "vault",
+  origin: Partial<AuditItem> = {},
+): VaultState {
   const input = structuredClone(checkVaultInput(given, where));
   const uuid = input.uuid ?? newUuid(world.random);
-  if (findVault(world, uuid) !== undefined) throw new VaultError("invalid-input", `${where}: UUID ${uuid} is taken by another vault`);
+  if (findVault(world, uuid) !== undefined)
+    throw new VaultError("invalid-input", `${where}: UUID ${uuid} is taken by another vault`);
   const vault: VaultState = {
     uuid,
     kind: input.kind,
@@ -51,13 +57,20 @@ export function createVault(world: World, given: VaultInput, where = "vault", or
     counts: { starts: 0, ends: 0, acknowledged: 0, failed: 0 },
   };
   world.state.vaults[uuid.toLowerCase()] = vault;
-  record(world, { ...origin, action: "CREATE_VAULT", vaultUuid: uuid, description: "vault created" });
+  record(world, {
+    ...origin,
+    action: "CREATE_VAULT",
+    vaultUuid: uuid,
+    description: "vault created",
+  });
   return vault;
 }
 
 /** Returns the vault, brought up to the current time, or undefined. */
 export function findVault(world: World, uuid: string): VaultState | undefined {
-  const vault = Object.hasOwn(world.state.vaults, uuid.toLowerCase()) ? world.state.vaults[uuid.toLowerCase()] : undefined;
+  const vault = Object.hasOwn(world.state.vaults, uuid.toLowerCase())
+    ? world.state.vaults[uuid.toLowerCase()]
+    : undefined;
   if (vault !== undefined) bringUpToDate(world, vault);
   return vault;
 }
@@ -73,7 +86,13 @@ function bringUpToDate(world: World, vault: VaultState): void {
   }
 }
 
-export function remove(world: World, vault: VaultState, description: string, time = world.now, origin: Partial<AuditItem> = {}): void {
+export function remove(
+  world: World,
+  vault: VaultState,
+  description: string,
+  time = world.now,
+  origin: Partial<AuditItem> = {},
+): void {
   vault.state = "deleted";
   vault.pending = null;
   record(world, { ...origin, action: "DELETE_VAULT", vaultUuid: vault.uuid, description }, time);

@@ -17,7 +17,8 @@ export function seededRandom(seed: string, counter: { drawn: number }): Random {
     return crypto.createHash("sha512").update(`${seed}\n${counter.drawn}`).digest();
   };
   return {
-    bytes: (size) => Buffer.concat(Array.from({ length: Math.ceil(size / 64) }, block)).subarray(0, size),
+    bytes: (size) =>
+      Buffer.concat(Array.from({ length: Math.ceil(size / 64) }, block)).subarray(0, size),
   };
 }
 

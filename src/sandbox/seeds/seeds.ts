@@ -5,7 +5,12 @@ import { parseJson } from "../../protocol/json.ts";
 import type { VaultInput } from "../model/state.ts";
 import { checkVaultInput } from "./vault-input.ts";
 
-export const demoDevice: Device = { browserType: "Firefox", browserVersion: "128.0", osType: "Linux", fonts: ["Arial", "DejaVu Sans"] };
+export const demoDevice: Device = {
+  browserType: "Firefox",
+  browserVersion: "128.0",
+  osType: "Linux",
+  fonts: ["Arial", "DejaVu Sans"],
+};
 
 /** A vault of each kind, and one with a limited number of reads, with the same uuids every time. The card numbers are the public ones for tests. */
 export const demoSeed: readonly VaultInput[] = [
@@ -13,7 +18,12 @@ export const demoSeed: readonly VaultInput[] = [
     uuid: "8a1f6f0e-6f1c-4b7e-9f5b-3f1f5a7f1c11",
     kind: "credit-card/online",
     label: "demo online card",
-    creditCard: { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 },
+    creditCard: {
+      number: "4111111111111111",
+      name: "Ada Lovelace",
+      expiryMonth: 4,
+      expiryYear: 2031,
+    },
     hashedPin: "ZGVtby1oYXNoZWQtcGlu",
     device: demoDevice,
   },
@@ -21,7 +31,12 @@ export const demoSeed: readonly VaultInput[] = [
     uuid: "b6f9a1d2-0a4f-4b7f-8d55-2a4a9f6f7e02",
     kind: "credit-card/offline",
     label: "demo offline card",
-    creditCard: { number: "5555555555554444", name: "Grace Hopper", expiryMonth: 12, expiryYear: 2030 },
+    creditCard: {
+      number: "5555555555554444",
+      name: "Grace Hopper",
+      expiryMonth: 12,
+      expiryYear: 2030,
+    },
   },
   {
     uuid: "e2c7d9f4-1c3b-4f0a-9d8e-7b6a5c4d3e21",
@@ -51,18 +66,26 @@ export const demoSeed: readonly VaultInput[] = [
  */
 export function readSeed(name: string): readonly VaultInput[] {
   if (name === "demo") return demoSeed;
-  const hint = 'a seed is "demo" or a file such as [{"kind":"generic/offline","label":"note","content":"text","maxUsage":3}]';
+  const hint =
+    'a seed is "demo" or a file such as [{"kind":"generic/offline","label":"note","content":"text","maxUsage":3}]';
   let given: unknown;
   try {
     given = parseJson(fs.readFileSync(name, "utf8"));
   } catch (cause) {
-    const why = cause instanceof SyntaxError ? "is not JSON" : `cannot be read (${(cause as NodeJS.ErrnoException).code})`;
+    const why =
+      cause instanceof SyntaxError
+        ? "is not JSON"
+        : `cannot be read (${(cause as NodeJS.ErrnoException).code})`;
     throw new VaultError("invalid-input", `--seed ${name}: ${why}`, { hint, cause });
   }
-  if (!Array.isArray(given)) throw new VaultError("invalid-input", `--seed ${name}: must be a list of vaults`, { hint });
-  const inputs = given.map((input, index) => checkVaultInput(input, `--seed ${name}: vault ${index + 1}`));
+  if (!Array.isArray(given))
+    throw new VaultError("invalid-input", `--seed ${name}: must be a list of vaults`, { hint });
+  const inputs = given.map((input, index) =>
+    checkVaultInput(input, `--seed ${name}: vault ${index + 1}`),
+  );
   const uuids = inputs.flatMap(({ uuid }) => (uuid === undefined ? [] : [uuid.toLowerCase()]));
   const twice = uuids.find((uuid, index) => uuids.indexOf(uuid) !== index);
-  if (twice !== undefined) throw new VaultError("invalid-input", `--seed ${name}: two vaults have the UUID ${twice}`);
+  if (twice !== undefined)
+    throw new VaultError("invalid-input", `--seed ${name}: two vaults have the UUID ${twice}`);
   return inputs;
 }

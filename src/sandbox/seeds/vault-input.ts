@@ -1,6 +1,14 @@
 import { VaultError } from "../../errors.ts";
 import { isCreditCard, isOnline, kinds } from "../../protocol/endpoints.ts";
-import { base64, creditCard, dateTime, device, metadata, positiveLong, uuid } from "../../protocol/fields.ts";
+import {
+  base64,
+  creditCard,
+  dateTime,
+  device,
+  metadata,
+  positiveLong,
+  uuid,
+} from "../../protocol/fields.ts";
 import { offlineCredentials } from "../../protocol/requests.ts";
 import { validate } from "../../protocol/validate.ts";
 import type { VaultInput } from "../model/state.ts";
@@ -26,9 +34,11 @@ export function checkVaultInput(given: unknown, where: string): VaultInput {
   const fail = (field: string, rule: string): never => {
     throw new VaultError("invalid-input", `${where}: ${field} ${rule}`);
   };
-  if (typeof given !== "object" || given === null || Array.isArray(given)) return fail("the vault", "must be an object");
+  if (typeof given !== "object" || given === null || Array.isArray(given))
+    return fail("the vault", "must be an object");
   const input = given as Record<string, unknown>;
-  for (const name of Object.keys(input)) if (!known.includes(name)) fail(name, `is not a field; known fields: ${known.join(", ")}`);
+  for (const name of Object.keys(input))
+    if (!known.includes(name)) fail(name, `is not a field; known fields: ${known.join(", ")}`);
   const kind = kinds.find((k) => k === input["kind"]);
   if (kind === undefined) return fail("kind", `must be one of ${kinds.join(", ")}`);
   for (const name of ["label", "content"]) {
@@ -36,9 +46,11 @@ export function checkVaultInput(given: unknown, where: string): VaultInput {
   }
   for (const [name, schema] of Object.entries(schemas)) {
     const checked = input[name] === undefined ? undefined : validate(schema, input[name]);
-    if (checked?.ok === false) for (const v of checked.violations) fail([name, v.path].filter(Boolean).join("."), v.rule);
+    if (checked?.ok === false)
+      for (const v of checked.violations) fail([name, v.path].filter(Boolean).join("."), v.rule);
   }
-  if (typeof input["expiryDate"] === "string" && Number.isNaN(Date.parse(input["expiryDate"]))) fail("expiryDate", "is not a valid date");
+  if (typeof input["expiryDate"] === "string" && Number.isNaN(Date.parse(input["expiryDate"])))
+    fail("expiryDate", "is not a valid date");
   const needs = (name: string, wanted: boolean) => {
     if (wanted && input[name] === undefined) fail(name, `is missing: a ${kind} vault needs it`);
   };

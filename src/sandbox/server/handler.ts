@@ -19,14 +19,19 @@ type Route =
 /** Finds the route of a request, ignoring its query. */
 function findRoute(prefix: string, method: string, target: string): Route {
   const path = target.split("?", 1)[0] ?? "";
-  if (path === "/sandbox" || path.startsWith("/sandbox/")) return { type: "control", path: path.slice("/sandbox".length) };
+  if (path === "/sandbox" || path.startsWith("/sandbox/"))
+    return { type: "control", path: path.slice("/sandbox".length) };
   if (!path.startsWith(`${prefix}/`)) return { type: "unknown" };
   const [, vault, type, mode, uuid, ...rest] = path.slice(prefix.length).split("/");
-  const shape = ["", vault, type, mode, ...(uuid === undefined ? [] : [placeholder, ...rest])].join("/");
+  const shape = ["", vault, type, mode, ...(uuid === undefined ? [] : [placeholder, ...rest])].join(
+    "/",
+  );
   const all: readonly AnyEndpoint[] = [...endpoints, ...singleEndpoints];
   const endpoint = all.find((e) => e.path(placeholder) === shape);
   if (endpoint === undefined) return { type: "unknown" };
-  return endpoint.method === method ? { type: "vault", endpoint, uuid: decode(uuid ?? "") } : { type: "method", allow: endpoint.method };
+  return endpoint.method === method
+    ? { type: "vault", endpoint, uuid: decode(uuid ?? "") }
+    : { type: "method", allow: endpoint.method };
 }
 
 /** Path segment that stands for any uuid. */
@@ -58,9 +63,12 @@ export function createHandler(parts: HandlerParts): Handler {
   return (request) => {
     const route = findRoute(parts.prefix, request.method, request.path);
     if (route.type === "control") return control(parts, request, route.path);
-    if (route.type === "unknown") return write(refusal({ random }, 404, "NO-SUCH-ENDPOINT", [{ message: "no such endpoint" }]));
+    if (route.type === "unknown")
+      return write(refusal({ random }, 404, "NO-SUCH-ENDPOINT", [{ message: "no such endpoint" }]));
     if (route.type === "method") {
-      const wrong = refusal({ random }, 405, "METHOD", [{ message: `the method must be ${route.allow}` }]);
+      const wrong = refusal({ random }, 405, "METHOD", [
+        { message: `the method must be ${route.allow}` },
+      ]);
       return write({ ...wrong, headers: { allow: route.allow } });
     }
     const call: Call = {
@@ -71,7 +79,9 @@ export function createHandler(parts: HandlerParts): Handler {
       target: `${request.method} ${request.path.split("?", 1)[0]}`,
     };
     const answer = answerCall(parts, call);
-    return parts.latencyMs === 0 ? answer : { ...answer, delayMs: (answer.delayMs ?? 0) + parts.latencyMs };
+    return parts.latencyMs === 0
+      ? answer
+      : { ...answer, delayMs: (answer.delayMs ?? 0) + parts.latencyMs };
   };
 }
 

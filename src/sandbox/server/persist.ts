@@ -29,7 +29,11 @@ export function openDataFolder(folder: string): DataFolder {
   try {
     if (!fs.existsSync(folder)) createFolder(path.resolve(folder));
   } catch (cause) {
-    throw new VaultError("state", `--data ${folder}: cannot be created or used (${codeOf(cause)})`, { cause });
+    throw new VaultError(
+      "state",
+      `--data ${folder}: cannot be created or used (${codeOf(cause)})`,
+      { cause },
+    );
   }
   const release = lockFolder(folder);
   try {
@@ -42,7 +46,9 @@ export function openDataFolder(folder: string): DataFolder {
       try {
         replaceFile(file, `{"version":1,"sha256":"${digest(next)}","state":${next}}\n`);
       } catch (cause) {
-        throw new VaultError("state", `--data ${folder}: cannot be written (${codeOf(cause)})`, { cause });
+        throw new VaultError("state", `--data ${folder}: cannot be written (${codeOf(cause)})`, {
+          cause,
+        });
       }
       saved = next;
     };
@@ -59,10 +65,14 @@ function lockFolder(folder: string): () => void {
   try {
     lock = tryLockFile(path.join(folder, "sandbox.lock"));
   } catch (cause) {
-    throw new VaultError("state", `--data ${folder}: cannot be locked (${codeOf(cause)})`, { cause });
+    throw new VaultError("state", `--data ${folder}: cannot be locked (${codeOf(cause)})`, {
+      cause,
+    });
   }
   if (lock === null) {
-    throw new VaultError("busy", `--data ${folder}: another sandbox is using it`, { hint: "stop it, or choose another directory" });
+    throw new VaultError("busy", `--data ${folder}: another sandbox is using it`, {
+      hint: "stop it, or choose another directory",
+    });
   }
   return () => releaseLockFile(lock);
 }
@@ -75,9 +85,14 @@ function read(file: string): { state: State | undefined; text: string } {
     if (codeOf(cause) === "ENOENT") return { state: undefined, text: "" };
     throw new VaultError("state", `${file}: cannot be read (${codeOf(cause)})`, { cause });
   }
-  const [, version, sum, state = ""] = /^\{"version":(\d+),"sha256":"([0-9a-f]{64})","state":(.*)\}\n$/s.exec(text) ?? [];
+  const [, version, sum, state = ""] =
+    /^\{"version":(\d+),"sha256":"([0-9a-f]{64})","state":(.*)\}\n$/s.exec(text) ?? [];
   if (version !== undefined && version !== "1") {
-    throw new VaultError("state", `${file}: written by a newer version of this program (${version})`, { hint: "update this program" });
+    throw new VaultError(
+      "state",
+      `${file}: written by a newer version of this program (${version})`,
+      { hint: "update this program" },
+    );
   }
   if (version === undefined || digest(state) !== sum) {
     throw new VaultError("state", `${file}: the file is damaged; it was not changed`, {
@@ -89,4 +104,5 @@ function read(file: string): { state: State | undefined; text: string } {
 
 const digest = (text: string): string => crypto.createHash("sha256").update(text).digest("hex");
 
-const codeOf = (cause: unknown): string => (cause as NodeJS.ErrnoException).code ?? "unknown reason";
+const codeOf = (cause: unknown): string =>
+  (cause as NodeJS.ErrnoException).code ?? "unknown reason";

@@ -20,7 +20,11 @@ const bodyLimit = 1024 * 1024;
  * Listens on 127.0.0.1; port 0 is any free port.
  * @throws `usage` if the port cannot be used
  */
-export async function listen(handle: Handler, random: Random, port: number): Promise<RunningServer> {
+export async function listen(
+  handle: Handler,
+  random: Random,
+  port: number,
+): Promise<RunningServer> {
   const timers = new Set<NodeJS.Timeout>();
   const server = http.createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     const foreign = refuseForeign(request.headers);
@@ -32,7 +36,13 @@ export async function listen(handle: Handler, random: Random, port: number): Pro
     receive(request, (body) => {
       if (body === undefined) {
         response.setHeader("connection", "close");
-        send(request, response, write(refusal({ random }, 413, "TOO-LARGE", [{ message: "the body is larger than 1 MiB" }])));
+        send(
+          request,
+          response,
+          write(
+            refusal({ random }, 413, "TOO-LARGE", [{ message: "the body is larger than 1 MiB" }]),
+          ),
+        );
         return;
       }
       const answer = handle({
@@ -42,7 +52,8 @@ export async function listen(handle: Handler, random: Random, port: number): Pro
         body,
         remoteAddress: request.socket.remoteAddress ?? "",
       });
-      if (answer.delayMs === undefined || answer.delayMs === 0) return send(request, response, answer);
+      if (answer.delayMs === undefined || answer.delayMs === 0)
+        return send(request, response, answer);
       const timer = setTimeout(() => {
         timers.delete(timer);
         send(request, response, answer);
@@ -66,8 +77,16 @@ export async function listen(handle: Handler, random: Random, port: number): Pro
 function bind(server: http.Server, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === "EADDRINUSE" ? "is taken by another program" : `cannot be used (${cause.code})`;
-      reject(new VaultError("usage", `--port ${port}: the port ${why}`, { hint: "choose another --port, or 0 for any free one", cause }));
+      const why =
+        cause.code === "EADDRINUSE"
+          ? "is taken by another program"
+          : `cannot be used (${cause.code})`;
+      reject(
+        new VaultError("usage", `--port ${port}: the port ${why}`, {
+          hint: "choose another --port, or 0 for any free one",
+          cause,
+        }),
+      );
     });
     server.listen(port, "127.0.0.1", resolve);
   });
@@ -89,7 +108,11 @@ function receive(request: http.IncomingMessage, done: (body: string | undefined)
   request.on("error", () => request.destroy());
 }
 
-function send(request: http.IncomingMessage, response: http.ServerResponse, answer: SandboxResponse): void {
+function send(
+  request: http.IncomingMessage,
+  response: http.ServerResponse,
+  answer: SandboxResponse,
+): void {
   if (answer.transport === "hang") return;
   if (answer.transport === "drop") {
     request.socket.destroy();
@@ -97,20 +120,28 @@ function send(request: http.IncomingMessage, response: http.ServerResponse, answ
   }
   const body = Buffer.from(answer.body);
   response.writeHead(answer.status, { ...answer.headers, "content-length": String(body.length) });
-  if (answer.transport === "cut") response.write(body.subarray(0, body.length >> 1), () => request.socket.destroy());
+  if (answer.transport === "cut")
+    response.write(body.subarray(0, body.length >> 1), () => request.socket.destroy());
   else response.end(body, answer.afterwards);
 }
 
 /** Joins the values of repeated headers, as HTTP defines. */
 function singleHeaders(headers: http.IncomingHttpHeaders): Record<string, string | undefined> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : value]));
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(", ") : value,
+    ]),
+  );
 }
 
 /**
  * Returns why a request is refused, or undefined. A web page could reach a server on loopback through a browser: directly (the request
  * has an `Origin`) or by a host name that resolves to loopback (its `Host` is not a loopback address).
  */
-export function refuseForeign(headers: Record<string, string | string[] | undefined>): string | undefined {
+export function refuseForeign(
+  headers: Record<string, string | string[] | undefined>,
+): string | undefined {
   if (headers["origin"] !== undefined) return "requests with an Origin are refused";
   const name = /^(.+?)(?::\d{1,5})?$/.exec(String(headers["host"]))?.[1] ?? "";
   return isLoopback(name.toLowerCase()) ? undefined : "the Host must be a loopback address";

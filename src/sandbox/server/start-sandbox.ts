@@ -63,7 +63,8 @@ export interface RunningSandbox extends Omit<OpenSandbox, "close">, ReadyDocumen
  * @throws `invalid-input` for an invalid seed or policy, `busy` or `state` for a data folder that cannot be used
  */
 export function openSandbox(settings: SandboxSettings, serving?: Serving): OpenSandbox {
-  const folder = settings.dataFolder === undefined ? undefined : openDataFolder(settings.dataFolder);
+  const folder =
+    settings.dataFolder === undefined ? undefined : openDataFolder(settings.dataFolder);
   try {
     return assemble(settings, folder, serving);
   } catch (error) {
@@ -72,7 +73,11 @@ export function openSandbox(settings: SandboxSettings, serving?: Serving): OpenS
   }
 }
 
-function assemble(settings: SandboxSettings, folder: DataFolder | undefined, serving: Serving | undefined): OpenSandbox {
+function assemble(
+  settings: SandboxSettings,
+  folder: DataFolder | undefined,
+  serving: Serving | undefined,
+): OpenSandbox {
   const { policy, seed, application, randomSeed } = settings;
   const sandbox = new Sandbox({
     now: () => settings.now(),
@@ -84,7 +89,14 @@ function assemble(settings: SandboxSettings, folder: DataFolder | undefined, ser
   const controlToken = newToken(systemRandom);
   const prefix = (settings.prefix ?? defaults.apiPrefix).replace(/\/+$/, "");
   const { latencyMs = 0, onFault } = settings;
-  const handle = createHandler({ sandbox, faults, prefix, latencyMs, controlToken, ...defined({ serving, onFault }) });
+  const handle = createHandler({
+    sandbox,
+    faults,
+    prefix,
+    latencyMs,
+    controlToken,
+    ...defined({ serving, onFault }),
+  });
   return { sandbox, faults, handle, controlToken, close: () => folder?.close() };
 }
 
@@ -102,9 +114,14 @@ export async function startSandbox(settings: SandboxSettings): Promise<RunningSa
     application: open.sandbox.application,
     vaults: open.sandbox.vaults(),
   });
-  const ready = (): RunningDocument => ({ ...document(), apiPrefix, controlToken: open.controlToken });
+  const ready = (): RunningDocument => ({
+    ...document(),
+    apiPrefix,
+    controlToken: open.controlToken,
+  });
   const renewReadyFile = (): void => {
-    if (readyFile !== undefined) writeReadyFile(readyFile, { ...document(), controlToken: open.controlToken });
+    if (readyFile !== undefined)
+      writeReadyFile(readyFile, { ...document(), controlToken: open.controlToken });
   };
   const open = openSandbox(settings, { ready, renewReadyFile, stop });
   try {

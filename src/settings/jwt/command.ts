@@ -32,7 +32,11 @@ export async function runTokenCommand(options: TokenCommand, signal: AbortSignal
     new VaultError("invalid-input", `${source}: the command ${what}`, {
       hint: "run it in a shell: it must print only the token on standard output; or use --jwt",
     });
-  const child = spawn("/bin/sh", ["-c", options.command], { stdio: ["ignore", "pipe", "pipe"], env: options.env, detached: true });
+  const child = spawn("/bin/sh", ["-c", options.command], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: options.env,
+    detached: true,
+  });
   let output = "";
   let messages = "";
   let failure: Error | undefined;
@@ -42,21 +46,28 @@ export async function runTokenCommand(options: TokenCommand, signal: AbortSignal
   };
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     output += text;
-    if (output.length > outputLimit) end(refuse(`printed more than ${outputLimit} characters and was stopped`));
+    if (output.length > outputLimit)
+      end(refuse(`printed more than ${outputLimit} characters and was stopped`));
   });
   forwardLines(child.stderr, (lines) => {
     messages += lines;
-    if (messages.length > outputLimit) messages = messages.slice(messages.indexOf("\n", messages.length - outputLimit - 1) + 1);
+    if (messages.length > outputLimit)
+      messages = messages.slice(messages.indexOf("\n", messages.length - outputLimit - 1) + 1);
   });
-  const timer = setTimeout(() => end(refuse(`did not finish within ${timeoutMs / 1000}s and was stopped`)), timeoutMs);
+  const timer = setTimeout(
+    () => end(refuse(`did not finish within ${timeoutMs / 1000}s and was stopped`)),
+    timeoutMs,
+  );
   const onAbort = (): void => end(signal.reason as Error);
   signal.addEventListener("abort", onAbort, { once: true });
   try {
     // At `close`, unlike at `exit`, the output is whole.
-    const { code, killedBy } = await new Promise<{ code: number | null; killedBy: string | null }>((resolve, reject) => {
-      child.once("error", () => reject(refuse("cannot be started: /bin/sh does not run")));
-      child.once("close", (code, killedBy) => resolve({ code, killedBy }));
-    });
+    const { code, killedBy } = await new Promise<{ code: number | null; killedBy: string | null }>(
+      (resolve, reject) => {
+        child.once("error", () => reject(refuse("cannot be started: /bin/sh does not run")));
+        child.once("close", (code, killedBy) => resolve({ code, killedBy }));
+      },
+    );
     if (failure !== undefined) throw failure;
     if (code !== 0) throw refuse(`failed with ${killedBy ?? `exit code ${code}`}`);
     const token = output.trim();

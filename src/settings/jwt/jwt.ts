@@ -27,7 +27,10 @@ const assumedLifetimeMs = 300_000;
  * is set. The first `ready` runs the command or reads the key, so that calls without a token cannot fail because of it.
  * @throws `invalid-input`, which names the setting that is wrong
  */
-export async function createBearerToken(settings: Settings, world: SettingWorld): Promise<BearerToken | undefined> {
+export async function createBearerToken(
+  settings: Settings,
+  world: SettingWorld,
+): Promise<BearerToken | undefined> {
   const { jwtSpec, jwtCommand, jwtPrivateKeyFile } = settings;
   if (jwtSpec !== undefined) {
     const token = checked(await world.readGiven(jwtSpec), jwtSpec.source, world);
@@ -35,17 +38,27 @@ export async function createBearerToken(settings: Settings, world: SettingWorld)
   }
   if (jwtCommand !== undefined) {
     if (jwtPrivateKeyFile !== undefined) {
-      throw new VaultError("invalid-input", "config key jwt.command: excludes jwt.privateKeyFile", { hint: "leave one of them out" });
+      throw new VaultError("invalid-input", "config key jwt.command: excludes jwt.privateKeyFile", {
+        hint: "leave one of them out",
+      });
     }
     const { text: command, source } = jwtCommand;
     const { runTokenCommand } = await import("./command.ts");
     const { endGroup, forward } = world;
     // Also learns a token with other text around it, which is refused.
-    const learnSecrets = (output: string): void => output.match(/[A-Za-z0-9._~+/=-]{16,}/g)?.forEach((token) => learnToken(token, world));
+    const learnSecrets = (output: string): void =>
+      output.match(/[A-Za-z0-9._~+/=-]{16,}/g)?.forEach((token) => learnToken(token, world));
     return renewed(async (signal) => {
       const env = environmentWithoutSecrets(world.env, world.redact);
       const { timeoutMs } = settings;
-      return checked(await runTokenCommand({ command, source, env, timeoutMs, endGroup, learnSecrets, forward }, signal), source, world);
+      return checked(
+        await runTokenCommand(
+          { command, source, env, timeoutMs, endGroup, learnSecrets, forward },
+          signal,
+        ),
+        source,
+        world,
+      );
     }, world);
   }
   if (!signsHere(settings)) return undefined;
@@ -62,10 +75,16 @@ export async function checkSigner(settings: Settings, world: SettingWorld): Prom
 }
 
 const signsHere = ({ jwtSpec, jwtCommand, jwtPrivateKeyFile, jwtClaims }: Settings): boolean =>
-  jwtSpec === undefined && jwtCommand === undefined && (jwtPrivateKeyFile !== undefined || jwtClaims !== undefined);
+  jwtSpec === undefined &&
+  jwtCommand === undefined &&
+  (jwtPrivateKeyFile !== undefined || jwtClaims !== undefined);
 
-async function signer({ jwtPrivateKeyFile: file, jwtClaims: claimsSpec }: Settings, world: SettingWorld): Promise<Obtain> {
-  if (file === undefined) throw missing("jwt.privateKeyFile", "the key file that signs them is missing");
+async function signer(
+  { jwtPrivateKeyFile: file, jwtClaims: claimsSpec }: Settings,
+  world: SettingWorld,
+): Promise<Obtain> {
+  if (file === undefined)
+    throw missing("jwt.privateKeyFile", "the key file that signs them is missing");
   if (claimsSpec === undefined) throw missing("jwt.claims", "the claims of the token are missing");
   const { parseClaims, parsePrivateKey, signJwt } = await import("./sign.ts");
   const claims = parseClaims(claimsSpec);
@@ -74,16 +93,23 @@ async function signer({ jwtPrivateKeyFile: file, jwtClaims: claimsSpec }: Settin
     pem = await world.readFile(file.text);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new VaultError("invalid-input", `${file.source}: cannot read the file ${file.text} (${code ?? "unreadable"})`, {
-      hint: "use the absolute path of a readable file",
-    });
+    throw new VaultError(
+      "invalid-input",
+      `${file.source}: cannot read the file ${file.text} (${code ?? "unreadable"})`,
+      {
+        hint: "use the absolute path of a readable file",
+      },
+    );
   }
   const key = parsePrivateKey(pem, `${file.source}: ${file.text}`);
-  return async () => Promise.resolve(checked(signJwt(key, claims, world.now()), file.source, world));
+  return async () =>
+    Promise.resolve(checked(signJwt(key, claims, world.now()), file.source, world));
 }
 
 const missing = (key: string, what: string): VaultError =>
-  new VaultError("invalid-input", `config key ${key}: ${what}`, { hint: "set both jwt.privateKeyFile and jwt.claims" });
+  new VaultError("invalid-input", `config key ${key}: ${what}`, {
+    hint: "set both jwt.privateKeyFile and jwt.claims",
+  });
 
 /** A token that is renewed in time. Concurrent calls share one renewal. */
 function renewed(obtain: Obtain, { now }: SettingWorld): BearerToken {
@@ -109,9 +135,13 @@ function renewed(obtain: Obtain, { now }: SettingWorld): BearerToken {
 function checked(token: string, source: string, world: SettingWorld): string {
   learnToken(token, world);
   if (/^[A-Za-z0-9._~+/=-]+$/.test(token)) return token;
-  throw new VaultError("invalid-input", `${source}: must be only a token: letters, digits and . _ ~ + / = -`, {
-    hint: "for example eyJhbGciOiJFUzM4NCJ9.eyJyb2xlIjoi….MIG…, on one line and without Bearer",
-  });
+  throw new VaultError(
+    "invalid-input",
+    `${source}: must be only a token: letters, digits and . _ ~ + / = -`,
+    {
+      hint: "for example eyJhbGciOiJFUzM4NCJ9.eyJyb2xlIjoi….MIG…, on one line and without Bearer",
+    },
+  );
 }
 
 /**
@@ -119,13 +149,16 @@ function checked(token: string, source: string, world: SettingWorld): string {
  * signature proves nothing.
  */
 function learnToken(token: string, { learnSecret }: SettingWorld): void {
-  for (const secret of [token, `Bearer ${token}`, token.split(".")[2]]) if (secret !== undefined) learnSecret(secret);
+  for (const secret of [token, `Bearer ${token}`, token.split(".")[2]])
+    if (secret !== undefined) learnSecret(secret);
 }
 
 /** `exp` of a token in milliseconds since the epoch, if it has one. */
 function expiryOf(token: string): number | undefined {
   try {
-    const claims: unknown = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"));
+    const claims: unknown = JSON.parse(
+      Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"),
+    );
     const exp = (claims as { exp?: unknown } | null)?.exp;
     return typeof exp === "number" && Number.isFinite(exp) ? exp * 1000 : undefined;
   } catch {

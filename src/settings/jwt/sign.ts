@@ -17,7 +17,8 @@ const setHere = ["iat", "exp", "nbf"];
  * @throws `invalid-input`, which names the config key
  */
 export function parseClaims({ text, source }: Sourced): Claims {
-  const hint = 'claims are an object, such as {"role":"reader"}; iat and exp are set when the token is signed';
+  const hint =
+    'claims are an object, such as {"role":"reader"}; iat and exp are set when the token is signed';
   let value: unknown;
   try {
     value = parseJson(text);
@@ -28,7 +29,8 @@ export function parseClaims({ text, source }: Sourced): Claims {
     throw new VaultError("invalid-input", `${source}: must be an object`, { hint });
   }
   const given = setHere.find((claim) => Object.hasOwn(value, claim));
-  if (given !== undefined) throw new VaultError("invalid-input", `${source}: ${given} cannot be set`, { hint });
+  if (given !== undefined)
+    throw new VaultError("invalid-input", `${source}: ${given} cannot be set`, { hint });
   return value as Claims;
 }
 
@@ -38,9 +40,12 @@ export function parseClaims({ text, source }: Sourced): Claims {
  */
 export function parsePrivateKey(pem: string, source: string): KeyObject {
   const hint = "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384 (makes one)";
-  const refuse = (rule: string): VaultError => new VaultError("invalid-input", `${source}: ${rule}`, { hint });
+  const refuse = (rule: string): VaultError =>
+    new VaultError("invalid-input", `${source}: ${rule}`, { hint });
   if (/BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: 4,ENCRYPTED/.test(pem)) {
-    throw refuse("the key is encrypted; it must be in a file without a passphrase that only you can read");
+    throw refuse(
+      "the key is encrypted; it must be in a file without a passphrase that only you can read",
+    );
   }
   let key: KeyObject;
   try {
@@ -61,7 +66,9 @@ export function signJwt(key: KeyObject, claims: Claims, now: number): string {
     { alg: "ES384", typ: "JWT" },
     { ...claims, iat, exp: iat + lifetimeSeconds },
   ];
-  const signed = parts.map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".");
+  const signed = parts
+    .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
+    .join(".");
   const signature = sign("sha384", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" });
   return `${signed}.${signature.toString("base64url")}`;
 }

@@ -31,11 +31,19 @@ export async function readClientSettings(
   checkIdentifier(uuid, "--app-uuid", "nothing was sent");
   checkIdentifier(apiKey, "--api-key", "nothing was sent");
   const transport = await readTransport(settings, world);
-  return { baseUrl, apiPrefix, application: { apiKey, uuid }, timeoutMs, ...transport, token: await createBearerToken(settings, world) };
+  return {
+    baseUrl,
+    apiPrefix,
+    application: { apiKey, uuid },
+    timeoutMs,
+    ...transport,
+    token: await createBearerToken(settings, world),
+  };
 }
 
 /** @throws `invalid-input`, which names `source` and never shows the value, unless it is an identifier (section 2.1) */
 export function checkIdentifier(value: string, source: string, hint: string): void {
   const checked = validate(identifier, value);
-  if (!checked.ok) throw new VaultError("invalid-input", `${source}: ${checked.violations[0]?.rule}`, { hint });
+  if (!checked.ok)
+    throw new VaultError("invalid-input", `${source}: ${checked.violations[0]?.rule}`, { hint });
 }

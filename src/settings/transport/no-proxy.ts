@@ -27,7 +27,9 @@ const bare = (hostname: string): string => hostname.replace(/^\[|\]$/g, "").repl
 /** `host:443`, `[::1]:443`, `[::1]`; an IPv6 address without brackets has no port. */
 function splitPort(entry: string): { name: string; onlyPort?: string } {
   const [, name, port] = /^(\[[^\]]+\]|[^:]+):(\d+)$/.exec(entry) ?? [];
-  return name !== undefined && port !== undefined ? { name: bare(name), onlyPort: port } : { name: bare(entry) };
+  return name !== undefined && port !== undefined
+    ? { name: bare(name), onlyPort: port }
+    : { name: bare(entry) };
 }
 
 /** Whether an address is in a range; false if the range is not valid. */

@@ -26,7 +26,10 @@ export interface Transport {
  * Reads the transport to `baseUrl` from settings and environment.
  * @throws `invalid-input`, which names the setting
  */
-export async function readTransport(settings: Pick<Settings, "baseUrl" | "ca" | "proxy">, world: SettingWorld): Promise<Transport> {
+export async function readTransport(
+  settings: Pick<Settings, "baseUrl" | "ca" | "proxy">,
+  world: SettingWorld,
+): Promise<Transport> {
   const target = new URL(settings.baseUrl ?? "");
   const proxy = await chooseProxy(target, settings.proxy, world);
   const unverified = world.env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0";
@@ -37,25 +40,41 @@ export async function readTransport(settings: Pick<Settings, "baseUrl" | "ca" | 
         : "NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect: certificates are checked, except on this machine",
     );
   }
-  return defined({ unverified, ca: settings.ca && (await readCertificates(settings.ca, world)), proxy });
+  return defined({
+    unverified,
+    ca: settings.ca && (await readCertificates(settings.ca, world)),
+    proxy,
+  });
 }
 
 /** The certificates of a PEM file, and those of NODE_EXTRA_CA_CERTS. */
-async function readCertificates({ text: path, source }: Sourced, { readFile }: SettingWorld): Promise<string[]> {
+async function readCertificates(
+  { text: path, source }: Sourced,
+  { readFile }: SettingWorld,
+): Promise<string[]> {
   let text: string;
   try {
     text = await readFile(path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new VaultError("invalid-input", `${source}: cannot read the file ${path} (${code ?? "unreadable"})`, {
-      hint: `${source} needs a readable file, such as ca.pem`,
-    });
+    throw new VaultError(
+      "invalid-input",
+      `${source}: cannot read the file ${path} (${code ?? "unreadable"})`,
+      {
+        hint: `${source} needs a readable file, such as ca.pem`,
+      },
+    );
   }
-  const certificates = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  const certificates =
+    text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   if (certificates.length === 0 || !certificates.every(isCertificate)) {
-    throw new VaultError("invalid-input", `${source}: ${path} must contain only valid certificates in PEM`, {
-      hint: "PEM begins with -----BEGIN CERTIFICATE-----; openssl x509 -inform der -in ca.cer -out ca.pem (converts DER)",
-    });
+    throw new VaultError(
+      "invalid-input",
+      `${source}: ${path} must contain only valid certificates in PEM`,
+      {
+        hint: "PEM begins with -----BEGIN CERTIFICATE-----; openssl x509 -inform der -in ca.cer -out ca.pem (converts DER)",
+      },
+    );
   }
   const { getCACertificates } = await import("node:tls");
   return [...certificates, ...getCACertificates("extra")];
@@ -75,7 +94,11 @@ function isCertificate(pem: string): boolean {
  * with gh, only the flag counts for a service on this machine.
  * @throws `invalid-input`, which names the source
  */
-export async function chooseProxy(target: URL, given: Sourced | undefined, world: SettingWorld): Promise<ProxySetting | undefined> {
+export async function chooseProxy(
+  target: URL,
+  given: Sourced | undefined,
+  world: SettingWorld,
+): Promise<ProxySetting | undefined> {
   if (given?.fromFlag === true) return await flagProxy(given, world);
   if (isLoopback(target.hostname)) return undefined;
   const noProxy = variable(world.env, ["no_proxy", "NO_PROXY"]);
@@ -88,7 +111,11 @@ export async function chooseProxy(target: URL, given: Sourced | undefined, world
 /** The proxy of the flag: `@FILE`, `-`, `env:NAME` or the URL itself, since it may contain a password. */
 async function flagProxy(given: Sourced, world: SettingWorld): Promise<ProxySetting | undefined> {
   const isElsewhere = /^(@|-$|env:)/.test(given.text);
-  const proxy = parseProxy(isElsewhere ? await world.readGiven(given) : given.text, given.source, world);
+  const proxy = parseProxy(
+    isElsewhere ? await world.readGiven(given) : given.text,
+    given.source,
+    world,
+  );
   if (!isElsewhere && proxy !== undefined && proxy.url.password !== "") {
     world.warn(
       `${given.source} has a password on the command line, where other users of this machine can see it; use ${given.source} @FILE, - or env:NAME`,
@@ -97,7 +124,10 @@ async function flagProxy(given: Sourced, world: SettingWorld): Promise<ProxySett
   return proxy;
 }
 
-function variable(env: SettingWorld["env"], names: readonly string[]): Pick<Sourced, "text" | "source"> | undefined {
+function variable(
+  env: SettingWorld["env"],
+  names: readonly string[],
+): Pick<Sourced, "text" | "source"> | undefined {
   const name = names.find((candidate) => (env[candidate] ?? "") !== "");
   return name === undefined ? undefined : { text: env[name] ?? "", source: name };
 }
@@ -108,7 +138,11 @@ function parseProxy(text: string, source: string, world: SettingWorld): ProxySet
   const whole = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
   const url = URL.canParse(whole) ? new URL(whole) : undefined;
   const userInfo = url === undefined ? undefined : decoded(url);
-  const isProxy = url !== undefined && /^https?:$/.test(url.protocol) && url.pathname === "/" && url.search + url.hash === "";
+  const isProxy =
+    url !== undefined &&
+    /^https?:$/.test(url.protocol) &&
+    url.pathname === "/" &&
+    url.search + url.hash === "";
   if (!isProxy || userInfo === undefined) {
     throw new VaultError("invalid-input", `${source}: must be the http: or https: URL of a proxy`, {
       hint: "like http://proxy.example.com:3128, or http://USER:PASSWORD@proxy.example.com:3128",
@@ -116,7 +150,8 @@ function parseProxy(text: string, source: string, world: SettingWorld): ProxySet
   }
   // USER:PASSWORD too, because the header sends it in base64, which the redactor recognizes.
   if (userInfo.password !== "") {
-    for (const secret of [userInfo.password, url.password, `${userInfo.user}:${userInfo.password}`]) world.learnSecret(secret);
+    for (const secret of [userInfo.password, url.password, `${userInfo.user}:${userInfo.password}`])
+      world.learnSecret(secret);
   }
   return { url, source };
 }

@@ -27,7 +27,11 @@ export function holdingsOf(db: DatabaseSync): Holdings {
   const [first] = sealedValues(db);
   return {
     vaults: one<{ n: number }>(db, "SELECT count(*) AS n FROM vaults WHERE forgotten = 0")?.n ?? 0,
-    pending: one<{ n: number }>(db, `SELECT count(*) AS n FROM exchanges WHERE state IN (${listed(openStates)})`)?.n ?? 0,
+    pending:
+      one<{ n: number }>(
+        db,
+        `SELECT count(*) AS n FROM exchanges WHERE state IN (${listed(openStates)})`,
+      )?.n ?? 0,
     keyId: first === undefined ? null : keyIdOf(first.sealed),
     format: schemaVersion(db),
   };
@@ -49,7 +53,9 @@ export function checkBackup(file: string, newest: number, keyring: Keyring | nul
         checkNotNewer(db, file, newest);
         const [problem] = problemsOf(db);
         if (problem !== undefined) throw unusable(file, `it is damaged (${problem})`);
-        if (keyring !== null) for (const { place, sealed } of sealedValues(db)) unseal(keyring.fitting(db), place, sealed);
+        if (keyring !== null)
+          for (const { place, sealed } of sealedValues(db))
+            unseal(keyring.fitting(db), place, sealed);
         return holdingsOf(db);
       } finally {
         db.close();
@@ -61,21 +67,31 @@ export function checkBackup(file: string, newest: number, keyring: Keyring | nul
 
 /** What SQLite finds wrong with a database, in at most a few lines. */
 export function problemsOf(db: DatabaseSync): string[] {
-  const found = all<{ integrity_check: string }>(db, "PRAGMA integrity_check(5)").map((row) => row.integrity_check);
+  const found = all<{ integrity_check: string }>(db, "PRAGMA integrity_check(5)").map(
+    (row) => row.integrity_check,
+  );
   const broken = all<{ table: string; rowid: number | null }>(db, "PRAGMA foreign_key_check");
-  return [...found.filter((line) => line !== "ok"), ...broken.slice(0, 5).map(({ table }) => `a row of ${table} refers to nothing`)];
+  return [
+    ...found.filter((line) => line !== "ok"),
+    ...broken.slice(0, 5).map(({ table }) => `a row of ${table} refers to nothing`),
+  ];
 }
 
 /** @throws `invalid-input` if there is no file, `state` unless it is a database of this program without a WAL, as backups are */
 function checkHeader(file: string): void {
   const stats = onState(file, () => statIfThere(file), "the backup cannot be used");
   if (stats?.isFile() !== true) {
-    throw new VaultError("invalid-input", `FILE: ${stats === null ? "no such file:" : "not a file:"} ${file}; nothing was changed`, {
-      hint: "use a file that vault state backup has written",
-    });
+    throw new VaultError(
+      "invalid-input",
+      `FILE: ${stats === null ? "no such file:" : "not a file:"} ${file}; nothing was changed`,
+      {
+        hint: "use a file that vault state backup has written",
+      },
+    );
   }
   const header = onState(file, () => headerOf(file), "the backup cannot be used");
-  if (header === null) throw unusable(file, "it is damaged, or was not written by vault state backup");
+  if (header === null)
+    throw unusable(file, "it is damaged, or was not written by vault state backup");
   if (header.hasWal) {
     throw new VaultError(
       "state",
@@ -109,7 +125,11 @@ export function headerOf(file: string): { hasWal: boolean } | null {
   } finally {
     closeSync(descriptor);
   }
-  if (header.toString("latin1", 0, 16) !== "SQLite format 3\0" || header.readUInt32BE(68) !== applicationId) return null;
+  if (
+    header.toString("latin1", 0, 16) !== "SQLite format 3\0" ||
+    header.readUInt32BE(68) !== applicationId
+  )
+    return null;
   return { hasWal: header[18] === 2 };
 }
 

@@ -75,33 +75,65 @@ function openUpToDate(file: string): DatabaseSync {
   const db = new DatabaseSync(":memory:");
   db.exec(`PRAGMA foreign_keys = OFF; ${migrations.slice(0, version).join("\n")}`);
   db.prepare("ATTACH ? AS file").run(withMode(file, "ro").href);
-  const tables = all<{ name: string }>(db, "SELECT name FROM file.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
-  for (const { name } of tables) db.exec(`DELETE FROM main.${name}; INSERT INTO main.${name} SELECT * FROM file.${name}`);
+  const tables = all<{ name: string }>(
+    db,
+    "SELECT name FROM file.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+  );
+  for (const { name } of tables)
+    db.exec(`DELETE FROM main.${name}; INSERT INTO main.${name} SELECT * FROM file.${name}`);
   db.exec(`DETACH file; ${migrations.slice(version).join("\n")}`);
   return db;
 }
 
 /** What a restore would do with each vault; null where there is none yet. */
-export async function foresee(here: WholeReader, { contents }: Backup, options: MergeOptions): Promise<MergedVault[] | null> {
-  return (await here.isEmpty()) ? null : mergeContents(await readWhole(here), contents, options).vaults;
+export async function foresee(
+  here: WholeReader,
+  { contents }: Backup,
+  options: MergeOptions,
+): Promise<MergedVault[] | null> {
+  return (await here.isEmpty())
+    ? null
+    : mergeContents(await readWhole(here), contents, options).vaults;
 }
 
 /** Merges a backup into a state, in the transaction that has it. The journal of vaults that were unknown here comes with them. */
-export async function mergeInto(whole: Whole, { contents, reader }: Backup, file: string, options: MergeOptions): Promise<MergedVault[]> {
+export async function mergeInto(
+  whole: Whole,
+  { contents, reader }: Backup,
+  file: string,
+  options: MergeOptions,
+): Promise<MergedVault[]> {
   const isEmpty = await whole.isEmpty();
   const here = await readWhole(whole);
   const { after, vaults } = mergeContents(here, contents, options);
-  const taken = new Set(vaults.filter(({ outcome }) => outcome === "taken").map(({ service, uuid }) => `${service} ${uuid}`));
+  const taken = new Set(
+    vaults
+      .filter(({ outcome }) => outcome === "taken")
+      .map(({ service, uuid }) => `${service} ${uuid}`),
+  );
   for await (const entries of reader.journal()) {
-    await whole.append(entries.filter(({ service, uuid }) => isEmpty || taken.has(`${service} ${uuid}`)));
+    await whole.append(
+      entries.filter(({ service, uuid }) => isEmpty || taken.has(`${service} ${uuid}`)),
+    );
   }
   await whole.write(here, after);
   const { marks } = whole;
-  const states = [reader.marks.state, ...reader.marks.predecessors].filter((id) => id !== "" && id !== marks.state);
+  const states = [reader.marks.state, ...reader.marks.predecessors].filter(
+    (id) => id !== "" && id !== marks.state,
+  );
   await whole.mark({ predecessors: [...new Set([...marks.predecessors, ...states])] });
   const detail = { file, serviceRestored: options.serviceRestored, taken: taken.size };
   const at = new Date(options.now).toISOString();
-  await whole.append([{ at, service: "", uuid: "", exchange: null, event: "restored", detail: JSON.stringify(detail) }]);
+  await whole.append([
+    {
+      at,
+      service: "",
+      uuid: "",
+      exchange: null,
+      event: "restored",
+      detail: JSON.stringify(detail),
+    },
+  ]);
   return vaults;
 }
 
@@ -110,20 +142,37 @@ export async function mergeInto(whole: Whole, { contents, reader }: Backup, file
  * comes to the same. A present state that is damaged is moved aside whole.
  * @throws as `readBackup`; `state` if the present state cannot be used
  */
-export async function prepareRestore({ options, opening, locks }: WholeState, { file, serviceRestored }: RestoreOptions): Promise<Restore> {
+export async function prepareRestore(
+  { options, opening, locks }: WholeState,
+  { file, serviceRestored }: RestoreOptions,
+): Promise<Restore> {
   const { directory, clock, keySource, warn, keys } = options;
   const backup = await readBackup(file, new LocalKeyring(keySource, file, warn, keys));
   const place = new DirectoryPlace(options);
   const merging = (): MergeOptions => ({ serviceRestored, now: clock.now() });
-  const isBroken = onState(directory, () => checkPrivateDirectory(directory)) && onState(directory, () => isUnreadable(opening.path));
-  const vaults = isBroken ? null : await place.read(async (here) => await foresee(here, backup, merging()));
+  const isBroken =
+    onState(directory, () => checkPrivateDirectory(directory)) &&
+    onState(directory, () => isUnreadable(opening.path));
+  const vaults = isBroken
+    ? null
+    : await place.read(async (here) => await foresee(here, backup, merging()));
   const run = async (waiting: Waiting): Promise<RestoreFacts> => {
     refuseNetwork(directory);
     ensurePrivateDirectory(directory);
     // By now somebody else may have moved it aside.
-    const moved = (): string | null => (isUnreadable(opening.path) ? moveAside(directory, clock.now()) : null);
-    const aside = isBroken ? await locks.withAll(waiting, async () => Promise.resolve(onState(directory, moved))) : null;
-    return { aside, vaults: await place.transact("restore", waiting, async (whole) => await mergeInto(whole, backup, file, merging())) };
+    const moved = (): string | null =>
+      isUnreadable(opening.path) ? moveAside(directory, clock.now()) : null;
+    const aside = isBroken
+      ? await locks.withAll(waiting, async () => Promise.resolve(onState(directory, moved)))
+      : null;
+    return {
+      aside,
+      vaults: await place.transact(
+        "restore",
+        waiting,
+        async (whole) => await mergeInto(whole, backup, file, merging()),
+      ),
+    };
   };
   return { backup: backup.holdings, vaults, isDamaged: isBroken, run };
 }

@@ -5,7 +5,12 @@ import type { JournalEntry } from "./journal.ts";
  * A vault that is being created has no uuid yet, and so neither a row nor a lock: the journal has an entry before the call, and one of
  * these for its outcome.
  */
-export const creationOutcomes = ["created", "create-refused", "create-unanswered", "create-told"] as const;
+export const creationOutcomes = [
+  "created",
+  "create-refused",
+  "create-unanswered",
+  "create-told",
+] as const;
 
 /** The entry before the call (`creating`), or the one for its outcome. */
 export function creationEntry(
@@ -14,11 +19,21 @@ export function creationEntry(
   at: string,
   error?: ErrorNote,
 ): JournalEntry {
-  return { at, service, uuid: "", exchange: id, event, detail: { kind, externalRef, ...(error && { error }) } };
+  return {
+    at,
+    service,
+    uuid: "",
+    exchange: id,
+    event,
+    detail: { kind, externalRef, ...(error && { error }) },
+  };
 }
 
 /** The entry that says that the user was told of an interrupted creation. */
-export const dismissal = ({ id, service, externalRef }: InterruptedCreation, at: string): JournalEntry => ({
+export const dismissal = (
+  { id, service, externalRef }: InterruptedCreation,
+  at: string,
+): JournalEntry => ({
   at,
   service,
   uuid: "",
@@ -28,7 +43,10 @@ export const dismissal = ({ id, service, externalRef }: InterruptedCreation, at:
 });
 
 /** An interrupted creation, from its `creating` entry. */
-export function interruptedCreation(service: string, row: { exchange: string; at: string; detail: string }): InterruptedCreation {
+export function interruptedCreation(
+  service: string,
+  row: { exchange: string; at: string; detail: string },
+): InterruptedCreation {
   const { kind, externalRef } = JSON.parse(row.detail) as Pick<Creation, "kind" | "externalRef">;
   return { id: row.exchange, service, kind, externalRef, startedAt: row.at };
 }

@@ -46,7 +46,10 @@ export function historyIn(db: DatabaseSync): StateHistory {
 }
 
 function labelsIn(db: DatabaseSync): ReadonlyMap<string, string> {
-  const labelled = all<{ uuid: string; label: string }>(db, `SELECT uuid, label FROM vaults WHERE ${isListed} AND label IS NOT NULL`);
+  const labelled = all<{ uuid: string; label: string }>(
+    db,
+    `SELECT uuid, label FROM vaults WHERE ${isListed} AND label IS NOT NULL`,
+  );
   return new Map(labelled.map(({ uuid, label }) => [uuid.toLowerCase(), label]));
 }
 
@@ -55,7 +58,10 @@ function labelsIn(db: DatabaseSync): ReadonlyMap<string, string> {
  * closes it.
  * @throws `state` if the state cannot be read
  */
-export async function openForReading(directory: string, clock: Clock): Promise<DatabaseSync | null> {
+export async function openForReading(
+  directory: string,
+  clock: Clock,
+): Promise<DatabaseSync | null> {
   if (findPrivateDirectory(directory) === null) return null;
   const path = join(directory, "vault.db");
   if (onState(path, () => statIfThere(path)) === null) return null;

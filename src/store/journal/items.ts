@@ -39,7 +39,11 @@ export function* journalLines(db: DatabaseSync): Generator<JournalLine> {
     )
     .iterate() as Iterable<Omit<JournalLine, "detail" | "fate"> & { detail: string }>;
   for (const row of rows) {
-    yield { ...row, detail: JSON.parse(row.detail) as Record<string, unknown>, fate: fates.get(row.seq) ?? null };
+    yield {
+      ...row,
+      detail: JSON.parse(row.detail) as Record<string, unknown>,
+      fate: fates.get(row.seq) ?? null,
+    };
   }
 }
 
@@ -75,7 +79,8 @@ function fatesIn(db: DatabaseSync): Map<number, NonNullable<JournalLine["fate"]>
     silent.delete(key);
     if (call === undefined) continue;
     // Discarded by a later start, which learned nothing about it.
-    if (event === "discarded" && from === "intent" && takenBack === null) fates.set(call, "unknown");
+    if (event === "discarded" && from === "intent" && takenBack === null)
+      fates.set(call, "unknown");
     if (event !== "acknowledged" || from !== "in-doubt") continue;
     fates.set(call, "arrived");
     fates.set(seq, "told");

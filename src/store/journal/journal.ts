@@ -46,9 +46,16 @@ export const isPruned = (table: string): string =>
 
 /** Removes journal entries and ended exchanges older than `journalDays`; the newest exchange of a vault stays. */
 export function prune(db: DatabaseSync, now: number): void {
-  const from = prunedBefore(one<{ at: string }>(db, "SELECT at FROM journal ORDER BY seq LIMIT 1")?.at, now);
+  const from = prunedBefore(
+    one<{ at: string }>(db, "SELECT at FROM journal ORDER BY seq LIMIT 1")?.at,
+    now,
+  );
   if (from === null) return;
-  run(db, "INSERT INTO meta (name, value) VALUES ('journal-from', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", from);
+  run(
+    db,
+    "INSERT INTO meta (name, value) VALUES ('journal-from', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+    from,
+  );
   run(db, "DELETE FROM journal WHERE at < ?", from);
   run(db, `DELETE FROM exchanges WHERE started_at < ? AND ${isPruned("exchanges")}`, from);
 }

@@ -61,7 +61,8 @@ export class OwnExchanges {
       externalRef,
     ).filter((each) => vault === undefined || each.vault.endsWith(` ${vault}`));
     const distance = (each: Beginning): number => Math.abs(Date.parse(each.at) - (at ?? 0));
-    const chosen = at === undefined ? found[0] : found.toSorted((a, b) => distance(a) - distance(b))[0];
+    const chosen =
+      at === undefined ? found[0] : found.toSorted((a, b) => distance(a) - distance(b))[0];
     return chosen === undefined ? undefined : this.#describe(chosen);
   }
 
@@ -88,7 +89,11 @@ export class OwnExchanges {
   #supersededAt(vault: string, generation: number, start: number): string | undefined {
     let isKnown = false;
     let superseded: string | undefined;
-    const steps = all<Step>(this.#db, "SELECT seq, at, current, used, made FROM own_steps WHERE vault = ? ORDER BY seq", vault);
+    const steps = all<Step>(
+      this.#db,
+      "SELECT seq, at, current, used, made FROM own_steps WHERE vault = ? ORDER BY seq",
+      vault,
+    );
     for (const { seq, at, current, used, made } of steps) {
       if (seq > start && superseded !== undefined) break;
       isKnown ||= [current, used, made].includes(generation);

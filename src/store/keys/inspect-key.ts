@@ -32,14 +32,21 @@ export function keyPlace(source: KeySource): KeyPlace {
 }
 
 /** Tries the key on every sealed value. A missing key is a problem only if there are any. Never throws. */
-export function keyFacts({ keySource, directory, keys }: StoreOptions, db: DatabaseSync | null, damage: readonly string[]): KeyFacts {
+export function keyFacts(
+  { keySource, directory, keys }: StoreOptions,
+  db: DatabaseSync | null,
+  damage: readonly string[],
+): KeyFacts {
   const facts: KeyFacts = { ...keyPlace(keySource), id: null, opened: 0, problem: null };
   try {
     // Permissions are reported as `tooOpen`.
     const silent = (): void => undefined;
     const sealed = db === null || damage.length > 0 ? [] : sealedValues(db);
     if (db === null || sealed.length === 0) {
-      const newest = keySource.type === "file" ? readKeyFile(keySource.path, silent)?.at(-1) : parseGivenKey(keySource.key);
+      const newest =
+        keySource.type === "file"
+          ? readKeyFile(keySource.path, silent)?.at(-1)
+          : parseGivenKey(keySource.key);
       facts.id = newest?.id ?? null;
       return facts;
     }
@@ -50,7 +57,10 @@ export function keyFacts({ keySource, directory, keys }: StoreOptions, db: Datab
       facts.opened += 1;
     }
   } catch (error) {
-    facts.problem = error instanceof VaultError ? error : new VaultError("state", `the key cannot be used: ${String(error)}`);
+    facts.problem =
+      error instanceof VaultError
+        ? error
+        : new VaultError("state", `the key cannot be used: ${String(error)}`);
   }
   return facts;
 }

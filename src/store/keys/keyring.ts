@@ -26,7 +26,12 @@ export class Keyring {
    * `state` is the path that messages name; `cached` holds keys that were obtained before, by id.
    * @throws `invalid-input` if the given key is not a key
    */
-  constructor(source: KeySource, state: string, warn: (message: string) => void, cached = new Map<string, SealingKey>()) {
+  constructor(
+    source: KeySource,
+    state: string,
+    warn: (message: string) => void,
+    cached = new Map<string, SealingKey>(),
+  ) {
     this.#cached = cached;
     this.#source = source;
     this.#state = state;
@@ -40,11 +45,16 @@ export class Keyring {
    */
   fitting(db: DatabaseSync): SealingKey {
     const needed = neededKeyId(db);
-    if (needed === null && this.#newest !== null && this.#isNewest(this.#newest)) return this.#newest;
-    const key = needed === null ? undefined : (this.#cached.get(needed) ?? this.#withoutPrompt(needed));
+    if (needed === null && this.#newest !== null && this.#isNewest(this.#newest))
+      return this.#newest;
+    const key =
+      needed === null ? undefined : (this.#cached.get(needed) ?? this.#withoutPrompt(needed));
     if (key !== undefined) return key;
     if (this.#source.type === "file" && this.#entries() === null) throw this.#missing(needed);
-    throw this.#wrong(needed ?? "", this.#newest ?? this.#given ?? [...this.#cached.values()].at(-1) ?? null);
+    throw this.#wrong(
+      needed ?? "",
+      this.#newest ?? this.#given ?? [...this.#cached.values()].at(-1) ?? null,
+    );
   }
 
   /** Whether no rekey has begun since the key was read; one could leave behind what the key seals now. */
@@ -66,7 +76,12 @@ export class Keyring {
   async ensure(needed: string | null): Promise<void> {
     if (needed === null || this.#cached.has(needed)) return;
     const given = this.#given;
-    if (given !== null && given.id !== needed && !this.#entries()?.some(({ id }) => id === given.id)) throw this.#wrong(needed, given);
+    if (
+      given !== null &&
+      given.id !== needed &&
+      !this.#entries()?.some(({ id }) => id === given.id)
+    )
+      throw this.#wrong(needed, given);
     await this.key(needed);
   }
 
@@ -111,8 +126,10 @@ export class Keyring {
     const known = this.#given?.id === id ? this.#given : this.#cached.get(id);
     const entries = known === undefined ? this.#entries() : null;
     const entry = entries?.find((each) => each.id === id);
-    const key = known ?? (entry === undefined ? undefined : await this.#open(entry, entries?.length === 1));
-    if (key === undefined) throw entries === null ? this.#missing(id) : this.#wrong(id, entries.at(-1) ?? null);
+    const key =
+      known ?? (entry === undefined ? undefined : await this.#open(entry, entries?.length === 1));
+    if (key === undefined)
+      throw entries === null ? this.#missing(id) : this.#wrong(id, entries.at(-1) ?? null);
     this.#cached.set(id, key);
     return key;
   }
@@ -122,7 +139,10 @@ export class Keyring {
    * @throws `state` if this machine lacks it, naming the secret: the state may have another key
    */
   async keyOf({ profile, key: name }: ProfilePlace, id: string): Promise<SealingKey> {
-    const isHere = this.#given?.id === id || this.#cached.has(id) || this.#entries()?.some((entry) => entry.id === id);
+    const isHere =
+      this.#given?.id === id ||
+      this.#cached.has(id) ||
+      this.#entries()?.some((entry) => entry.id === id);
     if (isHere === true) return await this.key(id);
     const what = `the config key ${name} of profile ${profile} is encrypted with key ${id}`;
     const entries = this.#entries();
@@ -150,7 +170,9 @@ export class Keyring {
     if (entries === null) {
       const sealed = (await access?.sealedInConfiguration()) ?? null;
       if (path === undefined || sealed !== null) throw this.#missing(sealed, "the configuration");
-      const others = knownStates(path).filter((state) => holdsState(state) && state !== realFolder(this.#state));
+      const others = knownStates(path).filter(
+        (state) => holdsState(state) && state !== realFolder(this.#state),
+      );
       if (others.length > 0) throw keyFileMissing(path, others);
       const demand = this.#source.type === "file" ? (this.#source.demand ?? "file") : "file";
       const { key, entry } = await createKey({ source: demand }, access);
@@ -170,7 +192,11 @@ export class Keyring {
       this.#warned = true;
     });
     const demand = this.#source.type === "file" ? this.#source.demand : undefined;
-    if (entries !== null && demand !== undefined && !entries.some(({ source }) => source === demand)) {
+    if (
+      entries !== null &&
+      demand !== undefined &&
+      !entries.some(({ source }) => source === demand)
+    ) {
       throw new VaultError(
         "state",
         `the key source is set to ${demand} (stateKeySource, VAULTSVC_STATE_PASSPHRASE), but the key file ${path} says ${entries.at(-1)?.source}`,
@@ -184,7 +210,9 @@ export class Keyring {
 
   async #open(entry: KeyEntry, isOnly: boolean): Promise<SealingKey> {
     const { access, path } = this.#source;
-    const unfinished = isOnly ? "" : "; a key change was interrupted, run the same vault state rekey again";
+    const unfinished = isOnly
+      ? ""
+      : "; a key change was interrupted, run the same vault state rekey again";
     switch (entry.source) {
       case "file":
         return deriveKey(entry.material);
@@ -199,9 +227,13 @@ export class Keyring {
       case "keyring": {
         const material = await (await access?.keyring())?.get(entry.id);
         if (material !== undefined && material !== null) return checked(entry.id, material);
-        throw new VaultError("state", `the operating system keyring does not have key ${entry.id}, which ${path} names`, {
-          hint: "unlock or restore the keyring of this user, or use --state-key",
-        });
+        throw new VaultError(
+          "state",
+          `the operating system keyring does not have key ${entry.id}, which ${path} names`,
+          {
+            hint: "unlock or restore the keyring of this user, or use --state-key",
+          },
+        );
       }
       case "given":
         throw new VaultError("state", `key ${entry.id} must be given; ${path} only names it`, {
@@ -212,7 +244,10 @@ export class Keyring {
 
   #missing(needed: string | null, where = this.#state): VaultError {
     const path = this.#source.path ?? "";
-    const what = needed === null ? "nothing is encrypted yet" : `the secrets in ${where} are encrypted with key ${needed}`;
+    const what =
+      needed === null
+        ? "nothing is encrypted yet"
+        : `the secrets in ${where} are encrypted with key ${needed}`;
     return new VaultError("state", `the key file ${path} is missing, and ${what}`, {
       hint: "copy it from its backup, or from another machine that uses this state, or use --state-key (no other key opens them)",
     });
@@ -233,7 +268,10 @@ export class Keyring {
 
 /** Id of the key that seals the database, or null if nothing is sealed. */
 export function neededKeyId(db: DatabaseSync): string | null {
-  const found = one<{ sealed: string }>(db, "SELECT sealed FROM credentials WHERE sealed IS NOT NULL LIMIT 1");
+  const found = one<{ sealed: string }>(
+    db,
+    "SELECT sealed FROM credentials WHERE sealed IS NOT NULL LIMIT 1",
+  );
   return found === undefined ? null : keyIdOf(found.sealed);
 }
 
@@ -253,15 +291,23 @@ export function neededKeyOf(file: string): string | null {
 
 /** The error for a missing key file that other states were begun with: a new file would take the place of theirs. */
 function keyFileMissing(path: string, states: readonly string[]): VaultError {
-  return new VaultError("state", `the key file ${path} is missing, and ${states.join(", ")} may be encrypted with its key`, {
-    hint: `restore the key file from its backup; or give those states up: rm ${path}.states; vault config set stateKeyFile FILE (uses another key file)`,
-  });
+  return new VaultError(
+    "state",
+    `the key file ${path} is missing, and ${states.join(", ")} may be encrypted with its key`,
+    {
+      hint: `restore the key file from its backup; or give those states up: rm ${path}.states; vault config set stateKeyFile FILE (uses another key file)`,
+    },
+  );
 }
 
 function checked(id: string, material: string): SealingKey {
   const key = parseGivenKey(material, `key ${id} in the operating system keyring`);
   if (key.id === id) return key;
-  throw new VaultError("state", `the operating system keyring has another key under the name of key ${id}`, {
-    hint: "restore the keyring of this user from its backup",
-  });
+  throw new VaultError(
+    "state",
+    `the operating system keyring has another key under the name of key ${id}`,
+    {
+      hint: "restore the keyring of this user from its backup",
+    },
+  );
 }

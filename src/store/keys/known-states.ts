@@ -1,4 +1,12 @@
-import { appendFileSync, closeSync, existsSync, fsyncSync, openSync, readFileSync, realpathSync } from "node:fs";
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { syncFolder } from "../../files/durable-file.ts";
@@ -61,15 +69,24 @@ export const keyFileOf = (db: DatabaseSync): string | null =>
   one<{ value: string }>(db, "SELECT value FROM meta WHERE name = 'key-file'")?.value ?? null;
 
 export function noteKeyFile(db: DatabaseSync, keyFile: string): void {
-  run(db, "INSERT INTO meta (name, value) VALUES ('key-file', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", keyFile);
+  run(
+    db,
+    "INSERT INTO meta (name, value) VALUES ('key-file', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+    keyFile,
+  );
 }
 
 /**
  * Records the inode number of the database. If another number is on record, the state was copied and the original may still be in
  * use: its credentials are marked as known elsewhere, with one warning.
  */
-export async function noteFile(database: StateDatabase, file: string, { directory, warn }: Place): Promise<void> {
-  const noted = (db: DatabaseSync): string | undefined => one<{ value: string }>(db, "SELECT value FROM meta WHERE name = 'file'")?.value;
+export async function noteFile(
+  database: StateDatabase,
+  file: string,
+  { directory, warn }: Place,
+): Promise<void> {
+  const noted = (db: DatabaseSync): string | undefined =>
+    one<{ value: string }>(db, "SELECT value FROM meta WHERE name = 'file'")?.value;
   if ((await database.read(noted)) === file) return;
   const isCopy = await database.write((db) => {
     // Read again: of several that come here at the same time, one marks the credentials.

@@ -18,19 +18,28 @@ export type NewKey =
  * Creates a key and its entry for the key file; stores a key of the keyring there.
  * @throws `usage` without a passphrase, `invalid-input` if the given key is not a key
  */
-export async function createKey(wanted: NewKey, access: KeyAccess | undefined): Promise<{ key: SealingKey; entry: KeyEntry }> {
+export async function createKey(
+  wanted: NewKey,
+  access: KeyAccess | undefined,
+): Promise<{ key: SealingKey; entry: KeyEntry }> {
   if (wanted.source === "given") {
     const key = parseGivenKey(wanted.key, "--new-state-key");
     return { key, entry: { source: "given", id: key.id } };
   }
   if (wanted.source === "passphrase") {
     const passphrase = wanted.passphrase ?? (await access?.passphrase(null));
-    if (passphrase === undefined) throw new VaultError("usage", "a passphrase is missing", { hint: "set VAULTSVC_STATE_PASSPHRASE" });
+    if (passphrase === undefined)
+      throw new VaultError("usage", "a passphrase is missing", {
+        hint: "set VAULTSVC_STATE_PASSPHRASE",
+      });
     const salt = newSalt();
     const key = await deriveFromPassphrase(passphrase, salt);
     return { key, entry: { source: "passphrase", id: key.id, ...salt } };
   }
-  const material = wanted.source === "file" && wanted.key !== undefined ? keyMaterial(wanted.key) : randomBytes(32);
+  const material =
+    wanted.source === "file" && wanted.key !== undefined
+      ? keyMaterial(wanted.key)
+      : randomBytes(32);
   const key = deriveKey(material);
   if (wanted.source === "file") return { key, entry: { source: "file", id: key.id, material } };
   await (await access?.keyring())?.set(key.id, material.toString("base64"));

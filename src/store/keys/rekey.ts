@@ -66,7 +66,10 @@ interface Rekeying {
   /** What this machine keeps of shared states. */
   machine: Pick<MachineRecord, "documents" | "keyIds" | "replace">;
   /** Does the work with all vaults of these states locked. */
-  lockAll<T>(directories: readonly string[], work: (states: LockedState[]) => Promise<T>): Promise<T>;
+  lockAll<T>(
+    directories: readonly string[],
+    work: (states: LockedState[]) => Promise<T>,
+  ): Promise<T>;
   /** Queries a state without a lock. */
   query<T>(directory: string, query: (database: StateDatabase) => Promise<T>): Promise<T>;
   /** ISO 8601, for the journal. */
@@ -81,7 +84,10 @@ export interface RekeyedStore {
   query<T>(query: (database: StateDatabase) => Promise<T>): Promise<T>;
 }
 
-export type RekeyPlan = Pick<Rekeying, "keyFile" | "to" | "skipMissing" | "configuration" | "shared"> & {
+export type RekeyPlan = Pick<
+  Rekeying,
+  "keyFile" | "to" | "skipMissing" | "configuration" | "shared"
+> & {
   waiting: Waiting;
   /** Where this machine keeps what it knows of shared states; by default the directory of the state. */
   machineDirectory?: string;
@@ -113,7 +119,9 @@ export async function rekey(given: Rekeying): Promise<Rekeyed> {
   const keys = new Map<string, SealingKey>();
   // Asks for passphrases first, before another process has to wait for the locks.
   const first = await Promise.all(
-    statesOf(plan).map(async (directory) => await plan.query(directory, async (db) => await db.read(keyIdsIn))),
+    statesOf(plan).map(
+      async (directory) => await plan.query(directory, async (db) => await db.read(keyIdsIn)),
+    ),
   );
   const secretIds = (await configuration.secrets()).map(({ sealed }) => keyIdOf(sealed));
   const sharedIds = shared === undefined ? [] : [shared.keyId];
@@ -126,16 +134,23 @@ export async function rekey(given: Rekeying): Promise<Rekeyed> {
     let kept: KeyEntry[] = [];
     const old = readKeyFile(keyFile, plan.warn) ?? [];
     let values = 0;
-    const change = async (directories: readonly string[], prepare: () => Promise<void>, after: () => Promise<void>): Promise<void> =>
+    const change = async (
+      directories: readonly string[],
+      prepare: () => Promise<void>,
+      after: () => Promise<void>,
+    ): Promise<void> =>
       await plan.lockAll(directories, async (states) => {
-        for (const { database } of states) await obtainKeys(plan, keys, await database.read(keyIdsIn));
+        for (const { database } of states)
+          await obtainKeys(plan, keys, await database.read(keyIdsIn));
         for (const { database } of states) await database.read((db) => openAll(db, keys));
         for (const { directory } of states) rememberState(keyFile, directory);
         await prepare();
-        for (const { database } of states) values += await database.write((db) => resealAll(db, keys, made.key, plan.at));
+        for (const { database } of states)
+          values += await database.write((db) => resealAll(db, keys, made.key, plan.at));
         for (const { directory } of states) done.add(directory);
         await after();
-        for (const { database } of states) await database.read((db) => openAll(db, new Map([[made.key.id, made.key]])));
+        for (const { database } of states)
+          await database.read((db) => openAll(db, new Map([[made.key.id, made.key]])));
         // Unused parts of the file must not keep what the old key opens.
         for (const { database } of states) await database.compact();
         // States that others began after the list was read; from now on they take the new key.
@@ -144,7 +159,10 @@ export async function rekey(given: Rekeying): Promise<Rekeyed> {
         else {
           // A missing state may come back, and so may its key be needed.
           const isMissing = missingStates(plan).length > 0;
-          const named = new Set([...(await plan.machine.keyIds()), ...unused.map((state) => neededKeyOf(join(state, "vault.db")))]);
+          const named = new Set([
+            ...(await plan.machine.keyIds()),
+            ...unused.map((state) => neededKeyOf(join(state, "vault.db"))),
+          ]);
           kept = old.filter(({ id }) => id !== made.entry.id && (isMissing || named.has(id)));
           replaceKeyFile(keyFile, [...kept, made.entry]);
         }
@@ -155,12 +173,17 @@ export async function rekey(given: Rekeying): Promise<Rekeyed> {
       keys,
       secrets.map(({ sealed }) => keyIdOf(sealed)),
     );
-    const resealed = secrets.map(({ place, sealed }) => ({ place, sealed: seal(made.key, place, openSecret(keys, place, sealed)) }));
+    const resealed = secrets.map(({ place, sealed }) => ({
+      place,
+      sealed: seal(made.key, place, openSecret(keys, place, sealed)),
+    }));
     const from = [...keys.keys()].filter((id) => id !== made.key.id);
     await change(
       statesOf(plan),
       async () => {
-        const absent: KeyEntry[] = from.filter((id) => !old.some((entry) => entry.id === id)).map((id) => ({ source: "given", id }));
+        const absent: KeyEntry[] = from
+          .filter((id) => !old.some((entry) => entry.id === id))
+          .map((id) => ({ source: "given", id }));
         const former = [...old, ...absent].filter(({ id }) => id !== made.entry.id);
         replaceKeyFile(keyFile, [...former, made.entry]);
         // First: of two machines that do this at once, one fails here.
@@ -168,7 +191,8 @@ export async function rekey(given: Rekeying): Promise<Rekeyed> {
       },
       async () => {
         await configuration.replace(resealed, made.entry.source);
-        for (const { place, sealed } of await configuration.secrets()) unseal(made.key, place, sealed);
+        for (const { place, sealed } of await configuration.secrets())
+          unseal(made.key, place, sealed);
         values += resealed.length;
         await resealKept(plan, made.key);
       },
@@ -227,7 +251,8 @@ function isUnused(state: string): boolean {
 }
 
 /** Known states that are not there. */
-const missingStates = ({ keyFile }: Pick<Rekeying, "keyFile">): string[] => knownStates(keyFile).filter((state) => !holdsState(state));
+const missingStates = ({ keyFile }: Pick<Rekeying, "keyFile">): string[] =>
+  knownStates(keyFile).filter((state) => !holdsState(state));
 
 /**
  * The state in use and all others that were begun with this key file.
@@ -239,9 +264,13 @@ function statesOf(plan: Plan): string[] {
   const known = knownStates(keyFile).filter((state) => state !== directory);
   const missing = missingStates(plan);
   if (missing.length > 0 && !skipMissing) {
-    throw new VaultError("state", `a state that is encrypted with this key is missing: ${missing.join(", ")}; nothing was changed`, {
-      hint: "mount it or put it back, and run it again; if it was moved or is gone for good, use --skip-missing (its key is kept)",
-    });
+    throw new VaultError(
+      "state",
+      `a state that is encrypted with this key is missing: ${missing.join(", ")}; nothing was changed`,
+      {
+        hint: "mount it or put it back, and run it again; if it was moved or is gone for good, use --skip-missing (its key is kept)",
+      },
+    );
   }
   for (const state of missing) warn(`the state ${state} is missing and keeps its old key`);
   const there = [...(holdsState(directory) ? [directory] : []), ...known.filter(holdsState)];
@@ -249,26 +278,44 @@ function statesOf(plan: Plan): string[] {
 }
 
 /** Obtains keys. The new passphrase may be that of an earlier rekey that was killed, so it is tried first. */
-async function obtainKeys(plan: Plan, keys: Map<string, SealingKey>, ids: readonly string[]): Promise<void> {
+async function obtainKeys(
+  plan: Plan,
+  keys: Map<string, SealingKey>,
+  ids: readonly string[],
+): Promise<void> {
   for (const id of new Set(ids)) {
     if (keys.has(id)) continue;
     const entry = readKeyFile(plan.keyFile, () => undefined)?.find((each) => each.id === id);
     const again =
-      entry?.source === "passphrase" && plan.to.source === "passphrase" && plan.to.passphrase !== undefined
+      entry?.source === "passphrase" &&
+      plan.to.source === "passphrase" &&
+      plan.to.passphrase !== undefined
         ? await deriveFromPassphrase(plan.to.passphrase, entry)
         : undefined;
     keys.set(id, again?.id === id ? again : await plan.keyring.key(id));
   }
 }
 
-function openSecret(keys: ReadonlyMap<string, SealingKey>, place: ProfilePlace, sealed: string): string {
+function openSecret(
+  keys: ReadonlyMap<string, SealingKey>,
+  place: ProfilePlace,
+  sealed: string,
+): string {
   const key = keys.get(keyIdOf(sealed));
-  if (key === undefined) throw new VaultError("internal", `the key of ${place.key} of profile ${place.profile} was not made ready`);
+  if (key === undefined)
+    throw new VaultError(
+      "internal",
+      `the key of ${place.key} of profile ${place.profile} was not made ready`,
+    );
   return unseal(key, place, sealed);
 }
 
 /** Removes old keys from the keyring of the operating system. A failure is only a warning. */
-async function removeFromKeyring({ access, warn }: Rekeying, old: readonly KeyEntry[], kept: readonly KeyEntry[]): Promise<void> {
+async function removeFromKeyring(
+  { access, warn }: Rekeying,
+  old: readonly KeyEntry[],
+  kept: readonly KeyEntry[],
+): Promise<void> {
   for (const { source, id } of old) {
     if (source !== "keyring" || kept.some((each) => each.id === id)) continue;
     try {

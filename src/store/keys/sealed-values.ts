@@ -29,13 +29,22 @@ export function sealedValues(db: DatabaseSync): SealedValue[] {
     return rows.map(({ vault, sealed, service, uuid, row }) => ({
       place: { service, uuid, column, row },
       sealed,
-      replace: (next) => run(db, `UPDATE ${table} SET ${value} = ? WHERE vault = ? AND ${name} = ?`, next, vault, row),
+      replace: (next) =>
+        run(
+          db,
+          `UPDATE ${table} SET ${value} = ? WHERE vault = ? AND ${name} = ?`,
+          next,
+          vault,
+          row,
+        ),
     }));
   });
 }
 
 /** The ids of all keys that a database needs. */
-export const keyIdsIn = (db: DatabaseSync): string[] => [...new Set(sealedValues(db).map(({ sealed }) => keyIdOf(sealed)))];
+export const keyIdsIn = (db: DatabaseSync): string[] => [
+  ...new Set(sealedValues(db).map(({ sealed }) => keyIdOf(sealed))),
+];
 
 /**
  * Opens every sealed value, as a check.
@@ -46,13 +55,28 @@ export function openAll(db: DatabaseSync, keys: ReadonlyMap<string, SealingKey>)
 }
 
 /** Seals every value with `to`, in the caller's transaction, with a journal entry for each vault. Returns the number of values changed. */
-export function resealAll(db: DatabaseSync, keys: ReadonlyMap<string, SealingKey>, to: SealingKey, at: string): number {
+export function resealAll(
+  db: DatabaseSync,
+  keys: ReadonlyMap<string, SealingKey>,
+  to: SealingKey,
+  at: string,
+): number {
   const old = sealedValues(db).filter(({ sealed }) => keyIdOf(sealed) !== to.id);
   for (const value of old) value.replace(seal(to, value.place, open(keys, value)));
-  for (const values of Map.groupBy(old, ({ place: { service, uuid } }) => `${service} ${uuid}`).values()) {
+  for (const values of Map.groupBy(
+    old,
+    ({ place: { service, uuid } }) => `${service} ${uuid}`,
+  ).values()) {
     const { place, sealed } = values.at(-1) as SealedValue;
     const detail = { from: keyIdOf(sealed), to: to.id, values: values.length };
-    append(db, { at, service: place.service, uuid: place.uuid, exchange: null, event: "rekeyed", detail });
+    append(db, {
+      at,
+      service: place.service,
+      uuid: place.uuid,
+      exchange: null,
+      event: "rekeyed",
+      detail,
+    });
   }
   return old.length;
 }
@@ -60,5 +84,9 @@ export function resealAll(db: DatabaseSync, keys: ReadonlyMap<string, SealingKey
 /** @throws `state`, naming the key that the value needs, also if that key is not among `keys` */
 function open(keys: ReadonlyMap<string, SealingKey>, { place, sealed }: SealedValue): string {
   const [any] = keys.values();
-  return unseal(keys.get(keyIdOf(sealed)) ?? any ?? { ...deriveKey(Buffer.alloc(32)), id: "none" }, place, sealed);
+  return unseal(
+    keys.get(keyIdOf(sealed)) ?? any ?? { ...deriveKey(Buffer.alloc(32)), id: "none" },
+    place,
+    sealed,
+  );
 }

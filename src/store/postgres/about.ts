@@ -56,10 +56,18 @@ export const aboutStatement = (schema: string): Statement => ({
 });
 
 /** Reads the facts that the state has about itself, by name; see the schema. */
-export const metaStatement = (schema: string): Statement => ({ sql: `SELECT jsonb_object_agg(name, value) AS meta FROM ${schema}.meta` });
+export const metaStatement = (schema: string): Statement => ({
+  sql: `SELECT jsonb_object_agg(name, value) AS meta FROM ${schema}.meta`,
+});
 
 /** What `metaStatement` returns. */
-export async function readMeta({ schema, database }: { schema: string; database: Database }): Promise<Record<string, string | undefined>> {
+export async function readMeta({
+  schema,
+  database,
+}: {
+  schema: string;
+  database: Database;
+}): Promise<Record<string, string | undefined>> {
   const [row] = await database.query(metaStatement(schema));
   return row?.["meta"] as Record<string, string | undefined>;
 }
@@ -71,24 +79,45 @@ export function aboutIn(row: Row | undefined, address: Address): About {
     standby: boolean;
     meta: Record<string, string>;
   };
-  if (row === undefined || (meta ?? null) === null) throw cannotBeUsed(address, "it holds no state", "vault state init");
+  if (row === undefined || (meta ?? null) === null)
+    throw cannotBeUsed(address, "it holds no state", "vault state init");
   if (standby) throw cannotBeUsed(address, "the server is a read-only standby");
   if (fsync !== "on" && !address.isDurableAssumed) {
     const why = "the server loses what it has committed when it stops (fsync=off)";
-    throw cannotBeUsed(address, why, "set fsync=on there; or, for a test: durable=assumed in the address");
+    throw cannotBeUsed(
+      address,
+      why,
+      "set fsync=on there; or, for a test: durable=assumed in the address",
+    );
   }
   checkVersion(meta, address);
-  if (Number(meta["version"]) < schemaVersion) throw cannotBeUsed(address, "it is of an older version", "vault state init");
+  if (Number(meta["version"]) < schemaVersion)
+    throw cannotBeUsed(address, "it is of an older version", "vault state init");
   const { state = "", key = "", timeline: noted = "", "set-back": setBack = "" } = meta;
-  return { ...facts, state, keyId: key, noted, setBack, predecessors: marksIn(meta).predecessors, keyed: meta["keyed"] ?? null };
+  return {
+    ...facts,
+    state,
+    keyId: key,
+    noted,
+    setBack,
+    predecessors: marksIn(meta).predecessors,
+    keyed: meta["keyed"] ?? null,
+  };
 }
 
 /** @throws `state` for a state that was moved, and for one that this program is too old for */
-export function checkVersion(meta: Readonly<Record<string, string | undefined>>, address: Address): void {
+export function checkVersion(
+  meta: Readonly<Record<string, string | undefined>>,
+  address: Address,
+): void {
   const oldest = Number(meta["oldest"]);
   if (oldest === unusableVersion) throw notHere(address.shown, marksIn(meta));
   if (oldest <= schemaVersion) return;
   const { version, "known-since": since } = meta;
   const update = since === undefined ? "update vault" : `update vault to ${since} or newer`;
-  throw cannotBeUsed(address, `it is of a newer version (${version}; this program reads up to ${schemaVersion})`, update);
+  throw cannotBeUsed(
+    address,
+    `it is of a newer version (${version}; this program reads up to ${schemaVersion})`,
+    update,
+  );
 }

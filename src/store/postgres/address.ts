@@ -22,9 +22,18 @@ export interface Address {
   shown: string;
 }
 
-const form = /^postgres(?:ql)?:\/\/(?:(?<login>[^@/?]*)@)?(?<hosts>[\w.:,%[\]-]*)(?:\/(?<database>[^?]*))?(?:\?(?<settings>.*))?$/;
+const form =
+  /^postgres(?:ql)?:\/\/(?:(?<login>[^@/?]*)@)?(?<hosts>[\w.:,%[\]-]*)(?:\/(?<database>[^?]*))?(?:\?(?<settings>.*))?$/;
 
-const heeded = ["PGHOST", "PGPORT", "PGUSER", "PGDATABASE", "PGPASSWORD", "PGSSLMODE", "PGSSLROOTCERT"];
+const heeded = [
+  "PGHOST",
+  "PGPORT",
+  "PGUSER",
+  "PGDATABASE",
+  "PGPASSWORD",
+  "PGSSLMODE",
+  "PGSSLROOTCERT",
+];
 
 /**
  * Parses `postgres://[user@]host[:port][,host2…]/database[?schema=…&sslmode=…]`; what it lacks comes from the environment as for the
@@ -39,14 +48,27 @@ export function parseAddress(
 ): Address {
   // Left by something that did not replace them: no part of them is shown.
   if (/[\s"'`]|\$\{/.test(location))
-    throw refused("it has a space, a quote or ${ in it, which would have to be written as %20, %22, %27, %24");
-  const { login = "", hosts = "", database = "", settings = "" } = form.exec(location)?.groups ?? {};
-  if (!form.test(location)) throw refused("it has not the form postgres://[user@]host[:port]/database");
-  const ignored = Object.keys(env).filter((name) => /^PG[A-Z]+$/.test(name) && !heeded.includes(name));
-  if (ignored.length > 0) warn(`not used for the state: ${ignored.join(", ")} (only ${heeded.join(", ")} are)`);
+    throw refused(
+      "it has a space, a quote or ${ in it, which would have to be written as %20, %22, %27, %24",
+    );
+  const {
+    login = "",
+    hosts = "",
+    database = "",
+    settings = "",
+  } = form.exec(location)?.groups ?? {};
+  if (!form.test(location))
+    throw refused("it has not the form postgres://[user@]host[:port]/database");
+  const ignored = Object.keys(env).filter(
+    (name) => /^PG[A-Z]+$/.test(name) && !heeded.includes(name),
+  );
+  if (ignored.length > 0)
+    warn(`not used for the state: ${ignored.join(", ")} (only ${heeded.join(", ")} are)`);
   const [name, password] = login === "" ? [] : login.split(/:(.*)/s).map(decoded);
   const query = settingsIn(settings);
-  const list = (hosts === "" ? (env["PGHOST"] ?? "localhost") : hosts).split(",").map((host) => hostIn(decoded(host), env["PGPORT"]));
+  const list = (hosts === "" ? (env["PGHOST"] ?? "localhost") : hosts)
+    .split(",")
+    .map((host) => hostIn(decoded(host), env["PGPORT"]));
   const found = {
     hosts: list,
     user: name ?? env["PGUSER"] ?? user,
@@ -54,8 +76,13 @@ export function parseAddress(
     database: decoded(database) || (env["PGDATABASE"] ?? name ?? user),
     schema: query.get("schema") ?? "vaultsvc",
   };
-  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(found.schema)) throw refused("schema is not a plain name: a-z, 0-9 and _, at most 63");
-  const where = list.map(({ host, port }) => `${host.includes(":") ? `[${host}]` : encodeURIComponent(host)}:${port}`).join(",");
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(found.schema))
+    throw refused("schema is not a plain name: a-z, 0-9 and _, at most 63");
+  const where = list
+    .map(
+      ({ host, port }) => `${host.includes(":") ? `[${host}]` : encodeURIComponent(host)}:${port}`,
+    )
+    .join(",");
   const [as, of] = [found.user, found.database].map(encodeURIComponent);
   return {
     ...found,
@@ -67,7 +94,11 @@ export function parseAddress(
 }
 
 /** As `parseAddress`, for the user of this process. */
-export function addressHere(location: string, env: Readonly<Record<string, string | undefined>>, warn: (message: string) => void): Address {
+export function addressHere(
+  location: string,
+  env: Readonly<Record<string, string | undefined>>,
+  warn: (message: string) => void,
+): Address {
   return parseAddress(location, env, userName(), warn);
 }
 
@@ -81,9 +112,11 @@ export function userName(): string {
 }
 
 function hostIn(text: string, port = "5432"): { host: string; port: number } {
-  const [, bracketed, host = bracketed ?? "", given] = /^(?:\[([^\]]*)\]|([^:]*))(?::(.*))?$/.exec(text) ?? [];
+  const [, bracketed, host = bracketed ?? "", given] =
+    /^(?:\[([^\]]*)\]|([^:]*))(?::(.*))?$/.exec(text) ?? [];
   const number = Number(given ?? port);
-  if (!Number.isInteger(number) || number < 1 || number > 65_535) throw refused("a port is not a number from 1 to 65535");
+  if (!Number.isInteger(number) || number < 1 || number > 65_535)
+    throw refused("a port is not a number from 1 to 65535");
   return { host: host === "" ? "localhost" : host, port: number };
 }
 
@@ -92,9 +125,11 @@ const known = ["schema", "sslmode", "sslrootcert", "durable"];
 function settingsIn(text: string): Map<string, string> {
   const query = new Map(new URLSearchParams(text));
   const unknown = [...query.keys()].filter((name) => !known.includes(name));
-  if (unknown.length > 0) throw refused(`${unknown.join(", ")} is not known; only ${known.join(", ")} are`);
+  if (unknown.length > 0)
+    throw refused(`${unknown.join(", ")} is not known; only ${known.join(", ")} are`);
   const durable = query.get("durable");
-  if (durable !== undefined && durable !== "assumed") throw refused("durable must be assumed, if it is given");
+  if (durable !== undefined && durable !== "assumed")
+    throw refused("durable must be assumed, if it is given");
   return query;
 }
 
@@ -107,9 +142,13 @@ function tlsFor(
   const mode = query.get("sslmode") ?? env["PGSSLMODE"];
   const rootCertificate = query.get("sslrootcert") ?? env["PGSSLROOTCERT"];
   if (mode === "disable") return undefined;
-  if (mode === undefined && hosts.every(({ host }) => host.startsWith("/") || isLoopback(host))) return undefined;
-  if (mode === undefined || ["require", "verify-ca", "verify-full"].includes(mode)) return { rootCertificate };
-  throw refused(`sslmode ${mode} would not check who the server is; use verify-full, or disable on a network of your own`);
+  if (mode === undefined && hosts.every(({ host }) => host.startsWith("/") || isLoopback(host)))
+    return undefined;
+  if (mode === undefined || ["require", "verify-ca", "verify-full"].includes(mode))
+    return { rootCertificate };
+  throw refused(
+    `sslmode ${mode} would not check who the server is; use verify-full, or disable on a network of your own`,
+  );
 }
 
 function decoded(text: string): string {

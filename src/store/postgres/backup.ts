@@ -49,7 +49,10 @@ export class SharedBackup {
   /** As `prepareRestore`. The machines offer afterwards what they have kept of exchanges that may be lost. */
   async prepareRestore({ file, serviceRestored }: RestoreOptions): Promise<Restore> {
     const { schema, clock } = this.#store.parts;
-    const backup = await readBackup(file, new Keyring(this.#options.keySource, file, this.#store.parts.warn));
+    const backup = await readBackup(
+      file,
+      new Keyring(this.#options.keySource, file, this.#store.parts.warn),
+    );
     await this.#store.ready();
     const merging = (): MergeOptions => ({ serviceRestored, now: clock.now() });
     const vaults = await this.#place.read(async (here) => await foresee(here, backup, merging()));
@@ -71,7 +74,9 @@ export class SharedBackup {
         const holdings = checkBackup(path, Number.POSITIVE_INFINITY, null);
         // Before it is there, as in `backupState`.
         await this.#record(file, at, holdings).catch((error: unknown) => {
-          this.#store.parts.warn(`the backup is complete, but the journal could not be written: ${(error as Error).message}`);
+          this.#store.parts.warn(
+            `the backup is complete, but the journal could not be written: ${(error as Error).message}`,
+          );
         });
         return holdings;
       });
@@ -82,9 +87,19 @@ export class SharedBackup {
 
   async #record(file: string, at: string, { vaults, pending, keyId }: Holdings): Promise<void> {
     const { schema } = this.#store.parts;
-    const entry = { at, service: "", uuid: "", exchange: null, event: "backup", detail: { file, vaults, pending, keyId } };
+    const entry = {
+      at,
+      service: "",
+      uuid: "",
+      exchange: null,
+      event: "backup",
+      detail: { file, vaults, pending, keyId },
+    };
     // All pairs are known elsewhere now.
-    const changes = [{ sql: `UPDATE ${schema}.credentials SET elsewhere = 1 WHERE elsewhere <> 1` }, append(schema, entry)];
+    const changes = [
+      { sql: `UPDATE ${schema}.credentials SET elsewhere = 1 WHERE elsewhere <> 1` },
+      append(schema, entry),
+    ];
     await transactAtGate(this.#store.parts, changes, async () => await this.#store.check());
   }
 }

@@ -10,12 +10,20 @@ export const breakerOf = (schema: string, service: string): Statement => ({
   values: [service],
 });
 
-export const allBreakers = (schema: string): Statement => ({ sql: `SELECT * FROM ${schema}.breakers ORDER BY service COLLATE "C"` });
+export const allBreakers = (schema: string): Statement => ({
+  sql: `SELECT * FROM ${schema}.breakers ORDER BY service COLLATE "C"`,
+});
 
-export const breakerInRow = (row: Row | undefined): Breaker => breakerIn(row as BreakerRow | undefined);
+export const breakerInRow = (row: Row | undefined): Breaker =>
+  breakerIn(row as BreakerRow | undefined);
 
 /** Writes a breaker where it is still as it was read, and returns a row then. Whoever else changes it at the same time is waited for. */
-function replacing(schema: string, service: string, before: Breaker, breaker: Breaker): Required<Statement> {
+function replacing(
+  schema: string,
+  service: string,
+  before: Breaker,
+  breaker: Breaker,
+): Required<Statement> {
   const values = [service, ...valuesOf(breaker)];
   const marks = values.map((_, index) => `$${index + 1}`);
   const sql =
@@ -27,14 +35,21 @@ function replacing(schema: string, service: string, before: Breaker, breaker: Br
 }
 
 /** Claims the trial, if the start is one. Ends the transaction with `breakerChanged` if the breaker is not as it was seen. */
-export function checkingBreaker(schema: string, service: string, { breaker, claim }: Seen): Statement {
+export function checkingBreaker(
+  schema: string,
+  service: string,
+  { breaker, claim }: Seen,
+): Statement {
   if (claim === null)
     return {
       sql: `SELECT sqrt(-(SELECT count(*) FROM ${schema}.breakers WHERE service = $1 AND lost_at IS NOT NULL))`,
       values: [service],
     };
   const { sql, values } = replacing(schema, service, breaker, claim);
-  return { sql: `WITH claimed AS (${sql}) SELECT sqrt((SELECT count(*) FROM claimed) - 1)`, values };
+  return {
+    sql: `WITH claimed AS (${sql}) SELECT sqrt((SELECT count(*) FROM claimed) - 1)`,
+    values,
+  };
 }
 
 /** As `ServiceBreaker.change`: reads, and writes where nobody else was faster, else again. */

@@ -44,7 +44,12 @@ export class PlainClient extends pg.Client {
 }
 
 /** A client for one host; it has not connected yet. Throws `usage` for certificates that cannot be read. */
-export function clientFor({ user, database, tls, patienceMs }: Address, host: string, port: number, password: string): PlainClient {
+export function clientFor(
+  { user, database, tls, patienceMs }: Address,
+  host: string,
+  port: number,
+  password: string,
+): PlainClient {
   const ca = tls?.rootCertificate === undefined ? undefined : readCertificates(tls.rootCertificate);
   return new PlainClient({
     host,
@@ -63,7 +68,10 @@ export function clientFor({ user, database, tls, patienceMs }: Address, host: st
 
 function readCertificates(path: string): string {
   const refuse = (why: string): VaultError =>
-    new VaultError("usage", `the certificates of the state's server (sslrootcert) cannot be read: ${path}: ${why}`);
+    new VaultError(
+      "usage",
+      `the certificates of the state's server (sslrootcert) cannot be read: ${path}: ${why}`,
+    );
   let text;
   try {
     text = readFileSync(path, "utf8");

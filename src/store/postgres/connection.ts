@@ -62,7 +62,11 @@ class Expected extends VaultError {
   readonly sqlState: string;
 
   constructor(address: Address, sqlState: string, message: string) {
-    super("state", `the state ${address.shown} cannot be used: ${refusalReason(address, sqlState, message).why}`, { retry: "safe" });
+    super(
+      "state",
+      `the state ${address.shown} cannot be used: ${refusalReason(address, sqlState, message).why}`,
+      { retry: "safe" },
+    );
     this.sqlState = sqlState;
   }
 }
@@ -98,7 +102,9 @@ export class Connection {
     let challengedAt = 0;
     const { connection } = client as unknown as Wire;
     connection.once("authenticationSASL", () => (challengedAt = performance.now()));
-    connection.once("authenticationSASLContinue", () => timing.tookLogin?.(performance.now() - challengedAt));
+    connection.once("authenticationSASLContinue", () =>
+      timing.tookLogin?.(performance.now() - challengedAt),
+    );
     client.on("error", (error: Error) => (this.#dead ??= error));
     client.on("end", () => (this.#dead ??= new Error("the connection was closed")));
     client.on("notice", ({ code, message }) => {
@@ -124,7 +130,10 @@ export class Connection {
         problems.push({ at, why: "is a read-only standby" });
       } catch (error) {
         const code = error instanceof VaultError ? "" : codeOf(error);
-        problems.push({ at, ...connectionReason({ ...address, password }, code, said(error as Error)) });
+        problems.push({
+          at,
+          ...connectionReason({ ...address, password }, code, said(error as Error)),
+        });
       }
       connection.close();
     }
@@ -178,8 +187,12 @@ export class Connection {
    * @throws {AnswerLost} if the transaction may have been committed
    * @throws what the work throws; then nothing was changed
    */
-  async converse<T>(begin: string, work: (query: (statement: Statement) => Promise<Row[]>) => Promise<T>): Promise<T> {
-    const run = async (statement: Statement): Promise<pg.QueryResult<Row> | undefined> => (await this.#send([statement], wholeMs))[0];
+  async converse<T>(
+    begin: string,
+    work: (query: (statement: Statement) => Promise<Row[]>) => Promise<T>,
+  ): Promise<T> {
+    const run = async (statement: Statement): Promise<pg.QueryResult<Row> | undefined> =>
+      (await this.#send([statement], wholeMs))[0];
     await run({ sql: `BEGIN ISOLATION LEVEL ${begin}` });
     await run(durable);
     let result: T;
@@ -189,16 +202,27 @@ export class Connection {
       if (this.isUsable) await run({ sql: "ROLLBACK" }).catch(() => undefined);
       throw error;
     }
-    if ((await run({ sql: "COMMIT" }))?.command !== "COMMIT") throw new AnswerLost(this.#address, "the transaction was rolled back");
+    if ((await run({ sql: "COMMIT" }))?.command !== "COMMIT")
+      throw new AnswerLost(this.#address, "the transaction was rolled back");
     return result;
   }
 
-  async #transaction(isolation: string, statements: readonly Statement[], mayTakeMs?: number): Promise<Row[][]> {
+  async #transaction(
+    isolation: string,
+    statements: readonly Statement[],
+    mayTakeMs?: number,
+  ): Promise<Row[][]> {
     for (let tries = 5; ; tries -= 1) {
       try {
-        const all = [{ sql: `BEGIN ISOLATION LEVEL ${isolation}` }, durable, ...statements, { sql: "COMMIT" }];
+        const all = [
+          { sql: `BEGIN ISOLATION LEVEL ${isolation}` },
+          durable,
+          ...statements,
+          { sql: "COMMIT" },
+        ];
         const results = await this.#send(all, mayTakeMs);
-        if (results.at(-1)?.command !== "COMMIT") throw new AnswerLost(this.#address, "the transaction was rolled back");
+        if (results.at(-1)?.command !== "COMMIT")
+          throw new AnswerLost(this.#address, "the transaction was rolled back");
         return results.slice(2, -1).map(({ rows }) => rows);
       } catch (error) {
         if (tries <= 1 || !repeatable.includes(codeOf(error))) throw error;
@@ -211,7 +235,10 @@ export class Connection {
   }
 
   /** Sends all at once; the first failure is thrown when all are answered. */
-  async #send(statements: readonly Statement[], mayTakeMs = this.#address.patienceMs): Promise<pg.QueryResult<Row>[]> {
+  async #send(
+    statements: readonly Statement[],
+    mayTakeMs = this.#address.patienceMs,
+  ): Promise<pg.QueryResult<Row>[]> {
     if (this.#dead !== null) throw new AnswerLost(this.#address, this.#dead.message);
     const timer = setTimeout(() => {
       this.#dead ??= new Error("no answer in time");
@@ -224,7 +251,9 @@ export class Connection {
     const { stream } = (this.#client as unknown as Wire).connection;
     // In one piece: `pg` writes five times for each.
     stream.cork();
-    const sent = statements.map(async ({ sql, values }) => await this.#client.query<Row>(sql, [...(values ?? [])]));
+    const sent = statements.map(
+      async ({ sql, values }) => await this.#client.query<Row>(sql, [...(values ?? [])]),
+    );
     stream.uncork();
     this.#underWay += 1;
     const answers = await Promise.allSettled(sent);
@@ -245,13 +274,15 @@ export class Connection {
       throw new AnswerLost(this.#address, this.#dead.message);
     }
     this.#timing.took?.(tookMs);
-    if (this.#notices > noticed) throw cannotBeUsed(this.#address, `a commit may not be durable (${brief(this.#notice)})`);
+    if (this.#notices > noticed)
+      throw cannotBeUsed(this.#address, `a commit may not be durable (${brief(this.#notice)})`);
     return answers.map((answer) => (answer as PromiseFulfilledResult<pg.QueryResult<Row>>).value);
   }
 }
 
 /** What an error says; those of the runtime mean that the library did not understand the server. */
-const said = (error: Error): string => (error instanceof TypeError || error instanceof RangeError ? tooMuchSaid : error.message);
+const said = (error: Error): string =>
+  error instanceof TypeError || error instanceof RangeError ? tooMuchSaid : error.message;
 
 /** The code of an error of the server (SQLSTATE, five characters) or of the system; else empty. */
 export function codeOf(error: unknown): string {
@@ -264,5 +295,10 @@ export function codeOf(error: unknown): string {
 export const isLocked = (error: unknown): boolean => codeOf(error) === "55P03";
 
 /** The error for a shared state that cannot be used; nothing was sent to the service. */
-export const cannotBeUsed = (address: Address, why: string, hint?: string, retry?: Retry): VaultError =>
+export const cannotBeUsed = (
+  address: Address,
+  why: string,
+  hint?: string,
+  retry?: Retry,
+): VaultError =>
   new VaultError("state", `the state ${address.shown} cannot be used: ${why}`, { hint, retry });

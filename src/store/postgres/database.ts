@@ -54,7 +54,8 @@ export class Database {
       if (this.#first === first) this.#first = null;
       throw error;
     });
-    if (this.#connections.every(({ isUsable }) => isUsable) && connection.isUsable) return this.#next(connection);
+    if (this.#connections.every(({ isUsable }) => isUsable) && connection.isUsable)
+      return this.#next(connection);
     // Where one has broken, the others may lead to a server that others do not use any more.
     if (this.#first === first) {
       this.close();
@@ -68,7 +69,8 @@ export class Database {
     if (this.#connections.length === 0) this.#connections = [first];
     this.#turn = (this.#turn + 1) % this.#connections.length;
     const next = this.#connections[this.#turn] ?? first;
-    if (next.underWay >= sharing && this.#connections.length < connectionsAtMost && this.#mayOpen) void this.#openAnother();
+    if (next.underWay >= sharing && this.#connections.length < connectionsAtMost && this.#mayOpen)
+      void this.#openAnother();
     return next;
   }
 
@@ -77,7 +79,8 @@ export class Database {
     const former = this.#connections;
     try {
       const another = await Connection.open(this.address, this.#timing);
-      if (this.#connections === former) [this.#connections, this.#mayOpen] = [[...former, another], true];
+      if (this.#connections === former)
+        [this.#connections, this.#mayOpen] = [[...former, another], true];
       else another.close();
     } catch {
       // Those that are there do.
@@ -87,7 +90,9 @@ export class Database {
   async #open(): Promise<Connection> {
     const { clock, waiting } = this.#patience;
     if (!this.#wasThere) await this.#patience.beforeLogin?.();
-    const until = this.#wasThere ? Math.min(clock.elapsed() + awayMs, waiting?.deadline ?? Number.POSITIVE_INFINITY) : 0;
+    const until = this.#wasThere
+      ? Math.min(clock.elapsed() + awayMs, waiting?.deadline ?? Number.POSITIVE_INFINITY)
+      : 0;
     for (;;) {
       try {
         const connection = await Connection.open(this.address, this.#timing);
@@ -95,7 +100,8 @@ export class Database {
         return connection;
       } catch (error) {
         const isAway = error instanceof VaultError && error.retry === "safe";
-        if (!isAway || clock.elapsed() + pauseMs > until || waiting?.signal.aborted === true) throw error;
+        if (!isAway || clock.elapsed() + pauseMs > until || waiting?.signal.aborted === true)
+          throw error;
         await clock.sleep(pauseMs, waiting?.signal).catch(() => undefined);
       }
     }

@@ -47,9 +47,13 @@ export const atGate = (schema: string): Statement => ({
 export function busyAtGate(row: Row | undefined): VaultError {
   const who = row === undefined ? undefined : holderIn(row);
   if (who === undefined || row === undefined) return busy(undefined);
-  return new VaultError("busy", `${who} is changing the whole state (vault state ${String(row["operation"])})`, {
-    hint: "nothing was sent; run it again when it has finished, or wait longer with --max-wait",
-  });
+  return new VaultError(
+    "busy",
+    `${who} is changing the whole state (vault state ${String(row["operation"])})`,
+    {
+      hint: "nothing was sent; run it again when it has finished, or wait longer with --max-wait",
+    },
+  );
 }
 
 /**
@@ -58,7 +62,15 @@ export function busyAtGate(row: Row | undefined): VaultError {
  * @throws as `Database.transact`, and `busy`
  */
 export async function transactAtGate(
-  { schema, clock, database }: { schema: string; clock: Pick<Clock, "elapsed" | "sleep">; database: Pick<Database, "query" | "transact"> },
+  {
+    schema,
+    clock,
+    database,
+  }: {
+    schema: string;
+    clock: Pick<Clock, "elapsed" | "sleep">;
+    database: Pick<Database, "query" | "transact">;
+  },
   statements: readonly Statement[],
   isMoved?: () => Promise<unknown>,
 ): Promise<Row[][]> {
@@ -109,7 +121,8 @@ export async function transactWhole<T>(
   const attempt = async (): Promise<{ result: T } | null> => {
     if (!(await closed())) return null;
     const [held] = await database.query(holders(schema));
-    const done = held === undefined ? await behindGate(place, token, { operation, open }, work) : { held };
+    const done =
+      held === undefined ? await behindGate(place, token, { operation, open }, work) : { held };
     if ("result" in done) return done;
     const who = done.held && holderIn(done.held);
     if (who !== undefined) waiting.tell?.(who);
@@ -138,12 +151,17 @@ async function behindGate<T>(
   try {
     return await connection.converse("READ COMMITTED", async (query) => {
       await query({ sql: settings });
-      const [own] = await query({ sql: `SELECT 1 AS own FROM ${schema}.state WHERE token = $1 FOR UPDATE`, values: [token] });
+      const [own] = await query({
+        sql: `SELECT 1 AS own FROM ${schema}.state WHERE token = $1 FOR UPDATE`,
+        values: [token],
+      });
       if (own === undefined) throw new TakenOver(undefined);
       // A statement of its own: one that waited for the row sees what was there before.
       const [held] = await query(holders(schema));
       if (held !== undefined) throw new TakenOver(held);
-      await query({ sql: `UPDATE ${schema}.leases SET epoch = gen_random_uuid(), holder = NULL, ends_at = '-infinity'` });
+      await query({
+        sql: `UPDATE ${schema}.leases SET epoch = gen_random_uuid(), holder = NULL, ends_at = '-infinity'`,
+      });
       const result = await work(query);
       await query({ sql: open, values: [token] });
       await query({
@@ -154,7 +172,8 @@ async function behindGate<T>(
     });
   } catch (error) {
     if (error instanceof TakenOver) return { held: error.held };
-    if (done !== null && error instanceof AnswerLost && (await isDone(schema, database, token))) return done;
+    if (done !== null && error instanceof AnswerLost && (await isDone(schema, database, token)))
+      return done;
     throw error;
   } finally {
     connection.close();
@@ -162,11 +181,18 @@ async function behindGate<T>(
 }
 
 /** Whether the transaction was committed. Waits for its end: a plain query sees the row as it was before. */
-async function isDone(schema: string, database: GatePlace["database"], token: string): Promise<boolean> {
+async function isDone(
+  schema: string,
+  database: GatePlace["database"],
+  token: string,
+): Promise<boolean> {
   const connection = await Connection.open(database.address);
   try {
     const sql = `SELECT done ->> 'token' AS done FROM ${schema}.state FOR UPDATE`;
-    return await connection.converse("READ COMMITTED", async (query) => (await query({ sql }))[0]?.["done"] === token);
+    return await connection.converse(
+      "READ COMMITTED",
+      async (query) => (await query({ sql }))[0]?.["done"] === token,
+    );
   } finally {
     connection.close();
   }

@@ -16,7 +16,8 @@ export interface Lock {
 }
 
 /** Of a lease: it has not ended. One that begins in the future is void: the database's clock was set back since. */
-export const isAlive = (row = ""): string => `(${row}ends_at > clock_timestamp() AND ${row}since <= clock_timestamp())`;
+export const isAlive = (row = ""): string =>
+  `(${row}ends_at > clock_timestamp() AND ${row}since <= clock_timestamp())`;
 
 /** The leases that have not ended. */
 export const holders = (schema: string): Statement => ({
@@ -25,9 +26,19 @@ export const holders = (schema: string): Statement => ({
 
 /** A row of `holders`. */
 export function lockIn(row: Row): Lock {
-  const { uuid, holder, since, ends_at: end } = row as { uuid: string; holder: string; since: Date; ends_at: Date };
+  const {
+    uuid,
+    holder,
+    since,
+    ends_at: end,
+  } = row as { uuid: string; holder: string; since: Date; ends_at: Date };
   const { host, pid, user } = JSON.parse(holder) as Holder;
-  return { uuid, holder: { host, pid, user }, since: since.toISOString(), endsAt: end.toISOString() };
+  return {
+    uuid,
+    holder: { host, pid, user },
+    since: since.toISOString(),
+    endsAt: end.toISOString(),
+  };
 }
 
 /** Who keeps others from a vault. */

@@ -54,7 +54,9 @@ export class Inbound {
         const taken = Math.min(this.#body, chunk.length - at);
         at += taken;
         this.#body -= taken;
-        this.#tail = (((taken === 1 ? this.#tail : (chunk[at - 2] ?? 0)) << 8) | (chunk[at - 1] ?? 0)) & 0xffff;
+        this.#tail =
+          (((taken === 1 ? this.#tail : (chunk[at - 2] ?? 0)) << 8) | (chunk[at - 1] ?? 0)) &
+          0xffff;
       }
       if (this.#headerFilled === headerBytes && this.#body === 0) this.#end();
     }

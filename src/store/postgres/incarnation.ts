@@ -22,7 +22,10 @@ const notedMs = 60_000;
 
 /** Whether nothing happened since `before` but that time went on. */
 export const isLater = (now: Incarnation, before: Incarnation): boolean =>
-  now.original && now.claims === before.claims && now.timeline === before.timeline && now.position >= before.position;
+  now.original &&
+  now.claims === before.claims &&
+  now.timeline === before.timeline &&
+  now.position >= before.position;
 
 /**
  * Notices copies, and what was lost (DESIGN, Failover and copies): after a failover to a server that may lack the last writes, and
@@ -30,29 +33,49 @@ export const isLater = (now: Incarnation, before: Incarnation): boolean =>
  * out of date.
  * @throws `state` for a copy, until it is claimed
  */
-export async function checkIncarnation({ clock, database, schema, machine, warn }: Watch, found: Incarnation): Promise<boolean> {
+export async function checkIncarnation(
+  { clock, database, schema, machine, warn }: Watch,
+  found: Incarnation,
+): Promise<boolean> {
   const { address } = database;
-  if (!found.original) throw copied(address, "it was made on another server or in another database");
+  if (!found.original)
+    throw copied(address, "it was made on another server or in another database");
   const seen = await machine.state(found.state);
-  if (seen !== null && found.claims < seen.claims) throw copied(address, "what was its copy has been claimed and used here since");
+  if (seen !== null && found.claims < seen.claims)
+    throw copied(address, "what was its copy has been claimed and used here since");
   if (seen !== null) checkServer(address, found, seen, warn);
   const isBehind = seen?.timeline === found.timeline && found.position < seen.position;
   const isSetBack = isBehind || found.timeline !== found.noted;
   if (isSetBack) {
-    const why = isBehind ? "the server was set back to an earlier time" : "another server has taken over";
+    const why = isBehind
+      ? "the server was set back to an earlier time"
+      : "another server has taken over";
     const unlessMarked = isBehind ? [] : [changeTimeline(schema, found.noted, found.timeline)];
     try {
       await transactAtGate({ schema, clock, database }, [...unlessMarked, ...setBack(schema, why)]);
-      warn(`${address.shown}: ${why}, and may lack the last changes: no credentials count as proven before they have worked again`);
+      warn(
+        `${address.shown}: ${why}, and may lack the last changes: no credentials count as proven before they have worked again`,
+      );
     } catch (error) {
       // Somebody else was faster.
       if (codeOf(error) !== "22012") throw error;
     }
   }
   const { claims, timeline, position, started, server, keyId: key, now: at } = found;
-  const now = { address: address.shown, claims, timeline, started, server, tls: address.tls === undefined ? 0 : 1, key };
-  const isSame = seen !== null && Object.entries(now).every(([name, value]) => seen[name as keyof typeof now] === value);
-  if (!isSame || isBehind || at - seen.at > notedMs) await machine.noteState(found.state, { ...now, position, at });
+  const now = {
+    address: address.shown,
+    claims,
+    timeline,
+    started,
+    server,
+    tls: address.tls === undefined ? 0 : 1,
+    key,
+  };
+  const isSame =
+    seen !== null &&
+    Object.entries(now).every(([name, value]) => seen[name as keyof typeof now] === value);
+  if (!isSame || isBehind || at - seen.at > notedMs)
+    await machine.noteState(found.state, { ...now, position, at });
   return isSetBack;
 }
 
@@ -61,24 +84,50 @@ export async function checkIncarnation({ clock, database, schema, machine, warn 
  * the former address is not asked, since that would take a login there.
  * @throws `state` for a copy
  */
-function checkServer(address: Address, found: Incarnation, seen: SeenState, warn: Watch["warn"]): void {
-  if (seen.address !== address.shown && seen.tls === 1 && address.tls === undefined) warn(weaker(address.shown, seen.address));
-  const isSameServer = found.claims !== seen.claims || found.timeline !== seen.timeline || found.started === seen.started;
+function checkServer(
+  address: Address,
+  found: Incarnation,
+  seen: SeenState,
+  warn: Watch["warn"],
+): void {
+  if (seen.address !== address.shown && seen.tls === 1 && address.tls === undefined)
+    warn(weaker(address.shown, seen.address));
+  const isSameServer =
+    found.claims !== seen.claims ||
+    found.timeline !== seen.timeline ||
+    found.started === seen.started;
   // Of a record of an earlier version nothing else is known.
   if (seen.address === address.shown || isSameServer || seen.started === 0) return;
-  if (found.started < seen.at) throw copied(address, `its original was in use at ${seen.address} while this server was running`);
-  const [[formerHost, formerPort], [host, port]] = [seen.server.split(" "), found.server.split(" ")];
-  const isTold = [formerHost, host].every((each) => each !== undefined && each !== "" && each !== "::1" && !isLoopback(each));
-  if (formerPort !== port || (isTold && formerHost !== host)) throw copied(address, `its original was at ${seen.address}`);
-  warn(`${address.shown} was at ${seen.address} before, and its server was restarted since: if that one still runs, one of them is a copy`);
+  if (found.started < seen.at)
+    throw copied(
+      address,
+      `its original was in use at ${seen.address} while this server was running`,
+    );
+  const [[formerHost, formerPort], [host, port]] = [
+    seen.server.split(" "),
+    found.server.split(" "),
+  ];
+  const isTold = [formerHost, host].every(
+    (each) => each !== undefined && each !== "" && each !== "::1" && !isLoopback(each),
+  );
+  if (formerPort !== port || (isTold && formerHost !== host))
+    throw copied(address, `its original was at ${seen.address}`);
+  warn(
+    `${address.shown} was at ${seen.address} before, and its server was restarted since: if that one still runs, one of them is a copy`,
+  );
 }
 
 /**
  * Warns, before anybody logs in, of an address without TLS that was used with it before. Where the address is another one, only the
  * state tells: `checkServer`.
  */
-export async function warnOfWeakerTls({ address, machine, warn }: Pick<Watch, "machine" | "warn"> & { address: Address }): Promise<void> {
-  if (address.tls === undefined && (await machine.hadTls(address.shown))) warn(weaker(address.shown, "this address"));
+export async function warnOfWeakerTls({
+  address,
+  machine,
+  warn,
+}: Pick<Watch, "machine" | "warn"> & { address: Address }): Promise<void> {
+  if (address.tls === undefined && (await machine.hadTls(address.shown)))
+    warn(weaker(address.shown, "this address"));
 }
 
 const weaker = (address: string, before: string): string =>

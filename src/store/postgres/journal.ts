@@ -5,7 +5,10 @@ import { isPruned } from "../journal/journal.ts";
 import type { Statement } from "./connection.ts";
 
 /** Appends to the journal, in the transaction that makes the change. */
-export const append = (schema: string, { at, service, uuid, exchange, event, detail }: JournalEntry): Statement => ({
+export const append = (
+  schema: string,
+  { at, service, uuid, exchange, event, detail }: JournalEntry,
+): Statement => ({
   sql: `INSERT INTO ${schema}.journal (at, service, uuid, exchange, event, detail) VALUES ($1, $2, $3, $4, $5, $6)`,
   values: [at, service, uuid, exchange, event, JSON.stringify(detail)],
 });
@@ -26,5 +29,8 @@ export const completed = (schema: string, { id }: Creation): Statement => ({
 /** Removes journal entries and ended exchanges from before that time. */
 export const prune = (schema: string, before: string): Statement[] => [
   { sql: `DELETE FROM ${schema}.journal WHERE at < $1`, values: [before] },
-  { sql: `DELETE FROM ${schema}.exchanges WHERE started_at < $1 AND ${isPruned(`${schema}.exchanges`)}`, values: [before] },
+  {
+    sql: `DELETE FROM ${schema}.exchanges WHERE started_at < $1 AND ${isPruned(`${schema}.exchanges`)}`,
+    values: [before],
+  },
 ];

@@ -57,7 +57,12 @@ export class Lease {
    * that was sent, on `Clock.elapsed`.
    * @throws `busy` at the deadline, with the holder; `interrupted` when aborted
    */
-  static async take(place: LeasePlace, uuid: string, waiting: Waiting, reading: readonly Statement[]): Promise<[Lease, Row[][], number]> {
+  static async take(
+    place: LeasePlace,
+    uuid: string,
+    waiting: Waiting,
+    reading: readonly Statement[],
+  ): Promise<[Lease, Row[][], number]> {
     const { schema, clock, holder } = place;
     // Where the answer is lost, the next try finds that the lease is its own.
     const epoch = randomUUID();
@@ -101,7 +106,11 @@ export class Lease {
    * @throws `state` if the lease was lost
    */
   async transact(statements: readonly Statement[], isLast = false): Promise<Row[][]> {
-    if (this.#released) throw new VaultError("internal", `vault ${this.#uuid} was written to after it had been released`);
+    if (this.#released)
+      throw new VaultError(
+        "internal",
+        `vault ${this.#uuid} was written to after it had been released`,
+      );
     const { schema } = this.#place;
     const step = (this.#step += 1);
     const key = [this.#uuid, this.#epoch, String(step)];
@@ -146,7 +155,9 @@ export class Lease {
     this.#end();
     const sql = `UPDATE ${this.#place.schema}.leases SET ${free} WHERE uuid = $1 AND epoch = $2`;
     try {
-      await (await this.#place.database.connect()).query({ sql, values: [this.#uuid, this.#epoch] });
+      await (
+        await this.#place.database.connect()
+      ).query({ sql, values: [this.#uuid, this.#epoch] });
     } catch {
       // It ends within `leaseMs`.
     }
@@ -172,7 +183,9 @@ export class Lease {
       WHERE uuid = $1 AND epoch = $2 AND holder IS NOT NULL RETURNING 1 AS renewed`;
     const sent = instant(this.#place.clock);
     try {
-      const [row] = await (await this.#place.database.connect()).query({ sql, values: [this.#uuid, this.#epoch] });
+      const [row] = await (
+        await this.#place.database.connect()
+      ).query({ sql, values: [this.#uuid, this.#epoch] });
       if (row === undefined) return false;
       this.#renewed = sent;
       return true;
@@ -188,12 +201,17 @@ type Instant = readonly [monotonic: number, wall: number, sinceBoot: number];
 const instant = (clock: Clock): Instant => [clock.elapsed(), clock.now(), uptime() * 1000];
 
 /** Milliseconds since an instant, by the clock that says the most. */
-const since = (clock: Clock, then: Instant): number => Math.max(...instant(clock).map((now, index) => now - (then[index] ?? now)));
+const since = (clock: Clock, then: Instant): number =>
+  Math.max(...instant(clock).map((now, index) => now - (then[index] ?? now)));
 
 /** The error for a holder that was stopped, or away from the database, for longer than its lease. */
 const lost = (uuid: string): VaultError =>
-  new VaultError("busy", `this process was stopped, or without the database, for so long that another one may use vault ${uuid}`, {
-    uuid,
-    hint: `nothing more was sent; vault status ${uuid}`,
-    retry: "after-status",
-  });
+  new VaultError(
+    "busy",
+    `this process was stopped, or without the database, for so long that another one may use vault ${uuid}`,
+    {
+      uuid,
+      hint: `nothing more was sent; vault status ${uuid}`,
+      retry: "after-status",
+    },
+  );

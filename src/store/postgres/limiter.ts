@@ -12,14 +12,21 @@ const milliseconds = "(extract(epoch FROM clock_timestamp()) * 1000)::double pre
 type Moment = { at: number } | { aheadMs: number };
 
 /** The moment as `$2`, in milliseconds on the database's clock. */
-const sqlOf = (moment: Moment): string => `($2::double precision${"at" in moment ? "" : ` + ${milliseconds}`})`;
+const sqlOf = (moment: Moment): string =>
+  `($2::double precision${"at" in moment ? "" : ` + ${milliseconds}`})`;
 const valueOf = (moment: Moment): number => ("at" in moment ? moment.at : moment.aheadMs);
 
 /**
  * GCRA with burst 1, as in SQLite, in one statement that is not waited for to be durable. Returns the milliseconds from the moment to
  * the slot, and the slot and the time on the database's clock; no row for one that is more than `longestMs` away.
  */
-function reserving(schema: string, application: string, from: Moment, intervalMs: number, longestMs: number): Statement {
+function reserving(
+  schema: string,
+  application: string,
+  from: Moment,
+  intervalMs: number,
+  longestMs: number,
+): Statement {
   const now = "excluded.reserved_at";
   const slot = `greatest(${now}, CASE WHEN held.reserved_at > ${now} + ${clockJump} THEN ${now} ELSE held.next END)`;
   const sql = `WITH quick AS (SELECT set_config('synchronous_commit', 'off', true) AS set)
@@ -28,7 +35,10 @@ function reserving(schema: string, application: string, from: Moment, intervalMs
     ON CONFLICT (application) DO UPDATE SET next = ${slot} + $3, reserved_at = ${now}
     WHERE $4::double precision IS NULL OR ${slot} - ${now} <= $4
     RETURNING next - $3 - reserved_at AS wait, next - $3 AS slot, ${milliseconds} AS said`;
-  return { sql, values: [application, valueOf(from), intervalMs, Number.isFinite(longestMs) ? longestMs : null] };
+  return {
+    sql,
+    values: [application, valueOf(from), intervalMs, Number.isFinite(longestMs) ? longestMs : null],
+  };
 }
 
 /** Returns the milliseconds from the moment to the next slot. */
@@ -53,9 +63,12 @@ export async function reserve(
 ): Promise<number> {
   const [aheadMs, sentAt] = [now - clock.now(), clock.elapsed()];
   // Before its first answer the database's clock is not known: what is asked arrives half a round trip later.
-  const from: Moment = time.isKnown ? { at: time.now() + aheadMs } : { aheadMs: aheadMs - time.latencyMs() / 2 };
+  const from: Moment = time.isKnown
+    ? { at: time.now() + aheadMs }
+    : { aheadMs: aheadMs - time.latencyMs() / 2 };
   const [taken] = await database.query(reserving(schema, application, from, intervalMs, longestMs));
-  const [row] = taken === undefined ? await database.query(nextSlot(schema, application, from)) : [taken];
+  const [row] =
+    taken === undefined ? await database.query(nextSlot(schema, application, from)) : [taken];
   const { wait, slot, said } = row as { wait: number; slot: number; said: number };
   // A process that waits long for the processor has a wrong idea of the time there, until an answer comes quickly.
   time.note(said, sentAt);

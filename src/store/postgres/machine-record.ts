@@ -125,33 +125,52 @@ export class MachineRecord {
 
   constructor(options: Options) {
     this.#options = options;
-    this.#opening = { path: join(options.directory, recordFile), platform: options.platform, migrations: recordMigrations };
+    this.#opening = {
+      path: join(options.directory, recordFile),
+      platform: options.platform,
+      migrations: recordMigrations,
+    };
   }
 
   async state(id: string): Promise<SeenState | null> {
-    const sql = "SELECT address, claims, timeline, position, started, at, server, tls, key FROM states WHERE id = ?";
+    const sql =
+      "SELECT address, claims, timeline, position, started, at, server, tls, key FROM states WHERE id = ?";
     return (await this.#read((db) => one<SeenState>(db, sql, id))) ?? null;
   }
 
   /** Whether a state was used at an address with TLS. */
   async hadTls(address: string): Promise<boolean> {
-    return (await this.#read((db) => one(db, "SELECT 1 FROM states WHERE address = ? AND tls = 1", address))) !== undefined;
+    return (
+      (await this.#read((db) =>
+        one(db, "SELECT 1 FROM states WHERE address = ? AND tls = 1", address),
+      )) !== undefined
+    );
   }
 
-  async noteState(id: string, { address, claims, timeline, position, started, at, server, tls, key }: SeenState): Promise<void> {
+  async noteState(
+    id: string,
+    { address, claims, timeline, position, started, at, server, tls, key }: SeenState,
+  ): Promise<void> {
     await this.#write("unsynced", (db) => {
       const former = one<SeenState>(db, "SELECT claims FROM states WHERE id = ?", id);
       // What was seen before a claim is no reason to stop any more.
-      if (former !== undefined && former.claims !== claims) run(db, "UPDATE vaults SET generation = 0 WHERE state = ?", id);
+      if (former !== undefined && former.claims !== claims)
+        run(db, "UPDATE vaults SET generation = 0 WHERE state = ?", id);
       const columns = "id, address, claims, timeline, position, started, at, server, tls, key";
       const row = [id, address, claims, timeline, position, started, at, server, tls, key];
-      run(db, `INSERT OR REPLACE INTO states (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, ...row);
+      run(
+        db,
+        `INSERT OR REPLACE INTO states (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        ...row,
+      );
     });
   }
 
   /** How many exchanges are kept. */
   async kept(): Promise<number> {
-    return (await this.#read((db) => one<{ n: number }>(db, "SELECT count(*) AS n FROM outbox")))?.n ?? 0;
+    return (
+      (await this.#read((db) => one<{ n: number }>(db, "SELECT count(*) AS n FROM outbox")))?.n ?? 0
+    );
   }
 
   /** Why nothing can be kept, as the system's code; null if it can. */
@@ -176,9 +195,15 @@ export class MachineRecord {
 
   /** Notes all vaults that the state lists, as they are now. What was seen of a later generation stays: the database may have lost it. */
   async noteVaults(state: string, vaults: readonly SeenVault[]): Promise<void> {
-    const sql = "SELECT service, uuid, generation, fingerprint, label, kind FROM vaults WHERE state = ? AND listed = 1";
-    const known = new Set(((await this.#read((db) => all<SeenVault>(db, sql, state))) ?? []).map((row) => JSON.stringify(row)));
-    const isSame = known.size === vaults.length && vaults.every((vault) => known.has(JSON.stringify(vault)));
+    const sql =
+      "SELECT service, uuid, generation, fingerprint, label, kind FROM vaults WHERE state = ? AND listed = 1";
+    const known = new Set(
+      ((await this.#read((db) => all<SeenVault>(db, sql, state))) ?? []).map((row) =>
+        JSON.stringify(row),
+      ),
+    );
+    const isSame =
+      known.size === vaults.length && vaults.every((vault) => known.has(JSON.stringify(vault)));
     if (isSame) return;
     await this.#write("unsynced", (db) => {
       run(db, "UPDATE vaults SET listed = 0 WHERE state = ?", state);
@@ -196,12 +221,26 @@ export class MachineRecord {
   }
 
   /** Keeps the recovery document of an exchange before its end call, durably, and how far the database had got. */
-  async keep({ state, position, setBack, claims, now }: LockedAt, vault: SeenVault, { at, document }: Kept): Promise<void> {
+  async keep(
+    { state, position, setBack, claims, now }: LockedAt,
+    vault: SeenVault,
+    { at, document }: Kept,
+  ): Promise<void> {
     const oldest = new Date(this.#options.clock.now() - keptMs).toISOString();
     const { service, uuid, fingerprint } = vault;
     await this.#write("synced", (db) => {
-      run(db, "INSERT OR REPLACE INTO vaults VALUES (?, ?, ?, ?, ?, ?, ?, 1)", ...columnsOf(state, vault));
-      run(db, "UPDATE states SET position = max(position, ?), at = max(at, ?) WHERE id = ?", position, now, state);
+      run(
+        db,
+        "INSERT OR REPLACE INTO vaults VALUES (?, ?, ?, ?, ?, ?, ?, 1)",
+        ...columnsOf(state, vault),
+      );
+      run(
+        db,
+        "UPDATE states SET position = max(position, ?), at = max(at, ?) WHERE id = ?",
+        position,
+        now,
+        state,
+      );
       run(db, "DELETE FROM outbox WHERE at < ?", oldest);
       const columns = "state, service, uuid, at, document, fingerprint, set_back, claims";
       const row = [state, service, uuid, at, document, fingerprint, setBack, claims];
@@ -211,20 +250,34 @@ export class MachineRecord {
 
   /** The documents of all exchanges that are kept. */
   async documents(): Promise<SealedDocument[]> {
-    return (await this.#read((db) => all<SealedDocument>(db, "SELECT state, service, uuid, document FROM outbox"))) ?? [];
+    return (
+      (await this.#read((db) =>
+        all<SealedDocument>(db, "SELECT state, service, uuid, document FROM outbox"),
+      )) ?? []
+    );
   }
 
   /** Ids of the keys that open what is kept, and of those that seal the states, as far as they were seen. */
   async keyIds(): Promise<string[]> {
-    const states = (await this.#read((db) => all<{ key: string }>(db, "SELECT key FROM states"))) ?? [];
-    return [...states.map(({ key }) => key), ...(await this.documents()).map(({ document }) => keyIdOf(document))];
+    const states =
+      (await this.#read((db) => all<{ key: string }>(db, "SELECT key FROM states"))) ?? [];
+    return [
+      ...states.map(({ key }) => key),
+      ...(await this.documents()).map(({ document }) => keyIdOf(document)),
+    ];
   }
 
   /** Notes which key seals a state. */
   async noteKey(state: string, key: string): Promise<void> {
-    const former = (await this.#read((db) => one<{ key: string }>(db, "SELECT key FROM states WHERE id = ?", state)))?.key;
+    const former = (
+      await this.#read((db) =>
+        one<{ key: string }>(db, "SELECT key FROM states WHERE id = ?", state),
+      )
+    )?.key;
     if (former !== undefined && former !== key)
-      await this.#write("synced", (db) => run(db, "UPDATE states SET key = ? WHERE id = ?", key, state));
+      await this.#write("synced", (db) =>
+        run(db, "UPDATE states SET key = ? WHERE id = ?", key, state),
+      );
   }
 
   /** Puts documents in the place of those that are kept. */
@@ -232,17 +285,22 @@ export class MachineRecord {
     if (documents.length === 0) return;
     const sql = "UPDATE outbox SET document = ? WHERE state = ? AND service = ? AND uuid = ?";
     await this.#write("synced", (db) => {
-      for (const { state, service, uuid, document } of documents) run(db, sql, document, state, service, uuid);
+      for (const { state, service, uuid, document } of documents)
+        run(db, sql, document, state, service, uuid);
     });
   }
 
   async #open(): Promise<StateDatabase | null> {
     const { path } = this.#opening;
     const { clock } = this.#options;
-    const connection = this.#database === null ? await retryBusyDatabase(clock, path, () => openDatabase(this.#opening)) : null;
+    const connection =
+      this.#database === null
+        ? await retryBusyDatabase(clock, path, () => openDatabase(this.#opening))
+        : null;
     if (connection === null) return this.#database;
     const database = new StateDatabase(connection, path, clock);
-    if (schemaVersion(connection) < recordMigrations.length) await database.write((db) => migrate(db, recordMigrations));
+    if (schemaVersion(connection) < recordMigrations.length)
+      await database.write((db) => migrate(db, recordMigrations));
     this.#database = database;
     return database;
   }
@@ -257,10 +315,14 @@ export class MachineRecord {
       if ((await this.#open()) === null) createDatabase(this.#opening);
       await (await this.#open())?.write(change, durability);
     } catch (error) {
-      this.#options.warn(`what this machine keeps of the shared state could not be written: ${(error as Error).message}`);
+      this.#options.warn(
+        `what this machine keeps of the shared state could not be written: ${(error as Error).message}`,
+      );
     }
   }
 }
 
-const columnsOf = (state: string, { service, uuid, generation, fingerprint, label, kind }: SeenVault) =>
-  [state, service, uuid, generation, fingerprint, label, kind] as const;
+const columnsOf = (
+  state: string,
+  { service, uuid, generation, fingerprint, label, kind }: SeenVault,
+) => [state, service, uuid, generation, fingerprint, label, kind] as const;

@@ -50,5 +50,10 @@ export function openShared({ location, env, pid, learnSecret, ...options }: Open
   const holder = { host: hostname(), pid, user: userName() };
   const store = new PostgresStore({ ...options, address: { ...address, findPassword }, holder });
   const place = new DatabasePlace(store);
-  return { store, whole: new SharedState(store, place), backups: new SharedBackup(store, place, options), place };
+  return {
+    store,
+    whole: new SharedState(store, place),
+    backups: new SharedBackup(store, place, options),
+    place,
+  };
 }

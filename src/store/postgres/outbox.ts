@@ -12,7 +12,13 @@ import { vaultOf } from "../steps/rows.ts";
 import type { About } from "./about.ts";
 import type { LockedAt, MachineRecord, SeenBefore } from "./machine-record.ts";
 
-const documentPlace = ({ state, service, uuid }: Place): VaultPlace => ({ state, service, uuid, column: "outbox.document", row: "" });
+const documentPlace = ({ state, service, uuid }: Place): VaultPlace => ({
+  state,
+  service,
+  uuid,
+  column: "outbox.document",
+  row: "",
+});
 
 interface Keeping {
   machine: MachineRecord;
@@ -21,7 +27,11 @@ interface Keeping {
 }
 
 /** Keeps an exchange on this machine before its end call is sent: a failover can lose what the database has of it. */
-export async function keep({ machine, about, key }: Keeping, rows: VaultRows, exchange: ExchangeRow): Promise<void> {
+export async function keep(
+  { machine, about, key }: Keeping,
+  rows: VaultRows,
+  exchange: ExchangeRow,
+): Promise<void> {
   const { service, uuid, at } = rows;
   const { label, kind } = vaultOf(rows);
   const made = keptGeneration(rows, exchange.new_generation ?? 0);
@@ -37,7 +47,10 @@ export async function keep({ machine, about, key }: Keeping, rows: VaultRows, ex
   };
   const { generation, fingerprint } = made;
   const seen = { service, uuid, generation, fingerprint, label, kind };
-  await machine.keep(about, seen, { at, document: seal(key, documentPlace(rows), JSON.stringify(document)) });
+  await machine.keep(about, seen, {
+    at,
+    document: seal(key, documentPlace(rows), JSON.stringify(document)),
+  });
 }
 
 /** What the database and this machine know of a vault that has been locked. */
@@ -55,12 +68,20 @@ interface Known {
  * Makes the last exchange of this machine a candidate again if the database has lost it: in this state, or in one that came here.
  * @throws `state` if it has lost what this machine has seen and not kept, or cannot open any more
  */
-export async function bringBack({ session, rows, seen, about, keyring, warn }: Known): Promise<void> {
+export async function bringBack({
+  session,
+  rows,
+  seen,
+  about,
+  keyring,
+  warn,
+}: Known): Promise<void> {
   const { document, kept, setBack, generation, fingerprint } = seen;
   const isOwn = seen.state === about.state;
   if (!isOwn && !about.predecessors.includes(seen.state)) return;
   const { last_generation: last, forgotten } = rows.vault ?? { last_generation: 0, forgotten: 0 };
-  const isThere = (print: string): boolean => rows.superseded.has(print) || rows.credentials.some((row) => row.fingerprint === print);
+  const isThere = (print: string): boolean =>
+    rows.superseded.has(print) || rows.credentials.some((row) => row.fingerprint === print);
   const isBehind = isOwn && last < generation && !isThere(fingerprint);
   if (isBehind && kept !== fingerprint) {
     throw new VaultError(
@@ -79,18 +100,29 @@ export async function bringBack({ session, rows, seen, about, keyring, warn }: K
   if (key === null) {
     const what = `the database has lost the last exchange of vault ${rows.uuid}, and what this machine has kept of it is encrypted with key ${id}`;
     if (about.claims === (isOwn ? seen.claims : 0))
-      throw new VaultError("state", `${what}, which is not available`, { uuid: rows.uuid, hint: formerKey(rows.uuid) });
-    warn(`${what}, which is not available: this machine goes on without it, since the state was claimed`);
+      throw new VaultError("state", `${what}, which is not available`, {
+        uuid: rows.uuid,
+        hint: formerKey(rows.uuid),
+      });
+    warn(
+      `${what}, which is not available: this machine goes on without it, since the state was claimed`,
+    );
     return;
   }
   try {
-    await session.adopt(JSON.parse(unseal(key, documentPlace({ ...rows, state: seen.state }), document)) as AdoptedExchange);
+    await session.adopt(
+      JSON.parse(
+        unseal(key, documentPlace({ ...rows, state: seen.state }), document),
+      ) as AdoptedExchange,
+    );
   } catch (error) {
     // Another machine's start has proved since that its end call never arrived.
     if (error instanceof VaultError && error.code === "no-credentials") return;
     throw error;
   }
-  warn(`the database had lost the last exchange of vault ${rows.uuid}; its credentials are candidates again`);
+  warn(
+    `the database had lost the last exchange of vault ${rows.uuid}; its credentials are candidates again`,
+  );
 }
 
 const formerKey = (uuid: string): string =>
@@ -98,7 +130,10 @@ const formerKey = (uuid: string): string =>
 
 /** Seals what this machine keeps with another key. What does not open stays as it is. */
 export async function resealKept(
-  { machine, keyring }: { machine: Pick<MachineRecord, "documents" | "replace">; keyring: Pick<Keyring, "key"> },
+  {
+    machine,
+    keyring,
+  }: { machine: Pick<MachineRecord, "documents" | "replace">; keyring: Pick<Keyring, "key"> },
   to: SealingKey,
 ): Promise<void> {
   const resealed = [];
@@ -106,7 +141,10 @@ export async function resealKept(
     const place = documentPlace({ ...kept, at: "" });
     if (keyIdOf(document) === to.id) continue;
     try {
-      resealed.push({ ...kept, document: seal(to, place, unseal(await keyring.key(keyIdOf(document)), place, document)) });
+      resealed.push({
+        ...kept,
+        document: seal(to, place, unseal(await keyring.key(keyIdOf(document)), place, document)),
+      });
     } catch {
       // A rekey elsewhere has left it behind.
     }

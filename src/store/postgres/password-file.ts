@@ -13,7 +13,11 @@ interface Login {
  * The password that `~/.pgpass` has for a login, as PostgreSQL's own programs find it: not in a file that others can read, which draws
  * a warning.
  */
-export function passwordFromFile(home: string | undefined, login: Login, warn: (message: string) => void): string | undefined {
+export function passwordFromFile(
+  home: string | undefined,
+  login: Login,
+  warn: (message: string) => void,
+): string | undefined {
   if (home === undefined) return undefined;
   const path = join(home, ".pgpass");
   const found = statSync(path, { throwIfNoEntry: false });
@@ -26,15 +30,21 @@ export function passwordFromFile(home: string | undefined, login: Login, warn: (
 }
 
 /** The password of the first line `host:port:database:user:password` that fits; `*` fits everything, and a backslash escapes. */
-export function passwordIn(text: string, { host, port, database, user }: Login): string | undefined {
+export function passwordIn(
+  text: string,
+  { host, port, database, user }: Login,
+): string | undefined {
   // A folder of sockets is this machine.
   const wanted = [host.startsWith("/") ? "localhost" : host, String(port), database, user];
   for (const line of text.split(/\r?\n/)) {
     const fields = [...line.matchAll(/((?:\\.|[^\\:])*)(?::|$)/g)].map(([, field = ""]) => field);
-    const fits = wanted.every((value, index) => fields[index] === "*" || unescaped(fields[index]) === value);
+    const fits = wanted.every(
+      (value, index) => fields[index] === "*" || unescaped(fields[index]) === value,
+    );
     if (fits && !line.startsWith("#")) return unescaped(fields[wanted.length]);
   }
   return undefined;
 }
 
-const unescaped = (field: string | undefined): string | undefined => field?.replaceAll(/\\(.)/g, "$1");
+const unescaped = (field: string | undefined): string | undefined =>
+  field?.replaceAll(/\\(.)/g, "$1");

@@ -32,19 +32,29 @@ export class DatabasePlace implements WholePlace {
       return await connection.converse("REPEATABLE READ READ ONLY", async (query) => {
         const [row] = await query(metaStatement(schema));
         const marks = marksIn(row?.["meta"] as Record<string, string>);
-        return await work(new OpenReader(engineOf(schema, query), marks, { state: marks.state }, keyring));
+        return await work(
+          new OpenReader(engineOf(schema, query), marks, { state: marks.state }, keyring),
+        );
       });
     } finally {
       connection.close();
     }
   }
 
-  async transact<T>(operation: WholeOperation, waiting: Waiting, work: (whole: Whole) => Promise<T>): Promise<T> {
+  async transact<T>(
+    operation: WholeOperation,
+    waiting: Waiting,
+    work: (whole: Whole) => Promise<T>,
+  ): Promise<T> {
     return await this.change(operation, waiting, work);
   }
 
   /** As `transact`, with what else runs SQL in the transaction. */
-  async change<T>(operation: WholeOperation, waiting: Waiting, work: (whole: Whole, query: Query) => Promise<T>): Promise<T> {
+  async change<T>(
+    operation: WholeOperation,
+    waiting: Waiting,
+    work: (whole: Whole, query: Query) => Promise<T>,
+  ): Promise<T> {
     const { database, keyring, schema } = this.#store.parts;
     const { address } = database;
     const { fence, moved } = marksIn(await readMeta(this.#store.parts));
@@ -60,7 +70,14 @@ export class DatabasePlace implements WholePlace {
       if (operation !== "claim" && about?.["original"] !== true)
         throw copied(address, "it was made on another server or in another database");
       const { key = "" } = meta;
-      const whole = new OpenWhole(engineOf(schema, query), marks, { state: marks.state }, keyring, key, async () => await keyring.key(key));
+      const whole = new OpenWhole(
+        engineOf(schema, query),
+        marks,
+        { state: marks.state },
+        keyring,
+        key,
+        async () => await keyring.key(key),
+      );
       return await work(whole, query);
     });
   }
@@ -77,8 +94,14 @@ const engineOf = (schema: string, query: Query): Engine => ({
     column: (name) => `made.${name}`,
   }),
   setUsable: async (isUsable) => {
-    await query({ sql: `UPDATE ${schema}.state SET usable = $1::boolean`, values: [String(isUsable)] });
+    await query({
+      sql: `UPDATE ${schema}.state SET usable = $1::boolean`,
+      values: [String(isUsable)],
+    });
     const oldest = String(isUsable ? oldestVersion : unusableVersion);
-    await query({ sql: `UPDATE ${schema}.meta SET value = $1 WHERE name = 'oldest'`, values: [oldest] });
+    await query({
+      sql: `UPDATE ${schema}.meta SET value = $1 WHERE name = 'oldest'`,
+      values: [oldest],
+    });
   },
 });

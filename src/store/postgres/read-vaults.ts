@@ -2,7 +2,14 @@ import { openStates } from "../../exchange/states.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";
 import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
 import { unseal } from "../../secrets/sealing.ts";
-import type { About, CredentialsRow, ExchangeRow, Place, VaultRow, VaultRows } from "../steps/rows.ts";
+import type {
+  About,
+  CredentialsRow,
+  ExchangeRow,
+  Place,
+  VaultRow,
+  VaultRows,
+} from "../steps/rows.ts";
 import { listed } from "../sqlite/query.ts";
 import { summaryColumns } from "../steps/vault-record.ts";
 import { breakerOf } from "./breakers.ts";
@@ -50,11 +57,18 @@ export function vaultsWhere(
       FROM ${schema}.credentials WHERE vault = vaults.id AND (sealed IS NOT NULL OR generation = ANY (of_exchanges.named))
     ) AS of_credentials
     WHERE ${condition} ORDER BY service COLLATE "C", vaults.uuid`;
-  return { sql, values: [...values, exchange, [...more, ...pairs.map((pair) => fingerprint(uuid, pair))]] };
+  return {
+    sql,
+    values: [...values, exchange, [...more, ...pairs.map((pair) => fingerprint(uuid, pair))]],
+  };
 }
 
 /** Reads a vault, for `storedVault`, and the breaker of its service, for `breakerIn`. */
-export const readVault = (schema: string, { service, uuid }: Place, about: Reading): Statement[] => [
+export const readVault = (
+  schema: string,
+  { service, uuid }: Place,
+  about: Reading,
+): Statement[] => [
   vaultsWhere(schema, "service = $1 AND vaults.uuid = $2", [service, uuid], { ...about, uuid }),
   breakerOf(schema, service),
 ];
@@ -69,7 +83,10 @@ export function storedVault(place: Place, key: SealingKey, row: Row | undefined)
     lastSeq: exchanges.at(-1)?.seq ?? 0,
     rows: {
       ...place,
-      vault: vault === null || vault.label === null ? vault : { ...vault, label: openLabel(key, place, vault.label) },
+      vault:
+        vault === null || vault.label === null
+          ? vault
+          : { ...vault, label: openLabel(key, place, vault.label) },
       credentials,
       exchanges,
       superseded: new Set((row?.["superseded"] ?? []) as string[]),
@@ -80,9 +97,16 @@ export function storedVault(place: Place, key: SealingKey, row: Row | undefined)
   };
 }
 
-export const openLabel = (key: SealingKey, place: Place, label: string): string => unseal(key, labelPlace(place), label);
+export const openLabel = (key: SealingKey, place: Place, label: string): string =>
+  unseal(key, labelPlace(place), label);
 
-export const labelPlace = ({ state, service, uuid }: Place): VaultPlace => ({ state, service, uuid, column: "vaults.label", row: "" });
+export const labelPlace = ({ state, service, uuid }: Place): VaultPlace => ({
+  state,
+  service,
+  uuid,
+  column: "vaults.label",
+  row: "",
+});
 
 /** The start of the newest get of each vault whose contents arrived. */
 export const lastReads = (schema: string): Statement => ({
@@ -102,14 +126,24 @@ export function summariesOf(schema: string, service: string): Statement {
 }
 
 /** The newest exchange in a run, of all vaults of a service or of one. */
-export const runExchangesOf = (schema: string, service: string, name: string, uuid: string | null): Statement => ({
+export const runExchangesOf = (
+  schema: string,
+  service: string,
+  name: string,
+  uuid: string | null,
+): Statement => ({
   sql: `SELECT DISTINCT ON (vaults.id) vaults.uuid, exchanges.* FROM ${schema}.exchanges JOIN ${schema}.vaults ON vaults.id = vault
     WHERE run = $1 AND service = $2 AND vaults.uuid = coalesce($3, vaults.uuid) ORDER BY vaults.id, seq DESC`,
   values: [name, service, uuid],
 });
 
 /** Exchanges of a vault, newest first. */
-export const exchangesOf = (schema: string, service: string, uuid: string, limit: number): Statement => ({
+export const exchangesOf = (
+  schema: string,
+  service: string,
+  uuid: string,
+  limit: number,
+): Statement => ({
   sql: `SELECT exchanges.* FROM ${schema}.exchanges JOIN ${schema}.vaults ON vaults.id = exchanges.vault
     WHERE service = $1 AND vaults.uuid = $2 ORDER BY seq DESC LIMIT $3`,
   values: [service, uuid, limit],

@@ -24,7 +24,11 @@ export function brief(text: string): string {
 }
 
 /** Why a server let nobody in, said of the server: by SQLSTATE or the code of the system, or by the message where there is none. */
-export function connectionReason({ database, password, user }: Address, code: string, text: string): Reason {
+export function connectionReason(
+  { database, password, user }: Address,
+  code: string,
+  text: string,
+): Reason {
   const message = brief(text);
   const setPassword = "set PGPASSWORD, or put the password into ~/.pgpass";
   if (password === "" && (code === "28P01" || message.includes("password must be")))
@@ -35,12 +39,19 @@ export function connectionReason({ database, password, user }: Address, code: st
     "3D000": { why: `has no database ${database}` },
     "42501": { why: `does not let the role ${user} in (${message})` },
     "57P03": { why: "is starting or stopping", hint: "run it again", retry: "safe" },
-    "53300": { why: "has no connection left", hint: "run it again when others have ended, or raise max_connections", retry: "safe" },
+    "53300": {
+      why: "has no connection left",
+      hint: "run it again when others have ended, or raise max_connections",
+      retry: "safe",
+    },
   };
   const known = by[code];
   if (known !== undefined) return known;
   if (/altnames/i.test(message))
-    return { why: `has the certificate of another host (${message})`, hint: "use the name in the certificate" };
+    return {
+      why: `has the certificate of another host (${message})`,
+      hint: "use the name in the certificate",
+    };
   if (/certificate|self.signed/i.test(`${code} ${message}`)) {
     // What follows is advice about Node.js.
     const [said = ""] = message.split(";");
@@ -51,19 +62,35 @@ export function connectionReason({ database, password, user }: Address, code: st
   }
   if (message === tooMuchSaid) return { why: "sends more than it may, or is no PostgreSQL" };
   if (/^SASL: Only|authenticationOk message/.test(message))
-    return { why: "asks for a login that this program does not offer", hint: "scram-sha-256 in pg_hba.conf of the server" };
-  if (message.startsWith("SASL")) return { why: `does not prove that it knows the password (${message})` };
+    return {
+      why: "asks for a login that this program does not offer",
+      hint: "scram-sha-256 in pg_hba.conf of the server",
+    };
+  if (message.startsWith("SASL"))
+    return { why: `does not prove that it knows the password (${message})` };
   if (message.includes("does not support SSL"))
-    return { why: "does not offer TLS", hint: "configure TLS on the server; only on a network of your own: sslmode=disable" };
-  const why = /^[0-9A-Z]{5}$/.test(code) ? `refused the connection (${message}, ${code})` : `cannot be reached (${code || message})`;
+    return {
+      why: "does not offer TLS",
+      hint: "configure TLS on the server; only on a network of your own: sslmode=disable",
+    };
+  const why = /^[0-9A-Z]{5}$/.test(code)
+    ? `refused the connection (${message}, ${code})`
+    : `cannot be reached (${code || message})`;
   return { why, retry: "safe" };
 }
 
 /** Why a statement was refused, by SQLSTATE; nothing was changed. */
-export function refusalReason({ database, shown, user }: Address, code: string, text: string): Reason {
+export function refusalReason(
+  { database, shown, user }: Address,
+  code: string,
+  text: string,
+): Reason {
   const message = brief(text);
   const isMissing = { why: "nothing is there yet", hint: `vault state init --state '${shown}'` };
-  const timeLimit = { why: `a time limit of the server ended a statement (${message})`, hint: `raise it for the role ${user}` };
+  const timeLimit = {
+    why: `a time limit of the server ended a statement (${message})`,
+    hint: `raise it for the role ${user}`,
+  };
   const by: Reasons = {
     "3F000": isMissing,
     "42P01": isMissing,

@@ -10,9 +10,14 @@ const timestamp = `to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"H
  * the journal.
  */
 export function setBack(schema: string, why: string): Statement[] {
-  const error = JSON.stringify({ code: "in-doubt", message: `${why}; the exchange may have been acknowledged since` });
+  const error = JSON.stringify({
+    code: "in-doubt",
+    message: `${why}; the exchange may have been acknowledged since`,
+  });
   return [
-    { sql: `UPDATE ${schema}.credentials SET proven = 0, elsewhere = 1 WHERE proven <> 0 OR elsewhere <> 1` },
+    {
+      sql: `UPDATE ${schema}.credentials SET proven = 0, elsewhere = 1 WHERE proven <> 0 OR elsewhere <> 1`,
+    },
     {
       sql: `UPDATE ${schema}.exchanges SET ends_unanswered = ends_unanswered + 1 WHERE state IN ('started', 'held', 'ending', 'in-doubt')`,
     },

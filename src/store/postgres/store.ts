@@ -40,7 +40,16 @@ import type { SharedParts, SharedStoreOptions } from "./parts.ts";
 import { reserve } from "./limiter.ts";
 import { MachineRecord } from "./machine-record.ts";
 import { bringBack } from "./outbox.ts";
-import { exchangesOf, lastReads, openLabel, readVault, runExchangesOf, storedVault, summariesOf, vaultsWhere } from "./read-vaults.ts";
+import {
+  exchangesOf,
+  lastReads,
+  openLabel,
+  readVault,
+  runExchangesOf,
+  storedVault,
+  summariesOf,
+  vaultsWhere,
+} from "./read-vaults.ts";
 import { PostgresVaultSession } from "./vault-session.ts";
 import { statementsFor } from "./write-vault.ts";
 
@@ -72,7 +81,8 @@ export class PostgresStore implements Store {
   }: SharedStoreOptions) {
     this.#time = time;
     const machine = new MachineRecord({ directory, platform, clock, warn });
-    const beforeLogin = async (): Promise<void> => await warnOfWeakerTls({ address, machine, warn });
+    const beforeLogin = async (): Promise<void> =>
+      await warnOfWeakerTls({ address, machine, warn });
     const database = new Database(address, time, { clock, waiting, beforeLogin });
     const keyring = new Keyring(keySource, address.shown, warn, keys);
     this.parts = { clock, holder, warn, schema: address.schema, database, keyring, machine };
@@ -91,9 +101,20 @@ export class PostgresStore implements Store {
   async lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession> {
     const { schema, database, keyring, machine, warn } = this.parts;
     const lower = uuid.toLowerCase();
-    const prints = (await machine.vault(service, lower)).flatMap(({ fingerprint, kept }) => [fingerprint, kept ?? fingerprint]);
-    const reading = [aboutStatement(schema), ...readVault(schema, { service, uuid: lower, at: "" }, { prints })];
-    const [lease, [[facts] = [], [row] = [], [breaker] = []], sentAt] = await Lease.take(this.parts, lower, waiting, reading);
+    const prints = (await machine.vault(service, lower)).flatMap(({ fingerprint, kept }) => [
+      fingerprint,
+      kept ?? fingerprint,
+    ]);
+    const reading = [
+      aboutStatement(schema),
+      ...readVault(schema, { service, uuid: lower, at: "" }, { prints }),
+    ];
+    const [lease, [[facts] = [], [row] = [], [breaker] = []], sentAt] = await Lease.take(
+      this.parts,
+      lower,
+      waiting,
+      reading,
+    );
     try {
       const about = await this.#checked(facts, sentAt);
       if (about.isSetBack) {
@@ -103,10 +124,21 @@ export class PostgresStore implements Store {
       const { state, key } = about;
       const vault = storedVault(this.#place(about, service, lower), key, row);
       this.#breakers.note(service, breakerInRow(breaker));
-      const parts = { schema, state, lease, key, database, machine, about, now: () => this.#time.now(), breakers: this.#breakers };
+      const parts = {
+        schema,
+        state,
+        lease,
+        key,
+        database,
+        machine,
+        about,
+        now: () => this.#time.now(),
+        breakers: this.#breakers,
+      };
       const session = new PostgresVaultSession(service, lower, parts, vault);
       // Read again: a claim elsewhere has made less of it.
-      for (const seen of await machine.vault(service, lower)) await bringBack({ session, rows: vault.rows, seen, about, keyring, warn });
+      for (const seen of await machine.vault(service, lower))
+        await bringBack({ session, rows: vault.rows, seen, about, keyring, warn });
       return session;
     } catch (error) {
       await lease.release();
@@ -118,7 +150,18 @@ export class PostgresStore implements Store {
     const vaults = await this.#vaults(isListed, []);
     const { state } = await this.ready();
     const seen = vaults.flatMap(({ service, uuid, label, kind, generations: [last] }) =>
-      last === undefined ? [] : [{ service, uuid, generation: last.generation, fingerprint: last.fingerprint, label, kind }],
+      last === undefined
+        ? []
+        : [
+            {
+              service,
+              uuid,
+              generation: last.generation,
+              fingerprint: last.fingerprint,
+              label,
+              kind,
+            },
+          ],
     );
     await this.parts.machine.noteVaults(state, seen);
     return vaults;
@@ -134,70 +177,119 @@ export class PostgresStore implements Store {
   }
 
   async exchanges(service: string, uuid: string, limit: number): Promise<ExchangeRecord[]> {
-    const rows = await this.parts.database.query(exchangesOf(this.parts.schema, service, uuid.toLowerCase(), limit));
+    const rows = await this.parts.database.query(
+      exchangesOf(this.parts.schema, service, uuid.toLowerCase(), limit),
+    );
     return (rows as unknown as ExchangeRow[]).map(exchangeRecord);
   }
 
   async summaries(service: string): Promise<VaultSummary[]> {
-    const [ready, rows] = await Promise.all([this.ready(), this.parts.database.query(summariesOf(this.parts.schema, service))]);
-    return (rows as unknown as (SummaryRow & { open: ExchangeRow | null })[]).map(({ open, ...row }) => {
-      const label = row.label === null ? null : openLabel(ready.key, this.#place(ready, service, row.uuid), row.label);
-      return vaultSummary({ ...row, label }, open ?? undefined);
-    });
+    const [ready, rows] = await Promise.all([
+      this.ready(),
+      this.parts.database.query(summariesOf(this.parts.schema, service)),
+    ]);
+    return (rows as unknown as (SummaryRow & { open: ExchangeRow | null })[]).map(
+      ({ open, ...row }) => {
+        const label =
+          row.label === null
+            ? null
+            : openLabel(ready.key, this.#place(ready, service, row.uuid), row.label);
+        return vaultSummary({ ...row, label }, open ?? undefined);
+      },
+    );
   }
 
   async run(service: string, name: string, uuid?: string): Promise<RunExchange[]> {
     const statement = runExchangesOf(this.parts.schema, service, name, uuid?.toLowerCase() ?? null);
     const [ready, rows] = await Promise.all([this.ready(), this.parts.database.query(statement)]);
     return (rows as unknown as Parameters<typeof runExchange>[0][]).map((row) =>
-      runExchange(row, row.digest === null ? null : openDigest(ready.key, this.#place(ready, service, row.uuid), row.id, row.digest)),
+      runExchange(
+        row,
+        row.digest === null
+          ? null
+          : openDigest(ready.key, this.#place(ready, service, row.uuid), row.id, row.digest),
+      ),
     );
   }
 
   async beginCreation(creation: Creation): Promise<void> {
     await this.ready();
-    await this.#write([append(this.parts.schema, creationEntry(creation, "creating", this.#now()))]);
+    await this.#write([
+      append(this.parts.schema, creationEntry(creation, "creating", this.#now())),
+    ]);
   }
 
-  async completeCreation(creation: Creation, created: CreatedVault): ReturnType<Store["completeCreation"]> {
+  async completeCreation(
+    creation: Creation,
+    created: CreatedVault,
+  ): ReturnType<Store["completeCreation"]> {
     const { schema, database, clock } = this.parts;
     const service = creation.service;
     const uuid = created.uuid.toLowerCase();
     const reading = readVault(schema, { service, uuid, at: "" }, { pairs: [created.credentials] });
     for (let tries = 5; ; tries -= 1) {
       const sentAt = clock.elapsed();
-      const [[facts] = [], [row] = []] = await database.transact([aboutStatement(schema), ...reading]);
+      const [[facts] = [], [row] = []] = await database.transact([
+        aboutStatement(schema),
+        ...reading,
+      ]);
       const ready = await this.#checked(facts, sentAt);
       const { key } = ready;
       const { id, lastSeq, rows } = storedVault(this.#place(ready, service, uuid), key, row);
       const after = structuredClone(rows);
       // A label that another vault has taken meanwhile is no reason to lose the credentials.
-      const result = completeCreation(after, key, creation, tries > 3 ? created : { ...created, label: undefined });
+      const result = completeCreation(
+        after,
+        key,
+        creation,
+        tries > 3 ? created : { ...created, label: undefined },
+      );
       try {
-        await this.#write([sameKey(schema, key.id), ...statementsFor({ schema, id: id ?? randomUUID(), lastSeq, key }, rows, after)]);
+        await this.#write([
+          sameKey(schema, key.id),
+          ...statementsFor({ schema, id: id ?? randomUUID(), lastSeq, key }, rows, after),
+        ]);
         return result;
       } catch (error) {
         // Somebody else was faster, the key was changed, or the answer was lost.
-        if (tries <= 1 || (!["22012", "23505"].includes(codeOf(error)) && !(error instanceof AnswerLost))) throw error;
-        if ((await this.parts.database.query(completed(schema, creation))).length > 0) return result;
+        if (
+          tries <= 1 ||
+          (!["22012", "23505"].includes(codeOf(error)) && !(error instanceof AnswerLost))
+        )
+          throw error;
+        if ((await this.parts.database.query(completed(schema, creation))).length > 0)
+          return result;
       }
     }
   }
 
-  async failCreation(creation: Creation, outcome: "create-refused" | "create-unanswered", error: ErrorNote): Promise<void> {
-    await this.#write([append(this.parts.schema, creationEntry(creation, outcome, this.#now(), error))]);
+  async failCreation(
+    creation: Creation,
+    outcome: "create-refused" | "create-unanswered",
+    error: ErrorNote,
+  ): Promise<void> {
+    await this.#write([
+      append(this.parts.schema, creationEntry(creation, outcome, this.#now(), error)),
+    ]);
   }
 
   async interruptedCreations(service: string): Promise<InterruptedCreation[]> {
     const rows = await this.parts.database.query(interruptedCreations(this.parts.schema, service));
-    return rows.map((row) => interruptedCreation(service, row as Parameters<typeof interruptedCreation>[1]));
+    return rows.map((row) =>
+      interruptedCreation(service, row as Parameters<typeof interruptedCreation>[1]),
+    );
   }
 
   async dismissCreation(creation: InterruptedCreation): Promise<void> {
     await this.#write([append(this.parts.schema, dismissal(creation, this.#now()))]);
   }
 
-  async reserveSlot(application: string, now: number, intervalMs: number, longestMs = Number.POSITIVE_INFINITY): Promise<number> {
+  async reserveSlot(
+    application: string,
+    now: number,
+    intervalMs: number,
+    longestMs = Number.POSITIVE_INFINITY,
+  ): Promise<number> {
     if (intervalMs === 0) return 0;
     return await reserve(this.parts, this.#time, { application, now, intervalMs, longestMs });
   }
@@ -258,10 +350,13 @@ export class PostgresStore implements Store {
     const { schema, database, keyring } = this.parts;
     const about = aboutIn(row, database.address);
     this.#time.note(about.now, sentAt);
-    const isSetBack = (this.#seen === null || !isLater(about, this.#seen)) && (await checkIncarnation(this.parts, about));
+    const isSetBack =
+      (this.#seen === null || !isLater(about, this.#seen)) &&
+      (await checkIncarnation(this.parts, about));
     this.#seen = about;
     const before = prunedBefore(about.oldest, about.now);
-    if (before !== null) await database.transact([passGate(schema), ...prune(schema, before)]).catch(unlessGateClosed);
+    if (before !== null)
+      await database.transact([passGate(schema), ...prune(schema, before)]).catch(unlessGateClosed);
     try {
       await keyring.ensure(about.keyId);
       return { ...about, key: await keyring.key(about.keyId), isSetBack };
@@ -275,7 +370,10 @@ export class PostgresStore implements Store {
   }
 
   async #vaults(condition: string, values: readonly string[]): Promise<VaultRecord[]> {
-    const [ready, rows] = await Promise.all([this.ready(), this.parts.database.query(vaultsWhere(this.parts.schema, condition, values))]);
+    const [ready, rows] = await Promise.all([
+      this.ready(),
+      this.parts.database.query(vaultsWhere(this.parts.schema, condition, values)),
+    ]);
     return rows.flatMap((row) => {
       const { service, uuid } = row["vault"] as Place;
       const { rows: read } = storedVault(this.#place(ready, service, uuid), ready.key, row);
@@ -301,10 +399,20 @@ function unlessGateClosed(error: unknown): void {
 
 /** The error for a machine that lacks the key, with who has it and what to do with a copy of that. */
 function withKeeper(error: unknown, { keyId, keyed }: About): unknown {
-  if (!(error instanceof VaultError) || keyed === null || !error.message.includes(keyId)) return error;
-  const { host, user, file } = JSON.parse(keyed) as { host: string; user: string; file: string | null };
+  if (!(error instanceof VaultError) || keyed === null || !error.message.includes(keyId))
+    return error;
+  const { host, user, file } = JSON.parse(keyed) as {
+    host: string;
+    user: string;
+    file: string | null;
+  };
   const where = file === null ? "gave it" : `has it in the key file ${file}`;
   // Without any key file, a copy of that one does.
-  const hint = error.message.startsWith("wrong key") ? "vault state rekey --state-key @FILE (FILE: a copy of that key)" : error.facts.hint;
-  return new VaultError(error.code, `${error.message}; ${user} on ${host} ${where}`, { ...error.facts, hint });
+  const hint = error.message.startsWith("wrong key")
+    ? "vault state rekey --state-key @FILE (FILE: a copy of that key)"
+    : error.facts.hint;
+  return new VaultError(error.code, `${error.message}; ${user} on ${host} ${where}`, {
+    ...error.facts,
+    hint,
+  });
 }

@@ -70,11 +70,20 @@ export class PostgresVaultSession extends StoredVaultSession {
     return query(rows, () => this.#parts.key);
   }
 
-  protected async write<T>(step: Step<T>, about: About, _durability: Durability, isLast: boolean): Promise<T> {
+  protected async write<T>(
+    step: Step<T>,
+    about: About,
+    _durability: Durability,
+    isLast: boolean,
+  ): Promise<T> {
     return await this.#run(await this.#with(about), step, isLast);
   }
 
-  async #run<T>({ id: former, lastSeq, rows }: StoredVault, step: Step<T>, isLast = false): Promise<T> {
+  async #run<T>(
+    { id: former, lastSeq, rows }: StoredVault,
+    step: Step<T>,
+    isLast = false,
+  ): Promise<T> {
     const { schema, lease, key } = this.#parts;
     const before: VaultRows = { ...rows, at: this.#place().at };
     const after = copyOf(before);
@@ -84,10 +93,15 @@ export class PostgresVaultSession extends StoredVaultSession {
     const ending = after.exchanges.find(isEnding);
     if (ending !== undefined) await keep(this.#parts, after, ending);
     const written = former ?? randomUUID();
-    await lease.transact(statementsFor({ schema, id: written, lastSeq, key }, before, after), isLast).catch((error: unknown) => {
-      if (codeOf(error) === breakerChanged) throw new BreakerChanged("the circuit breaker has changed");
-      throw codeOf(error) === labelTwice && after.vault?.label !== before.vault?.label ? labelTaken(this.uuid) : error;
-    });
+    await lease
+      .transact(statementsFor({ schema, id: written, lastSeq, key }, before, after), isLast)
+      .catch((error: unknown) => {
+        if (codeOf(error) === breakerChanged)
+          throw new BreakerChanged("the circuit breaker has changed");
+        throw codeOf(error) === labelTwice && after.vault?.label !== before.vault?.label
+          ? labelTaken(this.uuid)
+          : error;
+      });
     const added = after.exchanges.length - before.exchanges.length;
     const id = after.vault === null ? null : written;
     this.#vault = { id, lastSeq: lastSeq + added, rows: afterStep(after) };

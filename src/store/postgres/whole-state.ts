@@ -45,7 +45,9 @@ export class SharedState {
    * Makes the schema, or brings it up to date, and makes the key if there is none; running it twice changes nothing. Gives a role, if
    * one is named, the rights that everything else needs.
    */
-  async initialize(grant?: string): Promise<{ created: boolean; updated: boolean; location: string; keyId: string }> {
+  async initialize(
+    grant?: string,
+  ): Promise<{ created: boolean; updated: boolean; location: string; keyId: string }> {
     const { database, keyring } = this.#store.parts;
     const { created, updated } = await this.#define(grant);
     const { key: sealing = null } = await readMeta(this.#store.parts);
@@ -59,7 +61,10 @@ export class SharedState {
   async #define(grant: string | undefined): Promise<{ created: boolean; updated: boolean }> {
     const { schema, database } = this.#store.parts;
     for (let tries = 10; ; tries -= 1) {
-      const [there] = await database.query({ sql: "SELECT to_regclass($1) IS NOT NULL AS is", values: [`${schema}.meta`] });
+      const [there] = await database.query({
+        sql: "SELECT to_regclass($1) IS NOT NULL AS is",
+        values: [`${schema}.meta`],
+      });
       const created = there?.["is"] !== true;
       const former = created ? {} : await readMeta(this.#store.parts);
       if (!created) checkVersion(former, database.address);
@@ -83,10 +88,26 @@ export class SharedState {
       sql: `SELECT current_setting('server_version') AS version, current_setting('synchronous_standby_names') <> '' AS waits,
         (SELECT count(*)::int FROM pg_stat_replication) AS standbys`,
     });
-    const { version, waits, standbys } = row as { version: string; waits: boolean; standbys: number };
+    const { version, waits, standbys } = row as {
+      version: string;
+      waits: boolean;
+      standbys: number;
+    };
     const { shown, tls } = database.address;
-    const server = { location: shown, version, hasTls: tls !== undefined, latencyMs: Math.round(await this.#store.latencyMs()) };
-    return { ...server, keyId, standbys, waitsForStandby: waits, kept: await machine.kept(), unwritable: machine.unwritable() };
+    const server = {
+      location: shown,
+      version,
+      hasTls: tls !== undefined,
+      latencyMs: Math.round(await this.#store.latencyMs()),
+    };
+    return {
+      ...server,
+      keyId,
+      standbys,
+      waitsForStandby: waits,
+      kept: await machine.kept(),
+      unwritable: machine.unwritable(),
+    };
   }
 
   /**
@@ -99,7 +120,8 @@ export class SharedState {
     await this.#place.change("claim", waiting, async (whole, query) => {
       const { state } = whole.marks;
       const seen = (await machine.state(state))?.claims;
-      for (const statement of [...reborn(schema, seen), ...setBack(schema, "the state was copied")]) await query(statement);
+      for (const statement of [...reborn(schema, seen), ...setBack(schema, "the state was copied")])
+        await query(statement);
       await whole.mark({ fence: null, moved: null });
     });
     await this.#store.ready();
@@ -109,7 +131,14 @@ export class SharedState {
   async history(): Promise<StateHistory> {
     const { key } = await this.#store.ready();
     const db = new DatabaseSync(":memory:");
-    await this.#place.read(async (whole) => await copyInto(db, whole, key, ({ vaults, breakers }) => ({ ...nothing(), vaults, breakers })));
+    await this.#place.read(
+      async (whole) =>
+        await copyInto(db, whole, key, ({ vaults, breakers }) => ({
+          ...nothing(),
+          vaults,
+          breakers,
+        })),
+    );
     return historyIn(db);
   }
 
@@ -123,7 +152,9 @@ export class SharedState {
         await keyring.key(whole.keyId ?? "");
         let written = 0;
         for await (const part of whole.parts()) written += await whole.write(part, part, to);
-        if (whole.keyId !== to.id) for (const statement of this.#keyed(to.id, "UPDATE SET value = excluded.value")) await query(statement);
+        if (whole.keyId !== to.id)
+          for (const statement of this.#keyed(to.id, "UPDATE SET value = excluded.value"))
+            await query(statement);
         return written;
       });
       await machine.noteKey(state, to.id);

@@ -9,10 +9,17 @@ export const breakerOf = (db: DatabaseSync, service: string): Breaker =>
   breakerIn(one<BreakerRow>(db, "SELECT * FROM breakers WHERE service = ?", service));
 
 export const allBreakers = (db: DatabaseSync): (Breaker & { service: string })[] =>
-  all<BreakerRow>(db, "SELECT * FROM breakers ORDER BY service").map((row) => ({ ...breakerIn(row), service: row.service }));
+  all<BreakerRow>(db, "SELECT * FROM breakers ORDER BY service").map((row) => ({
+    ...breakerIn(row),
+    service: row.service,
+  }));
 
 /** Changes a breaker in the caller's transaction. */
-export function changeBreaker(db: DatabaseSync, service: string, change: (breaker: Breaker) => Breaker): Breaker {
+export function changeBreaker(
+  db: DatabaseSync,
+  service: string,
+  change: (breaker: Breaker) => Breaker,
+): Breaker {
   const before = breakerOf(db, service);
   const breaker = change(before);
   if (breaker === before) return before;

@@ -16,17 +16,28 @@ export type KnownVault = Pick<VaultRow, "uuid" | "label" | "kind">;
  */
 export const readKnownVaults = (directory: string): KnownVault[] =>
   readKnown(directory, "vault.db", migrations.length, (db) =>
-    all<KnownVault>(db, `SELECT uuid, label, kind FROM vaults WHERE ${isListed} ORDER BY label IS NULL, label, uuid`),
+    all<KnownVault>(
+      db,
+      `SELECT uuid, label, kind FROM vaults WHERE ${isListed} ORDER BY label IS NULL, label, uuid`,
+    ),
   );
 
 /** Queries a database of this program as `readKnownVaults` does. */
-export function readKnown<T>(directory: string, file: string, newest: number, query: (db: DatabaseSync) => T[]): T[] {
+export function readKnown<T>(
+  directory: string,
+  file: string,
+  newest: number,
+  query: (db: DatabaseSync) => T[],
+): T[] {
   const path = join(directory, file);
   if (!existsSync(path) || !isPrivate(directory)) return [];
   // SQLite would create the index that a WAL lacks.
   const db = openReadOnly(path, ["-wal", "-shm"]);
   const version = one<{ user_version: number }>(db, "PRAGMA user_version")?.user_version;
-  if (one<{ application_id: number }>(db, "PRAGMA application_id")?.application_id !== applicationId) return [];
+  if (
+    one<{ application_id: number }>(db, "PRAGMA application_id")?.application_id !== applicationId
+  )
+    return [];
   return version === undefined || version > newest ? [] : query(db);
 }
 

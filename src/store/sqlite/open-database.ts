@@ -28,11 +28,15 @@ export function createDatabase({ path, platform, migrations }: Opening): void {
         connection.exec("BEGIN EXCLUSIVE");
         migrate(connection, migrations);
         connection.exec(`PRAGMA application_id = ${applicationId}; COMMIT`);
-        const mode = one<{ journal_mode: string }>(connection, "PRAGMA journal_mode = WAL")?.journal_mode;
+        const mode = one<{ journal_mode: string }>(
+          connection,
+          "PRAGMA journal_mode = WAL",
+        )?.journal_mode;
         if (mode !== "wal") throw noWal(path);
       } finally {
         connection.close();
-        for (const ending of ["-journal", "-wal", "-shm"]) rmSync(temporary + ending, { force: true });
+        for (const ending of ["-journal", "-wal", "-shm"])
+          rmSync(temporary + ending, { force: true });
       }
     }),
   );
@@ -72,15 +76,20 @@ export function checkNotNewer(connection: DatabaseSync, path: string, newest: nu
   const version = schemaVersion(connection);
   if (version <= newest) return;
   if (version === unusableVersion) throw notHere(dirname(path), marksOf(connection));
-  throw new VaultError("state", `the state ${path} was written by a newer version of this program (format ${version}, known: ${newest})`, {
-    hint: `it was not changed; update this program${since(connection)}, or use another directory with --state`,
-  });
+  throw new VaultError(
+    "state",
+    `the state ${path} was written by a newer version of this program (format ${version}, known: ${newest})`,
+    {
+      hint: `it was not changed; update this program${since(connection)}, or use another directory with --state`,
+    },
+  );
 }
 
 /** Which version is needed, if a newer state says so in a way that is understood here. */
 function since(connection: DatabaseSync): string {
   try {
-    const { value } = one<{ value: string }>(connection, "SELECT value FROM meta WHERE name = 'known-since'") ?? {};
+    const { value } =
+      one<{ value: string }>(connection, "SELECT value FROM meta WHERE name = 'known-since'") ?? {};
     return value === undefined ? "" : ` to ${value} or newer`;
   } catch {
     return "";
@@ -94,20 +103,29 @@ export function marksOf(connection: DatabaseSync): Marks {
 }
 
 /** Ends the right of every former holder of a vault lock to write. */
-export const raiseEpochs = (connection: DatabaseSync): number => run(connection, "UPDATE locks SET epoch = epoch + 1");
+export const raiseEpochs = (connection: DatabaseSync): number =>
+  run(connection, "UPDATE locks SET epoch = epoch + 1");
 
 export function configure(connection: DatabaseSync, platform: string): void {
   connection.exec("PRAGMA synchronous = FULL; PRAGMA busy_timeout = 0; PRAGMA foreign_keys = ON");
-  if (platform === "darwin") connection.exec("PRAGMA fullfsync = 1; PRAGMA checkpoint_fullfsync = 1");
+  if (platform === "darwin")
+    connection.exec("PRAGMA fullfsync = 1; PRAGMA checkpoint_fullfsync = 1");
 }
 
 /** @throws `state` for what is not a state of this program, and for one of a newer version */
 export function checkOurs(connection: DatabaseSync, path: string, newest: number): void {
-  const found = one<{ application_id: number }>(connection, "PRAGMA application_id")?.application_id;
+  const found = one<{ application_id: number }>(
+    connection,
+    "PRAGMA application_id",
+  )?.application_id;
   if (found !== applicationId) {
-    throw new VaultError("state", `the state cannot be used: ${path}: it is damaged, or was not created by this program`, {
-      hint: "nothing was changed; use another directory with --state; vault state restore FILE",
-    });
+    throw new VaultError(
+      "state",
+      `the state cannot be used: ${path}: it is damaged, or was not created by this program`,
+      {
+        hint: "nothing was changed; use another directory with --state; vault state restore FILE",
+      },
+    );
   }
   checkNotNewer(connection, path, newest);
 }
@@ -138,7 +156,11 @@ export function withMode(path: string, mode: "rw" | "ro"): URL {
 }
 
 function noWal(path: string): VaultError {
-  return new VaultError("state", `the state cannot be created: ${path}: this file system lacks what SQLite's WAL needs`, {
-    hint: "use a directory on a local disk with --state",
-  });
+  return new VaultError(
+    "state",
+    `the state cannot be created: ${path}: this file system lacks what SQLite's WAL needs`,
+    {
+      hint: "use a directory on a local disk with --state",
+    },
+  );
 }

@@ -9,7 +9,9 @@ import { pathToFileURL } from "node:url";
  */
 export function openReadOnly(path: string, beside: readonly string[] = ["-wal"]): DatabaseSync {
   const url = pathToFileURL(path);
-  const isAtRest = beside.some((ending) => (statSync(path + ending, { throwIfNoEntry: false })?.size ?? 0) === 0);
+  const isAtRest = beside.some(
+    (ending) => (statSync(path + ending, { throwIfNoEntry: false })?.size ?? 0) === 0,
+  );
   url.search = isAtRest ? "mode=ro&immutable=1" : "mode=ro";
   return new DatabaseSync(url, { readOnly: true });
 }

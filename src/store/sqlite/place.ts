@@ -11,7 +11,16 @@ import type { StoreOptions } from "../local-store.ts";
 import { notHere } from "../whole/marks.ts";
 import { OpenReader, OpenWhole } from "../whole/open-whole.ts";
 import type { Whole, WholeOperation, WholePlace, WholeReader } from "../whole/whole.ts";
-import { checkOurs, configure, createDatabase, marksOf, migrate, raiseEpochs, schemaVersion, withMode } from "./open-database.ts";
+import {
+  checkOurs,
+  configure,
+  createDatabase,
+  marksOf,
+  migrate,
+  raiseEpochs,
+  schemaVersion,
+  withMode,
+} from "./open-database.ts";
 import { migrations, unusableVersion } from "./schema.ts";
 import { retryBusyDatabase } from "./state-database.ts";
 import { engineOf } from "./state-file.ts";
@@ -33,10 +42,18 @@ export class DirectoryPlace implements WholePlace {
 
   async read<T>(work: (whole: WholeReader) => Promise<T>): Promise<T | null> {
     if (!checkPrivateDirectory(this.shown) || !existsSync(this.#path)) return null;
-    return await this.#using("BEGIN", async (db) => await work(new OpenReader(engineOf(db), marksOf(db), localSealing, this.#keyring)));
+    return await this.#using(
+      "BEGIN",
+      async (db) =>
+        await work(new OpenReader(engineOf(db), marksOf(db), localSealing, this.#keyring)),
+    );
   }
 
-  async transact<T>(operation: WholeOperation, waiting: Waiting, work: (whole: Whole) => Promise<T>): Promise<T> {
+  async transact<T>(
+    operation: WholeOperation,
+    waiting: Waiting,
+    work: (whole: Whole) => Promise<T>,
+  ): Promise<T> {
     const { clock, platform } = this.#options;
     refuseNetwork(this.shown);
     ensurePrivateDirectory(this.shown);
@@ -45,7 +62,8 @@ export class DirectoryPlace implements WholePlace {
       createDatabase({ path: this.#path, platform, migrations });
       return await this.#using("BEGIN IMMEDIATE", async (db) => {
         const isUnused = schemaVersion(db) === unusableVersion;
-        if (isUnused && operation !== "claim" && operation !== "move") throw notHere(this.shown, marksOf(db));
+        if (isUnused && operation !== "claim" && operation !== "move")
+          throw notHere(this.shown, marksOf(db));
         if (!isUnused) migrate(db, migrations);
         // Who was stopped while it had a vault has lost it.
         raiseEpochs(db);
@@ -54,7 +72,9 @@ export class DirectoryPlace implements WholePlace {
           this.#keyring.rememberState();
           return await this.#keyring.forSecret(needed);
         };
-        return await work(new OpenWhole(engineOf(db), marksOf(db), localSealing, this.#keyring, needed, own));
+        return await work(
+          new OpenWhole(engineOf(db), marksOf(db), localSealing, this.#keyring, needed, own),
+        );
       });
     });
   }

@@ -13,11 +13,16 @@ function statement(db: DatabaseSync, sql: string): StatementSync {
 }
 
 /** Names as a list for `IN (…)`. Must be constants: nothing is escaped. */
-export const listed = (names: readonly string[]): string => names.map((name) => `'${name}'`).join(", ");
+export const listed = (names: readonly string[]): string =>
+  names.map((name) => `'${name}'`).join(", ");
 
 /** The first row of a query. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- a row has the shape that its query asks for
-export function one<Row>(db: DatabaseSync, sql: string, ...values: SQLInputValue[]): Row | undefined {
+export function one<Row>(
+  db: DatabaseSync,
+  sql: string,
+  ...values: SQLInputValue[]
+): Row | undefined {
   return statement(db, sql).get(...values) as Row | undefined;
 }
 

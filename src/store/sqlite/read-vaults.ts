@@ -1,12 +1,29 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { ExchangeRecord, InterruptedCreation, VaultRecord, VaultSummary } from "../../exchange/records.ts";
+import type {
+  ExchangeRecord,
+  InterruptedCreation,
+  VaultRecord,
+  VaultSummary,
+} from "../../exchange/records.ts";
 import type { Store } from "../../exchange/ports.ts";
 import { openStates } from "../../exchange/states.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";
-import type { About, CredentialsRow, ExchangeRow, Place, VaultRow, VaultRows } from "../steps/rows.ts";
+import type {
+  About,
+  CredentialsRow,
+  ExchangeRow,
+  Place,
+  VaultRow,
+  VaultRows,
+} from "../steps/rows.ts";
 import { isListed } from "../steps/rows.ts";
 import type { SummaryRow } from "../steps/vault-record.ts";
-import { exchangeRecord, summaryColumns, vaultRecord, vaultSummary } from "../steps/vault-record.ts";
+import {
+  exchangeRecord,
+  summaryColumns,
+  vaultRecord,
+  vaultSummary,
+} from "../steps/vault-record.ts";
 import { creationOutcomes, interruptedCreation } from "../journal/creations.ts";
 import { all, listed, one } from "./query.ts";
 
@@ -36,14 +53,28 @@ export function lastReads(db: DatabaseSync): Awaited<ReturnType<Store["lastReads
 }
 
 export function findVaults(db: DatabaseSync, uuid: string): VaultRecord[] {
-  const rows = all<Numbered>(db, "SELECT * FROM vaults WHERE uuid = ? AND forgotten = 0 ORDER BY service", uuid.toLowerCase());
+  const rows = all<Numbered>(
+    db,
+    "SELECT * FROM vaults WHERE uuid = ? AND forgotten = 0 ORDER BY service",
+    uuid.toLowerCase(),
+  );
   return rows.map((row) => vaultRecord(row, rowsOf(db, row.id)));
 }
 
-export function listExchanges(db: DatabaseSync, service: string, uuid: string, limit: number): ExchangeRecord[] {
+export function listExchanges(
+  db: DatabaseSync,
+  service: string,
+  uuid: string,
+  limit: number,
+): ExchangeRecord[] {
   const vault = findVault(db, service, uuid.toLowerCase())?.id;
   if (vault === undefined) return [];
-  return all<ExchangeRow>(db, "SELECT * FROM exchanges WHERE vault = ? ORDER BY seq DESC LIMIT ?", vault, limit).map(exchangeRecord);
+  return all<ExchangeRow>(
+    db,
+    "SELECT * FROM exchanges WHERE vault = ? ORDER BY seq DESC LIMIT ?",
+    vault,
+    limit,
+  ).map(exchangeRecord);
 }
 
 const openExchanges = `exchanges.state IN (${listed(openStates)})`;
@@ -51,7 +82,10 @@ const openExchanges = `exchanges.state IN (${listed(openStates)})`;
 /** See `Store.summaries`. Rows are not collected, and have what is needed alone: there may be many. */
 export function summaries(db: DatabaseSync, service: string): VaultSummary[] {
   const open = new Map(
-    all<ExchangeRow & { vault: number }>(db, `SELECT exchanges.* FROM exchanges WHERE ${openExchanges}`).map((row) => [row.vault, row]),
+    all<ExchangeRow & { vault: number }>(
+      db,
+      `SELECT exchanges.* FROM exchanges WHERE ${openExchanges}`,
+    ).map((row) => [row.vault, row]),
   );
   const kept = "FROM credentials WHERE vault = vaults.id AND sealed IS NOT NULL";
   const rows = db
@@ -61,11 +95,18 @@ export function summaries(db: DatabaseSync, service: string): VaultSummary[] {
         FROM vaults WHERE service = ? AND forgotten = 0 ORDER BY uuid`,
     )
     .iterate(service);
-  return Array.from(rows as Iterable<SummaryRow & { id: number }>, (row) => vaultSummary(row, open.get(row.id)));
+  return Array.from(rows as Iterable<SummaryRow & { id: number }>, (row) =>
+    vaultSummary(row, open.get(row.id)),
+  );
 }
 
 /** See `Store.run`. */
-export function runExchanges(db: DatabaseSync, service: string, name: string, uuid: string | null): (ExchangeRow & { uuid: string })[] {
+export function runExchanges(
+  db: DatabaseSync,
+  service: string,
+  name: string,
+  uuid: string | null,
+): (ExchangeRow & { uuid: string })[] {
   const sql = `SELECT uuid, exchanges.*, max(seq) FROM exchanges JOIN vaults ON vaults.id = vault
     WHERE run = ? AND service = ? AND uuid = coalesce(?, uuid) GROUP BY vault`;
   return all(db, sql, name, service, uuid);
@@ -83,23 +124,42 @@ export function listInterruptedCreations(db: DatabaseSync, service: string): Int
 }
 
 /** The id of a vault, and its row. */
-export function findVault(db: DatabaseSync, service: string, uuid: string): { id: number; row: VaultRow } | null {
-  const found = one<Numbered>(db, "SELECT * FROM vaults WHERE service = ? AND uuid = ?", service, uuid);
+export function findVault(
+  db: DatabaseSync,
+  service: string,
+  uuid: string,
+): { id: number; row: VaultRow } | null {
+  const found = one<Numbered>(
+    db,
+    "SELECT * FROM vaults WHERE service = ? AND uuid = ?",
+    service,
+    uuid,
+  );
   if (found === undefined) return null;
   const { id, ...row } = found;
   return { id, row };
 }
 
 /** Reads all rows of a vault that a step may need, and its id (null if it is not known). Call it in a transaction. */
-export function readVault(db: DatabaseSync, place: Place, { exchange, pairs = [] }: About = {}): StoredVault {
+export function readVault(
+  db: DatabaseSync,
+  place: Place,
+  { exchange, pairs = [] }: About = {},
+): StoredVault {
   const { service, uuid, at } = place;
   const found = findVault(db, service, uuid);
   const id = found?.id ?? null;
-  const { credentials, exchanges } = id === null ? { credentials: [], exchanges: [] } : rowsOf(db, id, exchange);
+  const { credentials, exchanges } =
+    id === null ? { credentials: [], exchanges: [] } : rowsOf(db, id, exchange);
   const named = pairs.map((pair) => fingerprint(uuid, pair));
   const prints = JSON.stringify([...named, ...credentials.map((row) => row.fingerprint)]);
   const inList = "fingerprint IN (SELECT value FROM json_each(?))";
-  const superseded = all<{ fingerprint: string }>(db, `SELECT fingerprint FROM superseded WHERE vault = ? AND ${inList}`, id, prints);
+  const superseded = all<{ fingerprint: string }>(
+    db,
+    `SELECT fingerprint FROM superseded WHERE vault = ? AND ${inList}`,
+    id,
+    prints,
+  );
   const refusals = all<{ combination: string; fingerprint: string | null }>(
     db,
     "SELECT combination, fingerprint FROM refusals WHERE vault = ? ORDER BY combination",
@@ -132,9 +192,24 @@ const exchangesThatMatter = `
     UNION ALL SELECT seq FROM exchanges WHERE vault = ? AND id = ?)
   ORDER BY seq`;
 
-function rowsOf(db: DatabaseSync, vault: number, exchange: string | null = null): Pick<VaultRows, "credentials" | "exchanges"> {
-  const exchanges = all<ExchangeRow>(db, exchangesThatMatter, vault, vault, vault, vault, vault, exchange);
-  const named = JSON.stringify(exchanges.flatMap((row) => [row.base_generation, row.new_generation]));
+function rowsOf(
+  db: DatabaseSync,
+  vault: number,
+  exchange: string | null = null,
+): Pick<VaultRows, "credentials" | "exchanges"> {
+  const exchanges = all<ExchangeRow>(
+    db,
+    exchangesThatMatter,
+    vault,
+    vault,
+    vault,
+    vault,
+    vault,
+    exchange,
+  );
+  const named = JSON.stringify(
+    exchanges.flatMap((row) => [row.base_generation, row.new_generation]),
+  );
   // Without the hint SQLite would read every generation that ever existed.
   const credentials = all<CredentialsRow>(
     db,

@@ -20,18 +20,22 @@ export function runStep<T>(
   const result = step(after);
   if (after.seen !== null) checkBreaker(db, after.service, after.seen);
   const vault = id ?? nextId(db);
-  if (after.vault !== null && after.vault.label !== before.vault?.label) checkLabel(db, vault, after.vault);
-  if (after.vault !== null && after.vault.service !== before.service) absorb(db, vault, after.vault);
+  if (after.vault !== null && after.vault.label !== before.vault?.label)
+    checkLabel(db, vault, after.vault);
+  if (after.vault !== null && after.vault.service !== before.service)
+    absorb(db, vault, after.vault);
   for (const change of changesOf(before, after)) {
     const { sql, values } = sqlOf(change, vault, () => "?");
     run(db, sql, ...values);
   }
   const { service } = after.vault ?? after;
-  for (const entry of after.journal) append(db, { at: after.at, service, uuid: after.uuid, ...entry });
+  for (const entry of after.journal)
+    append(db, { at: after.at, service, uuid: after.uuid, ...entry });
   return { result, vault: { id: after.vault === null ? null : vault, rows: afterStep(after) } };
 }
 
-const nextId = (db: DatabaseSync): number => (one<{ last: number | null }>(db, "SELECT max(id) AS last FROM vaults")?.last ?? 0) + 1;
+const nextId = (db: DatabaseSync): number =>
+  (one<{ last: number | null }>(db, "SELECT max(id) AS last FROM vaults")?.last ?? 0) + 1;
 
 /** @throws `usage` for a label that another vault has; nobody else writes meanwhile */
 function checkLabel(db: DatabaseSync, id: number, { uuid, label }: VaultRow): void {

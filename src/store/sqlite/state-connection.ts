@@ -2,12 +2,23 @@ import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
 import { refuseNetwork } from "../../files/disk.ts";
-import { checkPrivateDirectory, ensurePrivateDirectory, statIfThere } from "../../files/private-directory.ts";
+import {
+  checkPrivateDirectory,
+  ensurePrivateDirectory,
+  statIfThere,
+} from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
 import { prune } from "../journal/journal.ts";
 import type { StoreOptions } from "../local-store.ts";
 import type { Opening } from "./open-database.ts";
-import { checkNotNewer, createDatabase, migrate, openDatabase, raiseEpochs, schemaVersion } from "./open-database.ts";
+import {
+  checkNotNewer,
+  createDatabase,
+  migrate,
+  openDatabase,
+  raiseEpochs,
+  schemaVersion,
+} from "./open-database.ts";
 import { one } from "./query.ts";
 import { retryBusyDatabase, StateDatabase } from "./state-database.ts";
 import { VaultLocks } from "./vault-lock.ts";
@@ -24,8 +35,16 @@ export class StateConnection {
   /** `scripts` are the migrations. */
   constructor(options: StoreOptions, scripts: readonly string[]) {
     this.#options = options;
-    this.#opening = { path: join(options.directory, "vault.db"), platform: options.platform, migrations: scripts };
-    this.locks = new VaultLocks(join(options.directory, "locks"), options.clock, async (slot) => await this.#takeEpoch(slot));
+    this.#opening = {
+      path: join(options.directory, "vault.db"),
+      platform: options.platform,
+      migrations: scripts,
+    };
+    this.locks = new VaultLocks(
+      join(options.directory, "locks"),
+      options.clock,
+      async (slot) => await this.#takeEpoch(slot),
+    );
   }
 
   /** Inode number of the connected file; null while there is none. */
@@ -41,9 +60,13 @@ export class StateConnection {
     createDatabase(this.#opening);
     const made = await this.open();
     if (made !== null) return made;
-    throw new VaultError("state", `the state cannot be used: ${this.#opening.path}: it is a broken link, or was removed immediately`, {
-      hint: "if it is a symbolic link, fix or remove it, then run it again",
-    });
+    throw new VaultError(
+      "state",
+      `the state cannot be used: ${this.#opening.path}: it is a broken link, or was removed immediately`,
+      {
+        hint: "if it is a symbolic link, fix or remove it, then run it again",
+      },
+    );
   }
 
   /** Makes a change without a lock: one of the state that is in use, and not of one that was moved meanwhile. */
@@ -78,7 +101,9 @@ export class StateConnection {
     refuseNetwork(this.#options.directory);
     if (!checkPrivateDirectory(this.#options.directory)) return null;
     const { path } = this.#opening;
-    const connection = await retryBusyDatabase(this.#options.clock, path, () => openDatabase(this.#opening));
+    const connection = await retryBusyDatabase(this.#options.clock, path, () =>
+      openDatabase(this.#opening),
+    );
     const file = this.#fileNow();
     if (connection === null || file === undefined) return null;
     this.#file = file;
@@ -93,7 +118,10 @@ export class StateConnection {
 
   /** Migrates with every vault locked: no process may be between ① and ④ while the tables change. */
   async #migrate(database: StateDatabase): Promise<void> {
-    const waiting = { deadline: this.#options.clock.elapsed() + 30_000, signal: new AbortController().signal };
+    const waiting = {
+      deadline: this.#options.clock.elapsed() + 30_000,
+      signal: new AbortController().signal,
+    };
     await this.locks.withAll(
       waiting,
       async () =>
@@ -111,7 +139,8 @@ export class StateConnection {
     return await database.write((db) => {
       checkNotNewer(db, this.#opening.path, this.#opening.migrations.length);
       prune(db, this.#options.clock.now());
-      const sql = "INSERT INTO locks (slot, epoch) VALUES (?, 1) ON CONFLICT (slot) DO UPDATE SET epoch = epoch + 1 RETURNING epoch";
+      const sql =
+        "INSERT INTO locks (slot, epoch) VALUES (?, 1) ON CONFLICT (slot) DO UPDATE SET epoch = epoch + 1 RETURNING epoch";
       return one<{ epoch: number }>(db, sql, slot)?.epoch ?? 0;
     }, "unsynced");
   }

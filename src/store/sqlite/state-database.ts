@@ -40,7 +40,9 @@ export class StateDatabase {
 
   /** Runs queries on one snapshot. */
   async read<T>(query: (db: DatabaseSync) => T): Promise<T> {
-    return await retryBusyDatabase(this.#clock, this.#path, () => this.#transaction("BEGIN", query));
+    return await retryBusyDatabase(this.#clock, this.#path, () =>
+      this.#transaction("BEGIN", query),
+    );
   }
 
   /**
@@ -62,7 +64,9 @@ export class StateDatabase {
       const batch = this.#pending;
       this.#pending = [];
       try {
-        const outcomes = await retryBusyDatabase(this.#clock, this.#path, () => this.#commit(batch));
+        const outcomes = await retryBusyDatabase(this.#clock, this.#path, () =>
+          this.#commit(batch),
+        );
         for (const [n, outcome] of outcomes.entries()) {
           const settle = batch[n]?.settle;
           if ("error" in outcome) settle?.reject(outcome.error);
@@ -81,7 +85,9 @@ export class StateDatabase {
     if (!isSynced) this.#connection.exec("PRAGMA synchronous = NORMAL");
     try {
       return this.#transaction("BEGIN IMMEDIATE", (db) =>
-        batch.map(({ change }) => (batch.length === 1 ? { result: change(db) } : this.#alone(change))),
+        batch.map(({ change }) =>
+          batch.length === 1 ? { result: change(db) } : this.#alone(change),
+        ),
       );
     } finally {
       if (!isSynced) this.#connection.exec("PRAGMA synchronous = FULL");
@@ -107,7 +113,9 @@ export class StateDatabase {
 
   /** Rewrites the database without what was removed from it, and empties the WAL as far as other readers permit. */
   async compact(): Promise<void> {
-    await retryBusyDatabase(this.#clock, this.#path, () => this.#connection.exec("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"));
+    await retryBusyDatabase(this.#clock, this.#path, () =>
+      this.#connection.exec("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"),
+    );
   }
 
   #transaction<T>(begin: string, work: (db: DatabaseSync) => T): T {
@@ -128,24 +136,37 @@ export class StateDatabase {
  * Retries while the database is busy, for up to 30 seconds.
  * @throws `state` if it is still busy then, and for every other failure of SQLite
  */
-export async function retryBusyDatabase<T>(clock: Clock, path: string, attempt: () => T): Promise<T> {
+export async function retryBusyDatabase<T>(
+  clock: Clock,
+  path: string,
+  attempt: () => T,
+): Promise<T> {
   let cause: unknown;
-  const done = await retryWhileBusy(clock, { deadline: clock.elapsed() + busyTimeoutMs }, 25, () => {
-    try {
-      return { result: attempt() };
-    } catch (error) {
-      if (!isBusy(error)) throw asStateError(path, error);
-      cause = error;
-      return null;
-    }
-  });
+  const done = await retryWhileBusy(
+    clock,
+    { deadline: clock.elapsed() + busyTimeoutMs },
+    25,
+    () => {
+      try {
+        return { result: attempt() };
+      } catch (error) {
+        if (!isBusy(error)) throw asStateError(path, error);
+        cause = error;
+        return null;
+      }
+    },
+  );
   if (done === null) throw stillBusy(path, cause);
   return done.result;
 }
 
 function stillBusy(path: string, cause: unknown): VaultError {
-  return new VaultError("state", `the state cannot be used: ${path}: other programs have locked it for ${busyTimeoutMs / 1000} seconds`, {
-    hint: "find out what is using it (a backup, a database browser), then run it again",
-    cause,
-  });
+  return new VaultError(
+    "state",
+    `the state cannot be used: ${path}: other programs have locked it for ${busyTimeoutMs / 1000} seconds`,
+    {
+      hint: "find out what is using it (a backup, a database browser), then run it again",
+      cause,
+    },
+  );
 }

@@ -14,8 +14,12 @@ import { applicationId, migrations, unusableVersion } from "./schema.ts";
 export const engineOf = (db: DatabaseSync): Engine => ({
   schema: "",
   ids: "SELECT value FROM json_each($1)",
-  query: async (sql, values = []) => Promise.resolve(all<ContentRow>(db, sql.replaceAll("$", "?"), ...values)),
-  list: () => ({ from: "(SELECT value AS item, key AS n FROM json_each($1))", column: (name) => `item ->> '${name}'` }),
+  query: async (sql, values = []) =>
+    Promise.resolve(all<ContentRow>(db, sql.replaceAll("$", "?"), ...values)),
+  list: () => ({
+    from: "(SELECT value AS item, key AS n FROM json_each($1))",
+    column: (name) => `item ->> '${name}'`,
+  }),
   setUsable: async (isUsable) => {
     db.exec(`PRAGMA user_version = ${isUsable ? migrations.length : unusableVersion}`);
     return Promise.resolve();
@@ -31,7 +35,10 @@ export async function copyInto(
 ): Promise<void> {
   migrate(db, migrations);
   run(db, "UPDATE meta SET value = ? WHERE name = 'state'", source.marks.state);
-  const known = { all: async () => Promise.resolve(new Map()), key: async () => Promise.resolve(key) };
+  const known = {
+    all: async () => Promise.resolve(new Map()),
+    key: async () => Promise.resolve(key),
+  };
   const target = new OpenWhole(engineOf(db), marksOf(db), localSealing, known, key.id, known.key);
   await target.mark({ predecessors: source.marks.predecessors });
   for await (const part of source.parts()) await target.write(nothing(), of(part));
@@ -39,7 +46,11 @@ export async function copyInto(
 }
 
 /** Writes a state into a new file, sealed with a key. It is not durable by itself; nothing is left beside it. */
-export async function writeStateFile(path: string, source: WholeReader, key: SealingKey): Promise<void> {
+export async function writeStateFile(
+  path: string,
+  source: WholeReader,
+  key: SealingKey,
+): Promise<void> {
   const db = new DatabaseSync(path);
   try {
     db.exec("PRAGMA foreign_keys = ON; BEGIN EXCLUSIVE");

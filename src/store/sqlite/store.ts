@@ -49,7 +49,10 @@ import { SqliteVaultSession } from "./vault-session.ts";
  * then overwrite nothing.
  * @throws `invalid-input` if the given key is not a key
  */
-export function openStore(options: StoreOptions, scripts: readonly string[] = migrations): LocalStore {
+export function openStore(
+  options: StoreOptions,
+  scripts: readonly string[] = migrations,
+): LocalStore {
   return new SqliteStore(options, scripts);
 }
 
@@ -84,7 +87,14 @@ class SqliteStore implements LocalStore, RekeyedStore {
       await this.#ready(database);
       await this.#note(database);
       const { clock } = this.#options;
-      const parts = { uuid: uuid.toLowerCase(), database, keyring: this.#keyring, lock, clock, breakers: this.#breakers };
+      const parts = {
+        uuid: uuid.toLowerCase(),
+        database,
+        keyring: this.#keyring,
+        lock,
+        clock,
+        breakers: this.#breakers,
+      };
       return new SqliteVaultSession({ service, ...parts });
     } catch (error) {
       lock.release();
@@ -132,11 +142,18 @@ class SqliteStore implements LocalStore, RekeyedStore {
   }
 
   async run(service: string, name: string, uuid?: string): Promise<RunExchange[]> {
-    const rows = await this.#query((db) => runExchanges(db, service, name, uuid?.toLowerCase() ?? null));
+    const rows = await this.#query((db) =>
+      runExchanges(db, service, name, uuid?.toLowerCase() ?? null),
+    );
     const open = async (row: (typeof rows)[number]): Promise<string | null> =>
       row.digest === null
         ? null
-        : openDigest(await this.#keyring.key(keyIdOf(row.digest)), { service, uuid: row.uuid }, row.id, row.digest);
+        : openDigest(
+            await this.#keyring.key(keyIdOf(row.digest)),
+            { service, uuid: row.uuid },
+            row.id,
+            row.digest,
+          );
     return await Promise.all(rows.map(async (row) => runExchange(row, await open(row))));
   }
 
@@ -146,7 +163,10 @@ class SqliteStore implements LocalStore, RekeyedStore {
     await this.#state.write((db) => append(db, creationEntry(creation, "creating", this.#now())));
   }
 
-  async completeCreation(creation: Creation, vault: CreatedVault): ReturnType<LocalStore["completeCreation"]> {
+  async completeCreation(
+    creation: Creation,
+    vault: CreatedVault,
+  ): ReturnType<LocalStore["completeCreation"]> {
     const { service } = creation;
     for (let tries = 3; ; tries -= 1) {
       const database = await this.#state.ensure();
@@ -167,8 +187,14 @@ class SqliteStore implements LocalStore, RekeyedStore {
     }
   }
 
-  async failCreation(creation: Creation, outcome: "create-refused" | "create-unanswered", error: ErrorNote): Promise<void> {
-    await this.#state.write((db) => append(db, creationEntry(creation, outcome, this.#now(), error)));
+  async failCreation(
+    creation: Creation,
+    outcome: "create-refused" | "create-unanswered",
+    error: ErrorNote,
+  ): Promise<void> {
+    await this.#state.write((db) =>
+      append(db, creationEntry(creation, outcome, this.#now(), error)),
+    );
   }
 
   async interruptedCreations(service: string): Promise<InterruptedCreation[]> {
@@ -179,17 +205,29 @@ class SqliteStore implements LocalStore, RekeyedStore {
     await this.#state.write((db) => append(db, dismissal(creation, this.#now())));
   }
 
-  async reserveSlot(application: string, now: number, intervalMs: number, longestMs?: number): Promise<number> {
+  async reserveSlot(
+    application: string,
+    now: number,
+    intervalMs: number,
+    longestMs?: number,
+  ): Promise<number> {
     if (intervalMs === 0) return 0;
     const database = await this.#state.ensure();
-    return await database.write((db) => reserveSlot(db, application, now, intervalMs, longestMs), "unsynced");
+    return await database.write(
+      (db) => reserveSlot(db, application, now, intervalMs, longestMs),
+      "unsynced",
+    );
   }
 
   breaker(service: string): ServiceBreaker {
     return storedBreaker(this.#breakers, service, {
       now: () => this.#options.clock.now(),
-      read: async () => (await (await this.#state.open())?.read((db) => breakerOf(db, service))) ?? closed,
-      change: async (change) => await (await this.#state.ensure()).write((db) => changeBreaker(db, service, change), "unsynced"),
+      read: async () =>
+        (await (await this.#state.open())?.read((db) => breakerOf(db, service))) ?? closed,
+      change: async (change) =>
+        await (
+          await this.#state.ensure()
+        ).write((db) => changeBreaker(db, service, change), "unsynced"),
     });
   }
 
@@ -227,12 +265,20 @@ class SqliteStore implements LocalStore, RekeyedStore {
   async rekey(plan: RekeyPlan): Promise<Rekeyed> {
     const { rekeyStates } = await import("../keys/rekey-states.ts");
     const open = (directory: string): RekeyedStore =>
-      directory === this.#options.directory ? this : new SqliteStore({ ...this.#options, directory }, this.#scripts);
+      directory === this.#options.directory
+        ? this
+        : new SqliteStore({ ...this.#options, directory }, this.#scripts);
     return await rekeyStates(this.#options, this.#keyring, open, plan);
   }
 
-  async exclusively<T>(waiting: Waiting, work: (database: StateDatabase) => Promise<T>): Promise<T> {
-    return await this.#state.locks.withAll(waiting, async () => await work(await this.#state.ensure()));
+  async exclusively<T>(
+    waiting: Waiting,
+    work: (database: StateDatabase) => Promise<T>,
+  ): Promise<T> {
+    return await this.#state.locks.withAll(
+      waiting,
+      async () => await work(await this.#state.ensure()),
+    );
   }
 
   async query<T>(query: (database: StateDatabase) => Promise<T>): Promise<T> {
@@ -254,8 +300,18 @@ const clockJump = 60_000;
  * that is more than `longestMs` away is not reserved. A queue may grow longer than any clock jump, so the time of the last
  * reservation reveals a jump.
  */
-function reserveSlot(db: DatabaseSync, application: string, now: number, intervalMs: number, longestMs = Number.POSITIVE_INFINITY): number {
-  const stored = one<{ next: number; reserved_at: number }>(db, "SELECT next, reserved_at FROM limiter WHERE application = ?", application);
+function reserveSlot(
+  db: DatabaseSync,
+  application: string,
+  now: number,
+  intervalMs: number,
+  longestMs = Number.POSITIVE_INFINITY,
+): number {
+  const stored = one<{ next: number; reserved_at: number }>(
+    db,
+    "SELECT next, reserved_at FROM limiter WHERE application = ?",
+    application,
+  );
   const next = stored === undefined || stored.reserved_at > now + clockJump ? now : stored.next;
   const slot = Math.max(now, next);
   if (slot - now > longestMs) return slot - now;

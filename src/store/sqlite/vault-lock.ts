@@ -12,10 +12,12 @@ import { longestPauseMs, waitForLock } from "../wait-for-lock.ts";
 export const lockSlots = 64;
 
 /** The slot of a vault, the same in every process and version. */
-export const slotOf = (uuid: string): number => (createHash("sha256").update(uuid.toLowerCase()).digest()[0] ?? 0) % lockSlots;
+export const slotOf = (uuid: string): number =>
+  (createHash("sha256").update(uuid.toLowerCase()).digest()[0] ?? 0) % lockSlots;
 
 /** The file of a slot, in the directory of the locks. */
-export const lockPath = (directory: string, slot: number): string => join(directory, `${String(slot).padStart(2, "0")}.lock`);
+export const lockPath = (directory: string, slot: number): string =>
+  join(directory, `${String(slot).padStart(2, "0")}.lock`);
 
 /** The lock of a vault, held by this process. */
 export interface VaultLock {
@@ -108,7 +110,13 @@ export class VaultLocks {
     if (now < (this.#leftUntil.get(slot) ?? 0)) return null;
     const connection = this.#tryOpen(slot);
     if (connection === null) return null;
-    const held = { connection, holders: new Set([holder]), epoch: this.#takeEpoch(slot), takenAt: now, isDue: false };
+    const held = {
+      connection,
+      holders: new Set([holder]),
+      epoch: this.#takeEpoch(slot),
+      takenAt: now,
+      isDue: false,
+    };
     this.#slots.set(slot, held);
     return held;
   }

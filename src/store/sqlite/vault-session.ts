@@ -28,7 +28,8 @@ interface SessionParts {
   breakers: KnownBreakers;
 }
 
-const hasSealed = ({ credentials }: VaultRows): boolean => credentials.some(({ sealed }) => sealed !== null);
+const hasSealed = ({ credentials }: VaultRows): boolean =>
+  credentials.some(({ sealed }) => sealed !== null);
 
 /**
  * A vault that this process has locked. Every write first checks that the lock is still its own, so that nobody else changes the rows
@@ -75,7 +76,8 @@ export class SqliteVaultSession extends StoredVaultSession {
 
   protected async query<T>(query: Step<T>, about: About = {}): Promise<T> {
     const [vault, key] = [this.#vault, this.#key];
-    if (vault !== null && key !== null && covers(vault.rows, about)) return query(vault.rows, () => key);
+    if (vault !== null && key !== null && covers(vault.rows, about))
+      return query(vault.rows, () => key);
     return await this.#parts.database.read((db) => {
       this.#vault = this.#with(db, about);
       const { rows } = this.#vault;
@@ -108,7 +110,9 @@ export class SqliteVaultSession extends StoredVaultSession {
       const { result, vault } = await this.#transaction((db) => {
         const { id, rows } = this.#with(db, about);
         const before = { ...withRevived(rows, about), at: this.#place().at };
-        return runStep(db, { id, rows: before }, (after) => step(after, () => this.#keyFor(db, rows)));
+        return runStep(db, { id, rows: before }, (after) =>
+          step(after, () => this.#keyFor(db, rows)),
+        );
       }, durability);
       this.#vault = vault;
       return result;
@@ -132,7 +136,11 @@ export class SqliteVaultSession extends StoredVaultSession {
   }
 
   #place(): Place {
-    return { service: this.service, uuid: this.uuid, at: new Date(this.#parts.clock.now()).toISOString() };
+    return {
+      service: this.service,
+      uuid: this.uuid,
+      at: new Date(this.#parts.clock.now()).toISOString(),
+    };
   }
 
   async #prepareKey(): Promise<void> {
@@ -143,10 +151,19 @@ export class SqliteVaultSession extends StoredVaultSession {
   /** @throws `state` if the lock was lost to another process */
   async #transaction<T>(change: (db: DatabaseSync) => T, durability?: Durability): Promise<T> {
     return await this.#parts.database.write((db) => {
-      if (this.#released) throw new VaultError("internal", `vault ${this.uuid} was written to after it had been released`);
+      if (this.#released)
+        throw new VaultError(
+          "internal",
+          `vault ${this.uuid} was written to after it had been released`,
+        );
       const { slot, epoch } = this.#parts.lock;
-      const found = one<{ epoch: number }>(db, "SELECT epoch FROM locks WHERE slot = ?", slot)?.epoch;
-      if (found !== epoch) throw lockLost(this.uuid, `the lock is at epoch ${found ?? 0}, this process had ${epoch}`);
+      const found = one<{ epoch: number }>(
+        db,
+        "SELECT epoch FROM locks WHERE slot = ?",
+        slot,
+      )?.epoch;
+      if (found !== epoch)
+        throw lockLost(this.uuid, `the lock is at epoch ${found ?? 0}, this process had ${epoch}`);
       return change(db);
     }, durability);
   }

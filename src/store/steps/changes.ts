@@ -19,8 +19,16 @@ export interface Change {
  * exchange open, so the rows that take such a place are written last. Without the breaker and the journal.
  */
 export function changesOf(before: VaultRows, after: VaultRows): Change[] {
-  const vault = changesOfRows("vaults", before.vault === null ? [] : [before.vault], after.vault === null ? [] : [after.vault]);
-  return [...vault, ...(after.vault?.forgotten === 1 ? allRemoved : changesOfParts(before, after)), ...changesOfPrints(before, after)];
+  const vault = changesOfRows(
+    "vaults",
+    before.vault === null ? [] : [before.vault],
+    after.vault === null ? [] : [after.vault],
+  );
+  return [
+    ...vault,
+    ...(after.vault?.forgotten === 1 ? allRemoved : changesOfParts(before, after)),
+    ...changesOfPrints(before, after),
+  ];
 }
 
 const allRemoved: Change[] = [
@@ -42,7 +50,8 @@ const takingLast = <Row>(rows: readonly Row[], takes: (row: Row) => boolean): Ro
 
 function changesOfPrints(before: VaultRows, after: VaultRows): Change[] {
   const prints = (rows: VaultRows) => [...rows.superseded].map((fingerprint) => ({ fingerprint }));
-  const refusals = (rows: VaultRows) => [...rows.refusals].map(([combination, fingerprint]) => ({ combination, fingerprint }));
+  const refusals = (rows: VaultRows) =>
+    [...rows.refusals].map(([combination, fingerprint]) => ({ combination, fingerprint }));
   return [
     ...changesOfRows("superseded", prints(before), prints(after), "fingerprint", "gone"),
     ...changesOfRows("refusals", refusals(before), refusals(after), "combination", "gone"),
@@ -57,20 +66,29 @@ function changesOfRows(
   keyed?: string,
   missing: "stay" | "gone" = "stay",
 ): Change[] {
-  const keyOf = (row: object): Value => (keyed === undefined ? null : ((row as Columns)[keyed] ?? null));
+  const keyOf = (row: object): Value =>
+    keyed === undefined ? null : ((row as Columns)[keyed] ?? null);
   const former = new Map(before.map((row) => [keyOf(row), row as Columns]));
   const changes: Change[] = [];
   for (const row of after as readonly Columns[]) {
     const name = keyOf(row);
     const old = former.get(name);
     former.delete(name);
-    const differing = Object.keys(row).filter((column) => column !== keyed && old?.[column] !== row[column]);
+    const differing = Object.keys(row).filter(
+      (column) => column !== keyed && old?.[column] !== row[column],
+    );
     if (old !== undefined && differing.length === 0) continue;
     const columns = Object.fromEntries(differing.map((column) => [column, row[column] ?? null]));
-    changes.push({ table, type: old === undefined ? "insert" : "update", key: keyed === undefined ? {} : { [keyed]: name }, columns });
+    changes.push({
+      table,
+      type: old === undefined ? "insert" : "update",
+      key: keyed === undefined ? {} : { [keyed]: name },
+      columns,
+    });
   }
   if (missing === "gone" && keyed !== undefined) {
-    for (const name of former.keys()) changes.push({ table, type: "delete", key: { [keyed]: name }, columns: {} });
+    for (const name of former.keys())
+      changes.push({ table, type: "delete", key: { [keyed]: name }, columns: {} });
   }
   return changes;
 }
@@ -90,13 +108,18 @@ export function sqlOf(
   const place: Change["key"] = table === "vaults" ? { id: vault } : { vault, ...key };
   const values: Value[] = [];
   const marked = (value: Value): string => mark(values.push(value));
-  const pairs = (row: Change["key"]): string[] => Object.entries(row).map(([column, value]) => `${column} = ${marked(value)}`);
+  const pairs = (row: Change["key"]): string[] =>
+    Object.entries(row).map(([column, value]) => `${column} = ${marked(value)}`);
   const name = `${schema}${table}`;
   if (type === "insert") {
     const row = { ...place, ...columns };
     const marks = Object.values(row).map(marked).join(", ");
-    return { sql: `INSERT INTO ${name} (${Object.keys(row).join(", ")}) VALUES (${marks})`, values };
+    return {
+      sql: `INSERT INTO ${name} (${Object.keys(row).join(", ")}) VALUES (${marks})`,
+      values,
+    };
   }
-  const head = type === "update" ? `UPDATE ${name} SET ${pairs(columns).join(", ")}` : `DELETE FROM ${name}`;
+  const head =
+    type === "update" ? `UPDATE ${name} SET ${pairs(columns).join(", ")}` : `DELETE FROM ${name}`;
   return { sql: `${head} WHERE ${pairs(place).join(" AND ")}`, values };
 }

@@ -66,7 +66,10 @@ function disproveFailures(rows: VaultRows, acknowledged: ExchangeRow): void {
   for (const row of rows.exchanges.slice(rows.exchanges.indexOf(acknowledged) + 1)) {
     if (row.state !== "intent" || row.base_generation !== acknowledged.base_generation) continue;
     const possibly = Math.min(row.counted_failed, vault.possibly_failed);
-    update(vault, { failed_attempts: vault.failed_attempts - possibly, possibly_failed: vault.possibly_failed - possibly });
+    update(vault, {
+      failed_attempts: vault.failed_attempts - possibly,
+      possibly_failed: vault.possibly_failed - possibly,
+    });
     row.counted_failed = 0;
   }
 }
@@ -88,6 +91,7 @@ export function markInDoubt(rows: VaultRows, exchangeId: string, error: ErrorNot
 /** The pair that the start of an exchange returned; exists from ② on. */
 function offeredBy(rows: VaultRows, row: ExchangeRow): CredentialsRow {
   const offered = findGeneration(rows, row.new_generation);
-  if (offered === undefined) throw new TypeError(`exchange ${row.id} is ${row.state} and has no new generation`);
+  if (offered === undefined)
+    throw new TypeError(`exchange ${row.id} is ${row.state} and has no new generation`);
   return offered;
 }

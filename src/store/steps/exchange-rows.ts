@@ -10,23 +10,37 @@ import { journal, lockLost, update, vaultOf } from "./rows.ts";
 /** States after which nothing more happens, and the token is useless. */
 type FinalState = "acknowledged" | "expired" | "discarded" | "rejected";
 
-export const findExchange = ({ exchanges }: VaultRows, exchangeId: string): ExchangeRow | undefined =>
-  exchanges.find(({ id }) => id === exchangeId);
+export const findExchange = (
+  { exchanges }: VaultRows,
+  exchangeId: string,
+): ExchangeRow | undefined => exchanges.find(({ id }) => id === exchangeId);
 
-export const openExchangeOf = ({ exchanges }: Pick<VaultRows, "exchanges">): ExchangeRow | undefined =>
+export const openExchangeOf = ({
+  exchanges,
+}: Pick<VaultRows, "exchanges">): ExchangeRow | undefined =>
   exchanges.find(({ state }) => openStates.includes(state));
 
 /** @throws `state` unless the exchange exists and is in one of the states `from`; `no-credentials` if the vault is not known */
-export function exchangeIn(rows: VaultRows, exchangeId: string, from: readonly ExchangeState[]): ExchangeRow {
+export function exchangeIn(
+  rows: VaultRows,
+  exchangeId: string,
+  from: readonly ExchangeState[],
+): ExchangeRow {
   vaultOf(rows);
   const row = findExchange(rows, exchangeId);
   if (row === undefined) throw lockLost(rows.uuid, `exchange ${exchangeId} is gone`);
-  if (!from.includes(row.state)) throw lockLost(rows.uuid, `exchange ${exchangeId} is ${row.state}, not ${from.join(" or ")}`);
+  if (!from.includes(row.state))
+    throw lockLost(rows.uuid, `exchange ${exchangeId} is ${row.state}, not ${from.join(" or ")}`);
   return row;
 }
 
 /** Ends an exchange, with a journal entry, and erases its token. */
-export function endExchange(rows: VaultRows, row: ExchangeRow, state: FinalState, detail: Record<string, unknown> = {}): void {
+export function endExchange(
+  rows: VaultRows,
+  row: ExchangeRow,
+  state: FinalState,
+  detail: Record<string, unknown> = {},
+): void {
   journal(rows, state, row.id, { from: row.state, ...detail });
   update(row, { state, token: null, acknowledged_at: state === "acknowledged" ? rows.at : null });
 }
@@ -48,7 +62,12 @@ export function settleCounted(exchanges: readonly ExchangeRow[]): void {
 /** Prefix of a token that is sealed as JSON, because a lone surrogate in it has no form in UTF-8. */
 const asJson = "\0json:";
 
-export function sealToken(key: SealingKey, place: Sealed, exchangeId: string, token: string): string {
+export function sealToken(
+  key: SealingKey,
+  place: Sealed,
+  exchangeId: string,
+  token: string,
+): string {
   const isPlain = token.isWellFormed() && !token.startsWith(asJson);
   return seal(key, tokenPlace(place, exchangeId), isPlain ? token : asJson + JSON.stringify(token));
 }
@@ -59,23 +78,40 @@ export function openToken(key: SealingKey, place: Sealed, row: ExchangeRow): str
     const token = unseal(key, tokenPlace(place, row.id), row.token);
     return token.startsWith(asJson) ? (JSON.parse(token.slice(asJson.length)) as string) : token;
   }
-  throw new VaultError("state", `exchange ${row.id} of vault ${place.uuid} has no token: it is ${row.state}`, {
-    uuid: place.uuid,
-    hint: `vault status ${place.uuid}`,
-  });
+  throw new VaultError(
+    "state",
+    `exchange ${row.id} of vault ${place.uuid} has no token: it is ${row.state}`,
+    {
+      uuid: place.uuid,
+      hint: `vault status ${place.uuid}`,
+    },
+  );
 }
 
-const tokenPlace = (place: Sealed, exchangeId: string): VaultPlace => placeOf(place, "exchanges.token", exchangeId);
+const tokenPlace = (place: Sealed, exchangeId: string): VaultPlace =>
+  placeOf(place, "exchanges.token", exchangeId);
 
 /** A digest of few possible contents would tell them: it is sealed. */
-export const sealDigest = (key: SealingKey, place: Sealed, exchangeId: string, digest: string): string =>
-  seal(key, placeOf(place, "exchanges.digest", exchangeId), digest);
+export const sealDigest = (
+  key: SealingKey,
+  place: Sealed,
+  exchangeId: string,
+  digest: string,
+): string => seal(key, placeOf(place, "exchanges.digest", exchangeId), digest);
 
 /** @throws `state` if the key does not open it */
-export const openDigest = (key: SealingKey, place: Sealed, exchangeId: string, sealed: string): string =>
-  unseal(key, placeOf(place, "exchanges.digest", exchangeId), sealed);
+export const openDigest = (
+  key: SealingKey,
+  place: Sealed,
+  exchangeId: string,
+  sealed: string,
+): string => unseal(key, placeOf(place, "exchanges.digest", exchangeId), sealed);
 
-const placeOf = ({ state, service, uuid }: Sealed, column: VaultPlace["column"], row: string): VaultPlace => ({
+const placeOf = (
+  { state, service, uuid }: Sealed,
+  column: VaultPlace["column"],
+  row: string,
+): VaultPlace => ({
   state,
   service,
   uuid,

@@ -23,11 +23,15 @@ interface SentWithPair {
 /** A pair with its hashedPin, if there is one, and nothing else. */
 export const withPin = (pair: Pair, hashedPin: string | undefined): Credentials => {
   const { encryptedData, payload } = pair;
-  return hashedPin === undefined ? { encryptedData, payload } : { encryptedData, payload, hashedPin };
+  return hashedPin === undefined
+    ? { encryptedData, payload }
+    : { encryptedData, payload, hashedPin };
 };
 
-export const findGeneration = ({ credentials }: VaultRows, generation: number | null): CredentialsRow | undefined =>
-  credentials.find((row) => row.generation === generation);
+export const findGeneration = (
+  { credentials }: VaultRows,
+  generation: number | null,
+): CredentialsRow | undefined => credentials.find((row) => row.generation === generation);
 
 /** @throws `state` if the generation is no longer kept, `no-credentials` if the vault is not known */
 export function keptGeneration(rows: VaultRows, generation: number): CredentialsRow {
@@ -47,14 +51,24 @@ export function openCredentials(key: SealingKey, place: Sealed, row: Credentials
 }
 
 /** Seals a pair as its generation stores it. */
-export const sealCredentials = (key: SealingKey, place: Sealed, generation: number, credentials: Credentials): string =>
-  seal(key, sealedPlace(place, generation), JSON.stringify(credentials));
+export const sealCredentials = (
+  key: SealingKey,
+  place: Sealed,
+  generation: number,
+  credentials: Credentials,
+): string => seal(key, sealedPlace(place, generation), JSON.stringify(credentials));
 
 /** Adds a pair under the next number, which this vault has never used. Returns the row. */
 export function addGeneration(
   rows: VaultRows,
   key: SealingKey,
-  pair: { standing: Standing; credentials: Credentials; device: Device | string | null; elsewhere: boolean; placed?: Placed | null },
+  pair: {
+    standing: Standing;
+    credentials: Credentials;
+    device: Device | string | null;
+    elsewhere: boolean;
+    placed?: Placed | null;
+  },
 ): CredentialsRow {
   const vault = vaultOf(rows);
   vault.last_generation += 1;
@@ -67,7 +81,10 @@ export function addGeneration(
     proven: 0,
     sealed: sealCredentials(key, rows, generation, pair.credentials),
     fingerprint: fingerprint(rows.uuid, pair.credentials),
-    device: typeof pair.device === "string" || pair.device === null ? pair.device : JSON.stringify(pair.device),
+    device:
+      typeof pair.device === "string" || pair.device === null
+        ? pair.device
+        : JSON.stringify(pair.device),
     created_at: rows.at,
     elsewhere: Number(pair.elsewhere),
     refused: 0,
@@ -79,30 +96,47 @@ export function addGeneration(
 }
 
 /** Updates what is stored with a pair. */
-export function updateSentWithPair(rows: VaultRows, key: SealingKey, row: CredentialsRow, { hashedPin, device }: SentWithPair): void {
+export function updateSentWithPair(
+  rows: VaultRows,
+  key: SealingKey,
+  row: CredentialsRow,
+  { hashedPin, device }: SentWithPair,
+): void {
   if (hashedPin !== undefined) {
     const credentials = openCredentials(key, rows, row);
-    if (credentials.hashedPin !== hashedPin) row.sealed = sealCredentials(key, rows, row.generation, withPin(credentials, hashedPin));
+    if (credentials.hashedPin !== hashedPin)
+      row.sealed = sealCredentials(key, rows, row.generation, withPin(credentials, hashedPin));
   }
   if (device !== undefined) row.device = JSON.stringify(device);
 }
 
 /** Whether something is given that differs from what is stored with a pair. */
-export function isSentWithOther(rows: VaultRows, key: SealingKey, row: CredentialsRow, { hashedPin, device }: SentWithPair): boolean {
-  const otherPin = hashedPin !== undefined && openCredentials(key, rows, row).hashedPin !== hashedPin;
+export function isSentWithOther(
+  rows: VaultRows,
+  key: SealingKey,
+  row: CredentialsRow,
+  { hashedPin, device }: SentWithPair,
+): boolean {
+  const otherPin =
+    hashedPin !== undefined && openCredentials(key, rows, row).hashedPin !== hashedPin;
   return otherPin || (device !== undefined && row.device !== JSON.stringify(device));
 }
 
 /** Whether credentials may be valid, by what is known here. */
-export const isLive = ({ standing }: Pick<CredentialsRow, "standing">): boolean => ["current", "imported", "offered"].includes(standing);
+export const isLive = ({ standing }: Pick<CredentialsRow, "standing">): boolean =>
+  ["current", "imported", "offered"].includes(standing);
 
 /** The newest live generation with this fingerprint. */
-export const liveGeneration = ({ credentials }: VaultRows, print: string): CredentialsRow | undefined =>
+export const liveGeneration = (
+  { credentials }: VaultRows,
+  print: string,
+): CredentialsRow | undefined =>
   credentials.findLast((row) => row.fingerprint === print && isLive(row));
 
 /** Records that a start with this pair succeeded: it is current, and every other known pair is superseded. */
 export function provenByStart(rows: VaultRows, current: CredentialsRow): void {
-  for (const row of rows.credentials) if (row !== current && row.standing !== "superseded") supersede(rows, row);
+  for (const row of rows.credentials)
+    if (row !== current && row.standing !== "superseded") supersede(rows, row);
   makeCurrent(rows, current);
 }
 
@@ -110,7 +144,11 @@ export function provenByStart(rows: VaultRows, current: CredentialsRow): void {
  * Records that the end call for this pair succeeded: it is current, and its base is superseded. Others stay, because they may
  * have been imported since.
  */
-export function provenByEnd(rows: VaultRows, current: CredentialsRow, base: CredentialsRow | undefined): void {
+export function provenByEnd(
+  rows: VaultRows,
+  current: CredentialsRow,
+  base: CredentialsRow | undefined,
+): void {
   if (base !== undefined) supersede(rows, base);
   makeCurrent(rows, current);
   forgetRefusal(rows, current);
@@ -124,7 +162,9 @@ function supersede({ superseded }: VaultRows, row: CredentialsRow): void {
 function makeCurrent(rows: VaultRows, current: CredentialsRow): void {
   update(current, { standing: "current", proven: 1, refused: 0, placed: null, ended: 0 });
   revive(rows, current);
-  const superseded = rows.credentials.filter(({ standing, sealed }) => standing === "superseded" && sealed !== null);
+  const superseded = rows.credentials.filter(
+    ({ standing, sealed }) => standing === "superseded" && sealed !== null,
+  );
   for (const row of superseded.slice(0, -keptSuperseded)) row.sealed = null;
 }
 
@@ -134,9 +174,13 @@ export function revive({ superseded }: VaultRows, row: CredentialsRow): void {
 }
 
 /** Clears the refusals of a pair, which may be valid by now. */
-export function forgetRefusal({ credentials, refusals }: VaultRows, { fingerprint: print }: CredentialsRow): void {
+export function forgetRefusal(
+  { credentials, refusals }: VaultRows,
+  { fingerprint: print }: CredentialsRow,
+): void {
   for (const row of credentials) if (row.fingerprint === print) row.refused = 0;
-  for (const [combination, refused] of refusals) if (refused === print) refusals.delete(combination);
+  for (const [combination, refused] of refusals)
+    if (refused === print) refusals.delete(combination);
 }
 
 const sealedPlace = ({ state, service, uuid }: Sealed, generation: number): VaultPlace => ({
@@ -148,8 +192,12 @@ const sealedPlace = ({ state, service, uuid }: Sealed, generation: number): Vaul
 });
 
 function notKept(uuid: string, generation: number): VaultError {
-  return new VaultError("state", `generation ${generation} of vault ${uuid} is not stored in this state`, {
-    uuid,
-    hint: `vault status ${uuid} --history`,
-  });
+  return new VaultError(
+    "state",
+    `generation ${generation} of vault ${uuid} is not stored in this state`,
+    {
+      uuid,
+      hint: `vault status ${uuid} --history`,
+    },
+  );
 }

@@ -1,5 +1,13 @@
 import { VaultError } from "../../errors.ts";
-import type { AdoptedExchange, AdoptionOutcome, CreatedVault, Creation, Credentials, NewPair, Placed } from "../../exchange/records.ts";
+import type {
+  AdoptedExchange,
+  AdoptionOutcome,
+  CreatedVault,
+  Creation,
+  Credentials,
+  NewPair,
+  Placed,
+} from "../../exchange/records.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { Pair } from "../../protocol/answers.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";
@@ -28,12 +36,19 @@ export function recordPair(rows: VaultRows, key: SealingKey, pair: NewPair): num
   // Importing a refused pair again says that it is valid; the guard counts it like any other.
   if (!added) forgetRefusal(rows, row);
   if (pair.sole === true) update(row, { proven: 1, elsewhere: 0 });
-  journal(rows, added ? "imported" : "imported-again", null, { generation: row.generation, kind: pair.kind });
+  journal(rows, added ? "imported" : "imported-again", null, {
+    generation: row.generation,
+    kind: pair.kind,
+  });
   return row.generation;
 }
 
 /** Implements `VaultSession.adopt`. */
-export function adopt(rows: VaultRows, key: SealingKey, document: AdoptedExchange): AdoptionOutcome {
+export function adopt(
+  rows: VaultRows,
+  key: SealingKey,
+  document: AdoptedExchange,
+): AdoptionOutcome {
   const { exchangeId, operation, kind, device, unread } = document;
   const vault = knownVault(rows, kind);
   const known = findExchange(rows, exchangeId);
@@ -56,7 +71,8 @@ export function adopt(rows: VaultRows, key: SealingKey, document: AdoptedExchang
   const generation = add(withPin(document.new, document.old.hashedPin), placed);
   journal(rows, "adopted", exchangeId, { operation, base, generation, placed });
   // If one of its pairs is superseded, the end call was answered elsewhere, or never will be.
-  if (base === null || generation === null || openExchangeOf(rows) !== undefined) return "candidates";
+  if (base === null || generation === null || openExchangeOf(rows) !== undefined)
+    return "candidates";
   const adopted: ExchangeRow = {
     id: exchangeId,
     operation,
@@ -97,18 +113,31 @@ function placeOf(rows: VaultRows, document: AdoptedExchange): Placed | "known" |
   const printOf = (pair: Pair): string => fingerprint(rows.uuid, pair);
   const live = liveGeneration(rows, printOf(document.new));
   if (live !== undefined && (live.proven === 1 || live.standing !== "imported")) return "known";
-  const [isOldDead, isNewDead] = [document.old, document.new].map((pair) => rows.superseded.has(printOf(pair)));
-  const isProven = rows.credentials.some(({ proven, standing }) => proven === 1 && standing === "current");
+  const [isOldDead, isNewDead] = [document.old, document.new].map((pair) =>
+    rows.superseded.has(printOf(pair)),
+  );
+  const isProven = rows.credentials.some(
+    ({ proven, standing }) => proven === 1 && standing === "current",
+  );
   const isFollowed = isProven && (isNewDead || (isOldDead && live === undefined));
   if (isFollowed || (isOldDead && isNewDead)) {
-    throw new VaultError("no-credentials", "this recovery document is older than the credentials that this state has used since", {
-      uuid: rows.uuid,
-      hint: `nothing was changed; vault get ${rows.uuid} (uses the stored credentials)`,
-    });
+    throw new VaultError(
+      "no-credentials",
+      "this recovery document is older than the credentials that this state has used since",
+      {
+        uuid: rows.uuid,
+        hint: `nothing was changed; vault get ${rows.uuid} (uses the stored credentials)`,
+      },
+    );
   }
   const proof = rows.vault?.proof_expiry;
   // By the service's own times: earlier tokens expire earlier.
-  if (proof && document.tokenExpiry !== null && Date.parse(document.tokenExpiry) < Date.parse(proof)) return "older";
+  if (
+    proof &&
+    document.tokenExpiry !== null &&
+    Date.parse(document.tokenExpiry) < Date.parse(proof)
+  )
+    return "older";
   return liveGeneration(rows, printOf(document.old))?.standing === "current" ? "successor" : null;
 }
 
@@ -127,20 +156,30 @@ function ensureGeneration(
   const print = fingerprint(rows.uuid, credentials);
   const live = liveGeneration(rows, print);
   const beside = { hashedPin: credentials.hashedPin, device };
-  if (live !== undefined && ((live.standing === "imported" && live.proven === 0) || !isSentWithOther(rows, key, live, beside))) {
+  if (
+    live !== undefined &&
+    ((live.standing === "imported" && live.proven === 0) ||
+      !isSentWithOther(rows, key, live, beside))
+  ) {
     updateSentWithPair(rows, key, live, beside);
     live.elsewhere = 1;
     return { row: live, added: false };
   }
   if (live === undefined && rows.superseded.has(print)) {
-    throw new VaultError("no-credentials", `the credentials given for vault ${rows.uuid} were superseded; they are never sent`, {
-      uuid: rows.uuid,
-      hint: `vault status ${rows.uuid} --history`,
-    });
+    throw new VaultError(
+      "no-credentials",
+      `the credentials given for vault ${rows.uuid} were superseded; they are never sent`,
+      {
+        uuid: rows.uuid,
+        hint: `vault status ${rows.uuid} --history`,
+      },
+    );
   }
   const kept = rows.credentials.filter(({ sealed }) => sealed !== null);
   const last = kept.find(({ standing }) => standing === "current") ?? kept.at(-1);
-  const hashedPin = credentials.hashedPin ?? (last === undefined ? undefined : openCredentials(key, rows, last).hashedPin);
+  const hashedPin =
+    credentials.hashedPin ??
+    (last === undefined ? undefined : openCredentials(key, rows, last).hashedPin);
   const row = addGeneration(rows, key, {
     standing: "imported",
     credentials: withPin(credentials, hashedPin),

@@ -128,10 +128,14 @@ export interface ExchangeRow {
 /** @throws `no-credentials` if the vault is not known under this service */
 export function vaultOf({ vault, service, uuid }: VaultRows): VaultRow {
   if (vault !== null) return vault;
-  throw new VaultError("no-credentials", `no credentials are known for vault ${uuid} at ${service}`, {
-    uuid,
-    hint: `vault import ${uuid} --kind KIND --credentials @FILE`,
-  });
+  throw new VaultError(
+    "no-credentials",
+    `no credentials are known for vault ${uuid} at ${service}`,
+    {
+      uuid,
+      hint: `vault import ${uuid} --kind KIND --credentials @FILE`,
+    },
+  );
 }
 
 /** Columns of a vault that is forgotten, as a new one is until it has credentials. The counters and the last generation remain. */
@@ -178,7 +182,12 @@ export function update<Row extends object>(row: Row, columns: NoInfer<Partial<Ro
 }
 
 /** Adds a journal entry; `detail` never holds a secret. */
-export function journal(rows: VaultRows, event: string, exchange: string | null, detail: Record<string, unknown> = {}): void {
+export function journal(
+  rows: VaultRows,
+  event: string,
+  exchange: string | null,
+  detail: Record<string, unknown> = {},
+): void {
   rows.journal.push({ event, exchange, detail });
 }
 
@@ -193,15 +202,20 @@ export const errorCode = ({ last_error: error }: Pick<VaultRow, "last_error">): 
 export function noteError(rows: VaultRows, { code, message }: ErrorNote): void {
   const vault = vaultOf(rows);
   const last = errorCode(vault);
-  if ((last === "locked" || last === "gone") && !["locked", "gone", "rejected"].includes(code)) return;
+  if ((last === "locked" || last === "gone") && !["locked", "gone", "rejected"].includes(code))
+    return;
   vault.last_error = JSON.stringify({ at: rows.at, code, message });
 }
 
 /** The error for a state that has changed since the session locked the vault: another process has the lock. */
 export function lockLost(uuid: string, what: string): VaultError {
-  return new VaultError("state", `lost the lock of vault ${uuid} to another process (${what}); nothing more is sent`, {
-    uuid,
-    hint: `vault status ${uuid}`,
-    retry: "after-status",
-  });
+  return new VaultError(
+    "state",
+    `lost the lock of vault ${uuid} to another process (${what}); nothing more is sent`,
+    {
+      uuid,
+      hint: `vault status ${uuid}`,
+      retry: "after-status",
+    },
+  );
 }

@@ -1,7 +1,15 @@
 import type { ErrorNote, Intent, Started } from "../../exchange/records.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { endExchange, exchangeIn, findExchange, openExchangeOf, sealDigest, sealToken, zeroStarts } from "./exchange-rows.ts";
+import {
+  endExchange,
+  exchangeIn,
+  findExchange,
+  openExchangeOf,
+  sealDigest,
+  sealToken,
+  zeroStarts,
+} from "./exchange-rows.ts";
 import {
   addGeneration,
   updateSentWithPair,
@@ -21,7 +29,8 @@ export function recordIntent(rows: VaultRows, key: () => SealingKey, intent: Int
   const { exchangeId, operation, kind, externalRef, generation, sole, seen, run } = intent;
   rows.seen = seen;
   keptGeneration(rows, generation);
-  if (findExchange(rows, exchangeId) !== undefined) throw lockLost(rows.uuid, `exchange ${exchangeId} exists already`);
+  if (findExchange(rows, exchangeId) !== undefined)
+    throw lockLost(rows.uuid, `exchange ${exchangeId} exists already`);
   rows.exchanges.push({
     id: exchangeId,
     operation,
@@ -66,7 +75,12 @@ export function noteUnanswered(rows: VaultRows, exchangeId: string, error: Error
   journal(rows, "unanswered", exchangeId, { error });
 }
 
-export function reject(rows: VaultRows, exchangeId: string, combination: string | null, error: ErrorNote): void {
+export function reject(
+  rows: VaultRows,
+  exchangeId: string,
+  combination: string | null,
+  error: ErrorNote,
+): void {
   const row = exchangeIn(rows, exchangeId, ["intent"]);
   const { base_generation: generation } = row;
   takeBack(rows, row);
@@ -116,7 +130,12 @@ function doubtOfferedBy(rows: VaultRows, base: number): void {
 }
 
 /** Step ②: the new pair is stored. */
-export function recordStarted(rows: VaultRows, key: SealingKey, exchangeId: string, started: Started): number {
+export function recordStarted(
+  rows: VaultRows,
+  key: SealingKey,
+  exchangeId: string,
+  started: Started,
+): number {
   const exchange = exchangeIn(rows, exchangeId, ["intent"]);
   const base = keptGeneration(rows, exchange.base_generation);
   takeBack(rows, exchange);
@@ -145,24 +164,38 @@ export function recordStarted(rows: VaultRows, key: SealingKey, exchangeId: stri
     given: started.given ?? null,
   });
   acceptedFacts(rows, exchange, started);
-  journal(rows, "started", exchangeId, { base: base.generation, generation, tokenExpiry, usesRemaining, limited });
+  journal(rows, "started", exchangeId, {
+    base: base.generation,
+    generation,
+    tokenExpiry,
+    usesRemaining,
+    limited,
+  });
   return generation;
 }
 
 /** The success of a start with the new credentials of an exchange: its acknowledgement has arrived, which zeroed the starts up to it. */
 function acknowledgedBefore(rows: VaultRows, generation: number): void {
-  const arrived = rows.exchanges.find((row) => row.new_generation === generation && row.state !== "acknowledged");
+  const arrived = rows.exchanges.find(
+    (row) => row.new_generation === generation && row.state !== "acknowledged",
+  );
   if (arrived !== undefined) zeroStarts(rows, arrived);
 }
 
 /** Ends every exchange that was left: with the success of a start, the service drops them. */
 function endInterrupted(rows: VaultRows, exchange: ExchangeRow): void {
-  const left = rows.exchanges.filter((row) => row !== exchange && ["intent", ...openStates].includes(row.state));
-  for (const row of left) endExchange(rows, row, outcomeFor(row, exchange.base_generation), { by: exchange.id });
+  const left = rows.exchanges.filter(
+    (row) => row !== exchange && ["intent", ...openStates].includes(row.state),
+  );
+  for (const row of left)
+    endExchange(rows, row, outcomeFor(row, exchange.base_generation), { by: exchange.id });
 }
 
 /** What the success of a start with this generation says about an exchange that was left. */
-function outcomeFor(left: ExchangeRow, generation: number): "acknowledged" | "expired" | "discarded" {
+function outcomeFor(
+  left: ExchangeRow,
+  generation: number,
+): "acknowledged" | "expired" | "discarded" {
   if (left.state !== "in-doubt" && left.ends_unanswered === 0) return "discarded";
   if (left.new_generation === generation) return "acknowledged";
   return left.base_generation === generation ? "expired" : "discarded";
@@ -198,7 +231,10 @@ interface Counts {
 }
 
 /** Changes what unanswered starts count: each is an unacknowledged start, and may be a failed attempt. */
-function count(rows: VaultRows, { unanswered = 0, quiet = 0, possibly = 0 }: Partial<Counts>): void {
+function count(
+  rows: VaultRows,
+  { unanswered = 0, quiet = 0, possibly = 0 }: Partial<Counts>,
+): void {
   const vault = vaultOf(rows);
   const plus = (now: number, by: number): number => Math.max(0, now + by);
   update(vault, {
@@ -212,6 +248,10 @@ function count(rows: VaultRows, { unanswered = 0, quiet = 0, possibly = 0 }: Par
 
 /** Takes back what step 1 has counted, unless it was zeroed meanwhile. */
 function takeBack(rows: VaultRows, row: ExchangeRow): void {
-  if (row.counted_start === 1) count(rows, { unanswered: -1, ...(row.counted_failed === 1 ? { possibly: -1 } : { quiet: -1 }) });
+  if (row.counted_start === 1)
+    count(rows, {
+      unanswered: -1,
+      ...(row.counted_failed === 1 ? { possibly: -1 } : { quiet: -1 }),
+    });
   update(row, { counted_start: 0, counted_failed: 0 });
 }

@@ -1,10 +1,20 @@
-import type { ExchangeRecord, Generation, OpenExchange, RunExchange, VaultRecord, VaultSummary } from "../../exchange/records.ts";
+import type {
+  ExchangeRecord,
+  Generation,
+  OpenExchange,
+  RunExchange,
+  VaultRecord,
+  VaultSummary,
+} from "../../exchange/records.ts";
 import type { Device } from "../../protocol/fields.ts";
 import { openExchangeOf } from "./exchange-rows.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow, VaultRows } from "./rows.ts";
 
 /** Converts the rows of a vault to the record that exchanges use. */
-export function vaultRecord(vault: VaultRow, { credentials, exchanges }: Pick<VaultRows, "credentials" | "exchanges">): VaultRecord {
+export function vaultRecord(
+  vault: VaultRow,
+  { credentials, exchanges }: Pick<VaultRows, "credentials" | "exchanges">,
+): VaultRecord {
   const open = openExchangeOf({ exchanges });
   const last = exchanges.at(-1);
   return {
@@ -47,10 +57,15 @@ export const summaryColumns = [
 ] as const satisfies (keyof VaultRow)[];
 
 /** `proven` and `has_device` are of all credentials that are kept; without any, `proven` is null. */
-export type SummaryRow = Pick<VaultRow, (typeof summaryColumns)[number]> & { proven: number | null; has_device: number };
+export type SummaryRow = Pick<VaultRow, (typeof summaryColumns)[number]> & {
+  proven: number | null;
+  has_device: number;
+};
 
 /** Shared by many vaults. */
-const generations = [0, 1].map((proven) => [0, 1].map((device) => [{ proven: proven === 1, device: device === 1 ? true : null }]));
+const generations = [0, 1].map((proven) =>
+  [0, 1].map((device) => [{ proven: proven === 1, device: device === 1 ? true : null }]),
+);
 const none: VaultSummary["generations"] = [];
 
 /** What a list of many vaults needs of one. */
@@ -63,12 +78,16 @@ export const vaultSummary = (row: SummaryRow, open: ExchangeRow | undefined): Va
   unansweredStarts: row.unanswered_starts,
   failedAttempts: row.failed_attempts,
   possiblyFailed: row.possibly_failed,
-  generations: (row.proven === null ? undefined : generations[row.proven]?.[row.has_device]) ?? none,
+  generations:
+    (row.proven === null ? undefined : generations[row.proven]?.[row.has_device]) ?? none,
   lastError: row.last_error === null ? null : (errorNote(row.last_error)?.code ?? null),
   open: open === undefined ? null : (exchangeRecord(open) as OpenExchange),
 });
 
-export const runExchange = (row: ExchangeRow & { uuid: string }, digest: string | null): RunExchange => ({
+export const runExchange = (
+  row: ExchangeRow & { uuid: string },
+  digest: string | null,
+): RunExchange => ({
   uuid: row.uuid,
   operation: row.operation,
   state: row.state,
@@ -78,7 +97,9 @@ export const runExchange = (row: ExchangeRow & { uuid: string }, digest: string 
 
 /** Earlier versions spell one code `unauthorised`. */
 const errorNote = (json: string): VaultRecord["lastError"] =>
-  JSON.parse(json.replace('"code":"unauthorised"', '"code":"unauthorized"')) as VaultRecord["lastError"];
+  JSON.parse(
+    json.replace('"code":"unauthorised"', '"code":"unauthorized"'),
+  ) as VaultRecord["lastError"];
 
 const generationRecord = (row: CredentialsRow, vault: VaultRow): Generation => ({
   generation: row.generation,

@@ -10,10 +10,20 @@ import { forgotten, journal, update, vaultOf, zeroCounters } from "./rows.ts";
 /** Each function implements the method of `VaultSession` by its name. */
 export function mergeAttempts(rows: VaultRows, given: Attempts): void {
   const vault = vaultOf(rows);
-  const { unackedStarts, failedAttempts, possiblyFailed, unansweredStarts, quietStarts, refused } = given;
-  const [starts, failed] = [Math.max(vault.unacked_starts, unackedStarts), Math.max(vault.failed_attempts, failedAttempts)];
-  const answered = Math.max(vault.unacked_starts - vault.unanswered_starts, unackedStarts - unansweredStarts);
-  const certainly = Math.max(vault.failed_attempts - vault.possibly_failed, failedAttempts - possiblyFailed);
+  const { unackedStarts, failedAttempts, possiblyFailed, unansweredStarts, quietStarts, refused } =
+    given;
+  const [starts, failed] = [
+    Math.max(vault.unacked_starts, unackedStarts),
+    Math.max(vault.failed_attempts, failedAttempts),
+  ];
+  const answered = Math.max(
+    vault.unacked_starts - vault.unanswered_starts,
+    unackedStarts - unansweredStarts,
+  );
+  const certainly = Math.max(
+    vault.failed_attempts - vault.possibly_failed,
+    failedAttempts - possiblyFailed,
+  );
   update(vault, {
     unacked_starts: starts,
     unanswered_starts: starts - answered,
@@ -21,8 +31,14 @@ export function mergeAttempts(rows: VaultRows, given: Attempts): void {
     failed_attempts: failed,
     possibly_failed: failed - certainly,
   });
-  for (const combination of refused) if (!rows.refusals.has(combination)) rows.refusals.set(combination, null);
-  journal(rows, "attempts-taken-over", null, { unackedStarts, failedAttempts, possiblyFailed, refused: refused.length });
+  for (const combination of refused)
+    if (!rows.refusals.has(combination)) rows.refusals.set(combination, null);
+  journal(rows, "attempts-taken-over", null, {
+    unackedStarts,
+    failedAttempts,
+    possiblyFailed,
+    refused: refused.length,
+  });
 }
 
 export function markElsewhere(rows: VaultRows, generations: readonly number[]): void {
@@ -33,14 +49,30 @@ export function markElsewhere(rows: VaultRows, generations: readonly number[]): 
 
 export function resetCounters(rows: VaultRows, to: CounterReset): void {
   const vault = vaultOf(rows);
-  const { unacked_starts: unackedStarts, failed_attempts: failedAttempts, possibly_failed: possiblyFailed } = vault;
-  const starts = { unacked_starts: to === "unanswered" ? unackedStarts - vault.unanswered_starts : 0, unanswered_starts: 0 };
-  const failed = { failed_attempts: to === "unanswered" ? failedAttempts - possiblyFailed : 0, possibly_failed: 0, quiet_starts: 0 };
+  const {
+    unacked_starts: unackedStarts,
+    failed_attempts: failedAttempts,
+    possibly_failed: possiblyFailed,
+  } = vault;
+  const starts = {
+    unacked_starts: to === "unanswered" ? unackedStarts - vault.unanswered_starts : 0,
+    unanswered_starts: 0,
+  };
+  const failed = {
+    failed_attempts: to === "unanswered" ? failedAttempts - possiblyFailed : 0,
+    possibly_failed: 0,
+    quiet_starts: 0,
+  };
   if (typeof to === "string") update(vault, { ...starts, ...failed });
   else {
     const { unackedStarts: shown } = to;
-    if (shown !== undefined) update(vault, { unacked_starts: shown, unanswered_starts: Math.min(vault.unanswered_starts, shown) });
-    if (to.failedAttempts !== undefined) update(vault, { ...failed, failed_attempts: to.failedAttempts });
+    if (shown !== undefined)
+      update(vault, {
+        unacked_starts: shown,
+        unanswered_starts: Math.min(vault.unanswered_starts, shown),
+      });
+    if (to.failedAttempts !== undefined)
+      update(vault, { ...failed, failed_attempts: to.failedAttempts });
   }
   if (to === "all") vault.last_error = null;
   // As many as the audit log shows, the last ones, stay counted where an exchange before them turns out to be acknowledged.
@@ -51,11 +83,18 @@ export function resetCounters(rows: VaultRows, to: CounterReset): void {
 }
 
 export function recordDeleted(rows: VaultRows, exchangeId: string): void {
-  const { operation, external_ref: externalRef, base_generation: generation } = exchangeIn(rows, exchangeId, ["intent"]);
+  const {
+    operation,
+    external_ref: externalRef,
+    base_generation: generation,
+  } = exchangeIn(rows, exchangeId, ["intent"]);
   journal(rows, "deleted", exchangeId, { operation, externalRef, generation });
   update(vaultOf(rows), zeroCounters);
   // It was not merely forgotten: a restore must not bring it back.
-  update(vaultOf(rows), { ...forgotten, last_error: JSON.stringify({ at: rows.at, code: "gone", message: "deleted from here" }) });
+  update(vaultOf(rows), {
+    ...forgotten,
+    last_error: JSON.stringify({ at: rows.at, code: "gone", message: "deleted from here" }),
+  });
 }
 
 export function noteDates(rows: VaultRows, dates: VaultDates): void {
@@ -68,7 +107,8 @@ export function noteDates(rows: VaultRows, dates: VaultDates): void {
     last_modified: dates.lastModified ?? vault.last_modified,
   };
   // A monitor that asks every minute must not fill the journal.
-  if (Object.entries(now).every(([column, date]) => vault[column as keyof typeof now] === date)) return;
+  if (Object.entries(now).every(([column, date]) => vault[column as keyof typeof now] === date))
+    return;
   update(vault, now);
   journal(rows, "info", null, { ...dates });
 }
@@ -80,10 +120,14 @@ export function forget(rows: VaultRows): void {
 
 /** The error for a label that another vault has, which may not be known. */
 export const labelTaken = (uuid: string, other?: string): VaultError =>
-  new VaultError("usage", `${other === undefined ? "another vault" : `vault ${other}`} already has this label; nothing was changed`, {
-    uuid: other ?? uuid,
-    hint: `choose another label; vault label ${other ?? "VAULT"} TEXT (renames the one that has it)`,
-  });
+  new VaultError(
+    "usage",
+    `${other === undefined ? "another vault" : `vault ${other}`} already has this label; nothing was changed`,
+    {
+      uuid: other ?? uuid,
+      hint: `choose another label; vault label ${other ?? "VAULT"} TEXT (renames the one that has it)`,
+    },
+  );
 
 export function setLabel(rows: VaultRows, label: string): void {
   vaultOf(rows).label = label;
@@ -94,23 +138,39 @@ export function setLabel(rows: VaultRows, label: string): void {
  * Implements `VaultSession.rebindFrom`. Sealed values are bound to their service, so they are sealed again for the new one. `here`
  * is the vault's row at that service: the counters of a forgotten vault are merged, and one with credentials is not replaced.
  */
-export function rebind(rows: VaultRows, key: SealingKey, service: string, here: VaultRow | null): void {
+export function rebind(
+  rows: VaultRows,
+  key: SealingKey,
+  service: string,
+  here: VaultRow | null,
+): void {
   const vault = vaultOf(rows);
   if (service === rows.service) return;
   if (here?.forgotten === 0) {
-    throw new VaultError("no-credentials", `vault ${rows.uuid} already has credentials at ${service}; nothing was moved`, {
-      uuid: rows.uuid,
-      hint: `use them, or remove them first; vault forget ${rows.uuid}`,
-    });
+    throw new VaultError(
+      "no-credentials",
+      `vault ${rows.uuid} already has credentials at ${service}; nothing was moved`,
+      {
+        uuid: rows.uuid,
+        hint: `use them, or remove them first; vault forget ${rows.uuid}`,
+      },
+    );
   }
-  for (const column of ["unacked_starts", "failed_attempts", "refused_since", "last_generation"] as const) {
+  for (const column of [
+    "unacked_starts",
+    "failed_attempts",
+    "refused_since",
+    "last_generation",
+  ] as const) {
     vault[column] = Math.max(vault[column], here?.[column] ?? 0);
   }
   vault.service = service;
   const place = { state: rows.state, service, uuid: rows.uuid };
   for (const row of rows.credentials) {
-    if (row.sealed !== null) row.sealed = sealCredentials(key, place, row.generation, openCredentials(key, rows, row));
+    if (row.sealed !== null)
+      row.sealed = sealCredentials(key, place, row.generation, openCredentials(key, rows, row));
   }
-  for (const row of rows.exchanges) if (row.token !== null) row.token = sealToken(key, place, row.id, openToken(key, rows, row));
+  for (const row of rows.exchanges)
+    if (row.token !== null) row.token = sealToken(key, place, row.id, openToken(key, rows, row));
   journal(rows, "rebound", null, { from: rows.service });
 }

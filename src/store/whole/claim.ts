@@ -40,7 +40,8 @@ export async function claimMoved(place: WholePlace, waiting: Waiting, now: numbe
 export function unproven(contents: Contents, now: number): Contents {
   const asked = (row: ContentRow): ContentRow => {
     if (!(openStates as unknown[]).includes(row["state"])) return row;
-    const isAlive = typeof row["token_expiry"] === "string" && Date.parse(row["token_expiry"]) > now;
+    const isAlive =
+      typeof row["token_expiry"] === "string" && Date.parse(row["token_expiry"]) > now;
     return {
       ...row,
       state: isAlive ? (row["state"] ?? null) : "in-doubt",

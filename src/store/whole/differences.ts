@@ -17,7 +17,8 @@ export const keys = {
 type PartTable = "credentials" | "exchanges" | "superseded" | "refusals";
 
 /** Whether rows of the table belong to a vault. */
-export const isPart = (table: ContentTable): table is PartTable => table !== "vaults" && table !== "journal" && table !== "breakers";
+export const isPart = (table: ContentTable): table is PartTable =>
+  table !== "vaults" && table !== "journal" && table !== "breakers";
 
 const named = (table: ContentTable, row: ContentRow): string => {
   const vault = table === "journal" || table === "breakers" ? [] : [row["service"], row["uuid"]];
@@ -48,8 +49,15 @@ export function differences(
       former.delete(name);
       if (was === undefined || isOutdated(was) || !isDeepStrictEqual(was, row)) put.push(row);
     }
-    const takes = ({ standing, state }: ContentRow): boolean => standing === "current" || (openStates as unknown[]).includes(state);
-    return [table, { removed: [...former.values()], put: put.toSorted((a, b) => Number(takes(a)) - Number(takes(b))) }];
+    const takes = ({ standing, state }: ContentRow): boolean =>
+      standing === "current" || (openStates as unknown[]).includes(state);
+    return [
+      table,
+      {
+        removed: [...former.values()],
+        put: put.toSorted((a, b) => Number(takes(a)) - Number(takes(b))),
+      },
+    ];
   };
   return Object.fromEntries(contentTables.map(of)) as Record<ContentTable, Differences>;
 }
@@ -59,11 +67,16 @@ export function differences(
  * follow them, else all of that vault get new ones.
  */
 export function numbered(before: Contents, after: Contents, next: () => number): Contents {
-  const known = new Map(before.exchanges.map((row) => [named("exchanges", row), Number(row["seq"])]));
+  const known = new Map(
+    before.exchanges.map((row) => [named("exchanges", row), Number(row["seq"])]),
+  );
   const vaults = Map.groupBy(after.exchanges, (row) => named("vaults", row));
   const exchanges = [...vaults.values()].flatMap((rows) => {
     const there = rows.map((row) => known.get(named("exchanges", row)) ?? Number.POSITIVE_INFINITY);
-    const isFollowed = there.every((seq, index) => index === 0 || seq > (there[index - 1] ?? 0) || seq === Number.POSITIVE_INFINITY);
+    const isFollowed = there.every(
+      (seq, index) =>
+        index === 0 || seq > (there[index - 1] ?? 0) || seq === Number.POSITIVE_INFINITY,
+    );
     return rows.map((row, index) => {
       const seq = there[index] ?? Number.POSITIVE_INFINITY;
       return { ...row, seq: isFollowed && Number.isFinite(seq) ? seq : next() };

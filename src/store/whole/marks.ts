@@ -25,7 +25,8 @@ export interface Marks {
 
 /** The marks in the rows of `meta`. */
 export function marksIn(meta: Readonly<Record<string, string | undefined>>): Marks {
-  const parsed = <T>(name: keyof Marks, absent: T): T => (meta[name] === undefined ? absent : (JSON.parse(meta[name]) as T));
+  const parsed = <T>(name: keyof Marks, absent: T): T =>
+    meta[name] === undefined ? absent : (JSON.parse(meta[name]) as T);
   return {
     state: meta["state"] ?? "",
     predecessors: parsed("predecessors", []),
@@ -37,14 +38,25 @@ export function marksIn(meta: Readonly<Record<string, string | undefined>>): Mar
 }
 
 /** The error for a state that was moved elsewhere, or is just being moved. */
-export function notHere(place: string, { fence, moved }: Pick<Marks, "fence" | "moved">): VaultError {
+export function notHere(
+  place: string,
+  { fence, moved }: Pick<Marks, "fence" | "moved">,
+): VaultError {
   if (moved !== null) {
-    return new VaultError("state", `the state ${place} was moved to ${moved.to}; nothing was sent`, {
-      hint: `vault config set state '${moved.to}' (or --state, VAULTSVC_STATE)`,
-    });
+    return new VaultError(
+      "state",
+      `the state ${place} was moved to ${moved.to}; nothing was sent`,
+      {
+        hint: `vault config set state '${moved.to}' (or --state, VAULTSVC_STATE)`,
+      },
+    );
   }
   const to = fence?.to ?? "another place";
-  return new VaultError("state", `the move of the state from ${place} to ${to} was interrupted; nothing was sent`, {
-    hint: `vault state move --to '${to}' --state '${place}' (finishes it); vault state move --cancel --state '${place}' (gives it up)`,
-  });
+  return new VaultError(
+    "state",
+    `the move of the state from ${place} to ${to} was interrupted; nothing was sent`,
+    {
+      hint: `vault state move --to '${to}' --state '${place}' (finishes it); vault state move --cancel --state '${place}' (gives it up)`,
+    },
+  );
 }

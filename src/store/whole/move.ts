@@ -12,7 +12,11 @@ import type { Whole, WholePlace } from "./whole.ts";
  * copied them.
  * @throws `state` if there is nothing to move, or something in the way; then the state is as it was
  */
-export async function moveState(from: WholePlace, to: WholePlace, waiting: Waiting): Promise<{ vaults: number | null }> {
+export async function moveState(
+  from: WholePlace,
+  to: WholePlace,
+  waiting: Waiting,
+): Promise<{ vaults: number | null }> {
   const here = await marksAt(from);
   if (here === null) throw nothingToMove(from.shown);
   if (here.moved !== null) {
@@ -22,8 +26,13 @@ export async function moveState(from: WholePlace, to: WholePlace, waiting: Waiti
     return { vaults: null };
   }
   const fence = here.fence ?? (await close(from, to, waiting));
-  if (fence.target !== (await marksAt(to))?.state) throw fence.to === to.shown ? madeAnew(from.shown, fence) : notHere(from.shown, here);
-  const copied = await to.transact("move", waiting, async (target) => await receive(from, target, fence));
+  if (fence.target !== (await marksAt(to))?.state)
+    throw fence.to === to.shown ? madeAnew(from.shown, fence) : notHere(from.shown, here);
+  const copied = await to.transact(
+    "move",
+    waiting,
+    async (target) => await receive(from, target, fence),
+  );
   if (copied === "in the way" || copied === "given up") {
     await openFence(from, waiting, fence);
     throw copied === "in the way" ? inTheWay(to.shown) : canceledMove(from.shown);
@@ -36,13 +45,20 @@ export async function moveState(from: WholePlace, to: WholePlace, waiting: Waiti
  * Gives an unfinished move up: the target never takes it from then on, and the state is used as before.
  * @throws `state` if the target has the contents, and then finishes the move; also if the target cannot be reached
  */
-export async function cancelMove(from: WholePlace, placeAt: (location: string) => Promise<WholePlace>, waiting: Waiting): Promise<Fence> {
+export async function cancelMove(
+  from: WholePlace,
+  placeAt: (location: string) => Promise<WholePlace>,
+  waiting: Waiting,
+): Promise<Fence> {
   const here = await marksAt(from);
   if (here === null) throw nothingToMove(from.shown);
   const { fence } = here;
   if (fence === null) {
     if (here.moved !== null) throw notHere(from.shown, here);
-    throw new VaultError("state", `no move of the state ${from.shown} is unfinished; nothing was changed`);
+    throw new VaultError(
+      "state",
+      `no move of the state ${from.shown} is unfinished; nothing was changed`,
+    );
   }
   const to = await placeAt(fence.to);
   const there = await marksAt(to);
@@ -59,17 +75,23 @@ export async function cancelMove(from: WholePlace, placeAt: (location: string) =
     return fence;
   }
   await markMoved(from, waiting, fence);
-  throw new VaultError("state", `the state is at ${fence.to} already: the move is finished, and cannot be given up`, {
-    hint: `vault config set state '${fence.to}' (or --state, VAULTSVC_STATE)`,
-  });
+  throw new VaultError(
+    "state",
+    `the state is at ${fence.to} already: the move is finished, and cannot be given up`,
+    {
+      hint: `vault config set state '${fence.to}' (or --state, VAULTSVC_STATE)`,
+    },
+  );
 }
 
 /** Fences the state for a move to a place that is empty, and makes that if need be, so that it has an id. */
 async function close(from: WholePlace, to: WholePlace, waiting: Waiting): Promise<Fence> {
   // Before anything is made.
   const there = (await marksAt(to))?.state;
-  if (there !== undefined && there === (await marksAt(from))?.state) throw new VaultError("usage", "--to: that is where the state is");
-  if ((await from.read(async (whole) => await whole.isEmpty())) === true) throw nothingToMove(from.shown);
+  if (there !== undefined && there === (await marksAt(from))?.state)
+    throw new VaultError("usage", "--to: that is where the state is");
+  if ((await from.read(async (whole) => await whole.isEmpty())) === true)
+    throw nothingToMove(from.shown);
   const target = await to.transact("move", waiting, async (whole) => {
     const { marks } = whole;
     if (marks.fence !== null || marks.moved !== null) throw notHere(to.shown, marks);
@@ -91,7 +113,11 @@ async function close(from: WholePlace, to: WholePlace, waiting: Waiting): Promis
 }
 
 /** Takes the contents in, unless an earlier run has: returns the number of vaults, or null. What is in the way, or given up, stays so for good. */
-async function receive(from: WholePlace, target: Whole, fence: Fence): Promise<number | "in the way" | "given up" | null> {
+async function receive(
+  from: WholePlace,
+  target: Whole,
+  fence: Fence,
+): Promise<number | "in the way" | "given up" | null> {
   const { marks } = target;
   const { state, taken, canceled } = marks;
   if (state !== fence.target) throw madeAnew(from.shown, fence);
@@ -109,7 +135,9 @@ async function receive(from: WholePlace, target: Whole, fence: Fence): Promise<n
       count += part.vaults.filter(({ forgotten }) => forgotten === 0).length;
     }
     for await (const entries of source.journal()) await target.append(entries);
-    const predecessors = [...new Set([...marks.predecessors, source.marks.state, ...source.marks.predecessors])];
+    const predecessors = [
+      ...new Set([...marks.predecessors, source.marks.state, ...source.marks.predecessors]),
+    ];
     await target.mark({ taken: [...taken, fence.move], predecessors });
     return count;
   });
@@ -131,16 +159,23 @@ async function openFence(from: WholePlace, waiting: Waiting, fence: Fence): Prom
   });
 }
 
-const marksAt = async (place: WholePlace) => await place.read(async ({ marks }) => Promise.resolve(marks));
+const marksAt = async (place: WholePlace) =>
+  await place.read(async ({ marks }) => Promise.resolve(marks));
 
 const nothingToMove = (shown: string): VaultError =>
-  new VaultError("state", `there is no state to move: ${shown}`, { hint: "--state LOCATION (names another one)" });
+  new VaultError("state", `there is no state to move: ${shown}`, {
+    hint: "--state LOCATION (names another one)",
+  });
 
 const inTheWay = (shown: string): VaultError =>
-  new VaultError("state", `another state is there already: ${shown}; nothing was changed`, { hint: "name an empty place with --to" });
+  new VaultError("state", `another state is there already: ${shown}; nothing was changed`, {
+    hint: "name an empty place with --to",
+  });
 
 const canceledMove = (shown: string): VaultError =>
-  new VaultError("state", `the move of the state ${shown} was given up; nothing was changed`, { hint: "vault state move --to LOCATION" });
+  new VaultError("state", `the move of the state ${shown} was given up; nothing was changed`, {
+    hint: "vault state move --to LOCATION",
+  });
 
 const setBack = (shown: string, { to }: Fence): VaultError =>
   new VaultError(

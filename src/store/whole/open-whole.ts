@@ -26,7 +26,12 @@ export interface Engine {
 }
 
 /** Orders the rows of a vault. */
-const orders = { credentials: "generation", exchanges: "seq", superseded: "fingerprint", refusals: "combination" } as const;
+const orders = {
+  credentials: "generation",
+  exchanges: "seq",
+  superseded: "fingerprint",
+  refusals: "combination",
+} as const;
 
 /** What is read, sealed: its id says whether labels are. */
 export class OpenReader implements WholeReader {
@@ -37,7 +42,12 @@ export class OpenReader implements WholeReader {
   /** Rows with values that are sealed with several keys, or another one than the state's, with the ids. */
   protected readonly keyIds = new WeakMap<ContentRow, readonly string[]>();
 
-  constructor(engine: Engine, marks: Marks, sealing: Sealing, keyring: Pick<Keyring, "all" | "key">) {
+  constructor(
+    engine: Engine,
+    marks: Marks,
+    sealing: Sealing,
+    keyring: Pick<Keyring, "all" | "key">,
+  ) {
     this.engine = engine;
     this.marks = marks;
     this.sealing = sealing;
@@ -47,7 +57,9 @@ export class OpenReader implements WholeReader {
   async isEmpty(): Promise<boolean> {
     const { engine } = this;
     const exists = (table: string): string => `EXISTS (SELECT 1 FROM ${engine.schema}${table})`;
-    const [row] = await engine.query(`SELECT CASE WHEN ${exists("vaults")} OR ${exists("journal")} THEN 0 ELSE 1 END AS empty`);
+    const [row] = await engine.query(
+      `SELECT CASE WHEN ${exists("vaults")} OR ${exists("journal")} THEN 0 ELSE 1 END AS empty`,
+    );
     return row?.["empty"] === 1;
   }
 
@@ -78,7 +90,9 @@ export class OpenReader implements WholeReader {
       if (isFirst) {
         found.breakers = await engine.query(`SELECT * FROM ${schema}breakers ORDER BY service`);
         if (this.sealing.state !== undefined)
-          found.journal = await engine.query(`SELECT * FROM ${schema}journal WHERE event = 'labelled' ORDER BY seq`);
+          found.journal = await engine.query(
+            `SELECT * FROM ${schema}journal WHERE event = 'labelled' ORDER BY seq`,
+          );
       }
       yield await this.#open(found);
       if (vaults.length < batch) return;
@@ -132,11 +146,18 @@ export class OpenWhole extends OpenReader implements Whole {
     const { schema } = engine;
     const own = key ?? (await this.#ownKey());
     // Nobody else adds any meanwhile.
-    this.#last ??= Number((await engine.query(`SELECT max(seq) AS seq FROM ${schema}exchanges`))[0]?.["seq"] ?? 0);
+    this.#last ??= Number(
+      (await engine.query(`SELECT max(seq) AS seq FROM ${schema}exchanges`))[0]?.["seq"] ?? 0,
+    );
     const wanted = numbered(before, after, () => (this.#last = (this.#last ?? 0) + 1));
-    const differing = differences(before, wanted, (row) => (this.keyIds.get(row) ?? []).some((id) => id !== own.id));
-    for (const table of contentTables.toReversed()) if (table !== "journal") await this.#remove(table, differing[table].removed);
-    const put = Object.fromEntries(contentTables.map((table) => [table, differing[table].put])) as Contents;
+    const differing = differences(before, wanted, (row) =>
+      (this.keyIds.get(row) ?? []).some((id) => id !== own.id),
+    );
+    for (const table of contentTables.toReversed())
+      if (table !== "journal") await this.#remove(table, differing[table].removed);
+    const put = Object.fromEntries(
+      contentTables.map((table) => [table, differing[table].put]),
+    ) as Contents;
     const resealed = sealed(put, this.sealing, own);
     for (const table of contentTables) await this.#put(table, resealed[table]);
     return countSealed(resealed, this.sealing);
@@ -144,7 +165,11 @@ export class OpenWhole extends OpenReader implements Whole {
 
   async append(entries: readonly ContentRow[]): Promise<void> {
     const key = await this.#ownKey();
-    const own = sealed({ ...nothing(), journal: entries.map((row) => without(row, "seq")) }, this.sealing, key);
+    const own = sealed(
+      { ...nothing(), journal: entries.map((row) => without(row, "seq")) },
+      this.sealing,
+      key,
+    );
     await this.#put("journal", own.journal);
   }
 
@@ -152,14 +177,16 @@ export class OpenWhole extends OpenReader implements Whole {
     const { schema } = this.engine;
     const now = { ...this.marks, ...marks };
     for (const [name, value] of Object.entries(marks)) {
-      if (value === null) await this.engine.query(`DELETE FROM ${schema}meta WHERE name = $1`, [name]);
+      if (value === null)
+        await this.engine.query(`DELETE FROM ${schema}meta WHERE name = $1`, [name]);
       else
         await this.engine.query(
           `INSERT INTO ${schema}meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
           [name, JSON.stringify(value)],
         );
     }
-    const isUsable = ({ fence, moved }: Pick<Marks, "fence" | "moved">): boolean => fence === null && moved === null;
+    const isUsable = ({ fence, moved }: Pick<Marks, "fence" | "moved">): boolean =>
+      fence === null && moved === null;
     if (isUsable(now) !== isUsable(this.marks)) await this.engine.setUsable(isUsable(now));
     Object.assign(this.marks, now);
   }
@@ -175,7 +202,10 @@ export class OpenWhole extends OpenReader implements Whole {
       : table === "vaults"
         ? `(service, uuid) IN (SELECT ${given("service")}, ${given("uuid")} FROM ${from})`
         : `${columns[0] ?? ""} IN (SELECT ${column(columns[0] ?? "")} FROM ${from})`;
-    for (const some of batches(rows)) await this.engine.query(`DELETE FROM ${schema}${table} WHERE ${where}`, [JSON.stringify(some)]);
+    for (const some of batches(rows))
+      await this.engine.query(`DELETE FROM ${schema}${table} WHERE ${where}`, [
+        JSON.stringify(some),
+      ]);
   }
 
   async #put(table: ContentTable, rows: readonly ContentRow[]): Promise<void> {
@@ -194,7 +224,9 @@ export class OpenWhole extends OpenReader implements Whole {
         : table === "vaults"
           ? [newId === undefined ? [] : [["id", newId]], "", ["service", "uuid"]]
           : [[], "", keys[table]];
-      const set = own.filter((name) => !(key as string[]).includes(name)).map((name) => `${name} = excluded.${name}`);
+      const set = own
+        .filter((name) => !(key as string[]).includes(name))
+        .map((name) => `${name} = excluded.${name}`);
       const then = set.length === 0 ? "NOTHING" : `UPDATE SET ${set.join(", ")}`;
       // What has a number in the journal is there already.
       const isNew = table === "journal" && !all.includes("seq");

@@ -45,7 +45,11 @@ export interface WholePlace {
    * meanwhile, and a stall of any length does no harm. Makes a local state if there is none.
    * @throws `busy`, `interrupted`; `state` for one that was moved, unless that is the operation's concern
    */
-  transact<T>(operation: WholeOperation, waiting: Waiting, work: (whole: Whole) => Promise<T>): Promise<T>;
+  transact<T>(
+    operation: WholeOperation,
+    waiting: Waiting,
+    work: (whole: Whole) => Promise<T>,
+  ): Promise<T>;
 }
 
 /** All that a state holds, but for its journal. */

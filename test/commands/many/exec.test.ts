@@ -27,13 +27,28 @@ const document: GetDocument = {
 const apiKey = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee";
 
 /** Runs a command in a folder of its own; tells what it left, and how it failed. */
-async function run(command: string, { timeoutMs = 20_000, label = document.label, killed = false } = {}) {
+async function run(
+  command: string,
+  { timeoutMs = 20_000, label = document.label, killed = false } = {},
+) {
   const cwd = tempDir();
-  const host = fakeHost({ cwd, env: { PATH: process.env["PATH"], VAULTSVC_API_KEY: apiKey, OTHER: `x${apiKey}`, HARMLESS: "yes" } });
+  const host = fakeHost({
+    cwd,
+    env: {
+      PATH: process.env["PATH"],
+      VAULTSVC_API_KEY: apiKey,
+      OTHER: `x${apiKey}`,
+      HARMLESS: "yes",
+    },
+  });
   const redactor = createRedactor();
   for (const secret of [apiKey, "4111111111111111"]) redactor.add(secret);
   host.stderr.redactWith(redactor);
-  const exec = prepareExec({ host, redactor, settings: { timeoutMs } as Parameters<typeof prepareExec>[0]["settings"] }, command, "payday");
+  const exec = prepareExec(
+    { host, redactor, settings: { timeoutMs } as Parameters<typeof prepareExec>[0]["settings"] },
+    command,
+    "payday",
+  );
   const running = runForVault(exec, { ...document, label });
   if (killed) setTimeout(() => host.kill(), 100);
   const failure = await running.then(
@@ -55,7 +70,9 @@ describe("--exec", () => {
     expect(env).toContain(`VAULTSVC_DELIVERY_ID=payday-${uuid}`);
     expect(env).toContain("HARMLESS=yes");
     expect(file("env")).not.toContain(apiKey);
-    expect((await run('cat >/dev/null; echo "<$VAULTSVC_VAULT_LABEL>"', { label: null })).err).toBe("<>\n");
+    expect((await run('cat >/dev/null; echo "<$VAULTSVC_VAULT_LABEL>"', { label: null })).err).toBe(
+      "<>\n",
+    );
   });
 
   it("prints on stderr, in whole lines, without secrets", async () => {
@@ -67,18 +84,39 @@ describe("--exec", () => {
 
   it.each([
     { how: "fails", command: "cat >/dev/null; exit 3", why: "--exec failed with exit code 3" },
-    { how: "is killed", command: "cat >/dev/null; kill -TERM $$", why: "--exec failed with SIGTERM" },
-    { how: "does not read its input", command: "true", why: "--exec did not read the whole document from its standard input" },
-    { how: "does not end", command: "cat >/dev/null; sleep 60", why: "--exec did not finish within 0.5s and was stopped", timeoutMs: 500 },
+    {
+      how: "is killed",
+      command: "cat >/dev/null; kill -TERM $$",
+      why: "--exec failed with SIGTERM",
+    },
+    {
+      how: "does not read its input",
+      command: "true",
+      why: "--exec did not read the whole document from its standard input",
+    },
+    {
+      how: "does not end",
+      command: "cat >/dev/null; sleep 60",
+      why: "--exec did not finish within 0.5s and was stopped",
+      timeoutMs: 500,
+    },
     {
       how: "is interrupted by a second signal",
       command: "cat >/dev/null; sleep 60",
       why: "--exec was interrupted and stopped",
       killed: true,
     },
-  ])("that $how holds the exchange: not delivered, and no save is owed", async ({ command, why, ...more }) => {
-    const { failure } = await run(command, more);
-    expect(failure).toBeInstanceOf(HandoverFailure);
-    expect(failure).toMatchObject({ reason: "exec", message: why, delivered: false, saveOwed: false });
-  });
+  ])(
+    "that $how holds the exchange: not delivered, and no save is owed",
+    async ({ command, why, ...more }) => {
+      const { failure } = await run(command, more);
+      expect(failure).toBeInstanceOf(HandoverFailure);
+      expect(failure).toMatchObject({
+        reason: "exec",
+        message: why,
+        delivered: false,
+        saveOwed: false,
+      });
+    },
+  );
 });

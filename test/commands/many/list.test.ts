@@ -30,15 +30,34 @@ const card = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4,
 
 type Operation = Parameters<typeof readList>[2];
 
-async function read(choice: Partial<ListChoice>, operation: Operation = "get", input = "", isPossible = true, vaults = known) {
+async function read(
+  choice: Partial<ListChoice>,
+  operation: Operation = "get",
+  input = "",
+  isPossible = true,
+  vaults = known,
+) {
   const { sources } = valueSources(fakeHost({ input, files: { list: input } }), () => undefined);
   const ask = { isPossible } as Parameters<typeof readList>[0]["ask"];
-  return await readList({ ask, sources }, { vaults: [], ...choice }, operation, new VaultNames(vaults));
+  return await readList(
+    { ask, sources },
+    { vaults: [], ...choice },
+    operation,
+    new VaultNames(vaults),
+  );
 }
 
 /** A list on standard input: lines, or objects. */
-const listed = async (lines: readonly unknown[], operation: Operation = "get", choice: Partial<ListChoice> = {}) =>
-  await read({ from: "-", ...choice }, operation, lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n"));
+const listed = async (
+  lines: readonly unknown[],
+  operation: Operation = "get",
+  choice: Partial<ListChoice> = {},
+) =>
+  await read(
+    { from: "-", ...choice },
+    operation,
+    lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n"),
+  );
 
 async function failure(reading: Promise<unknown>): Promise<string> {
   return await reading.then(
@@ -63,18 +82,27 @@ describe("a list in a file", () => {
       { uuid: uuidOf(3), label: null },
       { uuid: uuidOf(4), label: "notes", externalRef: "order-1" },
     ]);
-    expect(await read({ from: "list" }, "get", "spare\n")).toEqual([{ uuid: uuidOf(1), label: "spare" }]);
+    expect(await read({ from: "list" }, "get", "spare\n")).toEqual([
+      { uuid: uuidOf(1), label: "spare" },
+    ]);
     expect(await listed([])).toEqual([]);
   });
 
   it("brings the credentials of a vault that is not known yet, as vault export writes them", async () => {
     const line = { uuid: uuidOf(9), label: "new", kind: "generic/offline", credentials: pair };
     expect(await listed([line])).toEqual([
-      { uuid: uuidOf(9), label: "new", kind: "generic/offline", given: { type: "pair", credentials: pair } },
+      {
+        uuid: uuidOf(9),
+        label: "new",
+        kind: "generic/offline",
+        given: { type: "pair", credentials: pair },
+      },
     ]);
-    expect(await listed([{ uuid: uuidOf(9), credentials: pair }], "get", { defaults: { kind: "generic/offline" } })).toMatchObject([
-      { uuid: uuidOf(9), kind: "generic/offline" },
-    ]);
+    expect(
+      await listed([{ uuid: uuidOf(9), credentials: pair }], "get", {
+        defaults: { kind: "generic/offline" },
+      }),
+    ).toMatchObject([{ uuid: uuidOf(9), kind: "generic/offline" }]);
   });
 
   it("brings the new contents of each vault, or has those for all", async () => {
@@ -90,8 +118,18 @@ describe("a list in a file", () => {
 
   const nothing = "nothing was sent";
   it.each<[string, Operation, unknown[], string]>([
-    ["a line that is not JSON", "get", ["spare", '{"uuid":"5105105105105101'], "--from line 2: not valid JSON"],
-    ["an object without a UUID", "get", [{ kind: "generic/offline" }], "--from line 1: uuid is missing: must be 36 characters"],
+    [
+      "a line that is not JSON",
+      "get",
+      ["spare", '{"uuid":"5105105105105101'],
+      "--from line 2: not valid JSON",
+    ],
+    [
+      "an object without a UUID",
+      "get",
+      [{ kind: "generic/offline" }],
+      "--from line 1: uuid is missing: must be 36 characters",
+    ],
     ["a label as a UUID", "get", [{ uuid: "spare" }], "--from line 1: uuid must be 36 characters"],
     [
       "a property with a typing error",
@@ -99,16 +137,36 @@ describe("a list in a file", () => {
       [{ uuid: uuidOf(1), externalref: "x" }],
       "--from line 1: has an unknown property externalref; known are uuid, ",
     ],
-    ["a property of another command", "get", [{ uuid: uuidOf(1), card }], "--from line 1: has an unknown property card"],
-    ["more than a UUID for ack", "ack", [{ uuid: uuidOf(1), kind: "generic/offline" }], "--from line 1: has an unknown property kind"],
+    [
+      "a property of another command",
+      "get",
+      [{ uuid: uuidOf(1), card }],
+      "--from line 1: has an unknown property card",
+    ],
+    [
+      "more than a UUID for ack",
+      "ack",
+      [{ uuid: uuidOf(1), kind: "generic/offline" }],
+      "--from line 1: has an unknown property kind",
+    ],
     [
       "a card with a wrong number",
       "update",
       ["", { uuid: uuidOf(1), card: { ...card, number: "5105105105105101" } }],
       "--from line 2: card.number must be 8 to 19 digits",
     ],
-    ["a card and content", "update", [{ uuid: uuidOf(1), card, content: "x" }], "--from line 1: a card and --content exclude each other"],
-    ["a card for a generic vault", "update", [{ uuid: uuidOf(4), card }], "--from line 1: a generic/offline vault holds no card"],
+    [
+      "a card and content",
+      "update",
+      [{ uuid: uuidOf(1), card, content: "x" }],
+      "--from line 1: a card and --content exclude each other",
+    ],
+    [
+      "a card for a generic vault",
+      "update",
+      [{ uuid: uuidOf(4), card }],
+      "--from line 1: a generic/offline vault holds no card",
+    ],
     ["no new contents", "update", ["spare"], "--from line 1: card or content is missing"],
     [
       "credentials without a part",
@@ -116,8 +174,18 @@ describe("a list in a file", () => {
       [{ uuid: uuidOf(1), credentials: { payload: "x" } }],
       "--from line 1: credentials.encryptedData: is missing",
     ],
-    ["a kind that a known vault does not have", "get", [{ uuid: uuidOf(1), kind: "generic/offline" }], "--from line 1: --kind: vault"],
-    ["a new vault without a kind", "get", [{ uuid: uuidOf(9), credentials: pair }], "--from line 1: --kind is needed"],
+    [
+      "a kind that a known vault does not have",
+      "get",
+      [{ uuid: uuidOf(1), kind: "generic/offline" }],
+      "--from line 1: --kind: vault",
+    ],
+    [
+      "a new vault without a kind",
+      "get",
+      [{ uuid: uuidOf(9), credentials: pair }],
+      "--from line 1: --kind is needed",
+    ],
     [
       "an online vault without a device",
       "get",
@@ -137,7 +205,11 @@ describe("a list in a file", () => {
     [
       "a new vault that stands there twice",
       "get",
-      [uuidOf(9), uuidOf(9).toUpperCase()].map((uuid) => ({ uuid, kind: "generic/offline", credentials: pair })),
+      [uuidOf(9), uuidOf(9).toUpperCase()].map((uuid) => ({
+        uuid,
+        kind: "generic/offline",
+        credentials: pair,
+      })),
       "--from line 2: the same vault as in line 1",
     ],
     [
@@ -149,7 +221,12 @@ describe("a list in a file", () => {
     [
       "a document of another vault",
       "get",
-      [{ uuid: uuidOf(1), credentials: { uuid: uuidOf(2), kind: "credit-card/offline", credentials: pair } }],
+      [
+        {
+          uuid: uuidOf(1),
+          credentials: { uuid: uuidOf(2), kind: "credit-card/offline", credentials: pair },
+        },
+      ],
       "--from line 1: --credentials: this document belongs to vault",
     ],
   ])("with %s is refused with the line, and shows no value", async (_, operation, lines, says) => {
@@ -159,23 +236,39 @@ describe("a list in a file", () => {
   });
 
   it("is refused if it cannot be read, or is not UTF-8", async () => {
-    expect(await failure(read({ from: "missing" }))).toBe("invalid-input: --from: cannot read the file missing (ENOENT)");
-    const { sources } = valueSources(fakeHost({ input: Buffer.from([0x73, 0xff, 0x0a]) }), () => undefined);
+    expect(await failure(read({ from: "missing" }))).toBe(
+      "invalid-input: --from: cannot read the file missing (ENOENT)",
+    );
+    const { sources } = valueSources(
+      fakeHost({ input: Buffer.from([0x73, 0xff, 0x0a]) }),
+      () => undefined,
+    );
     const ask = { isPossible: false } as Parameters<typeof readList>[0]["ask"];
-    expect(await failure(readList({ ask, sources }, { vaults: [], from: "-" }, "get", new VaultNames(known)))).toBe(
-      "invalid-input: --from: standard input must be UTF-8",
-    );
-    await expect(readList({ ask, sources }, { vaults: [], from: "-" }, "get", new VaultNames(known))).rejects.toThrow(
-      /already read for --from/,
-    );
+    expect(
+      await failure(
+        readList({ ask, sources }, { vaults: [], from: "-" }, "get", new VaultNames(known)),
+      ),
+    ).toBe("invalid-input: --from: standard input must be UTF-8");
+    await expect(
+      readList({ ask, sources }, { vaults: [], from: "-" }, "get", new VaultNames(known)),
+    ).rejects.toThrow(/already read for --from/);
   });
 
   const named = (n: number, form: string): unknown => {
     const { uuid, label } = known[n - 1] ?? vault(n, null);
-    return form === "object" ? { uuid } : form === "digits" ? uuid.slice(0, 8) : form === "label" ? (label ?? uuid) : uuid.toUpperCase();
+    return form === "object"
+      ? { uuid }
+      : form === "digits"
+        ? uuid.slice(0, 8)
+        : form === "label"
+          ? (label ?? uuid)
+          : uuid.toUpperCase();
   };
   const numbers = fc.shuffledSubarray([1, 2, 3, 4], { minLength: 1 });
-  const forms = fc.array(fc.constantFrom("uuid", "object", "digits", "label"), { minLength: 5, maxLength: 5 });
+  const forms = fc.array(fc.constantFrom("uuid", "object", "digits", "label"), {
+    minLength: 5,
+    maxLength: 5,
+  });
 
   it("keeps its order, whatever forms it has; a vault that is added again is told with both lines", async () => {
     await fc.assert(
@@ -184,24 +277,38 @@ describe("a list in a file", () => {
         expect((await listed(lines)).map(({ uuid }) => uuid)).toEqual(chosen.map(uuidOf));
         const first = again % chosen.length;
         const told = await failure(listed([...lines, named(chosen[first] ?? 1, how[4] ?? "uuid")]));
-        expect(told).toBe(`invalid-input: --from line ${lines.length + 1}: the same vault as in line ${first + 1}`);
+        expect(told).toBe(
+          `invalid-input: --from line ${lines.length + 1}: the same vault as in line ${first + 1}`,
+        );
       }),
     );
   });
 
   it("is the same in whatever pieces it arrives", async () => {
     const vaults = [vault(1, "Prüfung 𝒳"), vault(2, "ß")];
-    const bytes = Buffer.from('Prüfung 𝒳\r\n\n{"uuid":"00000002-0000-4000-8000-00000000abcd","label":"ß"}');
+    const bytes = Buffer.from(
+      'Prüfung 𝒳\r\n\n{"uuid":"00000002-0000-4000-8000-00000000abcd","label":"ß"}',
+    );
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(bytes.length)), async (cuts) => {
         const ends = [...cuts.toSorted((a, b) => a - b), bytes.length];
         const pieces = ends.map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end));
         const host = fakeHost();
-        const stdin = { ...host.stdin, chunks: () => Readable.from(pieces) as AsyncIterable<Uint8Array> };
+        const stdin = {
+          ...host.stdin,
+          chunks: () => Readable.from(pieces) as AsyncIterable<Uint8Array>,
+        };
         const { sources } = valueSources({ ...host, stdin }, () => undefined);
         const ask = { isPossible: false } as Parameters<typeof readList>[0]["ask"];
         expect(
-          (await readList({ ask, sources }, { vaults: [], from: "-" }, "get", new VaultNames(vaults))).map(({ uuid }) => uuid),
+          (
+            await readList(
+              { ask, sources },
+              { vaults: [], from: "-" },
+              "get",
+              new VaultNames(vaults),
+            )
+          ).map(({ uuid }) => uuid),
         ).toEqual([uuidOf(1), uuidOf(2)]);
       }),
     );
@@ -218,19 +325,33 @@ describe("vaults on the command line, and all", () => {
       `no-credentials: no vault known here has the label or UUID none; nothing was sent`,
     );
     expect(await failure(read({ vaults: ["0000000"] }))).toMatch(/^usage: 0000000 fits 5 vaults/);
-    expect(await failure(read({ vaults: ["spare", uuidOf(1)] }))).toBe(`usage: ${uuidOf(1)}: the same vault as spare`);
+    expect(await failure(read({ vaults: ["spare", uuidOf(1)] }))).toBe(
+      `usage: ${uuidOf(1)}: the same vault as spare`,
+    );
     expect(await failure(read({ vaults: [uuidOf(9)] }))).toMatch(/^no-credentials: /);
   });
 
-  it.each(["get", "update", "ack"] as const)("are not named by digits where nobody can be asked: %s", async (operation) => {
-    const says = "a part of a UUID is taken only on a terminal; nothing was sent";
-    expect(await failure(read({ vaults: ["00000001"] }, operation, "", false))).toBe(`invalid-input: 00000001: ${says}`);
-    for (const line of ["00000001", "5105105105105101", uuidOf(1).slice(1)])
-      expect(await failure(read({ from: "-" }, operation, line, false))).toBe(`invalid-input: --from line 1: ${says}`);
-  });
+  it.each(["get", "update", "ack"] as const)(
+    "are not named by digits where nobody can be asked: %s",
+    async (operation) => {
+      const says = "a part of a UUID is taken only on a terminal; nothing was sent";
+      expect(await failure(read({ vaults: ["00000001"] }, operation, "", false))).toBe(
+        `invalid-input: 00000001: ${says}`,
+      );
+      for (const line of ["00000001", "5105105105105101", uuidOf(1).slice(1)])
+        expect(await failure(read({ from: "-" }, operation, line, false))).toBe(
+          `invalid-input: --from line 1: ${says}`,
+        );
+    },
+  );
 
   it("are all that have credentials, by label", async () => {
-    expect((await read({ all: true })).map(({ label }) => label)).toEqual(["Checkout", "notes", "spare", null]);
+    expect((await read({ all: true })).map(({ label }) => label)).toEqual([
+      "Checkout",
+      "notes",
+      "spare",
+      null,
+    ]);
   });
 
   it.each<Partial<ListChoice>>([
@@ -248,14 +369,27 @@ it("100,000 vaults by label and UUID take seconds, not minutes", async () => {
   expect(await read({ from: "-" }, "get", text, false, many)).toHaveLength(100_000);
 });
 
-it("a line as long as the file is read in a time that grows with its length", { timeout: 15_000 }, async () => {
-  const host = fakeHost({});
-  const text = `${uuidOf(1)}\n${" ".repeat(20_000_000)}${uuidOf(2)}\n${uuidOf(3)}`;
-  const pieces = async function* () {
-    for (let at = 0; at < text.length; at += 4096) yield await Promise.resolve(Buffer.from(text.slice(at, at + 4096)));
-  };
-  const { sources } = valueSources({ ...host, stdin: { ...host.stdin, chunks: pieces } }, () => undefined);
-  const ask = { isPossible: false } as Parameters<typeof readList>[0]["ask"];
-  const entries = await readList({ ask, sources }, { vaults: [], from: "-" }, "get", new VaultNames(known));
-  expect(entries.map(({ uuid }) => uuid)).toEqual([uuidOf(1), uuidOf(2), uuidOf(3)]);
-});
+it(
+  "a line as long as the file is read in a time that grows with its length",
+  { timeout: 15_000 },
+  async () => {
+    const host = fakeHost({});
+    const text = `${uuidOf(1)}\n${" ".repeat(20_000_000)}${uuidOf(2)}\n${uuidOf(3)}`;
+    const pieces = async function* () {
+      for (let at = 0; at < text.length; at += 4096)
+        yield await Promise.resolve(Buffer.from(text.slice(at, at + 4096)));
+    };
+    const { sources } = valueSources(
+      { ...host, stdin: { ...host.stdin, chunks: pieces } },
+      () => undefined,
+    );
+    const ask = { isPossible: false } as Parameters<typeof readList>[0]["ask"];
+    const entries = await readList(
+      { ask, sources },
+      { vaults: [], from: "-" },
+      "get",
+      new VaultNames(known),
+    );
+    expect(entries.map(({ uuid }) => uuid)).toEqual([uuidOf(1), uuidOf(2), uuidOf(3)]);
+  },
+);

@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { GetDocument } from "../../../src/commands/documents/exchange.ts";
@@ -7,13 +15,23 @@ import { asVaultError } from "../../../src/errors.ts";
 import { fakeHost } from "../../support/fake-host.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 
-const [uuid, another] = ["123e4567-e89b-42d3-a456-426614174000", "223e4567-e89b-42d3-a456-426614174000"];
+const [uuid, another] = [
+  "123e4567-e89b-42d3-a456-426614174000",
+  "223e4567-e89b-42d3-a456-426614174000",
+];
 const documentOf = (uuid: string, number = "4111111111111111"): GetDocument => ({
   uuid,
   label: null,
   vault: { uuid, creditCard: { number } },
   kind: "credit-card/offline",
-  exchange: { id: "x", operation: "get", externalRef: "ref", startedAt: "2026-11-21T12:00:00Z", tokenExpiry: null, generation: 2 },
+  exchange: {
+    id: "x",
+    operation: "get",
+    externalRef: "ref",
+    startedAt: "2026-11-21T12:00:00Z",
+    tokenExpiry: null,
+    generation: 2,
+  },
   settled: [],
 });
 
@@ -68,8 +86,16 @@ describe("the folder of --out-dir", () => {
   });
 
   it.each<[string, (file: string) => void, RegExp]>([
-    ["another vault's contents", (file) => writeFileSync(file, JSON.stringify(documentOf(another))), /holds something else/],
-    ["other JSON", (file) => writeFileSync(file, JSON.stringify({ uuid, credentials: {} })), /holds something else/],
+    [
+      "another vault's contents",
+      (file) => writeFileSync(file, JSON.stringify(documentOf(another))),
+      /holds something else/,
+    ],
+    [
+      "other JSON",
+      (file) => writeFileSync(file, JSON.stringify({ uuid, credentials: {} })),
+      /holds something else/,
+    ],
     ["text", (file) => writeFileSync(file, "{ my notes"), /holds something else/],
     ["a link", (file) => symlinkSync("/dev/null", file), /is a symbolic link/],
     ["a folder", (file) => mkdirSync(file), /is not a file/],
@@ -88,9 +114,15 @@ describe("the folder of --out-dir", () => {
   it("is not a file, nor one of this program's own folders", () => {
     const { app, cwd } = inFolder();
     writeFileSync(join(cwd, "file"), "");
-    expect(failure(() => prepareOutDir(app, "file"))).toBe("invalid-input: --out-dir: file is not a folder; nothing was sent");
-    expect(failure(() => prepareOutDir(app, "file/cards"))).toBe("invalid-input: --out-dir: file/cards is not a folder; nothing was sent");
-    expect(failure(() => prepareOutDir(app, "state"))).toMatch(/^invalid-input: --out-dir: .* own files/);
+    expect(failure(() => prepareOutDir(app, "file"))).toBe(
+      "invalid-input: --out-dir: file is not a folder; nothing was sent",
+    );
+    expect(failure(() => prepareOutDir(app, "file/cards"))).toBe(
+      "invalid-input: --out-dir: file/cards is not a folder; nothing was sent",
+    );
+    expect(failure(() => prepareOutDir(app, "state"))).toMatch(
+      /^invalid-input: --out-dir: .* own files/,
+    );
     expect(existsSync(join(cwd, "state"))).toBe(false);
   });
 });

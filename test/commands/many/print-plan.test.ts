@@ -16,7 +16,11 @@ const plan: Plan = {
   ],
 };
 
-async function printed(options: PartsOptions, form: "ndjson" | "rows" = "rows", shown = plan): Promise<string> {
+async function printed(
+  options: PartsOptions,
+  form: "ndjson" | "rows" = "rows",
+  shown = plan,
+): Promise<string> {
   const { app, written } = printingParts(options);
   await printPlan(app, shown, form);
   expect([written.stdout.length, written.stderr]).toEqual([1, ""]);
@@ -26,12 +30,16 @@ async function printed(options: PartsOptions, form: "ndjson" | "rows" = "rows", 
 describe("the plan of many vaults", () => {
   test("as JSON, in the form that is asked for, else as a line where lines are implied", async () => {
     const { skipped, ...numbers } = plan;
-    const document = { plan: { ...numbers, skipped: skipped.map(({ uuid, reason }) => ({ uuid, reason })) } };
+    const document = {
+      plan: { ...numbers, skipped: skipped.map(({ uuid, reason }) => ({ uuid, reason })) },
+    };
     for (const name of ["get", "update", "ack"] as const) checkDocument(name, document);
     const line = `${JSON.stringify(document)}\n`;
     expect(await printed({ format: "ndjson" }, "ndjson")).toBe(line);
     expect(await printed({}, "ndjson")).toBe(line);
-    expect(await printed({ format: "json" }, "ndjson")).toBe(`${JSON.stringify(document, null, 2)}\n`);
+    expect(await printed({ format: "json" }, "ndjson")).toBe(
+      `${JSON.stringify(document, null, 2)}\n`,
+    );
     expect(await printed({ field: "plan.calls" }, "ndjson")).toBe("3994");
   });
 
@@ -81,7 +89,11 @@ describe("the plan of many vaults", () => {
   test("with nothing skipped, and with more than a person reads", async () => {
     const none = await printed({}, "rows", { ...plan, skipped: [] });
     expect(none.trimEnd().split("\n").at(-1)).toBe("  Skipped  0");
-    const many = Array.from({ length: 100_000 }, (_, n) => ({ uuid: uuid(n), label: null, reason: "locked" as const }));
+    const many = Array.from({ length: 100_000 }, (_, n) => ({
+      uuid: uuid(n),
+      label: null,
+      reason: "locked" as const,
+    }));
     const text = await printed({}, "rows", { ...plan, skipped: many });
     expect(text).toContain("\n  and 99,900 more; --json lists them all\n");
     expect(text.split("\n").length).toBeLessThan(120);

@@ -27,26 +27,52 @@ const contents: GetDocument = {
 };
 const receipt: UpdateDocument = {
   ...contents,
-  exchange: { ...exchange, operation: "update", state: "acknowledged", acknowledgedAt: "2026-11-21T12:00:01.000Z" },
+  exchange: {
+    ...exchange,
+    operation: "update",
+    state: "acknowledged",
+    acknowledgedAt: "2026-11-21T12:00:01.000Z",
+  },
 };
-const settled = { exchange: { id: exchange.id, operation: "get", externalRef: "x" }, operation: "get", outcome: "acknowledged" } as const;
+const settled = {
+  exchange: { id: exchange.id, operation: "get", externalRef: "x" },
+  operation: "get",
+  outcome: "acknowledged",
+} as const;
 
 const rejected = (n: number, generation = 7): VaultError =>
-  new VaultError("rejected", `the service refused the credentials of generation ${generation} ("no"); they will not be sent again`, {
-    hint: `vault import ${uuid(n)} --credentials @FILE (adds the right ones); vault status ${uuid(n)} --history`,
-  });
+  new VaultError(
+    "rejected",
+    `the service refused the credentials of generation ${generation} ("no"); they will not be sent again`,
+    {
+      hint: `vault import ${uuid(n)} --credentials @FILE (adds the right ones); vault status ${uuid(n)} --history`,
+    },
+  );
 const cut = (n: number): VaultError =>
-  new VaultError("network", "the start was sent, but no complete response came back: connection reset", {
-    uuid: uuid(n),
-    hint: `the stored credentials are kept; vault status ${uuid(n)} (then run it again)`,
-  });
+  new VaultError(
+    "network",
+    "the start was sent, but no complete response came back: connection reset",
+    {
+      uuid: uuid(n),
+      hint: `the stored credentials are kept; vault status ${uuid(n)} (then run it again)`,
+    },
+  );
 
 const done: Outcome = { ok: true };
 const failed = (error: VaultError): Outcome => ({ ok: false, error });
-const skipped = (reason: "held" | "locked" | "guard" | "limited"): Outcome => ({ ok: false, skipped: reason });
+const skipped = (reason: "held" | "locked" | "guard" | "limited"): Outcome => ({
+  ok: false,
+  skipped: reason,
+});
 const summary: Summary = { run: "payroll", seconds: 171.23, calls: 4006 };
 
-function open(options: PartsOptions & { total: number; operation?: "get" | "update" | "ack"; form?: "ndjson" | "rows" }) {
+function open(
+  options: PartsOptions & {
+    total: number;
+    operation?: "get" | "update" | "ack";
+    form?: "ndjson" | "rows";
+  },
+) {
   const { total, operation = "get", form = "rows" } = options;
   const parts = printingParts(options);
   const report = createReport(parts.app, { operation, total, form });
@@ -103,7 +129,16 @@ describe("lines for a program", () => {
       },
       { event: "outcome", uuid: uuid(4), label: null, ok: false, skipped: "held" },
       { event: "outcome", uuid: uuid(5), label: null, ok: false, skipped: "stopped" },
-      { event: "summary", run: "payroll", done: 2, earlier: 1, failed: 1, skipped: 2, seconds: 171.23, calls: 4006 },
+      {
+        event: "summary",
+        run: "payroll",
+        done: 2,
+        earlier: 1,
+        failed: 1,
+        skipped: 2,
+        seconds: 171.23,
+        calls: 4006,
+      },
     ]);
     expect(written.stderr).toBe("");
   });
@@ -122,12 +157,17 @@ describe("rows for a person", () => {
     await report.contents(contents, () => "  Vault  its contents\n");
     await report.outcome({ uuid: uuid(1), label: "payroll" }, done);
     await report.outcome({ uuid: uuid(2), label: null }, { ok: true, earlier: true });
-    for (const n of [3, 4]) await report.outcome({ uuid: uuid(n), label: `of hunter2\u001B ${n}` }, failed(rejected(n, n)));
+    for (const n of [3, 4])
+      await report.outcome(
+        { uuid: uuid(n), label: `of hunter2\u001B ${n}` },
+        failed(rejected(n, n)),
+      );
     await report.outcome({ uuid: uuid(5), label: null }, failed(cut(5)));
     await report.outcome({ uuid: uuid(6), label: null }, skipped("locked"));
     await report.outcome({ uuid: uuid(7), label: "mine" }, skipped("limited"));
     await report.outcome({ uuid: uuid(8), label: null }, skipped("guard"));
-    for (const n of [9, 10, 11, 12]) await report.outcome({ uuid: uuid(n), label: null }, skipped("held"));
+    for (const n of [9, 10, 11, 12])
+      await report.outcome({ uuid: uuid(n), label: null }, skipped("held"));
     await report.outcome({ uuid: uuid(13), label: null }, { ok: false, skipped: "stopped" });
     await report.end({});
     return `\n${shown(written.screen)}`;
@@ -236,7 +276,9 @@ describe("rows for a person", () => {
     await report.receipt(receipt);
     await report.outcome(contents, done);
     await report.end({ seconds: 0.31, calls: 2 });
-    expect(shown(written.screen)).toBe(`${uuid(1)}  done     payroll\n1 vault updated in 0.3 s (6.5 calls a second). Run payroll.\n`);
+    expect(shown(written.screen)).toBe(
+      `${uuid(1)}  done     payroll\n1 vault updated in 0.3 s (6.5 calls a second). Run payroll.\n`,
+    );
   });
 
   test("--quiet has no messages, and without a terminal there are some only with --verbose", async () => {
@@ -249,9 +291,11 @@ describe("rows for a person", () => {
       await report.outcome(contents, failed(cut(1)));
       await report.end({});
       expect(written.stdout).toHaveLength(1);
-      expect(written.stderr.startsWith("0 of 1 vault read in 171.2 s (23.4 calls a second): 1 failed. Run payroll.\n1 failed")).toBe(
-        isTold,
-      );
+      expect(
+        written.stderr.startsWith(
+          "0 of 1 vault read in 171.2 s (23.4 calls a second): 1 failed. Run payroll.\n1 failed",
+        ),
+      ).toBe(isTold);
       expect(written.stderr === "").toBe(!isTold);
     }
   });
@@ -260,7 +304,8 @@ describe("rows for a person", () => {
 describe("failures by cause", () => {
   test("many have what they have in common, and one command for all that is left", async () => {
     const { report, written } = open({ total: 2000, isTTY: true, columns: 120 });
-    for (let n = 0; n < 15; n += 1) await report.outcome({ uuid: uuid(n), label: null }, failed(rejected(n, n)));
+    for (let n = 0; n < 15; n += 1)
+      await report.outcome({ uuid: uuid(n), label: null }, failed(rejected(n, n)));
     await report.outcome({ uuid: uuid(20), label: null }, failed(cut(20)));
     await report.end({});
     expect(`\n${written.stderr}`).toMatchInlineSnapshot(`
@@ -281,7 +326,10 @@ describe("failures by cause", () => {
   test("keep what was redacted when they came", async () => {
     const { app, report, written } = open({ total: 1, isTTY: true });
     app.redactor.add("hunter2");
-    await report.outcome(contents, failed(new VaultError("service", "said hunter2", { hint: "not hunter2" })));
+    await report.outcome(
+      contents,
+      failed(new VaultError("service", "said hunter2", { hint: "not hunter2" })),
+    );
     // The secrets of an exchange are forgotten with it.
     app.host.stderr.redactWith({ redact: (text) => text, redactValue: (value) => value });
     await report.end({});
@@ -292,7 +340,10 @@ describe("failures by cause", () => {
   test("stay few, whatever the messages are", async () => {
     const { report, written } = open({ total: 100_000, isTTY: true, columns: 120 });
     for (let n = 0; n < 5000; n += 1)
-      await report.outcome({ uuid: uuid(n), label: null }, failed(new VaultError("service", `oddity ${n}`)));
+      await report.outcome(
+        { uuid: uuid(n), label: null },
+        failed(new VaultError("service", `oddity ${n}`)),
+      );
     await report.end({});
     expect(written.stderr.split("\n").length).toBeLessThan(60);
     expect(written.stderr).toContain("4,980 failed (service): other errors\n");
@@ -306,13 +357,25 @@ describe("progress", () => {
     for (let n = 2; n < 12; n += 1) {
       pass(200);
       app.narrator.warn("slow");
-      await Promise.all([1, 2].map(async (k) => await report.outcome({ uuid: uuid(n), label: `${k}` }, k === 1 ? done : failed(cut(n)))));
+      await Promise.all(
+        [1, 2].map(
+          async (k) =>
+            await report.outcome({ uuid: uuid(n), label: `${k}` }, k === 1 ? done : failed(cut(n))),
+        ),
+      );
     }
     const lines = shown(written.screen).split("\n");
-    expect(lines.at(-1)).toBe("░░░░░░░░░░░░░░░░    1 %  4 min left  11 of 2,000 done  10 failed  10.0 vaults/s");
-    expect(lines.slice(0, -1).filter((line) => !/^(vault: warning: slow|1.{35} {2}(done|earlier|failed).*| {2}\S.*)$/.test(line))).toEqual(
-      [],
+    expect(lines.at(-1)).toBe(
+      "░░░░░░░░░░░░░░░░    1 %  4 min left  11 of 2,000 done  10 failed  10.0 vaults/s",
     );
+    expect(
+      lines
+        .slice(0, -1)
+        .filter(
+          (line) =>
+            !/^(vault: warning: slow|1.{35} {2}(done|earlier|failed).*| {2}\S.*)$/.test(line),
+        ),
+    ).toEqual([]);
     expect(lines.filter((line) => line === "vault: warning: slow")).toHaveLength(10);
     // Nothing is finished for a while.
     pass(10_000);

@@ -17,7 +17,15 @@ export interface PartsOptions {
 
 /** The parts of the program that print, on a screen that stdout, stderr and the progress line share. */
 export function printingParts(options: PartsOptions = {}) {
-  const { isTTY = false, columns = 80, format = "table", field, quiet = false, verbose = false, stdoutFails } = options;
+  const {
+    isTTY = false,
+    columns = 80,
+    format = "table",
+    field,
+    quiet = false,
+    verbose = false,
+    stdoutFails,
+  } = options;
   const facts = { isTTY, columns, color: false };
   const written = { screen: "", stdout: [] as string[], stderr: "" };
   const stdout = dataStream({
@@ -38,8 +46,16 @@ export function printingParts(options: PartsOptions = {}) {
     },
   });
   let elapsed = 0;
-  const output = { columns, write: (text: string) => (written.screen += text) } as unknown as NodeJS.WriteStream;
-  const host = Object.assign(fakeHost(), { stdout, stderr, elapsed: () => elapsed, terminal: () => ({ input: process.stdin, output }) });
+  const output = {
+    columns,
+    write: (text: string) => (written.screen += text),
+  } as unknown as NodeJS.WriteStream;
+  const host = Object.assign(fakeHost(), {
+    stdout,
+    stderr,
+    elapsed: () => elapsed,
+    terminal: () => ({ input: process.stdin, output }),
+  });
   const redactor = createRedactor();
   stderr.redactWith(redactor);
   const narrator = createNarrator({ stderr, quiet, verbose, json: format !== "table" });

@@ -19,11 +19,16 @@ it("has one place under the rate limit for its whole exchange, and its patience 
   };
   const service = { admit } as unknown as Service;
   const app = {
-    host: { elapsed: () => elapsed, interrupted: new AbortController().signal, killed: new AbortController().signal },
+    host: {
+      elapsed: () => elapsed,
+      interrupted: new AbortController().signal,
+      killed: new AbortController().signal,
+    },
     settings: { maxWaitMs: 5000 },
     redactor: createRedactor(),
     exchangeService: async () => Promise.resolve(void (opened += 1)).then(() => service),
-    hold: async (_uuid: string, _options: object, given: Own) => Promise.resolve((own = given)).then(() => ({}) as ExchangeContext),
+    hold: async (_uuid: string, _options: object, given: Own) =>
+      Promise.resolve((own = given)).then(() => ({}) as ExchangeContext),
   } as unknown as TurnNeeds;
   const turn = new Turn(app, {
     uuid: "x",

@@ -1,17 +1,32 @@
 import { describe, expect, it, test } from "vitest";
 import { parseAddress } from "../../../src/store/postgres/address.ts";
 
-const parse = (location: string, env: Record<string, string> = {}, warn: (message: string) => void = () => undefined) =>
-  parseAddress(location, env, "me", warn);
+const parse = (
+  location: string,
+  env: Record<string, string> = {},
+  warn: (message: string) => void = () => undefined,
+) => parseAddress(location, env, "me", warn);
 
 describe("the address of a shared state", () => {
   test.each([
     [
       "postgres://db/vaults",
-      { hosts: [{ host: "db", port: 5432 }], user: "me", database: "vaults", schema: "vaultsvc", password: undefined },
+      {
+        hosts: [{ host: "db", port: 5432 }],
+        user: "me",
+        database: "vaults",
+        schema: "vaultsvc",
+        password: undefined,
+      },
     ],
-    ["postgresql://ada@db:6000/vaults", { hosts: [{ host: "db", port: 6000 }], user: "ada", database: "vaults" }],
-    ["postgres://ada:s%40cret@db/v", { user: "ada", password: "s@cret", shown: "postgres://ada@db:5432/v" }],
+    [
+      "postgresql://ada@db:6000/vaults",
+      { hosts: [{ host: "db", port: 6000 }], user: "ada", database: "vaults" },
+    ],
+    [
+      "postgres://ada:s%40cret@db/v",
+      { user: "ada", password: "s@cret", shown: "postgres://ada@db:5432/v" },
+    ],
     [
       "postgres://a:1,b,[::1]:3/v",
       {
@@ -22,8 +37,14 @@ describe("the address of a shared state", () => {
         ],
       },
     ],
-    ["postgres://db/v?schema=team_a", { schema: "team_a", shown: "postgres://me@db:5432/v?schema=team_a" }],
-    ["postgres://", { hosts: [{ host: "localhost", port: 5432 }], user: "me", database: "me", tls: undefined }],
+    [
+      "postgres://db/v?schema=team_a",
+      { schema: "team_a", shown: "postgres://me@db:5432/v?schema=team_a" },
+    ],
+    [
+      "postgres://",
+      { hosts: [{ host: "localhost", port: 5432 }], user: "me", database: "me", tls: undefined },
+    ],
     ["postgres://a%40b@db/v%2F1", { user: "a@b", database: "v/1" }],
     ["postgres://%2Frun%2Fpg/v", { hosts: [{ host: "/run/pg", port: 5432 }], tls: undefined }],
   ])("%s", (location, expected) => {
@@ -33,17 +54,34 @@ describe("the address of a shared state", () => {
   });
 
   it("takes what it lacks from the environment, and warns once of what that has in vain", () => {
-    const env = { PGHOST: "db", PGPORT: "7", PGUSER: "ada", PGDATABASE: "v", PGPASSWORD: "secret", PGSSLROOTCERT: "/ca.pem" };
+    const env = {
+      PGHOST: "db",
+      PGPORT: "7",
+      PGUSER: "ada",
+      PGDATABASE: "v",
+      PGPASSWORD: "secret",
+      PGSSLROOTCERT: "/ca.pem",
+    };
     const warnings: string[] = [];
-    expect(parse("postgres://", { ...env, PGSERVICE: "x", PGOPTIONS: "-c y" }, (message) => warnings.push(message))).toMatchObject({
+    expect(
+      parse("postgres://", { ...env, PGSERVICE: "x", PGOPTIONS: "-c y" }, (message) =>
+        warnings.push(message),
+      ),
+    ).toMatchObject({
       hosts: [{ host: "db", port: 7 }],
       user: "ada",
       database: "v",
       password: "secret",
       tls: { rootCertificate: "/ca.pem" },
     });
-    expect(warnings).toEqual([expect.stringMatching(/^not used for the state: PGSERVICE, PGOPTIONS /)]);
-    expect(parse("postgres://eve:pw@other/w", env)).toMatchObject({ user: "eve", password: "pw", database: "w" });
+    expect(warnings).toEqual([
+      expect.stringMatching(/^not used for the state: PGSERVICE, PGOPTIONS /),
+    ]);
+    expect(parse("postgres://eve:pw@other/w", env)).toMatchObject({
+      user: "eve",
+      password: "pw",
+      database: "w",
+    });
   });
 
   test.each([
@@ -73,7 +111,9 @@ describe("the address of a shared state", () => {
     ["postgres://ada:${sec}@db/v", /a space, a quote or \$\{/],
     ["postgres://ada:sec@$HOST/v", /has not the form/],
   ])("%s is refused, without its password", (location, why) => {
-    expect(() => parse(location)).toThrow(expect.objectContaining({ code: "usage", message: expect.stringMatching(why) as string }));
+    expect(() => parse(location)).toThrow(
+      expect.objectContaining({ code: "usage", message: expect.stringMatching(why) as string }),
+    );
     expect(() => parse(location)).not.toThrow(/sec/);
   });
 });

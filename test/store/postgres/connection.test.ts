@@ -9,13 +9,21 @@ it("a pipe that breaks is a lost answer, and no answer of the server: its code h
   const session = await imported(state);
   const { query } = pg.Client.prototype;
   const broken = Object.assign(new Error("write EPIPE"), { code: "EPIPE" });
-  vi.spyOn(pg.Client.prototype, "query").mockImplementationOnce(function (this: pg.Client, ...given: unknown[]) {
+  vi.spyOn(pg.Client.prototype, "query").mockImplementationOnce(function (
+    this: pg.Client,
+    ...given: unknown[]
+  ) {
     const answer = query.apply(this, given as never) as unknown;
-    (this as unknown as { connection: { stream: { destroy(error: Error): void } } }).connection.stream.destroy(broken);
+    (
+      this as unknown as { connection: { stream: { destroy(error: Error): void } } }
+    ).connection.stream.destroy(broken);
     return answer as never;
   });
   await session.recordIntent(intent("x1", 1));
-  expect(await known(session)).toMatchObject({ unackedStarts: 1, last: { id: "x1", state: "intent" } });
+  expect(await known(session)).toMatchObject({
+    unackedStarts: 1,
+    last: { id: "x1", state: "intent" },
+  });
   await session.release();
   state.dispose();
 });
@@ -26,20 +34,32 @@ it("many transactions at a time share a few connections, which are made anew whe
   const connect = vi.spyOn(pg.Client.prototype, "connect");
   // Leases of other files, whose servers are gone, may be renewed meanwhile.
   const port = Number(new URL(state.location).port);
-  const connects = (): number => connect.mock.contexts.filter((client) => (client as pg.Client).port === port).length;
+  const connects = (): number =>
+    connect.mock.contexts.filter((client) => (client as pg.Client).port === port).length;
   await sessions[0]?.recordIntent(intent("x1", 1));
-  await Promise.all([known(sessions[0] as VaultSession), state.store.list(), state.store.find(uuid)]);
+  await Promise.all([
+    known(sessions[0] as VaultSession),
+    state.store.list(),
+    state.store.find(uuid),
+  ]);
   expect(connects()).toBe(0);
   const ids = Array.from({ length: 48 }, (_, n) => `${uuid.slice(0, -3)}${n + 100}`);
   for (let n = 0; n < 4; n += 1) {
     const more = await Promise.all(ids.splice(0, 12).map(async (id) => await held(state, id)));
-    await Promise.all(more.map(async (session) => await session.recordPair({ credentials: pair("first"), kind: "generic/offline" })));
+    await Promise.all(
+      more.map(
+        async (session) =>
+          await session.recordPair({ credentials: pair("first"), kind: "generic/offline" }),
+      ),
+    );
     sessions.push(...more);
   }
   expect(connects()).toBe(3);
   await state.sql(`SELECT pg_terminate_backend(min(pid)) FROM pg_stat_activity
     WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`);
-  await Promise.all(sessions.slice(1).map(async (session) => await session.recordIntent(intent("x1", 1))));
+  await Promise.all(
+    sessions.slice(1).map(async (session) => await session.recordIntent(intent("x1", 1))),
+  );
   expect((await state.store.list()).map(({ last }) => last?.id)).toEqual(sessions.map(() => "x1"));
   await Promise.all(sessions.map(async (session) => await session.release()));
   state.dispose();

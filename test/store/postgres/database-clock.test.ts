@@ -4,7 +4,11 @@ import { postgres } from "../../support/postgres.ts";
 import { sharedState } from "../../support/shared-state.ts";
 
 it("knows how long an answer takes from the login, then from the fastest answer, and leaves out what is negligible", () => {
-  const time = new DatabaseClock({ now: () => 0, elapsed: () => 0, sleep: async () => Promise.resolve() });
+  const time = new DatabaseClock({
+    now: () => 0,
+    elapsed: () => 0,
+    sleep: async () => Promise.resolve(),
+  });
   expect(time.latencyMs()).toBe(0);
   time.tookLogin(50);
   expect(time.latencyMs()).toBe(50);

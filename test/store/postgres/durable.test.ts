@@ -1,5 +1,13 @@
 import { describe, expect, it, test } from "vitest";
-import { exchange, held, imported, known, patient, service, uuid } from "../../contract/store-fixture.ts";
+import {
+  exchange,
+  held,
+  imported,
+  known,
+  patient,
+  service,
+  uuid,
+} from "../../contract/store-fixture.ts";
 import { startServer } from "../../support/postgres.ts";
 import { sharedState } from "../../support/shared-state.ts";
 
@@ -30,21 +38,33 @@ describe("whatever a server, a role or a database has set, a step is durable bef
     ["remote_write", "on"],
     ["on", "on"],
     ["remote_apply", "remote_apply"],
-  ])("synchronous_commit %s becomes %s, and of messages warnings are sent", async (set, expected) => {
-    const state = await sharedState();
-    await state.sql(`CREATE TABLE schema.noted AS SELECT ''::text AS durable, ''::text AS messages LIMIT 0`);
-    await state.sql(`CREATE FUNCTION schema.note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  ])(
+    "synchronous_commit %s becomes %s, and of messages warnings are sent",
+    async (set, expected) => {
+      const state = await sharedState();
+      await state.sql(
+        `CREATE TABLE schema.noted AS SELECT ''::text AS durable, ''::text AS messages LIMIT 0`,
+      );
+      await state.sql(`CREATE FUNCTION schema.note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       INSERT INTO schema.noted VALUES (current_setting('synchronous_commit'), current_setting('client_min_messages')); RETURN NULL; END $$`);
-    await state.sql(`CREATE TRIGGER noting AFTER INSERT OR UPDATE ON schema.vaults FOR EACH STATEMENT EXECUTE FUNCTION schema.note()`);
-    await state.sql(`ALTER ROLE postgres SET synchronous_commit = ${set}`);
-    await state.sql("ALTER ROLE postgres SET client_min_messages = error");
-    const other = state.another();
-    const session = await other.lock(service, uuid, patient(state.clock));
-    await session.recordPair({ credentials: { encryptedData: "data", payload: "payload" }, kind: "generic/offline" });
-    await session.release();
-    await state.sql("ALTER ROLE postgres RESET ALL");
-    expect(await state.sql("SELECT DISTINCT durable, messages FROM schema.noted")).toEqual([{ durable: expected, messages: "warning" }]);
-    await (await held(state)).release();
-    state.dispose();
-  });
+      await state.sql(
+        `CREATE TRIGGER noting AFTER INSERT OR UPDATE ON schema.vaults FOR EACH STATEMENT EXECUTE FUNCTION schema.note()`,
+      );
+      await state.sql(`ALTER ROLE postgres SET synchronous_commit = ${set}`);
+      await state.sql("ALTER ROLE postgres SET client_min_messages = error");
+      const other = state.another();
+      const session = await other.lock(service, uuid, patient(state.clock));
+      await session.recordPair({
+        credentials: { encryptedData: "data", payload: "payload" },
+        kind: "generic/offline",
+      });
+      await session.release();
+      await state.sql("ALTER ROLE postgres RESET ALL");
+      expect(await state.sql("SELECT DISTINCT durable, messages FROM schema.noted")).toEqual([
+        { durable: expected, messages: "warning" },
+      ]);
+      await (await held(state)).release();
+      state.dispose();
+    },
+  );
 });

@@ -9,7 +9,19 @@ import { DatabasePlace } from "../../../src/store/postgres/place.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import { SharedState } from "../../../src/store/postgres/whole-state.ts";
 import { readWhole } from "../../../src/store/whole/whole.ts";
-import { exchange, held, imported, intent, known, pair, patient, service, standings, started, uuid } from "../../contract/store-fixture.ts";
+import {
+  exchange,
+  held,
+  imported,
+  intent,
+  known,
+  pair,
+  patient,
+  service,
+  standings,
+  started,
+  uuid,
+} from "../../contract/store-fixture.ts";
 import type { SharedState as Fixture } from "../../support/shared-state.ts";
 import { cuttingProxy, sharedState } from "../../support/shared-state.ts";
 
@@ -21,14 +33,21 @@ afterEach(() => state.dispose());
 
 const placeOf = (store: unknown): DatabasePlace => new DatabasePlace(store as PostgresStore);
 
-const expire = async (): Promise<unknown> => await state.sql("UPDATE schema.leases SET ends_at = '-infinity'");
+const expire = async (): Promise<unknown> =>
+  await state.sql("UPDATE schema.leases SET ends_at = '-infinity'");
 
-const expireGate = async (): Promise<unknown> => await state.sql("UPDATE schema.state SET ends_at = '-infinity'");
+const expireGate = async (): Promise<unknown> =>
+  await state.sql("UPDATE schema.state SET ends_at = '-infinity'");
 
-const numbered = (n: number): string => `aaaaaaaa-bbbb-4ccc-8ddd-0000000002${String(n).padStart(2, "0")}`;
+const numbered = (n: number): string =>
+  `aaaaaaaa-bbbb-4ccc-8ddd-0000000002${String(n).padStart(2, "0")}`;
 
 /** An operation that stalls between its look at the leases and its transaction, for as long as `meanwhile` takes, once. */
-async function stalled(meanwhile: () => Promise<unknown>, work: () => Promise<unknown>, milliseconds = 0): Promise<unknown> {
+async function stalled(
+  meanwhile: () => Promise<unknown>,
+  work: () => Promise<unknown>,
+  milliseconds = 0,
+): Promise<unknown> {
   const { parts } = state.another() as PostgresStore;
   const { database } = parts;
   let isFirst = true;
@@ -52,7 +71,9 @@ describe("an operation on the whole state that stalls", () => {
       await expireGate();
       sessions.push(await imported(state));
     };
-    await expect(stalled(taking, async () => await Promise.resolve((called += 1)))).rejects.toMatchObject({
+    await expect(
+      stalled(taking, async () => await Promise.resolve((called += 1))),
+    ).rejects.toMatchObject({
       code: "busy",
       message: expect.stringContaining("is using vault") as string,
     });
@@ -65,7 +86,11 @@ describe("an operation on the whole state that stalls", () => {
     const done: string[] = [];
     const other = async (): Promise<void> => {
       await expireGate();
-      await placeOf(state.another()).transact("rekey", patient(state.clock), async () => await Promise.resolve(done.push("other")));
+      await placeOf(state.another()).transact(
+        "rekey",
+        patient(state.clock),
+        async () => await Promise.resolve(done.push("other")),
+      );
     };
     await stalled(other, async () => await Promise.resolve(done.push("this")), 1000);
     expect(done).toEqual(["other", "this"]);
@@ -89,25 +114,33 @@ describe("an operation on the whole state that stalls", () => {
 
   it("and has lost its transaction by then has written nothing", async () => {
     await (await imported(state)).release();
-    const ended = placeOf(state.another()).transact("rekey", patient(state.clock), async (whole) => {
-      const before = await readWhole(whole);
-      await whole.write(before, { ...before, credentials: [] });
-      await state.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'");
-      await expireGate();
-      // Others go on.
-      const session = await held(state);
-      await exchange(session, "x1", 1, "second");
-      await session.release();
-      await whole.append([]);
-      await whole.write(before, before);
-    });
+    const ended = placeOf(state.another()).transact(
+      "rekey",
+      patient(state.clock),
+      async (whole) => {
+        const before = await readWhole(whole);
+        await whole.write(before, { ...before, credentials: [] });
+        await state.sql(
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'",
+        );
+        await expireGate();
+        // Others go on.
+        const session = await held(state);
+        await exchange(session, "x1", 1, "second");
+        await session.release();
+        await whole.append([]);
+        await whole.write(before, before);
+      },
+    );
     await expect(ended).rejects.toMatchObject({ code: "state" });
     expect(await standings(await held(state))).toEqual(["2 current", "1 superseded"]);
   });
 
   it("behind a gate that has ended, with the row still locked: others are busy at once, and are told who it is", async () => {
     const holder = JSON.stringify({ host: "there", pid: 7, user: "colleague" });
-    await state.sql(`UPDATE schema.state SET token = gen_random_uuid(), operation = 'rekey', holder = '${holder}', since = now()`);
+    await state.sql(
+      `UPDATE schema.state SET token = gen_random_uuid(), operation = 'rekey', holder = '${holder}', since = now()`,
+    );
     const { parts } = state.store;
     const connection = await Connection.open(parts.database.address);
     await connection.converse("READ COMMITTED", async (query) => {
@@ -115,14 +148,20 @@ describe("an operation on the whole state that stalls", () => {
       const waiting = state.another().lock(service, uuid, patient(state.clock, 0));
       await expect(waiting).rejects.toMatchObject({
         code: "busy",
-        message: expect.stringMatching(/^colleague on there \(process 7\).*vault state rekey/) as string,
+        message: expect.stringMatching(
+          /^colleague on there \(process 7\).*vault state rekey/,
+        ) as string,
       });
-      await expect(placeOf(state.another()).transact("move", patient(state.clock, 0), async () => Promise.resolve())).rejects.toMatchObject(
-        {
-          code: "busy",
-        },
+      await expect(
+        placeOf(state.another()).transact("move", patient(state.clock, 0), async () =>
+          Promise.resolve(),
+        ),
+      ).rejects.toMatchObject({
+        code: "busy",
+      });
+      const [waiters] = await state.sql(
+        "SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
       );
-      const [waiters] = await state.sql("SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
       expect(waiters).toEqual({ n: 0 });
     });
     connection.close();
@@ -133,14 +172,18 @@ it("a COMMIT without an answer is looked up", async () => {
   await (await imported(state)).release();
   const proxy = await cuttingProxy();
   for (const cut of ["after", "before"] as const) {
-    const outcome = placeOf(state.through(proxy.port)).transact("rekey", patient(state.clock), async (whole) => {
-      const before = await readWhole(whole);
-      const label = (row: (typeof before.vaults)[number]) => ({ ...row, label: `commit ${cut}` });
-      await whole.write(before, { ...before, vaults: before.vaults.map(label) });
-      // The gate, what was done, the commit.
-      proxy.cutAt(3, cut);
-      return "done";
-    });
+    const outcome = placeOf(state.through(proxy.port)).transact(
+      "rekey",
+      patient(state.clock),
+      async (whole) => {
+        const before = await readWhole(whole);
+        const label = (row: (typeof before.vaults)[number]) => ({ ...row, label: `commit ${cut}` });
+        await whole.write(before, { ...before, vaults: before.vaults.map(label) });
+        // The gate, what was done, the commit.
+        proxy.cutAt(3, cut);
+        return "done";
+      },
+    );
     if (cut === "after") expect(await outcome).toBe("done");
     else await expect(outcome).rejects.toMatchObject({ code: "state", retry: "safe" });
     const [vault] = await state.another().list();
@@ -151,9 +194,20 @@ it("a COMMIT without an answer is looked up", async () => {
 const dates = { expiryDate: null, autoLockDate: null, dateCreated: null, lastModified: null };
 
 it("writers without a lease wait for the end of the operation, and write nothing into a state that is moved then", async () => {
-  const creation: Creation = { id: "01CREATION", service, kind: "generic/offline", externalRef: "ref" };
+  const creation: Creation = {
+    id: "01CREATION",
+    service,
+    kind: "generic/offline",
+    externalRef: "ref",
+  };
   await state.store.beginCreation(creation);
-  const created = { uuid, credentials: pair("created"), usesRemaining: null, limited: false, ...dates };
+  const created = {
+    uuid,
+    credentials: pair("created"),
+    usesRemaining: null,
+    limited: false,
+    ...dates,
+  };
   let completing: Promise<unknown> = Promise.resolve();
   await placeOf(state.another()).transact("rekey", patient(state.clock), async () => {
     completing = state.another().completeCreation(creation, created);
@@ -172,7 +226,10 @@ it("writers without a lease wait for the end of the operation, and write nothing
       .beginCreation(creation)
       .catch((error: unknown) => error);
   });
-  expect(await late).toMatchObject({ code: "state", message: expect.stringContaining("move of the state") as string });
+  expect(await late).toMatchObject({
+    code: "state",
+    message: expect.stringContaining("move of the state") as string,
+  });
 });
 
 it("an operation is not starved by those who take vaults one after another", async () => {
@@ -180,12 +237,18 @@ it("an operation is not starved by those who take vaults one after another", asy
   const taker = async (n: number): Promise<void> => {
     const store = state.another();
     while (!isDone) {
-      const session = await store.lock(service, numbered(n), patient(state.clock, 0)).catch(() => null);
+      const session = await store
+        .lock(service, numbered(n), patient(state.clock, 0))
+        .catch(() => null);
       await session?.release();
     }
   };
   const takers = Array.from({ length: 12 }, async (_, n) => await taker(n));
-  const done = await placeOf(state.another()).transact("rekey", patient(state.clock, 600_000), async () => Promise.resolve("done"));
+  const done = await placeOf(state.another()).transact(
+    "rekey",
+    patient(state.clock, 600_000),
+    async () => Promise.resolve("done"),
+  );
   expect(done).toBe("done");
   isDone = true;
   await Promise.all(takers);
@@ -196,7 +259,11 @@ it("several that make the same state at once make one", async () => {
   for (let n = 0; n < 3; n += 1) {
     await state.sql(`DROP SCHEMA ${schema} CASCADE`);
     const stores = Array.from({ length: 4 }, () => state.another() as PostgresStore);
-    const made = await Promise.all(stores.map(async (store) => await new SharedState(store, placeOf(store)).initialize("postgres")));
+    const made = await Promise.all(
+      stores.map(
+        async (store) => await new SharedState(store, placeOf(store)).initialize("postgres"),
+      ),
+    );
     expect(new Set(made.map(({ keyId }) => keyId)).size).toBe(1);
     await (await imported(state)).release();
   }
@@ -206,7 +273,11 @@ it("a state of an earlier version that is brought up to date takes the vaults fr
   const former = await imported(state);
   await state.sql("UPDATE schema.meta SET value = '2' WHERE name IN ('version', 'oldest')");
   const store = state.another() as PostgresStore;
-  expect(await new SharedState(store, placeOf(store)).initialize()).toMatchObject({ updated: true });
+  expect(await new SharedState(store, placeOf(store)).initialize()).toMatchObject({
+    updated: true,
+  });
   await expect(former.recordIntent(intent("x1", 1))).rejects.toMatchObject({ code: "busy" });
-  expect(await state.sql("SELECT value FROM schema.meta WHERE name IN ('version', 'oldest')")).toEqual([{ value: "3" }, { value: "3" }]);
+  expect(
+    await state.sql("SELECT value FROM schema.meta WHERE name IN ('version', 'oldest')"),
+  ).toEqual([{ value: "3" }, { value: "3" }]);
 });

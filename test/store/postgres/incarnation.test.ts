@@ -35,21 +35,34 @@ const same: Incarnation = {
 };
 
 /** What becomes of it at an address, with a machine that has seen what `before` says; `asked` are the statements. */
-async function check(location: string, found: Partial<Incarnation>, before: Partial<SeenState> | null = {}) {
+async function check(
+  location: string,
+  found: Partial<Incarnation>,
+  before: Partial<SeenState> | null = {},
+) {
   const warnings: string[] = [];
   const noted: SeenState[] = [];
   const record = before === null ? null : { ...seen, ...before };
   const machine = {
     state: async () => await Promise.resolve(record),
-    hadTls: async (address: string) => await Promise.resolve(record?.address === address && record.tls === 1),
+    hadTls: async (address: string) =>
+      await Promise.resolve(record?.address === address && record.tls === 1),
     noteState: async (_: string, state: SeenState) => await Promise.resolve(void noted.push(state)),
   };
   const address = parseAddress(location, {}, "me", () => undefined);
-  const watch = { address, machine, schema: "vaultsvc", warn: (message: string) => void warnings.push(message) };
+  const watch = {
+    address,
+    machine,
+    schema: "vaultsvc",
+    warn: (message: string) => void warnings.push(message),
+  };
   const nothing = async (): Promise<never[]> => await Promise.resolve([]);
   const database = { address, transact: nothing, query: nothing };
   await warnOfWeakerTls(watch);
-  const failure = await checkIncarnation({ ...watch, database, clock: new TestClock("2026-11-21T10:00:00Z") }, { ...same, ...found }).then(
+  const failure = await checkIncarnation(
+    { ...watch, database, clock: new TestClock("2026-11-21T10:00:00Z") },
+    { ...same, ...found },
+  ).then(
     () => undefined,
     (error: unknown) => (error as Error).message,
   );
@@ -62,11 +75,26 @@ describe("a copy is told from its original by what the server says and the machi
   test.each([
     ["the same server by another address", "postgres://other/v", {}, {}],
     ["the same server through a tunnel", "postgres://other/v", { server: "127.0.0.1 5432" }, {}],
-    ["restarted at the same address, on another host", "postgres://db/v", { ...restarted, server: "10.0.0.6 5432" }, {}],
+    [
+      "restarted at the same address, on another host",
+      "postgres://db/v",
+      { ...restarted, server: "10.0.0.6 5432" },
+      {},
+    ],
     ["restarted, by another address", "postgres://other/v", restarted, {}],
-    ["after a failover to what is at another address", "postgres://other/v", { timeline: "00000002", started: now - 9 * hour }, {}],
+    [
+      "after a failover to what is at another address",
+      "postgres://other/v",
+      { timeline: "00000002", started: now - 9 * hour },
+      {},
+    ],
     ["claimed since", "postgres://other/v", { claims: 1, started: now - 9 * hour }, {}],
-    ["with what an earlier version has noted", "postgres://other/v", { started: now - 9 * hour }, { started: 0, at: 0, server: "" }],
+    [
+      "with what an earlier version has noted",
+      "postgres://other/v",
+      { started: now - 9 * hour },
+      { started: 0, at: 0, server: "" },
+    ],
   ])("%s is none", async (_, location, found, before) => {
     expect((await check(location, found, before)).failure).toBeUndefined();
   });
@@ -77,18 +105,40 @@ describe("a copy is told from its original by what the server says and the machi
       { started: now - 9 * hour },
       /its original was in use at postgres:\/\/me@db:5432\/v while this/,
     ],
-    ["it ran while the original was in use, behind a tunnel", { started: now - 9 * hour, server: " 5432" }, /was in use at/],
-    ["it was started since on another host", { ...restarted, server: "10.0.0.6 5432" }, /its original was at postgres:\/\/me@db:5432\/v/],
-    ["it was started since at another port", { ...restarted, server: "127.0.0.1 5433" }, /its original was at/],
+    [
+      "it ran while the original was in use, behind a tunnel",
+      { started: now - 9 * hour, server: " 5432" },
+      /was in use at/,
+    ],
+    [
+      "it was started since on another host",
+      { ...restarted, server: "10.0.0.6 5432" },
+      /its original was at postgres:\/\/me@db:5432\/v/,
+    ],
+    [
+      "it was started since at another port",
+      { ...restarted, server: "127.0.0.1 5433" },
+      /its original was at/,
+    ],
   ])("at another address it is one, if %s", async (_, found, why) => {
     expect((await check("postgres://other/v", found)).failure).toMatch(why);
   });
 
   it("warns, once, where nobody can tell: restarted and reached through a tunnel", async () => {
-    const { failure, warnings, noted } = await check("postgres://other/v", { ...restarted, server: "127.0.0.1 5432" });
+    const { failure, warnings, noted } = await check("postgres://other/v", {
+      ...restarted,
+      server: "127.0.0.1 5432",
+    });
     expect(failure).toBeUndefined();
-    expect(warnings).toEqual([expect.stringMatching(/was at .*db.* before, and its server was restarted since: if that one still runs/)]);
-    expect((await check("postgres://other/v", { ...restarted, server: "127.0.0.1 5432" }, noted[0])).warnings).toEqual([]);
+    expect(warnings).toEqual([
+      expect.stringMatching(
+        /was at .*db.* before, and its server was restarted since: if that one still runs/,
+      ),
+    ]);
+    expect(
+      (await check("postgres://other/v", { ...restarted, server: "127.0.0.1 5432" }, noted[0]))
+        .warnings,
+    ).toEqual([]);
   });
 });
 
@@ -113,6 +163,10 @@ describe("a connection without TLS, where the state was used with it", () => {
 it("what is noted is renewed once a minute, and at once when something else has changed", async () => {
   const fresh = { at: now - 59_000 };
   expect((await check("postgres://db/v", {}, fresh)).noted).toEqual([]);
-  expect((await check("postgres://db/v", {}, { at: now - 61_000 })).noted).toMatchObject([{ at: now }]);
-  expect((await check("postgres://db/v", { started: now - 1000 }, fresh)).noted).toMatchObject([{ started: now - 1000 }]);
+  expect((await check("postgres://db/v", {}, { at: now - 61_000 })).noted).toMatchObject([
+    { at: now },
+  ]);
+  expect((await check("postgres://db/v", { started: now - 1000 }, fresh)).noted).toMatchObject([
+    { started: now - 1000 },
+  ]);
 });

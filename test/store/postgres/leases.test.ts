@@ -1,6 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { VaultSession } from "../../../src/exchange/ports.ts";
-import { exchange, held, imported, intent, known, patient, service, started, uuid } from "../../contract/store-fixture.ts";
+import {
+  exchange,
+  held,
+  imported,
+  intent,
+  known,
+  patient,
+  service,
+  started,
+  uuid,
+} from "../../contract/store-fixture.ts";
 import type { Cut, SharedState } from "../../support/shared-state.ts";
 import { DatabasePlace } from "../../../src/store/postgres/place.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
@@ -13,21 +23,29 @@ beforeEach(async () => {
 afterEach(() => state.dispose());
 
 /** The lease of the vault is over, as after a holder that has died or was stopped. */
-const expire = async (): Promise<unknown> => await state.sql("UPDATE schema.leases SET ends_at = '-infinity'");
+const expire = async (): Promise<unknown> =>
+  await state.sql("UPDATE schema.leases SET ends_at = '-infinity'");
 
 describe("a lease", () => {
   it("says who has it, and since when, to whoever waits for it and to whoever asks", async () => {
     const session = await held(state);
     let told = "";
-    const waiting = state.another().lock(service, uuid, { ...patient(state.clock, 50), tell: (holder) => (told = holder) });
+    const waiting = state
+      .another()
+      .lock(service, uuid, { ...patient(state.clock, 50), tell: (holder) => (told = holder) });
     await expect(waiting).rejects.toMatchObject({
       code: "busy",
       message: expect.stringMatching(/^tester on here \(process 0\), since 20/) as string,
     });
     expect(told).toMatch(/^tester on here \(process 0\), since 20/);
     const [lock, ...more] = await state.store.locks();
-    expect([lock, more]).toMatchObject([{ uuid: uuid.toLowerCase(), holder: { host: "here", pid: 0, user: "tester" } }, []]);
-    expect(Date.parse(lock?.endsAt ?? "") - Date.parse(lock?.since ?? "")).toBeGreaterThanOrEqual(15_000);
+    expect([lock, more]).toMatchObject([
+      { uuid: uuid.toLowerCase(), holder: { host: "here", pid: 0, user: "tester" } },
+      [],
+    ]);
+    expect(Date.parse(lock?.endsAt ?? "") - Date.parse(lock?.since ?? "")).toBeGreaterThanOrEqual(
+      15_000,
+    );
     await session.release();
     expect(await state.store.locks()).toEqual([]);
   });
@@ -37,8 +55,16 @@ describe("a lease", () => {
     await former.recordIntent(intent("x1", 1));
     await expire();
     const next = await state.another().lock(service, uuid, patient(state.clock, 0));
-    expect(await known(next)).toMatchObject({ unackedStarts: 1, possiblyFailed: 1, last: { id: "x1", state: "intent" } });
-    await expect(former.recordStarted("x1", started("lost"))).rejects.toMatchObject({ code: "busy", exitCode: 15, retry: "after-status" });
+    expect(await known(next)).toMatchObject({
+      unackedStarts: 1,
+      possiblyFailed: 1,
+      last: { id: "x1", state: "intent" },
+    });
+    await expect(former.recordStarted("x1", started("lost"))).rejects.toMatchObject({
+      code: "busy",
+      exitCode: 15,
+      retry: "after-status",
+    });
     await former.release();
     expect(await state.store.locks()).toHaveLength(1);
     await exchange(next, "x2", 1, "second");
@@ -48,10 +74,14 @@ describe("a lease", () => {
   it("that begins in the future of the database's clock, which was set back, is void", async () => {
     const former = await imported(state);
     await former.recordIntent(intent("x1", 1));
-    await state.sql("UPDATE schema.leases SET since = since + interval '1 hour', ends_at = ends_at + interval '1 hour'");
+    await state.sql(
+      "UPDATE schema.leases SET since = since + interval '1 hour', ends_at = ends_at + interval '1 hour'",
+    );
     expect(await state.store.locks()).toEqual([]);
     const next = await state.another().lock(service, uuid, patient(state.clock, 0));
-    await expect(former.recordStarted("x1", started("lost"))).rejects.toMatchObject({ code: "busy" });
+    await expect(former.recordStarted("x1", started("lost"))).rejects.toMatchObject({
+      code: "busy",
+    });
     await exchange(next, "x2", 1, "second");
     await next.release();
   });
@@ -69,7 +99,9 @@ describe("a lease", () => {
     await state.sql("UPDATE schema.leases SET since = since + interval '1 hour'");
     await session.recordIntent(intent("x1", 1));
     expect(await state.store.locks()).toHaveLength(1);
-    await expect(state.another().lock(service, uuid, patient(state.clock, 0))).rejects.toMatchObject({ code: "busy" });
+    await expect(
+      state.another().lock(service, uuid, patient(state.clock, 0)),
+    ).rejects.toMatchObject({ code: "busy" });
     await session.release();
   });
 
@@ -101,8 +133,15 @@ describe("a lease", () => {
 
 describe("an operation on the whole state", () => {
   /** One that does nothing. */
-  const whole = async (milliseconds = 0, work = async (): Promise<unknown> => Promise.resolve()): Promise<unknown> =>
-    await new DatabasePlace(state.another() as PostgresStore).transact("rekey", patient(state.clock, milliseconds), work);
+  const whole = async (
+    milliseconds = 0,
+    work = async (): Promise<unknown> => Promise.resolve(),
+  ): Promise<unknown> =>
+    await new DatabasePlace(state.another() as PostgresStore).transact(
+      "rekey",
+      patient(state.clock, milliseconds),
+      work,
+    );
 
   it("waits for who holds a vault, and says who that is; nobody holds a vault meanwhile", async () => {
     const session = await held(state);
@@ -115,9 +154,14 @@ describe("an operation on the whole state", () => {
       const waiting = state.another().lock(service, uuid, patient(state.clock, 50));
       await expect(waiting).rejects.toMatchObject({
         code: "busy",
-        message: expect.stringMatching(/^tester on here .* is changing the whole state \(vault state rekey\)/) as string,
+        message: expect.stringMatching(
+          /^tester on here .* is changing the whole state \(vault state rekey\)/,
+        ) as string,
       });
-      await expect(whole()).rejects.toMatchObject({ code: "busy", message: expect.stringMatching(/vault state rekey/) as string });
+      await expect(whole()).rejects.toMatchObject({
+        code: "busy",
+        message: expect.stringMatching(/vault state rekey/) as string,
+      });
       expect(await state.store.locks()).toEqual([]);
     });
     await (await held(state)).release();
@@ -139,42 +183,63 @@ const steps: ((session: VaultSession) => Promise<unknown>)[] = [
   async (session) => await session.acknowledge("x1", true),
 ];
 
-describe.each(["before", "after"] as const)("a connection that is cut %s the server has it", (cut: Cut) => {
-  it("at each step of an exchange: it is done once", async () => {
-    const proxy = await cuttingProxy();
-    for (const [index] of steps.entries()) {
-      const own = await sharedState();
-      const session = await own.through(proxy.port).lock(service, uuid, patient(own.clock));
-      await session.recordPair({ credentials: { encryptedData: "data", payload: "payload" }, kind: "generic/offline" });
-      for (const [n, step] of steps.entries()) {
-        if (n === index) proxy.cutAt(1, cut);
-        await step(session);
+describe.each(["before", "after"] as const)(
+  "a connection that is cut %s the server has it",
+  (cut: Cut) => {
+    it("at each step of an exchange: it is done once", async () => {
+      const proxy = await cuttingProxy();
+      for (const [index] of steps.entries()) {
+        const own = await sharedState();
+        const session = await own.through(proxy.port).lock(service, uuid, patient(own.clock));
+        await session.recordPair({
+          credentials: { encryptedData: "data", payload: "payload" },
+          kind: "generic/offline",
+        });
+        for (const [n, step] of steps.entries()) {
+          if (n === index) proxy.cutAt(1, cut);
+          await step(session);
+        }
+        expect(await known(session)).toMatchObject({
+          unackedStarts: 0,
+          failedAttempts: 0,
+          last: { id: "x1", state: "acknowledged" },
+        });
+        await session.release();
+        const again = await own.another().lock(service, uuid, patient(own.clock, 0));
+        const { generations, last } = await known(again);
+        expect(generations.map(({ generation, standing }) => `${generation} ${standing}`)).toEqual([
+          "2 current",
+          "1 superseded",
+        ]);
+        expect(last).toMatchObject({ state: "acknowledged", endsUnanswered: 1 });
+        const journal = await own.sql("SELECT event FROM schema.journal ORDER BY seq");
+        expect(journal.map(({ event }) => event)).toEqual([
+          "imported",
+          "intent",
+          "started",
+          "ending",
+          "acknowledged",
+        ]);
+        own.dispose();
       }
-      expect(await known(session)).toMatchObject({ unackedStarts: 0, failedAttempts: 0, last: { id: "x1", state: "acknowledged" } });
-      await session.release();
-      const again = await own.another().lock(service, uuid, patient(own.clock, 0));
-      const { generations, last } = await known(again);
-      expect(generations.map(({ generation, standing }) => `${generation} ${standing}`)).toEqual(["2 current", "1 superseded"]);
-      expect(last).toMatchObject({ state: "acknowledged", endsUnanswered: 1 });
-      const journal = await own.sql("SELECT event FROM schema.journal ORDER BY seq");
-      expect(journal.map(({ event }) => event)).toEqual(["imported", "intent", "started", "ending", "acknowledged"]);
-      own.dispose();
-    }
-  });
+    });
 
-  it("while a vault is being held: it is held once, and by this process", async () => {
-    const proxy = await cuttingProxy();
-    for (let n = 1; n <= 6; n += 1) {
-      const own = await sharedState();
-      const store = own.through(proxy.port);
-      proxy.cutAt(n, cut);
-      const session = await store.lock(service, uuid, patient(own.clock, 5000)).catch((error: unknown) => error);
-      if (session instanceof Error) expect(session).toMatchObject({ code: "state" });
-      else expect(await own.store.locks()).toHaveLength(1);
-      own.dispose();
-    }
-  });
-});
+    it("while a vault is being held: it is held once, and by this process", async () => {
+      const proxy = await cuttingProxy();
+      for (let n = 1; n <= 6; n += 1) {
+        const own = await sharedState();
+        const store = own.through(proxy.port);
+        proxy.cutAt(n, cut);
+        const session = await store
+          .lock(service, uuid, patient(own.clock, 5000))
+          .catch((error: unknown) => error);
+        if (session instanceof Error) expect(session).toMatchObject({ code: "state" });
+        else expect(await own.store.locks()).toHaveLength(1);
+        own.dispose();
+      }
+    });
+  },
+);
 
 it("the journal is pruned when a vault is held: entries and ended exchanges of more than 400 days", async () => {
   const session = await imported(state);

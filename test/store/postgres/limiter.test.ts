@@ -13,8 +13,22 @@ it("one queue for machines whose clocks are hours apart, and for a process that 
   const on = (clock: Clock): Shared => {
     const keySource = { type: "given", key: "7".repeat(64) } as const;
     const waiting = { deadline: 0, signal: new AbortController().signal };
-    const more = { directory: tempDir("queue"), platform: process.platform, waiting, keys: new Map() };
-    const shared = openShared({ location, env: {}, pid: 1, keySource, clock, warn: nothing, learnSecret: nothing, ...more });
+    const more = {
+      directory: tempDir("queue"),
+      platform: process.platform,
+      waiting,
+      keys: new Map(),
+    };
+    const shared = openShared({
+      location,
+      env: {},
+      pid: 1,
+      keySource,
+      clock,
+      warn: nothing,
+      learnSecret: nothing,
+      ...more,
+    });
     atEndOfFile(() => shared.store.close());
     return shared;
   };
@@ -37,7 +51,9 @@ it("one queue for machines whose clocks are hours apart, and for a process that 
     [one.store, first],
   ] as const) {
     const now = clock.now();
-    slots.push(now - (clock === second ? 3_600_000 : 0) + (await store.reserveSlot("app", now, 10_000)));
+    slots.push(
+      now - (clock === second ? 3_600_000 : 0) + (await store.reserveSlot("app", now, 10_000)),
+    );
   }
   const gaps = slots.slice(1).map((slot, n) => slot - (slots[n] ?? 0));
   for (const gap of gaps) expect(Math.abs(gap - 10_000)).toBeLessThan(300);

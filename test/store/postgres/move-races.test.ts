@@ -16,10 +16,17 @@ import type { SharedState } from "../../support/shared-state.ts";
 import { cuttingProxy, sharedState } from "../../support/shared-state.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 
-const uuids = ["aaaaaaaa-bbbb-4ccc-8ddd-00000000000a", "aaaaaaaa-bbbb-4ccc-8ddd-00000000000b"] as const;
+const uuids = [
+  "aaaaaaaa-bbbb-4ccc-8ddd-00000000000a",
+  "aaaaaaaa-bbbb-4ccc-8ddd-00000000000b",
+] as const;
 
 /** The states of two machines, each with a vault of its own, at directories, and an empty shared one. */
-async function machines(): Promise<{ target: SharedState; to: DatabasePlace; local: readonly [Local, Local] }> {
+async function machines(): Promise<{
+  target: SharedState;
+  to: DatabasePlace;
+  local: readonly [Local, Local];
+}> {
   const target = await sharedState();
   const keySource = { type: "file", path: target.store.parts.keyring.keyFile ?? "" } as const;
   const make = async (id: string): Promise<Local> => {
@@ -34,7 +41,11 @@ async function machines(): Promise<{ target: SharedState; to: DatabasePlace; loc
     await use(open(), target, id);
     return { id, open, place: new DirectoryPlace(options) };
   };
-  return { target, to: placeOf(target.another()), local: [await make(uuids[0]), await make(uuids[1])] };
+  return {
+    target,
+    to: placeOf(target.another()),
+    local: [await make(uuids[0]), await make(uuids[1])],
+  };
 }
 
 interface Local {
@@ -61,7 +72,11 @@ const vaults = async (store: Store): Promise<string[] | null> =>
   );
 
 /** A vault is used there as it was left. */
-async function goesOn(store: Store, { clock }: Pick<SharedState, "clock">, id: string): Promise<void> {
+async function goesOn(
+  store: Store,
+  { clock }: Pick<SharedState, "clock">,
+  id: string,
+): Promise<void> {
   const session = await store.lock(service, id, patient(clock));
   expect((await standings(session))[0]).toBe("2 current");
   await exchange(session, "x2", 2, "third");
@@ -69,7 +84,11 @@ async function goesOn(store: Store, { clock }: Pick<SharedState, "clock">, id: s
 }
 
 /** A place that does something before or after its n-th transaction. */
-function hooked(place: WholePlace, nth: number, hook: { before?: () => Promise<unknown>; after?: () => Promise<unknown> }): WholePlace {
+function hooked(
+  place: WholePlace,
+  nth: number,
+  hook: { before?: () => Promise<unknown>; after?: () => Promise<unknown> },
+): WholePlace {
   let n = 0;
   return {
     shown: place.shown,
@@ -93,15 +112,33 @@ type Move = (from: WholePlace, to: WholePlace) => Promise<unknown>;
 const died = async (): Promise<never> => await Promise.reject(new Error("died"));
 
 describe("two machines that move into one shared state", () => {
-  it.each<[string, (move: Move, a: WholePlace, to: WholePlace, second: () => Promise<unknown>) => Promise<unknown>[]]>([
+  it.each<
+    [
+      string,
+      (
+        move: Move,
+        a: WholePlace,
+        to: WholePlace,
+        second: () => Promise<unknown>,
+      ) => Promise<unknown>[],
+    ]
+  >([
     ["at once", (move, a, to, second) => [move(a, to), second()]],
-    ["the other one after this has looked", (move, a, to, second) => [move(a, hooked(to, looked, { after: second }))]],
-    ["the other one after this has begun", (move, a, to, second) => [move(hooked(a, fenced, { after: second }), to)]],
+    [
+      "the other one after this has looked",
+      (move, a, to, second) => [move(a, hooked(to, looked, { after: second }))],
+    ],
+    [
+      "the other one after this has begun",
+      (move, a, to, second) => [move(hooked(a, fenced, { after: second }), to)],
+    ],
   ])("%s: one wins, and the state of the other is as it was", async (_, run) => {
     const { target, to, local } = await machines();
     const [a, b] = local;
     const move: Move = async (from, at) => await moveState(from, at, patient(target.clock, 60_000));
-    const outcomes = await Promise.allSettled(run(move, a.place, to, async () => await move(b.place, placeOf(target.another()))));
+    const outcomes = await Promise.allSettled(
+      run(move, a.place, to, async () => await move(b.place, placeOf(target.another()))),
+    );
     const failures = outcomes.filter(({ status }) => status === "rejected");
     expect(failures).toMatchObject([{ reason: { code: "state", exitCode: 14 } }]);
     const there = (await vaults(target.another())) ?? [];
@@ -117,8 +154,13 @@ describe("two machines that move into one shared state", () => {
     const { target, to, local } = await machines();
     const [a, b] = local;
     const put = async (): Promise<void> => await use(target.another(), target, b.id);
-    for (const from of [hooked(a.place, fenced, { after: put }), hooked(a.place, fenced, { before: put })]) {
-      await expect(moveState(from, to, patient(target.clock))).rejects.toMatchObject({ code: "state" });
+    for (const from of [
+      hooked(a.place, fenced, { after: put }),
+      hooked(a.place, fenced, { before: put }),
+    ]) {
+      await expect(moveState(from, to, patient(target.clock))).rejects.toMatchObject({
+        code: "state",
+      });
       expect(await vaults(target.another())).toEqual([b.id]);
       expect(await vaults(a.open())).toEqual([a.id]);
     }
@@ -131,11 +173,18 @@ describe("two machines that move into one shared state", () => {
     const { target, to, local } = await machines();
     const [a, b] = local;
     // Only the text of the path is the same.
-    const named = (place: WholePlace): WholePlace => ({ ...hooked(place, 0, {}), shown: "/var/lib/vault" });
-    await expect(moveState(hooked(named(a.place), fenced, { after: died }), to, patient(target.clock))).rejects.toThrow("died");
+    const named = (place: WholePlace): WholePlace => ({
+      ...hooked(place, 0, {}),
+      shown: "/var/lib/vault",
+    });
+    await expect(
+      moveState(hooked(named(a.place), fenced, { after: died }), to, patient(target.clock)),
+    ).rejects.toThrow("died");
     expect(await vaults(a.open())).toBeNull();
     await moveState(named(b.place), to, patient(target.clock));
-    await expect(moveState(named(a.place), to, patient(target.clock))).rejects.toMatchObject({ code: "state" });
+    await expect(moveState(named(a.place), to, patient(target.clock))).rejects.toMatchObject({
+      code: "state",
+    });
     expect(await vaults(target.another())).toEqual([b.id]);
     await goesOn(target.another(), target, b.id);
     await goesOn(a.open(), target, a.id);
@@ -146,7 +195,11 @@ describe("two machines that move into one shared state", () => {
 describe("a move that is given up", () => {
   /** Gives it up, as another process. */
   const cancel = async (from: Local, target: SharedState): Promise<unknown> =>
-    await cancelMove(from.place, async () => Promise.resolve(placeOf(target.another())), patient(target.clock));
+    await cancelMove(
+      from.place,
+      async () => Promise.resolve(placeOf(target.another())),
+      patient(target.clock),
+    );
 
   it("after the fence: the state is used as before, and whoever comes back from a stall does not move it any more", async () => {
     const { target, to, local } = await machines();
@@ -167,8 +220,13 @@ describe("a move that is given up", () => {
   it("after the target has taken it is finished", async () => {
     const { target, to, local } = await machines();
     const [a] = local;
-    await expect(moveState(a.place, hooked(to, received, { after: died }), patient(target.clock))).rejects.toThrow("died");
-    await expect(cancel(a, target)).rejects.toMatchObject({ code: "state", message: expect.stringContaining("is finished") as string });
+    await expect(
+      moveState(a.place, hooked(to, received, { after: died }), patient(target.clock)),
+    ).rejects.toThrow("died");
+    await expect(cancel(a, target)).rejects.toMatchObject({
+      code: "state",
+      message: expect.stringContaining("is finished") as string,
+    });
     expect(await vaults(a.open())).toBeNull();
     expect(await moveState(a.place, to, patient(target.clock))).toEqual({ vaults: null });
     await goesOn(target.another(), target, a.id);
@@ -179,7 +237,13 @@ describe("a move that is given up", () => {
     const { target, to, local } = await machines();
     const [a] = local;
     const ends = await Promise.allSettled([
-      moveState(hooked(a.place, marked, { before: async () => await cancel(a, target).catch(() => undefined) }), to, patient(target.clock)),
+      moveState(
+        hooked(a.place, marked, {
+          before: async () => await cancel(a, target).catch(() => undefined),
+        }),
+        to,
+        patient(target.clock),
+      ),
     ]);
     expect(ends).toMatchObject([{ status: "fulfilled", value: { vaults: 1 } }]);
     expect(await vaults(a.open())).toBeNull();
@@ -193,9 +257,13 @@ describe("a move that is given up", () => {
       const { target, to, local } = await machines();
       const [a, b] = local;
       if (how === "by the command") {
-        await expect(moveState(hooked(a.place, fenced, { after: died }), to, patient(target.clock))).rejects.toThrow("died");
+        await expect(
+          moveState(hooked(a.place, fenced, { after: died }), to, patient(target.clock)),
+        ).rejects.toThrow("died");
         const dying = hooked(to, 1, { after: died });
-        await expect(cancelMove(a.place, async () => Promise.resolve(dying), patient(target.clock))).rejects.toThrow("died");
+        await expect(
+          cancelMove(a.place, async () => Promise.resolve(dying), patient(target.clock)),
+        ).rejects.toThrow("died");
       } else {
         const put = async (): Promise<void> => await use(target.another(), target, b.id);
         const full = hooked(to, received, { before: put, after: died });
@@ -229,20 +297,30 @@ it("a target that was made anew meanwhile takes nothing, and the fence stays", a
     await new Whole(store, placeOf(store)).initialize();
   };
   const fresh = placeOf(target.another());
-  await expect(moveState(hooked(a.place, fenced, { after: anew }), to, patient(target.clock))).rejects.toMatchObject({ code: "state" });
+  await expect(
+    moveState(hooked(a.place, fenced, { after: anew }), to, patient(target.clock)),
+  ).rejects.toMatchObject({ code: "state" });
   for (const again of [
     async () => await moveState(a.place, fresh, patient(target.clock)),
-    async () => await cancelMove(a.place, async () => Promise.resolve(fresh), patient(target.clock)),
+    async () =>
+      await cancelMove(a.place, async () => Promise.resolve(fresh), patient(target.clock)),
   ])
-    await expect(again()).rejects.toMatchObject({ code: "state", message: expect.stringContaining("not the one") as string });
+    await expect(again()).rejects.toMatchObject({
+      code: "state",
+      message: expect.stringContaining("not the one") as string,
+    });
   expect(await vaults(a.open())).toBeNull();
   expect(await vaults(target.another())).toEqual([]);
 
   // The former one is gone for good. It may have been used there.
   await claimMoved(a.place, patient(target.clock), target.clock.now());
-  expect((await a.open().list()).map(({ generations }) => generations.map(({ proven }) => proven))).toEqual([[false, false]]);
+  expect(
+    (await a.open().list()).map(({ generations }) => generations.map(({ proven }) => proven)),
+  ).toEqual([[false, false]]);
   await goesOn(a.open(), target, a.id);
-  await expect(claimMoved(a.place, patient(target.clock), target.clock.now())).rejects.toMatchObject({ code: "usage" });
+  await expect(
+    claimMoved(a.place, patient(target.clock), target.clock.now()),
+  ).rejects.toMatchObject({ code: "usage" });
   target.dispose();
 });
 
@@ -251,7 +329,9 @@ it("a target that was set back to before the move does not count as the place of
   const [a] = local;
   await moveState(a.place, to, patient(target.clock));
   await target.sql("DELETE FROM schema.meta WHERE name IN ('taken', 'predecessors')");
-  await expect(moveState(a.place, placeOf(target.another()), patient(target.clock))).rejects.toMatchObject({
+  await expect(
+    moveState(a.place, placeOf(target.another()), patient(target.clock)),
+  ).rejects.toMatchObject({
     code: "state",
     facts: { hint: expect.stringContaining("vault state claim") as string },
   });
@@ -264,44 +344,66 @@ it("a state that was fenced while `state init` brought it up to date stays fence
   await use(target.another(), target, uuids[0]);
   const source = target.another() as PostgresStore;
   // As of another machine, whose program is newer than the schema was when it looked.
-  const init = async (): Promise<unknown> => await target.sql(tables(source.parts.schema).join(";\n"));
+  const init = async (): Promise<unknown> =>
+    await target.sql(tables(source.parts.schema).join(";\n"));
   const from = hooked(placeOf(source), fenced, { after: died });
-  await expect(moveState(from, placeOf(other.another()), patient(target.clock))).rejects.toThrow("died");
+  await expect(moveState(from, placeOf(other.another()), patient(target.clock))).rejects.toThrow(
+    "died",
+  );
   await init();
   expect(await vaults(target.another())).toBeNull();
-  await expect(target.another().lock(service, uuids[0], patient(target.clock))).rejects.toMatchObject({ code: "state" });
+  await expect(
+    target.another().lock(service, uuids[0], patient(target.clock)),
+  ).rejects.toMatchObject({ code: "state" });
   for (const state of [target, other]) state.dispose();
 });
 
-describe.each(["before", "after"] as const)("a connection that is cut %s the server has it", (cut) => {
-  it.each(["to", "from"] as const)("at a request of a move %s the database: it moves once, or can be repeated", async (direction) => {
-    const proxy = await cuttingProxy();
-    const requests = Array.from({ length: 75 }, (_, n) => n + 1);
-    for (const n of sample(requests, 12)) {
-      const { target, local } = await machines();
-      const [a] = local;
-      const through = placeOf(target.through(proxy.port));
-      if (direction === "from") await moveState(a.place, placeOf(target.another()), patient(target.clock));
-      const keySource = { type: "file", path: target.store.parts.keyring.keyFile ?? "" } as const;
-      const options = {
-        directory: join(tempDir("back"), "state"),
-        keySource,
-        clock: target.clock,
-        platform: "linux",
-        warn: () => undefined,
-      };
-      const back = { open: (): Store => openStore(options), place: new DirectoryPlace(options) };
-      const move = async (at: WholePlace): Promise<unknown> =>
-        direction === "to" ? await moveState(a.place, at, patient(target.clock)) : await moveState(at, back.place, patient(target.clock));
-      proxy.cutAt(n, cut);
-      const outcome = await move(through).catch((error: unknown) => error);
-      if (outcome instanceof Error) expect(outcome).toMatchObject({ exitCode: expect.toBeOneOf([14, 15]) as number });
-      proxy.cutAt(0, cut);
-      if (outcome instanceof Error) await move(placeOf(target.another()));
-      const [from, to] = direction === "to" ? [a.open(), target.another()] : [target.another(), back.open()];
-      expect([await vaults(from), await vaults(to)], `request ${n}`).toEqual([null, [a.id]]);
-      await goesOn(to, target, a.id);
-      target.dispose();
-    }
-  });
-});
+describe.each(["before", "after"] as const)(
+  "a connection that is cut %s the server has it",
+  (cut) => {
+    it.each(["to", "from"] as const)(
+      "at a request of a move %s the database: it moves once, or can be repeated",
+      async (direction) => {
+        const proxy = await cuttingProxy();
+        const requests = Array.from({ length: 75 }, (_, n) => n + 1);
+        for (const n of sample(requests, 12)) {
+          const { target, local } = await machines();
+          const [a] = local;
+          const through = placeOf(target.through(proxy.port));
+          if (direction === "from")
+            await moveState(a.place, placeOf(target.another()), patient(target.clock));
+          const keySource = {
+            type: "file",
+            path: target.store.parts.keyring.keyFile ?? "",
+          } as const;
+          const options = {
+            directory: join(tempDir("back"), "state"),
+            keySource,
+            clock: target.clock,
+            platform: "linux",
+            warn: () => undefined,
+          };
+          const back = {
+            open: (): Store => openStore(options),
+            place: new DirectoryPlace(options),
+          };
+          const move = async (at: WholePlace): Promise<unknown> =>
+            direction === "to"
+              ? await moveState(a.place, at, patient(target.clock))
+              : await moveState(at, back.place, patient(target.clock));
+          proxy.cutAt(n, cut);
+          const outcome = await move(through).catch((error: unknown) => error);
+          if (outcome instanceof Error)
+            expect(outcome).toMatchObject({ exitCode: expect.toBeOneOf([14, 15]) as number });
+          proxy.cutAt(0, cut);
+          if (outcome instanceof Error) await move(placeOf(target.another()));
+          const [from, to] =
+            direction === "to" ? [a.open(), target.another()] : [target.another(), back.open()];
+          expect([await vaults(from), await vaults(to)], `request ${n}`).toEqual([null, [a.id]]);
+          await goesOn(to, target, a.id);
+          target.dispose();
+        }
+      },
+    );
+  },
+);

@@ -28,7 +28,13 @@ async function sides(): Promise<Sides> {
   const state = await sharedState();
   const { clock } = state;
   const keySource = { type: "file", path: state.store.parts.keyring.keyFile ?? "" } as const;
-  const options = { directory: join(tempDir("moved"), "state"), keySource, clock, platform: "linux", warn: () => undefined };
+  const options = {
+    directory: join(tempDir("moved"), "state"),
+    keySource,
+    clock,
+    platform: "linux",
+    warn: () => undefined,
+  };
   return {
     clock,
     database: { place: new DatabasePlace(state.another() as PostgresStore), open: state.another },
@@ -39,7 +45,9 @@ async function sides(): Promise<Sides> {
 /** The transactions of a move, in their order. */
 const steps = ["look", "fence", "receive", "mark"] as const;
 
-const deaths = steps.flatMap((step) => (["before", "after"] as const).map((when) => ({ step, when })));
+const deaths = steps.flatMap((step) =>
+  (["before", "after"] as const).map((when) => ({ step, when })),
+);
 
 /** A place whose process dies at its n-th transaction, before it or after it. */
 function dying(place: WholePlace, nth: number, when: "before" | "after"): WholePlace {
@@ -55,7 +63,12 @@ function dying(place: WholePlace, nth: number, when: "before" | "after"): WholeP
   return { shown: place.shown, read: async (work) => await place.read(work), transact };
 }
 
-async function use(store: Store, clock: StoreFixture["clock"], id: string, base: number): Promise<void> {
+async function use(
+  store: Store,
+  clock: StoreFixture["clock"],
+  id: string,
+  base: number,
+): Promise<void> {
   const session = await store.lock(service, uuid, patient(clock));
   await exchange(session, id, base, `pair-${id}`);
   await session.release();
@@ -71,14 +84,20 @@ describe.each([
       const { clock, database, directory } = await sides();
       const [from, to] = origin === "a database" ? [database, directory] : [directory, database];
       const first = await from.open().lock(service, uuid, patient(clock));
-      await first.recordPair({ credentials: pair("first"), kind: "generic/offline", label: "under-the-palm" });
+      await first.recordPair({
+        credentials: pair("first"),
+        kind: "generic/offline",
+        label: "under-the-palm",
+      });
       await exchange(first, "x1", 1, "second");
       await first.release();
 
       const at = steps.indexOf(step);
       const isTarget = step === "look" || step === "receive";
       const nth = at < 2 ? 1 : 2;
-      const [a, b] = isTarget ? [from.place, dying(to.place, nth, when)] : [dying(from.place, nth, when), to.place];
+      const [a, b] = isTarget
+        ? [from.place, dying(to.place, nth, when)]
+        : [dying(from.place, nth, when), to.place];
       await expect(moveState(a, b, patient(clock))).rejects.toThrow("died");
       const usable = async ({ open }: Side): Promise<boolean> =>
         await open()
@@ -104,7 +123,9 @@ describe.each([
       expect((await session.read())?.label).toBe("under-the-palm");
       await exchange(session, "x3", here ? 3 : 2, "last");
       await session.release();
-      expect((await to.open().exchanges(service, uuid, 9)).map(({ id }) => id)).toEqual(here ? ["x3", "x2", "x1"] : ["x3", "x1"]);
+      expect((await to.open().exchanges(service, uuid, 9)).map(({ id }) => id)).toEqual(
+        here ? ["x3", "x2", "x1"] : ["x3", "x1"],
+      );
     },
   );
 });

@@ -18,7 +18,9 @@ describe("a password file", () => {
   });
 
   it("names a folder of sockets localhost, and escapes colons of a host", () => {
-    expect(passwordIn("localhost:*:*:*:secret", { ...login, host: "/run/postgresql" })).toBe("secret");
+    expect(passwordIn("localhost:*:*:*:secret", { ...login, host: "/run/postgresql" })).toBe(
+      "secret",
+    );
     expect(passwordIn("\\:\\:1:*:*:*:secret", { ...login, host: "::1" })).toBe("secret");
   });
 });

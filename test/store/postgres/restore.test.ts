@@ -5,31 +5,50 @@ import type { Store } from "../../../src/exchange/ports.ts";
 import { SharedBackup } from "../../../src/store/postgres/backup.ts";
 import { DatabasePlace } from "../../../src/store/postgres/place.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
-import { exchange, held, known, pair, patient, service, standings } from "../../contract/store-fixture.ts";
+import {
+  exchange,
+  held,
+  known,
+  pair,
+  patient,
+  service,
+  standings,
+} from "../../contract/store-fixture.ts";
 import { sample } from "../../support/campaign.ts";
 import type { Cut, SharedState } from "../../support/shared-state.ts";
 import { cuttingProxy, sharedState } from "../../support/shared-state.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 
-const uuids = ["aaaaaaaa-bbbb-4ccc-8ddd-00000000000a", "aaaaaaaa-bbbb-4ccc-8ddd-00000000000b"] as const;
+const uuids = [
+  "aaaaaaaa-bbbb-4ccc-8ddd-00000000000a",
+  "aaaaaaaa-bbbb-4ccc-8ddd-00000000000b",
+] as const;
 
 function backupsOf(store: Store): SharedBackup {
   const shared = store as PostgresStore;
   const keySource = { type: "file", path: shared.parts.keyring.keyFile ?? "" } as const;
-  return new SharedBackup(shared, new DatabasePlace(shared), { keySource, directory: join(tempDir("restore"), "state") });
+  return new SharedBackup(shared, new DatabasePlace(shared), {
+    keySource,
+    directory: join(tempDir("restore"), "state"),
+  });
 }
 
 /** Reads a vault, imports it before if it is not known. */
 async function use(store: Store, { clock }: SharedState, uuid: string, id: string): Promise<void> {
   const session = await store.lock(service, uuid, patient(clock));
-  if ((await session.read()) === null) await session.recordPair({ credentials: pair(`first of ${uuid}`), kind: "generic/offline" });
+  if ((await session.read()) === null)
+    await session.recordPair({ credentials: pair(`first of ${uuid}`), kind: "generic/offline" });
   const base = (await known(session)).generations[0]?.generation ?? 0;
   await exchange(session, id, base, `${id} of ${uuid}`);
   await session.release();
 }
 
 /** A state that has forgotten one vault of its backup, and has used the other since. */
-async function prepared(): Promise<{ state: SharedState; file: string; through: (port: number) => SharedBackup }> {
+async function prepared(): Promise<{
+  state: SharedState;
+  file: string;
+  through: (port: number) => SharedBackup;
+}> {
   const state = await sharedState();
   for (const uuid of uuids) await use(state.store, state, uuid, "x1");
   const file = join(tempDir("backup"), "backup.db");
@@ -41,43 +60,53 @@ async function prepared(): Promise<{ state: SharedState; file: string; through: 
   return { state, file, through: (port) => backupsOf(state.through(port)) };
 }
 
-it.each<Cut>(["before", "after"])("a connection that is cut %s the server has a request of a restore: all or nothing", async (cut) => {
-  const proxy = await cuttingProxy();
-  const found = { before: 0, merged: 0 };
-  const requests = Array.from({ length: 40 }, (_, n) => n + 1);
-  for (const n of sample(requests, 12)) {
-    const { state, file, through } = await prepared();
-    const restore = async (backups: SharedBackup) =>
-      await (await backups.prepareRestore({ file, serviceRestored: false })).run(patient(state.clock));
-    proxy.cutAt(n, cut);
-    const outcome = await restore(through(proxy.port)).catch((error: unknown) => error);
-    if (outcome instanceof Error) expect(outcome).toMatchObject({ exitCode: expect.toBeOneOf([14, 15]) as number });
-    proxy.cutAt(0, cut);
-    const listed = (await state.another().list()).map(({ uuid }) => uuid);
-    expect([[uuids[1]], [...uuids]]).toContainEqual(listed);
-    const isMerged = listed.length === 2;
-    if (!(outcome instanceof Error)) expect(isMerged).toBe(true);
-    found[isMerged ? "merged" : "before"] += 1;
-    const again = await restore(backupsOf(state.another()));
-    expect(
-      again.vaults.map((vault) => vault.outcome),
-      `request ${n}`,
-    ).toEqual([isMerged ? "known" : "returned", "older"]);
-    for (const uuid of uuids) await use(state.another(), state, uuid, "x9");
-    const session = await held({ ...state, store: state.another() }, uuids[1]);
-    expect((await standings(session))[0]).toBe("4 current");
-    await session.release();
-    state.dispose();
-  }
-  expect(found.before).toBeGreaterThan(0);
-  expect(found.merged).toBeGreaterThan(0);
-});
+it.each<Cut>(["before", "after"])(
+  "a connection that is cut %s the server has a request of a restore: all or nothing",
+  async (cut) => {
+    const proxy = await cuttingProxy();
+    const found = { before: 0, merged: 0 };
+    const requests = Array.from({ length: 40 }, (_, n) => n + 1);
+    for (const n of sample(requests, 12)) {
+      const { state, file, through } = await prepared();
+      const restore = async (backups: SharedBackup) =>
+        await (
+          await backups.prepareRestore({ file, serviceRestored: false })
+        ).run(patient(state.clock));
+      proxy.cutAt(n, cut);
+      const outcome = await restore(through(proxy.port)).catch((error: unknown) => error);
+      if (outcome instanceof Error)
+        expect(outcome).toMatchObject({ exitCode: expect.toBeOneOf([14, 15]) as number });
+      proxy.cutAt(0, cut);
+      const listed = (await state.another().list()).map(({ uuid }) => uuid);
+      expect([[uuids[1]], [...uuids]]).toContainEqual(listed);
+      const isMerged = listed.length === 2;
+      if (!(outcome instanceof Error)) expect(isMerged).toBe(true);
+      found[isMerged ? "merged" : "before"] += 1;
+      const again = await restore(backupsOf(state.another()));
+      expect(
+        again.vaults.map((vault) => vault.outcome),
+        `request ${n}`,
+      ).toEqual([isMerged ? "known" : "returned", "older"]);
+      for (const uuid of uuids) await use(state.another(), state, uuid, "x9");
+      const session = await held({ ...state, store: state.another() }, uuids[1]);
+      expect((await standings(session))[0]).toBe("4 current");
+      await session.release();
+      state.dispose();
+    }
+    expect(found.before).toBeGreaterThan(0);
+    expect(found.merged).toBeGreaterThan(0);
+  },
+);
 
 it("two machines that restore at once do it one after the other", async () => {
   const { state, file } = await prepared();
   const restore = async () =>
-    await (await backupsOf(state.another()).prepareRestore({ file, serviceRestored: false })).run(patient(state.clock, 60_000));
-  const outcomes = (await Promise.all([restore(), restore()])).map(({ vaults }) => vaults[0]?.outcome);
+    await (
+      await backupsOf(state.another()).prepareRestore({ file, serviceRestored: false })
+    ).run(patient(state.clock, 60_000));
+  const outcomes = (await Promise.all([restore(), restore()])).map(
+    ({ vaults }) => vaults[0]?.outcome,
+  );
   expect(outcomes.toSorted()).toEqual(["known", "returned"]);
   state.dispose();
 });

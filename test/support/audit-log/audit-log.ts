@@ -45,12 +45,30 @@ function windowOf({ disorder = 0 }: LogOptions): number {
 }
 
 function worldOf(options: LogOptions): { world: AuditWorld; items: number } {
-  const { seed = "vault", items = 2_000_000, problems = 0.1, dialect = "sandbox", days = 30 } = options;
+  const {
+    seed = "vault",
+    items = 2_000_000,
+    problems = 0.1,
+    dialect = "sandbox",
+    days = 30,
+  } = options;
   const vaults = options.vaults ?? Math.max(1, Math.round(items / 100));
   const { recorded } = dialects[dialect];
   // Items of the same moment could not be put right.
   const ties = windowOf(options) === 0;
-  return { items, world: new AuditWorld({ seed, items, vaults, problems, recorded, from: firstMoment, days, ties }) };
+  return {
+    items,
+    world: new AuditWorld({
+      seed,
+      items,
+      vaults,
+      problems,
+      recorded,
+      from: firstMoment,
+      days,
+      ties,
+    }),
+  };
 }
 
 /** All that happens, in the order of time, what no export would show included, and what is true at its end. */
@@ -63,13 +81,25 @@ export function tellFacts(options: LogOptions): { facts: Iterable<Fact>; truths(
  * Writes a log to a file, or to several ones of about the same length, and returns what is true of it. Memory grows with the
  * vaults only, except with `newestFirst`, which keeps all items. The same options write the same bytes.
  */
-export async function writeLog(path: string | readonly string[], options: LogOptions = {}): Promise<Truth> {
+export async function writeLog(
+  path: string | readonly string[],
+  options: LogOptions = {},
+): Promise<Truth> {
   const paths = typeof path === "string" ? [path] : path;
   const { world, items } = worldOf(options);
   const dialect = dialects[options.dialect ?? "sandbox"];
   const form = createForm(options.form ?? "ndjson", dialect.columns);
-  const { gzip = false, byteOrderMark = false, crlf = false, garbage = 0, newestFirst = false, overlap = 0 } = options;
-  const files = paths.map((each, part) => new LogFile(each, form, part, { gzip, byteOrderMark, crlf }));
+  const {
+    gzip = false,
+    byteOrderMark = false,
+    crlf = false,
+    garbage = 0,
+    newestFirst = false,
+    overlap = 0,
+  } = options;
+  const files = paths.map(
+    (each, part) => new LogFile(each, form, part, { gzip, byteOrderMark, crlf }),
+  );
   const dice = new Dice(`${options.seed ?? "vault"} writing`);
   const before = Math.floor(items * (options.beginsAt ?? 0));
   const truth = emptyTruth(paths);
@@ -80,16 +110,23 @@ export async function writeLog(path: string | readonly string[], options: LogOpt
   const put = async ({ text, mark }: Entry): Promise<void> => {
     const place = truth.written / (total + 1);
     files.forEach((file, part) => {
-      const [begin, end] = [part / files.length, (part + 1) / files.length + (part === files.length - 1 ? 1 : overlap / total)];
+      const [begin, end] = [
+        part / files.length,
+        (part + 1) / files.length + (part === files.length - 1 ? 1 : overlap / total),
+      ];
       if (place >= begin && place < end) file.write(text, mark);
     });
     truth.written += 1;
     const current = files[Math.min(files.length - 1, Math.floor(place * files.length))] as LogFile;
-    if (truth.garbage.length < garbage && truth.written % every === 0) truth.garbage.push(current.write(dice.pick(form.garbage)));
+    if (truth.garbage.length < garbage && truth.written % every === 0)
+      truth.garbage.push(current.write(dice.pick(form.garbage)));
     for (const file of files) await file.flush();
   };
 
-  const shuffle = new Shuffle<Entry>(dice, { window: windowOf(options), duplicates: options.duplicates ?? 0 });
+  const shuffle = new Shuffle<Entry>(dice, {
+    window: windowOf(options),
+    duplicates: options.duplicates ?? 0,
+  });
   const kept: Entry[] = [];
   let index = -before;
   let last = "";
@@ -112,7 +149,8 @@ export async function writeLog(path: string | readonly string[], options: LogOpt
   }
   for (const entry of kept.toReversed()) await put(entry);
   if (options.cutOff === true) truth.garbage.push((files.at(-1) as LogFile).write(form.cut(last)));
-  for (const [part, file] of files.entries()) await file.close(options.cutOff === true && part === files.length - 1);
+  for (const [part, file] of files.entries())
+    await file.close(options.cutOff === true && part === files.length - 1);
   return concluded(truth, notes);
 }
 
@@ -122,8 +160,24 @@ interface Entry {
 }
 
 function emptyTruth(paths: readonly string[]): Truth {
-  const verdicts: Record<TruthVerdict, number> = { locked: 0, "at-risk": 0, "open-exchange": 0, deleted: 0, ok: 0 };
-  return { files: [...paths], items: 0, applicationItems: 0, written: 0, garbage: [], firstAt: 0, asOf: 0, vaults: new Map(), verdicts };
+  const verdicts: Record<TruthVerdict, number> = {
+    locked: 0,
+    "at-risk": 0,
+    "open-exchange": 0,
+    deleted: 0,
+    ok: 0,
+  };
+  return {
+    files: [...paths],
+    items: 0,
+    applicationItems: 0,
+    written: 0,
+    garbage: [],
+    firstAt: 0,
+    asOf: 0,
+    vaults: new Map(),
+    verdicts,
+  };
 }
 
 /** What an item that is in the log adds to the truth. */

@@ -20,7 +20,18 @@ const target = (fact: Fact): string | null => {
 /** The sandbox's own export, `vault sandbox audit --export`. */
 const sandbox: Dialect = {
   recorded: { refused: false, console: false, failedAcks: false, updates: true },
-  columns: ["id", "time", "action", "outcome", "vaultUuid", "applicationUuid", "externalRef", "ipAddress", "endpoint", "description"],
+  columns: [
+    "id",
+    "time",
+    "action",
+    "outcome",
+    "vaultUuid",
+    "applicationUuid",
+    "externalRef",
+    "ipAddress",
+    "endpoint",
+    "description",
+  ],
   show: (fact) => ({
     id: fact.id,
     time: iso(fact.time),
@@ -53,10 +64,24 @@ const lean: Dialect = {
 /** The fields of an early public client (service-facts): the action stands in the description, with what went wrong. */
 const client: Dialect = {
   recorded: { refused: true, console: false, failedAcks: false, updates: true },
-  columns: ["id", "description", "walletName", "walletUdid", "username", "applicationUUID", "transactionTime"],
+  columns: [
+    "id",
+    "description",
+    "walletName",
+    "walletUdid",
+    "username",
+    "applicationUUID",
+    "transactionTime",
+  ],
   show: (fact) => {
     const { call, result } = meaningOf(fact);
-    const why = { success: "", failed: " failed", locking: " refused", refused: " refused", "failed-ack": " failed" }[result];
+    const why = {
+      success: "",
+      failed: " failed",
+      locking: " refused",
+      refused: " refused",
+      "failed-ack": " failed",
+    }[result];
     return {
       id: fact.id,
       description: `${currentNames[call]}${result === "success" ? "" : `${why}: ${description(fact)}`}`,
@@ -87,8 +112,14 @@ const snake: Dialect = {
   ],
   show: (fact) => {
     const { call, result } = meaningOf(fact);
-    const reasons = { failed: "bad_credentials", locking: "too_many_starts", refused: "vault_locked", "failed-ack": "invalid_token" };
-    const reason = result === "success" ? undefined : call === "key-check" ? "bad_api_key" : reasons[result];
+    const reasons = {
+      failed: "bad_credentials",
+      locking: "too_many_starts",
+      refused: "vault_locked",
+      "failed-ack": "invalid_token",
+    };
+    const reason =
+      result === "success" ? undefined : call === "key-check" ? "bad_api_key" : reasons[result];
     return {
       event_id: fact.id,
       occurred_at: fact.time,
@@ -113,7 +144,17 @@ const snake: Dialect = {
 /** The names before release 1.2.11; the start that locks looks like any other. */
 const former: Dialect = {
   recorded: { refused: false, console: false, failedAcks: false, updates: false },
-  columns: ["Id", "Time", "Action", "Status", "Detail", "Vault UUID", "Application UUID", "IP Address", "External Reference"],
+  columns: [
+    "Id",
+    "Time",
+    "Action",
+    "Status",
+    "Detail",
+    "Vault UUID",
+    "Application UUID",
+    "IP Address",
+    "External Reference",
+  ],
   show: (fact) => {
     const { call, result } = meaningOf(fact);
     return {
@@ -142,7 +183,10 @@ function ownActions(name: (action: string) => string): Dialect {
       return {
         eventId: fact.id,
         timestamp: iso(fact.time),
-        action: call !== "key-check" && (result === "failed" || result === "failed-ack") ? name(action) : plain,
+        action:
+          call !== "key-check" && (result === "failed" || result === "failed-ack")
+            ? name(action)
+            : plain,
         vaultId: fact.uuid,
         appId: fact.application,
         clientIp: fact.address,

@@ -19,21 +19,61 @@ export interface Form {
 
 const halved = (item: string): string => item.slice(0, Math.floor(item.length / 2));
 
-const jsonGarbage = ["null", "42", '"READ_VAULT"', "[]", "{}", '{"note":"rotated","by":"logrotate"}'];
+const jsonGarbage = [
+  "null",
+  "42",
+  '"READ_VAULT"',
+  "[]",
+  "{}",
+  '{"note":"rotated","by":"logrotate"}',
+];
 
 export function createForm(name: FormName, columns: readonly string[]): Form {
   switch (name) {
     case "ndjson": {
-      const garbage = [...jsonGarbage, "-- log rotated --", '{"id":"half', "}{", "\u0000\u0001", "READ_VAULT,SUCCESS", "[1,"];
-      return { head: "", item: (shown) => JSON.stringify(shown), separator: "\n", tail: "\n", countsItems: false, garbage, cut: halved };
+      const garbage = [
+        ...jsonGarbage,
+        "-- log rotated --",
+        '{"id":"half',
+        "}{",
+        "\u0000\u0001",
+        "READ_VAULT,SUCCESS",
+        "[1,",
+      ];
+      return {
+        head: "",
+        item: (shown) => JSON.stringify(shown),
+        separator: "\n",
+        tail: "\n",
+        countsItems: false,
+        garbage,
+        cut: halved,
+      };
     }
     case "json": {
-      const item = (shown: Record<string, unknown>): string => `  ${JSON.stringify(shown, null, 2).replaceAll("\n", "\n  ")}`;
-      return { head: "[\n", item, separator: ",\n", tail: "\n]\n", countsItems: true, garbage: jsonGarbage, cut: halved };
+      const item = (shown: Record<string, unknown>): string =>
+        `  ${JSON.stringify(shown, null, 2).replaceAll("\n", "\n  ")}`;
+      return {
+        head: "[\n",
+        item,
+        separator: ",\n",
+        tail: "\n]\n",
+        countsItems: true,
+        garbage: jsonGarbage,
+        cut: halved,
+      };
     }
     case "json-compact": {
       const garbage = jsonGarbage;
-      return { head: "[", item: (shown) => JSON.stringify(shown), separator: ",", tail: "]", countsItems: true, garbage, cut: halved };
+      return {
+        head: "[",
+        item: (shown) => JSON.stringify(shown),
+        separator: ",",
+        tail: "]",
+        countsItems: true,
+        garbage,
+        cut: halved,
+      };
     }
     case "csv":
       return table(",", columns);
@@ -43,7 +83,8 @@ export function createForm(name: FormName, columns: readonly string[]): Form {
 }
 
 function table(separator: string, columns: readonly string[]): Form {
-  const row = (cells: readonly string[]): string => cells.map((cell) => quoted(cell, separator)).join(separator);
+  const row = (cells: readonly string[]): string =>
+    cells.map((cell) => quoted(cell, separator)).join(separator);
   return {
     head: `${row(columns)}\n`,
     item: (shown) => row(columns.map((column) => textOf(at(shown, column)))),
@@ -60,7 +101,9 @@ function at(shown: Record<string, unknown>, column: string): unknown {
   if (Object.hasOwn(shown, column)) return shown[column];
   const [name = "", ...rest] = column.split(".");
   const inner = shown[name];
-  return rest.length > 0 && typeof inner === "object" && inner !== null ? at(inner as Record<string, unknown>, rest.join(".")) : null;
+  return rest.length > 0 && typeof inner === "object" && inner !== null
+    ? at(inner as Record<string, unknown>, rest.join("."))
+    : null;
 }
 
 function textOf(value: unknown): string {

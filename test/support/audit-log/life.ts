@@ -34,7 +34,9 @@ export const canUpdate = (kind: Kind): boolean => kind.endsWith("/offline");
 /** How many items of a script the export will have. */
 export function recordedLength(script: string, recorded: Recorded): number {
   const hidden = (letter: string): boolean =>
-    (letter === "Z" && !recorded.refused) || (letter === "E" && !recorded.failedAcks) || ("LN".includes(letter) && !recorded.console);
+    (letter === "Z" && !recorded.refused) ||
+    (letter === "E" && !recorded.failedAcks) ||
+    ("LN".includes(letter) && !recorded.console);
   return stepsOf(script).filter(({ letter }) => !hidden(letter)).length;
 }
 
@@ -79,7 +81,11 @@ export class Life {
   /** Of the last start, which its acknowledgement carries too. */
   #startReference: string | null = null;
 
-  constructor(dice: Dice, setting: Setting, plan: { kind: Kind; ending: Ending; items: number; from: number; until: number }) {
+  constructor(
+    dice: Dice,
+    setting: Setting,
+    plan: { kind: Kind; ending: Ending; items: number; from: number; until: number },
+  ) {
     const { kind, ending } = plan;
     this.#dice = dice;
     this.#setting = setting;
@@ -93,7 +99,8 @@ export class Life {
       kind,
       ending: ending.script,
       verdict: ending.verdict,
-      state: ending.verdict === "locked" || ending.verdict === "deleted" ? ending.verdict : "active",
+      state:
+        ending.verdict === "locked" || ending.verdict === "deleted" ? ending.verdict : "active",
       ...(ending.rule === undefined ? {} : { rule: ending.rule }),
       chain: [],
       unackedStarts: ending.unackedStarts,
@@ -121,8 +128,11 @@ export class Life {
     this.#at = 0;
     if (this.#left > 0) {
       // Never leave one over: no episode has the length 1.
-      const isPossible = ({ length }: { length: number }): boolean => length === this.#left || length < this.#left - 1;
-      const part = this.#dice.draw(choicesOf(this.truth.kind, this.#setting.recorded).filter(isPossible));
+      const isPossible = ({ length }: { length: number }): boolean =>
+        length === this.#left || length < this.#left - 1;
+      const part = this.#dice.draw(
+        choicesOf(this.truth.kind, this.#setting.recorded).filter(isPossible),
+      );
       this.#left -= part.length;
       this.#steps = stepsOf(part.script);
       this.#quick = part.quick ?? false;
@@ -139,18 +149,25 @@ export class Life {
   #pause(): number {
     const episodesLeft = Math.max(1, this.#left / 2.4);
     const left = this.#until - this.time;
-    return Math.min(this.#dice.wait(Math.max(20, left / (episodesLeft + 0.5))), Math.max(1000, left));
+    return Math.min(
+      this.#dice.wait(Math.max(20, left / (episodesLeft + 0.5))),
+      Math.max(1000, left),
+    );
   }
 
   /** Milliseconds between two steps of one part; an acknowledgement always comes while its token lives. */
   #gap(letter: string, following: string): number {
     const dice = this.#dice;
     if (following === "V") return this.#setting.ties ? 0 : 1;
-    if (this.#isAwaited() || following === "E") return dice.chance(0.9) ? dice.between(40, 3 * second) : dice.between(second, minute);
+    if (this.#isAwaited() || following === "E")
+      return dice.chance(0.9) ? dice.between(40, 3 * second) : dice.between(second, minute);
     if (this.#quick) return dice.between(5, 2 * second);
     if (following === "N") return dice.between(10 * minute, 30 * hour);
-    if (letter === "Z" || following === "Z" || following === "X") return dice.between(minute, 3 * hour);
-    return dice.chance(0.7) ? dice.between(300, 30 * second) : dice.between(30 * second, 40 * minute);
+    if (letter === "Z" || following === "Z" || following === "X")
+      return dice.between(minute, 3 * hour);
+    return dice.chance(0.7)
+      ? dice.between(300, 30 * second)
+      : dice.between(30 * second, 40 * minute);
   }
 
   /** Whether an acknowledgement comes before another start does. */
@@ -173,10 +190,22 @@ export class Life {
       uuid: this.truth.uuid,
       kind: this.truth.kind,
       application: this.#setting.application,
-      externalRef: letter === "A" ? this.#startReference : "FGZDRUSQ".includes(letter) ? this.#reference : null,
+      externalRef:
+        letter === "A"
+          ? this.#startReference
+          : "FGZDRUSQ".includes(letter)
+            ? this.#reference
+            : null,
       address: isStranger ? dice.pick(this.#setting.addresses) : this.#addressOf(letter),
       locks: letter === "G",
-      recorded: letter === "Z" ? recorded.refused : letter === "E" ? recorded.failedAcks : "LN".includes(letter) ? recorded.console : true,
+      recorded:
+        letter === "Z"
+          ? recorded.refused
+          : letter === "E"
+            ? recorded.failedAcks
+            : "LN".includes(letter)
+              ? recorded.console
+              : true,
       mark: null,
     };
     if (this.#isEnding) this.#remember(fact, letter, isChain);
@@ -193,12 +222,14 @@ export class Life {
   #remember(fact: Fact, letter: string, isChain: boolean): void {
     const { truth } = this;
     const isStart = "RUSQ".includes(letter);
-    if (isChain || isStart) fact.mark = { id: fact.id, time: fact.time, index: -1, part: 0, line: 0 };
+    if (isChain || isStart)
+      fact.mark = { id: fact.id, time: fact.time, index: -1, part: 0, line: 0 };
     const mark = fact.mark as TruthItem;
     if (isChain) truth.chain.push(mark);
     if (isStart && letter !== "Q") truth.pending = mark;
     if ("ANXVDGQL".includes(letter)) delete truth.pending;
-    if (truth.state === "active" || truth.state === "exchange-open") truth.state = truth.pending === undefined ? "active" : "exchange-open";
+    if (truth.state === "active" || truth.state === "exchange-open")
+      truth.state = truth.pending === undefined ? "active" : "exchange-open";
     if (truth.verdict === "locked" && isChain && "GQL".includes(letter)) {
       truth.lockedAt = fact.time;
       truth.causeItem = mark;
@@ -223,19 +254,38 @@ export class Life {
       case "G":
         return this.#dice.chance(0.05) ? "failed-delete" : `failed-${operation}`;
       default:
-        return ({ D: "delete", X: "expired", V: "used-up", L: "lock", N: "unlock", K: "key-check" } as const)[letter] ?? operation;
+        return (
+          (
+            {
+              D: "delete",
+              X: "expired",
+              V: "used-up",
+              L: "lock",
+              N: "unlock",
+              K: "key-check",
+            } as const
+          )[letter] ?? operation
+        );
     }
   }
 
   #operation(letter: string): "read" | "update" {
     if (letter === "R" || letter === "U") return letter === "R" ? "read" : "update";
-    return this.#setting.recorded.updates && canUpdate(this.truth.kind) && this.#dice.chance(0.15) ? "update" : "read";
+    return this.#setting.recorded.updates && canUpdate(this.truth.kind) && this.#dice.chance(0.15)
+      ? "update"
+      : "read";
   }
 
   #newReference(): string | null {
     const kind = this.#dice.fraction();
     if (kind < 0.35) return null;
-    if (kind < 0.75) return `vault-01K${this.#dice.word().toString(36).toUpperCase().padStart(7, "0")}${this.#dice.word()}`.slice(0, 30);
-    return kind < 0.995 ? `order-${this.#dice.between(1000, 999_999)}` : this.#dice.pick(this.#setting.awkward);
+    if (kind < 0.75)
+      return `vault-01K${this.#dice.word().toString(36).toUpperCase().padStart(7, "0")}${this.#dice.word()}`.slice(
+        0,
+        30,
+      );
+    return kind < 0.995
+      ? `order-${this.#dice.between(1000, 999_999)}`
+      : this.#dice.pick(this.#setting.awkward);
   }
 }

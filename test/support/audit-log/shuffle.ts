@@ -13,7 +13,10 @@ export class Shuffle<T> {
     this.#dice = dice;
     this.#window = options.window;
     this.#duplicates = options.duplicates;
-    this.#slots = Array.from({ length: Math.max(options.window, options.duplicates > 0 ? 200 : 0) + 1 }, () => []);
+    this.#slots = Array.from(
+      { length: Math.max(options.window, options.duplicates > 0 ? 200 : 0) + 1 },
+      () => [],
+    );
   }
 
   /** What leaves now. An item that waits is overtaken by as many others as it waits places, at most the window. */

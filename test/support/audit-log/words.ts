@@ -1,7 +1,16 @@
 import type { Fact, What } from "./facts.ts";
 
 /** What the call behind an item was, and how it went. */
-export type Call = "create" | "read" | "update" | "ack-read" | "ack-update" | "delete" | "lock" | "unlock" | "key-check";
+export type Call =
+  | "create"
+  | "read"
+  | "update"
+  | "ack-read"
+  | "ack-update"
+  | "delete"
+  | "lock"
+  | "unlock"
+  | "key-check";
 export type Result = "success" | "failed" | "locking" | "refused" | "failed-ack";
 
 export interface Meaning {

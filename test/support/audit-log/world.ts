@@ -4,7 +4,14 @@ import type { Recorded, Setting } from "./life.ts";
 import { fits, Life, recordedLength } from "./life.ts";
 import { Dice } from "../dice.ts";
 import type { Ending } from "./scripts.ts";
-import { deletedEndings, healthyEndings, lockedEndings, openEndings, riskyEndings, unseenEndings } from "./scripts.ts";
+import {
+  deletedEndings,
+  healthyEndings,
+  lockedEndings,
+  openEndings,
+  riskyEndings,
+  unseenEndings,
+} from "./scripts.ts";
 
 export interface WorldOptions {
   seed: string;
@@ -58,8 +65,10 @@ export class AuditWorld {
 
   constructor(options: WorldOptions) {
     const { items, vaults, recorded } = options;
-    if (vaults < 1 || items < vaults * 12) throw new Error(`${items} items are too few for ${vaults} vaults: 12 a vault, at least`);
-    if (options.days > 360) throw new Error("a log of more than 360 days: vaults would lock by themselves");
+    if (vaults < 1 || items < vaults * 12)
+      throw new Error(`${items} items are too few for ${vaults} vaults: 12 a vault, at least`);
+    if (options.days > 360)
+      throw new Error("a log of more than 360 days: vaults would lock by themselves");
     const dice = new Dice(`${options.seed} ${items} ${vaults}`);
     this.#dice = dice;
     this.#options = options;
@@ -115,7 +124,15 @@ export class AuditWorld {
     const address = this.#dice.pick(this.#setting.addresses);
     const { application } = this.#setting;
     const nothing = { uuid: null, externalRef: null, locks: false, recorded: true, mark: null };
-    return { ...nothing, what: "key-check", id: this.#dice.uuid(), time, kind: "generic/offline", application, address };
+    return {
+      ...nothing,
+      what: "key-check",
+      id: this.#dice.uuid(),
+      time,
+      kind: "generic/offline",
+      application,
+      address,
+    };
   }
 
   #drawEnding(): { kind: Kind; ending: Ending } {
@@ -161,7 +178,11 @@ class Queue {
     let at = 0;
     for (let child = 1; child < size; child = 2 * at + 1) {
       const right = child + 1;
-      if (right < size && this.#isBefore(this.#times[right] as number, this.#values[right] as number, child)) child = right;
+      if (
+        right < size &&
+        this.#isBefore(this.#times[right] as number, this.#values[right] as number, child)
+      )
+        child = right;
       if (this.#isBefore(time, value, child)) break;
       this.#times[at] = this.#times[child] as number;
       this.#values[at] = this.#values[child] as number;

@@ -10,7 +10,12 @@ import type { Bounds, Reset } from "./world.ts";
 import { importPair, reset, steps } from "./world.ts";
 
 /** What a command comes to when the service answers everything again. */
-function calmly(parts: Parts, bounds: Bounds, from: State, command: Command): { state: State; code: string; trials: number } {
+function calmly(
+  parts: Parts,
+  bounds: Bounds,
+  from: State,
+  command: Command,
+): { state: State; code: string; trials: number } {
   let state = edit(from);
   let code = begin(parts.client, state, 0, command);
   let trials = 0;
@@ -34,7 +39,8 @@ export function stopped(parts: Parts, bounds: Bounds, state: State): string | un
   const isFree = !service.locked && !service.deleted && openOf(store)?.state !== "held";
   if (!isFree || !isRight || !hasStart || !isSole(store, first)) return undefined;
   const { code, trials } = calmly(parts, bounds, state, get);
-  if (code !== "ok") return `stopped for nothing: the service answers, and a plain get of sole credentials ends with ${code}`;
+  if (code !== "ok")
+    return `stopped for nothing: the service answers, and a plain get of sole credentials ends with ${code}`;
   return trials > 1 ? "stopped for nothing: a plain get waits for more than one trial" : undefined;
 }
 
@@ -52,7 +58,11 @@ export function circle(parts: Parts, bounds: Bounds, from: State): string | unde
     if (ended.code === "ok" && command.do === "get") return undefined;
     if (state.service.deleted) return undefined;
     const way =
-      ended.code === "ok" ? "get" : parts.client.waysOn(parts.client, state.store, ended.code).find((each) => isOpenTo(parts, each, state));
+      ended.code === "ok"
+        ? "get"
+        : parts.client
+            .waysOn(parts.client, state.store, ended.code)
+            .find((each) => isOpenTo(parts, each, state));
     told.push(`${command.name} is ${ended.code}, next: ${way}`);
     const key = `${command.name} ${ended.code} ${keyOf(state)}`;
     if (hasReset && ended.code === "guard" && parts.client.guardRefuses(state.store))
@@ -68,9 +78,13 @@ export function circle(parts: Parts, bounds: Bounds, from: State): string | unde
 /** Without a request that locks, or that could be the last: for that there is only --force. */
 function isBeyondHelp({ service, store }: State): boolean {
   const open = openOf(store);
-  const isOurs = service.open !== null && generationOf(store, open?.next ?? null)?.pair === service.open.offered;
+  const isOurs =
+    service.open !== null && generationOf(store, open?.next ?? null)?.pair === service.open.offered;
   const canEnd = isOurs && open?.state !== "in-doubt";
-  return !service.locked && (service.failed + 1 >= lockAt.failed || (service.unacked + 1 >= lockAt.unacked && !canEnd));
+  return (
+    !service.locked &&
+    (service.failed + 1 >= lockAt.failed || (service.unacked + 1 >= lockAt.unacked && !canEnd))
+  );
 }
 
 /** Whether what a person knows, of the audit log and of the administrator, speaks for a way. */
@@ -78,7 +92,8 @@ function isOpenTo(parts: Parts, way: Way, { service, store, truth }: State): boo
   if (way === "guard --reset") return service.locked;
   if (way === "guard --reset --unanswered") return !truth.hasArrived;
   const fresh = parts.client.candidates(store).filter((number) => !isRefused(store, number));
-  const isRight = (number: number | undefined): boolean => generationOf(store, number ?? null)?.pair === service.pair;
+  const isRight = (number: number | undefined): boolean =>
+    generationOf(store, number ?? null)?.pair === service.pair;
   if (way.startsWith("get --generation N")) return fresh.some(isRight);
   return true;
 }
@@ -87,7 +102,12 @@ const commands: Partial<Record<Way, Command>> = {
   get,
   "get --discard-pending": { name: "get --discard-pending", do: "get", discard: true },
   "get --generation N": { name: "get --generation N", do: "get", chooses: true },
-  "get --generation N --force": { name: "get --generation N --force", do: "get", chooses: true, force: true },
+  "get --generation N --force": {
+    name: "get --generation N --force",
+    do: "get",
+    chooses: true,
+    force: true,
+  },
   ack: { name: "ack", do: "ack" },
   "ack --saved": { name: "ack --saved", do: "ack", saved: true },
   "ack --unread": { name: "ack --unread", do: "ack", unread: true },

@@ -34,7 +34,11 @@ export interface Explored {
  * Our own and not TLC or SPIN: the comparison of the model with the code calls the very functions that are explored here, and a
  * specification in another language would have to be compared with a copy of it, by hand. What is needed of a checker is this page.
  */
-export function explore<S>(model: Model<S>, most = 5_000_000, visit: (state: S) => void = () => undefined): Explored {
+export function explore<S>(
+  model: Model<S>,
+  most = 5_000_000,
+  visit: (state: S) => void = () => undefined,
+): Explored {
   const known = new Map<string, number>();
   const cameFrom: number[] = [];
   const cameBy: string[] = [];
@@ -61,7 +65,8 @@ export function explore<S>(model: Model<S>, most = 5_000_000, visit: (state: S) 
   };
 
   let layer: { state: S; index: number }[] = [];
-  for (const state of model.initial) layer.push({ state, index: arrive(state, -1, "at first").index });
+  for (const state of model.initial)
+    layer.push({ state, index: arrive(state, -1, "at first").index });
   while (layer.length > 0 && found === undefined) {
     const next: typeof layer = [];
     for (const { state, index } of layer) {
@@ -79,7 +84,8 @@ export function explore<S>(model: Model<S>, most = 5_000_000, visit: (state: S) 
   }
   found ??= strayed(known.size, fineFrom, fineTo, goals);
   const trace: string[] = [];
-  for (let at = found?.at ?? -1; at >= 0; at = cameFrom[at] as number) trace.unshift(cameBy[at] as string);
+  for (let at = found?.at ?? -1; at >= 0; at = cameFrom[at] as number)
+    trace.unshift(cameBy[at] as string);
   return { states: known.size, transitions, violation: found?.violation, trace };
 }
 
@@ -93,7 +99,8 @@ function strayed(
   // Predecessors, by counting sort: those of state s stand in `before` from offset[s] to offset[s + 1].
   const offset = new Int32Array(states + 2);
   for (const index of to) offset[index + 2] = (offset[index + 2] as number) + 1;
-  for (let index = 2; index < offset.length; index += 1) offset[index] = (offset[index] as number) + (offset[index - 1] as number);
+  for (let index = 2; index < offset.length; index += 1)
+    offset[index] = (offset[index] as number) + (offset[index - 1] as number);
   const before = new Int32Array(to.length);
   for (const [edge, index] of to.entries()) {
     const place = offset[index + 1] as number;

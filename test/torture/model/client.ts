@@ -34,7 +34,8 @@ export interface Client {
 
 const failedWouldLock = (store: Store): boolean => store.failed + 1 >= lockAt.failed;
 /** The service has refused it since it last accepted it. */
-export const isRefused = (store: Store, number: number): boolean => store.refused.includes(generationOf(store, number)?.pair ?? 0);
+export const isRefused = (store: Store, number: number): boolean =>
+  store.refused.includes(generationOf(store, number)?.pair ?? 0);
 
 export const client: Client = {
   afterSuccess: ["store", "deliver", "ending", "send-end"],
@@ -44,7 +45,9 @@ export const client: Client = {
     if (open.state === "ending") return "acknowledge";
     if (open.state === "in-doubt" || discard) return "by the start";
     if (open.state === "held") {
-      return lapsed && operation === "get" && open.operation === "get" && !open.saveOwed ? "by the start" : "pending";
+      return lapsed && operation === "get" && open.operation === "get" && !open.saveOwed
+        ? "by the start"
+        : "pending";
     }
     if (operation === "update") return "by the start";
     if (open.operation === "update") return "acknowledge";
@@ -58,9 +61,15 @@ export const client: Client = {
         .filter(wanted)
         .map(({ number }) => number)
         .toReversed();
-    const imported = (placed: Generation["placed"]): number[] => pick((g) => g.standing === "imported" && g.placed === placed);
+    const imported = (placed: Generation["placed"]): number[] =>
+      pick((g) => g.standing === "imported" && g.placed === placed);
     const isOlder = (number: number): boolean => generationOf(store, number)?.placed === "older";
-    const pairs = open === undefined ? [] : open.ends > 0 ? [open.next ?? 0, open.base] : [open.base, open.next ?? 0];
+    const pairs =
+      open === undefined
+        ? []
+        : open.ends > 0
+          ? [open.next ?? 0, open.base]
+          : [open.base, open.next ?? 0];
     const inDoubt = pairs.filter((number) => !isOlder(number));
     const order = [
       ...imported("successor"),
@@ -71,9 +80,12 @@ export const client: Client = {
       ...pick((g) => g.standing === "void" || g.standing === "offered"),
     ];
     if (open !== undefined && open.state !== "in-doubt") order.splice(0, order.length, open.base);
-    return [...new Set(order)].filter((number) => (generationOf(store, number)?.standing ?? "superseded") !== "superseded");
+    return [...new Set(order)].filter(
+      (number) => (generationOf(store, number)?.standing ?? "superseded") !== "superseded",
+    );
   },
-  guardRefuses: (store, command) => failedWouldLock(store) || store.unacked + 1 >= lockAt.unacked - (command?.noAck ? 1 : 0),
+  guardRefuses: (store, command) =>
+    failedWouldLock(store) || store.unacked + 1 >= lockAt.unacked - (command?.noAck ? 1 : 0),
   isForAPerson(store, candidates) {
     const isLikely = (number: number): boolean => {
       const generation = generationOf(store, number);
@@ -84,12 +96,17 @@ export const client: Client = {
   isOpen,
   mayTryAtOnce: ({ breaker }) => !breaker.isOpen || !breaker.isHinted,
   heard: () => undefined,
-  mayRepeat: (store, number) => isSole(store, number) && store.unacked + 1 <= lockAt.unacked - 2 && !failedWouldLock(store),
+  mayRepeat: (store, number) =>
+    isSole(store, number) && store.unacked + 1 <= lockAt.unacked - 2 && !failedWouldLock(store),
   waysOn,
   deadToken(store, id, before) {
     const exchange = exchangeOf(store, id);
-    const isOursAlone = generationOf(store, exchange?.next ?? null)?.elsewhere === false && exchange?.adopted === false;
-    return before === 0 && isOursAlone && generationOf(store, exchange.base)?.refused === false ? "expire" : "markInDoubt";
+    const isOursAlone =
+      generationOf(store, exchange?.next ?? null)?.elsewhere === false &&
+      exchange?.adopted === false;
+    return before === 0 && isOursAlone && generationOf(store, exchange.base)?.refused === false
+      ? "expire"
+      : "markInDoubt";
   },
 };
 
@@ -118,10 +135,17 @@ export function finish(state: State, place: number, code: string): string {
 }
 
 /** Takes the lock and goes to the first thing that is written or sent. Returns the exit code if nothing is. */
-export function begin(client: Client, state: State, place: number, command: Command): string | undefined {
+export function begin(
+  client: Client,
+  state: State,
+  place: number,
+  command: Command,
+): string | undefined {
   for (const other of state.processes) if (other !== null) other.fenced = true;
   // Who gives --generation means one that is there now, whatever settling makes of it.
-  const right = state.store.generations.filter((g) => g.pair === state.service.pair && g.standing !== "superseded");
+  const right = state.store.generations.filter(
+    (g) => g.pair === state.service.pair && g.standing !== "superseded",
+  );
   const pairs = command.chooses ? right.slice(-1).map((g) => g.number) : [];
   state.processes[place] = { ...idle, at: "recordIntent", command, pairs };
   const open = openOf(state.store);
@@ -129,7 +153,11 @@ export function begin(client: Client, state: State, place: number, command: Comm
   const settle = client.toSettle(state.store, command);
   if (settle === "by the start") return choose(client, state, place);
   if (settle !== "acknowledge" || open === undefined) return finish(state, place, settle);
-  Object.assign(state.processes[place] ?? {}, { at: "ending", purpose: "left", ...tokenOf(state.store, open) });
+  Object.assign(state.processes[place] ?? {}, {
+    at: "ending",
+    purpose: "left",
+    ...tokenOf(state.store, open),
+  });
   return undefined;
 }
 
@@ -139,15 +167,30 @@ const tokenOf = (store: Store, open: Exchange): Pick<Process, "exchange" | "offe
   offered: generationOf(store, open.next)?.pair ?? null,
 });
 
-function beginAck(state: State, place: number, { unread, saved }: Command, open: Exchange | undefined): string | undefined {
-  if (open === undefined) return finish(state, place, state.store.exchanges.at(-1)?.state === "acknowledged" ? "ok" : "nothing");
+function beginAck(
+  state: State,
+  place: number,
+  { unread, saved }: Command,
+  open: Exchange | undefined,
+): string | undefined {
+  if (open === undefined)
+    return finish(
+      state,
+      place,
+      state.store.exchanges.at(-1)?.state === "acknowledged" ? "ok" : "nothing",
+    );
   if (open.state === "in-doubt") return finish(state, place, "in-doubt");
   if (open.state !== "ending") {
-    if (open.operation === "get" && open.limited && !open.delivered && !unread) return finish(state, place, "pending");
+    if (open.operation === "get" && open.limited && !open.delivered && !unread)
+      return finish(state, place, "pending");
     if (open.saveOwed && !saved) return finish(state, place, "pending");
   }
   if (unread) open.seen = true;
-  Object.assign(state.processes[place] ?? {}, { at: "ending", purpose: "ack", ...tokenOf(state.store, open) });
+  Object.assign(state.processes[place] ?? {}, {
+    at: "ending",
+    purpose: "ack",
+    ...tokenOf(state.store, open),
+  });
   return undefined;
 }
 
@@ -157,7 +200,8 @@ export function choose(client: Client, state: State, place: number): string | un
   const process = state.processes[place] as Process;
   const { chooses, force } = process.command;
   const forced = force === true;
-  const isSent = (number: number): boolean => forced || generationOf(store, number)?.standing !== "superseded";
+  const isSent = (number: number): boolean =>
+    forced || generationOf(store, number)?.standing !== "superseded";
   const wanted = chooses
     ? process.pairs.filter((number) => generationOf(store, number) !== undefined && isSent(number))
     : client.candidates(store);
@@ -169,9 +213,11 @@ export function choose(client: Client, state: State, place: number): string | un
   if (pairs.length === 0) return finish(state, place, isFirst ? "guard" : "rejected");
   // Nothing more is sent to a vault that the last refusal has locked, or could lock with the next one.
   const isLocked = store.failed - store.possibly >= lockAt.failed;
-  if (!isFirst && (isLocked || (!forced && client.guardRefuses(store)))) return finish(state, place, "rejected");
+  if (!isFirst && (isLocked || (!forced && client.guardRefuses(store))))
+    return finish(state, place, "rejected");
   // One failed attempt is left before the last: where there is more than one candidate, a person chooses.
-  if (isFirst && !forced && !chooses && client.isForAPerson(store, pairs)) return finish(state, place, "guard");
+  if (isFirst && !forced && !chooses && client.isForAPerson(store, pairs))
+    return finish(state, place, "guard");
   Object.assign(process, { purpose: "own", exchange: null, offered: null, pairs, forced });
   return tryStart(client, state, place);
 }
@@ -179,7 +225,8 @@ export function choose(client: Client, state: State, place: number): string | un
 /** Before each start that is sent, repetitions included. */
 export function tryStart(client: Client, state: State, place: number): string | undefined {
   const process = state.processes[place] as Process;
-  if (!process.forced && client.guardRefuses(state.store, process.command)) return finish(state, place, "guard");
+  if (!process.forced && client.guardRefuses(state.store, process.command))
+    return finish(state, place, "guard");
   const at = !process.forced && client.isOpen(state.store) ? "trial" : "recordIntent";
   if (at === "trial") meet(state.store);
   Object.assign(process, { at, reply: null, late: false, exchange: null, trial: null });

@@ -18,7 +18,8 @@ export function askedBy(state: State, process: Process): string {
   const { at, reply, purpose } = process;
   const exchange = exchangeOf(state.store, process.exchange);
   const live = state.store.generations.filter(({ standing }) => standing !== "superseded");
-  const place = (pair: number | null | undefined): number => live.length - live.findLastIndex((generation) => generation.pair === pair);
+  const place = (pair: number | null | undefined): number =>
+    live.length - live.findLastIndex((generation) => generation.pair === pair);
   const operation = process.command.do === "update" ? "update" : "get";
   switch (at) {
     case "trial":
@@ -28,8 +29,10 @@ export function askedBy(state: State, process: Process): string {
     case "send-start":
       return `send-start ${operation} ${place(generationOf(state.store, exchange?.base ?? null)?.pair)}`;
     case "start-answered":
-      if (reply === "not-sent" || reply === "rate" || reply === "application") return "revertIntent";
-      if (reply === "refused" || reply === "locked" || reply === "gone") return `reject ${reply === "refused"}`;
+      if (reply === "not-sent" || reply === "rate" || reply === "application")
+        return "revertIntent";
+      if (reply === "refused" || reply === "locked" || reply === "gone")
+        return `reject ${reply === "refused"}`;
       return "noteUnanswered";
     case "store":
       return `recordStarted ${process.limited || state.store.limited} ${process.command.out === true}`;
@@ -44,7 +47,9 @@ export function askedBy(state: State, process: Process): string {
     case "end-answered":
       if (reply === "success") return "acknowledge";
       if (reply === "no-answer") return "markInDoubt";
-      return reply === "token" ? asDesigned.client.deadToken(state.store, process.exchange, process.before) : "noteEndAnswered";
+      return reply === "token"
+        ? asDesigned.client.deadToken(state.store, process.exchange, process.before)
+        : "noteEndAnswered";
   }
 }
 
@@ -75,7 +80,11 @@ export class Conformance {
   static async open(engine: Engine): Promise<Conformance> {
     let time = noon;
     // What is written later has a later time.
-    const clock = { now: () => (time += 1), elapsed: () => noon, sleep: async () => Promise.resolve() };
+    const clock = {
+      now: () => (time += 1),
+      elapsed: () => noon,
+      sleep: async () => Promise.resolve(),
+    };
     return new Conformance(await RealStore.open(engine, clock));
   }
 
@@ -103,13 +112,21 @@ export class Conformance {
     if (event !== undefined && "call" in event) await this.#engine.die(event);
   }
 
-  async #take(before: State, { label, to, place, command }: ModelStep, event: Event | undefined): Promise<Event | undefined> {
+  async #take(
+    before: State,
+    { label, to, place, command }: ModelStep,
+    event: Event | undefined,
+  ): Promise<Event | undefined> {
     if (place === undefined) {
       await this.#happen(label, before, to);
       return event !== undefined && "call" in event ? event : undefined;
     }
     if (command?.unread) await this.#waive();
-    if (command !== undefined) return await this.#engine.begin(command, command.chooses ? ((await this.#chosen()) ?? -1) : undefined);
+    if (command !== undefined)
+      return await this.#engine.begin(
+        command,
+        command.chooses ? ((await this.#chosen()) ?? -1) : undefined,
+      );
     if (event === undefined || "code" in event) throw new Error(`no process is at work: ${label}`);
     if (label === "the process dies") {
       await this.#engine.die(event);
@@ -127,7 +144,9 @@ export class Conformance {
   /** --generation N of the newest one that holds the pair that the service accepts. */
   async #chosen(): Promise<number | undefined> {
     const { pair } = this.#service.read();
-    return (await this.#store.readGenerations()).findLast((g) => g.pair === pair && g.standing !== "superseded")?.number;
+    return (await this.#store.readGenerations()).findLast(
+      (g) => g.pair === pair && g.standing !== "superseded",
+    )?.number;
   }
 
   async #happen(label: string, before: State, to: State): Promise<void> {
@@ -144,26 +163,54 @@ export class Conformance {
     } else if (label.startsWith("somebody else starts")) {
       const { old, new: offered, token } = this.#service.otherStart(label.includes("acknowledges"));
       const exchangeId = this.#ids.next();
-      await this.#store.session.adopt({ exchangeId, kind, operation: "get", old, new: offered, token, tokenExpiry: null, unread: false });
-    } else if (label === "import a wrong pair") await this.#engine.importPair(to.store.generations.at(-1)?.pair ?? 0);
+      await this.#store.session.adopt({
+        exchangeId,
+        kind,
+        operation: "get",
+        old,
+        new: offered,
+        token,
+        tokenExpiry: null,
+        unread: false,
+      });
+    } else if (label === "import a wrong pair")
+      await this.#engine.importPair(to.store.generations.at(-1)?.pair ?? 0);
     else if (label === "import the pair of an exchange that was dropped") {
-      const dropped = (generations: readonly Generation[]): number[] => generations.filter((g) => g.standing === "void").map((g) => g.pair);
-      const place = dropped(before.store.generations).indexOf(to.store.generations.at(-1)?.pair ?? 0);
+      const dropped = (generations: readonly Generation[]): number[] =>
+        generations.filter((g) => g.standing === "void").map((g) => g.pair);
+      const place = dropped(before.store.generations).indexOf(
+        to.store.generations.at(-1)?.pair ?? 0,
+      );
       await this.#engine.importPair(dropped(await this.#store.readGenerations())[place] ?? 0);
     } else throw new Error(`nothing is known of: ${label}`);
   }
 
-  async #compare(model: State, code: string | undefined, told: string, event: Event | undefined): Promise<void> {
+  async #compare(
+    model: State,
+    code: string | undefined,
+    told: string,
+    event: Event | undefined,
+  ): Promise<void> {
     const process = model.processes[0] ?? null;
     const expected = process === null ? (code ?? "nothing") : askedBy(model, process);
     const happened = event === undefined ? "nothing" : "call" in event ? event.call : event.code;
-    if (expected !== happened) throw new Differs(`${told}\n\nmodel: ${expected}\ncode:  ${happened}`);
-    const real: State = { ...model, service: this.#service.read(), store: await this.#store.read() };
+    if (expected !== happened)
+      throw new Differs(`${told}\n\nmodel: ${expected}\ncode:  ${happened}`);
+    const real: State = {
+      ...model,
+      service: this.#service.read(),
+      store: await this.#store.read(),
+    };
     // Of the process only what the durable state is read with: where it is in which exchange.
     const isLast = process !== null && process.exchange === model.store.exchanges.at(-1)?.id;
     const own = isLast ? real.store.exchanges.at(-1) : openOf(real.store);
     const at = (exchange: number | undefined): (Process | null)[] => [
-      process && { ...process, pairs: [], offered: null, exchange: process.exchange === null ? null : (exchange ?? null) },
+      process && {
+        ...process,
+        pairs: [],
+        offered: null,
+        exchange: process.exchange === null ? null : (exchange ?? null),
+      },
     ];
     const inModel = durableKey({ ...model, processes: at(process?.exchange ?? undefined) });
     const inCode = durableKey({ ...real, processes: at(own?.id) });

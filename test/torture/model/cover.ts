@@ -18,11 +18,25 @@ export interface Path {
  */
 export function viewOf(state: State): string {
   const { store } = state;
-  const verdict = store.unacked + 1 >= lockAt.unacked ? 2 : store.unacked + 1 <= lockAt.unacked - 2 ? 0 : 1;
+  const verdict =
+    store.unacked + 1 >= lockAt.unacked ? 2 : store.unacked + 1 <= lockAt.unacked - 2 ? 0 : 1;
   return keyOf({
     ...state,
-    service: { pair: 0, open: null, failed: 0, unacked: 0, locked: false, deleted: false, uses: null },
-    store: { ...store, failed: Math.min(store.failed, lockAt.failed - 1), possibly: 0, unacked: verdict },
+    service: {
+      pair: 0,
+      open: null,
+      failed: 0,
+      unacked: 0,
+      locked: false,
+      deleted: false,
+      uses: null,
+    },
+    store: {
+      ...store,
+      failed: Math.min(store.failed, lockAt.failed - 1),
+      possibly: 0,
+      unacked: verdict,
+    },
   });
 }
 
@@ -32,7 +46,11 @@ const isDeath = ({ label }: ModelStep): boolean => label === "the process dies";
  * Paths that take every transition of a model at least once, one at a time; where `classOf` calls states alike, every
  * transition of one of them; what is in `covered` was taken before. At a death nothing happens in the code: it is taken where a path has nothing else to do.
  */
-export function* pathsOver(bounds: Bounds, classOf: (state: State) => string, covered = new Set<string>()): Generator<Path> {
+export function* pathsOver(
+  bounds: Bounds,
+  classOf: (state: State) => string,
+  covered = new Set<string>(),
+): Generator<Path> {
   const model = protocol(bounds);
   const steps = (state: State): ModelStep[] => model.steps(state);
   const expanded = new Set<string>();
@@ -49,7 +67,8 @@ export function* pathsOver(bounds: Bounds, classOf: (state: State) => string, co
     return isNew;
   };
   const isLeft = (state: State, step: ModelStep): boolean => !covered.has(nameOf(state, step));
-  const isAtRest = ({ processes }: State): boolean => processes.every((process) => process === null);
+  const isAtRest = ({ processes }: State): boolean =>
+    processes.every((process) => process === null);
   const meet = (state: State): void => {
     const key = keyOf(state);
     if (known.has(key)) return;

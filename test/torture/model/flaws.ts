@@ -23,8 +23,14 @@ const probed = "a gateway in front of the service that answers probes";
 const silent = "a gateway in front of the service that is silent";
 const imported = "a gateway, imports and misread errors";
 const { client, steps } = asDesigned;
-export const decides = (change: Partial<Parts["client"]>): Parts => ({ ...asDesigned, client: { ...client, ...change } });
-export const writes = (change: Partial<StoreSteps>): Parts => ({ ...asDesigned, steps: { ...steps, ...change } });
+export const decides = (change: Partial<Parts["client"]>): Parts => ({
+  ...asDesigned,
+  client: { ...client, ...change },
+});
+export const writes = (change: Partial<StoreSteps>): Parts => ({
+  ...asDesigned,
+  steps: { ...steps, ...change },
+});
 const supersede = (store: Store, number: number | undefined): void => {
   for (const each of store.generations) if (each.number === number) each.standing = "superseded";
 };
@@ -92,7 +98,8 @@ export const flaws: Flaw[] = [
     in: free,
     breaks: /^one exchange at a time: a start/,
     parts: decides({
-      toSettle: (store, command) => (openOf(store)?.state === "ending" ? "by the start" : client.toSettle(store, command)),
+      toSettle: (store, command) =>
+        openOf(store)?.state === "ending" ? "by the start" : client.toSettle(store, command),
     }),
   },
   {
@@ -115,7 +122,10 @@ export const flaws: Flaw[] = [
     parts: decides({
       candidates(store) {
         const old = store.generations.findLast((g) => g.standing === "superseded");
-        return [...client.candidates(store), ...(old === undefined || store.failed === 0 ? [] : [old.number])];
+        return [
+          ...client.candidates(store),
+          ...(old === undefined || store.failed === 0 ? [] : [old.number]),
+        ];
       },
     }),
   },
@@ -123,13 +133,17 @@ export const flaws: Flaw[] = [
     mistake: "the guard is off by one for failed accesses",
     in: free,
     breaks: /^never the locking request: the 3rd/,
-    parts: decides({ guardRefuses: (store) => store.failed >= lockAt.failed || store.unacked + 1 >= lockAt.unacked }),
+    parts: decides({
+      guardRefuses: (store) => store.failed >= lockAt.failed || store.unacked + 1 >= lockAt.unacked,
+    }),
   },
   {
     mistake: "the guard is off by one for starts",
     in: free,
     breaks: /^never the locking request: the 5th/,
-    parts: decides({ guardRefuses: (store) => store.failed + 1 >= lockAt.failed || store.unacked >= lockAt.unacked }),
+    parts: decides({
+      guardRefuses: (store) => store.failed + 1 >= lockAt.failed || store.unacked >= lockAt.unacked,
+    }),
   },
   {
     mistake: "a start is counted only once it is answered",
@@ -187,7 +201,10 @@ export const flaws: Flaw[] = [
     mistake: "a trial goes past the guard",
     in: silent,
     breaks: /^never the locking request/,
-    parts: decides({ guardRefuses: (store, command) => !client.isOpen(store) && client.guardRefuses(store, command) }),
+    parts: decides({
+      guardRefuses: (store, command) =>
+        !client.isOpen(store) && client.guardRefuses(store, command),
+    }),
   },
   {
     mistake: "a trial leaves two before each limit",
@@ -195,7 +212,8 @@ export const flaws: Flaw[] = [
     breaks: /^(stopped for nothing: .* guard|in a circle)/,
     parts: decides({
       guardRefuses: (store, command) =>
-        client.guardRefuses(store, command) || (client.isOpen(store) && store.unacked + 1 > lockAt.unacked - 2),
+        client.guardRefuses(store, command) ||
+        (client.isOpen(store) && store.unacked + 1 > lockAt.unacked - 2),
     }),
   },
   {
@@ -253,7 +271,8 @@ export const flaws: Flaw[] = [
     parts: writes({
       resetCounters(store, to) {
         steps.resetCounters(store, to);
-        for (const each of store.exchanges) Object.assign(each, { countedStart: 0, countedFailed: 0 });
+        for (const each of store.exchanges)
+          Object.assign(each, { countedStart: 0, countedFailed: 0 });
       },
     }),
   },
@@ -292,7 +311,10 @@ export const flaws: Flaw[] = [
     mistake: "exit 8 names an administrator, although the service has locked nothing",
     in: silent,
     breaks: /^no way on: get is guard/,
-    parts: decides({ waysOn: (its, store, code) => (code === "guard" ? ["guard --reset"] : waysOn(its, store, code)) }),
+    parts: decides({
+      waysOn: (its, store, code) =>
+        code === "guard" ? ["guard --reset"] : waysOn(its, store, code),
+    }),
   },
   {
     mistake: "exit 8 names vault ack, and exit 12 vault get",
@@ -310,14 +332,18 @@ export const flaws: Flaw[] = [
     in: imported,
     breaks: /^in a circle: .* get is guard, next: get$/,
     parts: decides({
-      waysOn: (its, store, code) => waysOn(its, store, code).map((way) => (way === "get --generation N --force" ? "get" : way)),
+      waysOn: (its, store, code) =>
+        waysOn(its, store, code).map((way) => (way === "get --generation N --force" ? "get" : way)),
     }),
   },
   {
     mistake: "exit 6 does not name the import of the right credentials",
     in: imported,
     breaks: /^in a circle/,
-    parts: decides({ waysOn: (its, store, code) => waysOn(its, store, code).map((way) => (way === "import" ? "get" : way)) }),
+    parts: decides({
+      waysOn: (its, store, code) =>
+        waysOn(its, store, code).map((way) => (way === "import" ? "get" : way)),
+    }),
   },
   {
     mistake: "a left read of a limited vault is acknowledged where the guard refuses",
@@ -335,7 +361,10 @@ export const flaws: Flaw[] = [
     in: free,
     breaks: /^no way leads back/,
     isFoundLate: true,
-    parts: decides({ toSettle: (store, command) => (openOf(store)?.state === "in-doubt" ? "in-doubt" : client.toSettle(store, command)) }),
+    parts: decides({
+      toSettle: (store, command) =>
+        openOf(store)?.state === "in-doubt" ? "in-doubt" : client.toSettle(store, command),
+    }),
   },
   {
     mistake: "writes of a process that has lost its lock take effect",

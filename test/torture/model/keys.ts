@@ -10,7 +10,8 @@ class Names {
   of(pair: number | null): string {
     if (pair === null) return "-";
     let name = this.#known.get(pair);
-    if (name === undefined) this.#known.set(pair, (name = String.fromCodePoint(65 + this.#known.size)));
+    if (name === undefined)
+      this.#known.set(pair, (name = String.fromCodePoint(65 + this.#known.size)));
     return name;
   }
 }
@@ -34,7 +35,11 @@ export function keyOf(state: State): string {
     .map((pair) => names.of(pair))
     .sort()
     .join("")}`;
-  if (delayed !== null) key += "end" in delayed ? `|end${names.of(delayed.end)}` : `|start${names.of(delayed.start)}${delayed.operation}`;
+  if (delayed !== null)
+    key +=
+      "end" in delayed
+        ? `|end${names.of(delayed.end)}`
+        : `|start${names.of(delayed.start)}${delayed.operation}`;
   return fault === null ? key : key + fault;
 }
 
@@ -45,7 +50,8 @@ function durable(state: State, names: Names, isExact: boolean): string {
   const { service, store } = state;
   const { open, failed, unacked, uses } = service;
   let key = names.of(service.pair);
-  if (open !== null) key += `>${names.of(open.offered)}${isExact || uses !== null ? open.operation : ""}`;
+  if (open !== null)
+    key += `>${names.of(open.offered)}${isExact || uses !== null ? open.operation : ""}`;
   key += ` ${failed}${unacked}${service.locked ? "L" : ""}${service.deleted ? "D" : ""}${uses ?? ""},`;
   const kept = keptGenerations(state);
   for (const g of kept) {
@@ -54,7 +60,10 @@ function durable(state: State, names: Names, isExact: boolean): string {
     key += `${store.refused.includes(g.pair) ? "?" : ""}${g.refused ? "r" : ""}${g.elsewhere ? "e" : ""}${g.ended ? "x" : ""}${g.placed?.[0] ?? ""}`;
   }
   const most = isExact ? lockAt : enough;
-  const [starts, failures] = [Math.min(store.unacked, most.unacked), Math.min(store.failed, most.failed)];
+  const [starts, failures] = [
+    Math.min(store.unacked, most.unacked),
+    Math.min(store.failed, most.failed),
+  ];
   key += ` ${failures}${isExact ? Math.min(store.possibly, failures) : ""}${starts}${store.limited ? "L" : ""}${breakerKey(store, isExact)}${store.proof === null ? "" : "p"},`;
   key += `${store.unanswered}${store.quiet}${store.refusedSince ? "R" : ""}`;
   for (const exchange of keptExchanges(state)) key += exchangeKey(exchange, state, kept, isExact);
@@ -62,7 +71,11 @@ function durable(state: State, names: Names, isExact: boolean): string {
 }
 
 const breakerKey = (store: Store, isExact: boolean): string =>
-  isExact ? (isOpen(store) ? "o" : "") : (store.breaker.isOpen ? "o" : "") + (store.breaker.isHinted ? "h" : "");
+  isExact
+    ? isOpen(store)
+      ? "o"
+      : ""
+    : (store.breaker.isOpen ? "o" : "") + (store.breaker.isHinted ? "h" : "");
 
 const letters = { current: "c", imported: "i", offered: "o", superseded: "s", void: "v" } as const;
 
@@ -75,14 +88,19 @@ function keptGenerations({ store, service, processes }: State): Generation[] {
       g === newest ||
       g.pair === service.pair ||
       g.pair === service.open?.offered ||
-      processes.some((process) => process !== null && (process.offered === g.pair || process.pairs.includes(g.number))),
+      processes.some(
+        (process) =>
+          process !== null && (process.offered === g.pair || process.pairs.includes(g.number)),
+      ),
   );
 }
 
 /** The open one and what is counted after it, the last one, those that a refusal would make possible failures, those of processes, and those that a refusal would put in doubt again. */
 function keptExchanges({ store, processes }: State): Exchange[] {
   const last = store.exchanges.at(-1);
-  const openAt = store.exchanges.findIndex((e) => openStates.includes(e.state) || isReopened(e, store));
+  const openAt = store.exchanges.findIndex(
+    (e) => openStates.includes(e.state) || isReopened(e, store),
+  );
   return store.exchanges.filter(
     (e, at) =>
       openStates.includes(e.state) ||
@@ -97,7 +115,12 @@ function keptExchanges({ store, processes }: State): Exchange[] {
 const isReopened = ({ state, next }: Exchange, store: Store): boolean =>
   state === "expired" && generationOf(store, next)?.standing === "void";
 
-function exchangeKey(exchange: Exchange, { processes, store }: State, kept: readonly Generation[], isExact: boolean): string {
+function exchangeKey(
+  exchange: Exchange,
+  { processes, store }: State,
+  kept: readonly Generation[],
+  isExact: boolean,
+): string {
   const owner = processes.find((process) => process?.exchange === exchange.id);
   const { state, operation, delivered, saveOwed, limited, seen } = exchange;
   const place = (number: number | null): number => kept.findIndex((g) => g.number === number);
@@ -127,11 +150,17 @@ function processKey(process: Process | null, names: Names, { store }: State): st
   const { at, command, purpose, fenced, exchange } = process;
   let key = `|${at}${purpose}${fenced ? "f" : ""}`;
   // What matters of the command by now: after a left exchange is settled, it is still to be begun.
-  if (purpose !== "ack") key += command.do + (command.noAck ? "n" : "") + (command.out ? "o" : "") + (command.chooses ? "c" : "");
+  if (purpose !== "ack")
+    key +=
+      command.do +
+      (command.noAck ? "n" : "") +
+      (command.out ? "o" : "") +
+      (command.chooses ? "c" : "");
   if (purpose === "left") key += command.force ? "!" : "";
   const isChosen = purpose === "left" && command.chooses === true;
   if (isChosen || (purpose === "own" && beforeSuccess.includes(at))) {
-    for (const number of process.pairs) key += `.${store.generations.findIndex((g) => g.number === number)}`;
+    for (const number of process.pairs)
+      key += `.${store.generations.findIndex((g) => g.number === number)}`;
     key += `-${process.tried.map((number) => store.generations.findIndex((g) => g.number === number)).join(".")}${process.repeated ? "r" : ""}${process.forced ? "!" : ""}${process.trial?.[0] ?? ""}`;
   }
   if (process.reply !== null) key += process.reply;
@@ -139,7 +168,8 @@ function processKey(process: Process | null, names: Names, { store }: State): st
   if (process.stale) key += "stale";
   key += names.of(process.offered);
   if (at === "store" && process.limited) key += "L";
-  if (process.hold !== null) key += `${process.hold.delivered ? "d" : ""}${process.hold.saveOwed ? "w" : ""}h`;
+  if (process.hold !== null)
+    key += `${process.hold.delivered ? "d" : ""}${process.hold.saveOwed ? "w" : ""}h`;
   // Only in the middle of an end call is it asked whether any went unanswered before.
   if (at === "send-end" || at === "end-answered") key += process.before > 0 ? "1" : "0";
   return fenced ? `${key}${store.exchanges.find((e) => e.id === exchange)?.state}` : key;
@@ -150,17 +180,27 @@ export function prune(state: State): void {
   const { store } = state;
   store.generations = keptGenerations(state);
   store.exchanges = keptExchanges(state);
-  if (store.refused.length > 0) store.refused = store.refused.filter((pair) => store.generations.some((g) => g.pair === pair));
+  if (store.refused.length > 0)
+    store.refused = store.refused.filter((pair) => store.generations.some((g) => g.pair === pair));
   const starts = Math.max(0, store.unacked - enough.unacked);
   const failures = Math.max(0, store.failed - enough.failed);
-  Object.assign(store, { unacked: store.unacked - starts, unanswered: Math.max(0, store.unanswered - starts) });
-  Object.assign(store, { failed: store.failed - failures, possibly: Math.max(0, store.possibly - failures) });
+  Object.assign(store, {
+    unacked: store.unacked - starts,
+    unanswered: Math.max(0, store.unanswered - starts),
+  });
+  Object.assign(store, {
+    failed: store.failed - failures,
+    possibly: Math.max(0, store.possibly - failures),
+  });
   store.quiet = Math.min(store.quiet, store.unanswered);
-  const isOver = (e: Exchange): boolean => e.state === "intent" && !state.processes.some((process) => process?.exchange === e.id);
+  const isOver = (e: Exchange): boolean =>
+    e.state === "intent" && !state.processes.some((process) => process?.exchange === e.id);
   if (store.exchanges.some((e) => isOver(e) && e.arrived)) state.truth.hasArrived = true;
   if (store.unanswered === 0) state.truth.hasArrived = false;
   if (store.unacked === 0) state.truth.isSet = false;
   for (const exchange of store.exchanges) if (isOver(exchange)) exchange.arrived = false;
-  state.truth.refused = state.truth.refused.filter((pair) => store.generations.some((g) => g.pair === pair));
+  state.truth.refused = state.truth.refused.filter((pair) =>
+    store.generations.some((g) => g.pair === pair),
+  );
   for (const exchange of store.exchanges) if (exchange.ends > 2) exchange.ends = 2;
 }

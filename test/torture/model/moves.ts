@@ -15,7 +15,12 @@ export interface Parts {
 }
 
 /** One transaction of a process. Returns the exit code if it is refused: then the process stops and sends nothing. */
-function write(parts: Parts, state: State, place: number, change: (steps: StoreSteps, store: Store) => void): string | undefined {
+function write(
+  parts: Parts,
+  state: State,
+  place: number,
+  change: (steps: StoreSteps, store: Store) => void,
+): string | undefined {
   const process = state.processes[place] as Process;
   if (process.fenced && parts.isFenced) return finish(state, place, "state");
   try {
@@ -23,7 +28,8 @@ function write(parts: Parts, state: State, place: number, change: (steps: StoreS
     return undefined;
   } catch (error) {
     if (!(error instanceof NotTaken)) throw error;
-    if (!process.fenced) state.fault = `a write was refused to a process that holds the vault, at ${process.at}`;
+    if (!process.fenced)
+      state.fault = `a write was refused to a process that holds the vault, at ${process.at}`;
     return finish(state, place, "state");
   }
 }
@@ -59,7 +65,8 @@ function recordIntent(parts: Parts, state: State, place: number): string | undef
 /** An answer to the start, or none, has come. */
 export function startReplied(parts: Parts, state: State, process: Process): void {
   noteStart(state, process);
-  process.at = process.reply === "success" ? (parts.client.afterSuccess[0] ?? "store") : "start-answered";
+  process.at =
+    process.reply === "success" ? (parts.client.afterSuccess[0] ?? "store") : "start-answered";
 }
 
 /** What is written of a start that was not accepted, and what follows. */
@@ -67,10 +74,13 @@ function startAnswered(parts: Parts, state: State, place: number): string | unde
   const process = state.processes[place] as Process;
   const id = process.exchange ?? 0;
   const { reply, late } = process;
-  if (reply === "refused" && !process.fenced) state.truth.refused.push(generationOf(state.store, process.pairs[0] ?? null)?.pair ?? 0);
+  if (reply === "refused" && !process.fenced)
+    state.truth.refused.push(generationOf(state.store, process.pairs[0] ?? null)?.pair ?? 0);
   const refused = write(parts, state, place, (steps, store) => {
-    if (reply === "not-sent" || reply === "rate" || reply === "application") steps.revertIntent(store, id);
-    else if (reply === "refused" || reply === "locked" || reply === "gone") steps.reject(store, id, reply === "refused");
+    if (reply === "not-sent" || reply === "rate" || reply === "application")
+      steps.revertIntent(store, id);
+    else if (reply === "refused" || reply === "locked" || reply === "gone")
+      steps.reject(store, id, reply === "refused");
     else steps.unanswered(store, id);
   });
   if (refused !== undefined) return refused;
@@ -82,14 +92,16 @@ function startAnswered(parts: Parts, state: State, place: number): string | unde
     case "application":
       return finish(state, place, "unauthorized");
     case "no-answer": {
-      const mayRepeat = !process.repeated && parts.client.mayRepeat(state.store, process.pairs[0] ?? 0);
+      const mayRepeat =
+        !process.repeated && parts.client.mayRepeat(state.store, process.pairs[0] ?? 0);
       if (late || !mayRepeat) return finish(state, place, "network");
       process.repeated = true;
       return tryStart(parts.client, state, place);
     }
     case "refused": {
       process.tried.push(process.pairs[0] ?? 0);
-      if (process.command.chooses || process.tried.length >= 2) return finish(state, place, "rejected");
+      if (process.command.chooses || process.tried.length >= 2)
+        return finish(state, place, "rejected");
       process.repeated = false;
       return choose(parts.client, state, place);
     }
@@ -111,7 +123,10 @@ function storePair(parts: Parts, state: State, place: number): string | undefine
   const process = state.processes[place] as Process;
   const number = (state.fresh += 1);
   const pair = process.offered ?? 0;
-  const base = generationOf(state.store, exchangeOf(state.store, process.exchange)?.base ?? null)?.pair;
+  const base = generationOf(
+    state.store,
+    exchangeOf(state.store, process.exchange)?.base ?? null,
+  )?.pair;
   state.truth.refused = state.truth.refused.filter((refused) => refused !== base);
   const code = write(parts, state, place, (steps, store) => {
     steps.start(store, process.exchange ?? 0, {
@@ -126,12 +141,21 @@ function storePair(parts: Parts, state: State, place: number): string | undefine
 }
 
 /** The contents are handed over, or are not: then the exchange waits for a decision. */
-export function deliver(parts: Parts, state: State, place: number, outcome: "delivered" | "failed" | "save-failed"): undefined {
+export function deliver(
+  parts: Parts,
+  state: State,
+  place: number,
+  outcome: "delivered" | "failed" | "save-failed",
+): undefined {
   const process = state.processes[place] as Process;
   const exchange = exchangeOf(state.store, process.exchange);
   if (outcome !== "failed" && exchange !== undefined) exchange.seen = true;
-  process.hold = outcome === "delivered" ? null : { delivered: outcome === "save-failed", saveOwed: outcome === "save-failed" };
-  if (process.hold === null && process.command.noAck) process.hold = { delivered: true, saveOwed: false };
+  process.hold =
+    outcome === "delivered"
+      ? null
+      : { delivered: outcome === "save-failed", saveOwed: outcome === "save-failed" };
+  if (process.hold === null && process.command.noAck)
+    process.hold = { delivered: true, saveOwed: false };
   if (process.hold === null) onward(parts, process);
   else process.at = "hold";
 }
@@ -151,8 +175,11 @@ function ending(parts: Parts, state: State, place: number): string | undefined {
   const process = state.processes[place] as Process;
   const exchange = exchangeOf(state.store, process.exchange);
   process.before = exchange?.ends ?? 0;
-  const delivered = process.purpose === "own" || (process.purpose === "ack" && exchange?.delivered === true);
-  const code = write(parts, state, place, (steps, store) => steps.ending(store, process.exchange ?? 0, delivered));
+  const delivered =
+    process.purpose === "own" || (process.purpose === "ack" && exchange?.delivered === true);
+  const code = write(parts, state, place, (steps, store) =>
+    steps.ending(store, process.exchange ?? 0, delivered),
+  );
   if (code === undefined) onward(parts, process);
   return code;
 }
@@ -176,7 +203,10 @@ function endAnswered(parts: Parts, state: State, place: number): string | undefi
   const process = state.processes[place] as Process;
   const id = process.exchange ?? 0;
   const { reply, before, late } = process;
-  const settled = reply === "no-answer" ? "markInDoubt" : parts.client.deadToken(state.store, process.exchange, before);
+  const settled =
+    reply === "no-answer"
+      ? "markInDoubt"
+      : parts.client.deadToken(state.store, process.exchange, before);
   const refused = write(parts, state, place, (steps, store) => {
     if (reply === "success") steps.acknowledge(store, id);
     else if (reply === "token" || reply === "no-answer") steps[settled](store, id);
@@ -186,13 +216,16 @@ function endAnswered(parts: Parts, state: State, place: number): string | undefi
   if (refused !== undefined) return reply === "success" ? "pending" : refused;
   if (reply === "application") return finish(state, place, "pending");
   if (reply === "locked") return finish(state, place, "locked");
-  if (reply === "rate" || reply === "not-sent") return late ? finish(state, place, "pending") : again(process);
+  if (reply === "rate" || reply === "not-sent")
+    return late ? finish(state, place, "pending") : again(process);
   if (process.purpose === "left") return choose(parts.client, state, place);
   if (reply === "success") return finish(state, place, "ok");
   return finish(state, place, settled === "expire" ? "service" : "in-doubt");
 }
 
-const writing: Partial<Record<Point, (parts: Parts, state: State, place: number) => string | undefined>> = {
+const writing: Partial<
+  Record<Point, (parts: Parts, state: State, place: number) => string | undefined>
+> = {
   recordIntent,
   "start-answered": startAnswered,
   store: storePair,

@@ -46,7 +46,11 @@ export function waysOn(client: Client, store: Store, code: string): Way[] {
 /** Past the guard, of which a person knows by the audit log which one is right. */
 function guardedWays(client: Client, store: Store): Way[] {
   const shown = "guard --reset --failed N --starts N";
-  const without = { ...store, unacked: store.unacked - store.unanswered, failed: store.failed - store.possibly };
+  const without = {
+    ...store,
+    unacked: store.unacked - store.unanswered,
+    failed: store.failed - store.possibly,
+  };
   if (!client.guardRefuses(without)) return ["guard --reset --unanswered", shown];
   if (store.failed + 1 < lockAt.failed) return [shown];
   return ["get --generation N --force", "import", shown];

@@ -19,8 +19,22 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
   const waiting = { deadline: Number.POSITIVE_INFINITY, signal: new AbortController().signal };
   /** A machine that has seen nothing yet: else it would bring back what it has acknowledged. */
   const machine = (): Shared => {
-    const place = { directory: tempDir("model"), platform: process.platform, keys: new Map(), waiting };
-    return openShared({ location, env: {}, pid: process.pid, keySource, clock, warn: nothing, learnSecret: nothing, ...place });
+    const place = {
+      directory: tempDir("model"),
+      platform: process.platform,
+      keys: new Map(),
+      waiting,
+    };
+    return openShared({
+      location,
+      env: {},
+      pid: process.pid,
+      keySource,
+      clock,
+      warn: nothing,
+      learnSecret: nothing,
+      ...place,
+    });
   };
   let { store, whole } = machine();
   await whole.initialize();
@@ -28,15 +42,23 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
   await db.connect();
   await db.query(`SET search_path = ${schema}; SET synchronous_commit = off`);
   const lock = async (): Promise<VaultSession> => {
-    const locked = await store.lock(service, uuid, { deadline: clock.now() + 60_000, signal: new AbortController().signal });
+    const locked = await store.lock(service, uuid, {
+      deadline: clock.now() + 60_000,
+      signal: new AbortController().signal,
+    });
     const acknowledge = locked.acknowledge.bind(locked);
     // It is used for one command after the other, so that none gives it back.
-    return Object.assign(locked, { acknowledge: async (exchange: string) => await acknowledge(exchange) });
+    return Object.assign(locked, {
+      acknowledge: async (exchange: string) => await acknowledge(exchange),
+    });
   };
   let session = await lock();
-  const { rows: meta } = await db.query<{ value: string }>("SELECT value FROM meta WHERE name = 'state'");
+  const { rows: meta } = await db.query<{ value: string }>(
+    "SELECT value FROM meta WHERE name = 'state'",
+  );
   const vault = "(SELECT id FROM vaults)";
-  const text = (value: string | number | null): string => (typeof value === "string" ? `'${value}'` : String(value));
+  const text = (value: string | number | null): string =>
+    typeof value === "string" ? `'${value}'` : String(value);
   const insert = (table: string, row: Row): string =>
     `INSERT INTO ${table} (vault, ${Object.keys(row).join(", ")}) VALUES (${[vault, ...Object.values(row).map(text)].join(", ")})`;
   return {
@@ -52,8 +74,13 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
       await session.release();
       store.close();
       ({ store, whole } = machine());
-      const numbered = { ...rows, exchanges: rows.exchanges.map((row, index) => ({ ...row, seq: index + 1 })) };
-      const assigned = Object.entries(rows.vault).map(([column, value]) => `${column} = ${text(value)}`);
+      const numbered = {
+        ...rows,
+        exchanges: rows.exchanges.map((row, index) => ({ ...row, seq: index + 1 })),
+      };
+      const assigned = Object.entries(rows.vault).map(
+        ([column, value]) => `${column} = ${text(value)}`,
+      );
       await db.query(
         [
           "BEGIN",
@@ -68,7 +95,8 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
       session = await lock();
     },
     read: async () => {
-      const rows = (from: string): string => `(SELECT coalesce(json_agg(found), '[]') FROM (${from}) AS found)`;
+      const rows = (from: string): string =>
+        `(SELECT coalesce(json_agg(found), '[]') FROM (${from}) AS found)`;
       const { rows: found } = await db.query<{ read: Awaited<ReturnType<RealRows["read"]>> }>(
         `SELECT json_build_object('vault', (SELECT to_json(vaults) FROM vaults),
           'credentials', ${rows("SELECT * FROM credentials WHERE sealed IS NOT NULL ORDER BY generation")},

@@ -33,7 +33,8 @@ export function protocol(bounds: Bounds, parts: Parts = asDesigned): Model<State
 function forgetCounters({ service, store }: State): void {
   Object.assign(service, { failed: 0, unacked: 0 });
   Object.assign(store, { failed: 0, possibly: 0, unacked: 0, unanswered: 0, quiet: 0 });
-  for (const exchange of store.exchanges) Object.assign(exchange, { countedStart: 0, countedFailed: 0 });
+  for (const exchange of store.exchanges)
+    Object.assign(exchange, { countedStart: 0, countedFailed: 0 });
 }
 
 const get: Command = { name: "get", do: "get" };
@@ -51,15 +52,55 @@ const waiting: Command[] = [
 ];
 const unread: Command = { name: "ack --unread", do: "ack", unread: true };
 
-const choosing: Command = { name: "get --generation N --force", do: "get", force: true, careful: true, chooses: true };
+const choosing: Command = {
+  name: "get --generation N --force",
+  do: "get",
+  force: true,
+  careful: true,
+  chooses: true,
+};
 
 /** Each explored to the end. */
 export const allBounds: Bounds[] = [
-  { name: "a vault without limit", commands: [get, ack, choose], processes: 1, uses: null, idempotentEnd: null, fewFaults: true },
-  { name: "reads and updates", commands: plain, processes: 1, uses: null, idempotentEnd: false, fewFaults: true },
-  { name: "every kind of fault", commands: [get, ack, choose], processes: 1, uses: null, idempotentEnd: false },
-  { name: "a limited vault", commands: [get, ack, choose, unread], processes: 1, uses: 2, idempotentEnd: false, fewFaults: true },
-  { name: "held exchanges", commands: [get, update, ack, choose, ...waiting], processes: 1, uses: null, idempotentEnd: false, saves: true },
+  {
+    name: "a vault without limit",
+    commands: [get, ack, choose],
+    processes: 1,
+    uses: null,
+    idempotentEnd: null,
+    fewFaults: true,
+  },
+  {
+    name: "reads and updates",
+    commands: plain,
+    processes: 1,
+    uses: null,
+    idempotentEnd: false,
+    fewFaults: true,
+  },
+  {
+    name: "every kind of fault",
+    commands: [get, ack, choose],
+    processes: 1,
+    uses: null,
+    idempotentEnd: false,
+  },
+  {
+    name: "a limited vault",
+    commands: [get, ack, choose, unread],
+    processes: 1,
+    uses: 2,
+    idempotentEnd: false,
+    fewFaults: true,
+  },
+  {
+    name: "held exchanges",
+    commands: [get, update, ack, choose, ...waiting],
+    processes: 1,
+    uses: null,
+    idempotentEnd: false,
+    saves: true,
+  },
   {
     name: "held exchanges of a limited vault",
     commands: [get, ack, unread, choose, ...waiting],

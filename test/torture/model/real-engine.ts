@@ -44,7 +44,11 @@ type Writing = (typeof writing)[number];
 /** By the clock of the program a token dies only where a command or a call says so: the service's is another. */
 const noon = Date.parse("2026-11-20T12:00:00Z");
 /** The last start was lost so long ago that a trial is due. */
-const longAgo = (breaker: Breaker): Breaker => ({ ...breaker, version: breaker.version + 1, lostAt: (breaker.lostAt ?? 0) - 3_600_000 });
+const longAgo = (breaker: Breaker): Breaker => ({
+  ...breaker,
+  version: breaker.version + 1,
+  lostAt: (breaker.lostAt ?? 0) - 3_600_000,
+});
 /** No token lives that long. */
 const ages = 365 * 86_400_000;
 
@@ -77,7 +81,8 @@ export class RealEngine {
     // The next one to listen is told: by then it may be another.
     this.#work(command, generation).then(
       (code) => this.#tell({ code }),
-      (error: unknown) => this.#tell({ code: error instanceof Died ? "died" : asVaultError(error).code }),
+      (error: unknown) =>
+        this.#tell({ code: error instanceof Died ? "died" : asVaultError(error).code }),
     );
     return await this.#next;
   }
@@ -121,16 +126,27 @@ export class RealEngine {
       force: command.force === true,
       noAck: command.noAck === true,
       discardPending: command.discard === true,
-      newVault: { creditCard: { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 } },
+      newVault: {
+        creditCard: {
+          number: "4111111111111111",
+          name: "Ada Lovelace",
+          expiryMonth: 4,
+          expiryYear: 2031,
+        },
+      },
       handover: {
         leavesState: command.out === true,
         recordAttempts: async () => Promise.resolve(),
         deliver: async (delivery) => {
           const outcome = await this.#ask("deliver");
-          if (outcome !== "failed") this.#store.seen.add(this.#store.exchangeNumber(delivery.exchange.id));
+          if (outcome !== "failed")
+            this.#store.seen.add(this.#store.exchangeNumber(delivery.exchange.id));
           const isDelivered = outcome === "save-failed";
           if (outcome !== "delivered")
-            throw new HandoverFailure(isDelivered ? "save-cmd" : "delivery", outcome, { delivered: isDelivered, saveOwed: isDelivered });
+            throw new HandoverFailure(isDelivered ? "save-cmd" : "delivery", outcome, {
+              delivered: isDelivered,
+              saveOwed: isDelivered,
+            });
         },
         confirm: async () => Promise.resolve(),
       },
@@ -139,7 +155,11 @@ export class RealEngine {
   }
 
   #context(): ExchangeContext {
-    const clock = { now: () => this.#time + this.#ahead, elapsed: () => this.#time, sleep: async () => Promise.resolve() };
+    const clock = {
+      now: () => this.#time + this.#ahead,
+      elapsed: () => this.#time,
+      sleep: async () => Promise.resolve(),
+    };
     return {
       session: this.#session(),
       service: {
@@ -152,7 +172,10 @@ export class RealEngine {
           this.#ahead = 0;
           return this.#late(outcome, (what) => this.#service.start(call, what));
         },
-        end: async (call) => this.#late(await this.#ask(await this.#endCall(call)), (outcome) => this.#service.end(call, outcome)),
+        end: async (call) =>
+          this.#late(await this.#ask(await this.#endCall(call)), (outcome) =>
+            this.#service.end(call, outcome),
+          ),
       },
       breaker: this.#breaker(),
       // It is never answered; the trial comes due all the same, or does not.
@@ -210,12 +233,15 @@ export class RealEngine {
 
   /** How far a pair is from the newest one that is not superseded. */
   async #place(pair: number): Promise<number> {
-    const live = (await this.#store.readGenerations()).filter(({ standing }) => standing !== "superseded");
+    const live = (await this.#store.readGenerations()).filter(
+      ({ standing }) => standing !== "superseded",
+    );
     return live.length - live.findLastIndex((generation) => generation.pair === pair);
   }
 
   #late(outcome: string, call: (outcome: string) => Reply): Reply {
-    const [, what = "", then] = /^(.*?)(, and no time is left|, and the token is past its expiry)?$/.exec(outcome) ?? [];
+    const [, what = "", then] =
+      /^(.*?)(, and no time is left|, and the token is past its expiry)?$/.exec(outcome) ?? [];
     if (then?.endsWith("left")) this.#time += 60_000;
     else if (then !== undefined) this.#ahead += ages;
     return call(what);
@@ -229,15 +255,20 @@ export class RealEngine {
       get: (_, name) => {
         const value = Reflect.get(real, name, real) as unknown;
         if (typeof value !== "function") return value;
-        if (!known.has(name)) known.set(name, this.#asked(name, value as (...values: unknown[]) => Promise<unknown>));
+        if (!known.has(name))
+          known.set(name, this.#asked(name, value as (...values: unknown[]) => Promise<unknown>));
         return known.get(name);
       },
     });
   }
 
-  #asked(name: PropertyKey, method: (...values: unknown[]) => Promise<unknown>): (...values: unknown[]) => Promise<unknown> {
+  #asked(
+    name: PropertyKey,
+    method: (...values: unknown[]) => Promise<unknown>,
+  ): (...values: unknown[]) => Promise<unknown> {
     const real = this.#store.session;
-    if (!writing.includes(name as Writing)) return async (...values) => await method.apply(real, values);
+    if (!writing.includes(name as Writing))
+      return async (...values) => await method.apply(real, values);
     return async (...values) => {
       await this.#ask(await this.#written(name as Writing, values));
       return await method.apply(real, values);
@@ -248,7 +279,9 @@ export class RealEngine {
     const words = (...facts: unknown[]): string => [name, ...facts].join(" ");
     if (name === "recordIntent") {
       const intent = first as { operation: string; generation: number };
-      const pair = (await this.#store.readGenerations()).find(({ number }) => number === intent.generation)?.pair ?? -1;
+      const pair =
+        (await this.#store.readGenerations()).find(({ number }) => number === intent.generation)
+          ?.pair ?? -1;
       return words(intent.operation, await this.#place(pair));
     }
     if (name === "reject") return words(second !== null);

@@ -11,9 +11,22 @@ import type { RealPairs } from "./real-pairs.ts";
 import { kind, uuid } from "./real-pairs.ts";
 import type { Operation, Service } from "./state.ts";
 
-const application = { apiKey: "0a0a0a0a-1111-4222-8333-444444444444", uuid: "0b0b0b0b-1111-4222-8333-444444444444" };
-const target: Target = { baseUrl: "https://vaults.test", apiPrefix: "/vaultsvc/v1-2", application, version: "test" };
-const creditCard = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 };
+const application = {
+  apiKey: "0a0a0a0a-1111-4222-8333-444444444444",
+  uuid: "0b0b0b0b-1111-4222-8333-444444444444",
+};
+const target: Target = {
+  baseUrl: "https://vaults.test",
+  apiPrefix: "/vaultsvc/v1-2",
+  application,
+  version: "test",
+};
+const creditCard = {
+  number: "4111111111111111",
+  name: "Ada Lovelace",
+  expiryMonth: 4,
+  expiryYear: 2031,
+};
 const lifetime = 86_400_000;
 const midnight = Date.parse("2026-11-20T00:00:00Z");
 
@@ -38,7 +51,13 @@ export class RealService {
         policy: { tokenTtlMs: lifetime, rate: 0, idempotentEnd },
       });
     const handler = (sandbox: Sandbox): Handler =>
-      createHandler({ sandbox, faults: new Faults(), prefix: "/vaultsvc/v1-2", latencyMs: 0, controlToken: "none" });
+      createHandler({
+        sandbox,
+        faults: new Faults(),
+        prefix: "/vaultsvc/v1-2",
+        latencyMs: 0,
+        controlToken: "none",
+      });
     this.#sandbox = make(false);
     this.#handlers = { harsh: handler(this.#sandbox), idempotent: handler(make(true)) };
     this.#sandbox.addVault({ uuid, kind, label: "model", creditCard });
@@ -71,10 +90,14 @@ export class RealService {
   }
 
   read(): Service {
-    const { state, failedAccesses, unackedStarts, usesRemaining, pending, currentPair } = this.#sandbox.inspect(uuid);
+    const { state, failedAccesses, unackedStarts, usesRemaining, pending, currentPair } =
+      this.#sandbox.inspect(uuid);
     return {
       pair: this.#pairs.number(currentPair),
-      open: pending && { offered: this.#pairs.offered(pending.offered, pending.token), operation: pending.operation },
+      open: pending && {
+        offered: this.#pairs.offered(pending.offered, pending.token),
+        operation: pending.operation,
+      },
       failed: failedAccesses,
       unacked: unackedStarts,
       locked: state === "locked",
@@ -89,13 +112,25 @@ export class RealService {
 
   wrongPair(): void {
     const credentials = { encryptedData: "wrong", payload: "wrong" };
-    this.#arrive(startRequest(target, { uuid, kind, operation: "get", externalRef: "somebody", credentials }), "harsh");
+    this.#arrive(
+      startRequest(target, { uuid, kind, operation: "get", externalRef: "somebody", credentials }),
+      "harsh",
+    );
   }
 
   /** Somebody else starts with the valid pair, and may acknowledge: what the recovery document holds. */
   otherStart(isOver: boolean): { old: Pair; new: Pair; token: string } {
     const old = this.#sandbox.inspect(uuid).currentPair;
-    this.#arrive(startRequest(target, { uuid, kind, operation: "get", externalRef: "somebody", credentials: old }), "harsh");
+    this.#arrive(
+      startRequest(target, {
+        uuid,
+        kind,
+        operation: "get",
+        externalRef: "somebody",
+        credentials: old,
+      }),
+      "harsh",
+    );
     const { pending } = this.#sandbox.inspect(uuid);
     if (pending === null) throw new Error("the start of somebody else was refused");
     const { offered, token } = pending;
@@ -155,7 +190,13 @@ export class RealService {
     which: "harsh" | "idempotent",
   ): { httpStatus: number; body: Record<string, unknown> } {
     const text = JSON.stringify(body) ?? "";
-    const answer = this.#handlers[which]({ method, path, headers, body: text, remoteAddress: "127.0.0.1" });
+    const answer = this.#handlers[which]({
+      method,
+      path,
+      headers,
+      body: text,
+      remoteAddress: "127.0.0.1",
+    });
     const { pending } = this.#sandbox.inspect(uuid);
     if (pending !== null) this.#pairs.offered(pending.offered, pending.token);
     return { httpStatus: answer.status, body: JSON.parse(answer.body) as Record<string, unknown> };
@@ -168,5 +209,8 @@ export class RealService {
 
 const refusal = (httpStatus: number, code: string, message: string): Reply => ({
   type: "answer",
-  answer: { httpStatus, body: { responseStatus: { status: "ERROR", code, detailedErrors: [{ message }] } } },
+  answer: {
+    httpStatus,
+    body: { responseStatus: { status: "ERROR", code, detailedErrors: [{ message }] } },
+  },
 });

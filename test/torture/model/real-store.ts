@@ -37,7 +37,10 @@ export class RealStore {
 
   static async open(engine: Engine, clock: Clock): Promise<RealStore> {
     const rows = await (engine === "SQLite" ? openSqliteRows : openPostgresRows)(clock, key);
-    await rows.session.recordPair({ credentials: { encryptedData: "first", payload: "first" }, kind });
+    await rows.session.recordPair({
+      credentials: { encryptedData: "first", payload: "first" },
+      kind,
+    });
     return new RealStore(rows);
   }
 
@@ -63,7 +66,9 @@ export class RealStore {
 
   /** Generations are numbered from 1 on. */
   generation(store: Store, number: number | null): number {
-    return number === null ? 0 : store.generations.findIndex((generation) => generation.number === number) + 1;
+    return number === null
+      ? 0
+      : store.generations.findIndex((generation) => generation.number === number) + 1;
   }
 
   async load(store: Store): Promise<void> {
@@ -71,7 +76,9 @@ export class RealStore {
     this.seen.clear();
     const now = this.breaker.now();
     const print = (pair: number): string => fingerprint(uuid, this.pairs.pair(pair));
-    const superseded = store.generations.filter(({ standing }) => standing === "superseded").map(({ pair }) => print(pair));
+    const superseded = store.generations
+      .filter(({ standing }) => standing === "superseded")
+      .map(({ pair }) => print(pair));
     await this.#rows.write({
       vault: {
         last_generation: store.generations.length,
@@ -88,21 +95,26 @@ export class RealStore {
       },
       // As if it had just opened; and an older start without an outcome opens it no more.
       breaker: { lostAt: store.breaker.isOpen ? now : null, closedAt: isFound(store) ? 0 : now },
-      credentials: store.generations.map(({ pair, standing, proven, elsewhere, refused, placed, ended }, index) => ({
-        generation: index + 1,
-        standing,
-        proven: Number(proven),
-        sealed: this.#sealedPair(index + 1, pair),
-        fingerprint: print(pair),
-        created_at: "",
-        elsewhere: Number(elsewhere),
-        refused: Number(refused),
-        placed,
-        ended: Number(ended),
-      })),
+      credentials: store.generations.map(
+        ({ pair, standing, proven, elsewhere, refused, placed, ended }, index) => ({
+          generation: index + 1,
+          standing,
+          proven: Number(proven),
+          sealed: this.#sealedPair(index + 1, pair),
+          fingerprint: print(pair),
+          created_at: "",
+          elsewhere: Number(elsewhere),
+          refused: Number(refused),
+          placed,
+          ended: Number(ended),
+        }),
+      ),
       superseded: [...new Set(superseded)].map((fingerprint) => ({ fingerprint })),
       exchanges: store.exchanges.map((exchange) => this.#row(store, exchange, now)),
-      refusals: store.refused.map((pair) => ({ combination: this.pairs.combination(pair), fingerprint: print(pair) })),
+      refusals: store.refused.map((pair) => ({
+        combination: this.pairs.combination(pair),
+        fingerprint: print(pair),
+      })),
     });
   }
 
@@ -145,16 +157,27 @@ export class RealStore {
   async read(): Promise<Store> {
     const { vault, credentials, exchanges, refusals, breaker } = await this.#rows.read();
     return {
-      generations: credentials.map(({ generation, fingerprint: print, standing, proven, elsewhere, refused, placed, ended }) => ({
-        number: generation,
-        pair: this.pairs.number(print),
-        standing,
-        proven: proven === 1,
-        elsewhere: elsewhere === 1,
-        refused: refused === 1,
-        placed,
-        ended: ended === 1,
-      })),
+      generations: credentials.map(
+        ({
+          generation,
+          fingerprint: print,
+          standing,
+          proven,
+          elsewhere,
+          refused,
+          placed,
+          ended,
+        }) => ({
+          number: generation,
+          pair: this.pairs.number(print),
+          standing,
+          proven: proven === 1,
+          elsewhere: elsewhere === 1,
+          refused: refused === 1,
+          placed,
+          ended: ended === 1,
+        }),
+      ),
       refused: refusals.map(({ combination }) => this.pairs.number(combination)),
       exchanges: exchanges.map((row) => this.#exchange(row)),
       unacked: vault.unacked_starts,
@@ -169,7 +192,10 @@ export class RealStore {
         isHinted: false,
         closedAfter: Number.MAX_SAFE_INTEGER,
       },
-      proof: vault.proof_expiry === null ? null : Date.parse(vault.proof_expiry) - Date.parse("2026-11-21T00:00:00Z"),
+      proof:
+        vault.proof_expiry === null
+          ? null
+          : Date.parse(vault.proof_expiry) - Date.parse("2026-11-21T00:00:00Z"),
     };
   }
 
@@ -201,13 +227,21 @@ export class RealStore {
   }
 
   #sealedPair(generation: number, pair: number): string {
-    const place = { ...this.#place(), column: "credentials.sealed", row: String(generation) } as const;
-    return this.#once(`${generation} ${pair}`, () => seal(sealingKey, place, JSON.stringify(this.pairs.pair(pair))));
+    const place = {
+      ...this.#place(),
+      column: "credentials.sealed",
+      row: String(generation),
+    } as const;
+    return this.#once(`${generation} ${pair}`, () =>
+      seal(sealingKey, place, JSON.stringify(this.pairs.pair(pair))),
+    );
   }
 
   #sealedToken(id: string, pair: number): string {
     this.pairs.pair(pair);
-    return this.#once(`${id} ${pair}`, () => sealToken(sealingKey, this.#place(), id, this.pairs.token(pair)));
+    return this.#once(`${id} ${pair}`, () =>
+      sealToken(sealingKey, this.#place(), id, this.pairs.token(pair)),
+    );
   }
 
   #place(): { state: string | undefined; service: string; uuid: string } {

@@ -4,7 +4,12 @@ import type { EndReply, Operation, Service, StartReply } from "./state.ts";
 export const lockAt = { failed: 3, unacked: 5 };
 
 /** A start that arrives; `fresh` is the pair that it offers if it is accepted. */
-export function serviceStart(service: Service, pair: number, operation: Operation, fresh: number): StartReply {
+export function serviceStart(
+  service: Service,
+  pair: number,
+  operation: Operation,
+  fresh: number,
+): StartReply {
   if (service.deleted) return "gone";
   if (service.locked) return "locked";
   if (pair !== service.pair) {

@@ -13,9 +13,18 @@ const tables = ["credentials", "exchanges", "superseded", "refusals"] as const;
 
 export async function openSqliteRows(clock: Clock, key: string): Promise<RealRows> {
   const directory = mkdtempSync(join(memoryFolder, "vault-model-"));
-  const store = openStore({ directory, keySource: { type: "given", key }, clock, platform: "linux", warn: () => undefined });
+  const store = openStore({
+    directory,
+    keySource: { type: "given", key },
+    clock,
+    platform: "linux",
+    warn: () => undefined,
+  });
   const lock = async (): Promise<VaultSession> =>
-    await store.lock(service, uuid, { deadline: clock.now() + 60_000, signal: new AbortController().signal });
+    await store.lock(service, uuid, {
+      deadline: clock.now() + 60_000,
+      signal: new AbortController().signal,
+    });
   let session = await lock();
   const db = new DatabaseSync(join(directory, "vault.db"));
   db.exec("PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF");
@@ -42,7 +51,13 @@ export async function openSqliteRows(clock: Clock, key: string): Promise<RealRow
       run(db, `UPDATE vaults SET ${assigned.join(", ")}`, ...Object.values(rows.vault));
       run(db, "DELETE FROM breakers");
       const { lostAt, closedAt } = rows.breaker;
-      run(db, "INSERT INTO breakers VALUES (?, 1, ?, 0, 'none', NULL, NULL, ?)", service, lostAt, closedAt);
+      run(
+        db,
+        "INSERT INTO breakers VALUES (?, 1, ?, 0, 'none', NULL, NULL, ?)",
+        service,
+        lostAt,
+        closedAt,
+      );
       for (const table of tables) for (const row of rows[table]) insert(table, row);
       db.exec("COMMIT");
       session = await lock();
@@ -50,10 +65,16 @@ export async function openSqliteRows(clock: Clock, key: string): Promise<RealRow
     read: async () =>
       Promise.resolve({
         vault: one<VaultRow>(db, "SELECT * FROM vaults") as VaultRow,
-        credentials: all<CredentialsRow>(db, "SELECT * FROM credentials WHERE sealed IS NOT NULL ORDER BY generation"),
+        credentials: all<CredentialsRow>(
+          db,
+          "SELECT * FROM credentials WHERE sealed IS NOT NULL ORDER BY generation",
+        ),
         exchanges: all<ExchangeRow>(db, "SELECT * FROM exchanges ORDER BY seq"),
         refusals: all<{ combination: string }>(db, "SELECT combination FROM refusals"),
-        breaker: one<BreakerTimes>(db, "SELECT lost_at AS lostAt, closed_at AS closedAt FROM breakers") as BreakerTimes,
+        breaker: one<BreakerTimes>(
+          db,
+          "SELECT lost_at AS lostAt, closed_at AS closedAt FROM breakers",
+        ) as BreakerTimes,
       }),
     close: async () => {
       await session.release();

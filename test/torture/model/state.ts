@@ -172,8 +172,18 @@ export type Point =
   | "end-answered";
 
 export type StartReply =
-  "success" | "unusable" | "refused" | "locked" | "gone" | "rate" | "application" | "unknown" | "not-sent" | "no-answer";
-export type EndReply = "success" | "token" | "locked" | "rate" | "application" | "not-sent" | "no-answer";
+  | "success"
+  | "unusable"
+  | "refused"
+  | "locked"
+  | "gone"
+  | "rate"
+  | "application"
+  | "unknown"
+  | "not-sent"
+  | "no-answer";
+export type EndReply =
+  "success" | "token" | "locked" | "rate" | "application" | "not-sent" | "no-answer";
 
 export interface Process {
   at: Point;
@@ -219,9 +229,18 @@ export function edit({ service, store, processes, truth, ...rest }: State): Stat
 }
 
 export const copyTruth = (truth: Truth): Truth => ({ ...truth, refused: [...truth.refused] });
-export const firstTruth = (): Truth => ({ isSilent: false, atOnce: 0, hasArrived: false, isSet: false, refused: [] });
+export const firstTruth = (): Truth => ({
+  isSilent: false,
+  atOnce: 0,
+  hasArrived: false,
+  isSet: false,
+  refused: [],
+});
 
-export const copyService = (service: Service): Service => ({ ...service, open: service.open === null ? null : { ...service.open } });
+export const copyService = (service: Service): Service => ({
+  ...service,
+  open: service.open === null ? null : { ...service.open },
+});
 
 export const copyStore = (store: Store): Store => ({
   ...store,
@@ -235,8 +254,10 @@ export const copyProcess = (process: Process | null): Process | null =>
   process === null ? null : { ...process, pairs: [...process.pairs], tried: [...process.tried] };
 
 export const openStates: readonly ExchangeState[] = ["started", "held", "ending", "in-doubt"];
-export const openOf = (store: Store): Exchange | undefined => store.exchanges.find((e) => openStates.includes(e.state));
-export const exchangeOf = (store: Store, id: number | null): Exchange | undefined => store.exchanges.find((e) => e.id === id);
+export const openOf = (store: Store): Exchange | undefined =>
+  store.exchanges.find((e) => openStates.includes(e.state));
+export const exchangeOf = (store: Store, id: number | null): Exchange | undefined =>
+  store.exchanges.find((e) => e.id === id);
 export const generationOf = (store: Store, number: number | null): Generation | undefined =>
   store.generations.find((g) => g.number === number);
 
@@ -263,7 +284,16 @@ export function firstState(processes: number, uses: number | null): State {
     store: {
       ...emptyStore(),
       generations: [
-        { number: 1, pair: 1, standing: "imported", proven: false, elsewhere: true, refused: false, placed: null, ended: false },
+        {
+          number: 1,
+          pair: 1,
+          standing: "imported",
+          proven: false,
+          elsewhere: true,
+          refused: false,
+          placed: null,
+          ended: false,
+        },
       ],
     },
     processes: Array.from({ length: processes }, () => null),

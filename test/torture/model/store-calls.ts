@@ -29,14 +29,20 @@ export function callsFor(real: RealStore, store: Store): Call[] {
       { unacked: 0, unanswered: 0, quiet: 0, failed: 2, possibly: 2 },
     ].map(takingOver),
     handingOut(store),
-    ...(["all", "unanswered", { unacked: 1, failed: 1 }, { unacked: 2, failed: 0 }] as const).map(resetting),
+    ...(["all", "unanswered", { unacked: 1, failed: 1 }, { unacked: 2, failed: 0 }] as const).map(
+      resetting,
+    ),
   ];
 }
 
 function callsWith(real: RealStore, store: Store, id: number): Call[] {
   const at = real.exchangeId(store, id);
   const both = [false, true];
-  const call = (name: string, inModel: Call["inModel"], inCode: Call["inCode"]): Call => ({ name: `${name} ${at}`, inModel, inCode });
+  const call = (name: string, inModel: Call["inModel"], inCode: Call["inCode"]): Call => ({
+    name: `${name} ${at}`,
+    inModel,
+    inCode,
+  });
   const intents = store.generations.map(({ number }) =>
     call(
       `recordIntent with generation ${number}`,
@@ -71,13 +77,15 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
       call(
         `reject, ${counts}`,
         (steps, s) => steps.reject(s, id, counts),
-        async (session) => await session.reject(at, counts ? real.pairs.combination(basePair) : null, error),
+        async (session) =>
+          await session.reject(at, counts ? real.pairs.combination(basePair) : null, error),
       ),
     ),
     ...both.map((limited) =>
       call(
         `start, ${limited}`,
-        (steps, s) => steps.start(s, id, { number: secondNew, pair: secondNew, limited, elsewhere: limited }),
+        (steps, s) =>
+          steps.start(s, id, { number: secondNew, pair: secondNew, limited, elsewhere: limited }),
         async (session) =>
           await session.recordStarted(at, {
             pair: real.pairs.pair(secondNew),
@@ -136,14 +144,17 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
 const recording = (pair: number): Call => ({
   name: `record ${pair}`,
   inModel: (steps, store) => steps.record(store, { number: secondNew, pair }),
-  inCode: async (session, real) => await session.recordPair({ credentials: real.pairs.pair(pair), kind }),
+  inCode: async (session, real) =>
+    await session.recordPair({ credentials: real.pairs.pair(pair), kind }),
 });
 
 const resetting = (to: Parameters<StoreSteps["resetCounters"]>[1]): Call => ({
   name: `resetCounters, ${JSON.stringify(to)}`,
   inModel: (steps, store) => steps.resetCounters(store, to),
   inCode: async (session) =>
-    await session.resetCounters(typeof to === "string" ? to : { unackedStarts: to.unacked, failedAttempts: to.failed }),
+    await session.resetCounters(
+      typeof to === "string" ? to : { unackedStarts: to.unacked, failedAttempts: to.failed },
+    ),
 });
 
 const takingOver = (counted: Omit<Attempts, "refused">): Call => ({
@@ -168,7 +179,10 @@ const handingOut = (store: Store): Call => ({
       s,
       s.generations.map(({ number }) => number),
     ),
-  inCode: async (session, real) => await session.markElsewhere(store.generations.map(({ number }) => real.generation(store, number))),
+  inCode: async (session, real) =>
+    await session.markElsewhere(
+      store.generations.map(({ number }) => real.generation(store, number)),
+    ),
 });
 
 /** Documents of exchanges that are known here and of others, between any pairs, before and after the last proof. */
@@ -176,13 +190,25 @@ function adoptions(store: Store): Call[] {
   const pairs = [...new Set([...store.generations.map(({ pair }) => pair), firstNew])];
   const offered = [...pairs, thirdNew, 0];
   const known = store.exchanges.flatMap(({ id, base, next }) => {
-    const [old, given] = [base, next].map((number) => store.generations.find((g) => g.number === number)?.pair);
-    return old === undefined || given === undefined ? [] : [adopting({ exchange: id, operation: "get", old, new: given, unread: false })];
+    const [old, given] = [base, next].map(
+      (number) => store.generations.find((g) => g.number === number)?.pair,
+    );
+    return old === undefined || given === undefined
+      ? []
+      : [adopting({ exchange: id, operation: "get", old, new: given, unread: false })];
   });
   const others = pairs.flatMap((old) =>
     offered
       .filter((given) => given !== old)
-      .map((given) => adopting({ exchange: firstNew, operation: "get", old, new: given, unread: given === thirdNew })),
+      .map((given) =>
+        adopting({
+          exchange: firstNew,
+          operation: "get",
+          old,
+          new: given,
+          unread: given === thirdNew,
+        }),
+      ),
   );
   return [...known, ...others];
 }
@@ -221,7 +247,8 @@ export async function taken(real: RealStore, { inCode }: Call): Promise<boolean>
     await inCode(real.session, real);
     return true;
   } catch (error) {
-    if (error instanceof VaultError && ["state", "no-credentials"].includes(error.code)) return false;
+    if (error instanceof VaultError && ["state", "no-credentials"].includes(error.code))
+      return false;
     throw error;
   }
 }

@@ -16,7 +16,11 @@ export interface StoreSteps {
   unanswered(store: Store, id: number): void;
   /** `counts` is false for a vault that is locked or gone. */
   reject(store: Store, id: number, counts: boolean): void;
-  start(store: Store, id: number, offered: { number: number; pair: number; limited: boolean; elsewhere: boolean }): void;
+  start(
+    store: Store,
+    id: number,
+    offered: { number: number; pair: number; limited: boolean; elsewhere: boolean },
+  ): void;
   hold(store: Store, id: number, facts: { delivered: boolean; saveOwed: boolean }): void;
   ending(store: Store, id: number, delivered: boolean): void;
   endAnswered(store: Store, id: number): void;
@@ -51,7 +55,8 @@ function inState(store: Store, id: number, from: readonly ExchangeState[]): Exch
 type Counts = Partial<Record<"unacked" | "unanswered" | "quiet" | "failed" | "possibly", number>>;
 
 function count(store: Store, by: Counts): void {
-  for (const [what, more] of Object.entries(by) as [keyof Counts, number][]) store[what] = Math.max(0, store[what] + more);
+  for (const [what, more] of Object.entries(by) as [keyof Counts, number][])
+    store[what] = Math.max(0, store[what] + more);
 }
 
 /** A start that may still get no answer counts one start, and with other than sole credentials a possible failure. */
@@ -70,14 +75,21 @@ function takeBack(store: Store, exchange: Exchange): void {
 /** Nobody else can have made them stale: made and proven here, known nowhere else, followed by none, and nothing was refused since. */
 export function isSole(store: Store, number: number): boolean {
   const generation = generationOf(store, number);
-  return generation?.proven === true && !generation.elsewhere && !generation.ended && !store.refusedSince;
+  return (
+    generation?.proven === true && !generation.elsewhere && !generation.ended && !store.refusedSince
+  );
 }
 
 /** The service has acknowledged an exchange: only starts after it count. */
 function zeroStarts(store: Store, acknowledged: Exchange): void {
-  const since = store.exchanges.slice(store.exchanges.indexOf(acknowledged) + 1).filter((e) => e.countedStart === 1);
+  const since = store.exchanges
+    .slice(store.exchanges.indexOf(acknowledged) + 1)
+    .filter((e) => e.countedStart === 1);
   settleCounted(store.exchanges.filter((e) => !since.includes(e)));
-  Object.assign(store, { unacked: since.length, unanswered: since.filter((e) => e.state === "intent").length });
+  Object.assign(store, {
+    unacked: since.length,
+    unanswered: since.filter((e) => e.state === "intent").length,
+  });
 }
 
 /** The start that an unanswered one may have failed like. */
@@ -97,8 +109,17 @@ const keptSuperseded = 5;
 
 function makeCurrent(store: Store, number: number | null): void {
   const current = generationOf(store, number);
-  if (current !== undefined) Object.assign(current, { standing: "current", proven: true, refused: false, placed: null, ended: false });
-  const old = store.generations.filter((g) => g.standing === "superseded").slice(0, -keptSuperseded);
+  if (current !== undefined)
+    Object.assign(current, {
+      standing: "current",
+      proven: true,
+      refused: false,
+      placed: null,
+      ended: false,
+    });
+  const old = store.generations
+    .filter((g) => g.standing === "superseded")
+    .slice(0, -keptSuperseded);
   if (old.length > 0) store.generations = store.generations.filter((g) => !old.includes(g));
 }
 
@@ -106,7 +127,12 @@ function makeCurrent(store: Store, number: number | null): void {
 function doubtOfferedBy(store: Store, base: number): void {
   const left =
     openOf(store) ??
-    store.exchanges.findLast((e) => e.state === "expired" && e.base === base && generationOf(store, e.next)?.standing === "void");
+    store.exchanges.findLast(
+      (e) =>
+        e.state === "expired" &&
+        e.base === base &&
+        generationOf(store, e.next)?.standing === "void",
+    );
   if (left?.base !== base || left.state === "ending") return;
   left.state = "in-doubt";
   const next = generationOf(store, left.next);
@@ -128,7 +154,8 @@ const live: readonly string[] = ["current", "imported", "offered"];
 export const liveWith = (store: Store, pair: number): Generation | undefined =>
   store.generations.findLast((g) => g.pair === pair && live.includes(g.standing));
 export const isSuperseded = (store: Store, pair: number): boolean =>
-  liveWith(store, pair) === undefined && store.generations.some((g) => g.pair === pair && g.standing === "superseded");
+  liveWith(store, pair) === undefined &&
+  store.generations.some((g) => g.pair === pair && g.standing === "superseded");
 
 /** The generation of a given pair: the live one that it is recorded as, or a new one. */
 function ensure(store: Store, number: number, pair: number, placed: Placed | null): number {
@@ -138,14 +165,33 @@ function ensure(store: Store, number: number, pair: number, placed: Placed | nul
     return known.number;
   }
   if (isSuperseded(store, pair)) throw new NotTaken();
-  store.generations.push({ number, pair, standing: "imported", proven: false, elsewhere: true, refused: false, placed, ended: false });
+  store.generations.push({
+    number,
+    pair,
+    standing: "imported",
+    proven: false,
+    elsewhere: true,
+    refused: false,
+    placed,
+    ended: false,
+  });
   return number;
 }
 
 export const storeSteps: StoreSteps = {
   recordIntent(store, { id, operation, base }) {
-    if (exchangeOf(store, id) !== undefined || generationOf(store, base) === undefined) throw new NotTaken();
-    const nothing = { next: null, delivered: false, saveOwed: false, ends: 0, limited: false, adopted: false, seen: false, arrived: false };
+    if (exchangeOf(store, id) !== undefined || generationOf(store, base) === undefined)
+      throw new NotTaken();
+    const nothing = {
+      next: null,
+      delivered: false,
+      saveOwed: false,
+      ends: 0,
+      limited: false,
+      adopted: false,
+      seen: false,
+      arrived: false,
+    };
     const exchange: Exchange = {
       id,
       operation,
@@ -185,7 +231,9 @@ export const storeSteps: StoreSteps = {
     if (base === undefined) throw new NotTaken();
     takeBack(store, exchange);
     // Where the credentials are those of an exchange, its acknowledgement has arrived.
-    const arrived = store.exchanges.find((e) => e.next === exchange.base && e.state !== "acknowledged");
+    const arrived = store.exchanges.find(
+      (e) => e.next === exchange.base && e.state !== "acknowledged",
+    );
     if (arrived !== undefined) zeroStarts(store, arrived);
     for (const left of store.exchanges) {
       if (left.id === id || !(left.state === "intent" || openStates.includes(left.state))) continue;
@@ -194,22 +242,45 @@ export const storeSteps: StoreSteps = {
       else if (mayHaveArrived && left.base === exchange.base) left.state = "expired";
       else left.state = "discarded";
     }
-    for (const each of store.generations) if (each.number !== exchange.base) each.standing = "superseded";
+    for (const each of store.generations)
+      if (each.number !== exchange.base) each.standing = "superseded";
     makeCurrent(store, exchange.base);
-    const facts = { standing: "offered", proven: false, elsewhere, refused: false, placed: null, ended: false } as const;
+    const facts = {
+      standing: "offered",
+      proven: false,
+      elsewhere,
+      refused: false,
+      placed: null,
+      ended: false,
+    } as const;
     store.generations.push({ number, pair, ...facts });
     Object.assign(exchange, { state: "started", next: number, limited, countedStart: 1 });
     count(store, { unacked: 1 });
-    Object.assign(store, { failed: 0, possibly: 0, quiet: 0, refusedSince: false, limited, proof: pair });
+    Object.assign(store, {
+      failed: 0,
+      possibly: 0,
+      quiet: 0,
+      refusedSince: false,
+      limited,
+      proof: pair,
+    });
     store.refused = store.refused.filter((refused) => refused !== base.pair);
   },
   hold(store, id, { delivered, saveOwed }) {
     const exchange = inState(store, id, ["started", "held"]);
-    Object.assign(exchange, { state: "held", delivered: exchange.delivered || delivered, saveOwed });
+    Object.assign(exchange, {
+      state: "held",
+      delivered: exchange.delivered || delivered,
+      saveOwed,
+    });
   },
   ending(store, id, delivered) {
     const exchange = inState(store, id, ["started", "held", "ending"]);
-    Object.assign(exchange, { state: "ending", ends: exchange.ends + 1, delivered: exchange.delivered || delivered });
+    Object.assign(exchange, {
+      state: "ending",
+      ends: exchange.ends + 1,
+      delivered: exchange.delivered || delivered,
+    });
     const base = generationOf(store, exchange.base);
     if (base !== undefined) base.ended = true;
   },
@@ -254,7 +325,10 @@ export const storeSteps: StoreSteps = {
     const given = liveWith(store, document.new);
     if (given !== undefined && (given.proven || given.standing !== "imported")) return;
     const isProven = store.generations.some((g) => g.proven && g.standing === "current");
-    const [isOldDead, isNewDead] = [isSuperseded(store, document.old), isSuperseded(store, document.new)];
+    const [isOldDead, isNewDead] = [
+      isSuperseded(store, document.old),
+      isSuperseded(store, document.new),
+    ];
     const isFollowed = isProven && (isNewDead || (isOldDead && given === undefined));
     if (isFollowed || (isOldDead && isNewDead)) throw new NotTaken();
     if (known !== undefined) {
@@ -264,7 +338,11 @@ export const storeSteps: StoreSteps = {
       return;
     }
     const isOlder = store.proof !== null && document.new < store.proof;
-    const placed = isOlder ? "older" : liveWith(store, document.old)?.standing === "current" ? "successor" : null;
+    const placed = isOlder
+      ? "older"
+      : liveWith(store, document.old)?.standing === "current"
+        ? "successor"
+        : null;
     const base = isOldDead ? null : ensure(store, old, document.old, isOlder ? "older" : null);
     const offered = isNewDead ? null : ensure(store, next, document.new, placed);
     // Where one of its pairs is superseded, the end call was answered to somebody, or never will be.
@@ -303,7 +381,8 @@ export const storeSteps: StoreSteps = {
     for (const pair of refused) if (!store.refused.includes(pair)) store.refused.push(pair);
   },
   markElsewhere(store, generations) {
-    for (const each of store.generations) if (generations.includes(each.number)) each.elsewhere = true;
+    for (const each of store.generations)
+      if (generations.includes(each.number)) each.elsewhere = true;
   },
   resetCounters(store, to) {
     if (to === "unanswered") count(store, { unacked: -store.unanswered, failed: -store.possibly });

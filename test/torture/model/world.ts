@@ -58,7 +58,8 @@ export function steps(parts: Parts, bounds: Bounds, state: State): ModelStep[] {
     if (process === null) found.push(...beginnings(parts, bounds, state, place));
     else found.push(...act(parts, bounds, state, place, process));
   }
-  if (state.service.open !== null) add("the token dies", false, (to) => void (to.service.open = null));
+  if (state.service.open !== null)
+    add("the token dies", false, (to) => void (to.service.open = null));
   const { delayed } = state;
   if (delayed !== null) {
     add("a request of before arrives", false, (to) => {
@@ -68,10 +69,16 @@ export function steps(parts: Parts, bounds: Bounds, state: State): ModelStep[] {
     });
   }
   if (bounds.strangers) {
-    add("somebody else sends a wrong pair", false, (to) => void serviceStart(to.service, -1, "get", 0));
-    if (!state.service.locked) add("an administrator locks the vault", false, (to) => (to.service.locked = true));
+    add(
+      "somebody else sends a wrong pair",
+      false,
+      (to) => void serviceStart(to.service, -1, "get", 0),
+    );
+    if (!state.service.locked)
+      add("an administrator locks the vault", false, (to) => (to.service.locked = true));
   }
-  if (state.processes.every((process) => process === null)) found.push(...whileFree(parts, bounds, state));
+  if (state.processes.every((process) => process === null))
+    found.push(...whileFree(parts, bounds, state));
   return found;
 }
 
@@ -79,7 +86,8 @@ function beginnings(parts: Parts, bounds: Bounds, state: State, place: number): 
   if (!bounds.lockBreaks && state.processes.some((process) => process !== null)) return [];
   if (state.processes.indexOf(null) !== place) return [];
   const isOffered = ({ careful, lapsed }: Command): boolean =>
-    (careful !== true || !parts.client.guardRefuses(state.store)) && (lapsed !== true || openOf(state.store)?.state === "held");
+    (careful !== true || !parts.client.guardRefuses(state.store)) &&
+    (lapsed !== true || openOf(state.store)?.state === "held");
   return bounds.commands.filter(isOffered).map((command) => {
     const to = edit(state);
     const code = begin(parts.client, to, place, command);
@@ -87,20 +95,25 @@ function beginnings(parts: Parts, bounds: Bounds, state: State, place: number): 
   });
 }
 
-export type Reset = "guard --reset" | "guard --reset --unanswered" | "guard --reset --failed N --starts N";
+export type Reset =
+  "guard --reset" | "guard --reset --unanswered" | "guard --reset --failed N --starts N";
 
 /** What a person does who has read the service's audit log, or who is its administrator. */
 export function reset(parts: Parts, to: State, how: Reset): void {
   const { service } = to;
   if (how === "guard --reset") Object.assign(service, { locked: false, failed: 0, unacked: 0 });
   const shown = { failed: service.failed, unacked: service.unacked };
-  parts.steps.resetCounters(to.store, how === "guard --reset" ? "all" : how === "guard --reset --unanswered" ? "unanswered" : shown);
+  parts.steps.resetCounters(
+    to.store,
+    how === "guard --reset" ? "all" : how === "guard --reset --unanswered" ? "unanswered" : shown,
+  );
   if (how === "guard --reset --unanswered") {
     close(to.store);
     Object.assign(to.truth, { isSilent: false, atOnce: 0 });
   }
   // Whose audit log shows starts that have arrived.
-  if (how === "guard --reset --failed N --starts N") Object.assign(to.truth, { isSet: true, isSilent: to.store.breaker.isOpen });
+  if (how === "guard --reset --failed N --starts N")
+    Object.assign(to.truth, { isSet: true, isSilent: to.store.breaker.isOpen });
 }
 
 /** Which of these helps where nothing else does, by what has truly happened. */
@@ -109,8 +122,14 @@ function neededReset({ client }: Parts, { service, store, truth }: State): Reset
   const isLast = service.failed + 1 >= lockAt.failed || service.unacked + 1 >= lockAt.unacked;
   if (service.locked || (isLast && client.guardRefuses(store))) return "guard --reset";
   if (!client.guardRefuses(store)) return undefined;
-  const without = { ...store, unacked: store.unacked - store.unanswered, failed: store.failed - store.possibly };
-  return truth.hasArrived || client.guardRefuses(without) ? "guard --reset --failed N --starts N" : "guard --reset --unanswered";
+  const without = {
+    ...store,
+    unacked: store.unacked - store.unanswered,
+    failed: store.failed - store.possibly,
+  };
+  return truth.hasArrived || client.guardRefuses(without)
+    ? "guard --reset --failed N --starts N"
+    : "guard --reset --unanswered";
 }
 
 /** What a person does with the lock of the vault in hand, all at once. */
@@ -123,7 +142,11 @@ function whileFree(parts: Parts, bounds: Bounds, state: State): ModelStep[] {
   };
   const how = neededReset(parts, state);
   if (how !== undefined)
-    add(how === "guard --reset" ? `an administrator unlocks the vault, and ${how}` : how, true, (to) => reset(parts, to, how));
+    add(
+      how === "guard --reset" ? `an administrator unlocks the vault, and ${how}` : how,
+      true,
+      (to) => reset(parts, to, how),
+    );
   if (bounds.imports === undefined) return found;
   const record = (label: string, isFine: boolean, pair: (to: State) => number): void =>
     add(label, isFine, (to) => importPair(parts, to, pair(to)));
@@ -132,7 +155,8 @@ function whileFree(parts: Parts, bounds: Bounds, state: State): ModelStep[] {
     if (bounds.documents) found.push(...documentsOfOthers(parts, state));
     else record("import a wrong pair", false, (to) => (to.fresh += 1));
     const given = state.store.generations.filter((g) => g.standing === "void").map((g) => g.pair);
-    for (const pair of new Set(given)) record("import the pair of an exchange that was dropped", false, () => pair);
+    for (const pair of new Set(given))
+      record("import the pair of an exchange that was dropped", false, () => pair);
   }
   return found;
 }
@@ -148,21 +172,43 @@ function documentsOfOthers(parts: Parts, state: State): ModelStep[] {
   if (locked || deleted || unacked + 1 >= lockAt.unacked) return [];
   return [false, true].map((isOver) => {
     const to = edit(state);
-    const [exchange, offered, base, next] = [1, 2, 3, 4].map((place) => state.fresh + place) as [number, number, number, number];
+    const [exchange, offered, base, next] = [1, 2, 3, 4].map((place) => state.fresh + place) as [
+      number,
+      number,
+      number,
+      number,
+    ];
     to.fresh += 4;
     const old = to.service.pair;
     serviceStart(to.service, old, "get", offered);
     if (isOver) serviceEnd(to.service, offered, false);
-    parts.steps.adopt(to.store, { exchange, operation: "get", old, new: offered, unread: false }, [base, next]);
+    parts.steps.adopt(to.store, { exchange, operation: "get", old, new: offered, unread: false }, [
+      base,
+      next,
+    ]);
     // Only the last exchange is looked at for a start without an outcome, and others reach the service.
     to.truth.isSilent = to.store.breaker.isOpen;
-    return { label: `somebody else starts${isOver ? " and acknowledges" : ""}; import the recovery document`, isFine: false, to };
+    return {
+      label: `somebody else starts${isOver ? " and acknowledges" : ""}; import the recovery document`,
+      isFine: false,
+      to,
+    };
   });
 }
 
-function act(parts: Parts, bounds: Bounds, state: State, place: number, process: Process): ModelStep[] {
+function act(
+  parts: Parts,
+  bounds: Bounds,
+  state: State,
+  place: number,
+  process: Process,
+): ModelStep[] {
   const found: ModelStep[] = [];
-  const go = (label: string, isFine: boolean, change: (to: State, process: Process) => string | undefined): void => {
+  const go = (
+    label: string,
+    isFine: boolean,
+    change: (to: State, process: Process) => string | undefined,
+  ): void => {
     const to = edit(state);
     const code = change(to, to.processes[place] as Process);
     found.push({ label, isFine, to, place, code });
@@ -188,7 +234,8 @@ function act(parts: Parts, bounds: Bounds, state: State, place: number, process:
     case "deliver":
       go("the contents are delivered", true, (to) => moves.deliver(parts, to, place, "delivered"));
       go("the delivery fails", false, (to) => moves.deliver(parts, to, place, "failed"));
-      if (bounds.saves) go("the save command fails", false, (to) => moves.deliver(parts, to, place, "save-failed"));
+      if (bounds.saves)
+        go("the save command fails", false, (to) => moves.deliver(parts, to, place, "save-failed"));
       break;
     case "send-end":
       sendEnd(parts, bounds, place, go);
@@ -206,17 +253,31 @@ function act(parts: Parts, bounds: Bounds, state: State, place: number, process:
 }
 
 function wordsFor({ at, reply }: Process): string {
-  const words: Partial<Record<Point, string>> = { recordIntent: "① intent", store: "② started", hold: "held", ending: "③ ending" };
+  const words: Partial<Record<Point, string>> = {
+    recordIntent: "① intent",
+    store: "② started",
+    hold: "held",
+    ending: "③ ending",
+  };
   if (at === "start-answered") return `the start: ${reply}`;
   return words[at] ?? (reply === "success" ? "④ acknowledged" : `the end call: ${reply}`);
 }
 
-type Go = (label: string, isFine: boolean, change: (to: State, process: Process) => string | undefined) => void;
+type Go = (
+  label: string,
+  isFine: boolean,
+  change: (to: State, process: Process) => string | undefined,
+) => void;
 
 /** What the network makes of a call: `processed` is what the service has done where the answer is lost. */
 function networkFails(
   bounds: Bounds,
-  reply: (label: string, isFine: boolean, late: boolean, of: (to: State, process: Process) => StartReply & EndReply) => void,
+  reply: (
+    label: string,
+    isFine: boolean,
+    late: boolean,
+    of: (to: State, process: Process) => StartReply & EndReply,
+  ) => void,
   processed: (to: State, process: Process) => void,
 ): void {
   for (const late of bounds.fewFaults ? [true] : [false, true]) {
@@ -233,7 +294,12 @@ function networkFails(
 
 /** What the network and the service make of a start. */
 function sendStart(parts: Parts, bounds: Bounds, state: State, go: Go): void {
-  const reply = (label: string, isFine: boolean, late: boolean, of: (to: State, process: Process) => StartReply): void =>
+  const reply = (
+    label: string,
+    isFine: boolean,
+    late: boolean,
+    of: (to: State, process: Process) => StartReply,
+  ): void =>
     go(`POST start: ${label}${late ? ", and no time is left" : ""}`, isFine, (to, process) => {
       Object.assign(process, { reply: of(to, process), late });
       moves.startReplied(parts, to, process);
@@ -242,7 +308,12 @@ function sendStart(parts: Parts, bounds: Bounds, state: State, go: Go): void {
   const arrive = (to: State, process: Process): StartReply => {
     const pair = generationOf(to.store, process.pairs[0] ?? null)?.pair ?? 0;
     const offered = (to.fresh += 1);
-    const said = serviceStart(to.service, pair, process.command.do === "update" ? "update" : "get", offered);
+    const said = serviceStart(
+      to.service,
+      pair,
+      process.command.do === "update" ? "update" : "get",
+      offered,
+    );
     if (said === "success") Object.assign(process, { offered, limited: to.service.uses !== null });
     const intent = exchangeOf(to.store, process.exchange);
     if (intent !== undefined) intent.arrived = said === "success" || said === "refused";
@@ -275,9 +346,18 @@ const unsettled = ["lost before the service", "its answer is lost"];
 
 /** What the network and the service make of an end call. */
 function sendEnd(parts: Parts, bounds: Bounds, place: number, go: Go): void {
-  const reply = (label: string, isFine: boolean, late: boolean, of: (to: State, process: Process) => EndReply): void => {
+  const reply = (
+    label: string,
+    isFine: boolean,
+    late: boolean,
+    of: (to: State, process: Process) => EndReply,
+  ): void => {
     for (const stale of [false, true]) {
-      const then = stale ? ", and the token is past its expiry" : late ? ", and no time is left" : "";
+      const then = stale
+        ? ", and the token is past its expiry"
+        : late
+          ? ", and no time is left"
+          : "";
       // Our clock says something only where the service does not.
       if (stale && (late || !unsettled.includes(label))) continue;
       go(`PUT end: ${label}${then}`, isFine, (to, process) => {
@@ -286,11 +366,15 @@ function sendEnd(parts: Parts, bounds: Bounds, place: number, go: Go): void {
       });
     }
   };
-  const arrive = (to: State, process: Process, idempotent: boolean): EndReply => serviceEnd(to.service, process.offered ?? 0, idempotent);
+  const arrive = (to: State, process: Process, idempotent: boolean): EndReply =>
+    serviceEnd(to.service, process.offered ?? 0, idempotent);
   const kinds = bounds.idempotentEnd === null ? [false, true] : [bounds.idempotentEnd];
   for (const idempotent of kinds) {
-    reply(`answered${kinds.length > 1 && idempotent ? ", a repetition as before" : ""}`, true, false, (to, process) =>
-      arrive(to, process, idempotent),
+    reply(
+      `answered${kinds.length > 1 && idempotent ? ", a repetition as before" : ""}`,
+      true,
+      false,
+      (to, process) => arrive(to, process, idempotent),
     );
   }
   networkFails(bounds, reply, (to, process) => void arrive(to, process, false));

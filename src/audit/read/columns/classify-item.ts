@@ -65,7 +65,12 @@ export class Classifier {
 
   /** Whether the kind depends on the description: not for a plain success. */
   asksDescription({ action, outcome }: Pick<Wording, "action" | "outcome">): boolean {
-    return this.failure !== null || outcome === null || outcomeOf(outcome) !== "good" || nameIn(action) === undefined;
+    return (
+      this.failure !== null ||
+      outcome === null ||
+      outcomeOf(outcome) !== "good" ||
+      nameIn(action) === undefined
+    );
   }
 
   kindOf(given: Wording): EventKind {
@@ -78,11 +83,15 @@ export class Classifier {
     const found = nameIn(action);
     const base = found === undefined ? undefined : names[found.name];
     const rest = found === undefined ? action.replaceAll("_", " ") : found.rest;
-    if (wording.outcome === "UNKNOWN" && base !== undefined) return base.startsWith("ack") ? "unanswered-ack" : "unanswered-start";
+    if (wording.outcome === "UNKNOWN" && base !== undefined)
+      return base.startsWith("ack") ? "unanswered-ack" : "unanswered-start";
     // Words like "locked" describe the action itself here: only the outcome tells whether it failed.
     if (base === "lock" || base === "unlock")
-      return wording.outcome !== null && outcomeOf(wording.outcome) === "bad" ? "not-performed" : base;
-    if (!this.#hasFailed(wording, rest)) return base ?? (isAboutApplication(action) ? "application" : "other");
+      return wording.outcome !== null && outcomeOf(wording.outcome) === "bad"
+        ? "not-performed"
+        : base;
+    if (!this.#hasFailed(wording, rest))
+      return base ?? (isAboutApplication(action) ? "application" : "other");
     return failureOf(base, rest, wording);
   }
 
@@ -94,7 +103,8 @@ export class Classifier {
 
   #countOther(action: string): void {
     const known = this.others.get(action);
-    if (known !== undefined || this.others.size < maxOthers) this.others.set(action, (known ?? 0) + 1);
+    if (known !== undefined || this.others.size < maxOthers)
+      this.others.set(action, (known ?? 0) + 1);
   }
 
   #noteUnclear(outcome: string): void {
@@ -102,7 +112,12 @@ export class Classifier {
   }
 
   #hasFailed({ action, outcome, description }: Wording, rest: string): boolean {
-    if (this.failure?.test([action, outcome, description].filter((text) => text !== null).join(" ")) === true) return true;
+    if (
+      this.failure?.test(
+        [action, outcome, description].filter((text) => text !== null).join(" "),
+      ) === true
+    )
+      return true;
     if (saysBad(rest)) return true;
     const meaning = outcome === null ? "unclear" : outcomeOf(outcome);
     if (meaning !== "unclear") return meaning === "bad";
@@ -113,13 +128,22 @@ export class Classifier {
 }
 
 /** Returns the trimmed text, or null for an empty one. */
-const textOf = (text: string | null): string | null => (text === null || text.trim() === "" ? null : text.trim());
+const textOf = (text: string | null): string | null =>
+  text === null || text.trim() === "" ? null : text.trim();
 
 /** Classifies a failure. One without another reason is a failed attempt, because that is what the service records (section 6). */
-function failureOf(base: EventKind | undefined, rest: string, { action, outcome, description }: Wording): EventKind {
+function failureOf(
+  base: EventKind | undefined,
+  rest: string,
+  { action, outcome, description }: Wording,
+): EventKind {
   const text = [rest, description ?? "", outcome ?? ""].join(" ").replaceAll("_", " ");
   if (base === undefined)
-    return saysCredentials(text) ? "failed-attempt" : isAboutApplication(`${action} ${text}`) ? "application" : "other";
+    return saysCredentials(text)
+      ? "failed-attempt"
+      : isAboutApplication(`${action} ${text}`)
+        ? "application"
+        : "other";
   const kind = failed[base];
   if (kind === undefined || kind === "failed-ack") return kind ?? "not-performed";
   if (saysCredentials(text)) return saysLocked(text) ? "locking-failure" : kind;
@@ -129,7 +153,8 @@ function failureOf(base: EventKind | undefined, rest: string, { action, outcome,
   return description === null ? "refused" : kind;
 }
 
-const isAboutApplication = (text: string): boolean => /API_?KEY|ADDRESS|JWT|WHITELIST|APPLICATION/i.test(text);
+const isAboutApplication = (text: string): boolean =>
+  /API_?KEY|ADDRESS|JWT|WHITELIST|APPLICATION/i.test(text);
 
 /** Words that may accompany the name of an action. With any other word it is another action: READ_VAULT_INFO. */
 const besideName =

@@ -29,7 +29,8 @@ export function profilesOf(records: readonly AuditRecord[]): Profile[] {
       profile.values.push({ record, value });
     }
   }
-  for (const profile of found.values()) profile.distinct = new Set(profile.values.map(({ value }) => value.toLowerCase())).size;
+  for (const profile of found.values())
+    profile.distinct = new Set(profile.values.map(({ value }) => value.toLowerCase())).size;
   return [...found.values()];
 }
 
@@ -65,7 +66,8 @@ export class ColumnSearch {
     for (const role of roles) {
       const wanted = map[role];
       if (wanted === undefined) continue;
-      const { name } = this.profiles.find(({ name }) => name === wanted) ?? this.#onlyNamed(wanted) ?? {};
+      const { name } =
+        this.profiles.find(({ name }) => name === wanted) ?? this.#onlyNamed(wanted) ?? {};
       if (name === undefined) {
         throw new VaultError("usage", `--map ${role}=…: ${input} has no column ${clip(wanted)}`, {
           hint: `its columns are ${listNames(this.profiles.map(({ name }) => name))}`,
@@ -104,9 +106,13 @@ export class ColumnSearch {
   /** Assigns the action. Known values weigh more than a name: with the early client they are in `description`. */
   findAction(): void {
     if (this.columns.action !== undefined) return;
-    const shares = new Map(this.free().map((profile) => [profile, share(profile, looksLikeAction)]));
+    const shares = new Map(
+      this.free().map((profile) => [profile, share(profile, looksLikeAction)]),
+    );
     const most = Math.max(0, ...shares.values());
-    const known = [...shares].filter(([, part]) => part > 0 && part >= most / 2).map(([profile]) => profile);
+    const known = [...shares]
+      .filter(([, part]) => part > 0 && part >= most / 2)
+      .map(([profile]) => profile);
     const named = this.named("action").filter((profile) => most === 0 || known.includes(profile));
     const [best] = [...named, ...known.sort((a, b) => (shares.get(b) ?? 0) - (shares.get(a) ?? 0))];
     if (best !== undefined) this.take("action", best.name, named.includes(best) ? "name" : "value");

@@ -4,7 +4,14 @@ import type { Columns } from "../item.ts";
 import type { AuditRecord } from "../records/record.ts";
 import type { Profile } from "./column-search.ts";
 import { ColumnSearch, profilesOf, share } from "./column-search.ts";
-import { looksLikeAddress, looksLikeEndpoint, looksLikeOutcome, uuidOf, looksLikeUuid, uuidInEndpoint } from "./looks.ts";
+import {
+  looksLikeAddress,
+  looksLikeEndpoint,
+  looksLikeOutcome,
+  uuidOf,
+  looksLikeUuid,
+  uuidInEndpoint,
+} from "./looks.ts";
 import type { ColumnMap } from "./parse-map.ts";
 import { parseTime } from "./times.ts";
 
@@ -13,7 +20,11 @@ import { parseTime } from "./times.ts";
  *
  * @throws `usage` for a mapped column that no record has, `invalid-input` if time, action or vault is not found.
  */
-export function recognizeColumns(records: readonly AuditRecord[], map: ColumnMap = {}, input = "the input"): Columns {
+export function recognizeColumns(
+  records: readonly AuditRecord[],
+  map: ColumnMap = {},
+  input = "the input",
+): Columns {
   if (records.length === 0) return {};
   const search = new ColumnSearch(profilesOf(records));
   search.useMap(map, input);
@@ -31,7 +42,10 @@ export function recognizeColumns(records: readonly AuditRecord[], map: ColumnMap
   search.byName("id", ({ values, distinct }) => distinct * 2 > values.length);
   search.byValue("endpoint", (profile) => share(profile, looksLikeEndpoint) >= 0.5);
   search.byValue("ip", (profile) => share(profile, looksLikeAddress) >= 0.8);
-  search.byValue("outcome", (profile) => share(profile, looksLikeOutcome) >= 0.8 && profile.distinct <= 10);
+  search.byValue(
+    "outcome",
+    (profile) => share(profile, looksLikeOutcome) >= 0.8 && profile.distinct <= 10,
+  );
   const undecided = assignUuids(search);
   if (search.columns.vault === undefined) vaultInEndpoint(search);
   search.byName("vault", () => undecided.length === 0);
@@ -48,22 +62,31 @@ function isLikelyTime(value: string): boolean {
 }
 
 function checkFound(search: ColumnSearch, undecided: readonly string[], input: string): void {
-  const missing = (["time", "action", "vault"] as const).filter((role) => search.columns[role] === undefined);
+  const missing = (["time", "action", "vault"] as const).filter(
+    (role) => search.columns[role] === undefined,
+  );
   if (missing.length === 0) return;
   const names = search.profiles.map(({ name }) => name);
   const notes: string[] = [];
   const [almost] = missing.includes("time") ? search.named("time") : [];
   if (almost !== undefined) {
     const value = clip(almost.values[0]?.value ?? "");
-    notes.push(`; ${listNames([almost.name])} holds ${value}, which is neither ISO 8601 nor seconds or milliseconds since 1970`);
+    notes.push(
+      `; ${listNames([almost.name])} holds ${value}, which is neither ISO 8601 nor seconds or milliseconds since 1970`,
+    );
   }
-  if (undecided.length > 0) notes.push(`; the vault may be ${undecided.map((name) => listNames([name])).join(" or ")}`);
-  throw new VaultError("invalid-input", `${input}: found no column for ${missing.join(", ")}${notes.join("")}`, {
-    hint:
-      almost !== undefined && missing.length === 1
-        ? "export it again with times in ISO 8601, or format that column like 2026-11-20T14:02:11Z"
-        : `name it with --map ${missing.map((role) => `${role}=COLUMN`).join(",")}; the columns are ${listNames(names)}`,
-  });
+  if (undecided.length > 0)
+    notes.push(`; the vault may be ${undecided.map((name) => listNames([name])).join(" or ")}`);
+  throw new VaultError(
+    "invalid-input",
+    `${input}: found no column for ${missing.join(", ")}${notes.join("")}`,
+    {
+      hint:
+        almost !== undefined && missing.length === 1
+          ? "export it again with times in ISO 8601, or format that column like 2026-11-20T14:02:11Z"
+          : `name it with --map ${missing.map((role) => `${role}=COLUMN`).join(",")}; the columns are ${listNames(names)}`,
+    },
+  );
 }
 
 /**
@@ -72,7 +95,9 @@ function checkFound(search: ColumnSearch, undecided: readonly string[], input: s
  */
 function assignUuids(search: ColumnSearch): string[] {
   const uuids = search.free().filter((profile) => share(profile, looksLikeUuid) >= 0.8);
-  const repeating = uuids.filter(({ values, distinct }) => distinct < values.length || values.length === 1);
+  const repeating = uuids.filter(
+    ({ values, distinct }) => distinct < values.length || values.length === 1,
+  );
   const candidates = repeating.sort((a, b) => b.distinct - a.distinct);
   const undecided: string[] = [];
   if (search.columns.vault === undefined) {
@@ -92,13 +117,18 @@ function assignUuids(search: ColumnSearch): string[] {
 /** Takes the vault from the path of the request (`/vault/…/{uuid}/get-start`) if no column has it. */
 function vaultInEndpoint(search: ColumnSearch): void {
   const endpoint = search.profileOf("endpoint");
-  if (endpoint === undefined || share(endpoint, (value) => uuidInEndpoint(value) !== null) === 0) return;
+  if (endpoint === undefined || share(endpoint, (value) => uuidInEndpoint(value) !== null) === 0)
+    return;
   search.columns.vault = { name: endpoint.name, by: "value" };
 }
 
 function isInEndpoint(profile: Profile, endpoint: Profile | undefined): boolean {
-  const inPath = new Map(endpoint?.values.map(({ record, value }) => [record, uuidInEndpoint(value)]));
+  const inPath = new Map(
+    endpoint?.values.map(({ record, value }) => [record, uuidInEndpoint(value)]),
+  );
   const both = profile.values.filter(({ record }) => typeof inPath.get(record) === "string");
-  const same = both.filter(({ record, value }) => inPath.get(record) === value.trim().toLowerCase());
+  const same = both.filter(
+    ({ record, value }) => inPath.get(record) === value.trim().toLowerCase(),
+  );
   return same.length > both.length / 2;
 }

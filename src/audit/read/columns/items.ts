@@ -8,7 +8,12 @@ import { parseTime } from "./times.ts";
  * Creates an item from a record, or returns why it is not one. Values stay as they are, except the vault: it is the uuid, in lower case,
  * even if the value is a path that contains it.
  */
-export function itemOf(fields: ReadonlyMap<string, string>, columns: Columns, input: number, line: number): Item | { reason: string } {
+export function itemOf(
+  fields: ReadonlyMap<string, string>,
+  columns: Columns,
+  input: number,
+  line: number,
+): Item | { reason: string } {
   const values = valuesByRole(fields, columns);
   if (values.time === undefined) return { reason: "no time" };
   const time = parseTime(values.time);
@@ -30,7 +35,10 @@ export function itemOf(fields: ReadonlyMap<string, string>, columns: Columns, in
   };
 }
 
-function valuesByRole(fields: ReadonlyMap<string, string>, columns: Columns): Partial<Record<Role, string>> {
+function valuesByRole(
+  fields: ReadonlyMap<string, string>,
+  columns: Columns,
+): Partial<Record<Role, string>> {
   const values: Partial<Record<Role, string>> = {};
   for (const role of roles) {
     const column = columns[role];

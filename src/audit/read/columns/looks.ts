@@ -6,7 +6,8 @@ const uuidInPath = /\/([0-9a-f-]{36})(?![0-9a-f-])/i;
 const ipv4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)$/;
 const ipv6 = /^(?=[^:]*:[^:]*:)(?:[0-9a-f]{0,4}:){2,7}(?:[0-9a-f]{0,4}|[\d.]{7,15})(?:%[\w.]+)?$/i;
 const endpoint = /^(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) +(?:https?:\/\/|\/)|\/vault\//i;
-const outcome = /^(?:true|false|[1-5]\d\d)$|succe|fail|error|^ok$|^ko$|denied|refus|reject|invalid|accept|granted|unauthori|forbidden/i;
+const outcome =
+  /^(?:true|false|[1-5]\d\d)$|succe|fail|error|^ok$|^ko$|denied|refus|reject|invalid|accept|granted|unauthori|forbidden/i;
 
 /** Whether a value is a known action in any spelling (`READ_VAULT`, `Read vault`, `readVault`). */
 export const looksLikeAction = (value: string): boolean =>
@@ -22,7 +23,9 @@ export function uuidOf(value: string): string | null {
     .toLowerCase()
     .replace(/^\{(.*)\}$/, "$1");
   if (looksLikeUuid(text)) return text;
-  return /^[0-9a-f]{32}$/.test(text) ? text.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-") : null;
+  return /^[0-9a-f]{32}$/.test(text)
+    ? text.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-")
+    : null;
 }
 
 /** Whether a value is an IPv4 or IPv6 address, also with a port, in brackets, or at the start of a list of forwarders. */
@@ -34,12 +37,16 @@ export function looksLikeAddress(value: string): boolean {
 }
 
 /** Whether a value is like `POST /vault/…`, or a path or URL with `/vault/` in it. */
-export const looksLikeEndpoint = (value: string): boolean => value.length <= 4096 && endpoint.test(value);
+export const looksLikeEndpoint = (value: string): boolean =>
+  value.length <= 4096 && endpoint.test(value);
 
-export const looksLikeOutcome = (value: string): boolean => value.length <= 60 && outcome.test(value);
+export const looksLikeOutcome = (value: string): boolean =>
+  value.length <= 60 && outcome.test(value);
 
 /** Returns the uuid in a path (`/vault/credit-card/offline/{uuid}/get-start`) in lower case, or null. */
-export const uuidInEndpoint = (value: string): string | null => uuidInPath.exec(value)?.[1]?.toLowerCase() ?? null;
+export const uuidInEndpoint = (value: string): string | null =>
+  uuidInPath.exec(value)?.[1]?.toLowerCase() ?? null;
 
 /** Whether an endpoint belongs to a generic vault (section 4). */
-export const isGenericEndpoint = (endpoint: string | null | undefined): boolean => endpoint?.includes("/generic/") === true;
+export const isGenericEndpoint = (endpoint: string | null | undefined): boolean =>
+  endpoint?.includes("/generic/") === true;

@@ -40,11 +40,16 @@ const spellings: Record<Role, string> = {
 
 /** Keys around a whole item in exports of log systems, which say nothing about the column. */
 const wrappers = new Set(
-  "_source source fields data item audititem auditevent audit event attributes record payload log node properties document".split(" "),
+  "_source source fields data item audititem auditevent audit event attributes record payload log node properties document".split(
+    " ",
+  ),
 );
 
 const ranks = new Map<Role, ReadonlyMap<string, number>>(
-  Object.entries(spellings).map(([role, names]) => [role as Role, new Map(names.split(" ").map((name, rank) => [name, rank]))]),
+  Object.entries(spellings).map(([role, names]) => [
+    role as Role,
+    new Map(names.split(" ").map((name, rank) => [name, rank])),
+  ]),
 );
 
 /** Ranks a column name for a role: 0 is best, null is unknown. */
@@ -63,4 +68,7 @@ export function rankOf(role: Role, column: string): number | null {
 
 // The classes of Unicode take half a millisecond to be made, and most names need none.
 const plain = (name: string): string =>
-  (/[^\0-\x7F]/.test(name) ? name.replaceAll(/[^\p{L}\p{N}]/gu, "") : name.replaceAll(/[^A-Za-z0-9]/g, "")).toLowerCase();
+  (/[^\0-\x7F]/.test(name)
+    ? name.replaceAll(/[^\p{L}\p{N}]/gu, "")
+    : name.replaceAll(/[^A-Za-z0-9]/g, "")
+  ).toLowerCase();

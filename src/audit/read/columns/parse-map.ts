@@ -6,7 +6,8 @@ import { roles } from "../item.ts";
 /** Columns by role, given by the user. */
 export type ColumnMap = Partial<Record<Role, string>>;
 
-const hint = "like --map time=transactionTime,action=description,vault=walletUdid; write a nested column with dots: vault=vault.uuid";
+const hint =
+  "like --map time=transactionTime,action=description,vault=walletUdid; write a nested column with dots: vault=vault.uuid";
 
 /** Other names of roles, as in reports. */
 const aliases: ReadonlyMap<string, Role> = new Map([
@@ -27,11 +28,15 @@ export function parseMap(text: string): ColumnMap {
     const given = part.slice(0, Math.max(at, 0)).trim();
     const role = aliases.get(given) ?? given;
     const column = part.slice(at + 1).trim();
-    if (at === -1 || column === "") throw new VaultError("usage", `--map: ${clip(part)} is not ROLE=COLUMN`, { hint });
+    if (at === -1 || column === "")
+      throw new VaultError("usage", `--map: ${clip(part)} is not ROLE=COLUMN`, { hint });
     if (!isRole(role)) {
-      throw new VaultError("usage", `--map: ${clip(role)} must be one of ${roles.join(", ")}`, { hint });
+      throw new VaultError("usage", `--map: ${clip(role)} must be one of ${roles.join(", ")}`, {
+        hint,
+      });
     }
-    if (map[role] !== undefined) throw new VaultError("usage", `--map: ${role} is given twice`, { hint });
+    if (map[role] !== undefined)
+      throw new VaultError("usage", `--map: ${role} is given twice`, { hint });
     map[role] = column;
   }
   return map;

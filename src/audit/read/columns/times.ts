@@ -1,7 +1,8 @@
 const zero = 48;
 const daysBefore = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334] as const;
 const daysIn = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
-const isoTime = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)? ?(?:[Zz]|UTC|GMT|[+-]\d\d(?::?\d\d)?)?$/;
+const isoTime =
+  /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)? ?(?:[Zz]|UTC|GMT|[+-]\d\d(?::?\d\d)?)?$/;
 const epochTime = /^(?:\d{10}(?:\.\d+)?|\d{13}|\d{16}|\d{19})$/;
 
 /**
@@ -12,11 +13,14 @@ const epochTime = /^(?:\d{10}(?:\.\d+)?|\d{13}|\d{16}|\d{19})$/;
  * digits), microseconds (16) or nanoseconds (19). The scanner parses the two most frequent forms itself (scanner/time.ts).
  */
 export function parseTime(text: string): number | null {
-  const given = text.charCodeAt(0) <= 32 || text.charCodeAt(text.length - 1) <= 32 ? text.trim() : text;
+  const given =
+    text.charCodeAt(0) <= 32 || text.charCodeAt(text.length - 1) <= 32 ? text.trim() : text;
   if (given.charCodeAt(4) === 45) return isoTime.test(given) ? isoMilliseconds(given) : null;
   if (!epochTime.test(given)) return null;
   // Cuts digits instead of dividing: a number cannot hold 19 of them.
-  return given.length < 13 || given.includes(".") ? Math.floor(Number(given.slice(0, 14)) * 1000 + 1e-4) : Number(given.slice(0, 13));
+  return given.length < 13 || given.includes(".")
+    ? Math.floor(Number(given.slice(0, 14)) * 1000 + 1e-4)
+    : Number(given.slice(0, 13));
 }
 
 /** Parses a text that matches `isoTime`. */
@@ -62,6 +66,8 @@ function offsetMinutes(text: string, from: number): number | null {
   return (sign === 43 ? 1 : -1) * (hours * 60 + minutes);
 }
 
-const two = (text: string, at: number): number => (text.charCodeAt(at) - zero) * 10 + text.charCodeAt(at + 1) - zero;
+const two = (text: string, at: number): number =>
+  (text.charCodeAt(at) - zero) * 10 + text.charCodeAt(at + 1) - zero;
 
-const isDigit = (text: string, at: number): boolean => text.charCodeAt(at) >= zero && text.charCodeAt(at) <= zero + 9;
+const isDigit = (text: string, at: number): boolean =>
+  text.charCodeAt(at) >= zero && text.charCodeAt(at) <= zero + 9;

@@ -14,9 +14,11 @@ export function outcomeOf(text: string): Outcome {
   return bad.test(words) ? "bad" : good.test(words) ? "good" : "unclear";
 }
 
-const locked = /\b(?:is|was|been|already|now|vault|and|it) locked\b|^locked$|\blocked out\b|, locked\b|\blocks the vault\b/i;
+const locked =
+  /\b(?:is|was|been|already|now|vault|and|it) locked\b|^locked$|\blocked out\b|, locked\b|\blocks the vault\b/i;
 /** Wording of a lock that has not happened. */
-const notYet = /\bnot (?:yet )?locked|\bbefore\b|\bremaining\b|\bleft\b|\bwill (?:be )?lock|\bwould (?:be )?lock|\buntil\b|\bunlocked\b/i;
+const notYet =
+  /\bnot (?:yet )?locked|\bbefore\b|\bremaining\b|\bleft\b|\bwill (?:be )?lock|\bwould (?:be )?lock|\buntil\b|\bunlocked\b/i;
 
 /** Whether a text describes a failed call. */
 export const saysBad = (text: string): boolean => bad.test(text) || saysLocked(text);
@@ -26,10 +28,14 @@ export const saysLocked = (text: string): boolean => locked.test(text) && !notYe
 
 /** Whether a text is about the credentials of a vault. */
 export const saysCredentials = (text: string): boolean =>
-  /credential|payload|encrypted.?data|\bpin\b|hashed.?pin|\bdevice (?:does|did|mis|not|fingerprint)|\(device\)/i.test(text);
+  /credential|payload|encrypted.?data|\bpin\b|hashed.?pin|\bdevice (?:does|did|mis|not|fingerprint)|\(device\)/i.test(
+    text,
+  );
 
 export const saysTooManyStarts = (text: string): boolean =>
-  /too many (?:starts|reads|transactions)|unacknowledged|without (?:an? )?acknowledge?ment/i.test(text);
+  /too many (?:starts|reads|transactions)|unacknowledged|without (?:an? )?acknowledge?ment/i.test(
+    text,
+  );
 
 /** Whether a text gives a reason other than the vault: the application, its rate, the request, or the service itself. */
 export const saysOtherwise = (text: string): boolean =>
@@ -40,4 +46,5 @@ export const saysOtherwise = (text: string): boolean =>
 /** Whether an outcome is HTTP status 423, locked. */
 export const isLockedStatus = (text: string): boolean => /^423\b/.test(text.trim());
 /** Whether an outcome is an HTTP error status that is not about credentials. */
-export const isOtherStatus = (text: string): boolean => /^(?:4(?!03|23)\d\d|5\d\d)\b/.test(text.trim());
+export const isOtherStatus = (text: string): boolean =>
+  /^(?:4(?!03|23)\d\d|5\d\d)\b/.test(text.trim());

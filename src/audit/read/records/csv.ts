@@ -25,7 +25,11 @@ const maxRestarts = 100;
  * It parses blocks of whole lines: memory is bounded whatever the quotes are, and an unclosed quote costs its own line, not the rest of
  * the file.
  */
-export async function* csvRecords(chunks: AsyncIterable<Uint8Array>, delimiter: string, skip: SkipLine): AsyncGenerator<AuditRecord[]> {
+export async function* csvRecords(
+  chunks: AsyncIterable<Uint8Array>,
+  delimiter: string,
+  skip: SkipLine,
+): AsyncGenerator<AuditRecord[]> {
   let header: string[] | undefined;
   const budget = { restarts: maxRestarts };
   for await (const block of blocksOf(linesOf(chunks, skip))) {
@@ -39,7 +43,8 @@ export async function* csvRecords(chunks: AsyncIterable<Uint8Array>, delimiter: 
     const records: AuditRecord[] = [];
     for (const { line, cells } of rows) {
       const fields = fieldsOf(header ?? [], cells);
-      if (fields === null) skip(line, `${cells.length} cells where the header has ${header?.length}`);
+      if (fields === null)
+        skip(line, `${cells.length} cells where the header has ${header?.length}`);
       else records.push({ line, fields });
     }
     yield records;
@@ -85,7 +90,9 @@ function rowsOf(block: readonly Line[], { delimiter, width, budget, skip }: RowO
   };
   // Without quotes, splitting gives the same result much faster.
   if (!block.some(({ text }) => text.includes('"'))) {
-    return block.filter(isFilled).map(({ number, text }) => ({ line: number, cells: ownText(text).split(delimiter) }));
+    return block
+      .filter(isFilled)
+      .map(({ number, text }) => ({ line: number, cells: ownText(text).split(delimiter) }));
   }
   while (at < block.length) {
     const { found, isWhole } = parseRows(block.slice(at), delimiter);
@@ -111,9 +118,17 @@ function rowsOf(block: readonly Line[], { delimiter, width, budget, skip }: RowO
 }
 
 /** Parses lines. `isWhole` is false if a quote is still open at the end; then only the rows before it are found. */
-function parseRows(lines: readonly Line[], delimiter: string): { found: string[][]; isWhole: boolean } {
+function parseRows(
+  lines: readonly Line[],
+  delimiter: string,
+): { found: string[][]; isWhole: boolean } {
   const text = lines.map((line) => `${line.text}\n`).join("");
-  const options: Options = { delimiter, record_delimiter: "\n", relax_column_count: true, relax_quotes: true };
+  const options: Options = {
+    delimiter,
+    record_delimiter: "\n",
+    relax_column_count: true,
+    relax_quotes: true,
+  };
   try {
     return { found: parse(text, options), isWhole: true };
   } catch (error) {
@@ -133,7 +148,10 @@ function parseRows(lines: readonly Line[], delimiter: string): { found: string[]
 }
 
 const looksLikeData = (cell: string): boolean =>
-  looksLikeUuid(cell) || looksLikeAddress(cell) || looksLikeAction(cell) || parseTime(cell) !== null;
+  looksLikeUuid(cell) ||
+  looksLikeAddress(cell) ||
+  looksLikeAction(cell) ||
+  parseTime(cell) !== null;
 
 /** Returns unique column names, numbering empty and repeated ones. */
 function headerOf(names: readonly string[], width: number): string[] {
@@ -147,7 +165,8 @@ function headerOf(names: readonly string[], width: number): string[] {
 
 /** Returns null for a row that does not fit the header. Extra empty cells, as after a trailing delimiter, are ignored. */
 function fieldsOf(header: readonly string[], cells: readonly string[]): Map<string, string> | null {
-  if (cells.length < header.length || cells.slice(header.length).some((cell) => cell !== "")) return null;
+  if (cells.length < header.length || cells.slice(header.length).some((cell) => cell !== ""))
+    return null;
   const fields = new Map<string, string>();
   for (const [index, name] of header.entries()) {
     const cell = cells[index] ?? "";

@@ -32,13 +32,16 @@ function collect(fields: Map<string, string>, prefix: string, value: object, dep
 }
 
 /** Parses a line of NDJSON as an object, or returns why it is not one. Integers beyond 2^53 become strings, to keep their digits. */
-export function parseObject(text: string): { value: object; reason?: undefined } | { value?: undefined; reason: string } {
+export function parseObject(
+  text: string,
+): { value: object; reason?: undefined } | { value?: undefined; reason: string } {
   let value: unknown;
   // Rejects what cannot be JSON without the cost of an exception.
   if (!/^\s*["{[\dtfn-]/.test(text)) return { reason: "not JSON" };
   try {
     value = JSON.parse(text);
-    if (hasLongNumber.test(text)) value = JSON.parse(text, keepDigits as Parameters<typeof JSON.parse>[1]);
+    if (hasLongNumber.test(text))
+      value = JSON.parse(text, keepDigits as Parameters<typeof JSON.parse>[1]);
   } catch (error) {
     return { reason: error instanceof RangeError ? "nested too deeply" : "not JSON" };
   }
@@ -49,7 +52,9 @@ export function parseObject(text: string): { value: object; reason?: undefined }
 const hasLongNumber = /[:,[\s]-?\d{16}/;
 
 function keepDigits(_key: string, value: unknown, context?: { source?: string }): unknown {
-  return typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value) ? (context?.source ?? value) : value;
+  return typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value)
+    ? (context?.source ?? value)
+    : value;
 }
 
 export function kindOf(value: unknown): string {

@@ -4,13 +4,17 @@ import { createGunzip } from "node:zlib";
  * Decompresses gzip of one or more members, no faster than it is consumed. Truncated or damaged data ends the sequence after what could
  * be decompressed, and `onProblem` is called with the reason.
  */
-export async function* gunzip(chunks: AsyncIterable<Uint8Array>, onProblem: (problem: string) => void): AsyncGenerator<Buffer> {
+export async function* gunzip(
+  chunks: AsyncIterable<Uint8Array>,
+  onProblem: (problem: string) => void,
+): AsyncGenerator<Buffer> {
   const unzip = createGunzip({ chunkSize: 16 * 1024 });
   let problem: string | undefined;
   let isTaken = false;
   let wake = (): void => undefined;
   unzip.on("error", (error: NodeJS.ErrnoException) => {
-    problem ??= error.code === "Z_BUF_ERROR" ? "the gzip data is cut off" : "the gzip data is damaged";
+    problem ??=
+      error.code === "Z_BUF_ERROR" ? "the gzip data is cut off" : "the gzip data is damaged";
   });
   for (const event of ["readable", "end", "error", "close"]) unzip.on(event, () => wake());
   async function* drain(): AsyncGenerator<Buffer> {

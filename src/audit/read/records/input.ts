@@ -30,13 +30,20 @@ export interface Input extends Format {
  *
  * @throws `invalid-input` if it cannot be read.
  */
-export async function openInput(spec: { name: string; stream?: AsyncIterable<Uint8Array> }): Promise<Input> {
+export async function openInput(spec: {
+  name: string;
+  stream?: AsyncIterable<Uint8Array>;
+}): Promise<Input> {
   const total = spec.stream === undefined ? sizeOf(spec.name) : null;
   let bytesRead = 0;
   const raw = new Peekable(
-    counted(spec.stream ?? (total === null ? createReadStream(spec.name) : chunksOf(spec.name)), spec.name, (count) => {
-      bytesRead += count;
-    }),
+    counted(
+      spec.stream ?? (total === null ? createReadStream(spec.name) : chunksOf(spec.name)),
+      spec.name,
+      (count) => {
+        bytesRead += count;
+      },
+    ),
   );
   const isGzip = startsWith(await raw.peek(2), [0x1f, 0x8b]);
   let problem: string | null = null;
@@ -90,14 +97,23 @@ function sizeOf(path: string): number | null {
 
 function cannotRead(path: string, cause: unknown): VaultError {
   const { code } = cause as NodeJS.ErrnoException;
-  const why = code === "EISDIR" ? "it is a folder" : code === "ENOENT" ? "no such file" : (code ?? "unreadable");
+  const why =
+    code === "EISDIR"
+      ? "it is a folder"
+      : code === "ENOENT"
+        ? "no such file"
+        : (code ?? "unreadable");
   return new VaultError("invalid-input", `cannot read ${path}: ${why}`, {
     hint: "name a readable export of audit items, or - for standard input; vault audit-replay items.ndjson",
     cause,
   });
 }
 
-async function* counted(source: AsyncIterable<Uint8Array>, name: string, count: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+async function* counted(
+  source: AsyncIterable<Uint8Array>,
+  name: string,
+  count: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
   try {
     for await (const chunk of source) {
       count(chunk.length);
@@ -117,10 +133,14 @@ function markOf(head: Buffer): Mark | null {
   return null;
 }
 
-const startsWith = (bytes: Buffer, mark: readonly number[]): boolean => mark.every((byte, index) => bytes[index] === byte);
+const startsWith = (bytes: Buffer, mark: readonly number[]): boolean =>
+  mark.every((byte, index) => bytes[index] === byte);
 
 /** Decodes to UTF-8 without the byte-order mark. */
-async function* decoded(chunks: AsyncIterable<Uint8Array>, { encoding, length }: Mark): AsyncGenerator<Uint8Array> {
+async function* decoded(
+  chunks: AsyncIterable<Uint8Array>,
+  { encoding, length }: Mark,
+): AsyncGenerator<Uint8Array> {
   const decoder = new TextDecoder(encoding, { ignoreBOM: true });
   let left = length;
   for await (const chunk of chunks) {

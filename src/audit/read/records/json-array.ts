@@ -12,7 +12,10 @@ const longestPart = 8 * 1024;
  * Reads the objects in an array, in the first array of objects in a wrapper (`{"items":[…]}`), or in a sequence without an array,
  * numbered from 1. Reading ends at a syntax error, for which `skip` is called.
  */
-export async function* jsonRecords(chunks: AsyncIterable<Uint8Array>, skip: SkipLine): AsyncGenerator<AuditRecord[]> {
+export async function* jsonRecords(
+  chunks: AsyncIterable<Uint8Array>,
+  skip: SkipLine,
+): AsyncGenerator<AuditRecord[]> {
   // Unpacked values arrive in pieces: the parser would buffer a string of any length.
   const parse = jsonParser({ packValues: false, jsonStreaming: true });
   const elements = new JsonElements(skip);

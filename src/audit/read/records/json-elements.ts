@@ -98,10 +98,13 @@ export class JsonElements {
       this.stopped = "nested too deeply";
       return;
     }
-    if (!isArray && this.#afterArrayStart && this.#base === 0 && !this.#isSequence) this.#startList();
+    if (!isArray && this.#afterArrayStart && this.#base === 0 && !this.#isSequence)
+      this.#startList();
     else if (isArray && this.#depth === 0) this.#list = 1;
     if (this.#isElement(!isArray)) this.#begin(isArray ? "an array" : null);
-    const values: Container["values"] = isArray ? [] : (Object.create(null) as Record<string, unknown>);
+    const values: Container["values"] = isArray
+      ? []
+      : (Object.create(null) as Record<string, unknown>);
     if (this.#base !== null && !this.#isDropped) {
       this.#add(values);
       this.#stack.push({ values, key: "" });

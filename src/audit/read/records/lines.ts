@@ -19,7 +19,10 @@ export interface Line {
 }
 
 /** Splits an input into lines, even empty ones, with a batch for each piece of the input. Calls `skip` for lines that are too long. */
-export async function* linesOf(chunks: AsyncIterable<Uint8Array>, skip: (line: number, reason: string) => void): AsyncGenerator<Line[]> {
+export async function* linesOf(
+  chunks: AsyncIterable<Uint8Array>,
+  skip: (line: number, reason: string) => void,
+): AsyncGenerator<Line[]> {
   const decoder = new StringDecoder("utf8");
   let number = 1;
   // The beginning of an incomplete line.
@@ -66,4 +69,5 @@ export async function* piecesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerat
 }
 
 /** Copies a substring, which would otherwise keep the whole text in memory. */
-export const ownText = (text: string): string => (text.length < 13 ? text : Buffer.from(text).toString());
+export const ownText = (text: string): string =>
+  text.length < 13 ? text : Buffer.from(text).toString();

@@ -8,7 +8,10 @@ import { linesOf, longestRecord } from "./lines.ts";
 import type { AuditRecord, SkipLine } from "./record.ts";
 
 /** Reads the lines of NDJSON as records. */
-export async function* ndjsonRecords(chunks: AsyncIterable<Uint8Array>, skip: SkipLine): AsyncGenerator<AuditRecord[]> {
+export async function* ndjsonRecords(
+  chunks: AsyncIterable<Uint8Array>,
+  skip: SkipLine,
+): AsyncGenerator<AuditRecord[]> {
   for await (const lines of linesOf(chunks, skip)) {
     const records: AuditRecord[] = [];
     for (const { number, text, ended } of lines) {
@@ -24,7 +27,10 @@ export async function* ndjsonRecords(chunks: AsyncIterable<Uint8Array>, skip: Sk
 /** Returns the columns of a line, or why it is not a record. A line without a newline may be cut off. */
 function fieldsOf(text: string, hasEnded = true): Map<string, string> | string {
   const parsed = parseObject(text);
-  if (parsed.value === undefined) return parsed.reason === "not JSON" && !hasEnded ? "not JSON: the last line is cut off" : parsed.reason;
+  if (parsed.value === undefined)
+    return parsed.reason === "not JSON" && !hasEnded
+      ? "not JSON: the last line is cut off"
+      : parsed.reason;
   try {
     return flatten(parsed.value);
   } catch (error) {
@@ -34,7 +40,13 @@ function fieldsOf(text: string, hasEnded = true): Map<string, string> | string {
 }
 
 /** Parses a line of NDJSON as an item, or returns why it is not one. */
-export function itemOfLine(text: string, columns: Columns, input: number, line: number, hasEnded = true): Item | { reason: string } {
+export function itemOfLine(
+  text: string,
+  columns: Columns,
+  input: number,
+  line: number,
+  hasEnded = true,
+): Item | { reason: string } {
   const fields = fieldsOf(text, hasEnded);
   return typeof fields === "string" ? { reason: fields } : itemOf(fields, columns, input, line);
 }
@@ -46,14 +58,27 @@ const newline = 0x0a;
  *
  * @throws `invalid-input` if the file has changed and the line is no longer an item.
  */
-export function findLine(file: PlainFile, columns: Columns, input: number, location: number, line: number): Item {
+export function findLine(
+  file: PlainFile,
+  columns: Columns,
+  input: number,
+  location: number,
+  line: number,
+): Item {
   for (let size = 4096; ; size *= 2) {
     const bytes = Buffer.allocUnsafe(size);
     const length = file.readInto(bytes, offsetOf(location));
     const end = bytes.subarray(0, length).indexOf(newline);
     if (end < 0 && length === size && length <= longestRecord) continue;
-    const item = itemOfLine(bytes.toString("utf8", 0, end < 0 ? length : end), columns, input, line);
+    const item = itemOfLine(
+      bytes.toString("utf8", 0, end < 0 ? length : end),
+      columns,
+      input,
+      line,
+    );
     if (!("reason" in item)) return item;
-    throw new VaultError("invalid-input", `${file.path} changed while it was read`, { hint: "run it again" });
+    throw new VaultError("invalid-input", `${file.path} changed while it was read`, {
+      hint: "run it again",
+    });
   }
 }

@@ -20,17 +20,20 @@ export function sniff(head: string, isWhole: boolean): Format {
     .map((line) => line.trim())
     .filter((line) => line !== "");
   if (text.startsWith("{")) return sniffObject(filled, isWhole || text.includes("\n"));
-  if (text.startsWith("[") && parseObject(filled[0] ?? "").reason?.endsWith("an object") === true) return ndjson;
+  if (text.startsWith("[") && parseObject(filled[0] ?? "").reason?.endsWith("an object") === true)
+    return ndjson;
   // The last line may be incomplete.
   if (!isWhole && filled.length > 1) filled.pop();
-  if (filled.filter((line) => line.endsWith("}") && line.includes("{")).length > filled.length / 2) return ndjson;
+  if (filled.filter((line) => line.endsWith("}") && line.includes("{")).length > filled.length / 2)
+    return ndjson;
   return sniffTable(filled);
 }
 
 /** Distinguishes NDJSON from a wrapper around an array and from objects over several lines. */
 function sniffObject(lines: readonly string[], isFirstWhole: boolean): Format {
   const [first = "", second] = lines;
-  if (second !== undefined) return second.startsWith("{") || parseObject(first).value !== undefined ? ndjson : json;
+  if (second !== undefined)
+    return second.startsWith("{") || parseObject(first).value !== undefined ? ndjson : json;
   if (!isFirstWhole) return hasList.test(first) ? json : ndjson;
   const parsed = parseObject(first);
   if (parsed.value === undefined) return hasList.test(first) ? json : ndjson;
@@ -47,7 +50,9 @@ function sniffTable(lines: readonly string[]): Format {
   let best: { delimiter: string; score: number } | undefined;
   for (const delimiter of ["\t", ",", ";", "|"]) {
     const cells = countOutsideQuotes(header, delimiter);
-    const same = rest.slice(0, 20).filter((line) => countOutsideQuotes(line, delimiter) === cells).length;
+    const same = rest
+      .slice(0, 20)
+      .filter((line) => countOutsideQuotes(line, delimiter) === cells).length;
     const score = cells === 0 ? 0 : same * 1000 + cells;
     if (score > (best?.score ?? 0)) best = { delimiter, score };
   }
@@ -55,10 +60,16 @@ function sniffTable(lines: readonly string[]): Format {
   return best === undefined ? ndjson : table(best.delimiter);
 }
 
-const table = (delimiter: string): Format => ({ format: delimiter === "\t" ? "tsv" : "csv", delimiter });
+const table = (delimiter: string): Format => ({
+  format: delimiter === "\t" ? "tsv" : "csv",
+  delimiter,
+});
 
 function countOutsideQuotes(line: string, delimiter: string): number {
   const parts = line.split('"');
   // Every second part is between quotes.
-  return parts.reduce((sum, part, index) => (index % 2 === 0 ? sum + part.split(delimiter).length - 1 : sum), 0);
+  return parts.reduce(
+    (sum, part, index) => (index % 2 === 0 ? sum + part.split(delimiter).length - 1 : sum),
+    0,
+  );
 }

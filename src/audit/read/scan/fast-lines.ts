@@ -29,7 +29,8 @@ export class FastLines implements Scanned {
   learn(line: Uint8Array): void {
     if (this.shapes.length === maxShapes) return;
     const shape = shapeOf(line, this.#columns);
-    if (shape === null || this.shapes.some((known) => Buffer.from(known.buffer).equals(shape))) return;
+    if (shape === null || this.shapes.some((known) => Buffer.from(known.buffer).equals(shape)))
+      return;
     if (this.scanner.hasRoomFor([...this.shapes, shape])) this.shapes.push(shape);
   }
 

@@ -34,7 +34,9 @@ export function shapeOf(line: Uint8Array, columns: Columns): LineShape | null {
     pieces.push(pieceOf(text.slice(from, start), roleOf(path, columns), text[start - 1] === '"'));
     from = end;
   }
-  pieces.push(pieceOf(`${text.slice(from).trimEnd()}${text.endsWith("\r") ? "\r" : ""}\n`, ended, false));
+  pieces.push(
+    pieceOf(`${text.slice(from).trimEnd()}${text.endsWith("\r") ? "\r" : ""}\n`, ended, false),
+  );
   return Uint8Array.from(Buffer.concat(pieces));
 }
 
@@ -46,10 +48,15 @@ function roleOf(path: string, columns: Columns): number {
 function pieceOf(text: string, role: number, isText: boolean): Buffer {
   const blocks = Math.ceil(text.length / blockSize);
   const piece = Buffer.alloc(blockSize * (1 + 2 * blocks));
-  for (const [index, number] of [text.length, blocks, role, isText ? 1 : 0].entries()) piece.writeInt32LE(number, index * 4);
+  for (const [index, number] of [text.length, blocks, role, isText ? 1 : 0].entries())
+    piece.writeInt32LE(number, index * 4);
   for (let block = 0; block < blocks; block++) {
     const at = blockSize * (1 + 2 * block);
-    const length = piece.write(text.slice(block * blockSize, (block + 1) * blockSize), at, "latin1");
+    const length = piece.write(
+      text.slice(block * blockSize, (block + 1) * blockSize),
+      at,
+      "latin1",
+    );
     piece.fill(0xff, at + blockSize, at + blockSize + length);
   }
   return piece;

@@ -24,7 +24,9 @@ export class PlainFile {
   readInto(room: Uint8Array, from: number): number {
     let length = 0;
     for (let read = 1; read > 0 && length < room.length; length += read) {
-      read = this.#reading(() => readSync(this.#fd, room, length, room.length - length, from + length));
+      read = this.#reading(() =>
+        readSync(this.#fd, room, length, room.length - length, from + length),
+      );
     }
     return length;
   }
@@ -37,9 +39,13 @@ export class PlainFile {
     try {
       return read();
     } catch (cause) {
-      throw new VaultError("invalid-input", `cannot read ${this.path}: ${(cause as NodeJS.ErrnoException).code ?? "unreadable"}`, {
-        cause,
-      });
+      throw new VaultError(
+        "invalid-input",
+        `cannot read ${this.path}: ${(cause as NodeJS.ErrnoException).code ?? "unreadable"}`,
+        {
+          cause,
+        },
+      );
     }
   }
 }

@@ -43,7 +43,11 @@ export class PlainSource {
   /** Whether the window is within a line that is too long. */
   #isTooLong = false;
 
-  constructor(file: PlainFile, columns: Columns, { index, vaults, classifier, skip }: PlainOptions) {
+  constructor(
+    file: PlainFile,
+    columns: Columns,
+    { index, vaults, classifier, skip }: PlainOptions,
+  ) {
     this.#file = file;
     this.#input = index;
     this.#columns = columns;
@@ -70,7 +74,13 @@ export class PlainSource {
     let from = 0;
     while (from < this.#length && !batch.isFull) {
       const size = batch.size;
-      const { at, hasKnownShape } = this.#fast.read(from, this.#length, batch, this.#locationAt(from), this.#line);
+      const { at, hasKnownShape } = this.#fast.read(
+        from,
+        this.#length,
+        batch,
+        this.#locationAt(from),
+        this.#line,
+      );
       this.#line += batch.size - size;
       from = at;
       if (from === this.#length || batch.isFull) break;
@@ -93,12 +103,19 @@ export class PlainSource {
     return from;
   }
 
-  #readSlowly(from: number, end: number, hasEnded: boolean, batch: Batch, hasKnownShape: boolean): void {
+  #readSlowly(
+    from: number,
+    end: number,
+    hasEnded: boolean,
+    batch: Batch,
+    hasKnownShape: boolean,
+  ): void {
     const line = Buffer.from(this.#text.subarray(from, end));
     const text = line.toString("utf8");
     if (text.trim() === "") return;
     const item = itemOfLine(text, this.#columns, this.#input, this.#line, hasEnded);
-    if ("reason" in item) return this.#skip({ input: this.#input, line: this.#line, reason: item.reason });
+    if ("reason" in item)
+      return this.#skip({ input: this.#input, line: this.#line, reason: item.reason });
     const withoutEnd = line.at(-1) === carriageReturn ? line.subarray(0, -1) : line;
     this.#writer.add(batch, item, this.#locationAt(from), contentHashOf(withoutEnd));
     if (!hasKnownShape && !line.includes(backslash)) this.#fast.learn(line);

@@ -10,7 +10,9 @@ const otherNumber = numberOf("other");
 
 /** Returns the kind of items with an action and an outcome for the scanner, or `ask` if it depends on the description. */
 function answerOf(classifier: Classifier, wording: Omit<Wording, "description">): number {
-  return classifier.asksDescription(wording) ? ask : describedAnswerOf(classifier, { ...wording, description: null });
+  return classifier.asksDescription(wording)
+    ? ask
+    : describedAnswerOf(classifier, { ...wording, description: null });
 }
 
 /** Returns the kind of items with an action, an outcome and a description. */
@@ -26,11 +28,21 @@ type Address =
   | ("actions" | "outcomes" | "shapes" | "shapesEnd" | "text" | "textEnd" | "scratch")
   | ("times" | "locations" | "lineNumbers" | "vaultNumbers" | "idHashes" | "eventKinds");
 
-type Globals = Record<Address | "capacity" | "stoppedAt" | "hasKnownShape" | "vaults", WebAssembly.Global>;
+type Globals = Record<
+  Address | "capacity" | "stoppedAt" | "hasKnownShape" | "vaults",
+  WebAssembly.Global
+>;
 
 interface Exports extends Globals {
   memory: WebAssembly.Memory;
-  scan(from: number, end: number, room: number, location: number, line: number, needsVault: boolean): number;
+  scan(
+    from: number,
+    end: number,
+    room: number,
+    location: number,
+    line: number,
+    needsVault: boolean,
+  ): number;
   forgetKinds(): void;
   textFrom(column: number, number: number): number;
   textTo(column: number, number: number): number;
@@ -68,7 +80,10 @@ export class Scanner {
   #shapesKnown = 0;
 
   constructor() {
-    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(scannerModule, "base64")), { host: this.#host() });
+    const { exports } = new WebAssembly.Instance(
+      new WebAssembly.Module(Buffer.from(scannerModule, "base64")),
+      { host: this.#host() },
+    );
     this.#exports = exports as Exports;
     this.#buffer = this.#exports.memory.buffer;
     this.#text = this.#textIn(this.#buffer);
@@ -84,18 +99,35 @@ export class Scanner {
   /** Whether memory suffices for these shapes. */
   hasRoomFor(shapes: readonly LineShape[]): boolean {
     const { shapes: from, shapesEnd: to } = this.#exports;
-    return shapes.length < shapesAfter / 4 && shapes.reduce((sum, { length }) => sum + length, shapesAfter) <= to.value - from.value;
+    return (
+      shapes.length < shapesAfter / 4 &&
+      shapes.reduce((sum, { length }) => sum + length, shapesAfter) <= to.value - from.value
+    );
   }
 
   /**
    * Adds the items of lines between two offsets in `text` to a batch. Stops at a line that is incomplete, has an unknown shape or has
    * values that the scanner cannot read. `location` and `line` are those of the first line.
    */
-  scan(scanned: Scanned, from: number, to: number, batch: Batch, location: number, line: number): Stop {
+  scan(
+    scanned: Scanned,
+    from: number,
+    to: number,
+    batch: Batch,
+    location: number,
+    line: number,
+  ): Stop {
     this.#prepare(scanned);
     const { text, capacity, stoppedAt, hasKnownShape } = this.#exports;
     const room = Math.min(capacity.value, batch.capacity - batch.size);
-    const count = this.#exports.scan(text.value + from, text.value + to, room, location, line, scanned.needsVault);
+    const count = this.#exports.scan(
+      text.value + from,
+      text.value + to,
+      room,
+      location,
+      line,
+      scanned.needsVault,
+    );
     this.#follow();
     batch.addRange(this.#items, 0, count);
     return { at: stoppedAt.value - text.value, hasKnownShape: hasKnownShape.value === 1 };
@@ -141,10 +173,15 @@ export class Scanner {
     const classifier = (): Classifier => (this.#scanned as Scanned).classifier;
     return {
       timeOf: (from: number, to: number): number => parseTime(this.#textAt(from, to)) ?? Number.NaN,
-      classify: (action: number, outcome: number): number => answerOf(classifier(), wording(action, outcome)),
+      classify: (action: number, outcome: number): number =>
+        answerOf(classifier(), wording(action, outcome)),
       classifyDescribed: (action: number, outcome: number, from: number, to: number): number =>
-        describedAnswerOf(classifier(), { ...wording(action, outcome), description: from === 0 ? null : this.#textAt(from, to) }),
-      count: (action: number, kind: number): void => classifier().count(this.#numbered("actions", action), kind),
+        describedAnswerOf(classifier(), {
+          ...wording(action, outcome),
+          description: from === 0 ? null : this.#textAt(from, to),
+        }),
+      count: (action: number, kind: number): void =>
+        classifier().count(this.#numbered("actions", action), kind),
     };
   }
 
@@ -192,7 +229,8 @@ export class Scanner {
   }
 
   #itemsIn(buffer: ArrayBuffer): Batch {
-    const { capacity, times, locations, lineNumbers, vaultNumbers, idHashes, eventKinds } = this.#exports;
+    const { capacity, times, locations, lineNumbers, vaultNumbers, idHashes, eventKinds } =
+      this.#exports;
     const size = capacity.value;
     return new Batch(size, {
       time: new Float64Array(buffer, times.value, size),

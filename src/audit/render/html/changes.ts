@@ -7,21 +7,35 @@ import { counted, grouped } from "../../../terminal/count.ts";
 
 const most = 300;
 
-const more = (count: number): Markup | string => (count > most ? html`<p>and ${grouped(count - most)} more, not shown</p>` : "");
+const more = (count: number): Markup | string =>
+  count > most ? html`<p>and ${grouped(count - most)} more, not shown</p>` : "";
 
 const whatIfHeads: readonly Head[] = [["Vault"], ["Now"], ["What if"]];
 const differenceHeads: readonly Head[] = [["Vault"], ["Replay"], ["Sandbox"], ["From"], ["Why"]];
 
 /** Renders the vaults for which a hypothetical change makes a difference. */
-export function whatIfSection({ change, vaults, unchanged, moreChanged, notes }: WhatIfReport): Markup {
+export function whatIfSection({
+  change,
+  vaults,
+  unchanged,
+  moreChanged,
+  notes,
+}: WhatIfReport): Markup {
   const rows = vaults
     .slice(0, most)
-    .map(({ uuid, before, after }) => inline`<tr>${cells(whatIfHeads, [unbroken(uuid), standing(before), standing(after)])}</tr>\n`);
+    .map(
+      ({ uuid, before, after }) =>
+        inline`<tr>${cells(whatIfHeads, [unbroken(uuid), standing(before), standing(after)])}</tr>\n`,
+    );
   const listed = rows.length === 0 ? "" : table("What if", whatIfHeads, rows);
   return html`<section aria-labelledby="what-if">
     <h2 id="what-if">What if ${value(change)}</h2>
-    <p>${counted(vaults.length + moreChanged, "vault")} would differ, ${grouped(unchanged)} would not.</p>
-    ${notes.map((note) => html`<p>${sentence(note)}</p>`)} ${listed}${more(vaults.length + moreChanged)}
+    <p>
+      ${counted(vaults.length + moreChanged, "vault")} would differ, ${grouped(unchanged)} would
+      not.
+    </p>
+    ${notes.map((note) => html`<p>${sentence(note)}</p>`)}
+    ${listed}${more(vaults.length + moreChanged)}
   </section> `;
 }
 
@@ -33,14 +47,27 @@ function standing({ verdict, since, unackedStarts, failedAttempts, cause }: Vaul
 }
 
 /** Renders the comparison with the emulated service. */
-export function reenactmentSection({ vaults, agree, differences, notPerformed }: ReenactmentReport): Markup {
+export function reenactmentSection({
+  vaults,
+  agree,
+  differences,
+  notPerformed,
+}: ReenactmentReport): Markup {
   const rows = differences.slice(0, most).map(({ uuid, replayed, emulated, at, line, text }) => {
     const from = html`${at === undefined ? "" : time(at)}${line === undefined ? "" : ` line ${line}`}`;
-    const contents = [unbroken(uuid), value(replayed, 40), value(emulated, 40), from, sentence(text)];
+    const contents = [
+      unbroken(uuid),
+      value(replayed, 40),
+      value(emulated, 40),
+      from,
+      sentence(text),
+    ];
     return inline`<tr>${cells(differenceHeads, contents)}</tr>\n`;
   });
   const listed = rows.length === 0 ? "" : table("Differences", differenceHeads, rows);
-  const missing = notPerformed.slice(0, most).map(({ uuid, reason }) => html`<li>${unbroken(uuid)}: ${sentence(reason)}</li>`);
+  const missing = notPerformed
+    .slice(0, most)
+    .map(({ uuid, reason }) => html`<li>${unbroken(uuid)}: ${sentence(reason)}</li>`);
   return html`<section aria-labelledby="reenacted">
     <h2 id="reenacted">Re-enacted in the sandbox</h2>
     <p>

@@ -3,7 +3,12 @@ import type { Markup } from "./text.ts";
 import { html, inline, time, value } from "./text.ts";
 import type { Head } from "./parts.ts";
 import { cells, own, itemLocation, sentence, table } from "./parts.ts";
-import type { Contradiction, ItemReference, TimelineEvent, VaultReport } from "../../report/report.ts";
+import type {
+  Contradiction,
+  ItemReference,
+  TimelineEvent,
+  VaultReport,
+} from "../../report/report.ts";
 import { distancesOf, isSame } from "../model.ts";
 import { contradictionWords, eventWords, span, stateWords } from "../words.ts";
 import { counted } from "../../../terminal/count.ts";
@@ -31,7 +36,11 @@ export function eventTable(vault: VaultReport, { rules }: Drawing): Markup {
     const { item, isCause, locks, state } = event;
     const before = distances[index - 1];
     const distance = before === undefined ? "" : `+${span(before.milliseconds)}`;
-    const mark = locks ? html` <strong class="locks">locked the vault</strong>` : isCause ? html` <strong>cause</strong>` : "";
+    const mark = locks
+      ? html` <strong class="locks">locked the vault</strong>`
+      : isCause
+        ? html` <strong>cause</strong>`
+        : "";
     const contents = [
       time(item.at),
       distance,
@@ -43,7 +52,10 @@ export function eventTable(vault: VaultReport, { rules }: Drawing): Markup {
     ];
     return inline`<tr${isCause ? inline` class="cause"` : ""}>${cells(heads, contents)}</tr>\n`;
   });
-  const earlier = omitted > 0 ? html`<p>${counted(omitted, "earlier event is", "earlier events are")} not listed.</p>` : "";
+  const earlier =
+    omitted > 0
+      ? html`<p>${counted(omitted, "earlier event is", "earlier events are")} not listed.</p>`
+      : "";
   return html`<details>
     <summary>${counted(events.length, "event")} in a table</summary>
     ${earlier} ${table("Events", heads, rows, "events")}
@@ -52,8 +64,12 @@ export function eventTable(vault: VaultReport, { rules }: Drawing): Markup {
 
 function notes({ item }: TimelineEvent, contradictions: readonly Contradiction[]): Markup {
   const concerning = contradictions.filter((each) => isSame(each.item, item));
-  const description = item.description === undefined ? "" : html`<p>“${value(item.description)}”</p>`;
-  const action = item.event === "other" || item.event === "application" ? html`<p>${value(item.action, 80)}</p>` : "";
+  const description =
+    item.description === undefined ? "" : html`<p>“${value(item.description)}”</p>`;
+  const action =
+    item.event === "other" || item.event === "application"
+      ? html`<p>${value(item.action, 80)}</p>`
+      : "";
   return html`${action}${description}${concerning.map(({ kind, text }) => html`<p class="odd"><strong>${contradictionWords[kind]}</strong>: ${sentence(text)}</p>`)}`;
 }
 
@@ -61,7 +77,11 @@ function who(item: ItemReference): Markup {
   const lines = [
     [item.address, item.externalRef],
     [item.endpoint, item.application],
-  ].map((texts) => texts.filter((text) => text !== undefined).map((text, index) => html`${index === 0 ? "" : ", "}${value(text)}`));
+  ].map((texts) =>
+    texts
+      .filter((text) => text !== undefined)
+      .map((text, index) => html`${index === 0 ? "" : ", "}${value(text)}`),
+  );
   const mine = own(item);
   const filled = [...lines, mine === "" ? [] : [mine]].filter((line) => line.length > 0);
   return html`${filled.map((line) => html`<p>${line}</p>`)}

@@ -46,7 +46,8 @@ const paths = {
   arrow: "M-6.5-6.5L0-6.5L7 0L0 6.5L-6.5 6.5L-1.5 0Z",
   disc: "M-6 0A6 6 0 1 0 6 0A6 6 0 1 0-6 0Z",
   ring: "M-6 0A6 6 0 1 0 6 0A6 6 0 1 0-6 0ZM-3 0A3 3 0 1 1 3 0A3 3 0 1 1-3 0Z",
-  cross: "M-6.5-4.2L-4.2-6.5L0-2.3L4.2-6.5L6.5-4.2L2.3 0L6.5 4.2L4.2 6.5L0 2.3L-4.2 6.5L-6.5 4.2L-2.3 0Z",
+  cross:
+    "M-6.5-4.2L-4.2-6.5L0-2.3L4.2-6.5L6.5-4.2L2.3 0L6.5 4.2L4.2 6.5L0 2.3L-4.2 6.5L-6.5 4.2L-2.3 0Z",
   bar: "M-7-2.5H7V2.5H-7Z",
   plus: "M-2-6.5H2V-2H6.5V2H2V6.5H-2V2H-6.5V-2H-2Z",
   minus: "M-6.5-6.5H6.5V6.5H-6.5ZM-4-1.5V1.5H4V-1.5Z",
@@ -57,7 +58,8 @@ const paths = {
 
 type Shape = keyof typeof paths;
 
-export const shape = (name: Shape): Markup => inline`<path fill-rule="evenodd" d="${paths[name]}"/>`;
+export const shape = (name: Shape): Markup =>
+  inline`<path fill-rule="evenodd" d="${paths[name]}"/>`;
 
 const legend: [Shape, Lane, string][] = [
   ["triangle", "starts", "read started"],
@@ -78,16 +80,24 @@ export function legendOf(): Markup {
   const entries = legend.map(
     ([name, lane, words]) =>
       html`<li>
-        <svg class="key" viewBox="-10 -10 20 20" aria-hidden="true"><g class="event ${lane}">${shape(name)}</g></svg>${words}
+        <svg class="key" viewBox="-10 -10 20 20" aria-hidden="true">
+          <g class="event ${lane}">${shape(name)}</g></svg
+        >${words}
       </li>`,
   );
   const more: [Markup, string][] = [
-    [html`<circle class="halo" r="9" /><g class="event failures">${shape("cross")}</g>`, "part of the cause, numbered"],
+    [
+      html`<circle class="halo" r="9" /><g class="event failures">${shape("cross")}</g>`,
+      "part of the cause, numbered",
+    ],
     [html`<rect class="open" x="-10" y="-3" width="20" height="6" />`, "open exchange"],
     [html`<rect class="locked" x="-10" y="-9" width="20" height="18" />`, "locked"],
   ];
   const others = more.map(
-    ([drawing, words]) => html`<li><svg class="key" viewBox="-10 -10 20 20" aria-hidden="true">${drawing}</svg>${words}</li>`,
+    ([drawing, words]) =>
+      html`<li>
+        <svg class="key" viewBox="-10 -10 20 20" aria-hidden="true">${drawing}</svg>${words}
+      </li>`,
   );
   return html`<ul class="legend">
     ${entries}${others}

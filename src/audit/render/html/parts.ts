@@ -6,14 +6,17 @@ import { advisedCommand, moment, ownWords, verdictWords } from "../words.ts";
 // Elements that several parts of the page share.
 
 /** Renders a verdict in its color and in words. */
-export const badge = (verdict: Verdict): Markup => html`<span class="badge ${verdict}">${verdictWords[verdict]}</span>`;
+export const badge = (verdict: Verdict): Markup =>
+  html`<span class="badge ${verdict}">${verdictWords[verdict]}</span>`;
 
 /** Renders a sentence that contains values from items, with its times as `time` elements. */
 export function sentence(text: string): Markup {
   const bounded = clip(text, 800);
   const moments = bounded.match(moment) ?? [];
   const parts = bounded.split(moment);
-  return html`<bdi>${parts.map((part, index) => html`${part}${moments[index] === undefined ? "" : time(moments[index])}`)}</bdi>`;
+  return html`<bdi
+    >${parts.map((part, index) => html`${part}${moments[index] === undefined ? "" : time(moments[index])}`)}</bdi
+  >`;
 }
 
 /** Renders the name of a vault: its uuid, with its label. */
@@ -23,7 +26,8 @@ export const vaultName = ({ uuid, label }: Pick<VaultReport, "uuid" | "label">):
 const isUuid = (text: string): boolean => /^[0-9a-f-]{36}$/i.test(text);
 
 /** Renders a uuid on one line. */
-export const unbroken = (uuid: string): Markup => (isUuid(uuid) ? html`<span class="uuid">${uuid}</span>` : value(uuid, 80));
+export const unbroken = (uuid: string): Markup =>
+  isUuid(uuid) ? html`<span class="uuid">${uuid}</span>` : value(uuid, 80);
 
 /** Renders advice with its commands, each with a button that copies it. */
 export function instruction(text: string): Markup {
@@ -44,9 +48,15 @@ export function own(item: ItemReference): Markup | string {
 
 /** Renders the attributes that the filter reads: uuid and label with addresses and references, verdict, and time of the verdict. */
 export function filterData({ uuid, label, who, verdict, since, lastAt }: VaultReport): Markup {
-  const texts = [uuid, label ?? "", ...[...who.addresses, ...who.externalRefs].slice(0, 20).map((each) => each.value)];
+  const texts = [
+    uuid,
+    label ?? "",
+    ...[...who.addresses, ...who.externalRefs].slice(0, 20).map((each) => each.value),
+  ];
   const find = clip(texts.map((text) => clip(text, 200)).join(" "), 2000).toLowerCase();
-  return { markup: `data-find="${escape(find)}" data-verdict="${escape(verdict)}" data-at="${escape(clip(since ?? lastAt, 40))}"` };
+  return {
+    markup: `data-find="${escape(find)}" data-verdict="${escape(verdict)}" data-at="${escape(clip(since ?? lastAt, 40))}"`,
+  };
 }
 
 /** Renders the input and line of an item. */
@@ -58,7 +68,9 @@ export type Head = readonly [text: string, title?: string];
 
 /** Renders the cells of a row, the first of which names it. A narrow screen shows them as a list, with the headings as labels. */
 export function cells(heads: readonly Head[], contents: readonly (Markup | string)[]): Markup {
-  const rest = contents.slice(1).map((content, index) => inline`<td data-label="${heads[index + 1]?.[0]}">${content}</td>`);
+  const rest = contents
+    .slice(1)
+    .map((content, index) => inline`<td data-label="${heads[index + 1]?.[0]}">${content}</td>`);
   return inline`<th scope="row">${contents[0]}</th>${rest}`;
 }
 
@@ -76,5 +88,9 @@ export function tableStart(name: string, heads: readonly Head[], className?: str
 export const tableEnd: Markup = inline`</tbody></table></div>\n`;
 
 /** Renders a scrollable table with its rows. */
-export const table = (name: string, heads: readonly Head[], rows: readonly Markup[], className?: string): Markup =>
-  inline`${tableStart(name, heads, className)}${rows}${tableEnd}`;
+export const table = (
+  name: string,
+  heads: readonly Head[],
+  rows: readonly Markup[],
+  className?: string,
+): Markup => inline`${tableStart(name, heads, className)}${rows}${tableEnd}`;

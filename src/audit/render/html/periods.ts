@@ -9,13 +9,21 @@ export interface Period {
 }
 
 /** Returns the periods with an open exchange: from an accepted start until the next start, the acknowledgement or the token's expiry. */
-export function openPeriods(timeline: readonly TimelineEvent[], tokenLifetimeMs: number, until: number): Period[] {
+export function openPeriods(
+  timeline: readonly TimelineEvent[],
+  tokenLifetimeMs: number,
+  until: number,
+): Period[] {
   const periods: Period[] = [];
   let open: number | undefined;
   const close = (at: number, end: string): void => {
     if (open === undefined) return;
     const expiry = open + tokenLifetimeMs;
-    periods.push(expiry < at ? { from: open, to: expiry, end: "its token expired" } : { from: open, to: at, end });
+    periods.push(
+      expiry < at
+        ? { from: open, to: expiry, end: "its token expired" }
+        : { from: open, to: at, end },
+    );
     open = undefined;
   };
   for (const { item, state } of timeline) {
@@ -31,14 +39,18 @@ export function openPeriods(timeline: readonly TimelineEvent[], tokenLifetimeMs:
 }
 
 /** Returns the periods of locks. A lock without an event begins at `lockedAt`, or at the first event that finds the vault locked. */
-export function lockedPeriods({ timeline = [], lockedAt, state }: VaultReport, until: number): Period[] {
+export function lockedPeriods(
+  { timeline = [], lockedAt, state }: VaultReport,
+  until: number,
+): Period[] {
   const periods: Period[] = [];
   const known = lockedAt === undefined ? undefined : Date.parse(lockedAt);
   let from: number | undefined;
   let last = -Infinity;
   for (const event of timeline) {
     const at = Date.parse(event.item.at);
-    if (event.state === "locked") from ??= known !== undefined && known > last && known < at ? known : at;
+    if (event.state === "locked")
+      from ??= known !== undefined && known > last && known < at ? known : at;
     else if (from !== undefined) {
       periods.push({ from, to: at, end: event.state === "deleted" ? "deleted" : "unlocked" });
       from = undefined;
@@ -46,6 +58,7 @@ export function lockedPeriods({ timeline = [], lockedAt, state }: VaultReport, u
     last = at;
   }
   if (from === undefined && state === "locked") from = known ?? last;
-  if (from !== undefined && Number.isFinite(from)) periods.push({ from, to: Math.max(until, from), end: "still locked" });
+  if (from !== undefined && Number.isFinite(from))
+    periods.push({ from, to: Math.max(until, from), end: "still locked" });
   return periods;
 }

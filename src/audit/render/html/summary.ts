@@ -22,7 +22,9 @@ export function summarySection(summary: ReplaySummary): Markup {
     <p class="found">${sentence(found.text)}</p>
     ${origins(found.by)}
     <p>
-      ${counted(items, "item")} of ${counted(vaults, "vault")}${asOf === null ? "" : html`, as of ${time(asOf)}`}. All times are in UTC.
+      ${counted(items, "item")} of
+      ${counted(vaults, "vault")}${asOf === null ? "" : html`, as of ${time(asOf)}`}. All times are
+      in UTC.
     </p>
     <dl class="tiles">${tiles}</dl>
     ${
@@ -67,8 +69,15 @@ const maxOrigins = 10;
 /** Renders who caused how many problems, if that is more than the answer says. */
 function origins(by: readonly Origin[]): Markup | string {
   if (by.length < 2) return "";
-  const rows = by.slice(0, maxOrigins).map((origin) => html`<li>${counted(origin.vaults, "vault")}: ${value(originWords(origin))}</li>`);
-  const more = by.length > maxOrigins ? html`<li>and ${counted(by.length - maxOrigins, "more origin")}</li>` : "";
+  const rows = by
+    .slice(0, maxOrigins)
+    .map(
+      (origin) => html`<li>${counted(origin.vaults, "vault")}: ${value(originWords(origin))}</li>`,
+    );
+  const more =
+    by.length > maxOrigins
+      ? html`<li>and ${counted(by.length - maxOrigins, "more origin")}</li>`
+      : "";
   return html`<ul class="tally">
     ${rows}${more}
   </ul>`;
@@ -84,7 +93,12 @@ function inputs(all: readonly InputReport[]): Markup {
       const why = { name: "", value: ", by its values", "--map": ", by --map" }[by];
       return html`${index === 0 ? "" : "; "}${role}: ${value(name, 80)}${why}`;
     });
-    const contents = [value(input.name, 80), formatOf(input), grouped(input.items), html`${columns}`];
+    const contents = [
+      value(input.name, 80),
+      formatOf(input),
+      grouped(input.items),
+      html`${columns}`,
+    ];
     return inline`<tr>${cells(inputHeads, contents)}</tr>\n`;
   });
   const more = all.length > maxInputs ? html`<p>and ${all.length - maxInputs} more</p>` : "";
@@ -98,10 +112,15 @@ function skipped({ skipped, skippedLines }: ReplaySummary): Markup | string {
   if (skippedLines === 0) return "";
   const rows = skipped
     .slice(0, maxSkipped)
-    .map(({ input, line, reason }) => html`<li>${value(input, 80)}, line ${line}: ${value(reason)}</li>`);
+    .map(
+      ({ input, line, reason }) =>
+        html`<li>${value(input, 80)}, line ${line}: ${value(reason)}</li>`,
+    );
   const more = skippedLines - rows.length;
   return html`<details>
-    <summary>${counted(skippedLines, "line that is not an item", "lines that are not items")}</summary>
+    <summary>
+      ${counted(skippedLines, "line that is not an item", "lines that are not items")}
+    </summary>
     <ul>
       ${rows}${more > 0 ? html`<li>and ${grouped(more)} more</li>` : ""}
     </ul>
@@ -110,7 +129,9 @@ function skipped({ skipped, skippedLines }: ReplaySummary): Markup | string {
 
 function otherActions({ otherActions }: ReplaySummary): Markup | string {
   if (otherActions.length === 0) return "";
-  const rows = otherActions.slice(0, 50).map(({ value: action, count }) => html`<li>${value(action, 80)} × ${grouped(count)}</li>`);
+  const rows = otherActions
+    .slice(0, 50)
+    .map(({ value: action, count }) => html`<li>${value(action, 80)} × ${grouped(count)}</li>`);
   return html`<details>
     <summary>${counted(otherActions.length, "unknown action")}</summary>
     <ul>

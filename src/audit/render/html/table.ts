@@ -10,8 +10,14 @@ import { counters, ruleWords, verdictWords } from "../words.ts";
 export function vaultRow(vault: VaultReport, rules: Rules, id: string | undefined): Markup {
   const { starts, failed } = counters(vault, rules);
   const { cause, since, verdict, certainty } = vault;
-  const name = id === undefined ? vaultName(vault) : html`<a href="#vault-${id}">${vaultName(vault)}</a>`;
-  const rest = [badge(verdict), since === undefined ? "" : time(since), cause === undefined ? "" : ruleWords[cause.rule], certainty];
+  const name =
+    id === undefined ? vaultName(vault) : html`<a href="#vault-${id}">${vaultName(vault)}</a>`;
+  const rest = [
+    badge(verdict),
+    since === undefined ? "" : time(since),
+    cause === undefined ? "" : ruleWords[cause.rule],
+    certainty,
+  ];
   return inline`<tr ${filterData(vault)}>${cells(heads, [name, ...rest, starts, failed])}</tr>\n`;
 }
 
@@ -29,10 +35,16 @@ export const heads: readonly Head[] = [
 export function filterControls(verdicts: readonly Verdict[]): Markup {
   const boxes = verdicts.map(
     (verdict) =>
-      html`<label class="check"><input type="checkbox" name="verdict" value="${verdict}" checked /> ${verdictWords[verdict]}</label>`,
+      html`<label class="check"
+        ><input type="checkbox" name="verdict" value="${verdict}" checked />
+        ${verdictWords[verdict]}</label
+      >`,
   );
   return html`<div id="filter" role="search" aria-label="Filter the vaults" hidden>
-    <label>Vault, label, address or reference <input type="search" id="find" autocomplete="off" spellcheck="false" /></label>
+    <label
+      >Vault, label, address or reference
+      <input type="search" id="find" autocomplete="off" spellcheck="false"
+    /></label>
     <fieldset>
       <legend>Verdict</legend>
       ${boxes}

@@ -10,7 +10,8 @@ type Inserted = string | number | Markup | readonly Inserted[] | undefined;
 /** Template tag for markup. Escapes inserted values, unless they are markup, and removes the indentation of the source. */
 export function html(strings: TemplateStringsArray, ...inserted: readonly Inserted[]): Markup {
   let markup = trimmed(strings[0]);
-  for (const [index, value] of inserted.entries()) markup += write(value) + trimmed(strings[index + 1]);
+  for (const [index, value] of inserted.entries())
+    markup += write(value) + trimmed(strings[index + 1]);
   return { markup };
 }
 
@@ -26,7 +27,13 @@ function write(value: Inserted): string {
   return "markup" in value ? value.markup : value.map(write).join("");
 }
 
-const references: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+const references: Record<string, string> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
 
 /** Characters that are invisible or change how the text around them looks: control, bidirectional, tag and lone surrogate characters. */
 const hidden =
@@ -34,28 +41,39 @@ const hidden =
 
 /** Escapes a text for content or a quoted attribute. No text enters the page in another way. */
 export function escape(text: string): string {
-  return text.replace(hidden, visible).replace(/[&<>"']/g, (character) => references[character] ?? "");
+  return text
+    .replace(hidden, visible)
+    .replace(/[&<>"']/g, (character) => references[character] ?? "");
 }
 
 /** Escapes a character as on a terminal: many fonts lack symbols for control characters. */
-const visible = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+const visible = (character: string): string =>
+  `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 
 /** Renders a value from an item, cut to `most` characters and isolated from the direction of the text around it. */
-export const value = (text: string, most = 200): Markup => html`<bdi class="value">${clip(text, most)}</bdi>`;
+export const value = (text: string, most = 200): Markup =>
+  html`<bdi class="value">${clip(text, most)}</bdi>`;
 
 export function clip(text: string, most: number): string {
   const few = text.slice(0, most * 2).replace(/(\p{Mark}{4})\p{Mark}+/gu, "$1");
-  return few.length <= most && text.length <= most * 2 ? few : `${few.slice(0, most).replace(/[\uD800-\uDBFF]$/, "")}…`;
+  return few.length <= most && text.length <= most * 2
+    ? few
+    : `${few.slice(0, most).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }
 
 /** Renders an ISO 8601 text as `2026-11-20 14:02:11`, in UTC, with its milliseconds as a title; other text as a value. */
 export function time(at: string): Markup {
   if (!isMoment(at)) return value(at, 40);
   const [text, exact] = [timeText(at), exactTime(at)];
-  return html`<time datetime="${new Date(at).toISOString()}" ${exact === text ? "" : html` title="${exact}"`}>${text}</time>`;
+  return html`<time
+    datetime="${new Date(at).toISOString()}"
+    ${exact === text ? "" : html` title="${exact}"`}
+    >${text}</time
+  >`;
 }
 
-export const timeText = (at: string): string => (isMoment(at) ? exactTime(at).slice(0, 19) : clip(at, 40));
+export const timeText = (at: string): string =>
+  isMoment(at) ? exactTime(at).slice(0, 19) : clip(at, 40);
 
 /** The time with milliseconds, unless they are zero. */
 export const exactTime = (at: string): string =>

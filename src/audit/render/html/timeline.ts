@@ -24,7 +24,9 @@ export function scaleOf(times: readonly number[], left: number, right: number): 
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   // Half of the width is distributed evenly.
   const even = distances.length === 0 ? 0 : (right - left) / 2 / distances.length;
-  const widths = weights.map((weight) => even + (total === 0 ? even : ((right - left) / 2) * (weight / total)));
+  const widths = weights.map(
+    (weight) => even + (total === 0 ? even : ((right - left) / 2) * (weight / total)),
+  );
   const positions = [times.length === 1 ? (left + right) / 2 : left];
   for (const width of widths) positions.push((positions.at(-1) ?? left) + width);
   const x = (time: number): number => {
@@ -67,28 +69,48 @@ export const maxDrawn = 32;
 export function timelineOf(vault: VaultReport, drawing: Drawing): Markup {
   const all = vault.timeline ?? [];
   const events = chosen(all);
-  const until = Math.max(...[...all.map(({ item }) => item.at), drawing.asOf ?? ""].map(Date.parse).filter(Number.isFinite));
+  const until = Math.max(
+    ...[...all.map(({ item }) => item.at), drawing.asOf ?? ""]
+      .map(Date.parse)
+      .filter(Number.isFinite),
+  );
   const locked = lockedPeriods(vault, until);
   const open = openPeriods(all, drawing.rules.tokenLifetimeMs, until);
   const scale = scaleFor(events, locked, until);
-  return html`<svg class="timeline" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="title-${drawing.id} desc-${drawing.id}">
+  return html`<svg
+    class="timeline"
+    viewBox="0 0 ${width} ${height}"
+    role="img"
+    aria-labelledby="title-${drawing.id} desc-${drawing.id}"
+  >
     <title id="title-${drawing.id}">Timeline of vault ${clip(vault.uuid, 60)}</title>
     <desc id="desc-${drawing.id}">${description(vault, events)}</desc>
     ${laneRows()} ${bars("locked", top, bottom - top, locked, scale)}
     ${locked.map(({ from }) => label("mark", Math.max(left, scale.x(from)), top - 8, "locked"))}
-    ${bars("open", top + laneHeight / 2 - 3, 6, open, scale)} ${axis(events, until, scale)} ${shapes(events, scale)}
+    ${bars("open", top + laneHeight / 2 - 3, 6, open, scale)} ${axis(events, until, scale)}
+    ${shapes(events, scale)}
   </svg>`;
 }
 
 /** Creates the scale from the first drawn event to the end, including locks without an event. */
-function scaleFor(events: readonly TimelineEvent[], locked: readonly Period[], until: number): Scale {
+function scaleFor(
+  events: readonly TimelineEvent[],
+  locked: readonly Period[],
+  until: number,
+): Scale {
   const times = events.map(({ item }) => Date.parse(item.at));
   const begun = locked.map(({ from }) => from).filter((from) => from > Math.min(...times));
   const moments = [...new Set([...times, ...begun, until])].sort((a, b) => a - b);
   return scaleOf(moments, left + 14, right);
 }
 
-const bars = (kind: "open" | "locked", y: number, height: number, periods: readonly Period[], scale: Scale): Markup[] =>
+const bars = (
+  kind: "open" | "locked",
+  y: number,
+  height: number,
+  periods: readonly Period[],
+  scale: Scale,
+): Markup[] =>
   periods.map(({ from, to, end }) => {
     const x = scale.x(from);
     const size = inline`x="${round(x)}" y="${y}" width="${round(Math.max(3, scale.x(to) - x))}" height="${height}"`;
@@ -119,11 +141,16 @@ export function chosen(all: readonly TimelineEvent[]): TimelineEvent[] {
 
 function description(vault: VaultReport, events: readonly TimelineEvent[]): string {
   const [first, last] = [events[0], events.at(-1)];
-  const range = first === undefined || last === undefined ? "" : ` from ${timeText(first.item.at)} to ${timeText(last.item.at)} UTC`;
+  const range =
+    first === undefined || last === undefined
+      ? ""
+      : ` from ${timeText(first.item.at)} to ${timeText(last.item.at)} UTC`;
   const cause = events.filter(({ isCause }) => isCause).length;
   const locking = events.find(({ locks }) => locks);
   const lock =
-    locking === undefined ? "" : ` The one at ${timeText(locking.item.at)} (${eventWords[locking.item.event]}) locked the vault.`;
+    locking === undefined
+      ? ""
+      : ` The one at ${timeText(locking.item.at)} (${eventWords[locking.item.event]}) locked the vault.`;
   const part = cause === 0 ? "" : ` ${counted(cause, "event is", "events are")} part of the cause.`;
   return `${counted(events.length, "event")}${range}; verdict: ${verdictWords[vault.verdict]}.${part}${lock} The table below lists them.`;
 }
@@ -142,7 +169,9 @@ function axis(events: readonly TimelineEvent[], until: number, scale: Scale): Ma
     const cut = inline`<path class="gap" d="M${round(x - 5)} ${bottom + 5}l4-10M${round(x + 1)} ${bottom + 5}l4-10"/>`;
     return inline`${cut}${label("tick", x, bottom - 8, span(milliseconds))}`;
   });
-  const ranked = [...events].sort((a, b) => rank(a, events) - rank(b, events)).map(({ item }) => item.at);
+  const ranked = [...events]
+    .sort((a, b) => rank(a, events) - rank(b, events))
+    .map(({ item }) => item.at);
   const [first, ...others] = ranked;
   const placed: { x: number; at: string }[] = [];
   for (const at of first === undefined ? [] : [first, iso(until), ...others]) {
@@ -179,10 +208,18 @@ function shapes(events: readonly TimelineEvent[], scale: Scale): Markup[] {
     taken.set(lane, x);
     const y = top + lanes.indexOf(lane) * laneHeight + laneHeight / 2;
     const { address, externalRef, at } = event.item;
-    const words = [exactTime(at), eventWords[event.item.event], ...[address, externalRef].filter((each) => each !== undefined)];
+    const words = [
+      exactTime(at),
+      eventWords[event.item.event],
+      ...[address, externalRef].filter((each) => each !== undefined),
+    ];
     if (event.isCause) number += 1;
-    const halo = event.isCause ? inline`<circle class="halo" r="10"/>${label("number", 9, -9, String(number))}` : "";
-    const line = event.locks ? inline`<path class="locking" d="M${round(x)} ${top - 4}V${bottom}"/>` : "";
+    const halo = event.isCause
+      ? inline`<circle class="halo" r="10"/>${label("number", 9, -9, String(number))}`
+      : "";
+    const line = event.locks
+      ? inline`<path class="locking" d="M${round(x)} ${top - 4}V${bottom}"/>`
+      : "";
     const title = `${words.map((each) => clip(each, 80)).join(", ")}${event.locks ? " — this locked the vault" : event.isCause ? " — part of the cause" : ""}`;
     const kinds = `event ${lane}${event.locks ? " locks" : ""}`;
     const drawing = inline`<title>${title}</title>${halo}${shape(name)}`;

@@ -16,7 +16,11 @@ export async function auditBasis(summary: ReplaySummary, view: AuditView): Promi
   return joined([
     await facts(summary, view, palette),
     skippedLines(summary, palette, view.facts.columns),
-    lines(summary.notes.flatMap((note) => paragraph([`Note: ${shownSentence(note, view)}`], 2, view.facts.columns))),
+    lines(
+      summary.notes.flatMap((note) =>
+        paragraph([`Note: ${shownSentence(note, view)}`], 2, view.facts.columns),
+      ),
+    ),
   ]);
 }
 
@@ -36,12 +40,17 @@ async function facts(summary: ReplaySummary, view: AuditView, palette: Palette):
   const { asOf, inputs, rules, items } = summary;
   const rule = ruleLines(rules).map((line) => shownSentence(line, view));
   const left = leftOut(summary);
-  const until = asOf === null ? "" : `, up to ${exactTime(asOf, view.timeZone)} (${distance(Date.parse(asOf), view.now)})`;
+  const until =
+    asOf === null
+      ? ""
+      : `, up to ${exactTime(asOf, view.timeZone)} (${distance(Date.parse(asOf), view.now)})`;
   const rows: [string, Cell][] = [
     ["Items", { text: `${grouped(items)}${until}`, paint: palette.strong }],
     [
       inputs.length === 1 ? "Input" : "Inputs",
-      inputs.map((input) => `${shown(input.name)}: ${counted(input.items, "item")}, ${formatOf(input)}`).join("\n"),
+      inputs
+        .map((input) => `${shown(input.name)}: ${counted(input.items, "item")}, ${formatOf(input)}`)
+        .join("\n"),
     ],
     // The other rules matter only to problems.
     ["Rules", (needsOf(summary).problems > 0 ? rule : rule.slice(0, 1)).join("\n")],
@@ -53,15 +62,31 @@ async function facts(summary: ReplaySummary, view: AuditView, palette: Palette):
 
 const maxSkipped = 10;
 
-function skippedLines({ skipped, skippedLines, otherActions }: ReplaySummary, palette: Palette, columns: number): string {
-  const each = skipped.slice(0, maxSkipped).map((skip) => `${itemLocation(skip)}: ${shown(skip.reason, 200)}`);
+function skippedLines(
+  { skipped, skippedLines, otherActions }: ReplaySummary,
+  palette: Palette,
+  columns: number,
+): string {
+  const each = skipped
+    .slice(0, maxSkipped)
+    .map((skip) => `${itemLocation(skip)}: ${shown(skip.reason, 200)}`);
   const more = skippedLines - each.length;
-  const actions = otherActions.slice(0, maxSkipped).map(({ value, count }) => `${shown(value, 40)} ×${grouped(count)}`);
+  const actions = otherActions
+    .slice(0, maxSkipped)
+    .map(({ value, count }) => `${shown(value, 40)} ×${grouped(count)}`);
   return lines([
-    ...(each.length === 0 ? [] : [`  ${palette.strong("Lines that are not items")}`, ...paragraph(each, 4, columns)]),
+    ...(each.length === 0
+      ? []
+      : [`  ${palette.strong("Lines that are not items")}`, ...paragraph(each, 4, columns)]),
     ...(more > 0 && each.length > 0 ? [`    ${palette.dim(`… and ${grouped(more)} more`)}`] : []),
     ...(actions.length === 0
       ? []
-      : paragraph([`Unknown actions: ${actions.join(", ")}${otherActions.length > maxSkipped ? ", …" : ""}`], 2, columns)),
+      : paragraph(
+          [
+            `Unknown actions: ${actions.join(", ")}${otherActions.length > maxSkipped ? ", …" : ""}`,
+          ],
+          2,
+          columns,
+        )),
   ]);
 }

@@ -2,14 +2,25 @@ import type { ReenactmentReport, VaultReport, WhatIfReport } from "../../report/
 import { verdictWords } from "../words.ts";
 import { counted, grouped } from "../../../terminal/count.ts";
 import type { AuditView, Piece } from "./text.ts";
-import { exactTime, labelled, lines, paragraph, shown, shownSentence, verdictPaint } from "./text.ts";
+import {
+  exactTime,
+  labelled,
+  lines,
+  paragraph,
+  shown,
+  shownSentence,
+  verdictPaint,
+} from "./text.ts";
 import type { Palette } from "../../../terminal/palette.ts";
 import { createPalette } from "../../../terminal/palette.ts";
 
 const most = 50;
 
 /** Formats the vaults for which a hypothetical change makes a difference. Ends with a newline. */
-export async function whatIfView({ change, vaults, unchanged, moreChanged, notes }: WhatIfReport, view: AuditView): Promise<string> {
+export async function whatIfView(
+  { change, vaults, unchanged, moreChanged, notes }: WhatIfReport,
+  view: AuditView,
+): Promise<string> {
   const palette = await createPalette(view.facts.color);
   const { columns } = view.facts;
   const differ =
@@ -19,24 +30,47 @@ export async function whatIfView({ change, vaults, unchanged, moreChanged, notes
   const differing = vaults.slice(0, most).flatMap(({ uuid, before, after }) => {
     const rows: [string, Piece[]][] = [
       ["Now", [standing(before, view, palette)]],
-      ["What if", [standing(after, view, palette), ...(after.cause === undefined ? [] : [shownSentence(after.cause.text, view)])]],
+      [
+        "What if",
+        [
+          standing(after, view, palette),
+          ...(after.cause === undefined ? [] : [shownSentence(after.cause.text, view)]),
+        ],
+      ],
     ];
     return ["", `  ${palette.strong(shown(uuid, 48))}`, ...labelled(rows, 4, palette, columns)];
   });
-  const head = paragraph([`What if ${shown(change, 200)}`], 2, columns).map((line) => palette.strong(line));
-  const noted = notes.flatMap((note) => paragraph([`Note: ${shownSentence(note, view)}`], 2, columns));
+  const head = paragraph([`What if ${shown(change, 200)}`], 2, columns).map((line) =>
+    palette.strong(line),
+  );
+  const noted = notes.flatMap((note) =>
+    paragraph([`Note: ${shownSentence(note, view)}`], 2, columns),
+  );
   const others = vaults.length === 0 ? "" : `, ${grouped(unchanged)} would not`;
-  return lines([...head, `  ${differ}${others}`, ...noted, ...differing, ...left(vaults.length + moreChanged, palette)]);
+  return lines([
+    ...head,
+    `  ${differ}${others}`,
+    ...noted,
+    ...differing,
+    ...left(vaults.length + moreChanged, palette),
+  ]);
 }
 
 /** Formats verdict, time and counters. */
-function standing({ verdict, since, unackedStarts, failedAttempts }: VaultReport, view: AuditView, palette: Palette): Piece {
+function standing(
+  { verdict, since, unackedStarts, failedAttempts }: VaultReport,
+  view: AuditView,
+  palette: Palette,
+): Piece {
   const counts = [
     ...(unackedStarts === 0 ? [] : [counted(unackedStarts, "unacknowledged start")]),
     ...(failedAttempts === 0 ? [] : [`${counted(failedAttempts, "failed attempt")} in a row`]),
   ];
   const from = since === undefined ? "" : ` since ${exactTime(since, view.timeZone)}`;
-  return { text: [`${verdictWords[verdict]}${from}`, ...counts].join("; "), paint: verdictPaint(verdict, palette) };
+  return {
+    text: [`${verdictWords[verdict]}${from}`, ...counts].join("; "),
+    paint: verdictPaint(verdict, palette),
+  };
 }
 
 /** Formats the comparison with the emulated service. Ends with a newline. */
@@ -47,18 +81,29 @@ export async function reenactmentView(report: ReenactmentReport, view: AuditView
   const words = [
     `${grouped(agree)} of ${grouped(vaults)} agree`,
     differences.length === 0 ? "none differs" : counted(differences.length, "differs", "differ"),
-    ...(notPerformed.length === 0 ? [] : [`${grouped(notPerformed.length)} could not be re-enacted`]),
+    ...(notPerformed.length === 0
+      ? []
+      : [`${grouped(notPerformed.length)} could not be re-enacted`]),
   ];
-  const differing = differences.slice(0, most).flatMap(({ uuid, replayed, emulated, at, line, text }) => {
-    const where = [...(at === undefined ? [] : [exactTime(at, view.timeZone)]), ...(line === undefined ? [] : [`line ${line}`])];
-    const rows: [string, Piece[]][] = [
-      ["Replay", [{ text: shown(replayed), paint: palette.strong }]],
-      ["Sandbox", [{ text: shown(emulated), paint: palette.strong }]],
-      ["From", where.length === 0 ? [] : [where.join(", ")]],
-      ["Why", [shownSentence(text, view)]],
-    ];
-    return ["", `  ${palette.bad("differs")}  ${palette.strong(shown(uuid, 48))}`, ...labelled(rows, 4, palette, view.facts.columns)];
-  });
+  const differing = differences
+    .slice(0, most)
+    .flatMap(({ uuid, replayed, emulated, at, line, text }) => {
+      const where = [
+        ...(at === undefined ? [] : [exactTime(at, view.timeZone)]),
+        ...(line === undefined ? [] : [`line ${line}`]),
+      ];
+      const rows: [string, Piece[]][] = [
+        ["Replay", [{ text: shown(replayed), paint: palette.strong }]],
+        ["Sandbox", [{ text: shown(emulated), paint: palette.strong }]],
+        ["From", where.length === 0 ? [] : [where.join(", ")]],
+        ["Why", [shownSentence(text, view)]],
+      ];
+      return [
+        "",
+        `  ${palette.bad("differs")}  ${palette.strong(shown(uuid, 48))}`,
+        ...labelled(rows, 4, palette, view.facts.columns),
+      ];
+    });
   const missing = notPerformed
     .slice(0, most)
     .flatMap(({ uuid, reason }) => [
@@ -77,4 +122,9 @@ export async function reenactmentView(report: ReenactmentReport, view: AuditView
 }
 
 const left = (count: number, palette: Palette): string[] =>
-  count <= most ? [] : ["", `  ${palette.dim(`… and ${grouped(count - most)} more; --json or -o ndjson lists all`)}`];
+  count <= most
+    ? []
+    : [
+        "",
+        `  ${palette.dim(`… and ${grouped(count - most)} more; --json or -o ndjson lists all`)}`,
+      ];

@@ -26,7 +26,9 @@ export function shown(text: string, columns = 64): string {
   // Marks take no column, but many of them cover the lines above and below.
   const bounded = text.slice(0, columns * 4).replace(/(\p{Mark}{4})\p{Mark}+/gu, "$1");
   const line = printableLine(bounded).replaceAll("\t", "\\u{9}");
-  return text.length <= columns * 4 && widthOf(line) <= columns ? line : `${cut(line, columns - 1)}…`;
+  return text.length <= columns * 4 && widthOf(line) <= columns
+    ? line
+    : `${cut(line, columns - 1)}…`;
 }
 
 function cut(line: string, columns: number): string {
@@ -50,16 +52,25 @@ export function exactTime(at: string, timeZone?: string): string {
   if (!isMoment(at)) return shown(at, 32);
   let format = formats.get(timeZone);
   if (format === undefined) {
-    const digits = { month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" } as const;
+    const digits = {
+      month: "2-digit",
+      day: "2-digit",
+      hour: "2-digit",
+      minute: "2-digit",
+      second: "2-digit",
+    } as const;
     format = new Intl.DateTimeFormat("en-CA-u-hc-h23", { year: "numeric", ...digits, timeZone });
     formats.set(timeZone, format);
   }
-  const parts = Object.fromEntries(format.formatToParts(new Date(at)).map(({ type, value }) => [type, value]));
+  const parts = Object.fromEntries(
+    format.formatToParts(new Date(at)).map(({ type, value }) => [type, value]),
+  );
   return `${parts["year"]}-${parts["month"]}-${parts["day"]} ${parts["hour"]}:${parts["minute"]}:${parts["second"]}`;
 }
 
 /** Returns the name of the time zone: `Europe/Berlin`. */
-export const zoneName = (timeZone?: string): string => new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone;
+export const zoneName = (timeZone?: string): string =>
+  new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone;
 
 export function verdictPaint(verdict: Verdict, palette: Palette): Paint {
   const { bad, warn, good, dim } = palette;
@@ -70,7 +81,8 @@ export function verdictPaint(verdict: Verdict, palette: Palette): Paint {
 export function paragraph(pieces: readonly Piece[], indent: number, columns: number): string[] {
   const width = Math.max(24, columns - indent);
   return pieces.flatMap((piece) => {
-    const [text, paint] = typeof piece === "string" ? [piece, (line: string) => line] : [piece.text, piece.paint];
+    const [text, paint] =
+      typeof piece === "string" ? [piece, (line: string) => line] : [piece.text, piece.paint];
     return wrap(text, width).map((line) => `${" ".repeat(indent)}${paint(line)}`);
   });
 }
@@ -86,7 +98,10 @@ export function labelled(
   const width = Math.max(0, ...filled.map(([label]) => label.length)) + 2;
   return filled.flatMap(([label, pieces]) => {
     const [first = "", ...others] = paragraph(pieces, indent + width, columns);
-    return [`${" ".repeat(indent)}${palette.dim(label.padEnd(width))}${first.slice(indent + width)}`, ...others];
+    return [
+      `${" ".repeat(indent)}${palette.dim(label.padEnd(width))}${first.slice(indent + width)}`,
+      ...others,
+    ];
   });
 }
 
@@ -94,4 +109,5 @@ export function labelled(
 export const lines = (all: readonly string[]): string => all.map((line) => `${line}\n`).join("");
 
 /** Joins parts, without empty ones, with an empty line between them. */
-export const joined = (parts: readonly string[]): string => parts.filter((part) => part !== "").join("\n");
+export const joined = (parts: readonly string[]): string =>
+  parts.filter((part) => part !== "").join("\n");

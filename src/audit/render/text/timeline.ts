@@ -1,4 +1,9 @@
-import type { Contradiction, ItemReference, TimelineEvent, VaultReport } from "../../report/report.ts";
+import type {
+  Contradiction,
+  ItemReference,
+  TimelineEvent,
+  VaultReport,
+} from "../../report/report.ts";
 import type { Rules } from "../../fold/rules.ts";
 import { contradictionWords, eventWords, ownWords, span, stateWords } from "../words.ts";
 import { counted } from "../../../terminal/count.ts";
@@ -20,7 +25,11 @@ const lineWidth = indent + eventWidth + 2 + "0/5  0/3".length + 2 + stateWidth;
  * Formats the report on a vault with its events. A bar marks the items of the cause, an arrow the one that locked the vault.
  * Contradictions follow their events. Ends with a newline.
  */
-export async function auditTimeline(vault: VaultReport, rules: Rules, view: AuditView): Promise<string> {
+export async function auditTimeline(
+  vault: VaultReport,
+  rules: Rules,
+  view: AuditView,
+): Promise<string> {
   const palette = await createPalette(view.facts.color);
   const timeline = vault.timeline ?? [];
   const omitted = vault.timelineOmitted ?? 0;
@@ -28,14 +37,20 @@ export async function auditTimeline(vault: VaultReport, rules: Rules, view: Audi
     ...vaultBlock(vault, view, palette),
     "",
     ...heading(vault, view, palette),
-    ...(omitted > 0 ? [`    ${palette.dim(`… ${counted(omitted, "earlier event")} not shown`)}`] : []),
+    ...(omitted > 0
+      ? [`    ${palette.dim(`… ${counted(omitted, "earlier event")} not shown`)}`]
+      : []),
     ...events(timeline, vault.contradictions, rules, view, palette),
     ...ending(vault, view, palette),
   ];
   return lines.map((line) => `${line.trimEnd()}\n`).join("");
 }
 
-function heading({ items, timeline = [] }: VaultReport, view: AuditView, palette: Palette): string[] {
+function heading(
+  { items, timeline = [] }: VaultReport,
+  view: AuditView,
+  palette: Palette,
+): string[] {
   const { input } = timeline[0]?.item ?? {};
   const from = input !== undefined && isOneInput(timeline) ? `in ${shown(input)}; ` : "";
   const words = `${counted(items, "item")}, ${from}times in ${zoneName(view.timeZone)}`;
@@ -50,7 +65,8 @@ function heading({ items, timeline = [] }: VaultReport, view: AuditView, palette
   ];
 }
 
-const isOneInput = (timeline: readonly TimelineEvent[]): boolean => timeline.every(({ item }) => item.input === timeline[0]?.item.input);
+const isOneInput = (timeline: readonly TimelineEvent[]): boolean =>
+  timeline.every(({ item }) => item.input === timeline[0]?.item.input);
 
 function* events(
   timeline: readonly TimelineEvent[],
@@ -66,14 +82,22 @@ function* events(
   for (const [index, event] of timeline.entries()) {
     const since = distances[index - 1];
     const distance = since === undefined ? "" : span(since.milliseconds);
-    if (since?.isSilence === true) yield `    ${palette.dim(`┄┄┄┄  no items for ${distance}  ┄┄┄┄`)}`;
+    if (since?.isSilence === true)
+      yield `    ${palette.dim(`┄┄┄┄  no items for ${distance}  ┄┄┄┄`)}`;
     const [date = "", time = ""] = exactTime(event.item.at, view.timeZone).split(" ");
     if (date !== day) yield `  ${palette.strong(date)}`;
     day = date;
     const source = oneInput ? `line ${event.item.line}` : itemLocation(event.item);
     const who = whoWords(event.item, source);
     const beside = widthOf(who) + lineWidth + 2 <= view.facts.columns;
-    yield line(event, time, distance === "" ? "" : `+${distance}`, beside ? who : "", rules, palette);
+    yield line(
+      event,
+      time,
+      distance === "" ? "" : `+${distance}`,
+      beside ? who : "",
+      rules,
+      palette,
+    );
     yield* paragraph(details(event, beside ? "" : who, view, palette), indent, view.facts.columns);
     yield* paragraph(
       (inPlace.get(index) ?? []).map((each) => contradiction(each, view, palette)),
@@ -88,27 +112,49 @@ function* events(
   );
 }
 
-function line(event: TimelineEvent, time: string, distance: string, who: string, rules: Rules, palette: Palette): string {
+function line(
+  event: TimelineEvent,
+  time: string,
+  distance: string,
+  who: string,
+  rules: Rules,
+  palette: Palette,
+): string {
   const { isCause, locks, item, state } = event;
   const mark = locks ? palette.bad("▶") : isCause ? palette.bad("┃") : " ";
   const words = eventWords[item.event].padEnd(eventWidth);
-  const paint = locks ? (text: string) => palette.bad(palette.strong(text)) : isCause ? palette.bad : plainly(item, palette);
-  const count = (n: number, limit: number): string => counterPaint(n, limit, palette)(`${n}/${limit}`);
+  const paint = locks
+    ? (text: string) => palette.bad(palette.strong(text))
+    : isCause
+      ? palette.bad
+      : plainly(item, palette);
+  const count = (n: number, limit: number): string =>
+    counterPaint(n, limit, palette)(`${n}/${limit}`);
   const counts = `${count(event.unackedStarts, rules.limits.unackedStarts)}  ${count(event.failedAttempts, rules.limits.failedAttempts)}`;
   const standing = state === "exchange-open" ? "open" : stateWords[state];
-  const statePaint = { locked: palette.bad, "exchange-open": palette.warn, active: palette.dim, deleted: palette.dim }[state];
+  const statePaint = {
+    locked: palette.bad,
+    "exchange-open": palette.warn,
+    active: palette.dim,
+    deleted: palette.dim,
+  }[state];
   const start = `  ${mark} ${time.padEnd(8)}  ${palette.dim(distance.padEnd(7))}  ${paint(words)}  ${counts}`;
   return `${start}  ${statePaint(standing.padEnd(stateWidth))}  ${palette.dim(who)}`;
 }
 
 const plainly = ({ event }: ItemReference, palette: Palette) =>
-  event.startsWith("failed") || event === "refused-locked" || event === "locking-start" ? palette.warn : (text: string) => text;
+  event.startsWith("failed") || event === "refused-locked" || event === "locking-start"
+    ? palette.warn
+    : (text: string) => text;
 
 const counterPaint = (count: number, limit: number, palette: Palette) =>
   count >= limit ? palette.bad : count > 0 ? palette.warn : palette.dim;
 
 /** Formats the origin of an item, and where to find the item. */
-function whoWords({ address, externalRef, application, event, action }: ItemReference, source: string): string {
+function whoWords(
+  { address, externalRef, application, event, action }: ItemReference,
+  source: string,
+): string {
   const who = [address, externalRef].filter((part) => part !== undefined);
   const named = who.length > 0 || application === undefined ? who : [application];
   const unknown = event === "other" || event === "application" ? [action] : [];
@@ -116,23 +162,36 @@ function whoWords({ address, externalRef, application, event, action }: ItemRefe
 }
 
 /** Returns further details of an event. */
-function details({ item, locks }: TimelineEvent, who: string, view: AuditView, palette: Palette): Piece[] {
+function details(
+  { item, locks }: TimelineEvent,
+  who: string,
+  view: AuditView,
+  palette: Palette,
+): Piece[] {
   const { description } = item;
   const own = ownWords(item, (iso) => exactTime(iso, view.timeZone));
   return [
     ...(who === "" ? [] : [{ text: who, paint: palette.dim }]),
     ...(own === undefined ? [] : [{ text: shownSentence(own, view), paint: palette.code }]),
-    ...(description === undefined ? [] : [{ text: `“${shown(description, 200)}”`, paint: palette.dim }]),
+    ...(description === undefined
+      ? []
+      : [{ text: `“${shown(description, 200)}”`, paint: palette.dim }]),
     ...(locks ? [{ text: "this locked the vault", paint: palette.bad }] : []),
   ];
 }
 
 function contradiction(each: Contradiction, view: AuditView, palette: Palette): Piece {
-  return { text: `! ${contradictionWords[each.kind]}: ${shownSentence(each.text, view)}`, paint: palette.warn };
+  return {
+    text: `! ${contradictionWords[each.kind]}: ${shownSentence(each.text, view)}`,
+    paint: palette.warn,
+  };
 }
 
 /** Groups contradictions by the index of their event or, if it is not listed, of the last event before them; -1 if there is none. */
-function placeContradictions(timeline: readonly TimelineEvent[], all: readonly Contradiction[]): Map<number, Contradiction[]> {
+function placeContradictions(
+  timeline: readonly TimelineEvent[],
+  all: readonly Contradiction[],
+): Map<number, Contradiction[]> {
   const placed = new Map<number, Contradiction[]>();
   for (const each of all) {
     const same = timeline.findIndex(({ item }) => isSame(item, each.item));
@@ -152,6 +211,7 @@ function ending(vault: VaultReport, view: AuditView, palette: Palette): string[]
     const words = `the ${open.operation} is not acknowledged; ${open.token} ${exactTime(open.tokenExpiry, view.timeZone)}`;
     lines.push(...paragraph([{ text: words, paint: palette.warn }], indent, view.facts.columns));
   }
-  if (moreContradictions > 0) lines.push(`    ${palette.dim(`… and ${counted(moreContradictions, "more contradiction")}`)}`);
+  if (moreContradictions > 0)
+    lines.push(`    ${palette.dim(`… and ${counted(moreContradictions, "more contradiction")}`)}`);
   return lines;
 }

@@ -1,6 +1,13 @@
 import type { ItemReference, Tally, VaultReport } from "../../report/report.ts";
 import { chainOf, hasLocked, openExchange } from "../model.ts";
-import { contradictionWords, eventWords, isMoment, ownWords, ruleWords, verdictWords } from "../words.ts";
+import {
+  contradictionWords,
+  eventWords,
+  isMoment,
+  ownWords,
+  ruleWords,
+  verdictWords,
+} from "../words.ts";
 import { counted } from "../../../terminal/count.ts";
 import type { AuditView, Piece } from "./text.ts";
 import { exactTime, labelled, paragraph, shown, shownSentence, verdictPaint } from "./text.ts";
@@ -17,10 +24,23 @@ const maxOwn = 3;
 export function vaultBlock(vault: VaultReport, view: AuditView, palette: Palette): string[] {
   const { cause, advice } = vault;
   const rows: [string, Piece[]][] = [
-    ["Cause", cause === undefined ? [] : [{ text: shownSentence(cause.text, view), paint: palette.strong }]],
+    [
+      "Cause",
+      cause === undefined ? [] : [{ text: shownSentence(cause.text, view), paint: palette.strong }],
+    ],
     ["Refused", cause?.refused === undefined ? [] : [shownSentence(cause.refused.text, view)]],
-    ["Rule", cause === undefined ? [] : [`${ruleWords[cause.rule]}, ${cause.certainty}: ${shownSentence(cause.reason, view)}`]],
-    ["Why", cause?.reason === vault.reason ? [] : [`${vault.certainty}: ${shownSentence(vault.reason, view)}`]],
+    [
+      "Rule",
+      cause === undefined
+        ? []
+        : [`${ruleWords[cause.rule]}, ${cause.certainty}: ${shownSentence(cause.reason, view)}`],
+    ],
+    [
+      "Why",
+      cause?.reason === vault.reason
+        ? []
+        : [`${vault.certainty}: ${shownSentence(vault.reason, view)}`],
+    ],
     ["Open", pending(vault, view)],
     ["Items", chain(vault, view, palette)],
     ["Who", who(vault, view)],
@@ -35,7 +55,9 @@ export function vaultBlock(vault: VaultReport, view: AuditView, palette: Palette
 export function vaultSketch(vault: VaultReport, view: AuditView, palette: Palette): string[] {
   const { cause, advice, reason, certainty } = vault;
   const why =
-    cause === undefined ? `${certainty}: ${shownSentence(reason, view)}` : `${shownSentence(cause.text, view)} (${cause.certainty})`;
+    cause === undefined
+      ? `${certainty}: ${shownSentence(reason, view)}`
+      : `${shownSentence(cause.text, view)} (${cause.certainty})`;
   const rows: [string, Piece[]][] = [
     ["Support", [{ text: shownSentence(advice.support, view), paint: palette.code }]],
     ["Developer", [{ text: shownSentence(advice.developer, view), paint: palette.code }]],
@@ -72,7 +94,9 @@ function pending(vault: VaultReport, { timeZone }: AuditView): Piece[] {
   const open = openExchange(vault);
   if (open === undefined) return [];
   const { operation, startedAt, token, tokenExpiry } = open;
-  return [`${operation} started ${exactTime(startedAt, timeZone)}, not acknowledged; ${token} ${exactTime(tokenExpiry, timeZone)}`];
+  return [
+    `${operation} started ${exactTime(startedAt, timeZone)}, not acknowledged; ${token} ${exactTime(tokenExpiry, timeZone)}`,
+  ];
 }
 
 function chain(vault: VaultReport, view: AuditView, palette: Palette): Piece[] {
@@ -85,29 +109,42 @@ function chain(vault: VaultReport, view: AuditView, palette: Palette): Piece[] {
   });
   const left = lines.length - longestChain + 1;
   const few: Piece[] =
-    left <= 1 ? lines : [...lines.slice(0, 3), { text: `… ${left} more …`, paint: palette.dim }, ...lines.slice(3 + left)];
+    left <= 1
+      ? lines
+      : [
+          ...lines.slice(0, 3),
+          { text: `… ${left} more …`, paint: palette.dim },
+          ...lines.slice(3 + left),
+        ];
   return input === undefined ? few : [...few, { text: `in ${shown(input)}`, paint: palette.dim }];
 }
 
 /** Formats input and line of an item: `export.csv:17`. */
-export const itemLocation = ({ input, line }: Pick<ItemReference, "input" | "line">): string => `${shown(input, 40)}:${line}`;
+export const itemLocation = ({ input, line }: Pick<ItemReference, "input" | "line">): string =>
+  `${shown(input, 40)}:${line}`;
 
 function who(vault: VaultReport, view: AuditView): Piece[] {
   const { who } = vault;
-  const own = new Set(chainOf(vault).flatMap((item) => ownWords(item, (iso) => exactTime(iso, view.timeZone)) ?? []));
+  const own = new Set(
+    chainOf(vault).flatMap((item) => ownWords(item, (iso) => exactTime(iso, view.timeZone)) ?? []),
+  );
   return [
     ...tallies("address", who.addresses),
     ...tallies("reference", who.externalRefs),
     ...tallies("endpoint", who.endpoints, 100),
     ...(who.applications.length > 1 ? tallies("application", who.applications) : []),
     ...[...own].slice(0, maxOwn).map((words) => shownSentence(words, view)),
-    ...(own.size > maxOwn ? [`and ${counted(own.size - maxOwn, "more exchange")} of this machine`] : []),
+    ...(own.size > maxOwn
+      ? [`and ${counted(own.size - maxOwn, "more exchange")} of this machine`]
+      : []),
   ];
 }
 
 function tallies(name: string, values: readonly Tally[], columns = 64): string[] {
   if (values.length === 0) return [];
-  const few = values.slice(0, 3).map(({ value, count }) => `${shown(value, columns)}${count > 1 ? ` ×${count}` : ""}`);
+  const few = values
+    .slice(0, 3)
+    .map(({ value, count }) => `${shown(value, columns)}${count > 1 ? ` ×${count}` : ""}`);
   return [`${name} ${few.join(", ")}${values.length > 3 ? ` and ${values.length - 3} more` : ""}`];
 }
 
@@ -119,5 +156,7 @@ export function contradictions(vault: VaultReport, view: AuditView, palette: Pal
     const text = `${exactTime(each.at, view.timeZone)}  ${contradictionWords[each.kind]}: ${shownSentence(each.text, view)}  ${itemLocation(each.item)}`;
     return { text, paint: palette.warn };
   });
-  return more === 0 ? lines : [...lines, { text: `… and ${counted(more, "more contradiction")}`, paint: palette.dim }];
+  return more === 0
+    ? lines
+    : [...lines, { text: `… and ${counted(more, "more contradiction")}`, paint: palette.dim }];
 }

@@ -7,12 +7,17 @@ import type { Meeting } from "./meeting.ts";
 import { isFurther } from "./meeting.ts";
 
 /** Takes over what the file knows further of exchanges that both have; with credentials that an acknowledgement there has proven. */
-export function settleKnown({ rows, theirs, vault, left, goesOn, isUsable }: Meeting, numbers: Map<number, number>, now: number) {
+export function settleKnown(
+  { rows, theirs, vault, left, goesOn, isUsable }: Meeting,
+  numbers: Map<number, number>,
+  now: number,
+) {
   const settled: { proven?: CredentialsRow }[] = [];
   for (const row of theirs.exchanges) {
     const here = findExchange(rows, row.id);
     const made = findGeneration(theirs, row.new_generation);
-    if (here === undefined || !isFurther(row, here) || (made !== undefined && !isUsable(made))) continue;
+    if (here === undefined || !isFurther(row, here) || (made !== undefined && !isUsable(made)))
+      continue;
     const further = { ...numbered(row, numbers), ...(row === left && !goesOn ? closed : {}) };
     recount(vault, here, further);
     if (further.state === "rejected") countRefusals(vault, 1, vaultOf(theirs));
@@ -20,11 +25,15 @@ export function settleKnown({ rows, theirs, vault, left, goesOn, isUsable }: Mee
     const offered = findGeneration(rows, here.new_generation);
     if (row === left && goesOn) continueOpen(rows, here, now);
     if (row.state === "acknowledged" && row.adopted === 0) {
-      for (const earlier of rows.exchanges.slice(0, rows.exchanges.indexOf(here))) zero(vault, earlier);
+      for (const earlier of rows.exchanges.slice(0, rows.exchanges.indexOf(here)))
+        zero(vault, earlier);
     }
     const isProven = row !== left && made !== undefined && isLive(made);
     // What a start here has proven or superseded since stays so.
-    const isCandidate = isProven && offered !== undefined && ["imported", "offered", "void"].includes(offered.standing);
+    const isCandidate =
+      isProven &&
+      offered !== undefined &&
+      ["imported", "offered", "void"].includes(offered.standing);
     if (isCandidate) update(offered, { standing: "imported", placed: "successor" });
     else if (row !== left && offered?.standing === "offered") offered.standing = "void";
     settled.push(isCandidate ? { proven: offered } : {});
@@ -33,8 +42,14 @@ export function settleKnown({ rows, theirs, vault, left, goesOn, isUsable }: Mee
 }
 
 /** Adds the exchanges that only the file has, and counts those that no later acknowledgement has zeroed. */
-export function addExchanges({ rows, theirs, vault, left, goesOn, fresh }: Meeting, numbers: Map<number, number>, now: number): void {
-  const acknowledged = [...rows.exchanges, ...theirs.exchanges].filter((row) => row.adopted === 0 && row.state === "acknowledged");
+export function addExchanges(
+  { rows, theirs, vault, left, goesOn, fresh }: Meeting,
+  numbers: Map<number, number>,
+  now: number,
+): void {
+  const acknowledged = [...rows.exchanges, ...theirs.exchanges].filter(
+    (row) => row.adopted === 0 && row.state === "acknowledged",
+  );
   const [lastEnd = "", lastProof] = [
     acknowledged
       .map((row) => row.started_at)
@@ -44,12 +59,17 @@ export function addExchanges({ rows, theirs, vault, left, goesOn, fresh }: Meeti
   ];
   const ourLast = rows.exchanges.at(-1);
   for (const row of fresh) {
-    const added = { ...numbered(row, numbers), adopted: 1, ...(row === left && !goesOn ? closed : {}) };
+    const added = {
+      ...numbered(row, numbers),
+      adopted: 1,
+      ...(row === left && !goesOn ? closed : {}),
+    };
     if (row.state === "intent" && row.started_at < lastProof) added.state = "discarded";
     if (row.started_at < lastEnd) update(added, { counted_start: 0, counted_failed: 0 });
     recount(vault, undefined, added);
     // In the order of time; but an open one is the last, and of those that have ended the one of this state stays it.
-    const isNext = (each: ExchangeRow): boolean => each.started_at > row.started_at || (each === ourLast && added.state !== "intent");
+    const isNext = (each: ExchangeRow): boolean =>
+      each.started_at > row.started_at || (each === ourLast && added.state !== "intent");
     const next = openExchangeOf({ exchanges: [added] }) ? -1 : rows.exchanges.findIndex(isNext);
     rows.exchanges.splice(next < 0 ? rows.exchanges.length : next, 0, added);
     if (row === left && goesOn) continueOpen(rows, added, now);
@@ -68,16 +88,27 @@ function numbered(row: ExchangeRow, numbers: Map<number, number>): ExchangeRow {
 /** Keeps an exchange of the file open. It may have been acknowledged since, so an error about its token leaves it in doubt. */
 export function continueOpen(rows: VaultRows, open: ExchangeRow, now: number): void {
   const offered = findGeneration(rows, open.new_generation);
-  if (offered?.standing === "offered" || offered?.standing === "imported") update(offered, { standing: "imported", placed: "successor" });
+  if (offered?.standing === "offered" || offered?.standing === "imported")
+    update(offered, { standing: "imported", placed: "successor" });
   update(open, { adopted: 1, ends_unanswered: open.ends_unanswered + 1 });
   if (open.state === "in-doubt" || isTokenAlive(open, now)) return;
-  const error = { code: "in-doubt", message: "restored from a backup; the exchange may have been acknowledged since" };
-  journal(rows, "in-doubt", open.id, { from: open.state, endsUnanswered: open.ends_unanswered, error });
+  const error = {
+    code: "in-doubt",
+    message: "restored from a backup; the exchange may have been acknowledged since",
+  };
+  journal(rows, "in-doubt", open.id, {
+    from: open.state,
+    endsUnanswered: open.ends_unanswered,
+    error,
+  });
   noteError(rows, error);
   open.state = "in-doubt";
 }
 
 /** By our clock. A token of unknown lifetime is assumed to live for a day. */
-export function isTokenAlive({ token_expiry: expiry, started_at: start }: ExchangeRow, now: number): boolean {
+export function isTokenAlive(
+  { token_expiry: expiry, started_at: start }: ExchangeRow,
+  now: number,
+): boolean {
   return (expiry === null ? Date.parse(start) + 86_400_000 : Date.parse(expiry)) > now;
 }

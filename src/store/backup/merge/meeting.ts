@@ -36,17 +36,38 @@ export function meet(rows: VaultRows, theirs: VaultRows, merging: Merging): Meet
   const open = openExchangeOf(rows);
   const left = openExchangeOf(theirs);
   const twin = left && findExchange(rows, left.id);
-  const [base, made] = [left?.base_generation, left?.new_generation].map((n) => findGeneration(theirs, n ?? null));
+  const [base, made] = [left?.base_generation, left?.new_generation].map((n) =>
+    findGeneration(theirs, n ?? null),
+  );
   const isUsable = usableIn(rows, merging);
   const hasPlace = open === undefined ? base?.fingerprint === current?.fingerprint : open === twin;
-  const goesOn = left !== undefined && hasPlace && made !== undefined && isUsable(made) && (twin === undefined || isFurther(left, twin));
+  const goesOn =
+    left !== undefined &&
+    hasPlace &&
+    made !== undefined &&
+    isUsable(made) &&
+    (twin === undefined || isFurther(left, twin));
   const isDoubtful = current === undefined || current.refused === 1 || open?.state === "in-doubt";
   const fresh = theirs.exchanges.filter(({ id }) => findExchange(rows, id) === undefined);
-  return { rows, theirs, vault: vaultOf(rows), current, open, left, goesOn, isDoubtful, isUsable, fresh };
+  return {
+    rows,
+    theirs,
+    vault: vaultOf(rows),
+    current,
+    open,
+    left,
+    goesOn,
+    isDoubtful,
+    isUsable,
+    fresh,
+  };
 }
 
 /** Whether credentials were neither superseded nor refused here; after a restore of the service all are usable. */
-export function usableIn(rows: VaultRows, { serviceRestored, superseded }: Merging): (row: CredentialsRow) => boolean {
+export function usableIn(
+  rows: VaultRows,
+  { serviceRestored, superseded }: Merging,
+): (row: CredentialsRow) => boolean {
   if (serviceRestored) return () => true;
   const refused = new Set(rows.refusals.values());
   for (const row of rows.credentials) if (row.refused === 1) refused.add(row.fingerprint);
@@ -69,6 +90,9 @@ const ranks: Record<ExchangeState, number> = {
 /** Whether the file knows a further outcome of an exchange than this state, which may have taken it up again since. */
 export function isFurther(theirs: ExchangeRow, here: ExchangeRow): boolean {
   const isTakenUpAgain =
-    (theirs.new_generation === null && here.new_generation !== null) || (here.state === "in-doubt" && here.token === null);
-  return ranks[theirs.state] > ranks[here.state] && !(isTakenUpAgain && theirs.state !== "acknowledged");
+    (theirs.new_generation === null && here.new_generation !== null) ||
+    (here.state === "in-doubt" && here.token === null);
+  return (
+    ranks[theirs.state] > ranks[here.state] && !(isTakenUpAgain && theirs.state !== "acknowledged")
+  );
 }

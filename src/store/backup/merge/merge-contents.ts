@@ -30,7 +30,11 @@ export interface MergeOptions {
  * as once. Secrets are open in both. Returns the contents of the state afterwards, with what the journal is to tell, and what has
  * become of each vault, in their order.
  */
-export function mergeContents(here: Contents, file: Contents, options: MergeOptions): { after: Contents; vaults: MergedVault[] } {
+export function mergeContents(
+  here: Contents,
+  file: Contents,
+  options: MergeOptions,
+): { after: Contents; vaults: MergedVault[] } {
   const at = new Date(options.now).toISOString();
   const [ours, theirs] = [vaultsIn(here, at), vaultsIn(file, at)];
   const labels = new Set(Array.from(ours.values(), ({ vault }) => vault?.label));
@@ -52,14 +56,20 @@ export function mergeContents(here: Contents, file: Contents, options: MergeOpti
       uuid,
       label: vault?.label ?? null,
       outcome,
-      open: open === undefined ? null : { id: open.id, state: open.state, from: open.id === opened ? "here" : "file" },
+      open:
+        open === undefined
+          ? null
+          : { id: open.id, state: open.state, from: open.id === opened ? "here" : "file" },
       droppedLabel: droppedLabels.get(rows) ?? null,
     });
   }
   return { after: contentsOf(here, merged), vaults };
 
   function mergeOne(rows: VaultRows, given: VaultRows): Merged {
-    const outcome = mergeVault(rows, given, { ...options, superseded: superseded.get(rows.uuid) ?? new Set() });
+    const outcome = mergeVault(rows, given, {
+      ...options,
+      superseded: superseded.get(rows.uuid) ?? new Set(),
+    });
     if (["taken", "returned"].includes(outcome) && rows.vault !== null) {
       const { label } = rows.vault;
       if (label !== null && labels.has(label)) {
@@ -73,7 +83,12 @@ export function mergeContents(here: Contents, file: Contents, options: MergeOpti
   }
 }
 
-const none = () => ({ credentials: [], exchanges: [], superseded: new Set<string>(), refusals: new Map<string, string | null>() });
+const none = () => ({
+  credentials: [],
+  exchanges: [],
+  superseded: new Set<string>(),
+  refusals: new Map<string, string | null>(),
+});
 
 /** The rows of each vault, by service and uuid; copies that may be changed. */
 function vaultsIn(contents: Contents, at: string): Map<string, VaultRows> {
@@ -84,11 +99,16 @@ function vaultsIn(contents: Contents, at: string): Map<string, VaultRows> {
     const { service, uuid } = vault;
     vaults.set(nameOf(row), { service, uuid, at, vault, ...none(), seen: null, journal: [] });
   }
-  for (const row of contents.credentials) vaults.get(nameOf(row))?.credentials.push({ ...row } as unknown as CredentialsRow);
-  for (const row of contents.exchanges) vaults.get(nameOf(row))?.exchanges.push({ ...row } as unknown as ExchangeRow);
-  for (const row of contents.superseded) vaults.get(nameOf(row))?.superseded.add(String(row["fingerprint"]));
+  for (const row of contents.credentials)
+    vaults.get(nameOf(row))?.credentials.push({ ...row } as unknown as CredentialsRow);
+  for (const row of contents.exchanges)
+    vaults.get(nameOf(row))?.exchanges.push({ ...row } as unknown as ExchangeRow);
+  for (const row of contents.superseded)
+    vaults.get(nameOf(row))?.superseded.add(String(row["fingerprint"]));
   for (const row of contents.refusals) {
-    vaults.get(nameOf(row))?.refusals.set(String(row["combination"]), row["fingerprint"] as string | null);
+    vaults
+      .get(nameOf(row))
+      ?.refusals.set(String(row["combination"]), row["fingerprint"] as string | null);
   }
   return vaults;
 }
@@ -106,17 +126,25 @@ function supersededByUuid({ superseded }: Contents): Map<string, Set<string>> {
 /** The contents with these vaults; a list of rows says their order, whatever their `seq` is. */
 function contentsOf(here: Contents, merged: readonly VaultRows[]): Contents {
   const parts = (rowsOf: (vault: VaultRows) => readonly object[]): ContentRow[] =>
-    merged.flatMap((vault) => rowsOf(vault).map((row) => ({ service: vault.service, uuid: vault.uuid, ...row })));
+    merged.flatMap((vault) =>
+      rowsOf(vault).map((row) => ({ service: vault.service, uuid: vault.uuid, ...row })),
+    );
   return {
     ...here,
     vaults: merged.flatMap(({ vault }) => (vault === null ? [] : [{ ...vault }])),
     credentials: parts(({ credentials }) => credentials),
     exchanges: parts(({ exchanges }) => exchanges),
-    superseded: parts(({ superseded }) => Array.from(superseded, (fingerprint) => ({ fingerprint }))),
-    refusals: parts(({ refusals }) => Array.from(refusals, ([combination, fingerprint]) => ({ combination, fingerprint }))),
+    superseded: parts(({ superseded }) =>
+      Array.from(superseded, (fingerprint) => ({ fingerprint })),
+    ),
+    refusals: parts(({ refusals }) =>
+      Array.from(refusals, ([combination, fingerprint]) => ({ combination, fingerprint })),
+    ),
     journal: [
       ...here.journal,
-      ...parts(({ journal: entries, at }) => entries.map((entry) => ({ ...entry, at, detail: JSON.stringify(entry.detail) }))),
+      ...parts(({ journal: entries, at }) =>
+        entries.map((entry) => ({ ...entry, at, detail: JSON.stringify(entry.detail) })),
+      ),
     ],
   };
 }

@@ -14,7 +14,8 @@ import { meet, usableIn } from "./meeting.ts";
  * file knows what became of an exchange. `older`: what the file has was superseded or refused here. `gone`: it was deleted since.
  * `known`: the file has nothing new.
  */
-export type Merged = "taken" | "returned" | "first" | "after" | "settled" | "older" | "gone" | "known";
+export type Merged =
+  "taken" | "returned" | "first" | "after" | "settled" | "older" | "gone" | "known";
 
 /**
  * Merges a vault of a backup into the same vault here: an import, by the rules of DESIGN, More than one holder. Both have all
@@ -23,8 +24,11 @@ export type Merged = "taken" | "returned" | "first" | "after" | "settled" | "old
  */
 export function mergeVault(rows: VaultRows, theirs: VaultRows, merging: Merging): Merged {
   const { vault } = rows;
-  if (vault !== null && errorCode(vault) === "gone" && theirs.credentials.some(isLive)) return "gone";
-  return vault === null || vault.forgotten === 1 ? takeVault(rows, theirs, merging) : mergeKnown(rows, theirs, merging);
+  if (vault !== null && errorCode(vault) === "gone" && theirs.credentials.some(isLive))
+    return "gone";
+  return vault === null || vault.forgotten === 1
+    ? takeVault(rows, theirs, merging)
+    : mergeKnown(rows, theirs, merging);
 }
 
 /** Takes a vault that is unknown or forgotten here. All of it may have been used since, so nothing in it is proven. */
@@ -36,15 +40,29 @@ function takeVault(rows: VaultRows, theirs: VaultRows, merging: Merging): Merged
   if (live.length > 0 && !live.some(isUsable)) return "older";
   const vault = vaultOf(theirs);
   const first = former?.last_generation ?? 0;
-  rows.vault = { ...vault, ...higherCounters(former ?? vault, vault), last_generation: first + vault.last_generation };
+  rows.vault = {
+    ...vault,
+    ...higherCounters(former ?? vault, vault),
+    last_generation: first + vault.last_generation,
+  };
   if (merging.serviceRestored) for (const row of live) acceptAgain(rows, row, row);
   for (const row of theirs.credentials) {
     const standing = isLive(row) && !isUsable(row) ? "superseded" : row.standing;
-    rows.credentials.push({ ...row, generation: first + row.generation, standing, proven: 0, elsewhere: 1 });
+    rows.credentials.push({
+      ...row,
+      generation: first + row.generation,
+      standing,
+      proven: 0,
+      elsewhere: 1,
+    });
   }
   for (const row of theirs.exchanges) {
     const made = row.new_generation === null ? null : first + row.new_generation;
-    rows.exchanges.push({ ...row, base_generation: first + row.base_generation, new_generation: made });
+    rows.exchanges.push({
+      ...row,
+      base_generation: first + row.base_generation,
+      new_generation: made,
+    });
   }
   for (const print of theirs.superseded) rows.superseded.add(print);
   for (const [combination, print] of theirs.refusals) rows.refusals.set(combination, print);
@@ -62,15 +80,18 @@ function mergeKnown(rows: VaultRows, theirs: VaultRows, merging: Merging): Merge
   const settled = settleKnown(meeting, numbers, merging.now);
   addExchanges(meeting, numbers, merging.now);
   const candidates = [...taken, ...settled.flatMap(({ proven }) => proven ?? [])];
-  if (candidates.length > 0 && !meeting.isDoubtful) for (const row of ours) update(row, { proven: 0, elsewhere: 1 });
+  if (candidates.length > 0 && !meeting.isDoubtful)
+    for (const row of ours) update(row, { proven: 0, elsewhere: 1 });
   for (const print of theirs.superseded) if (!prints.has(print)) rows.superseded.add(print);
   for (const [combination, print] of theirs.refusals) {
-    if (print !== null && !prints.has(print) && taken.some((row) => row.fingerprint === print)) rows.refusals.set(combination, print);
+    if (print !== null && !prints.has(print) && taken.some((row) => row.fingerprint === print))
+      rows.refusals.set(combination, print);
   }
   if (candidates.some(({ placed }) => placed !== "older")) return "first";
   if (candidates.length > 0) return "after";
   if (settled.length > 0) return "settled";
-  const isOurs = (row: CredentialsRow): boolean => ours.some(({ fingerprint }) => fingerprint === row.fingerprint);
+  const isOurs = (row: CredentialsRow): boolean =>
+    ours.some(({ fingerprint }) => fingerprint === row.fingerprint);
   return theirs.credentials.some((row) => isLive(row) && !isOurs(row)) ? "older" : "known";
 }
 
@@ -78,14 +99,22 @@ function mergeKnown(rows: VaultRows, theirs: VaultRows, merging: Merging): Merge
  * Adds the file's credentials that are unknown here, numbered anew. Returns those that are candidates now, and the numbers here
  * of all that are here.
  */
-function takeCredentials(meeting: Meeting, { serviceRestored, now }: Merging): { taken: CredentialsRow[]; numbers: Map<number, number> } {
+function takeCredentials(
+  meeting: Meeting,
+  { serviceRestored, now }: Merging,
+): { taken: CredentialsRow[]; numbers: Map<number, number> } {
   const { rows, theirs, vault, left, goesOn, isUsable, fresh } = meeting;
   const named = new Set(fresh.flatMap((row) => [row.base_generation, row.new_generation]));
   const numbers = new Map<number, number>();
   const taken: CredentialsRow[] = [];
   // A closed exchange whose token lives has hardly been acknowledged: of its credentials the old ones, numbered later, come first.
-  const isUnsent = left !== undefined && !goesOn && ["started", "held"].includes(left.state) && isTokenAlive(left, now);
-  const isEarly = ({ generation }: CredentialsRow): number => Number(isUnsent && generation === left.new_generation);
+  const isUnsent =
+    left !== undefined &&
+    !goesOn &&
+    ["started", "held"].includes(left.state) &&
+    isTokenAlive(left, now);
+  const isEarly = ({ generation }: CredentialsRow): number =>
+    Number(isUnsent && generation === left.new_generation);
   for (const row of theirs.credentials.toSorted((a, b) => isEarly(b) - isEarly(a))) {
     const here = rows.credentials.findLast(({ fingerprint }) => fingerprint === row.fingerprint);
     if (here !== undefined) {
@@ -101,7 +130,15 @@ function takeCredentials(meeting: Meeting, { serviceRestored, now }: Merging): {
     const placed = standing === "imported" ? place() : null;
     vault.last_generation += 1;
     const sealed = isKept ? row.sealed : null;
-    const added: CredentialsRow = { ...row, generation: vault.last_generation, standing, placed, sealed, proven: 0, elsewhere: 1 };
+    const added: CredentialsRow = {
+      ...row,
+      generation: vault.last_generation,
+      standing,
+      placed,
+      sealed,
+      proven: 0,
+      elsewhere: 1,
+    };
     rows.credentials.push(added);
     numbers.set(row.generation, added.generation);
     if (standing === "imported") taken.push(added);
@@ -110,16 +147,27 @@ function takeCredentials(meeting: Meeting, { serviceRestored, now }: Merging): {
 }
 
 /** The place of credentials of the file among the candidates here. */
-function placeOf({ theirs, vault, current, open, left, goesOn, isDoubtful }: Meeting, row: CredentialsRow): Placed | null {
-  const ofLeft = left !== undefined && [left.base_generation, left.new_generation].includes(row.generation);
+function placeOf(
+  { theirs, vault, current, open, left, goesOn, isDoubtful }: Meeting,
+  row: CredentialsRow,
+): Placed | null {
+  const ofLeft =
+    left !== undefined && [left.base_generation, left.new_generation].includes(row.generation);
   if (open !== undefined && ofLeft && !goesOn) return "older";
   const accepted = theirs.exchanges.filter(
-    (x) => x.new_generation !== null && [x.base_generation, x.new_generation].includes(row.generation),
+    (x) =>
+      x.new_generation !== null && [x.base_generation, x.new_generation].includes(row.generation),
   );
   // By the service's own times: earlier tokens expire earlier.
-  const expiry = Math.max(...accepted.map(({ token_expiry: at }) => (at === null ? Number.POSITIVE_INFINITY : Date.parse(at))));
-  if (accepted.length > 0 && vault.proof_expiry !== null && expiry < Date.parse(vault.proof_expiry)) return "older";
-  const isOfOurs = (generation: number): boolean => findGeneration(theirs, generation)?.fingerprint === current?.fingerprint;
+  const expiry = Math.max(
+    ...accepted.map(({ token_expiry: at }) =>
+      at === null ? Number.POSITIVE_INFINITY : Date.parse(at),
+    ),
+  );
+  if (accepted.length > 0 && vault.proof_expiry !== null && expiry < Date.parse(vault.proof_expiry))
+    return "older";
+  const isOfOurs = (generation: number): boolean =>
+    findGeneration(theirs, generation)?.fingerprint === current?.fingerprint;
   const follows =
     theirs.superseded.has(current?.fingerprint ?? "") ||
     accepted.some((x) => x.new_generation === row.generation && isOfOurs(x.base_generation));
@@ -128,13 +176,21 @@ function placeOf({ theirs, vault, current, open, left, goesOn, isDoubtful }: Mee
 
 /** Makes credentials what they are in the file: a candidate, the first one if they were none. Returns whether that changes anything. */
 function acceptAgain(rows: VaultRows, here: CredentialsRow, theirs: CredentialsRow): boolean {
-  const isRefused = theirs.refused === 0 && (here.refused === 1 || [...rows.refusals.values()].includes(here.fingerprint));
+  const isRefused =
+    theirs.refused === 0 &&
+    (here.refused === 1 || [...rows.refusals.values()].includes(here.fingerprint));
   const isFirst = isLive(here) && (here.standing !== "imported" || here.placed !== "older");
   if (isFirst && !isRefused) return false;
   revive(rows, here);
   if (isRefused) forgetRefusal(rows, here);
   if (!isFirst) {
-    update(here, { standing: "imported", placed: "successor", sealed: here.sealed ?? theirs.sealed, proven: 0, elsewhere: 1 });
+    update(here, {
+      standing: "imported",
+      placed: "successor",
+      sealed: here.sealed ?? theirs.sealed,
+      proven: 0,
+      elsewhere: 1,
+    });
   }
   return true;
 }

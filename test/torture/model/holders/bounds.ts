@@ -7,7 +7,13 @@ const out: Command = { name: "get --credentials-out", do: "get", out: true };
 const noAck: Command = { name: "get --no-ack", do: "get", noAck: true };
 const remove: Command = { name: "delete", do: "get", deletes: true };
 
-const document = (exchange: number, old: number, next: number): Document => ({ exchange, operation: "get", old, new: next, unread: false });
+const document = (exchange: number, old: number, next: number): Document => ({
+  exchange,
+  operation: "get",
+  old,
+  new: next,
+  unread: false,
+});
 
 /** The vault has moved on since: of three exchanges only documents are left, and credentials of another vault lie among them. */
 function oldDocuments({ service, acked, machines, papers }: Holders): void {

@@ -57,7 +57,9 @@ export const holderFlaws: Flaw[] = [
     mistake: "a token error means expired, although a document has left",
     in: documents.replace("SUCCESS", "ERROR"),
     breaks: /calls void what the service accepts/,
-    parts: decides({ deadToken: (_store, _exchange, before) => (before === 0 ? "expire" : "markInDoubt") }),
+    parts: decides({
+      deadToken: (_store, _exchange, before) => (before === 0 ? "expire" : "markInDoubt"),
+    }),
   },
   {
     mistake: "an unanswered start of proven credentials does not count as possibly failed",
@@ -82,7 +84,8 @@ export const holderFlaws: Flaw[] = [
         const before = store.exchanges.length;
         steps.adopt(store, document, numbers);
         if (store.exchanges.length === before) return;
-        for (const each of store.generations) if (each.standing === "current") each.standing = "void";
+        for (const each of store.generations)
+          if (each.standing === "current") each.standing = "void";
       },
     }),
   },
@@ -97,7 +100,14 @@ export const holderFlaws: Flaw[] = [
         } catch (error) {
           if (!(error instanceof NotTaken)) throw error;
           steps.adopt({ ...store, generations: [] }, document, numbers);
-          const facts = { standing: "imported", proven: false, elsewhere: true, refused: false, placed: null, ended: false } as const;
+          const facts = {
+            standing: "imported",
+            proven: false,
+            elsewhere: true,
+            refused: false,
+            placed: null,
+            ended: false,
+          } as const;
           store.generations.push({ number: numbers[1], pair: document.new, ...facts });
         }
       },
@@ -122,7 +132,8 @@ export const holderFlaws: Flaw[] = [
     parts: writes({
       adopt: adoptAnyway((store) => {
         const isKnown = store.generations.some((g) => g.standing === "superseded");
-        if (isKnown && store.generations.every((g) => g.standing === "superseded")) throw new NotTaken();
+        if (isKnown && store.generations.every((g) => g.standing === "superseded"))
+          throw new NotTaken();
       }),
     }),
   },
@@ -132,10 +143,16 @@ export const holderFlaws: Flaw[] = [
     breaks: /no way leads back/,
     parts: writes({
       adopt: adoptAnyway((store) => {
-        if (store.exchanges.some((e) => ["started", "held", "ending", "in-doubt"].includes(e.state))) throw new NotTaken();
+        if (
+          store.exchanges.some((e) => ["started", "held", "ending", "in-doubt"].includes(e.state))
+        )
+          throw new NotTaken();
       }),
       record(store, given) {
-        if (store.exchanges.some((e) => ["started", "held", "ending", "in-doubt"].includes(e.state))) throw new NotTaken();
+        if (
+          store.exchanges.some((e) => ["started", "held", "ending", "in-doubt"].includes(e.state))
+        )
+          throw new NotTaken();
         steps.record(store, given);
       },
     }),

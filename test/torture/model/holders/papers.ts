@@ -8,7 +8,8 @@ import { NotTaken } from "../store-part.ts";
 import type { HolderBounds, Holders, Paper } from "./state.ts";
 import { nothingCounted, pairsOf, same, storeAt } from "./state.ts";
 
-export const describe = (paper: Paper): string => ("pair" in paper ? `export of ${paper.pair}` : `document ${paper.old}→${paper.new}`);
+export const describe = (paper: Paper): string =>
+  "pair" in paper ? `export of ${paper.pair}` : `document ${paper.old}→${paper.new}`;
 
 /** Imports a paper; false where it is refused, or nothing changes. */
 export function take(parts: Parts, to: Holders, place: number, paper: Paper): void | false {
@@ -22,28 +23,40 @@ export function take(parts: Parts, to: Holders, place: number, paper: Paper): vo
     return false;
   }
   const machine = to.machines[place] as Holders["machines"][number];
-  machine.truth.refused = machine.truth.refused.filter((refused) => !pairsOf(paper).includes(refused));
+  machine.truth.refused = machine.truth.refused.filter(
+    (refused) => !pairsOf(paper).includes(refused),
+  );
   // Only of the last exchange is it seen that its start has no outcome.
   if (!("pair" in paper)) machine.truth.isSilent = store.breaker.isOpen;
   return JSON.stringify(store) === before ? false : undefined;
 }
 
 export function put(bounds: HolderBounds, holders: Holders, paper: Paper): boolean {
-  if (holders.papers.some((each) => same(each, paper)) || holders.papers.length >= bounds.papers) return false;
+  if (holders.papers.some((each) => same(each, paper)) || holders.papers.length >= bounds.papers)
+    return false;
   holders.papers.push(paper);
   return true;
 }
 
 /** The recovery document of the open exchange, or else what the next start would send first. */
-export function exported(parts: Parts, store: Store): { paper: Paper; generations: number[] } | undefined {
+export function exported(
+  parts: Parts,
+  store: Store,
+): { paper: Paper; generations: number[] } | undefined {
   const open = openOf(store);
-  const pairOf = (number: number | null | undefined): number => generationOf(store, number ?? null)?.pair ?? 0;
+  const pairOf = (number: number | null | undefined): number =>
+    generationOf(store, number ?? null)?.pair ?? 0;
   if (open !== undefined) {
     const { id: exchange, operation, base, next } = open;
-    return { paper: { exchange, operation, old: pairOf(base), new: pairOf(next), unread: false }, generations: [base, next ?? 0] };
+    return {
+      paper: { exchange, operation, old: pairOf(base), new: pairOf(next), unread: false },
+      generations: [base, next ?? 0],
+    };
   }
   const number = parts.client.candidates(store).find((each) => !isRefused(store, each));
-  return number === undefined ? undefined : { paper: { pair: pairOf(number) }, generations: [number] };
+  return number === undefined
+    ? undefined
+    : { paper: { pair: pairOf(number) }, generations: [number] };
 }
 
 /** The recovery document of a process leaves its state: into the file of a container, or as one that may be kept. */
@@ -51,11 +64,19 @@ export function putOut(parts: Parts, bounds: HolderBounds, holders: Holders, pla
   const store = storeAt(holders, place);
   const paper = exported(parts, store)?.paper;
   if (paper === undefined) return;
-  if (bounds.container && place === 0) holders.file = { paper, attempts: attemptsOf(store), isOpen: store.breaker.isOpen };
+  if (bounds.container && place === 0)
+    holders.file = { paper, attempts: attemptsOf(store), isOpen: store.breaker.isOpen };
   else put(bounds, holders, paper);
 }
 
-const attemptsOf = ({ unacked, unanswered, quiet, failed, possibly, refused }: Store): Attempts => ({
+const attemptsOf = ({
+  unacked,
+  unanswered,
+  quiet,
+  failed,
+  possibly,
+  refused,
+}: Store): Attempts => ({
   unacked,
   unanswered,
   quiet,
@@ -71,7 +92,8 @@ export function keepFile(holders: Holders, { at, purpose, reply, offered }: Proc
   if (file === null) return;
   if (at === "end-answered" && reply === "success" && purpose === "own")
     holders.file = { paper: { pair: offered ?? 0 }, attempts: nothingCounted, isOpen: false };
-  else if (at === "recordIntent" || at === "start-answered") holders.file = { ...file, attempts: attemptsOf(store), isOpen: isOpen(store) };
+  else if (at === "recordIntent" || at === "start-answered")
+    holders.file = { ...file, attempts: attemptsOf(store), isOpen: isOpen(store) };
 }
 
 /** Where a container begins: nothing is kept but what its file says. */

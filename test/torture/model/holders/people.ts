@@ -7,16 +7,28 @@ import type { Event, HolderBounds, Holders, Left } from "./state.ts";
 import { pairsOf, storeAt } from "./state.ts";
 
 /** Something that can happen on a machine, with what it uses up; nothing does where the change is false. */
-export type Add = (label: string, cost: Partial<Left>, change: (to: Holders) => void | false) => void;
+export type Add = (
+  label: string,
+  cost: Partial<Left>,
+  change: (to: Holders) => void | false,
+) => void;
 
 /** What people do while no process holds the vault on this machine. */
-export function happen(parts: Parts, bounds: HolderBounds, holders: Holders, place: number, add: Add): void {
+export function happen(
+  parts: Parts,
+  bounds: HolderBounds,
+  holders: Holders,
+  place: number,
+  add: Add,
+): void {
   const { papers, backup, service } = holders;
   const store = storeAt(holders, place);
   const may = (event: Event): boolean => bounds.events.includes(event);
   const storeOf = (to: Holders): Store => storeAt(to, place);
   const isWithPaper = papers.some((paper) => pairsOf(paper).includes(service.pair));
-  if (may("import")) for (const paper of papers) add(`import the ${describe(paper)}`, { events: 1 }, (to) => take(parts, to, place, paper));
+  if (may("import"))
+    for (const paper of papers)
+      add(`import the ${describe(paper)}`, { events: 1 }, (to) => take(parts, to, place, paper));
   const out = exported(parts, store);
   if (may("export") && out !== undefined) {
     add(`export: ${describe(out.paper)}`, { events: 1 }, (to) => {
@@ -48,7 +60,8 @@ export function happen(parts: Parts, bounds: HolderBounds, holders: Holders, pla
       for (const each of storeOf(to).generations) each.elsewhere = true;
     });
   }
-  const isQuiet = openOf(store) === undefined && store.generations.some((g) => g.standing !== "superseded");
+  const isQuiet =
+    openOf(store) === undefined && store.generations.some((g) => g.standing !== "superseded");
   if (may("forget") && isQuiet && isWithPaper) {
     add("forget", { events: 1 }, (to) => {
       const kept = storeOf(to);
@@ -63,7 +76,9 @@ export function happen(parts: Parts, bounds: HolderBounds, holders: Holders, pla
       const pair = (to.fresh += 1);
       Object.assign(to.service, { pair, open: null, failed: 0, unacked: 0 });
       to.acked.push(pair);
-      const replaced = to.papers.findIndex((paper) => "pair" in paper && paper.pair === service.pair);
+      const replaced = to.papers.findIndex(
+        (paper) => "pair" in paper && paper.pair === service.pair,
+      );
       if (replaced >= 0) to.papers[replaced] = { pair };
       else to.papers.push({ pair });
     });

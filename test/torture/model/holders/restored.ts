@@ -13,7 +13,12 @@ const at = (n: number): string => new Date(n).toISOString();
  * As the program merges a backup into the present state: its own function, on rows made of the model. Whether the tokens of the
  * backup live is the world's choice. Returns the state, and the next number that is free.
  */
-export function restored(backup: Store, present: Store, fresh: number, isTokenAlive: boolean): { store: Store; fresh: number } {
+export function restored(
+  backup: Store,
+  present: Store,
+  fresh: number,
+  isTokenAlive: boolean,
+): { store: Store; fresh: number } {
   const rows = rowsOf(present, fresh);
   const now = isTokenAlive ? 0 : Number.MAX_SAFE_INTEGER;
   mergeVault(rows, rowsOf(backup, fresh), { serviceRestored: false, now, superseded: new Set() });
@@ -34,12 +39,22 @@ export function restored(backup: Store, present: Store, fresh: number, isTokenAl
 }
 
 function rowsOf(store: Store, fresh: number): VaultRows {
-  const isKnown = store.exchanges.length > 0 || store.generations.some((g) => g.standing !== "superseded");
+  const isKnown =
+    store.exchanges.length > 0 || store.generations.some((g) => g.standing !== "superseded");
   const credentials = store.generations.filter((g) => isKnown || g.standing !== "superseded");
   const live = credentials.filter((g) => g.standing !== "superseded").map((g) => g.pair);
-  const superseded = store.generations.filter((g) => !live.includes(g.pair)).map((g) => String(g.pair));
+  const superseded = store.generations
+    .filter((g) => !live.includes(g.pair))
+    .map((g) => String(g.pair));
   const proven = store.exchanges.findLast((e) => e.next !== null && !e.adopted);
-  const nothing = { label: null, uses_remaining: null, expiry_date: null, auto_lock_date: null, date_created: null, last_modified: null };
+  const nothing = {
+    label: null,
+    uses_remaining: null,
+    expiry_date: null,
+    auto_lock_date: null,
+    date_created: null,
+    last_modified: null,
+  };
   const rows: VaultRows = {
     service,
     uuid: lower,
@@ -90,7 +105,15 @@ const credentialsRow = (source: Generation): Of<CredentialsRow, Generation> => (
 function generationIn(row: CredentialsRow): Generation {
   const { source } = row as Of<CredentialsRow, Generation>;
   const { generation: number, standing, placed, proven, elsewhere, refused } = row;
-  return { ...source, number, standing, placed, proven: proven === 1, elsewhere: elsewhere === 1, refused: refused === 1 };
+  return {
+    ...source,
+    number,
+    standing,
+    placed,
+    proven: proven === 1,
+    elsewhere: elsewhere === 1,
+    refused: refused === 1,
+  };
 }
 
 const exchangeRow = (source: Exchange): Of<ExchangeRow, Exchange> => ({
@@ -123,7 +146,13 @@ const exchangeRow = (source: Exchange): Of<ExchangeRow, Exchange> => ({
 
 function exchangeIn(row: ExchangeRow): Exchange {
   const { source } = row as Of<ExchangeRow, Exchange>;
-  const { state, base_generation: base, new_generation: next, ends_unanswered: ends, adopted } = row;
+  const {
+    state,
+    base_generation: base,
+    new_generation: next,
+    ends_unanswered: ends,
+    adopted,
+  } = row;
   const counted = { countedStart: row.counted_start, countedFailed: row.counted_failed };
   return { ...source, ...counted, state, base, next, ends, adopted: adopted === 1 };
 }

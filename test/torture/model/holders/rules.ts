@@ -27,24 +27,37 @@ export function holdersModel(bounds: HolderBounds, parts: Parts): Model<Holders>
       const { service, machines, fault } = holders;
       const papers = papersOf(holders);
       if (fault !== null) return fault;
-      if (bounds.alone && service.locked) return "the vault is locked, and only one state has sent anything";
+      if (bounds.alone && service.locked)
+        return "the vault is locked, and only one state has sent anything";
       if (service.deleted) return undefined;
       for (const [place, machine] of machines.entries()) {
         const { store, process } = machine;
-        if (isSuperseded(store, service.pair)) return `${letters[place]} has superseded what the service accepts`;
+        if (isSuperseded(store, service.pair))
+          return `${letters[place]} has superseded what the service accepts`;
         // A copy does not tell the original.
-        const isVoid = !bounds.events.includes("copy") && store.generations.some((g) => g.pair === service.pair && g.standing === "void");
-        if (isVoid && liveWith(store, service.pair) === undefined) return `${letters[place]} calls void what the service accepts`;
+        const isVoid =
+          !bounds.events.includes("copy") &&
+          store.generations.some((g) => g.pair === service.pair && g.standing === "void");
+        if (isVoid && liveWith(store, service.pair) === undefined)
+          return `${letters[place]} calls void what the service accepts`;
         const mistake = process?.at === "send-start" ? aboutToSend(machine, process) : undefined;
         if (mistake !== undefined) return mistake;
       }
       if (machines.some(({ process }) => process !== null)) return undefined;
-      const isHeld = machines.some(({ store }) => store.generations.some((g) => g.pair === service.pair && g.standing !== "superseded"));
-      if (!isHeld && !papers.some((paper) => pairsOf(paper).includes(service.pair))) return "nobody holds what the service accepts";
+      const isHeld = machines.some(({ store }) =>
+        store.generations.some((g) => g.pair === service.pair && g.standing !== "superseded"),
+      );
+      if (!isHeld && !papers.some((paper) => pairsOf(paper).includes(service.pair)))
+        return "nobody holds what the service accepts";
       const isUncounted =
-        holders.file?.attempts.failed === 0 && holders.file.attempts.unacked < 2 && service.failed + service.unacked === 0;
-      if (isUncounted && !goesOn(parts, bounds, holders)) return "a container is stuck, although the service has counted nothing";
-      return canRecover(parts, bounds, holders, recoverable) ? undefined : "no way leads back into step without --force";
+        holders.file?.attempts.failed === 0 &&
+        holders.file.attempts.unacked < 2 &&
+        service.failed + service.unacked === 0;
+      if (isUncounted && !goesOn(parts, bounds, holders))
+        return "a container is stuck, although the service has counted nothing";
+      return canRecover(parts, bounds, holders, recoverable)
+        ? undefined
+        : "no way leads back into step without --force";
     },
   };
 }
@@ -56,15 +69,22 @@ function aboutToSend(
 ): string | undefined {
   const base = generationOf(store, number ?? null);
   if (forced || base === undefined) return undefined;
-  if (truth.isSilent && trial === null) return "a start that is no trial is sent while the breaker is open";
+  if (truth.isSilent && trial === null)
+    return "a start that is no trial is sent while the breaker is open";
   if (truth.refused.includes(base.pair)) return "refused credentials are sent again";
   const isDead =
-    base.standing === "superseded" || (!base.proven && store.generations.some((g) => g.pair === base.pair && g.standing === "superseded"));
+    base.standing === "superseded" ||
+    (!base.proven &&
+      store.generations.some((g) => g.pair === base.pair && g.standing === "superseded"));
   if (isDead) return "superseded credentials are sent";
   const before = store.failed - 1;
   if (before + 1 >= lockAt.failed) return "the last attempt before the lock is sent";
   const fresh = client.candidates(store).filter((each) => !isRefused(store, each));
-  const isGuess = client.isForAPerson({ ...store, failed: before }, fresh) && !command.chooses && !repeated && tried.length === 0;
+  const isGuess =
+    client.isForAPerson({ ...store, failed: before }, fresh) &&
+    !command.chooses &&
+    !repeated &&
+    tried.length === 0;
   return isGuess ? "the last free attempt is spent on a guess" : undefined;
 }
 
@@ -76,13 +96,18 @@ function goesOn(parts: Parts, bounds: HolderBounds, from: Holders): boolean {
     if (step === undefined) break;
     holders = step.to;
   }
-  return holders.file !== null && pairsOf(holders.file.paper)[0] === holders.service.pair && "pair" in holders.file.paper;
+  return (
+    holders.file !== null &&
+    pairsOf(holders.file.paper)[0] === holders.service.pair &&
+    "pair" in holders.file.paper
+  );
 }
 
 const isInStep = ({ service, machines }: Holders): boolean =>
   machines.some(({ store, process }) => {
     const current = store.generations.find((g) => g.standing === "current");
-    const isCalm = process === null && openOf(store) === undefined && store.unacked === 0 && store.failed === 0;
+    const isCalm =
+      process === null && openOf(store) === undefined && store.unacked === 0 && store.failed === 0;
     return isCalm && current?.pair === service.pair && current.proven;
   });
 
@@ -94,8 +119,17 @@ const personal: Command[] = [
 ];
 
 /** A person who knows which credentials are right gets back into step: nothing fails on the way, nothing is forced. */
-function canRecover(parts: Parts, bounds: HolderBounds, from: Holders, known: Map<string, boolean>): boolean {
-  const able: HolderBounds = { ...bounds, commands: personal, ...(bounds.container ? { idle: 0 } : {}) };
+function canRecover(
+  parts: Parts,
+  bounds: HolderBounds,
+  from: Holders,
+  known: Map<string, boolean>,
+): boolean {
+  const able: HolderBounds = {
+    ...bounds,
+    commands: personal,
+    ...(bounds.container ? { idle: 0 } : {}),
+  };
   const tried = new Set<string>();
   const reaches = (holders: Holders): boolean => {
     const key = keyOf(holders, false);
@@ -103,7 +137,8 @@ function canRecover(parts: Parts, bounds: HolderBounds, from: Holders, known: Ma
     if (before !== undefined) return before;
     if (tried.has(key)) return false;
     tried.add(key);
-    if (!isInStep(holders) && !personMoves(parts, able, holders).some((to) => reaches(to))) return false;
+    if (!isInStep(holders) && !personMoves(parts, able, holders).some((to) => reaches(to)))
+      return false;
     known.set(key, true);
     return true;
   };
@@ -114,7 +149,12 @@ function canRecover(parts: Parts, bounds: HolderBounds, from: Holders, known: Ma
 
 /** What seems to lead on comes first. */
 function personMoves(parts: Parts, bounds: HolderBounds, holders: Holders): Holders[] {
-  const running = holderSteps(parts, bounds, { ...holders, left: { runs: 9, faults: 0, events: 9 } }, true).map(({ to }) => to);
+  const running = holderSteps(
+    parts,
+    bounds,
+    { ...holders, left: { runs: 9, faults: 0, events: 9 } },
+    true,
+  ).map(({ to }) => to);
   const found: Holders[] = [];
   if (holders.machines.every(({ process }) => process === null)) {
     for (const [place, { store }] of holders.machines.entries()) {
@@ -126,7 +166,8 @@ function personMoves(parts: Parts, bounds: HolderBounds, holders: Holders): Hold
       const { locked, failed } = holders.service;
       const definite = store.failed - store.possibly;
       const mayBeUnanswered = store.possibly > 0 && failed <= definite;
-      const isSpent = parts.client.guardRefuses(store) && (!mayBeUnanswered || definite + 1 >= lockAt.failed);
+      const isSpent =
+        parts.client.guardRefuses(store) && (!mayBeUnanswered || definite + 1 >= lockAt.failed);
       if (locked || isSpent || store.unacked + 1 >= lockAt.unacked) {
         go((to, kept) => {
           Object.assign(to.service, { locked: false, failed: 0, unacked: 0 });
@@ -134,7 +175,9 @@ function personMoves(parts: Parts, bounds: HolderBounds, holders: Holders): Hold
         });
       }
       if (mayBeUnanswered) go((_, kept) => parts.steps.resetCounters(kept, "unanswered"));
-      for (const paper of papersOf(holders)) if (pairsOf(paper).includes(holders.service.pair)) go((to) => take(parts, to, place, paper));
+      for (const paper of papersOf(holders))
+        if (pairsOf(paper).includes(holders.service.pair))
+          go((to) => take(parts, to, place, paper));
     }
   }
   const all = [...found, ...running];

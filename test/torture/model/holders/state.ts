@@ -1,5 +1,21 @@
-import type { EndReply, Command, Document, Process, Service, State, Store, Truth } from "../state.ts";
-import { copyProcess, copyService, copyStore, copyTruth, emptyStore, firstTruth } from "../state.ts";
+import type {
+  EndReply,
+  Command,
+  Document,
+  Process,
+  Service,
+  State,
+  Store,
+  Truth,
+} from "../state.ts";
+import {
+  copyProcess,
+  copyService,
+  copyStore,
+  copyTruth,
+  emptyStore,
+  firstTruth,
+} from "../state.ts";
 import type { Attempts } from "../store-part.ts";
 
 /**
@@ -52,7 +68,14 @@ export interface HolderBounds {
   first?: (holders: Holders) => void;
 }
 
-export const nothingCounted: Attempts = { unacked: 0, unanswered: 0, quiet: 0, failed: 0, possibly: 0, refused: [] };
+export const nothingCounted: Attempts = {
+  unacked: 0,
+  unanswered: 0,
+  quiet: 0,
+  failed: 0,
+  possibly: 0,
+  refused: [],
+};
 
 export function firstHolders(bounds: HolderBounds): Holders {
   const store = emptyStore();
@@ -71,7 +94,15 @@ export function firstHolders(bounds: HolderBounds): Holders {
     process: null,
     truth: firstTruth(),
   }));
-  const service = { pair: 1, open: null, failed: 0, unacked: 0, locked: false, deleted: false, uses: null };
+  const service = {
+    pair: 1,
+    open: null,
+    failed: 0,
+    unacked: 0,
+    locked: false,
+    deleted: false,
+    uses: null,
+  };
   const holders: Holders = {
     service,
     acked: [],
@@ -83,7 +114,8 @@ export function firstHolders(bounds: HolderBounds): Holders {
     fresh: 10,
     fault: null,
   };
-  if (bounds.container) holders.file = { paper: { pair: 1 }, attempts: nothingCounted, isOpen: false };
+  if (bounds.container)
+    holders.file = { paper: { pair: 1 }, attempts: nothingCounted, isOpen: false };
   bounds.first?.(holders);
   return holders;
 }
@@ -123,10 +155,15 @@ export function on<T>(holders: Holders, place: number, change: (view: State) => 
   return result;
 }
 
-export const storeAt = ({ machines }: Holders, place: number): Store => (machines[place] as Holders["machines"][number]).store;
+export const storeAt = ({ machines }: Holders, place: number): Store =>
+  (machines[place] as Holders["machines"][number]).store;
 
-export const papersOf = ({ papers, file }: Holders): Paper[] => (file === null ? papers : [...papers, file.paper]);
-export const pairsOf = (paper: Paper): number[] => ("pair" in paper ? [paper.pair] : [paper.old, paper.new]);
+export const papersOf = ({ papers, file }: Holders): Paper[] =>
+  file === null ? papers : [...papers, file.paper];
+export const pairsOf = (paper: Paper): number[] =>
+  "pair" in paper ? [paper.pair] : [paper.old, paper.new];
 
 export const same = (one: Paper, other: Paper): boolean =>
-  "pair" in one ? "pair" in other && one.pair === other.pair : !("pair" in other) && one.exchange === other.exchange;
+  "pair" in one
+    ? "pair" in other && one.pair === other.pair
+    : !("pair" in other) && one.exchange === other.exchange;

@@ -12,19 +12,34 @@ import type { HolderBounds, Holders, Left } from "./state.ts";
 import { editHolders, letters, on, storeAt } from "./state.ts";
 
 /** All that can happen next. */
-export function holderSteps(parts: Parts, bounds: HolderBounds, holders: Holders, fineOnly = false): Step<Holders>[] {
+export function holderSteps(
+  parts: Parts,
+  bounds: HolderBounds,
+  holders: Holders,
+  fineOnly = false,
+): Step<Holders>[] {
   const found: Step<Holders>[] = [];
   const { left } = holders;
   for (const [place, { process }] of holders.machines.entries()) {
-    const add = (label: string, cost: Partial<Left>, change: (to: Holders) => void | false): void => {
-      for (const [what, price] of Object.entries(cost)) if (left[what as keyof Left] < price) return;
+    const add = (
+      label: string,
+      cost: Partial<Left>,
+      change: (to: Holders) => void | false,
+    ): void => {
+      for (const [what, price] of Object.entries(cost))
+        if (left[what as keyof Left] < price) return;
       const to = editHolders(holders);
       for (const [what, price] of Object.entries(cost)) to.left[what as keyof Left] -= price;
       if (change(to) === false) return;
       const { died } = writeOn(parts, bounds, to, place);
       found.push({ label: `${letters[place]}: ${label}`, to, isFine: true });
       if (!fineOnly)
-        for (const dead of died) found.push({ label: `${letters[place]}: ${label}; and dies on the way`, to: dead, isFine: false });
+        for (const dead of died)
+          found.push({
+            label: `${letters[place]}: ${label}; and dies on the way`,
+            to: dead,
+            isFine: false,
+          });
     };
     if (process === null) {
       for (const command of bounds.commands) {
@@ -50,7 +65,12 @@ export function holderSteps(parts: Parts, bounds: HolderBounds, holders: Holders
 const requests = ["trial", "send-start", "send-end"];
 
 /** What is written up to the next request, or to the end; with the states in which the process may have died on the way. */
-function writeOn(parts: Parts, bounds: HolderBounds, holders: Holders, place: number): { died: Holders[] } {
+function writeOn(
+  parts: Parts,
+  bounds: HolderBounds,
+  holders: Holders,
+  place: number,
+): { died: Holders[] } {
   const died: Holders[] = [];
   for (;;) {
     const process = holders.machines[place]?.process ?? null;
@@ -69,14 +89,25 @@ function writeOn(parts: Parts, bounds: HolderBounds, holders: Holders, place: nu
 }
 
 /** What service and network make of the request that a process is about to send. */
-function request(bounds: HolderBounds, holders: Holders, place: number, process: Process, add: Add, parts: Parts, fineOnly: boolean): void {
+function request(
+  bounds: HolderBounds,
+  holders: Holders,
+  place: number,
+  process: Process,
+  add: Add,
+  parts: Parts,
+  fineOnly: boolean,
+): void {
   const processOf = (to: Holders): Process => (to.machines[place] as { process: Process }).process;
   const fail = (label: string, change: (to: Holders) => void | false): void => {
     if (!fineOnly) add(label, { faults: 1 }, change);
   };
   if (process.at === "trial") {
     add("the trial is due", {}, (to) => void on(to, place, (view) => moves.tried(view, 0, "due")));
-    fail("no trial is due while there is time", (to) => void on(to, place, (view) => moves.tried(view, 0, null)));
+    fail(
+      "no trial is due while there is time",
+      (to) => void on(to, place, (view) => moves.tried(view, 0, null)),
+    );
     return;
   }
   fail(`dies at ${process.at}`, (to) => void on(to, place, (view) => moves.die(view, 0)));
@@ -99,7 +130,8 @@ function request(bounds: HolderBounds, holders: Holders, place: number, process:
     };
     add(`start with ${pair}`, {}, (to) => reply(to, arrive(to), false));
     for (const late of [true, false]) {
-      if (!late && (process.repeated || !parts.client.mayRepeat(store, process.pairs[0] ?? 0))) continue;
+      if (!late && (process.repeated || !parts.client.mayRepeat(store, process.pairs[0] ?? 0)))
+        continue;
       const then = late ? "" : ", and there is time left";
       fail(`start with ${pair}: lost${then}`, (to) => reply(to, "no-answer", late));
       fail(`start with ${pair}: its answer is lost${then}`, (to) => {

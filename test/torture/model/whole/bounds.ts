@@ -2,7 +2,12 @@ import type { WholeBounds } from "./steps.ts";
 
 /** Each explored to the end. */
 export const wholeBounds: WholeBounds[] = [
-  { name: "two machines move into one state", scene: "own places", operations: ["move", "get"], left: { runs: 4, faults: 1, drops: 0 } },
+  {
+    name: "two machines move into one state",
+    scene: "own places",
+    operations: ["move", "get"],
+    left: { runs: 4, faults: 1, drops: 0 },
+  },
   {
     name: "one state that two machines move",
     scene: "one source",
@@ -21,5 +26,10 @@ export const wholeBounds: WholeBounds[] = [
     operations: ["move", "init", "get"],
     left: { runs: 4, faults: 0, drops: 1 },
   },
-  { name: "a state that others use", scene: "one state", operations: ["get", "rekey", "restore"], left: { runs: 3, faults: 1, drops: 0 } },
+  {
+    name: "a state that others use",
+    scene: "one state",
+    operations: ["get", "rekey", "restore"],
+    left: { runs: 3, faults: 1, drops: 0 },
+  },
 ];

@@ -22,10 +22,20 @@ function violation(world: World): string | undefined {
   const { service, places } = world;
   const there = placeAt(world, shared);
   const pairsOf = ({ vaults }: Place): number[] => vaults.flat().map(({ pair }) => pair);
-  const twice = places.find((place) => place !== there && isLive(place) && pairsOf(place).some((pair) => pairsOf(there).includes(pair)));
+  const twice = places.find(
+    (place) =>
+      place !== there &&
+      isLive(place) &&
+      pairsOf(place).some((pair) => pairsOf(there).includes(pair)),
+  );
   if (twice !== undefined) return "live twice: a state that was moved is open again";
-  const lost = service.findIndex((pair, vault) => !places.some((place) => isReachable(world, place) && holds(world, place, vault, pair)));
-  return lost < 0 ? undefined : `lost: what the service accepts of vault ${lost} is in no place that a command reaches`;
+  const lost = service.findIndex(
+    (pair, vault) =>
+      !places.some((place) => isReachable(world, place) && holds(world, place, vault, pair)),
+  );
+  return lost < 0
+    ? undefined
+    : `lost: what the service accepts of vault ${lost} is in no place that a command reaches`;
 }
 
 /** A fenced place is reached by the same move again, or by --cancel; a moved one only where its target is gone: by `claim`. */
@@ -39,9 +49,14 @@ function isReachable(world: World, place: Place): boolean {
 /** Sealed with a key that some machine has, which the state names. */
 const holds = ({ machines }: World, place: Place, vault: number, pair: number): boolean =>
   place.vaults[vault]?.some(
-    (each) => each.pair === pair && each.key === place.key && machines.some(({ keys }) => keys.includes(each.key)),
+    (each) =>
+      each.pair === pair &&
+      each.key === place.key &&
+      machines.some(({ keys }) => keys.includes(each.key)),
   ) === true;
 
 const isReadable = (world: World): boolean =>
   world.machines.every(({ running }) => running === null) &&
-  world.service.every((pair, vault) => world.places.some((place) => isLive(place) && holds(world, place, vault, pair)));
+  world.service.every((pair, vault) =>
+    world.places.some((place) => isLive(place) && holds(world, place, vault, pair)),
+  );

@@ -83,8 +83,10 @@ export const shared = 2;
 
 export const edit = (world: World): World => structuredClone(world);
 export const placeAt = ({ places }: World, place: number): Place => places[place] as Place;
-export const machineAt = ({ machines }: World, machine: number): Machine => machines[machine] as Machine;
-export const isLive = ({ id, fence, moved }: Place): boolean => id !== 0 && fence === null && moved === null;
+export const machineAt = ({ machines }: World, machine: number): Machine =>
+  machines[machine] as Machine;
+export const isLive = ({ id, fence, moved }: Place): boolean =>
+  id !== 0 && fence === null && moved === null;
 export const isEmpty = ({ vaults }: Place): boolean => vaults.every((pairs) => pairs.length === 0);
 
 const emptyPlace = (id: number): Place => ({
@@ -113,7 +115,11 @@ export const placesOf = (scene: Scene, machine: number): number[] =>
 
 export function firstWorld(scene: Scene, left: Left): World {
   const places = [emptyPlace(2), emptyPlace(3), emptyPlace(4)];
-  for (const vault of [0, 1]) placeOf(places, placesOf(scene, vault)[0] ?? 0).vaults[vault]?.push({ pair: 10 + vault, key: 1 });
+  for (const vault of [0, 1])
+    placeOf(places, placesOf(scene, vault)[0] ?? 0).vaults[vault]?.push({
+      pair: 10 + vault,
+      key: 1,
+    });
   const backup = scene === "one state" ? [[{ pair: 10, key: 1 }], [{ pair: 11, key: 1 }]] : null;
   const machines = [0, 1].map(() => ({ keys: [1], running: null }));
   return { service: [10, 11], places, machines, backup, fresh: 20, left: { ...left }, fault: null };
@@ -132,5 +138,7 @@ export function keyOf(world: World): string {
   };
   const { fresh: _fresh, ...rest } = world;
   const counted = new Set(["left", "runs", "faults", "drops", "place", "lease"]);
-  return JSON.stringify(rest, (key, value: unknown) => (typeof value === "number" && !counted.has(key) ? name(value) : value));
+  return JSON.stringify(rest, (key, value: unknown) =>
+    typeof value === "number" && !counted.has(key) ? name(value) : value,
+  );
 }

@@ -1,7 +1,17 @@
 import type { Step } from "../checker.ts";
 import type { Rules } from "./rules.ts";
 import type { Operation, Place, Running, Scene, Sealed, World } from "./state.ts";
-import { edit, isEmpty, isLive, letters, machineAt, paths, placeAt, placesOf, shared } from "./state.ts";
+import {
+  edit,
+  isEmpty,
+  isLive,
+  letters,
+  machineAt,
+  paths,
+  placeAt,
+  placesOf,
+  shared,
+} from "./state.ts";
 
 export interface WholeBounds {
   name: string;
@@ -11,17 +21,26 @@ export interface WholeBounds {
 }
 
 /** What a machine does in one step; nothing where it cannot go on yet. */
-type Act = (rules: Rules, world: World, machine: number, running: Running, place: Place) => Outcome | undefined;
+type Act = (
+  rules: Rules,
+  world: World,
+  machine: number,
+  running: Running,
+  place: Place,
+) => Outcome | undefined;
 /** Where it goes on, or how it ended. A commit may be without an answer. */
 type Outcome = { to: string } | { end: string } | { committed: string; unanswered: string };
 
 const end = (code: string): Outcome => ({ end: code });
 const go = (to: string): Outcome => ({ to });
-const copyOf = (vaults: Sealed[][]): Sealed[][] => vaults.map((pairs) => pairs.map((pair) => ({ ...pair })));
+const copyOf = (vaults: Sealed[][]): Sealed[][] =>
+  vaults.map((pairs) => pairs.map((pair) => ({ ...pair })));
 const add = (pairs: Sealed[], pair: Sealed): void => {
-  if (!pairs.some((each) => each.pair === pair.pair && each.key === pair.key)) pairs.push({ ...pair });
+  if (!pairs.some((each) => each.pair === pair.pair && each.key === pair.key))
+    pairs.push({ ...pair });
 };
-const isBusy = (rules: Rules, place: Place): boolean => rules.gateHolds && (place.gate !== null || place.transaction !== null);
+const isBusy = (rules: Rules, place: Place): boolean =>
+  rules.gateHolds && (place.gate !== null || place.transaction !== null);
 
 /** A vault is read: a lease, the new pair durable (②), the end call. */
 const get: Record<string, Act> = {
@@ -36,7 +55,9 @@ const get: Record<string, Act> = {
   started(rules, world, _machine, running, place) {
     if (rules.gateHolds && place.transaction !== null) return undefined;
     if (place.epoch !== running.epoch) return end("state");
-    const vault = world.service.findIndex((pair, at) => place.vaults[at]?.some((each) => each.pair === pair));
+    const vault = world.service.findIndex((pair, at) =>
+      place.vaults[at]?.some((each) => each.pair === pair),
+    );
     if (vault < 0) return end("rejected");
     running.pair = world.fresh += 1;
     running.token = vault;
@@ -53,7 +74,8 @@ const get: Record<string, Act> = {
 /** The gate, and the transaction with its look at what is there: the same for every operation on the whole state. */
 const gate: Act = (rules, _world, _machine, running, place) => {
   if (rules.oneTransaction && place.transaction !== null) return undefined;
-  if (!isLive(place)) return running.operation === "move" && place.fence !== null ? go("begin") : end("state");
+  if (!isLive(place))
+    return running.operation === "move" && place.fence !== null ? go("begin") : end("state");
   if (rules.gateHolds && place.gate !== null) return end("busy");
   place.gate = running.token;
   return go("begin");
@@ -87,16 +109,26 @@ function commit(rules: Rules, running: Running, place: Place, write: () => void)
 const lookUp =
   (done: Act, undone: Act): Act =>
   (rules, world, machine, running, place) =>
-    (rules.looksUpDone && place.done === running.token ? done : undone)(rules, world, machine, running, place);
+    (rules.looksUpDone && place.done === running.token ? done : undone)(
+      rules,
+      world,
+      machine,
+      running,
+      place,
+    );
 
 const rekeyed: Act = (_rules, world, machine, running, place) => {
   const { keys } = machineAt(world, machine);
   // The old key goes when the state does not name it any more.
-  machineAt(world, machine).keys = keys.filter((key) => key === running.key || key !== running.read?.key || place.key === key);
+  machineAt(world, machine).keys = keys.filter(
+    (key) => key === running.key || key !== running.read?.key || place.key === key,
+  );
   return end("ok");
 };
 const notRekeyed: Act = (_rules, world, machine, running) => {
-  machineAt(world, machine).keys = machineAt(world, machine).keys.filter((key) => key !== running.key);
+  machineAt(world, machine).keys = machineAt(world, machine).keys.filter(
+    (key) => key !== running.key,
+  );
   return end("state");
 };
 
@@ -111,7 +143,8 @@ const rekey: Record<string, Act> = {
   begin(rules, world, machine, running, place) {
     const outcome = begin(rules, world, machine, running, place);
     running.key = world.fresh += 1;
-    if (rules.keepsKeyFirst && outcome !== undefined && "to" in outcome) machineAt(world, machine).keys.push(running.key);
+    if (rules.keepsKeyFirst && outcome !== undefined && "to" in outcome)
+      machineAt(world, machine).keys.push(running.key);
     return outcome;
   },
   write(rules, _world, _machine, running, place) {
@@ -140,7 +173,8 @@ const restore: Record<string, Act> = {
       const kept = rules.merges ? (running.read?.vaults ?? []) : [[], []];
       place.vaults = copyOf(kept);
       for (const [vault, pairs] of (world.backup ?? []).entries())
-        for (const { pair } of pairs) add(place.vaults[vault] as Sealed[], { pair, key: place.key });
+        for (const { pair } of pairs)
+          add(place.vaults[vault] as Sealed[], { pair, key: place.key });
     });
     return isWritten ? { committed: "over", unanswered: "over" } : end("state");
   },
@@ -152,12 +186,19 @@ const move: Record<string, Act> = {
   begin(rules, world, machine, running, place) {
     if (place.fence === null) return begin(rules, world, machine, running, place);
     // An earlier run has fenced it: this one goes on from there, with what is read now.
-    running.fence = rules.checksTarget ? { ...place.fence } : { move: place.fence.move, target: placeAt(world, shared).id };
+    running.fence = rules.checksTarget
+      ? { ...place.fence }
+      : { move: place.fence.move, target: placeAt(world, shared).id };
     return go("target");
   },
   write(rules, world, _machine, running, place) {
     const target = placeAt(world, shared).id;
-    const isWritten = commit(rules, running, place, () => (place.fence = { move: running.token, target }));
+    const isWritten = commit(
+      rules,
+      running,
+      place,
+      () => (place.fence = { move: running.token, target }),
+    );
     if (!isWritten) return end("state");
     running.fence = { move: running.token, target };
     return { committed: "target", unanswered: "target" };
@@ -166,7 +207,9 @@ const move: Record<string, Act> = {
     const { move, target } = running.fence as { move: number; target: number };
     const there = placeAt(world, shared);
     if (there.transaction !== null) return undefined;
-    const isTaken = there.taken !== null && (rules.knowsMoveById ? there.taken.move === move : there.taken.path === paths[running.place]);
+    const isTaken =
+      there.taken !== null &&
+      (rules.knowsMoveById ? there.taken.move === move : there.taken.path === paths[running.place]);
     const isRight = !rules.checksTarget || there.id === target;
     if (!isRight || !isLive(there) || there.tombs.includes(move)) return end("state");
     // Where only the path says so it is taken for the repetition of a move that was interrupted, which writes what it has.
@@ -189,7 +232,13 @@ const move: Record<string, Act> = {
   open: openFence,
 };
 
-function openFence(_rules: Rules, _world: World, _machine: number, running: Running, place: Place): Outcome {
+function openFence(
+  _rules: Rules,
+  _world: World,
+  _machine: number,
+  running: Running,
+  place: Place,
+): Outcome {
   if (place.fence?.move === running.fence?.move) place.fence = null;
   return end("ok");
 }
@@ -232,7 +281,15 @@ const claim: Record<string, Act> = {
   },
 };
 
-const operations: Record<Operation, Record<string, Act>> = { get, rekey, restore, move, cancel, init, claim };
+const operations: Record<Operation, Record<string, Act>> = {
+  get,
+  rekey,
+  restore,
+  move,
+  cancel,
+  init,
+  claim,
+};
 
 /** All that can happen next. */
 export function wholeSteps(rules: Rules, bounds: WholeBounds, world: World): Step<World>[] {
@@ -245,14 +302,22 @@ export function wholeSteps(rules: Rules, bounds: WholeBounds, world: World): Ste
   const { left } = world;
   for (const [machine, { running }] of world.machines.entries()) {
     if (running === null) {
-      if (left.runs > 0) for (const [operation, place] of offered(bounds, world, machine)) put(...beginning(machine, operation, place));
+      if (left.runs > 0)
+        for (const [operation, place] of offered(bounds, world, machine))
+          put(...beginning(machine, operation, place));
     } else found.push(...actOf(rules, world, machine, running));
   }
   if (left.faults > 0) happen(world, put);
   const there = placeAt(world, shared);
   // With nothing in it that is not kept in the place that was moved.
-  const kept = world.places.flatMap((place) => (place === there ? [] : place.vaults.flat().map(({ pair }) => pair)));
-  if (left.drops > 0 && there.transaction === null && there.vaults.flat().every(({ pair }) => kept.includes(pair))) {
+  const kept = world.places.flatMap((place) =>
+    place === there ? [] : place.vaults.flat().map(({ pair }) => pair),
+  );
+  if (
+    left.drops > 0 &&
+    there.transaction === null &&
+    there.vaults.flat().every(({ pair }) => kept.includes(pair))
+  ) {
     put("somebody drops the shared state", false, (to) => {
       to.left.drops -= 1;
       const nothing = { id: 0, vaults: [[], []], taken: null, tombs: [], lease: null, gate: null };
@@ -263,18 +328,32 @@ export function wholeSteps(rules: Rules, bounds: WholeBounds, world: World): Ste
 }
 
 /** What a machine may run, and where. */
-function offered({ operations, scene }: WholeBounds, world: World, machine: number): [Operation, number][] {
+function offered(
+  { operations, scene }: WholeBounds,
+  world: World,
+  machine: number,
+): [Operation, number][] {
   const places = placesOf(scene, machine);
   const found: [Operation, number][] = [];
   for (const operation of operations) {
-    if (operation === "init") found.push(...(placeAt(world, shared).id === 0 ? [["init", shared] as [Operation, number]] : []));
+    if (operation === "init")
+      found.push(
+        ...(placeAt(world, shared).id === 0 ? [["init", shared] as [Operation, number]] : []),
+      );
     else if (operation !== "get") found.push([operation, places[0] ?? shared]);
-    else for (const place of places) if (isLive(placeAt(world, place)) && !isEmpty(placeAt(world, place))) found.push([operation, place]);
+    else
+      for (const place of places)
+        if (isLive(placeAt(world, place)) && !isEmpty(placeAt(world, place)))
+          found.push([operation, place]);
   }
   return found;
 }
 
-function beginning(machine: number, operation: Operation, place: number): [string, boolean, (to: World) => void] {
+function beginning(
+  machine: number,
+  operation: Operation,
+  place: number,
+): [string, boolean, (to: World) => void] {
   const change = (to: World): void => {
     to.left.runs -= 1;
     const token = (to.fresh += 1);
@@ -282,10 +361,19 @@ function beginning(machine: number, operation: Operation, place: number): [strin
     const at = operation === "get" ? "lease" : "gate";
     machineAt(to, machine).running = { operation, at, place, token, ...nothing };
   };
-  return [`${letters[machine]}: ${operation}${place === shared ? " in the shared state" : ""}`, true, change];
+  return [
+    `${letters[machine]}: ${operation}${place === shared ? " in the shared state" : ""}`,
+    true,
+    change,
+  ];
 }
 
-function actOf(rules: Rules, world: World, machine: number, { operation, at }: Running): Step<World>[] {
+function actOf(
+  rules: Rules,
+  world: World,
+  machine: number,
+  { operation, at }: Running,
+): Step<World>[] {
   const found: Step<World>[] = [];
   const label = `${letters[machine]}: ${operation}, ${at}`;
   const take = (isAnswered: boolean): void => {
@@ -300,7 +388,8 @@ function actOf(rules: Rules, world: World, machine: number, { operation, at }: R
     else running.at = isAnswered ? outcome.committed : outcome.unanswered;
     if (!isAnswered && !("committed" in outcome)) return;
     if (!isAnswered) to.left.faults -= 1;
-    const said = "end" in outcome ? ` (${outcome.end})` : isAnswered ? "" : "; COMMIT without an answer";
+    const said =
+      "end" in outcome ? ` (${outcome.end})` : isAnswered ? "" : "; COMMIT without an answer";
     found.push({ label: `${label}${said}`, isFine: isAnswered, to });
   };
   take(true);
@@ -309,7 +398,10 @@ function actOf(rules: Rules, world: World, machine: number, { operation, at }: R
 }
 
 /** Deaths; and what time does to a machine that stalls: its lease and its gate end, its transaction is cut. */
-function happen(world: World, put: (label: string, isFine: boolean, change: (to: World) => void) => void): void {
+function happen(
+  world: World,
+  put: (label: string, isFine: boolean, change: (to: World) => void) => void,
+): void {
   const fault = (label: string, change: (to: World) => void): void =>
     put(label, false, (to) => {
       to.left.faults -= 1;
@@ -323,11 +415,17 @@ function happen(world: World, put: (label: string, isFine: boolean, change: (to:
       machineAt(to, machine).running = null;
     });
     const at = world.places.findIndex((place) => place.transaction === running.token);
-    if (at >= 0) fault(`the transaction of ${letters[machine]}, which stalls, is cut`, (to) => (placeAt(to, at).transaction = null));
+    if (at >= 0)
+      fault(
+        `the transaction of ${letters[machine]}, which stalls, is cut`,
+        (to) => (placeAt(to, at).transaction = null),
+      );
   }
   for (const [at, place] of world.places.entries()) {
     // Time costs nothing: whoever is gone is outlived by nobody.
-    if (place.lease !== null) put(`a lease ends at ${paths[at]}`, true, (to) => (placeAt(to, at).lease = null));
-    if (place.gate !== null) put(`a gate ends at ${paths[at]}`, true, (to) => (placeAt(to, at).gate = null));
+    if (place.lease !== null)
+      put(`a lease ends at ${paths[at]}`, true, (to) => (placeAt(to, at).lease = null));
+    if (place.gate !== null)
+      put(`a gate ends at ${paths[at]}`, true, (to) => (placeAt(to, at).gate = null));
   }
 }
