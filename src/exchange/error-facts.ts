@@ -6,7 +6,7 @@ import { findEndpoint } from "../protocol/endpoints.ts";
 import type { ExchangeContext } from "./context.ts";
 import { currentSpent } from "./context.ts";
 import { dispositionOf } from "./dispositions.ts";
-import type { Reply, Service } from "./ports.ts";
+import type { Reply, Send, StartCall } from "./ports.ts";
 import type { Settled } from "./states.ts";
 
 /**
@@ -20,30 +20,18 @@ export async function withErrorFacts<T>(
   const settled = new Map<string, Settled>();
   let sent = false;
   let startCounts = false;
-  const seen = (reply: Reply): Reply => {
+  const call: Send = async (called, signal) => {
+    const reply = await context.service.call(called, signal);
     sent ||= reply.type !== "not-sent";
+    if (called.step === "start") startCounts ||= counts(reply, startEndpoint(called));
     return reply;
-  };
-  const service: Service = {
-    admit: async (next, signal, deadline) => await context.service.admit(next, signal, deadline),
-    foresee: async (next, deadline) => await context.service.foresee(next, deadline),
-    start: async (call, signal) => {
-      const reply = seen(await context.service.start(call, signal));
-      startCounts ||= counts(
-        reply,
-        findEndpoint(call.kind, call.operation, "start") ?? { extended: true },
-      );
-      return reply;
-    },
-    end: async (call, signal) => seen(await context.service.end(call, signal)),
-    single: async (call, signal) => seen(await context.service.single(call, signal)),
   };
   const emit: ExchangeContext["emit"] = (event) => {
     if (event.type === "settled") settled.set(event.settled.exchange.id, event.settled);
     context.emit(event);
   };
   try {
-    return await work({ ...context, service, emit });
+    return await work({ ...context, service: { ...context.service, call }, emit });
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
     const { uuid } = context.session;
@@ -64,6 +52,9 @@ export async function withErrorFacts<T>(
     });
   }
 }
+
+const startEndpoint = ({ kind, operation }: StartCall): Pick<Endpoint, "extended"> =>
+  findEndpoint(kind, operation, "start") ?? { extended: true };
 
 /** Whether a start counts toward lockout: it got no answer, or a refusal that the service counts. */
 function counts(reply: Reply, endpoint: Pick<Endpoint, "extended">): boolean {

@@ -69,11 +69,6 @@ export async function lockVault(
     await session.release();
     throw error;
   }
-  const held = async (): Promise<Service> => {
-    const client = await service();
-    await session.ensureHeld();
-    return client;
-  };
   const breaker = store.breaker(here);
   const { clock } = context;
   return {
@@ -94,13 +89,14 @@ export async function lockVault(
       ),
     ids: createIds(context.clock),
     service: {
-      admit: async (next, signal, deadline) =>
-        await (await service()).admit(next, signal, deadline),
-      foresee: async (next, deadline) => await (await service()).foresee(next, deadline),
-      start: async (call, signal) => await (await held()).start(call, signal),
-      end: async (call, signal) =>
-        await noteResponse(breaker, await (await held()).end(call, signal)),
-      single: async (call, signal) => await (await held()).single(call, signal),
+      admit: async (...next) => await (await service()).admit(...next),
+      reserveAhead: async (...next) => await (await service()).reserveAhead(...next),
+      async call(call, signal) {
+        const client = await service();
+        await session.ensureHeld();
+        const reply = await client.call(call, signal);
+        return call.step === "end" ? await noteResponse(breaker, reply) : reply;
+      },
     },
   };
 }

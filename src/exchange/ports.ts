@@ -33,7 +33,9 @@ export interface Clock {
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
+/** Opens an exchange. */
 export interface StartCall {
+  step: "start";
   uuid: string;
   kind: Kind;
   operation: Operation;
@@ -45,7 +47,9 @@ export interface StartCall {
   newVault?: Record<string, unknown> | undefined;
 }
 
+/** Acknowledges an exchange. */
 export interface EndCall {
+  step: "end";
   uuid: string;
   kind: Kind;
   operation: Operation;
@@ -54,9 +58,9 @@ export interface EndCall {
 
 /** A call outside an exchange (extended operations). */
 export type SingleCall =
-  | { operation: "info"; kind: Kind; uuid: string }
+  | { step: "info"; kind: Kind; uuid: string }
   | {
-      operation: "delete";
+      step: "delete";
       kind: Kind;
       uuid: string;
       externalRef: string;
@@ -64,7 +68,7 @@ export type SingleCall =
       device?: Device | undefined;
     }
   | {
-      operation: "create";
+      step: "create";
       kind: Kind;
       externalRef: string;
       /** Card or content, hashedPin, maxUsage, expiryDate: `vault` of the interface. */
@@ -72,6 +76,15 @@ export type SingleCall =
       device?: Device | undefined;
       metadata?: Metadata | undefined;
     };
+
+/** Asks whether the service answers. It names no vault, so that the service refuses it and counts nothing. */
+export interface ProbeCall {
+  step: "probe";
+  kind: Kind;
+}
+
+/** What can be sent to the service. */
+export type Call = StartCall | EndCall | SingleCall | ProbeCall;
 
 /** How a call ended; nothing is thrown. */
 export type Reply =
@@ -97,20 +110,24 @@ export interface NextCall {
   isEnd?: true;
 }
 
-/** The client of the service. It never retries and never follows a redirect: each start counts. */
-export interface Service {
+/** The places of one exchange under the rate limit: each call needs one. */
+export interface Places {
   /**
    * Waits for a place under the rate limit, and obtains the bearer token for a vault of this kind. Call it before ① and before
    * each call. Rejects if aborted.
    * @throws `rate-limited` as soon as it is known that the place would come after `deadline`
    */
   admit(next: NextCall, signal: AbortSignal, deadline?: number): Promise<void>;
-  /** Asks ahead for the place of the next call, which `admit` then takes if that is not too late. Never rejects. */
-  foresee(next: Pick<NextCall, "isEnd">, deadline: number): Promise<void>;
-  /** An aborted call is `not-sent` if nothing was written yet, else `no-answer`. */
-  start(call: StartCall, signal: AbortSignal): Promise<Reply>;
-  end(call: EndCall, signal: AbortSignal): Promise<Reply>;
-  single(call: SingleCall, signal: AbortSignal): Promise<Reply>;
+  /** Reserves the place of the next call ahead, which `admit` then takes if that is not too late. Never rejects. */
+  reserveAhead(next: Pick<NextCall, "isEnd">, deadline: number): Promise<void>;
+}
+
+/** Sends a call and says how it ended. An aborted one is `not-sent` if nothing was written yet, else `no-answer`. */
+export type Send = (call: Call, signal: AbortSignal) => Promise<Reply>;
+
+/** The client of the service. It never retries and never follows a redirect: each start counts. */
+export interface Service extends Places {
+  call: Send;
 }
 
 /**

@@ -165,7 +165,7 @@ async function store(
   const endsSoon = !request.noAck && request.handover.takesTime !== true;
   const [generation] = await Promise.all([
     recorded,
-    endsSoon ? context.service.foresee({ isEnd: true }, context.deadline) : undefined,
+    endsSoon ? context.service.reserveAhead({ isEnd: true }, context.deadline) : undefined,
   ]);
   context.emit({ type: "stored", generation });
   for (const message of success.warnings) context.emit({ type: "warning", message });

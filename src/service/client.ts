@@ -1,4 +1,4 @@
-import type { Reply, Service } from "../exchange/ports.ts";
+import type { Call, Reply } from "../exchange/ports.ts";
 import {
   AnswerTooLarge,
   connectCause,
@@ -10,10 +10,10 @@ import {
 } from "./causes.ts";
 import type { ConnectionOptions, InTurn, Progress } from "./connection.ts";
 import { openConnection } from "./connection.ts";
-import type { HttpRequest, Target } from "./request.ts";
+import type { Target } from "./request.ts";
 import type { WholeResponse } from "./reply.ts";
 import { replyOf } from "./reply.ts";
-import { endRequest, singleRequest, startRequest } from "./request.ts";
+import { requestOf } from "./request.ts";
 import { withTimeLimit } from "./time-limit.ts";
 import { defined } from "../defined.ts";
 
@@ -22,24 +22,22 @@ export interface ClientOptions extends Target, ConnectionOptions {
   timeoutMs: number;
 }
 
-type CallName = "start" | "end" | "single";
-
-/** A service whose calls await, once they are connected, their turn: nothing that takes time comes between that and their first byte. */
-export type InTurnService = Pick<Service, "admit" | "foresee"> & {
-  [Name in CallName]: (
-    call: Parameters<Service[Name]>[0],
-    signal: AbortSignal,
-    inTurn?: InTurn,
-  ) => Promise<Reply>;
-};
-
-/** The client of the service. `close` waits for nothing; calls under way end as abandoned. */
-export type ServiceClient = InTurnService & { close(): void };
+/** A client that has one call under way at a time. */
+export interface ServiceClient {
+  /** Begins to connect for the next call. */
+  prepare(): void;
+  /**
+   * Sends a call. Once it is connected it awaits its turn: nothing that takes time comes between that and its first byte.
+   * @throws what `inTurn` throws, and `invalid-input` for an operation that the vault's kind lacks
+   */
+  call(call: Call, signal: AbortSignal, inTurn?: InTurn): Promise<Reply>;
+  /** Waits for nothing; calls under way end as abandoned. */
+  close(): void;
+}
 
 /**
- * Creates a client with one connection, opened by `admit` or by the first call, and kept. It sends one call at a time, never
- * retries, never follows a redirect and knows no rate limit (`rateLimited` does). Calls reject with `invalid-input` for an
- * operation that the vault's kind lacks.
+ * Creates a client with one connection, opened by `prepare` or by the first call, and kept. It sends one call at a time, never
+ * retries, never follows a redirect and knows no rate limit (`Places` do).
  * @throws `usage` for a base URL that is not an http or https URL
  */
 export function createClient(options: ClientOptions): ServiceClient {
@@ -65,11 +63,8 @@ export function createClient(options: ClientOptions): ServiceClient {
       `timed out after ${limit} waiting for ${host}`,
     );
 
-  async function send(
-    { body, ...head }: HttpRequest,
-    signal: AbortSignal,
-    inTurn?: InTurn,
-  ): Promise<Reply> {
+  async function send(call: Call, signal: AbortSignal, inTurn?: InTurn): Promise<Reply> {
+    const { body, ...head } = requestOf(options, call);
     const message = {
       ...head,
       ...defined({ body: body && Buffer.from(JSON.stringify(body)).toString("latin1") }),
@@ -85,12 +80,12 @@ export function createClient(options: ClientOptions): ServiceClient {
     try {
       const response = await withTimeLimit(
         { timeoutMs, signals: [signal, closing.signal], canceled, timedOut },
-        (call) =>
+        (limited) =>
           connection.send(
             message,
             progress,
-            call.signal,
-            inTurn && (() => call.untimed(() => turn(inTurn))),
+            limited.signal,
+            inTurn && (() => limited.untimed(() => turn(inTurn))),
           ),
       );
       return replied(response);
@@ -120,24 +115,8 @@ export function createClient(options: ClientOptions): ServiceClient {
   }
 
   return {
-    // Async, so that what a method throws becomes a rejection.
-    async admit(_, signal) {
-      signal.throwIfAborted();
-      connection.prepare();
-      return Promise.resolve();
-    },
-    async foresee() {
-      return Promise.resolve();
-    },
-    async start(call, signal, inTurn) {
-      return send(startRequest(options, call), signal, inTurn);
-    },
-    async end(call, signal, inTurn) {
-      return send(endRequest(options, call), signal, inTurn);
-    },
-    async single(call, signal, inTurn) {
-      return send(singleRequest(options, call), signal, inTurn);
-    },
+    prepare: () => connection.prepare(),
+    call: send,
     close() {
       closing.abort();
       connection.close();

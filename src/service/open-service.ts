@@ -1,10 +1,10 @@
-import type { Reply, Service } from "../exchange/ports.ts";
+import type { Call, Send, Service } from "../exchange/ports.ts";
 import { isOnline } from "../protocol/endpoints.ts";
-import type { ClientOptions, InTurnService, ServiceClient } from "./client.ts";
+import type { ClientOptions, ServiceClient } from "./client.ts";
 import { createClient } from "./client.ts";
 import { secretsIn } from "./mask.ts";
-import type { RateLimit } from "./rate-limited.ts";
-import { rateLimited } from "./rate-limited.ts";
+import type { RateLimit } from "./places.ts";
+import { openPlaces } from "./places.ts";
 import type { Tracing } from "./traced.ts";
 
 interface ServiceOptions extends Omit<ClientOptions, "jwt"> {
@@ -23,11 +23,14 @@ interface Own {
   waitFor?: <T>(what: string, promise: Promise<T>) => Promise<T>;
 }
 
-/** Makes a client, with all its wrappers, for one exchange at a time. */
+/** Makes a client for one exchange at a time. */
 export type ServiceFor = (own: Own) => Service;
 
+/** Does something before or after each call. */
+type Wrapper = (send: Send) => Send;
+
 /**
- * Opens the service. The clients that it makes share connections, the bearer token and the numbers of calls; each has a place of its
+ * Opens the service. The clients that it makes share connections, the bearer token and the numbers of calls; each has places of its
  * own under the rate limit.
  * @throws `usage` for a base URL that is not an http or https URL
  */
@@ -38,94 +41,77 @@ export async function openService({
   ...options
 }: ServiceOptions): Promise<ServiceFor> {
   const target = token === undefined ? options : { ...options, jwt: () => token.current() };
-  const connected = pooled(() => createClient(target));
+  const clients = pooled(() => createClient(target));
   let calls = 0;
-  const shown =
+  const nextCall = (): number => (calls += 1);
+  const shown: Wrapper =
     trace === undefined
-      ? (service: Service) => service
-      : await tracing({
+      ? (send) => send
+      : (await import("./traced.ts")).traced({
           target,
           trace,
           now: () => limit.clock.now(),
-          nextCall: () => (calls += 1),
+          nextCall,
         });
-  return ({ learnSecret, waitFor }) => {
-    const limited = rateLimited(learning(connected, learnSecret), limit);
-    const told = waitFor === undefined ? limited : announced(limited, waitFor);
-    return shown(token === undefined ? told : authenticated(told, token));
+  return ({ learnSecret, waitFor = async (_, promise) => await promise }) => {
+    const places = openPlaces(limit);
+    // A call goes through them from the first to the last.
+    const wrappers: Wrapper[] = [shown, announced(waitFor), learning(learnSecret)];
+    return {
+      async admit(next, signal, deadline) {
+        signal.throwIfAborted();
+        clients.prepare();
+        await waitFor("a turn under the rate limit", places.admit(next, signal, deadline));
+        // A failure comes before anything is recorded or sent (specification, section 5.4).
+        if (!isOnline(next.kind)) await token?.ready(signal);
+      },
+      reserveAhead: async (...next) => await places.reserveAhead(...next),
+      call: wrappers.reduceRight<Send>(
+        (send, wrap) => wrap(send),
+        async (call, signal) =>
+          await clients.call(call, signal, async () => await places.inTurn(signal)),
+      ),
+    };
   };
-}
-
-async function tracing(options: Tracing): Promise<(service: Service) => Service> {
-  const { traced } = await import("./traced.ts");
-  return (service) => traced(service, options);
 }
 
 /** Gives each call a client, and with it a connection, that no other call is using; there are as many as calls were ever under way. */
-function pooled(open: () => ServiceClient): InTurnService {
+function pooled(open: () => ServiceClient): Pick<ServiceClient, "call" | "prepare"> {
   const first = open();
   const idle = [first];
-  const send = async (call: (client: InTurnService) => Promise<Reply>): Promise<Reply> => {
-    const client = idle.pop() ?? open();
-    try {
-      return await call(client);
-    } finally {
-      idle.push(client);
-    }
-  };
   return {
-    ...first,
-    start: async (...call) => await send(async (client) => await client.start(...call)),
-    end: async (...call) => await send(async (client) => await client.end(...call)),
-    single: async (...call) => await send(async (client) => await client.single(...call)),
+    prepare: () => first.prepare(),
+    async call(...call) {
+      const client = idle.pop() ?? open();
+      try {
+        return await client.call(...call);
+      } finally {
+        idle.push(client);
+      }
+    },
   };
 }
 
-/** Wraps a service so that the redaction knows every secret before an answer is read, shown or recorded. */
-function learning(service: InTurnService, learn: (secret: string) => void): InTurnService {
-  const watched = async (call: object, send: () => Promise<Reply>): Promise<Reply> => {
+/** The redaction knows every secret before an answer is read, shown or recorded. */
+const learning =
+  (learn: (secret: string) => void): Wrapper =>
+  (send) =>
+  async (call, signal) => {
     for (const secret of secretsIn(call)) learn(secret);
-    const reply = await send();
+    const reply = await send(call, signal);
     if (reply.type !== "not-sent")
       for (const secret of secretsIn(reply.answer?.body)) learn(secret);
     return reply;
   };
-  return {
-    ...service,
-    start: async (...call) => await watched(call[0], async () => await service.start(...call)),
-    end: async (...call) => await watched(call[0], async () => await service.end(...call)),
-    single: async (...call) => await watched(call[0], async () => await service.single(...call)),
-  };
-}
 
-/** Wraps a service so that whoever waits for a response, or for a turn to call, knows what for. */
-function announced<S extends Service>(service: S, waitFor: NonNullable<Own["waitFor"]>): S {
-  return {
-    ...service,
-    admit: async (next, signal, deadline) =>
-      await waitFor("a turn under the rate limit", service.admit(next, signal, deadline)),
-    start: async (call, signal) =>
-      await waitFor("the service's response to the start", service.start(call, signal)),
-    end: async (call, signal) =>
-      await waitFor("the service's response to the acknowledgement", service.end(call, signal)),
-    single: async (call, signal) =>
-      await waitFor("the service's response", service.single(call, signal)),
-  };
-}
+/** Whoever waits for a response knows what for. */
+const announced =
+  (waitFor: NonNullable<Own["waitFor"]>): Wrapper =>
+  (send) =>
+  async (call, signal) =>
+    await waitFor(awaited[call.step] ?? "the service's response", send(call, signal));
 
-/**
- * Wraps a service so that `admit` also obtains a valid bearer token for a call about an offline vault (specification, 5.4): a
- * failure then comes before anything is recorded or sent.
- */
-function authenticated<S extends Service>(
-  service: S,
-  token: { ready(signal: AbortSignal): Promise<void> },
-): S {
-  return {
-    ...service,
-    async admit(next, signal, deadline) {
-      await service.admit(next, signal, deadline);
-      if (!isOnline(next.kind)) await token.ready(signal);
-    },
-  };
-}
+const awaited: Partial<Record<Call["step"], string>> = {
+  start: "the service's response to the start",
+  end: "the service's response to the acknowledgement",
+};

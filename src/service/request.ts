@@ -1,6 +1,6 @@
 import { VaultError } from "../errors.ts";
-import type { EndCall, SingleCall, StartCall } from "../exchange/ports.ts";
-import type { AnyEndpoint, Endpoint, Kind, Step } from "../protocol/endpoints.ts";
+import type { Call, EndCall, StartCall } from "../exchange/ports.ts";
+import type { AnyEndpoint, Endpoint, Kind } from "../protocol/endpoints.ts";
 import { findEndpoint, isOnline, singleEndpoint } from "../protocol/endpoints.ts";
 import type { Application } from "../protocol/requests.ts";
 
@@ -36,19 +36,58 @@ export function originOf(baseUrl: string): URL {
   });
 }
 
-/** The request of a start call, with the application in the body (specification, section 5.1). */
-export function startRequest(target: Target, call: StartCall): HttpRequest {
-  const endpoint = endpointOf(call, "start");
-  return {
-    ...address(target, endpoint, call.uuid),
-    headers: commonHeaders(target, call.kind),
-    body: {
-      ...opening(target, call),
-      ...(call.operation === "update" ? { newVault: call.newVault } : {}),
-      vault: { credentials: credentialsOf(call) },
-    },
-  };
+/**
+ * The request of a call. The application is in the body of a start (specification, section 5.1), in two headers of an end call (5.2); an
+ * extended operation is like a start, info like an end call without a body (service-facts).
+ */
+export function requestOf(target: Target, call: Call): HttpRequest {
+  const headers = commonHeaders(target, call.kind);
+  switch (call.step) {
+    case "start":
+      return {
+        ...address(target, endpointOf(call), call.uuid),
+        headers,
+        body: {
+          ...opening(target, call),
+          ...(call.operation === "update" ? { newVault: call.newVault } : {}),
+          vault: { credentials: credentialsOf(call) },
+        },
+      };
+    case "end":
+      return {
+        ...address(target, endpointOf(call), call.uuid),
+        headers: { ...headers, ...applicationHeaders(target) },
+        body: { token: call.token },
+      };
+    case "probe":
+      return requestOf(target, { ...call, step: "end", operation: "get", uuid: nil, token: nil });
+    case "info": {
+      const { "content-type": _none, ...rest } = headers;
+      return {
+        ...address(target, singleEndpoint(call.kind, "info"), call.uuid),
+        headers: { ...rest, ...applicationHeaders(target) },
+        body: undefined,
+      };
+    }
+    case "delete":
+      return {
+        ...address(target, singleEndpoint(call.kind, "delete"), call.uuid),
+        headers,
+        body: { ...opening(target, call), vault: { credentials: credentialsOf(call) } },
+      };
+    case "create": {
+      const { metadata, vault } = call;
+      return {
+        ...address(target, singleEndpoint(call.kind, "create"), ""),
+        headers,
+        body: { ...opening(target, call), metadata, vault },
+      };
+    }
+  }
 }
+
+/** Names no vault and no exchange. */
+const nil = "00000000-0000-0000-0000-000000000000";
 
 /** Application, device and reference: the common part of all bodies but an end call's. */
 function opening(
@@ -74,51 +113,13 @@ function credentialsOf({
   };
 }
 
-/** The request of an extended operation (service-facts: info, create, delete): an info like an end call without a body, others like a start. */
-export function singleRequest(target: Target, call: SingleCall): HttpRequest {
-  const where = address(
-    target,
-    singleEndpoint(call.kind, call.operation),
-    call.operation === "create" ? "" : call.uuid,
-  );
-  switch (call.operation) {
-    case "info": {
-      const { "content-type": _none, ...headers } = commonHeaders(target, call.kind);
-      return { ...where, headers: { ...headers, ...applicationHeaders(target) }, body: undefined };
-    }
-    case "delete":
-      return {
-        ...where,
-        headers: commonHeaders(target, call.kind),
-        body: { ...opening(target, call), vault: { credentials: credentialsOf(call) } },
-      };
-    case "create": {
-      const { metadata, vault } = call;
-      return {
-        ...where,
-        headers: commonHeaders(target, call.kind),
-        body: { ...opening(target, call), metadata, vault },
-      };
-    }
-  }
-}
-
-/** The request of an end call, with the application in two headers (section 5.2). */
-export function endRequest(target: Target, call: EndCall): HttpRequest {
-  return {
-    ...address(target, endpointOf(call, "end"), call.uuid),
-    headers: { ...commonHeaders(target, call.kind), ...applicationHeaders(target) },
-    body: { token: call.token },
-  };
-}
-
 const applicationHeaders = ({ application }: Target): Record<string, string> => ({
   "x-application-uuid": application.uuid,
   "x-api-key": application.apiKey,
 });
 
-function endpointOf(call: StartCall | EndCall, step: Step): Endpoint {
-  const endpoint = findEndpoint(call.kind, call.operation, step);
+function endpointOf(call: StartCall | EndCall): Endpoint {
+  const endpoint = findEndpoint(call.kind, call.operation, call.step);
   if (endpoint !== undefined) return endpoint;
   throw new VaultError(
     "invalid-input",

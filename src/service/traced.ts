@@ -1,7 +1,7 @@
-import type { EndCall, Reply, Service, SingleCall, StartCall } from "../exchange/ports.ts";
+import type { Reply, Send } from "../exchange/ports.ts";
 import { maskSecrets } from "./mask.ts";
-import type { HttpRequest, Target } from "./request.ts";
-import { endRequest, singleRequest, startRequest } from "./request.ts";
+import type { Target } from "./request.ts";
+import { requestOf } from "./request.ts";
 
 interface CallFacts {
   /** Number of the call, which a response shares with its request. */
@@ -24,7 +24,7 @@ export type TraceEvent =
     } & CallFacts);
 
 export interface Tracing {
-  /** The target of the wrapped service, so that requests are shown as the client sends them. */
+  /** The target of the wrapped client, so that requests are shown as the client sends them. */
   target: Target;
   trace(event: TraceEvent): void;
   /** Time in milliseconds, for durations. */
@@ -33,15 +33,13 @@ export interface Tracing {
   nextCall(): number;
 }
 
-/** Wraps a service so that it reports each request before it is sent and each outcome before it is returned. */
-export function traced<S extends Service>(service: S, tracing: Tracing): S {
-  async function report(request: HttpRequest, send: () => Promise<Reply>): Promise<Reply> {
-    const facts: CallFacts = {
-      call: tracing.nextCall(),
-      method: request.method,
-      path: request.path,
-    };
-    const { headers, body } = request;
+/** Reports each request before it is sent and each outcome before it is returned. */
+export const traced =
+  (tracing: Tracing) =>
+  (send: Send): Send =>
+  async (call, signal) => {
+    const { headers, body, method, path } = requestOf(tracing.target, call);
+    const facts: CallFacts = { call: tracing.nextCall(), method, path };
     tracing.trace({
       type: "request",
       ...facts,
@@ -49,29 +47,11 @@ export function traced<S extends Service>(service: S, tracing: Tracing): S {
       body: maskSecrets(body),
     });
     const startedAt = tracing.now();
-    const reply = await send();
-    tracing.trace({
-      type: "response",
-      ...facts,
-      durationMs: tracing.now() - startedAt,
-      ...outcome(reply),
-    });
+    const reply = await send(call, signal);
+    const durationMs = tracing.now() - startedAt;
+    tracing.trace({ type: "response", ...facts, durationMs, ...outcome(reply) });
     return reply;
-  }
-
-  return {
-    ...service,
-    async start(call: StartCall, signal: AbortSignal) {
-      return report(startRequest(tracing.target, call), () => service.start(call, signal));
-    },
-    async end(call: EndCall, signal: AbortSignal) {
-      return report(endRequest(tracing.target, call), () => service.end(call, signal));
-    },
-    async single(call: SingleCall, signal: AbortSignal) {
-      return report(singleRequest(tracing.target, call), () => service.single(call, signal));
-    },
   };
-}
 
 function outcome(reply: Reply) {
   const answer = reply.type === "not-sent" ? undefined : reply.answer;

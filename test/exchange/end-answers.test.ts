@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { VaultError } from "../../src/errors.ts";
 import type { ExchangeContext } from "../../src/exchange/context.ts";
-import type { Reply } from "../../src/exchange/ports.ts";
+import type { Reply, Send } from "../../src/exchange/ports.ts";
 import { acknowledgeOpen } from "../../src/exchange/end/acknowledge.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import { asVaultError } from "../../src/errors.ts";
@@ -27,11 +27,12 @@ async function failing(
   use: (context: ExchangeContext) => Promise<unknown>,
 ): Promise<VaultError> {
   return await world.hold(async (context) => {
-    const end: ExchangeContext["service"]["end"] = async (call, signal) => {
-      if (processed) await context.service.end(call, signal);
+    const call: Send = async (called, signal) => {
+      if (called.step !== "end") return await context.service.call(called, signal);
+      if (processed) await context.service.call(called, signal);
       return reply;
     };
-    return await use({ ...context, service: { ...context.service, end } }).then(
+    return await use({ ...context, service: { ...context.service, call } }).then(
       () => expect.fail("it does not fail"),
       (error: unknown) => asVaultError(error),
     );

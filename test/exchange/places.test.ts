@@ -32,7 +32,7 @@ it.each([
       const service = {
         ...context.service,
         admit: async ({ isEnd }: { isEnd?: true }) => Promise.resolve(void asked.push(of(isEnd))),
-        foresee: async ({ isEnd }: { isEnd?: true }) =>
+        reserveAhead: async ({ isEnd }: { isEnd?: true }) =>
           Promise.resolve(void asked.push(`ahead: ${of(isEnd)}`)),
       };
       const own = { ...handover, takesTime };

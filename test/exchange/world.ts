@@ -8,7 +8,7 @@ import { openSandbox } from "../../src/sandbox/server/start-sandbox.ts";
 import type { SandboxResponse } from "../../src/sandbox/model/messages.ts";
 import { sendProbe } from "../../src/exchange/start/breaker-gate.ts";
 import type { HttpRequest, Target } from "../../src/service/request.ts";
-import { endRequest, singleRequest, startRequest } from "../../src/service/request.ts";
+import { requestOf } from "../../src/service/request.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 
 /** Fault of the network at the next call. */
@@ -140,7 +140,7 @@ export class World {
     this.weather = [];
     const call = { uuid: this.uuid, kind: "credit-card/offline", operation: "get" } as const;
     const reply = this.#exchangeBytes(
-      startRequest(target, { ...call, externalRef: "colleague", credentials }),
+      requestOf(target, { step: "start", ...call, externalRef: "colleague", credentials }),
     );
     if (reply.type !== "answer") throw new Error("no answer");
     const { vault, transactionToken } = reply.answer.body as {
@@ -154,16 +154,20 @@ export class World {
   /** Somebody else sends the end call. */
   acknowledgeElsewhere(token: string): void {
     this.#exchangeBytes(
-      endRequest(target, { uuid: this.uuid, kind: "credit-card/offline", operation: "get", token }),
+      requestOf(target, {
+        step: "end",
+        uuid: this.uuid,
+        kind: "credit-card/offline",
+        operation: "get",
+        token,
+      }),
     );
   }
 
   readonly #service: Service = {
     admit: async () => Promise.resolve(),
-    foresee: async () => Promise.resolve(),
-    start: async (call) => Promise.resolve(this.#exchangeBytes(startRequest(target, call))),
-    end: async (call) => Promise.resolve(this.#exchangeBytes(endRequest(target, call))),
-    single: async (call) => Promise.resolve(this.#exchangeBytes(singleRequest(target, call))),
+    reserveAhead: async () => Promise.resolve(),
+    call: async (call) => Promise.resolve(this.#exchangeBytes(requestOf(target, call))),
   };
 
   #exchangeBytes(request: HttpRequest): Reply {

@@ -17,7 +17,7 @@ const noAnswer = { type: "no-answer", cause: "canceled while waiting for the res
 describe("giving up, at each moment", () => {
   test("before the call", async () => {
     const server = await httpServer();
-    expect(await clientOf(server.url).start(startCall, AbortSignal.abort())).toEqual(notSent);
+    expect(await clientOf(server.url).call(startCall, AbortSignal.abort())).toEqual(notSent);
     expect(server.connections).toHaveLength(0);
   });
 
@@ -27,7 +27,7 @@ describe("giving up, at each moment", () => {
       socket.resume();
       abort.abort();
     }, "https");
-    expect(await clientOf(server.url).start(startCall, abort.signal)).toEqual(notSent);
+    expect(await clientOf(server.url).call(startCall, abort.signal)).toEqual(notSent);
     await once(server.connections[0] as never, "close");
   });
 
@@ -35,8 +35,8 @@ describe("giving up, at each moment", () => {
     const server = await httpServer();
     const client = clientOf(server.url);
     const abort = new AbortController();
-    const first = client.start(startCall, abort.signal);
-    const second = client.end(endCall, never);
+    const first = client.call(startCall, abort.signal);
+    const second = client.call(endCall, never);
     abort.abort();
     expect(await first).toEqual(notSent);
     expect(await second).toMatchObject({ type: "answer" });
@@ -51,29 +51,29 @@ describe("giving up, at each moment", () => {
     });
     const client = clientOf(server.url);
     const [first, second] = await Promise.all([
-      client.start(startCall, never),
-      client.end(endCall, abort.signal),
+      client.call(startCall, never),
+      client.call(endCall, abort.signal),
     ]);
     expect(first).toMatchObject({ type: "answer" });
     expect(second).toEqual(notSent);
-    expect(await client.start(startCall, never)).toMatchObject({ type: "answer" });
+    expect(await client.call(startCall, never)).toMatchObject({ type: "answer" });
     expect(server.requests.map((r) => r.method)).toEqual(["POST", "POST"]);
   });
 
   test("in any of the steps before it is written to a kept connection: not sent means that the service gets nothing", async () => {
     const server = await httpServer();
     const client = clientOf(server.url);
-    await client.start(startCall, never);
+    await client.call(startCall, never);
     const types: string[] = [];
     for (let steps = 0; steps < 20; steps += 1) {
       const before = server.requests.length;
       const abort = new AbortController();
-      const reply = client.end(endCall, abort.signal);
+      const reply = client.call(endCall, abort.signal);
       for (let step = 0; step < steps; step += 1) await Promise.resolve();
       abort.abort();
       const { type } = await reply;
       types.push(type);
-      await client.start(startCall, never);
+      await client.call(startCall, never);
       if (type === "not-sent") expect(server.requests.length - before).toBe(1);
     }
     expect(types).toContain("not-sent");
@@ -82,7 +82,7 @@ describe("giving up, at each moment", () => {
   test("after the request was read", async () => {
     const abort = new AbortController();
     const server = await answeringTcp(() => abort.abort());
-    expect(await clientOf(server.url).start(startCall, abort.signal)).toEqual(noAnswer);
+    expect(await clientOf(server.url).call(startCall, abort.signal)).toEqual(noAnswer);
     await once(server.connections[0] as never, "close");
   });
 
@@ -91,16 +91,16 @@ describe("giving up, at each moment", () => {
     const server = await answeringTcp((socket) =>
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"', () => abort.abort()),
     );
-    expect(await clientOf(server.url).start(startCall, abort.signal)).toMatchObject(noAnswer);
+    expect(await clientOf(server.url).call(startCall, abort.signal)).toMatchObject(noAnswer);
   });
 
   test("after the answer: no effect, and the connection stays", async () => {
     const abort = new AbortController();
     const server = await httpServer();
     const client = clientOf(server.url);
-    expect(await client.start(startCall, abort.signal)).toMatchObject({ type: "answer" });
+    expect(await client.call(startCall, abort.signal)).toMatchObject({ type: "answer" });
     abort.abort();
-    expect(await client.end(endCall, never)).toMatchObject({ type: "answer" });
+    expect(await client.call(endCall, never)).toMatchObject({ type: "answer" });
     expect(server.connections).toHaveLength(1);
   });
 });

@@ -18,7 +18,7 @@ const error = { responseStatus: { status: "ERROR", code: "E-17" } };
 describe("a whole JSON object is an answer, whatever its status", () => {
   test.each([200, 201, 302, 400, 401, 403, 404, 409, 410, 422, 423])("HTTP %i", async (status) => {
     const server = await httpServer(json(status, error, { location: "http://127.0.0.1:9/" }));
-    expect(await clientOf(server.url).start(startCall, never)).toEqual({
+    expect(await clientOf(server.url).call(startCall, never)).toEqual({
       type: "answer",
       answer: { httpStatus: status, body: error },
     });
@@ -29,7 +29,7 @@ describe("a whole JSON object is an answer, whatever its status", () => {
     const server = await httpServer((_, response) =>
       response.end(`\u{FEFF}${JSON.stringify(body)}`),
     );
-    expect(await clientOf(server.url).start(startCall, never)).toEqual({
+    expect(await clientOf(server.url).call(startCall, never)).toEqual({
       type: "answer",
       answer: { httpStatus: 200, body },
     });
@@ -40,7 +40,7 @@ describe("a whole JSON object is an answer, whatever its status", () => {
       response.writeEarlyHints({ link: "</a>; rel=preload" });
       response.end(JSON.stringify(success));
     });
-    expect(await clientOf(server.url).start(startCall, never)).toEqual({
+    expect(await clientOf(server.url).call(startCall, never)).toEqual({
       type: "answer",
       answer: { httpStatus: 200, body: success },
     });
@@ -50,7 +50,7 @@ describe("a whole JSON object is an answer, whatever its status", () => {
     const server = await answeringTcp((socket) =>
       socket.end(`HTTP/1.0 200 OK\r\n\r\n${JSON.stringify(success)}`),
     );
-    expect(await clientOf(server.url).start(startCall, never)).toMatchObject({
+    expect(await clientOf(server.url).call(startCall, never)).toMatchObject({
       type: "answer",
       answer: { body: success },
     });
@@ -60,7 +60,7 @@ describe("a whole JSON object is an answer, whatever its status", () => {
 describe("5xx tells nothing about what was done", () => {
   test("with a JSON object, which goes along", async () => {
     const server = await httpServer(json(503, error, { "retry-after": "7" }));
-    expect(await clientOf(server.url).start(startCall, never)).toEqual({
+    expect(await clientOf(server.url).call(startCall, never)).toEqual({
       type: "no-answer",
       cause: `HTTP 503 from ${server.host}`,
       httpStatus: 503,
@@ -73,7 +73,7 @@ describe("5xx tells nothing about what was done", () => {
     const server = await httpServer((_, response) =>
       response.writeHead(502).end("<html>Bad Gateway</html>"),
     );
-    expect(await clientOf(server.url).start(startCall, never)).toEqual({
+    expect(await clientOf(server.url).call(startCall, never)).toEqual({
       type: "no-answer",
       cause: `HTTP 502 from ${server.host}`,
       httpStatus: 502,
@@ -94,7 +94,7 @@ describe("what is not a JSON object is no answer", () => {
     ["compressed", gzipSync("{}"), ""],
   ])("%s", async (_, body, more) => {
     const server = await httpServer((_, response) => response.end(body));
-    expect(await clientOf(server.url).end(endCall, never)).toEqual({
+    expect(await clientOf(server.url).call(endCall, never)).toEqual({
       type: "no-answer",
       cause: `the response of ${server.host} is not JSON (HTTP 200${more})`,
       httpStatus: 200,
@@ -103,7 +103,7 @@ describe("what is not a JSON object is no answer", () => {
 
   test("compression is not asked for", async () => {
     const server = await httpServer();
-    await clientOf(server.url).end(endCall, never);
+    await clientOf(server.url).call(endCall, never);
     expect(server.requests[0]?.headers).not.toHaveProperty("accept-encoding");
   });
 });
@@ -113,7 +113,7 @@ test.each([301, 302, 303, 307, 308])("a redirect (%i) is not followed", async (s
   const server = await httpServer((_, response) =>
     response.writeHead(status, { location: target.url }).end("<html>moved</html>"),
   );
-  expect(await clientOf(server.url).start(startCall, never)).toEqual({
+  expect(await clientOf(server.url).call(startCall, never)).toEqual({
     type: "no-answer",
     cause: `redirects (HTTP ${status}) are not followed`,
     httpStatus: status,
@@ -125,7 +125,7 @@ test.each([301, 302, 303, 307, 308])("a redirect (%i) is not followed", async (s
 describe("Retry-After", () => {
   test("of a 429 on the wire", async () => {
     const server = await httpServer(json(429, { ...error, retryAfter: 9 }, { "retry-after": "3" }));
-    expect(await clientOf(server.url).start(startCall, never)).toEqual({
+    expect(await clientOf(server.url).call(startCall, never)).toEqual({
       type: "answer",
       answer: { httpStatus: 429, body: { ...error, retryAfter: 9 }, retryAfter: 3 },
     });

@@ -32,7 +32,7 @@ async function closedPort(): Promise<number> {
 describe("no connection: surely not sent", () => {
   test("refused", async () => {
     const port = await closedPort();
-    expect(await clientOf(`http://127.0.0.1:${port}`).start(startCall, never)).toEqual({
+    expect(await clientOf(`http://127.0.0.1:${port}`).call(startCall, never)).toEqual({
       type: "not-sent",
       cause: `connection refused by 127.0.0.1:${port}`,
       hint: "check --base-url and that the service is running",
@@ -41,14 +41,14 @@ describe("no connection: surely not sent", () => {
 
   test("refused on every address of a name", async () => {
     const port = await closedPort();
-    expect(await clientOf(`http://localhost:${port}`).start(startCall, never)).toMatchObject({
+    expect(await clientOf(`http://localhost:${port}`).call(startCall, never)).toMatchObject({
       type: "not-sent",
       cause: `connection refused by localhost:${port}`,
     });
   });
 
   test("a name that does not exist", async () => {
-    const reply = await clientOf("http://host.invalid:4000").start(startCall, never);
+    const reply = await clientOf("http://host.invalid:4000").call(startCall, never);
     // A machine without a network has no name server to ask.
     expect(reply).toMatchObject({
       type: "not-sent",
@@ -59,19 +59,19 @@ describe("no connection: surely not sent", () => {
   test("the service is back: the next call connects", async () => {
     const port = await closedPort();
     const client = clientOf(`http://127.0.0.1:${port}`);
-    expect(await client.start(startCall, never)).toMatchObject({ type: "not-sent" });
+    expect(await client.call(startCall, never)).toMatchObject({ type: "not-sent" });
     const server = createServer((socket) =>
       socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"),
     ).listen(port, "127.0.0.1");
     await once(server, "listening");
-    expect(await client.start(startCall, never)).toMatchObject({ type: "answer" });
+    expect(await client.call(startCall, never)).toMatchObject({ type: "answer" });
     server.close();
   });
 
   test("a connection that does not come about in time", async () => {
     // TCP connects, but TLS never answers.
     const server = await tcpServer((socket) => socket.resume(), "https");
-    const reply = await clientOf(server.url, { timeoutMs: 500 }).start(startCall, never);
+    const reply = await clientOf(server.url, { timeoutMs: 500 }).call(startCall, never);
     expect(reply).toEqual({
       type: "not-sent",
       cause: `no connection to ${server.host} within 500ms`,
@@ -117,7 +117,7 @@ describe("TLS", () => {
 
   test("a certificate that is not trusted", async () => {
     const server = await httpServer(undefined, selfSigned());
-    expect(await clientOf(server.url).start(startCall, never)).toEqual({
+    expect(await clientOf(server.url).call(startCall, never)).toEqual({
       type: "not-sent",
       cause: `certificate of ${server.host} is not trusted: self-signed certificate`,
       hint: "if you trust its issuer, add the issuer's certificate with --ca FILE (config key ca) or NODE_EXTRA_CA_CERTS",
@@ -129,11 +129,11 @@ describe("TLS", () => {
     const certificate = selfSigned();
     const server = await httpServer(undefined, certificate);
     const client = clientOf(server.url, trust(certificate.cert));
-    expect(await client.start(startCall, never)).toEqual({
+    expect(await client.call(startCall, never)).toEqual({
       type: "answer",
       answer: { httpStatus: 200, body: success },
     });
-    expect(await client.end(endCall, never)).toEqual({
+    expect(await client.call(endCall, never)).toEqual({
       type: "answer",
       answer: { httpStatus: 200, body: success },
     });
@@ -156,7 +156,7 @@ describe("TLS", () => {
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
     const client = clientOf(`https://127.0.0.1:${port}`, trust(certificate.cert));
-    expect(await client.start(startCall, never)).toMatchObject({ type: "answer" });
+    expect(await client.call(startCall, never)).toMatchObject({ type: "answer" });
     expect(protocols).toEqual(["http/1.1"]);
   });
 
@@ -171,7 +171,7 @@ describe("TLS", () => {
   ])("a certificate for %s", async (_, options, reason) => {
     const certificate = selfSigned(options);
     const server = await httpServer(undefined, certificate);
-    const reply = await clientOf(server.url, trust(certificate.cert)).start(startCall, never);
+    const reply = await clientOf(server.url, trust(certificate.cert)).call(startCall, never);
     expect(reply).toMatchObject({
       type: "not-sent",
       cause: `certificate of ${server.host} is not trusted: ${reason}`,
@@ -181,12 +181,12 @@ describe("TLS", () => {
 
   test("an issuer that nobody knows", async () => {
     const server = await httpServer(undefined, certificateAuthority().issue());
-    const reply = await clientOf(server.url).start(startCall, never);
+    const reply = await clientOf(server.url).call(startCall, never);
     expect(reply).toMatchObject({
       type: "not-sent",
       cause: `certificate of ${server.host} is not trusted: its issuer is unknown`,
     });
-    const other = await clientOf(server.url, { ca: [certificateAuthority("another").cert] }).start(
+    const other = await clientOf(server.url, { ca: [certificateAuthority("another").cert] }).call(
       startCall,
       never,
     );
@@ -194,7 +194,7 @@ describe("TLS", () => {
       type: "not-sent",
       hint: expect.stringContaining("--ca FILE (config key ca)") as string,
     });
-    const namesake = await clientOf(server.url, { ca: [certificateAuthority().cert] }).start(
+    const namesake = await clientOf(server.url, { ca: [certificateAuthority().cert] }).call(
       startCall,
       never,
     );
@@ -210,20 +210,20 @@ describe("TLS", () => {
       undefined,
       selfSigned({ dns: "other.example", to: "20210101000000Z" }),
     );
-    expect(await clientOf(server.url, { unverified: true }).start(startCall, never)).toMatchObject({
+    expect(await clientOf(server.url, { unverified: true }).call(startCall, never)).toMatchObject({
       type: "answer",
     });
     const proxy = await startProxy({ hosts: { "vault.example": server.port } });
     vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
     onTestFinished(() => void vi.unstubAllEnvs());
     const elsewhere = { unverified: true, proxy: { url: new URL(proxy.url), source: "--proxy" } };
-    expect(
-      await clientOf("https://vault.example", elsewhere).start(startCall, never),
-    ).toMatchObject({
-      type: "not-sent",
-      cause: expect.stringContaining("certificate of vault.example:443 is not trusted") as string,
-    });
-    expect(await clientOf(server.url).start(startCall, never)).toMatchObject({ type: "not-sent" });
+    expect(await clientOf("https://vault.example", elsewhere).call(startCall, never)).toMatchObject(
+      {
+        type: "not-sent",
+        cause: expect.stringContaining("certificate of vault.example:443 is not trusted") as string,
+      },
+    );
+    expect(await clientOf(server.url).call(startCall, never)).toMatchObject({ type: "not-sent" });
     expect(server.requests).toHaveLength(1);
   });
 
@@ -244,7 +244,7 @@ describe("TLS", () => {
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
     expect(
-      await clientOf(`https://127.0.0.1:${port}`, trust(certificate.cert)).start(startCall, never),
+      await clientOf(`https://127.0.0.1:${port}`, trust(certificate.cert)).call(startCall, never),
     ).toMatchObject({
       type: "not-sent",
       cause: `no TLS connection to 127.0.0.1:${port}: it does not speak TLS 1.2 or newer`,
@@ -253,7 +253,7 @@ describe("TLS", () => {
 
   test("a service that speaks no TLS", async () => {
     const server = await httpServer();
-    const reply = await clientOf(server.url.replace("http:", "https:")).start(startCall, never);
+    const reply = await clientOf(server.url.replace("http:", "https:")).call(startCall, never);
     expect(reply).toMatchObject({
       type: "not-sent",
       cause: `no TLS connection to ${server.host}: the server there does not speak TLS`,
@@ -263,7 +263,7 @@ describe("TLS", () => {
 
   test("a connection that is closed in the handshake", async () => {
     const server = await tcpServer((socket) => socket.destroy(), "https");
-    const reply = await clientOf(server.url).start(startCall, never);
+    const reply = await clientOf(server.url).call(startCall, never);
     expect(reply).toMatchObject({
       type: "not-sent",
       cause: `connection closed by ${server.host} before the request was sent`,
@@ -275,8 +275,8 @@ describe("one connection", () => {
   test("both calls of an exchange use it", async () => {
     const server = await httpServer();
     const client = clientOf(server.url);
-    await client.start(startCall, never);
-    await client.end(endCall, never);
+    await client.call(startCall, never);
+    await client.call(endCall, never);
     expect(server.requests.map((r) => r.method)).toEqual(["POST", "PUT"]);
     expect(server.connections).toHaveLength(1);
   });
@@ -296,9 +296,9 @@ describe("one connection", () => {
     });
     const client = clientOf(server.url);
     const replies = await Promise.all([
-      client.start(startCall, never),
-      client.start(startCall, never),
-      client.end(endCall, never),
+      client.call(startCall, never),
+      client.call(startCall, never),
+      client.call(endCall, never),
     ]);
     expect(replies.map((r) => r.type)).toEqual(["answer", "answer", "answer"]);
     expect({ most, connections: server.connections.length }).toEqual({ most: 1, connections: 1 });
@@ -307,12 +307,12 @@ describe("one connection", () => {
   test("a connection that the server closed between the calls, and said so, is replaced", async () => {
     const server = await httpServer();
     const client = clientOf(server.url);
-    await client.start(startCall, never);
+    await client.call(startCall, never);
     const [connection] = server.connections;
     connection?.end();
     // The server sees the close only once the client has closed it.
     await once(connection as never, "close");
-    expect(await client.end(endCall, never)).toMatchObject({ type: "answer" });
+    expect(await client.call(endCall, never)).toMatchObject({ type: "answer" });
     expect(server.connections).toHaveLength(2);
     expect(server.requests.map((r) => r.method)).toEqual(["POST", "PUT"]);
   });
@@ -329,9 +329,9 @@ describe("one connection", () => {
         );
     });
     const client = clientOf(server.url);
-    await client.start(startCall, never);
+    await client.call(startCall, never);
     await once(server.connections[0] as never, "close");
-    expect(await client.end(endCall, never)).toEqual({
+    expect(await client.call(endCall, never)).toEqual({
       type: "answer",
       answer: { httpStatus: 200, body: {} },
     });
@@ -343,8 +343,8 @@ describe("one connection", () => {
       json(200, success, { connection: "keep-alive", "keep-alive": "timeout=1" }),
     );
     const client = clientOf(server.url);
-    await client.start(startCall, never);
-    await client.end(endCall, never);
+    await client.call(startCall, never);
+    await client.call(endCall, never);
     expect(server.connections).toHaveLength(2);
   });
 });

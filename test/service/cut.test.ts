@@ -31,7 +31,7 @@ describe("an answer that is cut short is none, even where its JSON is whole", ()
     ],
   ])("%s", async (_, bytes) => {
     const server = await answeringTcp((socket) => socket.end(bytes));
-    expect(await clientOf(server.url).start(startCall, never)).toEqual({
+    expect(await clientOf(server.url).call(startCall, never)).toEqual({
       type: "no-answer",
       cause: `the response of ${server.host} was cut short`,
       httpStatus: 200,
@@ -41,7 +41,7 @@ describe("an answer that is cut short is none, even where its JSON is whole", ()
 
   test("in its head", async () => {
     const server = await answeringTcp((socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-le"));
-    expect(await clientOf(server.url).start(startCall, never)).toEqual({
+    expect(await clientOf(server.url).call(startCall, never)).toEqual({
       type: "no-answer",
       cause: `connection closed by ${server.host} before it responded`,
     });
@@ -51,7 +51,7 @@ describe("an answer that is cut short is none, even where its JSON is whole", ()
     const server = await answeringTcp((socket) =>
       socket.end("HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"),
     );
-    expect(await clientOf(server.url).start(startCall, never)).toEqual({
+    expect(await clientOf(server.url).call(startCall, never)).toEqual({
       type: "no-answer",
       cause: `connection closed by ${server.host} before it responded`,
     });
@@ -61,7 +61,7 @@ describe("an answer that is cut short is none, even where its JSON is whole", ()
     const server = await answeringTcp((socket) =>
       socket.write(head("content-length: 1000") + whole, () => socket.resetAndDestroy()),
     );
-    expect(await clientOf(server.url).start(startCall, never)).toMatchObject({ type: "no-answer" });
+    expect(await clientOf(server.url).call(startCall, never)).toMatchObject({ type: "no-answer" });
     expect(server.connections).toHaveLength(1);
   });
 
@@ -69,7 +69,7 @@ describe("an answer that is cut short is none, even where its JSON is whole", ()
     const server = await answeringTcp((socket) =>
       socket.end(`HTTP/1.0 200 OK\r\n\r\n${whole.slice(0, -1)}`),
     );
-    expect(await clientOf(server.url).start(startCall, never)).toMatchObject({
+    expect(await clientOf(server.url).call(startCall, never)).toMatchObject({
       type: "no-answer",
       httpStatus: 200,
     });
@@ -79,7 +79,7 @@ describe("an answer that is cut short is none, even where its JSON is whole", ()
 describe("no answer after the request was written", () => {
   test("closed after it was read", async () => {
     const server = await answeringTcp((socket) => socket.end());
-    expect(await clientOf(server.url).start(startCall, never)).toEqual({
+    expect(await clientOf(server.url).call(startCall, never)).toEqual({
       type: "no-answer",
       cause: `connection closed by ${server.host} before it responded`,
     });
@@ -88,7 +88,7 @@ describe("no answer after the request was written", () => {
 
   test("reset after it was read", async () => {
     const server = await answeringTcp((socket) => socket.resetAndDestroy());
-    expect(await clientOf(server.url).start(startCall, never)).toEqual({
+    expect(await clientOf(server.url).call(startCall, never)).toEqual({
       type: "no-answer",
       cause: `connection reset by ${server.host} before it responded`,
     });
@@ -102,7 +102,7 @@ describe("no answer after the request was written", () => {
     subscribe("http.client.request.start", written.resolve);
     onTestFinished(() => void unsubscribe("http.client.request.start", written.resolve));
     const server = await tcpServer((socket) => accepted.resolve(socket), "http", true);
-    const reply = clientOf(server.url).start(startCall, never);
+    const reply = clientOf(server.url).call(startCall, never);
     await written.promise;
     (await accepted.promise).resetAndDestroy();
     expect(await reply).toMatchObject({ type: "no-answer" });
@@ -117,8 +117,8 @@ describe("no answer after the request was written", () => {
       else socket.resetAndDestroy();
     });
     const client = clientOf(server.url);
-    expect(await client.start(startCall, never)).toMatchObject({ type: "answer" });
-    expect(await client.end(endCall, never)).toEqual({
+    expect(await client.call(startCall, never)).toMatchObject({ type: "answer" });
+    expect(await client.call(endCall, never)).toEqual({
       type: "no-answer",
       cause: `connection reset by ${server.host} before it responded`,
     });
@@ -127,7 +127,7 @@ describe("no answer after the request was written", () => {
       connections: 1,
     });
     // The client can still make another call.
-    const third = client.end(endCall, never);
+    const third = client.call(endCall, never);
     expect(await third).toMatchObject({ type: "no-answer" });
     expect(requests).toBe(3);
   });
@@ -138,7 +138,7 @@ describe("no answer after the request was written", () => {
     ["a request", "GET / HTTP/1.1\r\n\r\n"],
   ])("garbage: %s", async (_, bytes) => {
     const server = await answeringTcp((socket) => socket.end(bytes));
-    expect(await clientOf(server.url).start(startCall, never)).toEqual({
+    expect(await clientOf(server.url).call(startCall, never)).toEqual({
       type: "no-answer",
       cause: `the response of ${server.host} is not HTTP`,
     });
@@ -148,7 +148,7 @@ describe("no answer after the request was written", () => {
     const server = await answeringTcp((socket) =>
       socket.end(head("content-length: 2", "content-length: 3") + whole),
     );
-    expect(await clientOf(server.url).start(startCall, never)).toMatchObject({ type: "no-answer" });
+    expect(await clientOf(server.url).call(startCall, never)).toMatchObject({ type: "no-answer" });
   });
 });
 
@@ -158,7 +158,7 @@ describe("size", () => {
 
   test("64 MiB are read", async () => {
     const server = await httpServer((_, response) => response.end(sized(limit)));
-    expect(await clientOf(server.url).start(startCall, never)).toMatchObject({ type: "answer" });
+    expect(await clientOf(server.url).call(startCall, never)).toMatchObject({ type: "answer" });
   });
 
   test.each([
@@ -170,7 +170,7 @@ describe("size", () => {
         .writeHead(200, length === undefined ? {} : { "content-length": String(length) })
         .end(body);
     });
-    expect(await clientOf(server.url).start(startCall, never)).toEqual({
+    expect(await clientOf(server.url).call(startCall, never)).toEqual({
       type: "no-answer",
       cause: `the response of ${server.host} is larger than 64 MiB${told}`,
       httpStatus: 200,
@@ -180,7 +180,7 @@ describe("size", () => {
 
   test("endless headers", async () => {
     const server = await answeringTcp((socket) => socket.write(head(`x: ${"x".repeat(100_000)}`)));
-    expect(await clientOf(server.url).start(startCall, never)).toMatchObject({
+    expect(await clientOf(server.url).call(startCall, never)).toMatchObject({
       type: "no-answer",
       cause: `the response of ${server.host} has too large headers`,
     });
@@ -190,7 +190,7 @@ describe("size", () => {
 describe("the time of the whole call is limited", () => {
   test("nothing comes", async () => {
     const server = await answeringTcp(() => undefined);
-    expect(await clientOf(server.url, { timeoutMs: 80 }).start(startCall, never)).toEqual({
+    expect(await clientOf(server.url, { timeoutMs: 80 }).call(startCall, never)).toEqual({
       type: "no-answer",
       cause: `timed out after 80ms waiting for ${server.host}`,
     });
@@ -204,7 +204,7 @@ describe("the time of the whole call is limited", () => {
       const timer = setInterval(() => socket.write(" "), 5);
       socket.on("close", () => clearInterval(timer));
     });
-    expect(await clientOf(server.url, { timeoutMs: 150 }).start(startCall, never)).toEqual({
+    expect(await clientOf(server.url, { timeoutMs: 150 }).call(startCall, never)).toEqual({
       type: "no-answer",
       cause: `timed out after 150ms waiting for ${server.host}`,
       httpStatus: 200,
@@ -218,15 +218,15 @@ describe("the time of the whole call is limited", () => {
       if (requests > 1) socket.end(head(`content-length: ${whole.length}`) + whole);
     });
     const client = clientOf(server.url, { timeoutMs: 500 });
-    expect(await client.start(startCall, never)).toMatchObject({ type: "no-answer" });
-    expect(await client.start(startCall, never)).toMatchObject({ type: "answer" });
+    expect(await client.call(startCall, never)).toMatchObject({ type: "no-answer" });
+    expect(await client.call(startCall, never)).toMatchObject({ type: "answer" });
     expect(server.connections).toHaveLength(2);
   });
 
   test("a limit longer than a timer can be is no limit of a millisecond", async () => {
     const server = await httpServer();
-    expect(
-      await clientOf(server.url, { timeoutMs: 2 ** 40 }).start(startCall, never),
-    ).toMatchObject({ type: "answer" });
+    expect(await clientOf(server.url, { timeoutMs: 2 ** 40 }).call(startCall, never)).toMatchObject(
+      { type: "answer" },
+    );
   });
 });

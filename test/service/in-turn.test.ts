@@ -1,7 +1,10 @@
 import { once } from "node:events";
 import { expect, test, vi } from "vitest";
+import { openService } from "../../src/service/open-service.ts";
+import { realClock } from "../support/read-with.ts";
 import {
   answeringTcp,
+  application,
   clientOf,
   httpServer,
   never,
@@ -10,23 +13,42 @@ import {
   tcpServer,
 } from "./servers.ts";
 
-test("admit begins to connect, waits for nothing, and not for one that has given up; the call goes over that connection", async () => {
+test("prepare begins to connect and waits for nothing; the call goes over that connection", async () => {
   const opened = signal();
   const server = await httpServer();
   const client = clientOf(server.url);
-  await expect(client.admit(startCall, AbortSignal.abort(new Error("enough")))).rejects.toThrow(
-    "enough",
-  );
-  expect(await client.admit(startCall, never)).toBeUndefined();
-  await client.start(startCall, never, async () => Promise.resolve(opened.resolve()));
+  client.prepare();
+  await client.call(startCall, never, async () => Promise.resolve(opened.resolve()));
   await opened.promise;
   expect([server.connections.length, server.requests.length]).toEqual([1, 1]);
 });
 
-test("a connection that admit could not make is tried again by the call", async () => {
+test("one that has given up takes no place, and nothing is connected for it", async () => {
+  const server = await httpServer();
+  let reserved = 0;
+  const open = await openService({
+    baseUrl: server.url,
+    apiPrefix: "/vaultsvc/v1-2",
+    application,
+    version: "test",
+    timeoutMs: 5000,
+    limit: {
+      rate: 25,
+      clock: realClock,
+      reserveSlot: async () => Promise.resolve((reserved += 1)),
+    },
+  });
+  const service = open({ learnSecret: () => undefined });
+  await expect(service.admit(startCall, AbortSignal.abort(new Error("enough")))).rejects.toThrow(
+    "enough",
+  );
+  expect([reserved, server.connections.length]).toEqual([0, 0]);
+});
+
+test("a connection that could not be made ahead is tried again by the call", async () => {
   const client = clientOf("http://127.0.0.1:9");
-  await client.admit(startCall, never);
-  expect(await client.start(startCall, never)).toMatchObject({
+  client.prepare();
+  expect(await client.call(startCall, never)).toMatchObject({
     type: "not-sent",
     cause: "connection refused by 127.0.0.1:9",
   });
@@ -39,7 +61,7 @@ test("a call has its connection before its turn, and writes nothing before it; t
     await new Promise((resolve) => void setTimeout(resolve, 300));
     seen.push(server.connections.length, server.requests.length);
   };
-  const reply = await clientOf(server.url, { timeoutMs: 200 }).start(startCall, never, inTurn);
+  const reply = await clientOf(server.url, { timeoutMs: 200 }).call(startCall, never, inTurn);
   expect(reply).toMatchObject({ type: "answer" });
   expect(seen).toEqual([1, 0]);
 });
@@ -48,7 +70,7 @@ test("one that is given up while it waits for its turn is not sent, also when th
   const server = await httpServer();
   const client = clientOf(server.url);
   const [abort, turn, waits] = [new AbortController(), signal(), signal()];
-  const call = client.start(startCall, abort.signal, async () => {
+  const call = client.call(startCall, abort.signal, async () => {
     waits.resolve();
     await turn.promise;
   });
@@ -56,7 +78,7 @@ test("one that is given up while it waits for its turn is not sent, also when th
   abort.abort();
   expect(await call).toEqual({ type: "not-sent", cause: "canceled before it was sent" });
   turn.resolve();
-  expect(await client.start(startCall, never)).toMatchObject({ type: "answer" });
+  expect(await client.call(startCall, never)).toMatchObject({ type: "answer" });
   expect([server.connections.length, server.requests.length]).toEqual([1, 1]);
 });
 
@@ -64,9 +86,9 @@ test("a turn that fails is told, and nothing is sent", async () => {
   const server = await httpServer();
   const client = clientOf(server.url);
   await expect(
-    client.start(startCall, never, async () => Promise.reject(new Error("disk"))),
+    client.call(startCall, never, async () => Promise.reject(new Error("disk"))),
   ).rejects.toThrow("disk");
-  expect(await client.start(startCall, never)).toMatchObject({ type: "answer" });
+  expect(await client.call(startCall, never)).toMatchObject({ type: "answer" });
   expect(server.requests.length).toBe(1);
 });
 
@@ -80,7 +102,7 @@ test("a connection that is closed while its call waits is made again, once", asy
     await closed[turns];
     turns += 1;
   };
-  expect(await clientOf(closing.url).start(startCall, never, inTurn)).toMatchObject({
+  expect(await clientOf(closing.url).call(startCall, never, inTurn)).toMatchObject({
     type: "not-sent",
     cause: `connection closed by ${closing.host} before the request was sent`,
   });
@@ -94,15 +116,15 @@ test("a connection made ahead is given up when the server sends what nobody aske
     else socket.end(`HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}`);
   });
   const client = clientOf(server.url);
-  expect(await client.start(startCall, never)).toMatchObject({ type: "no-answer" });
-  await client.admit(startCall, never);
+  expect(await client.call(startCall, never)).toMatchObject({ type: "no-answer" });
+  client.prepare();
   await vi.waitFor(() => expect(server.connections.length).toBe(2));
   const [, unasked] = server.connections;
   unasked
     ?.once("close", () => dropped.resolve())
     .write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
   await dropped.promise;
-  expect(await client.start(startCall, never)).toMatchObject({
+  expect(await client.call(startCall, never)).toMatchObject({
     type: "answer",
     answer: { body: {} },
   });

@@ -30,10 +30,10 @@ describe("several exchanges at a time", () => {
       limit: noLimit,
     });
     const three = [1, 2, 3].map(() => clients({ learnSecret: nothing }));
-    await Promise.all(three.map(async (client) => await client.start(startCall, never)));
+    await Promise.all(three.map(async (client) => await client.call(startCall, never)));
     expect(server.connections.length).toBe(3);
-    await Promise.all(three.map(async (client) => await client.end(endCall, never)));
-    for (const client of three) await client.end(endCall, never);
+    await Promise.all(three.map(async (client) => await client.call(endCall, never)));
+    for (const client of three) await client.call(endCall, never);
     expect(server.connections.length).toBe(3);
     expect(server.requests.length).toBe(9);
   });
@@ -53,8 +53,8 @@ describe("several exchanges at a time", () => {
     };
     const clients = await openService({ ...target, limit: noLimit, trace });
     const [one, two] = [new Set<string>(), new Set<string>()];
-    await clients({ learnSecret: (secret) => one.add(secret) }).start(startCall, never);
-    await clients({ learnSecret: (secret) => two.add(secret) }).end(endCall, never);
+    await clients({ learnSecret: (secret) => one.add(secret) }).call(startCall, never);
+    await clients({ learnSecret: (secret) => two.add(secret) }).call(endCall, never);
     expect([...one]).toEqual(
       expect.arrayContaining([startCall.credentials.payload, "of-the-answer"]),
     );

@@ -30,8 +30,8 @@ describe("an https service through a proxy", () => {
     const service = await hidden();
     const proxy = await startProxy({ hosts: { "vault.example": service.port } });
     const client = clientOf("https://vault.example", { ...trusting, proxy: proxyAt(proxy.url) });
-    expect(await client.start(startCall, never)).toEqual(answered);
-    expect(await client.end(endCall, never)).toEqual(answered);
+    expect(await client.call(startCall, never)).toEqual(answered);
+    expect(await client.call(endCall, never)).toEqual(answered);
     expect(proxy.asked).toEqual(["CONNECT vault.example:443"]);
     expect([proxy.connections.length, service.connections.length]).toEqual([1, 1]);
     expect(
@@ -49,10 +49,10 @@ describe("an https service through a proxy", () => {
       ...trusting,
       proxy: proxyAt(proxy.url),
     });
-    await client.start(startCall, never);
+    await client.call(startCall, never);
     service.connections[0]?.end();
     await once(proxy.connections[0] as never, "close");
-    expect(await client.end(endCall, never)).toEqual(answered);
+    expect(await client.call(endCall, never)).toEqual(answered);
     expect(proxy.asked).toEqual(["CONNECT vault.example:8443", "CONNECT vault.example:8443"]);
   });
 
@@ -64,7 +64,7 @@ describe("an https service through a proxy", () => {
     });
     const url = proxy.url.replace("//", `//ada:${encodeURIComponent("p@ss/wörd")}@`);
     expect(
-      await clientOf("https://vault.example", { ...trusting, proxy: proxyAt(url) }).start(
+      await clientOf("https://vault.example", { ...trusting, proxy: proxyAt(url) }).call(
         startCall,
         never,
       ),
@@ -78,7 +78,7 @@ describe("an https service through a proxy", () => {
       certificate: authority.issue(),
     });
     const client = clientOf("https://vault.example", { ...trusting, proxy: proxyAt(proxy.url) });
-    expect(await client.start(startCall, never)).toEqual(answered);
+    expect(await client.call(startCall, never)).toEqual(answered);
     expect(proxy.asked).toEqual(["CONNECT vault.example:443"]);
   });
 
@@ -91,7 +91,7 @@ describe("an https service through a proxy", () => {
     const reply = await clientOf("https://vault.example", {
       ...trusting,
       proxy: proxyAt(proxy.url),
-    }).start(startCall, never);
+    }).call(startCall, never);
     expect(reply).toMatchObject({
       type: "no-answer",
       cause: expect.stringContaining("vault.example:443 before it responded") as string,
@@ -106,7 +106,7 @@ describe("a proxy that does not lead to the service: surely not sent, with the p
       ...trusting,
       timeoutMs,
       proxy: proxyAt(proxy, source),
-    }).start(startCall, never);
+    }).call(startCall, never);
   }
   const withoutIt = "if the service can be reached without a proxy: NO_PROXY=vault.example";
 
@@ -260,8 +260,8 @@ describe("an http service through a proxy", () => {
     const client = clientOf("http://vault.example:8080", {
       proxy: proxyAt(proxy.url.replace("//", "//ada:secret@"), "HTTP_PROXY"),
     });
-    expect(await client.start(startCall, never)).toMatchObject({ type: "answer" });
-    expect(await client.end(endCall, never)).toMatchObject({ type: "answer" });
+    expect(await client.call(startCall, never)).toMatchObject({ type: "answer" });
+    expect(await client.call(endCall, never)).toMatchObject({ type: "answer" });
     expect(proxy.asked.map((line) => line.replace(/vault\/credit.*\//, "…/"))).toEqual([
       "POST http://vault.example:8080/vaultsvc/v1-2/…/get-start",
       "PUT http://vault.example:8080/vaultsvc/v1-2/…/get-end",
@@ -276,7 +276,7 @@ describe("an http service through a proxy", () => {
   test("407 is the proxy's own: not sent", async () => {
     const proxy = await startProxy({ credentials: "ada:secret" });
     const client = clientOf("http://vault.example", { proxy: proxyAt(proxy.url, "HTTP_PROXY") });
-    expect(await client.start(startCall, never)).toEqual({
+    expect(await client.call(startCall, never)).toEqual({
       type: "not-sent",
       cause: `the proxy ${proxy.host} asks for a user name and a password (HTTP 407)`,
       hint: `set HTTP_PROXY to http://USER:PASSWORD@${proxy.host}`,
@@ -288,7 +288,7 @@ describe("an http service through a proxy", () => {
     const client = clientOf("http://vault.example", {
       proxy: proxyAt(plain.url.replace("http:", "https:"), "HTTP_PROXY"),
     });
-    expect(await client.start(startCall, never)).toMatchObject({
+    expect(await client.call(startCall, never)).toMatchObject({
       type: "not-sent",
       cause: `no TLS connection to the proxy ${plain.host}: the server there does not speak TLS`,
     });
@@ -296,7 +296,7 @@ describe("an http service through a proxy", () => {
 
   test("a 407 of the service itself is its answer", async () => {
     const service = await httpServer(json(407, success));
-    expect(await clientOf(service.url).start(startCall, never)).toMatchObject({
+    expect(await clientOf(service.url).call(startCall, never)).toMatchObject({
       type: "answer",
       answer: { httpStatus: 407 },
     });

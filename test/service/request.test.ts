@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { EndCall, SingleCall, StartCall } from "../../src/exchange/ports.ts";
+import type { SingleCall, StartCall } from "../../src/exchange/ports.ts";
 import type { Kind, Operation } from "../../src/protocol/endpoints.ts";
 import { endpoints, singleEndpoint } from "../../src/protocol/endpoints.ts";
 import { requestSchema } from "../../src/protocol/requests.ts";
@@ -103,7 +103,7 @@ describe("start calls carry the application in the body", () => {
   test.each([...starts, ...extendedStarts])("%s %s", async (kind, operation, path, body) => {
     const server = await httpServer();
     const newVault = kind === "generic/offline" ? { content: "new text" } : everything.newVault;
-    await clientOf(server.url).start(
+    await clientOf(server.url).call(
       { ...startCall, kind, operation, ...everything, newVault },
       never,
     );
@@ -126,7 +126,7 @@ describe("start calls carry the application in the body", () => {
 
   test("hashedPin and device are left out when they are not given", async () => {
     const server = await httpServer();
-    await clientOf(server.url).start({ ...startCall, kind: "credit-card/online" }, never);
+    await clientOf(server.url).call({ ...startCall, kind: "credit-card/online" }, never);
     expect(JSON.parse(server.requests[0]?.body ?? "")).toEqual({
       application,
       externalRef: "order-2291",
@@ -138,7 +138,7 @@ describe("start calls carry the application in the body", () => {
 describe("end calls carry the application in headers, and the token unchanged", () => {
   test.each([...starts, ...extendedStarts])("%s %s", async (kind, operation, path) => {
     const server = await httpServer();
-    await clientOf(server.url).end({ ...endCall, kind, operation }, never);
+    await clientOf(server.url).call({ ...endCall, kind, operation }, never);
     const [received] = server.requests;
     const body = JSON.stringify({ token: "T0k/en+==" });
     expect(received).toEqual({
@@ -162,10 +162,10 @@ test.each<[Kind, string | undefined]>([
   async (kind, header) => {
     const server = await httpServer();
     const client = clientOf(server.url, { jwt: () => "aaa.bbb.ccc" });
-    await client.start({ ...startCall, kind }, never);
-    await client.end({ ...endCall, kind }, never);
-    for (const operation of ["info", "create", "delete"] as const)
-      await client.single({ ...startCall, kind, operation, vault: {} }, never);
+    await client.call({ ...startCall, kind }, never);
+    await client.call({ ...endCall, kind }, never);
+    for (const step of ["info", "create", "delete"] as const)
+      await client.call({ ...startCall, kind, step, vault: {} }, never);
     expect(server.requests.map((r) => r.headers.authorization)).toEqual(
       Array.from({ length: 5 }, () => header),
     );
@@ -175,7 +175,7 @@ test.each<[Kind, string | undefined]>([
 test("characters outside ASCII arrive as they are", async () => {
   const server = await httpServer();
   const externalRef = "Bestellung Nr. 5 – 注文 🛒";
-  await clientOf(server.url).start({ ...startCall, externalRef }, never);
+  await clientOf(server.url).call({ ...startCall, externalRef }, never);
   expect(JSON.parse(server.requests[0]?.body ?? "")).toMatchObject({ externalRef });
 });
 
@@ -187,27 +187,27 @@ test.each([
   ["", "/", ""],
 ])("base path %j with prefix %j", async (basePath, apiPrefix, expected) => {
   const server = await httpServer();
-  await clientOf(`${server.url}${basePath}`, { apiPrefix }).end(endCall, never);
+  await clientOf(`${server.url}${basePath}`, { apiPrefix }).call(endCall, never);
   expect(server.requests[0]?.url).toBe(`${expected}/vault/credit-card/offline/${uuid}/get-end`);
 });
 
 test("a uuid cannot leave its place in the path", async () => {
   const server = await httpServer();
-  await clientOf(server.url).end({ ...endCall, uuid: "a/../b?c#d" }, never);
+  await clientOf(server.url).call({ ...endCall, uuid: "a/../b?c#d" }, never);
   expect(server.requests[0]?.url).toBe(
     "/vaultsvc/v1-2/vault/credit-card/offline/a%2F..%2Fb%3Fc%23d/get-end",
   );
 });
 
-test.each<[string, Partial<StartCall & EndCall>]>([
+test.each<[string, Pick<StartCall, "kind" | "operation">]>([
   ["an update of an online vault", { kind: "credit-card/online", operation: "update" }],
 ])("%s is refused, and nothing is sent", async (_, call) => {
   const server = await httpServer();
   const client = clientOf(server.url);
-  await expect(client.start({ ...startCall, ...call }, never)).rejects.toMatchObject({
+  await expect(client.call({ ...startCall, ...call }, never)).rejects.toMatchObject({
     code: "invalid-input",
   });
-  await expect(client.end({ ...endCall, ...call }, never)).rejects.toMatchObject({
+  await expect(client.call({ ...endCall, ...call }, never)).rejects.toMatchObject({
     code: "invalid-input",
   });
   expect(server.connections).toHaveLength(0);
@@ -222,7 +222,7 @@ test.each(["not a url", "ftp://example.com", "localhost:4000", ""])(
 
 test("a header that cannot be written is not sent, and its value is not told", async () => {
   const server = await httpServer();
-  const reply = await clientOf(server.url, { jwt: () => "aaa\r\nx-evil: 1" }).end(endCall, never);
+  const reply = await clientOf(server.url, { jwt: () => "aaa\r\nx-evil: 1" }).call(endCall, never);
   expect(reply).toEqual({
     type: "not-sent",
     cause: "the request cannot be written: invalid authorization header",
@@ -238,20 +238,20 @@ describe("single calls (extended)", () => {
   test.each<[string, SingleCall, string, Record<string, unknown>]>([
     [
       "DELETE",
-      { operation: "delete", kind: "generic/offline", uuid, externalRef: "r", credentials, device },
+      { step: "delete", kind: "generic/offline", uuid, externalRef: "r", credentials, device },
       `/vault/generic/offline/${uuid}`,
       { application, externalRef: "r", vault: { credentials: pair } },
     ],
     [
       "DELETE",
-      { operation: "delete", kind: "generic/online", uuid, externalRef: "r", credentials, device },
+      { step: "delete", kind: "generic/online", uuid, externalRef: "r", credentials, device },
       `/vault/generic/online/${uuid}`,
       { application, device, externalRef: "r", vault: { credentials } },
     ],
     [
       "POST",
       {
-        operation: "create",
+        step: "create",
         kind: "generic/offline",
         externalRef: "r",
         vault: { content: "x", maxUsage: 3 },
@@ -264,7 +264,7 @@ describe("single calls (extended)", () => {
     [
       "POST",
       {
-        operation: "create",
+        step: "create",
         kind: "credit-card/online",
         externalRef: "r",
         vault: { creditCard, hashedPin: "cGlu" },
@@ -275,7 +275,7 @@ describe("single calls (extended)", () => {
     ],
   ])("%s %j", async (method, call, path, body) => {
     const server = await httpServer();
-    await clientOf(server.url).single(call, never);
+    await clientOf(server.url).call(call, never);
     const [received] = server.requests;
     expect(server.requests).toHaveLength(1);
     expect({ ...received, body: JSON.parse(received?.body ?? "") as unknown }).toEqual({
@@ -284,14 +284,15 @@ describe("single calls (extended)", () => {
       headers: headersOf(server.host, received?.body ?? ""),
       body,
     });
-    expect(
-      validate<unknown>(requestSchema(singleEndpoint(call.kind, call.operation)), body),
-    ).toEqual({ ok: true, value: body });
+    expect(validate<unknown>(requestSchema(singleEndpoint(call.kind, call.step)), body)).toEqual({
+      ok: true,
+      value: body,
+    });
   });
 
   test("an info has no body, and the application in its headers", async () => {
     const server = await httpServer();
-    await clientOf(server.url).single({ operation: "info", kind: "generic/online", uuid }, never);
+    await clientOf(server.url).call({ step: "info", kind: "generic/online", uuid }, never);
     expect(server.requests).toEqual([
       {
         method: "GET",

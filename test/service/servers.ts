@@ -24,12 +24,14 @@ export const application = {
 export const never = new AbortController().signal;
 
 export const endCall: EndCall = {
+  step: "end",
   uuid,
   kind: "credit-card/offline",
   operation: "get",
   token: "T0k/en+==",
 };
 export const startCall: StartCall = {
+  step: "start",
   uuid,
   kind: "credit-card/offline",
   operation: "get",

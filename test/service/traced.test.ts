@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Send } from "../../src/exchange/ports.ts";
 import { maskSecrets } from "../../src/service/mask.ts";
 import type { TraceEvent } from "../../src/service/traced.ts";
 import { traced } from "../../src/service/traced.ts";
@@ -41,10 +42,7 @@ const secrets = [
   "aaa.bbb.ccc",
 ].concat(application.apiKey);
 
-async function trace(
-  url: string,
-  run: (service: ReturnType<typeof clientOf>) => Promise<unknown>,
-): Promise<TraceEvent[]> {
+async function trace(url: string, run: (call: Send) => Promise<unknown>): Promise<TraceEvent[]> {
   const target = {
     baseUrl: url,
     apiPrefix: "/vaultsvc/v1-2",
@@ -61,7 +59,7 @@ async function trace(
     now: () => (time += 5),
     nextCall: () => (calls += 1),
   };
-  await run(traced(clientOf(url, { jwt: () => "aaa.bbb.ccc" }), tracing));
+  await run(traced(tracing)(clientOf(url, { jwt: () => "aaa.bbb.ccc" }).call));
   return events;
 }
 
@@ -75,8 +73,8 @@ describe("traced", () => {
       fonts: ["Arial"],
     };
     const credentials = { ...startCall.credentials, hashedPin: "cGlu" };
-    const events = await trace(server.url, (service) =>
-      service.start({ ...startCall, kind: "credit-card/online", credentials, device }, never),
+    const events = await trace(server.url, (call) =>
+      call({ ...startCall, kind: "credit-card/online", credentials, device }, never),
     );
     const facts = {
       call: 1,
@@ -140,9 +138,9 @@ describe("traced", () => {
     const server = await httpServer(
       json(429, { responseStatus: { status: "ERROR" } }, { "retry-after": "2" }),
     );
-    const events = await trace(server.url, async (service) => {
-      await service.end(endCall, never);
-      expect(await service.end(endCall, never)).toEqual({
+    const events = await trace(server.url, async (call) => {
+      await call(endCall, never);
+      expect(await call(endCall, never)).toEqual({
         type: "answer",
         answer: { httpStatus: 429, body: { responseStatus: { status: "ERROR" } }, retryAfter: 2 },
       });
@@ -168,7 +166,7 @@ describe("traced", () => {
 
   test("no answer: the cause, the status, and the body of a 5xx", async () => {
     const server = await httpServer(json(500, { vault }));
-    const events = await trace(server.url, (service) => service.end(endCall, never));
+    const events = await trace(server.url, (call) => call(endCall, never));
     expect(events[1]).toMatchObject({
       outcome: "no-answer",
       cause: `HTTP 500 from ${server.host}`,
@@ -179,7 +177,7 @@ describe("traced", () => {
 
   test("not sent: the cause alone", async () => {
     const server = await httpServer();
-    const events = await trace(server.url, (service) => service.end(endCall, AbortSignal.abort()));
+    const events = await trace(server.url, (call) => call(endCall, AbortSignal.abort()));
     expect(events[1]).toEqual({
       type: "response",
       call: 1,

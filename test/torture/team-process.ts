@@ -2,7 +2,7 @@ import { after } from "../../src/exchange/breaker.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { acknowledgeOpen } from "../../src/exchange/end/acknowledge.ts";
 import { lockVault } from "../../src/exchange/lock-vault.ts";
-import type { Clock, Reply, Service, VaultSession } from "../../src/exchange/ports.ts";
+import type { Call, Clock, Reply, Service, VaultSession } from "../../src/exchange/ports.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import type { PostgresStore } from "../../src/store/postgres/store.ts";
 import { writing } from "./model/real-engine.ts";
@@ -22,7 +22,7 @@ export type Command =
 interface Surroundings {
   clock: Clock;
   uuid: string;
-  service: Pick<Service, "start" | "end">;
+  send(call: Call): Promise<Reply>;
   probe(): boolean;
 }
 
@@ -79,16 +79,14 @@ export class TeamProcess {
   }
 
   async #run(command: Command): Promise<void> {
-    const { clock, uuid, service, probe } = this.#around;
+    const { clock, uuid, send, probe } = this.#around;
     const signal = new AbortController().signal;
     const store = this.store;
     let call = "";
     const sending: Service = {
       admit: async () => Promise.resolve(),
-      foresee: async () => Promise.resolve(),
-      single: async () => Promise.reject(new Error("no such call here")),
-      start: async (start) => await service.start(start, signal),
-      end: async (end) => await service.end(end, signal),
+      reserveAhead: async () => Promise.resolve(),
+      call: async (sent) => await send(sent),
     };
     const nothing = (): undefined => undefined;
     const context = await lockVault(
@@ -121,19 +119,14 @@ export class TeamProcess {
       },
       uuid,
     );
-    const { start, end } = context.service;
-    const told = (name: string, reply: () => Promise<Reply>): Promise<Reply> => {
-      call = name;
-      return reply();
+    const { service } = context;
+    context.service = {
+      ...sending,
+      call: async (sent, given) => {
+        call = sent.step;
+        return await service.call(sent, given);
+      },
     };
-    Object.assign(context.service, {
-      admit: async () => Promise.resolve(),
-      foresee: async () => Promise.resolve(),
-      start: async (...given: Parameters<Service["start"]>) =>
-        await told("start", async () => await start(...given)),
-      end: async (...given: Parameters<Service["end"]>) =>
-        await told("end", async () => await end(...given)),
-    });
     try {
       if (command === "guard --reset") {
         // And a person says that the service works: these clocks stand still, so that no trial comes due.

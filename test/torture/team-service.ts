@@ -1,8 +1,8 @@
-import type { Reply, Service } from "../../src/exchange/ports.ts";
+import type { Call, Reply } from "../../src/exchange/ports.ts";
 import { openSandbox } from "../../src/sandbox/server/start-sandbox.ts";
 import { fingerprint } from "../../src/secrets/fingerprints.ts";
 import type { HttpRequest, Target } from "../../src/service/request.ts";
-import { endRequest, startRequest } from "../../src/service/request.ts";
+import { requestOf } from "../../src/service/request.ts";
 import type { Dice } from "../support/dice.ts";
 
 const application = {
@@ -47,14 +47,10 @@ export class TeamService {
     this.#log = log;
   }
 
-  /** The calls of one process, each made by way of `sending`. */
-  calls(sending: Sending, mayFail: boolean): Pick<Service, "start" | "end"> {
-    return {
-      start: async (call) =>
-        await sending("start", () => this.#exchange("start", startRequest(target, call), mayFail)),
-      end: async (call) =>
-        await sending("end", () => this.#exchange("end", endRequest(target, call), mayFail)),
-    };
+  /** What sends the calls of one process, each by way of `sending`. */
+  calls(sending: Sending, mayFail: boolean): (call: Call) => Promise<Reply> {
+    return async (call) =>
+      await sending(call.step, () => this.#exchange(call.step, requestOf(target, call), mayFail));
   }
 
   /** Fingerprint of the pair that it accepts. */

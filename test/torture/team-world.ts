@@ -282,11 +282,11 @@ export class TeamWorld {
       if (isUnsure) this.#service.unlock();
       return reply;
     };
-    const service = this.#service.calls(sending, of !== null);
+    const send = this.#service.calls(sending, of !== null);
     return {
       clock,
       uuid: this.#service.uuid,
-      service,
+      send,
       probe: () => of === null || this.#dice.chance(0.8),
     };
   }

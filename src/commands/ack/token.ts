@@ -36,7 +36,7 @@ export async function acknowledgeToken(
     await refuseOwnToken(context, record, token);
     await withErrorFacts(
       context,
-      async (watched) => await sendToken(watched, { uuid, kind, operation, token }),
+      async (watched) => await sendToken(watched, { step: "end", uuid, kind, operation, token }),
     );
   } catch (error) {
     if (!context.signal.aborted) throw error;
@@ -68,7 +68,7 @@ async function sendToken(context: ExchangeContext, call: EndCall): Promise<void>
   const { service, clock, signal, deadline } = context;
   for (let attempt = 0; ; attempt += 1) {
     await service.admit({ kind: call.kind, isEnd: true }, signal, deadline);
-    const reply = await service.end(call, signal);
+    const reply = await service.call(call, signal);
     if (reply.type === "answer" && isSuccess(reply.answer)) return;
     signal.throwIfAborted();
     const limited =

@@ -99,7 +99,7 @@ async function withRequest<T>(
     !app.ask.isPossible &&
     options.dryRun !== true;
   const [held] = isHeldFirst
-    ? await Promise.all([app.hold(uuid), service.foresee({}, app.waiting.deadline)])
+    ? await Promise.all([app.hold(uuid), service.reserveAhead({}, app.waiting.deadline)])
     : [];
   try {
     const record = held === undefined ? await lookUp(app, uuid) : await held.session.read();

@@ -71,7 +71,7 @@ async function fetchInfo(
   asked: Kind,
 ): Promise<InfoSuccess> {
   const context = await singleContext(app);
-  const reply = await sendSingle(context, { operation: "info", kind: asked, uuid: target }, 2);
+  const reply = await sendSingle(context, { step: "info", kind: asked, uuid: target }, 2);
   const breaker = (await app.store()).breaker(app.serviceName());
   await breaker.read();
   await noteResponse(breaker, reply);

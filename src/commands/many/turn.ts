@@ -137,16 +137,13 @@ export class Turn {
         this.#options.onProgress();
       }
     };
-    const counted = async <T>(send: () => Promise<T>): Promise<T> => {
-      this.#options.onCall();
-      return await send();
-    };
     return {
       admit: async (next, signal) => await queued(async () => await service.admit(next, signal)),
-      foresee: async (next) => await service.foresee(next, Number.POSITIVE_INFINITY),
-      start: async (call, signal) => await counted(async () => await service.start(call, signal)),
-      end: async (call, signal) => await counted(async () => await service.end(call, signal)),
-      single: async (call, signal) => await service.single(call, signal),
+      reserveAhead: async (next) => await service.reserveAhead(next, Number.POSITIVE_INFINITY),
+      call: async (call, signal) => {
+        this.#options.onCall();
+        return await service.call(call, signal);
+      },
     };
   }
 

@@ -48,7 +48,8 @@ export async function sendEnd(
 ): Promise<Ended> {
   const { session } = context;
   const token = await session.token(open.id);
-  const call: EndCall = { uuid: session.uuid, kind: open.kind, operation: open.operation, token };
+  const { kind, operation } = open;
+  const call: EndCall = { step: "end", uuid: session.uuid, kind, operation, token };
   let exchange = open;
   for (let attempt = 0; ; attempt += 1) {
     throwIfInterrupted(context, exchange);
@@ -262,7 +263,7 @@ async function endWithGrace(context: ExchangeContext, call: EndCall): Promise<Re
   context.signal.addEventListener("abort", onInterrupt, { once: true });
   if (context.signal.aborted) onInterrupt();
   try {
-    return await context.service.end(call, givenUp.signal);
+    return await context.service.call(call, givenUp.signal);
   } finally {
     grace?.abort(new Error("answered"));
     context.signal.removeEventListener("abort", onInterrupt);

@@ -31,7 +31,7 @@ export async function sendSingle(
   let unanswered = 0;
   for (let attempt = 0; ; attempt += 1) {
     await untilInterrupted(signal, async () => await service.admit(call, signal, deadline));
-    const reply = await service.single(call, signal);
+    const reply = await service.call(call, signal);
     const isLimited =
       reply.type === "answer" && dispositionOf(reply.answer, { extended: true }).is === "rate";
     if (reply.type === "answer" && !isLimited) return reply;
@@ -45,7 +45,7 @@ export async function sendSingle(
     if (!inTime) return reply;
     context.emit({
       type: "retrying",
-      step: call.operation,
+      step: call.step,
       cause: reply.type === "answer" ? "rate limited" : reply.cause,
       waitMs,
     });

@@ -59,7 +59,7 @@ export async function createVault(
   await store.beginCreation(creation);
   const reply = await sendSingle(
     context,
-    { operation: "create", kind, externalRef, vault, device, metadata },
+    { step: "create", kind, externalRef, vault, device, metadata },
     0,
   ).catch(async (error: unknown) => {
     const code = error instanceof VaultError ? error.code : "internal";

@@ -122,8 +122,8 @@ async function sendDelete(
       passing,
       async (seen) => await session.recordIntent({ ...intent, seen }),
     );
-    const call = { operation: "delete" as const, uuid, kind, externalRef, credentials, device };
-    const reply = await context.service.single(call, context.signal);
+    const call = { step: "delete" as const, uuid, kind, externalRef, credentials, device };
+    const reply = await context.service.call(call, context.signal);
     await noteStart(context.breaker, seen, reply, { extended: true });
     if (reply.type === "answer" && isSuccess(reply.answer)) {
       await session.recordDeleted(exchangeId);

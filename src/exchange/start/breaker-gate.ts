@@ -5,7 +5,7 @@ import type { Breaker, Response, Seen, ServiceBreaker } from "../breaker.ts";
 import { after, BreakerChanged, noResponse, passage } from "../breaker.ts";
 import type { ExchangeContext } from "../context.ts";
 import { dispositionOf } from "../dispositions.ts";
-import type { EndCall, Reply } from "../ports.ts";
+import type { ProbeCall, Reply } from "../ports.ts";
 import type { VaultRecord } from "../records.ts";
 import { inFile } from "../ways.ts";
 
@@ -256,18 +256,12 @@ export async function noteResponse(breaker: ServiceBreaker, reply: Reply): Promi
   return reply;
 }
 
-/** Names no vault: the service refuses it, and counts nothing. */
-const probe: EndCall = {
-  uuid: "00000000-0000-0000-0000-000000000000",
-  kind: "generic/offline",
-  operation: "get",
-  token: "00000000-0000-0000-0000-000000000000",
-};
+const probe: ProbeCall = { step: "probe", kind: "generic/offline" };
 
 /** Longer than any wait for the next place, in milliseconds: one probe is sent whatever --max-wait is. */
 const placeMs = 10_000;
 
-/** Finds out whether the service answers, by an end call in a place under the rate limit. */
+/** Finds out whether the service answers, by a call in a place under the rate limit. */
 export async function sendProbe({
   service,
   clock,
@@ -275,5 +269,5 @@ export async function sendProbe({
   signal,
 }: Pick<ExchangeContext, "clock" | "deadline" | "service" | "signal">): Promise<Reply> {
   await service.admit({ kind: probe.kind }, signal, Math.max(deadline, clock.elapsed() + placeMs));
-  return await service.end(probe, signal);
+  return await service.call(probe, signal);
 }

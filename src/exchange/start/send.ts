@@ -75,7 +75,7 @@ export async function sendStart(
       generation: planned.generation,
       attempt,
     });
-    const reply = await context.service.start(call, context.signal);
+    const reply = await context.service.call(call, context.signal);
     await noteStart(context.breaker, seen, reply, planned.endpoint);
     const result = await judgeReply(context, planned, exchangeId, reply, attempt, unanswered);
     if ("success" in result) return { exchangeId, success: result.success };

@@ -77,6 +77,7 @@ export async function startWith(
       (tries > triesAtMost || (!force && !judge(before, context.policy).allows));
     if (isChoice || isStopped) throw toChoose(context, before, pairs, refusal);
     const call = (exchangeId: string): StartCall => ({
+      step: "start",
       uuid: context.session.uuid,
       kind,
       operation: request.operation,

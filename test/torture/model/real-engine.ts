@@ -164,18 +164,14 @@ export class RealEngine {
       session: this.#session(),
       service: {
         admit: async () => Promise.resolve(),
-        foresee: async () => Promise.resolve(),
-        single: async () => Promise.reject(new Error("no such call here")),
-        start: async (call) => {
-          const outcome = await this.#ask(await this.#startCall(call));
-          // The token that it may bring has all its time before it.
-          this.#ahead = 0;
-          return this.#late(outcome, (what) => this.#service.start(call, what));
+        reserveAhead: async () => Promise.resolve(),
+        call: async (call) => {
+          if (call.step !== "start" && call.step !== "end") throw new Error("no such call here");
+          const outcome = await this.#ask(await this.#nameOf(call));
+          // The token that a start may bring has all its time before it.
+          if (call.step === "start") this.#ahead = 0;
+          return this.#late(outcome, (what) => this.#service.call(call, what));
         },
-        end: async (call) =>
-          this.#late(await this.#ask(await this.#endCall(call)), (outcome) =>
-            this.#service.end(call, outcome),
-          ),
       },
       breaker: this.#breaker(),
       // It is never answered; the trial comes due all the same, or does not.
@@ -223,12 +219,11 @@ export class RealEngine {
     return isShifted ? { ...breaker, version: breaker.version + 1, lostAt: this.#lostAt } : breaker;
   }
 
-  async #startCall({ operation, credentials }: StartCall): Promise<string> {
-    return `send-start ${operation} ${await this.#place(this.#store.pairs.number(credentials))}`;
-  }
-
-  async #endCall({ operation, token }: EndCall): Promise<string> {
-    return `send-end ${operation} ${await this.#place(this.#store.pairs.numberOfToken(token))}`;
+  async #nameOf(call: StartCall | EndCall): Promise<string> {
+    const { pairs } = this.#store;
+    const pair =
+      call.step === "start" ? pairs.number(call.credentials) : pairs.numberOfToken(call.token);
+    return `send-${call.step} ${call.operation} ${await this.#place(pair)}`;
   }
 
   /** How far a pair is from the newest one that is not superseded. */

@@ -1,4 +1,4 @@
-import type { EndCall, Reply, StartCall } from "../../../src/exchange/ports.ts";
+import type { Call, Reply } from "../../../src/exchange/ports.ts";
 import { Faults } from "../../../src/sandbox/faults/faults.ts";
 import type { Handler } from "../../../src/sandbox/server/handler.ts";
 import { createHandler } from "../../../src/sandbox/server/handler.ts";
@@ -6,7 +6,7 @@ import { Sandbox } from "../../../src/sandbox/model/model.ts";
 import type { State as SandboxState, VaultState } from "../../../src/sandbox/model/state.ts";
 import type { Pair } from "../../../src/protocol/answers.ts";
 import type { HttpRequest, Target } from "../../../src/service/request.ts";
-import { endRequest, startRequest } from "../../../src/service/request.ts";
+import { requestOf } from "../../../src/service/request.ts";
 import type { RealPairs } from "./real-pairs.ts";
 import { kind, uuid } from "./real-pairs.ts";
 import type { Operation, Service } from "./state.ts";
@@ -113,7 +113,14 @@ export class RealService {
   wrongPair(): void {
     const credentials = { encryptedData: "wrong", payload: "wrong" };
     this.#arrive(
-      startRequest(target, { uuid, kind, operation: "get", externalRef: "somebody", credentials }),
+      requestOf(target, {
+        step: "start",
+        uuid,
+        kind,
+        operation: "get",
+        externalRef: "somebody",
+        credentials,
+      }),
       "harsh",
     );
   }
@@ -122,7 +129,8 @@ export class RealService {
   otherStart(isOver: boolean): { old: Pair; new: Pair; token: string } {
     const old = this.#sandbox.inspect(uuid).currentPair;
     this.#arrive(
-      startRequest(target, {
+      requestOf(target, {
+        step: "start",
         uuid,
         kind,
         operation: "get",
@@ -134,7 +142,11 @@ export class RealService {
     const { pending } = this.#sandbox.inspect(uuid);
     if (pending === null) throw new Error("the start of somebody else was refused");
     const { offered, token } = pending;
-    if (isOver) this.#arrive(endRequest(target, { uuid, kind, operation: "get", token }), "harsh");
+    if (isOver)
+      this.#arrive(
+        requestOf(target, { step: "end", uuid, kind, operation: "get", token }),
+        "harsh",
+      );
     return { old, new: offered, token };
   }
 
@@ -146,15 +158,8 @@ export class RealService {
     this.#sandbox.lock(uuid);
   }
 
-  start(call: StartCall, outcome: string): Reply {
-    return this.#call(startRequest(target, call), outcome);
-  }
-
-  end(call: EndCall, outcome: string): Reply {
-    return this.#call(endRequest(target, call), outcome);
-  }
-
-  #call(request: HttpRequest, outcome: string): Reply {
+  call(call: Call, outcome: string): Reply {
+    const request = requestOf(target, call);
     switch (outcome) {
       case "not sent":
         return { type: "not-sent", cause: "connection refused" };

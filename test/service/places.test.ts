@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Clock, Service } from "../../src/exchange/ports.ts";
-import type { InTurnService } from "../../src/service/client.ts";
-import { rateLimited, slotIntervalMs } from "../../src/service/rate-limited.ts";
+import type { Clock } from "../../src/exchange/ports.ts";
+import type { OwnPlaces } from "../../src/service/places.ts";
+import { openPlaces, slotIntervalMs } from "../../src/service/places.ts";
 import { endCall, never, startCall } from "./servers.ts";
 
 /** A clock that only sleeping advances, and GCRA with burst 1 as in the store. */
@@ -32,25 +32,11 @@ function world() {
   return { clock, reserveSlot, sleeps, pass: (ms: number) => (time += ms), now: () => time };
 }
 
-const reply = { type: "not-sent", cause: "fake" } as const;
-const connected = async (_: unknown, __: AbortSignal, inTurn?: () => Promise<void>) => {
-  await inTurn?.();
-  return reply;
-};
-const fake: InTurnService = {
-  admit: (_, signal) =>
-    signal.aborted ? Promise.reject(signal.reason as Error) : Promise.resolve(),
-  foresee: () => Promise.resolve(),
-  start: connected,
-  end: connected,
-  single: connected,
-};
-
-describe("rateLimited", () => {
+describe("places under the rate limit", () => {
   test("the two calls of an exchange go at once, each next one waits for its place", async () => {
     const { clock, reserveSlot, sleeps } = world();
-    const service = rateLimited(fake, { rate: 25, reserveSlot, clock });
-    for (let i = 0; i < 4; i += 1) await service.admit(startCall, never);
+    const places = openPlaces({ rate: 25, reserveSlot, clock });
+    for (let i = 0; i < 4; i += 1) await places.admit(startCall, never);
     expect(sleeps).toEqual([43, 43]);
   });
 
@@ -59,10 +45,10 @@ describe("rateLimited", () => {
     async (rate) => {
       const delay = fc.sample(fc.integer({ min: 0, max: 25 }), { numRuns: rate * 4, seed: rate });
       const { clock, reserveSlot, now } = world();
-      const service = rateLimited(fake, { rate, reserveSlot, clock });
+      const places = openPlaces({ rate, reserveSlot, clock });
       const arrivals: number[] = [];
       for (const late of delay) {
-        await service.admit(startCall, never);
+        await places.admit(startCall, never);
         arrivals.push(now() + late);
       }
       arrivals.sort((a, b) => a - b);
@@ -74,16 +60,16 @@ describe("rateLimited", () => {
 
   test("a pause gives no more credit than that", async () => {
     const { clock, reserveSlot, sleeps, pass } = world();
-    const service = rateLimited(fake, { rate: 10, reserveSlot, clock });
-    await service.admit(startCall, never);
+    const places = openPlaces({ rate: 10, reserveSlot, clock });
+    await places.admit(startCall, never);
     pass(5000);
-    for (let i = 0; i < 3; i += 1) await service.admit(startCall, never);
+    for (let i = 0; i < 3; i += 1) await places.admit(startCall, never);
     expect(sleeps).toEqual([114]);
   });
 
   test("a wait with a fraction is rounded up", async () => {
     const { clock, sleeps } = world();
-    await rateLimited(fake, {
+    await openPlaces({
       rate: 25,
       reserveSlot: () => Promise.resolve(slotIntervalMs(25) + 3.2),
       clock,
@@ -95,23 +81,9 @@ describe("rateLimited", () => {
     const { clock } = world();
     const reserveSlot = (): Promise<number> => Promise.reject(new Error("not to be called"));
     expect(
-      await rateLimited(fake, { rate: 0, reserveSlot, clock }).admit(startCall, never),
+      await openPlaces({ rate: 0, reserveSlot, clock }).admit(startCall, never),
     ).toBeUndefined();
     expect(slotIntervalMs(0)).toBe(0);
-  });
-
-  test("one that has given up takes no place", async () => {
-    const { clock } = world();
-    let reserved = 0;
-    const service = rateLimited(fake, {
-      rate: 25,
-      reserveSlot: () => Promise.resolve((reserved += 1)),
-      clock,
-    });
-    await expect(service.admit(startCall, AbortSignal.abort(new Error("enough")))).rejects.toThrow(
-      "enough",
-    );
-    expect(reserved).toBe(0);
   });
 
   test("giving up ends the wait", async () => {
@@ -122,69 +94,69 @@ describe("rateLimited", () => {
       return Promise.resolve(500);
     };
     await expect(
-      rateLimited(fake, { rate: 25, reserveSlot, clock }).admit(startCall, abort.signal),
+      openPlaces({ rate: 25, reserveSlot, clock }).admit(startCall, abort.signal),
     ).rejects.toThrow("enough");
   });
 
   test("a store that fails is told, and nothing is sent", async () => {
     const { clock } = world();
-    const service = rateLimited(fake, {
+    const places = openPlaces({
       rate: 25,
       reserveSlot: () => Promise.reject(new Error("disk")),
       clock,
     });
-    await expect(service.admit(startCall, never)).rejects.toThrow("disk");
-    await expect(service.start(startCall, never)).rejects.toThrow("disk");
+    await expect(places.admit(startCall, never)).rejects.toThrow("disk");
+    await expect(places.inTurn(never)).rejects.toThrow("disk");
   });
 
   test("a call in time goes at once, one that is late takes another place first", async () => {
     const { clock, reserveSlot, sleeps, pass } = world();
-    let places = 0;
+    let taken = 0;
     const counted = (now: number, intervalMs: number): Promise<number> => {
-      places += 1;
+      taken += 1;
       return reserveSlot(now, intervalMs);
     };
-    const service = rateLimited(fake, { rate: 25, reserveSlot: counted, clock });
-    await service.admit(startCall, never);
+    const places = openPlaces({ rate: 25, reserveSlot: counted, clock });
+    await places.admit(startCall, never);
     pass(12);
-    expect(await service.start(startCall, never)).toBe(reply);
-    expect(places).toBe(1);
-    await service.admit(startCall, never);
+    await places.inTurn(never);
+    expect(taken).toBe(1);
+    await places.admit(startCall, never);
     pass(13);
-    expect(await service.end(endCall, never)).toBe(reply);
-    expect(places).toBe(3);
+    await places.inTurn(never);
+    expect(taken).toBe(3);
     expect(sleeps.length).toBeLessThan(2);
   });
 
   test("a place that was asked for ahead is that of the next call, unless it comes too late or there was none", async () => {
     const { clock, reserveSlot, sleeps, pass } = world();
-    let places = 0;
+    let taken = 0;
     let isBroken = false;
     const counted = (now: number, intervalMs: number): Promise<number> => {
-      places += 1;
+      taken += 1;
       return isBroken ? Promise.reject(new Error("disk")) : reserveSlot(now, intervalMs);
     };
-    const service = rateLimited(fake, { rate: 10, reserveSlot: counted, clock });
+    const places = openPlaces({ rate: 10, reserveSlot: counted, clock });
     const interval = Math.ceil(slotIntervalMs(10));
-    await service.foresee({ isEnd: true }, Number.POSITIVE_INFINITY);
+    await places.reserveAhead({ isEnd: true }, Number.POSITIVE_INFINITY);
     pass(12);
-    await service.admit(startCall, never);
-    await service.start(startCall, never);
-    expect(places).toBe(1);
-    await service.admit(startCall, never);
-    expect(places).toBe(2);
-    await service.foresee({ isEnd: true }, Number.POSITIVE_INFINITY);
+    await places.admit(startCall, never);
+    await places.inTurn(never);
+    expect(taken).toBe(1);
+    await places.admit(startCall, never);
+    expect(taken).toBe(2);
+    await places.reserveAhead({ isEnd: true }, Number.POSITIVE_INFINITY);
     pass(30);
-    await service.admit(startCall, never);
-    expect([places, sleeps]).toEqual([3, [interval - 42]]);
+    await places.admit(startCall, never);
+    expect([taken, sleeps]).toEqual([3, [interval - 42]]);
     pass(1000);
-    await service.foresee({ isEnd: true }, Number.POSITIVE_INFINITY);
+    await places.reserveAhead({ isEnd: true }, Number.POSITIVE_INFINITY);
     pass(13);
-    await service.admit(startCall, never);
-    expect(places).toBe(5);
+    await places.admit(startCall, never);
+    expect(taken).toBe(5);
     isBroken = true;
-    await service.foresee({ isEnd: true }, Number.POSITIVE_INFINITY);
-    await expect(service.admit(startCall, never)).rejects.toThrow("disk");
+    await places.reserveAhead({ isEnd: true }, Number.POSITIVE_INFINITY);
+    await expect(places.admit(startCall, never)).rejects.toThrow("disk");
   });
 
   describe("in a queue that all wait in at the same time", () => {
@@ -196,7 +168,7 @@ describe("rateLimited", () => {
       sleep: async (milliseconds) =>
         await new Promise((resolve) => void setTimeout(resolve, milliseconds)),
     };
-    const open = (): Service => rateLimited(fake, { rate: 25, reserveSlot, clock });
+    const open = (): OwnPlaces => openPlaces({ rate: 25, reserveSlot, clock });
     const waitOf = async (waiting: Promise<unknown>): Promise<number> => {
       const from = Date.now();
       return await waiting.then(() => Date.now() - from);

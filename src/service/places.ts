@@ -1,6 +1,5 @@
 import { VaultError } from "../errors.ts";
-import type { Clock, NextCall, Service } from "../exchange/ports.ts";
-import type { InTurnService } from "./client.ts";
+import type { Clock, NextCall, Places } from "../exchange/ports.ts";
 
 export interface RateLimit {
   /** Requests per second; 0 means no limit. */
@@ -48,17 +47,21 @@ interface Asked extends Place {
 /** Number of places that one call takes at most: on a machine so busy, everything is late. */
 const placesAtMost = 5;
 
-/**
- * Wraps a service so that `admit` waits for a place under the rate limit. Every call, answered or not, uses one. A call that comes
- * much later than its place (on a busy machine, because the journal is written and a connection made in between) takes another place
- * first, so as not to crowd those after it.
- */
-export function rateLimited(service: InTurnService, limit: RateLimit): Service {
+/** The places of one exchange, and what its calls await. */
+export interface OwnPlaces extends Places {
+  /**
+   * Waits until the call may be written. A call that comes much later than its place (on a busy machine, because the journal is written
+   * and a connection made in between) takes another place first, so as not to crowd those after it.
+   */
+  inTurn(signal: AbortSignal): Promise<void>;
+}
+
+/** Opens the places of one exchange. Every call, answered or not, uses one. */
+export function openPlaces(limit: RateLimit): OwnPlaces {
   const intervalMs = slotIntervalMs(limit.rate);
-  if (intervalMs === 0) return service;
   const earlyMs = limit.rate === 1 ? 0 : intervalMs;
   let taken: Place = { at: 0, leadMs: 0, wakeAt: 0 };
-  let foreseen: Place | null = null;
+  let ahead: Place | null = null;
 
   /** Takes the next place if its call may be sent within `longestMs`. */
   async function ask(longestMs: number): Promise<Asked> {
@@ -111,43 +114,37 @@ export function rateLimited(service: InTurnService, limit: RateLimit): Service {
     signal: AbortSignal,
     deadline = Number.POSITIVE_INFINITY,
   ): Promise<void> {
-    const isInTime = foreseen !== null && lateness(foreseen) + foreseen.leadMs <= lateMs;
-    taken = foreseen !== null && isInTime ? foreseen : await reserve(next, signal, deadline);
-    foreseen = null;
+    const isInTime = ahead !== null && lateness(ahead) + ahead.leadMs <= lateMs;
+    taken = ahead !== null && isInTime ? ahead : await reserve(next, signal, deadline);
+    ahead = null;
     // Timers drop fractions, and a call must not be early. The arithmetic is exact to a thousandth.
     const wholeMs = Math.ceil(taken.wakeAt - limit.clock.elapsed() - 0.001);
     if (wholeMs > 0) await limit.clock.sleep(wholeMs, signal);
   }
 
-  const inTime = (signal: AbortSignal) => async (): Promise<void> => {
-    // Its step is recorded: it goes ahead like an end call.
-    for (let places = 1; places < placesAtMost && lateness(taken) > lateMs; places += 1)
-      await takePlace({ isEnd: true }, signal);
-    // What was left for the step in between, and it did not take.
-    const earlyBy = Math.min(taken.leadMs, Math.ceil(-lateness(taken)));
-    if (earlyBy > 0) await limit.clock.sleep(earlyBy, signal);
-  };
-
+  if (intervalMs === 0) return unlimited;
   return {
-    async admit(next, signal, deadline) {
-      await service.admit(next, signal, deadline);
-      await takePlace(next, signal, deadline);
-    },
-    async foresee(next, deadline) {
+    admit: takePlace,
+    async reserveAhead(next, deadline) {
       const place = await ask(Math.min(leftUntil(deadline), reach(next, 0))).catch(() => null);
-      foreseen = place?.isTaken === true ? place : null;
+      ahead = place?.isTaken === true ? place : null;
     },
-    async start(call, signal) {
-      return await service.start(call, signal, inTime(signal));
-    },
-    async end(call, signal) {
-      return await service.end(call, signal, inTime(signal));
-    },
-    async single(call, signal) {
-      return await service.single(call, signal, inTime(signal));
+    async inTurn(signal) {
+      // Its step is recorded: it goes ahead like an end call.
+      for (let places = 1; places < placesAtMost && lateness(taken) > lateMs; places += 1)
+        await takePlace({ isEnd: true }, signal);
+      // What was left for the step in between, and it did not take.
+      const earlyBy = Math.min(taken.leadMs, Math.ceil(-lateness(taken)));
+      if (earlyBy > 0) await limit.clock.sleep(earlyBy, signal);
     },
   };
 }
+
+const unlimited: OwnPlaces = {
+  admit: async () => Promise.resolve(),
+  reserveAhead: async () => Promise.resolve(),
+  inTurn: async () => Promise.resolve(),
+};
 
 function tooLate(rate: number, waitMs: number): VaultError {
   return new VaultError(
