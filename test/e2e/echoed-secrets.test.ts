@@ -84,14 +84,14 @@ async function prepare(malice: Malice) {
 }
 
 const document = {
+  format: 2,
   uuid,
   kind,
-  exchangeId: "01M7Y4M06TQXZPWE02VC5SW77D",
-  state: "pending",
+  exchange: { id: "01M7Y4M06TQXZPWE02VC5SW77D", operation: "get", tokenExpiry: null },
+  status: "pending",
   old: oldPair,
   new: newPair,
   token: documentToken,
-  tokenExpiry: null,
 };
 
 const talk = ["--debug", "--verbose"];

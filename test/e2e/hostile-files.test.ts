@@ -18,7 +18,7 @@ describe.concurrent("what is nested without end", () => {
         "--kind",
         "generic/offline",
         "--credentials",
-        `@${m.file("f", `{"state":"pending","x":${deep}}`)}`,
+        `@${m.file("f", `{"format":2,"x":${deep}}`)}`,
       ],
       3,
     ],

@@ -118,14 +118,14 @@ describe("secrets", () => {
         ]);
       }
       const recovery = {
+        format: 2,
         uuid: offline.uuid,
         kind: offline.kind,
-        exchangeId: "01M7Y4M06TQXZPWE02VC5SW77D",
-        state: "pending",
+        exchange: { id: "01M7Y4M06TQXZPWE02VC5SW77D", operation: "get", tokenExpiry: null },
+        status: "pending",
         old: offline.credentials,
         new: lab.service.sandbox.inspect(offline.uuid).currentPair,
         token: lab.service.sandbox.inspect(online.uuid).pending?.token ?? "token-of-some-exchange",
-        tokenExpiry: null,
       };
       const args = [
         "get",

@@ -9,8 +9,8 @@ import {
   recoveryJson,
 } from "../../src/exchange/recovery/document.ts";
 
-/** Documents of every format that was ever written. Never change or remove one: users have them on disk. */
-const folder = join(import.meta.dirname, "..", "fixtures", "documents");
+/** Documents of every form that was ever written. Never change or remove one: users have them on disk. */
+const folder = join(import.meta.dirname, "..", "fixtures", "version-1", "documents");
 const text = (name: string): string => readFileSync(join(folder, name), "utf8");
 
 const uuid = "123e4567-e89b-42d3-a456-426614174000";
@@ -56,8 +56,8 @@ const forms: Record<string, unknown> = {
     device,
   },
   "exported-open-exchange.json": { type: "recovery", document: whole },
-  "format-2-recovery-with-label.json": { type: "recovery", document: whole },
-  "format-2-credentials-with-label.json": {
+  "recovery-with-label.json": { type: "recovery", document: whole },
+  "credentials-with-label.json": {
     type: "pair",
     uuid,
     label: null,
@@ -67,37 +67,65 @@ const forms: Record<string, unknown> = {
   },
   "pair.json": { type: "pair", credentials: old },
   "pair-with-pin.json": { type: "pair", credentials: { ...old, ...pin } },
-  "recovery-without-operation.json": {
-    type: "recovery",
-    document: { ...document, tokenExpiry: null },
-  },
   "recovery-of-an-update.json": {
     type: "recovery",
-    document: { ...document, kind: "credit-card/offline", operation: "update" },
+    document: {
+      ...whole,
+      label: null,
+      kind: "credit-card/offline",
+      operation: "update",
+      unread: undefined,
+    },
   },
   "recovery-of-an-online-vault.json": {
     type: "recovery",
     document: {
-      ...document,
+      ...whole,
+      label: null,
       kind: "credit-card/online",
       old: { ...old, ...pin },
       new: { ...document.new, ...pin },
       device,
+      unread: undefined,
     },
   },
-  "recovery-unread.json": { type: "recovery", document: { ...document, unread: true } },
-  "format-2-recovery.json": {
+  "recovery.json": {
     type: "recovery",
     document: { ...document, unread: true },
     attempts: { ...noAttempts, unackedStarts: 2 },
   },
-  "format-2-credentials.json": {
+  "credentials.json": {
     type: "pair",
     uuid,
     kind: "credit-card/online",
     credentials: { ...old, ...pin },
   },
-  "format-2-credentials-with-attempts.json": {
+  "of-a-container.json": {
+    type: "pair",
+    uuid: "8b7783d2-9ee2-4d50-b993-343f23e83729",
+    label: null,
+    kind: "generic/offline",
+    credentials: {
+      encryptedData:
+        "/07AGl82nspQqrRhPx6Fo2pTu+udb98mDBbhTvsFWeMM7bL/O+jwBR7B/Zr2xEHp7g5nw6zEuIHvpsvT2vTPMRr/tbcK11bB07WrX1OE09HEqsDBfuOp6dTyDFOgS5mO",
+      payload: "QDHoXUxo0B0UI4KiTJP65j05IAvpUQTpnCKwgmgxi/4jwQmDiBzYX9SzepYZ8tnC",
+    },
+    attempts: {
+      ...noAttempts,
+      unackedStarts: 1,
+      unansweredStarts: 1,
+      failedAttempts: 1,
+      possiblyFailed: 1,
+      breaker: {
+        lostAt: "2026-11-23T21:53:34.008Z",
+        lostTrials: 0,
+        hint: "none",
+        httpStatus: null,
+        contentType: null,
+      },
+    },
+  },
+  "credentials-with-attempts.json": {
     type: "pair",
     uuid,
     kind: "generic/offline",
@@ -111,16 +139,16 @@ describe("a document that --credentials takes", () => {
     expect(parseCredentials(text(name), "--credentials")).toEqual(forms[name]);
   });
 
-  const written = (given: GivenCredentials): unknown => {
+  const rewritten = (given: GivenCredentials): unknown => {
     if (given.type === "recovery") return recoveryJson(given.document, given.attempts);
     const { uuid: named = "", label = null, kind = "generic/offline", ...rest } = given;
     return credentialsJson({ uuid: named, label, kind, ...rest }, given.attempts);
   };
 
-  it.each(["format-2-recovery-with-label.json", "format-2-credentials-with-label.json"])(
+  it.each(["recovery-with-label.json", "credentials-with-label.json"])(
     "is written as %s has it",
     (name) => {
-      expect(written(parseCredentials(text(name), "--credentials"))).toEqual(
+      expect(rewritten(parseCredentials(text(name), "--credentials"))).toEqual(
         JSON.parse(text(name)),
       );
     },
@@ -128,11 +156,14 @@ describe("a document that --credentials takes", () => {
 
   it.each([
     "recovery-of-an-online-vault.json",
-    "format-2-recovery.json",
-    "format-2-credentials-with-attempts.json",
+    "recovery.json",
+    "credentials-with-attempts.json",
+    "of-a-container.json",
   ])("loses nothing when %s is written again", (name) => {
     const given = parseCredentials(text(name), "--credentials");
-    expect(parseCredentials(JSON.stringify(written(given)), "--credentials")).toMatchObject(given);
+    expect(parseCredentials(JSON.stringify(rewritten(given)), "--credentials")).toMatchObject(
+      given,
+    );
   });
 
   it("leaves attempts out where there are none", () => {
@@ -157,88 +188,66 @@ describe("a document that --credentials takes", () => {
     },
   );
 
+  const expiring = (tokenExpiry: unknown): string => {
+    const written = JSON.parse(text("recovery-of-an-update.json")) as { exchange: object };
+    return JSON.stringify({ ...written, exchange: { ...written.exchange, tokenExpiry } });
+  };
+
   it.each(["soon", "2026-13-40T00:00:00Z", 7, undefined])(
     "with the token expiry %j has an unknown one",
     (tokenExpiry) => {
-      const first = JSON.parse(text("recovery-of-an-update.json")) as object;
-      expect(
-        parseCredentials(JSON.stringify({ ...first, tokenExpiry }), "--credentials"),
-      ).toMatchObject({ document: { tokenExpiry: null } });
-      const second = JSON.parse(text("format-2-recovery.json")) as { exchange: object };
-      const changed = { ...second, exchange: { ...second.exchange, tokenExpiry } };
-      expect(parseCredentials(JSON.stringify(changed), "--credentials")).toMatchObject({
+      expect(parseCredentials(expiring(tokenExpiry), "--credentials")).toMatchObject({
         document: { tokenExpiry: null },
       });
     },
   );
 
   it("of local time without an offset is one of UTC", () => {
-    const first = JSON.parse(text("recovery-of-an-update.json")) as object;
-    const given = parseCredentials(
-      JSON.stringify({ ...first, tokenExpiry: "2026-11-21T12:05" }),
-      "--credentials",
-    );
+    const given = parseCredentials(expiring("2026-11-21T12:05"), "--credentials");
     expect(given).toMatchObject({ document: { tokenExpiry: "2026-11-21T12:05:00.000Z" } });
   });
 
   it.each<[string, object, RegExp]>([
     [
-      "format-2-credentials.json",
+      "credentials.json",
       { format: 3 },
       /^--credentials\.format: this version reads documents up to format 2$/,
     ],
     [
-      "format-2-recovery.json",
+      "recovery.json",
       { format: 3 },
       /^--credentials\.format: this version reads documents up to format 2$/,
     ],
-    ["format-2-credentials.json", { format: "2" }, /^--credentials\.format: must be 2$/],
+    ["credentials.json", { format: "2" }, /^--credentials\.format: must be 2$/],
+    ["credentials.json", { uuid: "secret-1" }, /^--credentials\.uuid: must be 36 characters/],
+    ["credentials.json", { kind: "secret-1" }, /^--credentials\.kind: must be one of/],
     [
-      "format-2-credentials.json",
-      { uuid: "secret-1" },
-      /^--credentials\.uuid: must be 36 characters/,
-    ],
-    ["format-2-credentials.json", { kind: "secret-1" }, /^--credentials\.kind: must be one of/],
-    [
-      "format-2-credentials.json",
+      "credentials.json",
       { credentials: { ...old, payload: "" } },
       /^--credentials\.credentials\.payload: must be a string that is not/,
     ],
+    ["credentials.json", { attempts: "secret-1" }, /^--credentials\.attempts: must be an object/],
     [
-      "format-2-credentials.json",
-      { attempts: "secret-1" },
-      /^--credentials\.attempts: must be an object/,
-    ],
-    [
-      "format-2-credentials.json",
+      "credentials.json",
       { attempts: { unackedStarts: -1, failedAttempts: 0, possiblyFailed: 0, refused: [] } },
       /^--credentials\.attempts\.unackedStarts: must be a whole number of at least 0$/,
     ],
     [
-      "format-2-credentials.json",
+      "credentials.json",
       {
         attempts: { unackedStarts: 0, failedAttempts: 0, possiblyFailed: 0, refused: ["secret-1"] },
       },
       /^--credentials\.attempts\.refused\.0: must be 64 hexadecimal digits$/,
     ],
+    ["recovery.json", { status: "secret-1" }, /^--credentials\.status: must be "pending"$/],
+    ["recovery.json", { exchange: "secret-1" }, /^--credentials\.exchange: must be an object/],
     [
-      "format-2-recovery.json",
-      { status: "secret-1" },
-      /^--credentials\.status: must be "pending"$/,
-    ],
-    [
-      "format-2-recovery.json",
-      { exchange: "secret-1" },
-      /^--credentials\.exchange: must be an object/,
-    ],
-    [
-      "format-2-recovery.json",
+      "recovery.json",
       { exchange: { id: "x", operation: "secret-1" } },
       /^--credentials\.exchange\.operation: must be get or update$/,
     ],
-    ["format-2-recovery.json", { token: undefined }, /^--credentials\.token: is missing/],
-    ["recovery-unread.json", { state: "secret-1" }, /^--credentials\.state: must be "pending"$/],
-    ["recovery-unread.json", { unread: "secret-1" }, /^--credentials\.unread: must be true/],
+    ["recovery.json", { token: undefined }, /^--credentials\.token: is missing/],
+    ["recovery.json", { unread: "secret-1" }, /^--credentials\.unread: must be true/],
     ["pair.json", { payload: undefined }, /^--credentials\.payload: is missing/],
   ])("%s with %j is refused, which names the field and shows no value", (name, change, message) => {
     const parse = (): unknown =>

@@ -37,7 +37,7 @@ const pending = z.object({
   format: z.literal(2),
   ...vault,
   kind,
-  /** What an earlier form did not say is null. */
+  /** What the document does not say is null. */
   exchange: z.object({
     id: text,
     operation,

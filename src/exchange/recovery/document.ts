@@ -56,7 +56,10 @@ const kind = z.enum(kinds, { error: `must be one of ${kinds.join(", ")}` });
 /** What every document says of its vault. */
 const vault = { uuid, label: z.optional(z.nullable(z.string({ error: "must be a text" }))), kind };
 
-const pending = {
+/** What cannot be read of it is unknown: it must not keep anybody from the credentials. */
+const informs = z.optional(z.unknown());
+
+const pending = z.object({
   ...vault,
   old: onlineCredentials,
   new: onlineCredentials,
@@ -64,24 +67,6 @@ const pending = {
   device: z.optional(device),
   /** A read of a limited vault whose contents may not have been delivered: only a person may decide to acknowledge it. */
   unread: z.optional(z.literal(true, { error: "must be true, or left out" })),
-};
-
-/** What cannot be read of it is unknown: it must not keep anybody from the credentials. */
-const informs = z.optional(z.unknown());
-
-const isPending = z.literal("pending", { error: 'must be "pending"' });
-
-const pending1 = z.object({
-  ...pending,
-  exchangeId: opaque,
-  state: isPending,
-  /** Without an operation, the document is of a read. */
-  operation: z.optional(z.enum(operations)),
-  tokenExpiry: informs,
-});
-
-const pending2 = z.object({
-  ...pending,
   exchange: z.object(
     {
       id: opaque,
@@ -93,7 +78,7 @@ const pending2 = z.object({
     },
     { error: 'must be an object, such as {"id":"…","operation":"get","tokenExpiry":"…"}' },
   ),
-  status: isPending,
+  status: z.literal("pending", { error: 'must be "pending"' }),
   attempts: z.optional(attempts),
 });
 
@@ -108,12 +93,12 @@ const withCredentials = z.object({
   attempts: z.optional(attempts),
 });
 
-/** The format that this program writes. It reads every earlier one, for ever. */
+/** The format of documents, the first one. It is read for ever. */
 const newestFormat = 2 as const;
 
 /**
  * The recovery document that --credentials-out and --save-cmd receive before the end call. With it, another machine can finish
- * the exchange (DESIGN, Ephemeral use). One type for every format.
+ * the exchange (DESIGN, Ephemeral use).
  */
 export interface RecoveryDocument {
   uuid: string;
@@ -174,7 +159,7 @@ function readCredentials(value: unknown, flag: string): GivenCredentials {
       attempts: counted,
       label = null,
       ...rest
-    } = checked(pending2, value, flag);
+    } = checked(pending, value, flag);
     const { id: exchangeId, operation, externalRef, startedAt, tokenExpiry, generation } = exchange;
     const facts = {
       externalRef: typeof externalRef === "string" ? externalRef : null,
@@ -189,14 +174,7 @@ function readCredentials(value: unknown, flag: string): GivenCredentials {
       attempts: counted,
     };
   }
-  if (!("state" in keys))
-    return { type: "pair", credentials: checked(onlineCredentials, value, flag) };
-  const { state: _, operation = "get", label = null, ...rest } = checked(pending1, value, flag);
-  const unknown = { externalRef: null, startedAt: null, generation: null };
-  return {
-    type: "recovery",
-    document: { ...rest, label, operation, ...unknown, tokenExpiry: date(rest.tokenExpiry) },
-  };
+  return { type: "pair", credentials: checked(onlineCredentials, value, flag) };
 }
 
 function checkFormat(format: unknown, flag: string): void {
