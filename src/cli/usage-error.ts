@@ -4,10 +4,9 @@ import { suggest } from "../completion/suggest.ts";
 import type { CommandNode } from "../completion/tree.ts";
 import { VaultError } from "../errors.ts";
 
-/** What other tools and earlier versions call a command, with ours. */
+/** What other tools call a command, with ours. */
 const ofOtherTools: Readonly<Record<string, readonly string[]>> = {
   backup: ["state backup", "state restore"],
-  "config rekey": ["state rekey"],
   list: ["status"],
   ls: ["status"],
   read: ["get"],

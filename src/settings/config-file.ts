@@ -1,5 +1,4 @@
 import { chmodSync, lstatSync, statSync } from "node:fs";
-import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
 import { syncFolder } from "../files/durable-file.ts";
 import { checkOwner } from "../files/owner.ts";
@@ -41,11 +40,7 @@ export async function readConfiguration(
       throw new Error("profiles must be an object of objects");
     if (currentProfile !== undefined && typeof currentProfile !== "string")
       throw new Error("currentProfile must be a string");
-    const present = Object.entries(profiles as Configuration["profiles"]).map(([name, profile]) => [
-      name,
-      withPresentKeys(profile),
-    ]);
-    return { ...stored, profiles: Object.fromEntries(present) as Configuration["profiles"] };
+    return { ...stored, profiles: profiles as Configuration["profiles"] };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     throw new VaultError(
@@ -61,18 +56,6 @@ export async function readConfiguration(
 
 const isTable = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
-
-/** Renames keys of earlier versions. The next change of the configuration stores the present names. */
-function withPresentKeys(
-  profile: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, unknown>> {
-  if (!isTable(profile["policy"])) return profile;
-  const { failed, unacked, ...present } = profile["policy"];
-  return {
-    ...profile,
-    policy: { ...defined({ failedAttempts: failed, unackedStarts: unacked }), ...present },
-  };
-}
 
 /**
  * Replaces the whole configuration, mode 0600, durably. The directory must exist. Call it with the configuration locked.

@@ -235,7 +235,6 @@ describe("what was probably meant", () => {
       "did you mean vault state backup or vault state restore?",
     ],
     ["restore b.db", "unknown command 'restore'", "did you mean vault state restore?"],
-    ["config rekey --yes", "unknown command 'rekey'", "did you mean vault state rekey?"],
     ["rekey", "unknown command 'rekey'", "did you mean vault state rekey?"],
     ["sandbox ls", "unknown command 'ls'", "vault sandbox --help"],
     ["stauts", "unknown command 'stauts'", "did you mean vault status or vault state?"],

@@ -220,22 +220,6 @@ describe.concurrent("vault doctor: configuration", () => {
     expect(await checkOf(machine, "application")).toMatchObject({ level: "info" });
   });
 
-  it("a refusal that an earlier version recorded, under its former code", async () => {
-    const { machine, database } = await healthy();
-    sql(
-      database,
-      `UPDATE vaults SET last_error = '{"at":"2126-01-01T00:00:00Z","code":"unauthorised","message":"m"}'`,
-    );
-    expect(await checkOf(machine, "application")).toMatchObject({
-      level: "warn",
-      message: expect.stringMatching(/refused by the service .*; m$/) as string,
-    });
-    const { vaults } = JSON.parse((await machine.vault("status", "--json")).stdout) as {
-      vaults: { lastError: { code: string } }[];
-    };
-    expect(vaults.map(({ lastError }) => lastError.code)).toEqual(["unauthorized"]);
-  });
-
   it("a key for JWT that cannot be read", async () => {
     const { machine } = await healthy();
     const file = join(machine.configDir, "config.json");

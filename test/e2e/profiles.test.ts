@@ -34,9 +34,6 @@ function bare(): Machine {
 const init = ["init", "--base-url", service.baseUrl, "--app-uuid", appUuid, "--api-key", "env:KEY"];
 const configOf = (machine: Machine) =>
   readJson(join(machine.configDir, "config.json")) as { profiles: Record<string, object> };
-const valueOf = async (machine: Machine, key: string): Promise<unknown> =>
-  (JSON.parse((await machine.vault("config", "get", key, "--json")).stdout) as { value: unknown })
-    .value;
 const textOf = (machine: Machine): string =>
   readFileSync(join(machine.configDir, "config.json"), "utf8");
 
@@ -293,24 +290,6 @@ describe.concurrent("vault config", () => {
       expectExit(await machine.vault("config", "unset", key), 0);
     }
     expect(configOf(machine).profiles["default"]).toEqual({ rateLimit: 7 });
-  });
-
-  it("reads the keys of earlier versions, and writes the present ones", async () => {
-    const machine = bare();
-    expectExit(await machine.vault("config", "set", "timeout", "5s"), 0);
-    const { profiles } = configOf(machine);
-    const former = {
-      default: { ...profiles["default"], policy: { failed: 7, unacked: 9 } },
-      other: { policy: { failed: 2 } },
-    };
-    writeFileSync(join(machine.configDir, "config.json"), JSON.stringify({ profiles: former }));
-    expect(await valueOf(machine, "policy.failedAttempts")).toBe(7);
-    expect(await valueOf(machine, "policy.unackedStarts")).toBe(9);
-    expectExit(await machine.vault("config", "set", "policy.unackedStarts", "4"), 0);
-    expect(configOf(machine).profiles).toEqual({
-      default: { timeout: "5s", policy: { failedAttempts: 7, unackedStarts: 4 } },
-      other: { policy: { failedAttempts: 2 } },
-    });
   });
 
   it("list --origin says what holds and where it comes from, and shows no secret", async () => {

@@ -85,8 +85,8 @@ function wordingOf(line: JournalLine, exchange: Exchange | null): Wording | null
     case "rejected":
       return { action: action.call, outcome: "FAILURE", description: refusal(line) };
     case "discarded":
-      // Other reverted starts leave no audit item. Earlier versions write `unauthorised`.
-      return ["unauthorized", "unauthorised"].includes(String(codeOf(line)))
+      // Other reverted starts leave no audit item.
+      return codeOf(line) === "unauthorized"
         ? {
             action: "API_KEY_CHECK",
             outcome: "FAILURE",

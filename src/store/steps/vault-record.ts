@@ -95,11 +95,8 @@ export const runExchange = (
   delivery: row.delivery,
 });
 
-/** Earlier versions spell one code `unauthorised`. */
 const errorNote = (json: string): VaultRecord["lastError"] =>
-  JSON.parse(
-    json.replace('"code":"unauthorised"', '"code":"unauthorized"'),
-  ) as VaultRecord["lastError"];
+  JSON.parse(json) as VaultRecord["lastError"];
 
 const generationRecord = (row: CredentialsRow, vault: VaultRow): Generation => ({
   generation: row.generation,
