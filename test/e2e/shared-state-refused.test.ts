@@ -257,8 +257,8 @@ describe("a server that cannot keep what it is told is not used, and nothing is 
   });
 
   it("with an older schema, until state init has brought it up to date", async () => {
-    await server.sql("UPDATE vaultsvc.meta SET value = '1' WHERE name = 'version'");
-    await server.sql("ALTER TABLE vaultsvc.exchanges DROP COLUMN run, DROP COLUMN digest");
+    await server.sql("UPDATE vaultsvc.meta SET value = '0' WHERE name = 'version'");
+    await server.sql("DROP TABLE vaultsvc.limiter");
     await expectRefused(
       server.location("vaultsvc"),
       /it is of an older version$/,

@@ -1,8 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { applicationId, migrations } from "../../src/store/sqlite/schema.ts";
 import type { WholeStateWork } from "../../src/store/whole-state.ts";
 import { openWholeState } from "../../src/store/whole-state.ts";
 import {
@@ -159,24 +157,7 @@ describe("a state that is restored while others have it open", () => {
     ]);
   });
 
-  it("a backup of an older version is brought up to date; a present state of a newer one is refused", async () => {
-    const older = new DatabaseSync(join(state.root, "older.db"));
-    older.exec(migrations.slice(0, -1).join("\n"));
-    older.exec(
-      `PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migrations.length - 1}`,
-    );
-    older.exec(
-      `INSERT INTO vaults (service, uuid, kind) VALUES ('${service}', '${other}', 'generic/offline')`,
-    );
-    older.close();
-    const restored = await whole.prepareRestore({
-      file: join(state.root, "older.db"),
-      serviceRestored: false,
-    });
-    expect((await restored.run(patient(state.clock))).vaults).toMatchObject([
-      { outcome: "missing" },
-      { uuid: other, outcome: "taken" },
-    ]);
+  it("a present state of a newer version is refused", async () => {
     state.sql("PRAGMA user_version = 99");
     await expect(restore()).rejects.toMatchObject({
       code: "state",

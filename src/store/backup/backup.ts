@@ -6,7 +6,7 @@ import type { Holdings } from "./check.ts";
 import { checkBackup } from "./check.ts";
 import { append } from "../journal/journal.ts";
 import type { Opening } from "../sqlite/open-database.ts";
-import { openDatabase, schemaVersion } from "../sqlite/open-database.ts";
+import { openDatabase } from "../sqlite/open-database.ts";
 import { replaceLater } from "../../files/durable-file.ts";
 import { checkPrivateDirectory, statIfThere } from "../../files/private-directory.ts";
 import { run } from "../sqlite/query.ts";
@@ -64,9 +64,8 @@ export async function backupState(
     const entry = { at, service: "", uuid: "", exchange: null, event: "backup", detail };
     await new StateDatabase(connection, opening.path, options.clock).write((db) => {
       append(db, entry);
-      // All pairs are known elsewhere now. The migration of an older state marks them so.
-      if (schemaVersion(db) >= opening.migrations.length)
-        run(db, "UPDATE credentials SET elsewhere = 1");
+      // All pairs are known elsewhere now.
+      run(db, "UPDATE credentials SET elsewhere = 1");
     });
   };
   try {

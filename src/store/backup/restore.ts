@@ -10,10 +10,9 @@ import type { Contents } from "../contents.ts";
 import { localSealing } from "../contents.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import { Keyring as LocalKeyring, neededKeyOf } from "../keys/keyring.ts";
-import { marksOf, schemaVersion, withMode } from "../sqlite/open-database.ts";
+import { marksOf, withMode } from "../sqlite/open-database.ts";
 import { openReadOnly } from "../sqlite/open-read-only.ts";
 import { DirectoryPlace } from "../sqlite/place.ts";
-import { all } from "../sqlite/query.ts";
 import { migrations } from "../sqlite/schema.ts";
 import { engineOf } from "../sqlite/state-file.ts";
 import { OpenReader } from "../whole/open-whole.ts";
@@ -55,34 +54,15 @@ export interface Backup {
 }
 
 /**
- * Reads a whole backup, brought up to date. Does not change the file.
+ * Reads a whole backup. Does not change the file.
  * @throws `invalid-input` and `state`, as `checkBackup`
  */
 export async function readBackup(file: string, keyring: Keyring): Promise<Backup> {
   await keyring.ensure(neededKeyOf(file));
   const holdings = checkBackup(file, migrations.length, keyring);
-  const db = onState(file, () => openUpToDate(file), "the backup cannot be used");
+  const db = onState(file, () => openReadOnly(file), "the backup cannot be used");
   const reader = new OpenReader(engineOf(db), marksOf(db), localSealing, keyring);
   return { holdings, contents: await readWhole(reader), reader };
-}
-
-/** Opens a backup; one of an older version as a copy in memory. */
-function openUpToDate(file: string): DatabaseSync {
-  const backup = openReadOnly(file);
-  const version = schemaVersion(backup);
-  if (version === migrations.length) return backup;
-  backup.close();
-  const db = new DatabaseSync(":memory:");
-  db.exec(`PRAGMA foreign_keys = OFF; ${migrations.slice(0, version).join("\n")}`);
-  db.prepare("ATTACH ? AS file").run(withMode(file, "ro").href);
-  const tables = all<{ name: string }>(
-    db,
-    "SELECT name FROM file.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
-  );
-  for (const { name } of tables)
-    db.exec(`DELETE FROM main.${name}; INSERT INTO main.${name} SELECT * FROM file.${name}`);
-  db.exec(`DETACH file; ${migrations.slice(version).join("\n")}`);
-  return db;
 }
 
 /** What a restore would do with each vault; null where there is none yet. */

@@ -96,8 +96,7 @@ function checkServer(
     found.claims !== seen.claims ||
     found.timeline !== seen.timeline ||
     found.started === seen.started;
-  // Of a record of an earlier version nothing else is known.
-  if (seen.address === address.shown || isSameServer || seen.started === 0) return;
+  if (seen.address === address.shown || isSameServer) return;
   if (found.started < seen.at)
     throw copied(
       address,

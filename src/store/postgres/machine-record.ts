@@ -5,7 +5,7 @@ import type { Clock } from "../../exchange/ports.ts";
 import { ensurePrivateDirectory } from "../../files/private-directory.ts";
 import { systemCode } from "../../files/state-error.ts";
 import type { Opening } from "../sqlite/open-database.ts";
-import { createDatabase, migrate, openDatabase, schemaVersion } from "../sqlite/open-database.ts";
+import { createDatabase, openDatabase } from "../sqlite/open-database.ts";
 import { keyIdOf } from "../../secrets/sealing.ts";
 import { all, one, run } from "../sqlite/query.ts";
 import { retryBusyDatabase, StateDatabase } from "../sqlite/state-database.ts";
@@ -22,7 +22,7 @@ export interface SeenState {
   claims: number;
   timeline: string;
   position: number;
-  /** When the server was started and when it was seen last, in milliseconds since the epoch by its clock; 0 where that is not known. */
+  /** When the server was started and when it was seen last, in milliseconds since the epoch by its clock. */
   started: number;
   at: number;
   /** Its address and port as it sees them itself. */
@@ -82,35 +82,21 @@ export const recordFile = "shared.db";
 export const recordMigrations: readonly string[] = [
   `
   CREATE TABLE states (
-    id TEXT PRIMARY KEY, address TEXT NOT NULL, claims INTEGER NOT NULL, timeline TEXT NOT NULL, position REAL NOT NULL
+    id TEXT PRIMARY KEY, address TEXT NOT NULL, claims INTEGER NOT NULL, timeline TEXT NOT NULL, position REAL NOT NULL,
+    started REAL NOT NULL, at REAL NOT NULL, server TEXT NOT NULL, tls INTEGER NOT NULL,
+    -- Id of the key that seals the state.
+    key TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE vaults (
     state TEXT NOT NULL, service TEXT NOT NULL, uuid TEXT NOT NULL, generation INTEGER NOT NULL, fingerprint TEXT NOT NULL,
     label TEXT, kind TEXT NOT NULL, listed INTEGER NOT NULL DEFAULT 1, PRIMARY KEY (state, service, uuid)
   ) STRICT, WITHOUT ROWID;
-  -- Brings credentials back that a failover has lost.
+  -- Brings credentials back that a failover has lost. The fingerprint is of the new pair; set_back and claims are what the state
+  -- said of itself.
   CREATE TABLE outbox (
     state TEXT NOT NULL, service TEXT NOT NULL, uuid TEXT NOT NULL, at TEXT NOT NULL, document TEXT NOT NULL,
-    PRIMARY KEY (state, service, uuid)
+    fingerprint TEXT NOT NULL, set_back TEXT NOT NULL, claims INTEGER NOT NULL, PRIMARY KEY (state, service, uuid)
   ) STRICT, WITHOUT ROWID;
-  `,
-  `
-  -- Of the new pair, and what the state said of itself. Of earlier ones the vault's last pair is the new one.
-  ALTER TABLE outbox ADD COLUMN fingerprint TEXT NOT NULL DEFAULT '';
-  ALTER TABLE outbox ADD COLUMN set_back TEXT NOT NULL DEFAULT '';
-  ALTER TABLE outbox ADD COLUMN claims INTEGER NOT NULL DEFAULT 0;
-  UPDATE outbox SET
-    fingerprint = coalesce((SELECT fingerprint FROM vaults AS seen
-      WHERE (seen.state, seen.service, seen.uuid) = (outbox.state, outbox.service, outbox.uuid)), ''),
-    claims = coalesce((SELECT claims FROM states WHERE id = outbox.state), 0);
-  `,
-  `
-  ALTER TABLE states ADD COLUMN started REAL NOT NULL DEFAULT 0;
-  ALTER TABLE states ADD COLUMN at REAL NOT NULL DEFAULT 0;
-  ALTER TABLE states ADD COLUMN server TEXT NOT NULL DEFAULT '';
-  ALTER TABLE states ADD COLUMN tls INTEGER NOT NULL DEFAULT 0;
-  -- Id of the key that seals the state; empty where that is not known.
-  ALTER TABLE states ADD COLUMN key TEXT NOT NULL DEFAULT '';
   `,
 ];
 
@@ -299,8 +285,6 @@ export class MachineRecord {
         : null;
     if (connection === null) return this.#database;
     const database = new StateDatabase(connection, path, clock);
-    if (schemaVersion(connection) < recordMigrations.length)
-      await database.write((db) => migrate(db, recordMigrations));
     this.#database = database;
     return database;
   }

@@ -1,6 +1,6 @@
 /** Version of the schema that this program writes, and the oldest program's version that may use it: additive changes keep the latter. */
-export const schemaVersion = 3;
-export const oldestVersion = 3;
+export const schemaVersion = 1;
+export const oldestVersion = 1;
 
 /** In place of the oldest version in a state that was moved elsewhere, or is just being moved here: no program uses it. */
 export const unusableVersion = 1_000_000;
@@ -39,10 +39,15 @@ export const tables = (schema: string): string[] => [
     uuid text NOT NULL CHECK (uuid = lower(uuid)),
     kind text NOT NULL,
     label text,
+    -- A label belongs to one vault. It is sealed, so that this digest tells it; other programs that may write have the key, too.
+    label_digest text,
     last_generation int NOT NULL,
     unacked_starts int NOT NULL CHECK (unacked_starts >= 0),
+    unanswered_starts int NOT NULL CHECK (unanswered_starts >= 0),
+    quiet_starts int NOT NULL CHECK (quiet_starts >= 0),
     failed_attempts int NOT NULL CHECK (failed_attempts >= 0),
     possibly_failed int NOT NULL CHECK (possibly_failed >= 0),
+    refused_since int NOT NULL,
     proven_at text,
     proof_expiry text,
     uses_remaining int,
@@ -56,6 +61,7 @@ export const tables = (schema: string): string[] => [
     UNIQUE (service, uuid)
   )`,
   `CREATE INDEX IF NOT EXISTS vaults_by_uuid ON ${schema}.vaults (uuid)`,
+  `CREATE UNIQUE INDEX IF NOT EXISTS one_label ON ${schema}.vaults (label_digest)`,
   `CREATE TABLE IF NOT EXISTS ${schema}.credentials (
     vault uuid NOT NULL REFERENCES ${schema}.vaults (id) DEFERRABLE,
     generation int NOT NULL,
@@ -69,6 +75,7 @@ export const tables = (schema: string): string[] => [
     elsewhere int NOT NULL,
     refused int NOT NULL,
     placed text CHECK (placed IN ('successor', 'older')),
+    ended int NOT NULL,
     PRIMARY KEY (vault, generation)
   )`,
   `CREATE INDEX IF NOT EXISTS credentials_kept ON ${schema}.credentials (vault, generation) WHERE sealed IS NOT NULL`,
@@ -99,22 +106,15 @@ export const tables = (schema: string): string[] => [
     counted_start int NOT NULL,
     counted_failed int NOT NULL,
     adopted int NOT NULL,
+    run text,
+    digest text,
+    given text,
+    delivery text,
     PRIMARY KEY (vault, seq),
     UNIQUE (vault, id)
   )`,
   `CREATE UNIQUE INDEX IF NOT EXISTS one_open_exchange ON ${schema}.exchanges (vault)
     WHERE state IN ('started', 'held', 'ending', 'in-doubt')`,
-  // The run of many vaults in which it was begun, and the sealed digest of the contents that an update sends.
-  `ALTER TABLE ${schema}.exchanges ADD COLUMN IF NOT EXISTS run text, ADD COLUMN IF NOT EXISTS digest text`,
-  // See the fourth script of the local schema.
-  `ALTER TABLE ${schema}.vaults ADD COLUMN IF NOT EXISTS unanswered_starts int NOT NULL DEFAULT 0 CHECK (unanswered_starts >= 0),
-    ADD COLUMN IF NOT EXISTS quiet_starts int NOT NULL DEFAULT 0 CHECK (quiet_starts >= 0),
-    ADD COLUMN IF NOT EXISTS refused_since int NOT NULL DEFAULT 0`,
-  `ALTER TABLE ${schema}.credentials ADD COLUMN IF NOT EXISTS ended int NOT NULL DEFAULT 0`,
-  `ALTER TABLE ${schema}.exchanges ADD COLUMN IF NOT EXISTS given text, ADD COLUMN IF NOT EXISTS delivery text`,
-  // A label belongs to one vault. It is sealed, so that this digest tells it; other programs that may write have the key, too.
-  `ALTER TABLE ${schema}.vaults ADD COLUMN IF NOT EXISTS label_digest text`,
-  `CREATE UNIQUE INDEX IF NOT EXISTS one_label ON ${schema}.vaults (label_digest)`,
   `CREATE INDEX IF NOT EXISTS exchanges_by_run ON ${schema}.exchanges (run) WHERE run IS NOT NULL`,
   `CREATE TABLE IF NOT EXISTS ${schema}.superseded (
     vault uuid NOT NULL REFERENCES ${schema}.vaults (id) DEFERRABLE, fingerprint text NOT NULL, PRIMARY KEY (vault, fingerprint)
@@ -135,16 +135,17 @@ export const tables = (schema: string): string[] => [
   `CREATE TABLE IF NOT EXISTS ${schema}.limiter (
     application text PRIMARY KEY, next double precision NOT NULL, reserved_at double precision NOT NULL
   )`,
-  // Renamed, so that who had rights on it has them still.
-  `ALTER TABLE IF EXISTS ${schema}.outages RENAME TO breakers`,
-  `CREATE TABLE IF NOT EXISTS ${schema}.breakers (service text PRIMARY KEY)`,
-  `ALTER TABLE ${schema}.breakers DROP COLUMN IF EXISTS since, ADD COLUMN IF NOT EXISTS version int NOT NULL DEFAULT 0,
-    ADD COLUMN IF NOT EXISTS lost_at double precision, ADD COLUMN IF NOT EXISTS lost_trials int NOT NULL DEFAULT 0,
-    ADD COLUMN IF NOT EXISTS hint text NOT NULL DEFAULT 'none' CHECK (hint IN ('none', 'given', 'used')),
-    ADD COLUMN IF NOT EXISTS http_status int, ADD COLUMN IF NOT EXISTS content_type text,
-    ADD COLUMN IF NOT EXISTS closed_at double precision NOT NULL DEFAULT 0`,
+  `CREATE TABLE IF NOT EXISTS ${schema}.breakers (
+    service text PRIMARY KEY,
+    version int NOT NULL,
+    lost_at double precision,
+    lost_trials int NOT NULL,
+    hint text NOT NULL CHECK (hint IN ('none', 'given', 'used')),
+    http_status int,
+    content_type text,
+    closed_at double precision NOT NULL
+  )`,
   // Who began with an older version has lost its vault.
-  `DELETE FROM ${schema}.leases WHERE uuid = ''`,
   `UPDATE ${schema}.leases SET epoch = gen_random_uuid(), holder = NULL, ends_at = '-infinity'
     WHERE EXISTS (SELECT 1 FROM ${schema}.meta WHERE name = 'version' AND value <> '${schemaVersion}')`,
   `INSERT INTO ${schema}.state (id, ends_at, usable) VALUES (1, '-infinity', true) ON CONFLICT DO NOTHING`,

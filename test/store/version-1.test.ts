@@ -1,0 +1,144 @@
+import { chmodSync, copyFileSync, cpSync, mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it } from "vitest";
+import { schemaVersion } from "../../src/store/postgres/schema.ts";
+import { migrations } from "../../src/store/sqlite/schema.ts";
+import { postgres } from "../support/postgres.ts";
+import type { RunResult } from "../support/run-vault.ts";
+import { runVault } from "../support/run-vault.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+// What version 1 has left on disks, in databases and in backups: one vault read, one held after an update, one only imported, and an
+// online one whose start got no answer, all with test contents. Never changed: users have the like. Its documents are read by
+// exchange/recovery.test.ts.
+const fixtures = join(import.meta.dirname, "..", "fixtures", "version-1");
+const text = (name: string): string => readFileSync(join(fixtures, name), "utf8");
+
+interface Exported {
+  uuid: string;
+  label: string | null;
+  credentials: Record<string, unknown>;
+}
+
+/** What no later version may lose of what was exported. */
+const secretsIn = (ndjson: string): unknown[] =>
+  ndjson
+    .trim()
+    .split("\n")
+    .map((line) => {
+      const { uuid, label, credentials } = JSON.parse(line) as Exported;
+      const { old, new: offered, token, encryptedData, payload, hashedPin } = credentials;
+      return { uuid, label, old, offered, token, encryptedData, payload, hashedPin };
+    })
+    .toSorted((a, b) => a.uuid.localeCompare(b.uuid));
+
+/** Runs the program with the configuration and the key of the fixtures. */
+function withState(stateDir: string) {
+  const configDir = tempDir("config");
+  for (const name of ["config.json", "state.key"]) {
+    copyFileSync(join(fixtures, name), join(configDir, name));
+    chmodSync(join(configDir, name), 0o600);
+  }
+  return async (...args: string[]): Promise<RunResult> =>
+    await runVault(args, { stateDir, configDir });
+}
+
+/** The local state of the fixtures, and where its database is. */
+function localState() {
+  const stateDir = join(tempDir("version-1"), "state");
+  mkdirSync(stateDir, { mode: 0o700 });
+  const file = join(stateDir, "vault.db");
+  const database = new DatabaseSync(file);
+  database.exec(text("local.sql"));
+  database.close();
+  return { file, vault: withState(stateDir) };
+}
+
+/** All that the state had is there, and it can be written. */
+async function expectWhole(vault: (...args: string[]) => Promise<RunResult>): Promise<void> {
+  const status = await vault("status", "--json");
+  const { vaults } = JSON.parse(status.stdout) as { vaults: Record<string, unknown>[] };
+  expect(vaults).toMatchObject([
+    { label: "first", unackedStarts: 0, limits: { unackedStarts: 7 } },
+    { status: "imported" },
+    { status: "start unanswered", unackedStarts: 1, failedAttempts: 1 },
+    { exchange: { operation: "get" }, unackedStarts: 1 },
+  ]);
+  const exported = await vault("export", "--all");
+  expect(exported).toMatchObject({ code: 0 });
+  expect(secretsIn(exported.stdout)).toEqual(secretsIn(text("exported.ndjson")));
+  expect(await vault("label", "first", "second")).toMatchObject({ code: 0 });
+  expect((await vault("guard", "--json")).stdout).toContain('"breakers"');
+}
+
+describe("version 1 is read, with all that it has", () => {
+  it("a local state", async () => {
+    const { file, vault } = localState();
+    await expectWhole(vault);
+    const opened = new DatabaseSync(file);
+    expect(opened.prepare("PRAGMA user_version").get()).toEqual({
+      user_version: migrations.length,
+    });
+    opened.close();
+  });
+
+  it("a shared state", async () => {
+    const { sql, location } = await postgres();
+    await sql(`CREATE SCHEMA team; ${text("shared.sql")}`);
+    const vault = withState(location("team"));
+    // The fixture is a copy.
+    expect(await vault("status")).toMatchObject({
+      code: 14,
+      stderr: expect.stringContaining("vault state claim") as string,
+    });
+    expect(await vault("state", "claim", "--yes")).toMatchObject({ code: 0 });
+    expect(await vault("state", "init")).toMatchObject({ code: 0 });
+    await expectWhole(vault);
+    expect(await sql("SELECT value FROM team.meta WHERE name = 'version'")).toEqual([
+      { value: String(schemaVersion) },
+    ]);
+  });
+
+  it("a backup", async () => {
+    const file = join(tempDir("backup"), "backup.db");
+    cpSync(join(fixtures, "backup.db"), file);
+    const vault = withState(join(tempDir("version-1"), "state"));
+    expect(await vault("state", "restore", file, "--yes")).toMatchObject({ code: 0 });
+    await expectWhole(vault);
+  });
+
+  it("a configuration, and a secret in it that the key file opens", async () => {
+    const vault = withState(join(tempDir("version-1"), "state"));
+    const { stdout } = await vault("config", "list", "--json");
+    const { settings } = JSON.parse(stdout) as { settings: { key: string; value: unknown }[] };
+    expect(Object.fromEntries(settings.map(({ key, value }) => [key, value]))).toMatchObject({
+      baseUrl: "http://127.0.0.1:45999",
+      appUuid: "0c4d0f2a-4b54-4f0c-9a44-6c6f1f7f1a10",
+      device: { browserType: "Firefox", fonts: ["Arial"] },
+      rateLimit: 0,
+      live: false,
+      "policy.unackedStarts": 7,
+    });
+    expect(await vault("config", "get", "apiKey", "--reveal")).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^6a4b0b8e-55f3-4e1c-8c3b-0a3c7a1d9b72\n?$/) as string,
+    });
+  });
+});
+
+it.each([
+  ["", /update this program, or use another directory/],
+  ["INSERT INTO meta VALUES ('known-since', '9.1.0');", /update this program to 9\.1\.0 or newer/],
+])("a state of a newer version is refused and not touched (%s)", async (noted, way) => {
+  const { file, vault } = localState();
+  const database = new DatabaseSync(file);
+  database.exec(`${noted} PRAGMA user_version = 99;`);
+  database.close();
+  const before = readFileSync(file);
+  const { code, stderr } = await vault("status");
+  expect(code).toBe(14);
+  expect(stderr).toMatch(/newer version of this program \(format 99, known: 1\)/);
+  expect(stderr).toMatch(way);
+  expect(readFileSync(file)).toEqual(before);
+});
