@@ -8,7 +8,10 @@ import { holderBounds } from "./model/holders/bounds.ts";
 import { holderFlaws } from "./model/holders/flaws.ts";
 import { holdersModel } from "./model/holders/rules.ts";
 import { allBounds, asDesigned, protocol } from "./model/protocol.ts";
+import { walk } from "./model/cover.ts";
+import { waysOn } from "./model/next.ts";
 import { RealStore } from "./model/real-store.ts";
+import { differentWays } from "./model/real-ways.ts";
 import type { Store } from "./model/state.ts";
 import { callsFor, modelled, taken } from "./model/store-calls.ts";
 import { comparable, Stores } from "./model/stores.ts";
@@ -78,8 +81,64 @@ describe.each(explored.map((bounds) => [bounds.name, bounds] as const))(
       }
       tried("transitions of the durable state, compared with the code", compared);
     });
+
+    it.runIf(isWhole)(
+      "in every durable state that it reaches, the program names the ways on that the model names",
+      async () => {
+        exploration();
+        for (const store of stores.all) expect(await differentWays(real, store)).toBeUndefined();
+        tried("durable states whose ways on were compared with the code", stores.all.length);
+      },
+    );
   },
 );
+
+describe("the ways on that a refusal names", () => {
+  const byLot = new Stores(new Set());
+  for (const bounds of allBounds)
+    for (let seed = 1; seed <= 8; seed += 1)
+      for (const { to } of walk(bounds, 60, seed * 7919).steps) byLot.add(to.store);
+
+  /** Where the program names others than the model, with its table changed, in one of these states. */
+  const different = async (changed?: typeof waysOn): Promise<string | undefined> => {
+    for (const store of byLot.all) {
+      const found = await differentWays(real, store, changed);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+
+  it("are those of the model in each durable state on long ways by lot", async () => {
+    expect(await different()).toBeUndefined();
+    expect(byLot.all.length).toBeGreaterThan(500);
+    tried("durable states whose ways on were compared with the code", byLot.all.length);
+  });
+
+  it.each<[string, typeof waysOn]>([
+    [
+      "an administrator, where nobody has locked anything",
+      (its, store, code) =>
+        code === "" && its.guardRefuses(store) ? ["guard --reset"] : waysOn(its, store, code),
+    ],
+    ...(
+      [
+        ["get --discard-pending", "ack"],
+        ["ack --saved", "ack"],
+        ["ack --unread", "ack"],
+        ["import", "get"],
+        ["guard --reset --unanswered", "guard --reset --failed N --starts N"],
+        ["get --generation N --force", "get"],
+      ] as const
+    ).map(([right, wrong]): [string, typeof waysOn] => [
+      `${wrong} in place of ${right}`,
+      (its, store, code) => waysOn(its, store, code).map((way) => (way === right ? wrong : way)),
+    ]),
+    ["the other order", (its, store, code) => waysOn(its, store, code).toReversed()],
+  ])("a difference is found: %s", async (_, changed) => {
+    expect(await different(changed)).toMatch(/^model: .*\ncode: {2}/m);
+    tried("mistakes put into the model, and found", 1);
+  });
+});
 
 describe("a mistake in the protocol is found", () => {
   it.each(soon(flaws).map((flaw) => [flaw.mistake, flaw] as const))("%s", (_, flaw) => {

@@ -1,5 +1,6 @@
 import { createIds } from "../../../src/exchange/ulid.ts";
 import { durableKey } from "./keys.ts";
+import { waysOn } from "./next.ts";
 import { asDesigned } from "./protocol.ts";
 import { RealEngine } from "./real-engine.ts";
 import type { Event } from "./real-engine.ts";
@@ -7,7 +8,8 @@ import { kind } from "./real-pairs.ts";
 import { RealService } from "./real-service.ts";
 import type { Engine } from "./real-store.ts";
 import { RealStore } from "./real-store.ts";
-import type { Generation, Process, State } from "./state.ts";
+import { wayIn } from "./real-ways.ts";
+import type { Command, Generation, Process, State } from "./state.ts";
 import { exchangeOf, generationOf, openOf } from "./state.ts";
 import type { ModelStep } from "./world.ts";
 
@@ -106,7 +108,8 @@ export class Conformance {
     for (const step of path) {
       told.push(step.label);
       event = await this.#take(before, step, event);
-      await this.#compare(step.to, step.code, told.join("\n"), event);
+      const command = step.command ?? before.processes[0]?.command;
+      await this.#compare(step.to, step.code, told.join("\n"), event, command);
       before = step.to;
     }
     if (event !== undefined && "call" in event) await this.#engine.die(event);
@@ -190,12 +193,21 @@ export class Conformance {
     code: string | undefined,
     told: string,
     event: Event | undefined,
+    command?: Command,
   ): Promise<void> {
     const process = model.processes[0] ?? null;
     const expected = process === null ? (code ?? "nothing") : askedBy(model, process);
     const happened = event === undefined ? "nothing" : "call" in event ? event.call : event.code;
     if (expected !== happened)
       throw new Differs(`${told}\n\nmodel: ${expected}\ncode:  ${happened}`);
+    // Where it is the table that decides, the first way on is the model's.
+    if (event !== undefined && "code" in event && event.code === "guard") {
+      const last = (await this.#store.session.read())?.lastError?.code;
+      const ended = last === "locked" ? last : event.code;
+      const [way] = waysOn(asDesigned.client, model.store, ended, command);
+      const named = wayIn(/^[^;(]*/.exec(event.hint ?? "")?.[0].trim() ?? "");
+      if (way !== named) throw new Differs(`${told}\n\nmodel: next ${way}\ncode:  next ${named}`);
+    }
     const real: State = {
       ...model,
       service: this.#service.read(),

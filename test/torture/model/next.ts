@@ -1,10 +1,10 @@
 import type { Client } from "./client.ts";
 import { isRefused } from "./client.ts";
 import { lockAt } from "./service-part.ts";
-import type { Store } from "./state.ts";
-import { openOf } from "./state.ts";
+import type { Command, Store } from "./state.ts";
+import { generationOf, openOf } from "./state.ts";
 
-/** What a refusal names as the next thing to do. */
+/** What a refusal names as the next thing to do. By hand, from DESIGN: `differentWays` compares it with the program's table. */
 export type Way =
   | "get"
   | "get --discard-pending"
@@ -23,9 +23,10 @@ export type Way =
   | "guard --reset --failed N --starts N";
 
 /** The ways on after a command that has ended with this code, the best first: none may lead back to the same with nothing changed. */
-export function waysOn(client: Client, store: Store, code: string): Way[] {
-  if (code === "locked") return ["guard --reset"];
+export function waysOn(client: Client, store: Store, code: string, command?: Command): Way[] {
   const open = openOf(store);
+  if (code === "locked")
+    return open?.state === "ending" ? ["guard --reset", "ack"] : ["guard --reset"];
   const isUnread = open?.operation === "get" && open.limited && !open.delivered;
   if (open?.state === "ending") return ["ack"];
   if (open?.state === "held") {
@@ -36,10 +37,11 @@ export function waysOn(client: Client, store: Store, code: string): Way[] {
     if (!isUnread) return ["ack"];
     return client.guardRefuses(store) ? ["ack --unread"] : ["get", "ack --unread"];
   }
-  const candidates = client.candidates(store);
-  const first = candidates.find((number) => !isRefused(store, number));
-  if (first === undefined) return ["import"];
   if (client.guardRefuses(store)) return guardedWays(client, store);
+  // The last start before the limit is not sent where its acknowledgement waits.
+  if (client.guardRefuses(store, command)) return ["get"];
+  const candidates = client.candidates(store);
+  if (candidates.every((number) => isRefused(store, number))) return ["import"];
   return code === "guard" && candidates.length > 1 ? ["get --generation N", "import"] : ["get"];
 }
 
@@ -53,5 +55,9 @@ function guardedWays(client: Client, store: Store): Way[] {
   };
   if (!client.guardRefuses(without)) return ["guard --reset --unanswered", shown];
   if (store.failed + 1 < lockAt.failed) return [shown];
-  return ["get --generation N --force", "import", shown];
+  const first = client.candidates(store).find((number) => !isRefused(store, number));
+  // Of what was refused only other credentials lead on; what was imported last needs no second import.
+  if (first === undefined) return ["import", shown];
+  const again = generationOf(store, first)?.standing === "imported" ? [] : (["import"] as const);
+  return ["get --generation N --force", ...again, shown];
 }

@@ -20,7 +20,8 @@ export interface Asked {
   go(outcome: string): void;
 }
 
-export type Event = Asked | { code: string };
+/** A command has ended, with what its error names as the next thing to do. */
+export type Event = Asked | { code: string; hint?: string | undefined };
 
 /** The process is dead: nothing that it does takes effect. */
 class Died extends Error {}
@@ -81,8 +82,10 @@ export class RealEngine {
     // The next one to listen is told: by then it may be another.
     this.#work(command, generation).then(
       (code) => this.#tell({ code }),
-      (error: unknown) =>
-        this.#tell({ code: error instanceof Died ? "died" : asVaultError(error).code }),
+      (error: unknown) => {
+        const { code, facts } = asVaultError(error);
+        this.#tell(error instanceof Died ? { code: "died" } : { code, hint: facts.hint });
+      },
     );
     return await this.#next;
   }
