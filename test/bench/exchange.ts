@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { endFile } from "../support/end-of-file.ts";
 import { secure, startServer } from "../support/postgres.ts";
 import { bin, medians, openStage } from "./in-turns.ts";
@@ -8,20 +9,21 @@ import { bin, medians, openStage } from "./in-turns.ts";
  * missing).
  */
 const runs = Number(process.argv[2] ?? 40);
-const stage = await openStage();
-const [one, two] = stage.vaults;
-if (one === undefined || two === undefined) throw new Error("the sandbox has no vaults");
 const server = await startServer();
 await secure(server);
-const shared = ["--state", server.location("bench")];
-await stage.timed([process.execPath, bin, "state", "init", ...shared]);
-await stage.begin(one);
-await stage.begin(two, ...shared);
+// A password belongs into the environment.
+const stage = await openStage({ VAULTSVC_STATE: server.location("bench") });
+const [one, two] = stage.vaults;
+if (one === undefined || two === undefined) throw new Error("the sandbox has no vaults");
+const here = ["--state", join(stage.folder, "state")];
+await stage.timed([process.execPath, bin, "state", "init"]);
+await stage.begin(one, ...here);
+await stage.begin(two);
 
 const [local, team] = ["vault get", "vault get (shared)"];
 const cases = {
-  [local]: [process.execPath, bin, "get", one.uuid, "--json"],
-  [team]: [process.execPath, bin, "get", two.uuid, "--json", ...shared],
+  [local]: [process.execPath, bin, "get", one.uuid, "--json", ...here],
+  [team]: [process.execPath, bin, "get", two.uuid, "--json"],
   ...(stage.script && { "curl and jq": stage.script }),
 };
 const times = await medians(stage, cases, runs);

@@ -22,8 +22,8 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-/** Opens a sandbox without a rate limit, with three vaults: the script takes the last one. */
-export async function openStage(): Promise<Stage> {
+/** Opens a sandbox without a rate limit, with three vaults: the script takes the last one. `more` is for the environment. */
+export async function openStage(more: Readonly<Record<string, string>> = {}): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), "vault-bench-"));
   const note = (label: string) => ({ kind: "generic/offline", label, content: "text" }) as const;
   const sandbox = await startSandbox({
@@ -40,6 +40,7 @@ export async function openStage(): Promise<Stage> {
     VAULTSVC_API_KEY: application.apiKey,
     APP_UUID: application.uuid,
     API_KEY: application.apiKey,
+    ...more,
   };
   const pairOf = ({ uuid, credentials }: (typeof vaults)[number]): string => {
     const file = join(folder, `${uuid}.json`);
