@@ -87,7 +87,7 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
           ...tables.map((table) => `DELETE FROM ${table}`),
           `UPDATE vaults SET ${assigned.join(", ")}`,
           "DELETE FROM breakers",
-          `INSERT INTO breakers (service, version, lost_at, closed_at) VALUES (${[service, 1, rows.breaker.lostAt, rows.breaker.closedAt].map(text).join(", ")})`,
+          `INSERT INTO breakers (service, version, lost_at, lost_trials, hint, closed_at) VALUES (${[service, 1, rows.breaker.lostAt, 0, "none", rows.breaker.closedAt].map(text).join(", ")})`,
           ...tables.flatMap((table) => numbered[table].map((row) => insert(table, row))),
           "COMMIT",
         ].join(";"),
