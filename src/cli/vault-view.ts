@@ -1,4 +1,4 @@
-import type { Delivery } from "../exchange/handover.ts";
+import type { Delivery } from "../exchange/delivery.ts";
 import { object } from "../protocol/answers.ts";
 import type { Palette } from "../terminal/palette.ts";
 import { createPalette } from "../terminal/palette.ts";
@@ -51,11 +51,10 @@ export async function contentsTable(
 export async function receiptTable(
   delivery: Delivery,
   contents: Record<string, unknown>,
-  exchange: { state: string; acknowledgedAt: string | null },
   view: View,
 ): Promise<string> {
   const palette = await createPalette(view.facts.color);
-  const { acknowledgedAt, state } = exchange;
+  const { acknowledgedAt, state } = delivery.exchange;
   const uses = delivery.vault["usesRemaining"];
   const outcome =
     acknowledgedAt === null
@@ -84,8 +83,8 @@ export async function knownFacts(
   return factsTable(there, { palette, columns: view.facts.columns });
 }
 
-const subject = ({ recovery, kind }: Delivery, palette: Palette): Row[] => [
-  ["Vault", { text: recovery.uuid, paint: palette.strong }],
+const subject = ({ uuid, kind }: Delivery, palette: Palette): Row[] => [
+  ["Vault", { text: uuid, paint: palette.strong }],
   ["Kind", kind],
 ];
 
@@ -104,15 +103,15 @@ function facts({ vault, exchange, fingerprint }: Delivery, view: View): Row[] {
     ["Last modified", date(vault["lastModified"])],
     [
       "Credentials",
-      `generation ${exchange.generation}, ${shownFingerprint(namedFingerprint(fingerprint))}`,
+      `generation ${exchange.newGeneration}, ${shownFingerprint(namedFingerprint(fingerprint))}`,
     ],
     ["Reference", exchange.externalRef],
   ];
 }
 
 /** Values that are copied stand below the table, so that no line is broken. */
-function revealed({ recovery, vault }: Pick<Delivery, "recovery" | "vault">): string {
-  const { encryptedData, payload } = recovery.new;
+function revealed({ credentials, vault }: Pick<Delivery, "credentials" | "vault">): string {
+  const { encryptedData, payload } = credentials;
   const { content } = vault;
   const text = typeof content === "string" ? [printable(content)] : [];
   return [

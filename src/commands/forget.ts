@@ -86,7 +86,7 @@ async function check(
 ): Promise<void> {
   const [{ summarize }, { noCredentials }] = await Promise.all([
     import("../exchange/context.ts"),
-    import("../exchange/start/prepare.ts"),
+    import("../exchange/start/start.ts"),
   ]);
   if (record === null || record === undefined || record.generations.length === 0)
     throw noCredentials(uuid);

@@ -37,12 +37,7 @@ export const get = command(
       refuseClosedOutput(app);
     if (isMany({ vaults, ...given }))
       return await (await import("./many/run.ts")).runMany(app, { vaults, ...given }, "get");
-    const options = { ...given, uuid: vaults[0] };
-    const { closeExchange, runPlanned, withPlan } = await import("./exchange/plan.ts");
-    await withPlan(app, options, "get", async (planned) => {
-      const result = await runPlanned(app, planned, options.dryRun === true);
-      if (result !== undefined) closeExchange(app, planned.uuid, result);
-    });
+    await (await import("./exchange/run.ts")).runOne(app, vaults[0], given, "get");
     return 0;
   },
 );

@@ -20,7 +20,7 @@ export const label = command(
     fields: ["uuid", "label"],
   },
   async (app: Needs, { uuid, text }) => {
-    const { noCredentials } = await import("../exchange/start/prepare.ts");
+    const { noCredentials } = await import("../exchange/start/start.ts");
     const { checkLabels } = await import("./exchange/check-labels.ts");
     await checkLabels(app, [{ uuid, label: text }]);
     const context = await app.hold(uuid, { local: true });

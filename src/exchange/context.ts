@@ -1,10 +1,9 @@
 import type { ExchangeSummary, Spent } from "../errors.ts";
 import { VaultError } from "../errors.ts";
-import type { Kind } from "../protocol/endpoints.ts";
 import type { ExchangeEvent } from "./events.ts";
 import type { ServiceBreaker } from "./breaker.ts";
 import type { Clock, Reply, Service, VaultSession } from "./ports.ts";
-import type { ErrorNote, ExchangeRecord, VaultRecord } from "./records.ts";
+import type { ErrorNote, ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
 import type { Ids } from "./ulid.ts";
 
 /** The service's locking thresholds, as configured. */
@@ -48,6 +47,21 @@ export async function currentRecord(context: ExchangeContext): Promise<VaultReco
     throw new VaultError("internal", `vault ${context.session.uuid} vanished while it was held`);
   return record;
 }
+
+/** @throws `internal` if the exchange is not the open one */
+export function openExchange({ open }: VaultRecord, id: string): OpenExchange {
+  if (open?.id !== id)
+    throw new VaultError("internal", `exchange ${id} is not the open one of this vault`);
+  return open;
+}
+
+/** A read of a limited vault whose contents nobody may have seen: acknowledging it uses it up. */
+export const isUnread = ({
+  operation,
+  limited,
+  delivered,
+}: Pick<ExchangeRecord, "delivered" | "limited" | "operation">): boolean =>
+  operation === "get" && limited && !delivered;
 
 /** What the ways on of a vault depend on. */
 export const circumstances = ({
@@ -129,13 +143,12 @@ export function interrupted(context: ExchangeContext, exchange?: ExchangeRecord)
       },
     );
   }
-  const isUnread = exchange.operation === "get" && exchange.limited && !exchange.delivered;
   return new VaultError(
     "interrupted",
     "interrupted; the new credentials are stored, but not acknowledged",
     {
       ...facts,
-      hint: isUnread
+      hint: isUnread(exchange)
         ? `vault get ${uuid}${exchange.state === "held" ? " --discard-pending" : ""} (reads it again with the old credentials)`
         : `vault ack ${uuid}${exchange.saveOwed ? " --save-cmd CMD (or --saved)" : ""}`,
     },
@@ -153,18 +166,5 @@ export async function pause(
   } catch (error) {
     if (context.signal.aborted) throw interrupted(context, exchange);
     throw error;
-  }
-}
-
-/**
- * Waits for a place under the rate limit for a start.
- * @throws `interrupted`, and `rate-limited` if the place would come after the deadline
- */
-export async function admit(context: ExchangeContext, kind: Kind): Promise<void> {
-  try {
-    await context.service.admit({ kind }, context.signal, context.deadline);
-  } catch (error) {
-    if (context.signal.aborted) throw interrupted(context);
-    throw error instanceof VaultError ? error.with({ uuid: context.session.uuid }) : error;
   }
 }

@@ -1,7 +1,7 @@
 import type { ExchangeContext } from "./context.ts";
 import type { Reply, Service, Store, Waiting } from "./ports.ts";
 import { noteResponse, sendProbe } from "./start/breaker-gate.ts";
-import { otherService } from "./start/prepare.ts";
+import { otherService } from "./start/start.ts";
 import { createIds } from "./ulid.ts";
 
 /** The context of an exchange that has no vault yet. */

@@ -1,5 +1,5 @@
 import type { Policy } from "./context.ts";
-import { isTokenAlive } from "./context.ts";
+import { isTokenAlive, isUnread } from "./context.ts";
 import { judge } from "./lockout.ts";
 import type { Generation, OpenExchange, VaultRecord } from "./records.ts";
 import { candidates } from "./start/candidates.ts";
@@ -125,10 +125,6 @@ export const choices = (
 
 const doubtNote = (open: OpenExchange | null): string =>
   `finds out which credentials are valid${open?.operation === "update" ? ", and so whether the update took effect" : ""}`;
-
-/** A read of a limited vault whose contents nobody may have seen: acknowledging it uses it up. */
-const isUnread = ({ operation, limited, delivered }: OpenExchange): boolean =>
-  operation === "get" && limited && !delivered;
 
 /** The ways out of a held exchange. */
 export function heldWays(uuid: string, open: OpenExchange): Way[] {

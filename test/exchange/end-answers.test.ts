@@ -5,7 +5,7 @@ import type { Reply, Send } from "../../src/exchange/ports.ts";
 import { acknowledgeOpen } from "../../src/exchange/end/acknowledge.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import { asVaultError } from "../../src/errors.ts";
-import { currentIsAccepted, known, knownVault, run } from "./engine.ts";
+import { currentIsAccepted, known, knownVault, run, startOf } from "./engine.ts";
 import type { World } from "./world.ts";
 
 const errorUuid = "0b1d9c1e-6f44-4a57-9a0e-3a86a4f7d0c2";
@@ -42,17 +42,11 @@ async function failing(
 const ack = (context: ExchangeContext): Promise<unknown> =>
   acknowledgeOpen(context, { unread: false, saved: false });
 const get = (context: ExchangeContext): Promise<unknown> =>
-  runExchange(context, {
-    operation: "get",
-    force: false,
-    noAck: false,
-    discardPending: false,
-    handover: {
-      leavesState: false,
-      recordAttempts: async () => Promise.resolve(),
-      deliver: async () => Promise.resolve(),
-      confirm: async () => Promise.resolve(),
-    },
+  runExchange(context, startOf(context.session, "get"), {
+    leavesState: false,
+    recordAttempts: async () => Promise.resolve(),
+    deliver: async () => Promise.resolve(),
+    confirm: async () => Promise.resolve(),
   });
 
 describe("an answer to an end call with neither SUCCESS nor ERROR", () => {

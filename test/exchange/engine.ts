@@ -1,15 +1,33 @@
 import type { AckChoice } from "../../src/exchange/end/acknowledge.ts";
 import { acknowledgeOpen } from "../../src/exchange/end/acknowledge.ts";
-import type { Delivery } from "../../src/exchange/handover.ts";
-import type { VaultRecord } from "../../src/exchange/records.ts";
-import type { ExchangeRequest, ExchangeResult } from "../../src/exchange/run.ts";
+import type { Delivery, Handover } from "../../src/exchange/delivery.ts";
+import type { Attempts, Credentials, VaultRecord } from "../../src/exchange/records.ts";
 import { runExchange } from "../../src/exchange/run.ts";
+import type { Start } from "../../src/exchange/start/start.ts";
 import type { VaultError } from "../../src/errors.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { Crash, World } from "./world.ts";
 
-/** The parts of a request that a test cares about; `dies` kills the process between ② and ③. */
-export type Changes = Partial<ExchangeRequest> & { dies?: boolean; fails?: boolean };
+/** What a test asks for and cares about; `dies` kills the process between ② and ③. */
+export type Changes = Partial<Omit<Start, "given">> & {
+  given?: Credentials;
+  /** Counters that come with the given credentials. */
+  attempts?: Attempts;
+  handover?: Handover;
+  dies?: boolean;
+  fails?: boolean;
+};
+
+/** What is asked for with the vault of a world, where a test says nothing else. */
+export const startOf = ({ uuid }: { uuid: string }, operation: "get" | "update"): Start => ({
+  uuid,
+  label: null,
+  kind: "credit-card/offline",
+  operation,
+  force: false,
+  noAck: false,
+  discardPending: false,
+});
 
 export const newCard = {
   creditCard: {
@@ -35,39 +53,39 @@ export interface Ran {
   code: string;
   error?: VaultError;
   delivered: Delivery[];
-  result?: ExchangeResult;
+  result?: Delivery;
 }
 
 export async function run(
   world: World,
   operation: "get" | "update",
-  { dies, fails, ...changes }: Changes = {},
+  { dies, fails, given, attempts, handover, ...changes }: Changes = {},
 ): Promise<Ran> {
   const delivered: Delivery[] = [];
-  const request: ExchangeRequest = {
-    operation,
-    force: false,
-    noAck: false,
-    discardPending: false,
+  const start: Start = {
+    ...startOf(world, operation),
     ...(operation === "update" ? { newVault: newCard } : {}),
-    handover: {
-      leavesState: false,
-      recordAttempts: async () => Promise.resolve(),
-      deliver: async (delivery) => {
-        if (dies === true) throw new Crash("killed before the delivery");
-        if (fails === true) throw new Error("the reader has gone");
-        delivered.push(delivery);
-        return Promise.resolve();
-      },
-      confirm: async () => Promise.resolve(),
-    },
+    ...(given === undefined ? {} : { given: { type: "pair", credentials: given, attempts } }),
     ...changes,
+  };
+  const receiver: Handover = handover ?? {
+    leavesState: false,
+    recordAttempts: async () => Promise.resolve(),
+    deliver: async (delivery) => {
+      if (dies === true) throw new Crash("killed before the delivery");
+      if (fails === true) throw new Error("the reader has gone");
+      delivered.push(delivery);
+      return Promise.resolve();
+    },
+    confirm: async () => Promise.resolve(),
   };
   try {
     return {
       code: "ok",
       delivered,
-      result: await world.hold(async (context) => await runExchange(die(context, dies), request)),
+      result: await world.hold(
+        async (context) => await runExchange(die(context, dies), start, receiver),
+      ),
     };
   } catch (error) {
     if (error instanceof Crash) return { code: "crash", delivered };

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import type { Handover } from "../../src/exchange/handover.ts";
+import type { Handover } from "../../src/exchange/delivery.ts";
 import { runExchange } from "../../src/exchange/run.ts";
-import { knownVault } from "./engine.ts";
+import { knownVault, startOf } from "./engine.ts";
 
 const handover: Handover = {
   leavesState: false,
@@ -35,11 +35,8 @@ it.each([
         reserveAhead: async ({ isEnd }: { isEnd?: true }) =>
           Promise.resolve(void asked.push(`ahead: ${of(isEnd)}`)),
       };
-      const own = { ...handover, takesTime };
-      await runExchange(
-        { ...context, service },
-        { operation: "get", force: false, noAck, discardPending: false, handover: own },
-      );
+      const start = { ...startOf(world, "get"), noAck, takesTime };
+      await runExchange({ ...context, service }, start, handover);
     });
     expect(asked).toEqual(expected);
   },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Handover } from "../../src/exchange/handover.ts";
-import { HandoverFailure } from "../../src/exchange/handover.ts";
+import type { Handover } from "../../src/exchange/delivery.ts";
+import { HandoverFailure } from "../../src/exchange/delivery.ts";
 import { ack, currentIsAccepted, ends, known, knownVault, run, starts } from "./engine.ts";
 
 describe("what is left at ②, not delivered", () => {

@@ -1,4 +1,5 @@
 import { setTimeout } from "node:timers/promises";
+import { currentRecord } from "../../src/exchange/context.ts";
 import { lockVault } from "../../src/exchange/lock-vault.ts";
 import type { Clock, Service, Store } from "../../src/exchange/ports.ts";
 import { runExchange } from "../../src/exchange/run.ts";
@@ -53,13 +54,20 @@ export async function readWith(
       deliver: async ({ vault }: { vault: Record<string, unknown> }) => await deliver(vault),
       confirm: async () => Promise.resolve(),
     };
-    await runExchange(context, {
-      operation: "get",
-      force: false,
-      noAck: false,
-      discardPending: false,
+    const { kind } = await currentRecord(context);
+    await runExchange(
+      context,
+      {
+        uuid,
+        label: null,
+        kind,
+        operation: "get",
+        force: false,
+        noAck: false,
+        discardPending: false,
+      },
       handover,
-    });
+    );
   } finally {
     await context.session.release();
   }

@@ -4,6 +4,7 @@ import { acknowledgeOpen } from "../../src/exchange/end/acknowledge.ts";
 import { lockVault } from "../../src/exchange/lock-vault.ts";
 import type { Call, Clock, Reply, Service, VaultSession } from "../../src/exchange/ports.ts";
 import { runExchange } from "../../src/exchange/run.ts";
+import type { Start } from "../../src/exchange/start/start.ts";
 import type { PostgresStore } from "../../src/store/postgres/store.ts";
 import { writing } from "./model/real-engine.ts";
 
@@ -137,7 +138,10 @@ export class TeamProcess {
       }
       if (command === "ack")
         return void (await acknowledgeOpen(context, { unread: false, saved: false }));
-      await runExchange(context, {
+      const start: Start = {
+        uuid: context.session.uuid,
+        label: null,
+        kind: "credit-card/offline",
         operation: command === "update" ? "update" : "get",
         newVault: {
           creditCard: {
@@ -153,12 +157,12 @@ export class TeamProcess {
         generation: command.startsWith("get --generation")
           ? Number(command.split(" ")[2])
           : undefined,
-        handover: {
-          leavesState: false,
-          recordAttempts: async () => Promise.resolve(),
-          deliver: async () => await this.#gate("deliver"),
-          confirm: async () => Promise.resolve(),
-        },
+      };
+      await runExchange(context, start, {
+        leavesState: false,
+        recordAttempts: async () => Promise.resolve(),
+        deliver: async () => await this.#gate("deliver"),
+        confirm: async () => Promise.resolve(),
       });
     } finally {
       await context.session.release();

@@ -4,23 +4,23 @@ import { acknowledgeOpen } from "../../exchange/end/acknowledge.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { summarize } from "../../exchange/context.ts";
 import type { OpenExchange, VaultRecord } from "../../exchange/records.ts";
-import { noCredentials, otherService } from "../../exchange/start/prepare.ts";
+import { noCredentials, otherService } from "../../exchange/start/start.ts";
 import { printableLine } from "../../terminal/redactor.ts";
 import { acknowledgeToken } from "./token.ts";
 import { VaultNames, withLabel } from "../../cli/vault-name.ts";
 import type { AckDocument, Acknowledged } from "../documents/exchange.ts";
 import type { AckOptions } from "./descriptor.ts";
 import { askSettings, askVault } from "../exchange/ask.ts";
-import { saveRecovery } from "../exchange/handover.ts";
-import type { Entry, Outcome } from "../many/entry.ts";
+import { saveRecovery } from "../exchange/outputs.ts";
+import type { Named, Outcome } from "../many/outcome.ts";
 import { isMany } from "../many/flags.ts";
-import { readList } from "../many/list.ts";
+import { readNames } from "../many/list.ts";
 import { createReport } from "../many/report.ts";
 import { newRun } from "../many/same-run.ts";
-import { takeAll } from "../many/take-all.ts";
+import { runAll } from "../many/run-all.ts";
 import type { Turn } from "../many/turn.ts";
 import type { TurnNeeds } from "../many/turn.ts";
-import { takeTurns } from "../many/turns.ts";
+import { takeTurns } from "../many/scheduler.ts";
 
 type Needs = TurnNeeds &
   Pick<
@@ -117,18 +117,18 @@ const isEvents = (
   (format === "ndjson" ||
     (format === "table" && !host.stdout.isTTY && options.vaults.length === 0));
 
-/** Acknowledges many at a time. Fills the result, or tells each outcome at once and throws as `takeAll`. */
+/** Acknowledges many at a time. Fills the result, or tells each outcome at once and throws as `runAll`. */
 async function acknowledgeMany(app: Needs, options: AckOptions, result: Result): Promise<void> {
   const vaults = options.all === true ? await pendingVaults(app, result) : options.vaults;
   const known = new VaultNames(await (await app.store()).summaries(app.serviceName()));
-  const entries = await readList(app, { vaults, from: options.from }, "ack", known);
-  const work = async ({ uuid }: Entry, turn: Turn): Promise<Outcome> => {
+  const entries = await readNames(app, { vaults, from: options.from }, known);
+  const work = async ({ uuid }: Named, turn: Turn): Promise<Outcome> => {
     await acknowledge(app, await turn.hold(), uuid, options, result);
     return { ok: true };
   };
   const { concurrency, maxFailures } = options;
   if (!isEvents(app, options)) {
-    const tell = async ({ uuid, label }: Entry, outcome: Outcome): Promise<void> => {
+    const tell = async ({ uuid, label }: Named, outcome: Outcome): Promise<void> => {
       if ("error" in outcome)
         result.failed.push({ uuid, label, error: outcome.error.with({ uuid, label }) });
       return Promise.resolve();
@@ -142,7 +142,7 @@ async function acknowledgeMany(app: Needs, options: AckOptions, result: Result):
     if (stop instanceof Error) throw stop;
     return;
   }
-  const before = result.failed.map(({ error, ...vault }): [Entry, Outcome] => [
+  const before = result.failed.map(({ error, ...vault }): [Named, Outcome] => [
     vault,
     { ok: false, error },
   ]);
@@ -150,7 +150,7 @@ async function acknowledgeMany(app: Needs, options: AckOptions, result: Result):
   const total = before.length + entries.length;
   const report = createReport(app, { operation: "ack", total, form: "ndjson" });
   const next = "the same command line again does the rest";
-  await takeAll(app, entries, { work, report, name, next, before, concurrency, maxFailures });
+  await runAll(app, entries, { work, report, name, next, before, concurrency, maxFailures });
 }
 
 /** The vaults of this service with an open exchange; those of other services cannot be acknowledged here, and have failed. */

@@ -19,7 +19,7 @@ import { askKind, askSettings } from "../exchange/ask.ts";
 import { completeContents, readContents } from "../exchange/contents.ts";
 import { checkCreateOptions, readMetadata } from "./options.ts";
 import type { CredentialsOut } from "../exchange/credentials-out.ts";
-import { readHashedPin } from "../exchange/options.ts";
+import { readHashedPin } from "../exchange/given.ts";
 import { withCredentialsOut } from "../exchange/credentials-out.ts";
 import { checkLabels } from "../exchange/check-labels.ts";
 import { singleContext } from "../exchange/single-context.ts";

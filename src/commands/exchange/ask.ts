@@ -3,8 +3,9 @@ import { readValue } from "../../secrets/secret-value.ts";
 import { serviceName } from "../../settings/settings.ts";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
-import type { PairChoice } from "../../exchange/start/choose-pair.ts";
+import type { Unchecked } from "../../exchange/start/start.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
+import type { GivenCredentials } from "../../exchange/recovery/document.ts";
 import { parseCredentials } from "../../exchange/recovery/document.ts";
 import type { Kind, Operation } from "../../protocol/endpoints.ts";
 import { findEndpoint, isOnline, kinds } from "../../protocol/endpoints.ts";
@@ -13,8 +14,7 @@ import { validate } from "../../protocol/validate.ts";
 import type { Rule } from "../../cli/prompts.ts";
 import { ruleFrom } from "../../cli/prompts.ts";
 import { byLabel } from "../../cli/vault-name.ts";
-import type { GivenPair } from "./options.ts";
-import { learn, readCredentials } from "./options.ts";
+import { learn, readCredentials } from "./given.ts";
 
 /**
  * Questions for what the command line lacks. Where nobody can be asked, a later usage error says how to supply it. All throw
@@ -103,63 +103,59 @@ export async function askKind(app: Pick<App, "ask">, operation: Operation): Prom
 export async function askForStart(
   app: Pick<App, "ask" | "redactor" | "sources">,
   record: VaultRecord | null,
-  operation: Operation,
-  given: GivenPair,
-): Promise<GivenPair> {
-  if (!app.ask.isPossible || given.document?.type === "recovery") return given;
+  start: Unchecked,
+): Promise<Unchecked> {
+  if (!app.ask.isPossible || start.given?.type === "recovery") return start;
   const known = record !== null && record.generations.length > 0;
-  const kind = given.choice.kind ?? (known ? record.kind : await askKind(app, operation));
-  const pair =
-    known || given.choice.given !== undefined ? given : await askPair(app, given.choice, kind);
-  if (pair.document?.type === "recovery") return pair;
-  const choice: PairChoice = { ...pair.choice, kind };
+  const kind = start.kind ?? (known ? record.kind : await askKind(app, start.operation));
+  const asked =
+    known || start.given !== undefined
+      ? start
+      : { ...start, ...(await askPair(app, kind, start.hashedPin)) };
+  if (asked.given?.type === "recovery") return asked;
   const deviceKnown =
-    choice.device !== undefined || record?.generations.some((g) => g.device !== null) === true;
-  return {
-    ...pair,
-    choice: isOnline(kind) && !deviceKnown ? { ...choice, device: await askDevice(app) } : choice,
-  };
+    asked.device !== undefined || record?.generations.some((g) => g.device !== null) === true;
+  const device = isOnline(kind) && !deviceKnown ? await askDevice(app) : asked.device;
+  return { ...asked, kind, device };
 }
 
-/** A pair, or a recovery document. */
+/** A pair and its hashedPin, or a recovery document. */
 export async function askPair(
   app: Pick<App, "ask" | "redactor" | "sources">,
-  choice: PairChoice,
   kind: Kind,
-): Promise<GivenPair> {
+  hashedPin?: string,
+): Promise<{ given: GivenCredentials; hashedPin?: string | undefined }> {
   const message = "Credentials (JSON in one line, @FILE, or encryptedData alone)";
   const first = (await app.ask.secret({ message, rule: isPair })).trim();
   if (!/^[@{]/.test(first)) {
     const payload = (
       await app.ask.secret({ message: "Credentials, second part (payload)", rule: isThere })
     ).trim();
-    const credentials = await withPin(app, { encryptedData: first, payload }, choice, kind);
-    return { choice: { ...choice, given: credentials }, document: { type: "pair", credentials } };
+    return await withPin(
+      app,
+      { type: "pair", credentials: { encryptedData: first, payload } },
+      kind,
+      hashedPin,
+    );
   }
   const text = first.startsWith("{") ? first : await readValue(first, "Credentials", app.sources);
-  const read = readCredentials(app, text, "Credentials");
-  if (read.type === "recovery") return { choice, document: read };
-  return {
-    choice: { ...choice, given: await withPin(app, read.credentials, choice, kind) },
-    document: read,
-  };
+  const given = readCredentials(app, text, "Credentials");
+  return given.type === "recovery" ? { given } : await withPin(app, given, kind, hashedPin);
 }
 
 async function withPin(
   app: Pick<App, "ask" | "redactor">,
-  pair: NonNullable<PairChoice["given"]>,
-  choice: PairChoice,
+  given: GivenCredentials & { type: "pair" },
   kind: Kind,
+  hashedPin = given.credentials.hashedPin,
 ) {
-  let hashedPin = choice.hashedPin ?? pair.hashedPin;
-  if (isOnline(kind) && hashedPin === undefined) {
+  let pin = hashedPin;
+  if (isOnline(kind) && pin === undefined) {
     const rule: Rule = (answer) => (answer === "" ? null : ruleOf(base64)(answer));
-    hashedPin =
-      (await app.ask.secret({ message: "Hashed PIN (empty if none)", rule })) || undefined;
+    pin = (await app.ask.secret({ message: "Hashed PIN (empty if none)", rule })) || undefined;
   }
-  const given = hashedPin === undefined ? pair : { ...pair, hashedPin };
-  learn(app, given);
-  return given;
+  learn(app, { ...given.credentials, hashedPin: pin });
+  return { given, hashedPin: pin };
 }
 
 async function askDevice(app: Pick<App, "ask" | "sources">) {

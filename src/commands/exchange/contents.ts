@@ -1,6 +1,7 @@
 import { isStdin, readSecret, readValue } from "../../secrets/secret-value.ts";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
+import type { Contents } from "../../exchange/start/start.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { isCreditCard } from "../../protocol/endpoints.ts";
 import type { CreditCard } from "../../protocol/fields.ts";
@@ -10,9 +11,6 @@ import { validate } from "../../protocol/validate.ts";
 import { notEmpty, ruleFrom } from "../../cli/prompts.ts";
 import { shownCardNumber } from "../../terminal/secrets.ts";
 import type { ContentsOptions } from "./flags.ts";
-
-/** `newVault` of an update, or what a `vault` is created with (specification, 2.7; service-facts, generic/update). */
-export type Contents = { creditCard: CreditCard } | { content: string };
 
 /** What was given of them: each part is valid, and `completeContents` asks for those that are missing. */
 export interface GivenContents {

@@ -1,65 +1,81 @@
 import type { App } from "../../app.ts";
 import { defined } from "../../defined.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
-import type { ExchangePreview } from "../../exchange/preview.ts";
-import { previewExchange } from "../../exchange/preview.ts";
-import type { ExchangeRequest } from "../../exchange/run.ts";
-import type { DryRunDocument } from "../documents/exchange.ts";
+import type { OpenExchange, VaultRecord } from "../../exchange/records.ts";
+import type { Decision } from "../../exchange/start/decide.ts";
+import { previewStart } from "../../exchange/start/preview.ts";
+import type { Start } from "../../exchange/start/start.ts";
+import type { Kind } from "../../protocol/endpoints.ts";
+import { isOnline } from "../../protocol/endpoints.ts";
+import type { Device } from "../../protocol/fields.ts";
 import { jsonText } from "../../terminal/redactor.ts";
+import type { DryRunDocument } from "../documents/exchange.ts";
 
 /**
  * --dry-run: prints what would be sent, and what it would count toward lockout; sends and records nothing.
- * @throws what `previewExchange` throws
+ * @throws what `previewStart` throws
  */
 export async function dryRun(
   app: Pick<App, "output" | "settings">,
   context: ExchangeContext,
-  request: ExchangeRequest,
+  start: Start,
 ): Promise<void> {
-  const preview = await previewExchange(context, request);
-  const { plan, counts } = preview;
+  const { session, policy } = context;
+  const decision = await previewStart(context, start);
+  const { record, kind, endpoint, refusal, pairs } = decision;
   const given =
-    request.recovery === undefined
-      ? "the given credentials"
-      : "the new credentials of the recovery document";
-  const oneMore = {
-    unackedStarts: counts.unackedStarts + 1,
-    failedAttempts: counts.failedAttempts + 1,
-  };
+    start.given?.type === "recovery"
+      ? "the new credentials of the recovery document"
+      : "the given credentials";
+  const [pair] = pairs;
+  const sent = pair ?? besideGiven(kind, record, start);
+  const { unackedStarts = 0, failedAttempts = 0 } = record ?? {};
+  const oneMore = { unackedStarts: unackedStarts + 1, failedAttempts: failedAttempts + 1 };
   const document: DryRunDocument = {
     dryRun: true,
-    uuid: context.session.uuid,
-    label: preview.label,
-    kind: plan.kind,
-    operation: request.operation,
-    settlesFirst: settlesFirst(preview, request),
+    uuid: session.uuid,
+    label: record?.label ?? null,
+    kind,
+    operation: start.operation,
+    settlesFirst: settlesFirst(decision, start),
     request: {
-      method: plan.endpoint.method,
-      url: `${context.session.service}${plan.endpoint.path(context.session.uuid)}`,
+      method: endpoint.method,
+      url: `${session.service}${endpoint.path(session.uuid)}`,
       body: defined({
         application: { apiKey: "«secret»", uuid: app.settings.appUuid ?? "«missing»" },
-        device: preview.device,
-        newVault: request.newVault && maskedContents(request.newVault),
-        externalRef: request.externalRef ?? "vault-«exchange id»",
+        device: sent.device,
+        newVault: start.newVault && maskedContents(start.newVault),
+        externalRef: start.externalRef ?? "vault-«exchange id»",
         vault: {
           credentials: {
             encryptedData: "«secret»",
             payload: "«secret»",
-            ...(preview.hashedPin ? { hashedPin: "«secret»" } : {}),
+            ...(sent.credentials.hashedPin === undefined ? {} : { hashedPin: "«secret»" }),
           },
         },
       }),
-      generation: preview.generation ?? given,
+      generation: pair?.generation ?? given,
     },
     counts: {
-      before: counts,
+      before: { unackedStarts, failedAttempts },
       afterAnUnansweredStart: oneMore,
       afterARefusal: oneMore,
-      limits: context.policy,
+      limits: policy,
     },
-    guard: preview.refusal ?? "allows it",
+    guard: refusal?.message ?? "allows it",
   };
   await app.output.print(document, () => `${describe(document)}\n`);
+}
+
+/** What goes with given credentials that are not recorded yet. */
+function besideGiven(
+  kind: Kind,
+  record: VaultRecord | null,
+  { hashedPin, device }: Start,
+): { credentials: { hashedPin?: string | undefined }; device: Device | undefined } {
+  if (!isOnline(kind)) return { credentials: {}, device: undefined };
+  const accepted = record?.generations.find((g) => g.device !== null)?.device;
+  return { credentials: { hashedPin }, device: device ?? accepted ?? undefined };
 }
 
 /** The parts of a card are named: what is missing or too much would be seen. */
@@ -72,15 +88,15 @@ function maskedContents(newVault: Record<string, unknown>): Record<string, unkno
 }
 
 function settlesFirst(
-  { plan, open }: ExchangePreview,
-  { recovery }: ExchangeRequest,
+  { first, open, recordedAs }: Decision & { open: OpenExchange | null },
+  { given }: Start,
 ): string | null {
-  if (recovery !== undefined && plan.recordedAs === undefined) {
-    return `acknowledge exchange ${recovery.exchangeId} of the recovery document`;
+  if (given?.type === "recovery" && recordedAs === null) {
+    return `acknowledge exchange ${given.document.exchangeId} of the recovery document`;
   }
   if (open === null) return null;
   const what = `exchange ${open.id} (${open.operation}), which is ${open.state}`;
-  if (plan.left === "acknowledge") return `acknowledge ${what}`;
+  if (first === "acknowledge") return `acknowledge ${what}`;
   return `nothing: the start ${open.state === "in-doubt" ? "settles" : "drops"} ${what}`;
 }
 

@@ -1,5 +1,5 @@
 import type { App } from "../../app.ts";
-import { otherService } from "../../exchange/start/prepare.ts";
+import { otherService } from "../../exchange/start/start.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 
 /**

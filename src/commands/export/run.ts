@@ -3,7 +3,7 @@ import { VaultError } from "../../errors.ts";
 import { choosePairs } from "../../exchange/start/choose-pair.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
-import { noCredentials } from "../../exchange/start/prepare.ts";
+import { noCredentials } from "../../exchange/start/start.ts";
 import { recoveryJson } from "../../exchange/recovery/document.ts";
 import { bareCredentials, recoveryDocument } from "../../exchange/recovery/of-exchange.ts";
 import { jsonText } from "../../terminal/redactor.ts";

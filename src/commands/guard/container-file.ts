@@ -11,7 +11,7 @@ import { noAttempts, resetAttempts } from "../../exchange/recovery/reset-attempt
 import type { Attempts, CounterReset } from "../../exchange/records.ts";
 import type { CredentialsOut } from "../exchange/credentials-out.ts";
 import { ReplacedFile, withCredentialsFile } from "../exchange/credentials-out.ts";
-import { learnAll } from "../exchange/options.ts";
+import { learnAll } from "../exchange/given.ts";
 import { describeBreaker, describeCounters } from "../status/vault-status.ts";
 import { guardList } from "../status/view.ts";
 

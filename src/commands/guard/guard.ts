@@ -71,7 +71,7 @@ export const guard = command(
     }
     const [{ noCredentials }, { describeBreaker, describeGuard }, { vaultNamed }] =
       await Promise.all([
-        import("../../exchange/start/prepare.ts"),
+        import("../../exchange/start/start.ts"),
         import("../status/vault-status.ts"),
         import("../../cli/vault-name.ts"),
       ]);
@@ -140,7 +140,7 @@ function checkOptions({ names, all, reset, unanswered, isCounted, file }: Given)
 async function takeBack(app: Needs, given: readonly string[] | null, yes: boolean): Promise<void> {
   const [{ confirmOrFail }, { noCredentials }] = await Promise.all([
     import("../../cli/prompts.ts"),
-    import("../../exchange/start/prepare.ts"),
+    import("../../exchange/start/start.ts"),
   ]);
   const store = await app.store();
   const listed = await store.list();
@@ -181,7 +181,7 @@ async function resetCounters(
 ): Promise<string> {
   const [{ confirmOrFail }, { noCredentials }, { askVault }] = await Promise.all([
     import("../../cli/prompts.ts"),
-    import("../../exchange/start/prepare.ts"),
+    import("../../exchange/start/start.ts"),
     import("../exchange/ask.ts"),
   ]);
   const uuid = await askVault(app, given, "guard --reset");
@@ -206,7 +206,7 @@ async function resetOne(app: Needs, uuid: string, to: CounterReset): Promise<str
   const { session } = await app.hold(uuid, { local: true });
   try {
     if ((await session.read()) === null)
-      throw (await import("../../exchange/start/prepare.ts")).noCredentials(uuid);
+      throw (await import("../../exchange/start/start.ts")).noCredentials(uuid);
     await session.resetCounters(to);
     return session.service;
   } finally {

@@ -4,7 +4,7 @@ import { asVaultError, VaultError } from "../../errors.ts";
 import { acknowledgeOpen } from "../../exchange/end/acknowledge.ts";
 import { adoptRecovery, checkRecovery } from "../../exchange/recovery/adopt.ts";
 import { candidates } from "../../exchange/start/candidates.ts";
-import { chooseKind } from "../../exchange/start/choose-pair.ts";
+import { chooseKind } from "../../exchange/start/start.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { currentRecord } from "../../exchange/context.ts";
 import { heldError, settledAs } from "../../exchange/end/settle.ts";
@@ -20,7 +20,7 @@ import { kindOf, placeName, readImportFile } from "./file.ts";
 import { checkLabels } from "../exchange/check-labels.ts";
 import { lookUp } from "../exchange/look-up.ts";
 import { placed } from "../many/lines.ts";
-import { learnAll } from "../exchange/options.ts";
+import { learnAll } from "../exchange/given.ts";
 import { defined } from "../../defined.ts";
 
 type Needs = Pick<
@@ -161,13 +161,10 @@ async function askGiven(
     });
   const known = (await lookUp(app, uuid))?.kind;
   const chosen = kind ?? known ?? (await askKind(app, "get"));
-  const { choice, document } = await askPair(app, { force: true }, chosen);
-  if (document?.type === "pair")
-    return {
-      kind: chosen,
-      given: { ...document, credentials: choice.given ?? document.credentials },
-    };
-  return { kind: chosen, given: document };
+  const { given, hashedPin } = await askPair(app, chosen);
+  if (given.type === "recovery") return { kind: chosen, given };
+  const credentials = { ...given.credentials, ...defined({ hashedPin }) };
+  return { kind: chosen, given: { ...given, credentials } };
 }
 
 /** What is missing or does not fit, before anything is written. */

@@ -2,8 +2,8 @@ import type { VaultError } from "../../errors.ts";
 import { grouped } from "../../terminal/count.ts";
 import { hintLines } from "../../terminal/narrator.ts";
 import { printableLine } from "../../terminal/redactor.ts";
-import type { SkipReason } from "./entry.ts";
-import { skipWords } from "./skips.ts";
+import type { SkipReason } from "./outcome.ts";
+import { skipWords } from "./outcome.ts";
 
 /** Vaults with the same cause. */
 interface Group {

@@ -1,7 +1,7 @@
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { Operation } from "../../protocol/endpoints.ts";
-import type { ManyExchangeOptions } from "./exchange.ts";
+import type { ManyExchangeOptions } from "./in-turn.ts";
 import type { ManyOptions } from "./flags.ts";
 
 /** Flags that say something about one vault. */

@@ -7,13 +7,13 @@ import { checkRecovery } from "../../exchange/recovery/adopt.ts";
 import { parseCredentials } from "../../exchange/recovery/document.ts";
 import { deviceOf, labelOf, vaultOf } from "../../exchange/recovery/of-exchange.ts";
 import type { KnownVault } from "../../exchange/records.ts";
-import { checkStart, noCredentials } from "../../exchange/start/prepare.ts";
+import type { Contents, Start, Unchecked } from "../../exchange/start/start.ts";
+import { checkStart, noCredentials } from "../../exchange/start/start.ts";
 import type { Kind, Operation } from "../../protocol/endpoints.ts";
 import { creditCard, externalRef, uuid } from "../../protocol/fields.ts";
 import { printableLine } from "../../terminal/redactor.ts";
-import type { Contents } from "../exchange/contents.ts";
 import { checkContentsOptions } from "../exchange/contents.ts";
-import type { Entry } from "./entry.ts";
+import type { Named } from "./outcome.ts";
 import { linesOf, placed, readObject, vaultProperties } from "./lines.ts";
 
 /** Which vaults: `vaults`, `from` and `all` exclude each other. */
@@ -24,32 +24,60 @@ export interface ListChoice {
   from?: string | undefined;
   /** Every known vault with credentials. */
   all?: boolean | undefined;
-  /** For entries that do not say it themselves. */
-  defaults?: Pick<Entry, "kind" | "device"> | undefined;
 }
 
 type ListOperation = Operation | "ack";
 type Needs = Pick<App, "ask" | "sources">;
 
+/** What is asked for with all vaults, where a line does not say it itself. */
+export type ForAll = Omit<Unchecked, "label" | "uuid">;
+
 /**
- * Reads the list of a command that takes many vaults and checks all that can be checked before anything is sent (contract, Many
+ * Reads the list of a command that starts with many vaults and checks all that can be checked before anything is sent (contract, Many
  * vaults); `known` are the vaults known at this service. Secrets in the list are not registered with the redaction: that is done
- * when the turn of their entry comes.
+ * when the turn of their vault comes.
  * @throws `invalid-input` with the line for what is wrong in a file, and never with a value; for names on the command line `usage`
  * and `no-credentials`, as for a single vault
  */
-export async function readList(
+export async function readStarts(
+  app: Needs,
+  choice: ListChoice,
+  forAll: ForAll,
+  known: VaultNames<KnownVault>,
+): Promise<Start[]> {
+  return await readList(app, choice, forAll.operation, known, (line, vault) =>
+    startOf(forAll, line, vault),
+  );
+}
+
+/** As `readStarts`, of vaults that are acknowledged. */
+export async function readNames(
+  app: Needs,
+  choice: ListChoice,
+  known: VaultNames<KnownVault>,
+): Promise<Named[]> {
+  return await readList(app, choice, "ack", known, ({ uuid }, vault) => {
+    if (vault === undefined || vault.generations.length === 0) throw noCredentials(uuid);
+    return { uuid, label: vault.label };
+  });
+}
+
+async function readList<Vault>(
   app: Needs,
   choice: ListChoice,
   operation: ListOperation,
   known: VaultNames<KnownVault>,
-): Promise<Entry[]> {
+  make: Make<Vault>,
+): Promise<Vault[]> {
   checkChoice(choice, operation);
-  const { all, from, defaults } = choice;
-  const lister = new Lister(app, operation, known, defaults);
+  const { all, from } = choice;
+  const lister = new Lister(app, operation, known, make);
   if (from !== undefined) return await lister.readFile(from);
   return all === true ? lister.all() : choice.vaults.map((name) => lister.named(name));
 }
+
+/** Makes a vault of the list from its line, and from what is known of it. */
+type Make<Vault> = (line: Given, vault: KnownVault | undefined) => Vault;
 
 function checkChoice({ vaults, from, all }: ListChoice, operation: ListOperation): void {
   const given = [
@@ -101,9 +129,9 @@ const usages: Readonly<Record<ListOperation, string>> = {
   ack: "vault ack --from vaults.txt",
 };
 
-class Lister {
+class Lister<Vault> {
   readonly #operation: ListOperation;
-  readonly #defaults: NonNullable<ListChoice["defaults"]>;
+  readonly #make: Make<Vault>;
   readonly #known: VaultNames<KnownVault>;
   readonly #exact: boolean;
   readonly #sources: Needs["sources"];
@@ -114,28 +142,28 @@ class Lister {
     { ask, sources }: Needs,
     operation: ListOperation,
     known: VaultNames<KnownVault>,
-    defaults: ListChoice["defaults"] = {},
+    make: Make<Vault>,
   ) {
     this.#operation = operation;
-    this.#defaults = defaults;
+    this.#make = make;
     this.#known = known;
     this.#exact = !ask.isPossible;
     this.#sources = sources;
   }
 
-  all(): Entry[] {
+  all(): Vault[] {
     const able = Array.from(this.#known.vaults).filter(({ generations }) => generations.length > 0);
-    return able.sort(byLabel).map((vault) => this.#entry({ uuid: vault.uuid }, vault));
+    return able.sort(byLabel).map((vault) => this.#make({ uuid: vault.uuid }, vault));
   }
 
   /** A vault of the command line. */
-  named(name: string): Entry {
+  named(name: string): Vault {
     const { uuid, vault } = this.#known.find(name, {
       shown: printableLine(name),
       exact: this.#exact,
     });
     const before = this.#place(uuid, name);
-    if (before === undefined) return this.#entry({ uuid }, vault);
+    if (before === undefined) return this.#make({ uuid }, vault);
     throw new VaultError(
       "usage",
       `${printableLine(name)}: the same vault as ${printableLine(String(before))}`,
@@ -146,8 +174,8 @@ class Lister {
     );
   }
 
-  async readFile(path: string): Promise<Entry[]> {
-    const entries: Entry[] = [];
+  async readFile(path: string): Promise<Vault[]> {
+    const entries: Vault[] = [];
     const operation = this.#operation;
     const hint = `nothing was sent; a valid line: a UUID, a label, or ${examples[operation]}`;
     for await (const lines of linesOf(
@@ -170,7 +198,7 @@ class Lister {
     return entries;
   }
 
-  #listed(given: Given | string, line: number): Entry {
+  #listed(given: Given | string, line: number): Vault {
     const isName = typeof given === "string";
     const { uuid, vault } = this.#known.find(isName ? given : given.uuid, { exact: this.#exact });
     const before = this.#place(uuid, line);
@@ -180,7 +208,7 @@ class Lister {
         hint: "nothing was sent; list each vault once",
       });
     }
-    return this.#entry(isName ? { uuid } : { ...given, uuid }, vault);
+    return this.#make(isName ? { uuid } : { ...given, uuid }, vault);
   }
 
   /** Records where a vault stands. Returns where it stood before. */
@@ -190,32 +218,31 @@ class Lister {
     if (before === undefined) this.#places.set(key, place);
     return before;
   }
+}
 
-  #entry(line: Given, vault: KnownVault | undefined): Entry {
-    const { uuid } = line;
-    const operation = this.#operation;
-    const known = vault ?? null;
-    if (operation === "ack") {
-      if (known === null || known.generations.length === 0) throw noCredentials(uuid);
-      return { uuid, label: known.label };
-    }
-    const given =
-      line.credentials && parseCredentials(JSON.stringify(line.credentials), "credentials");
-    const named = vaultOf(given);
-    if (named !== undefined) checkRecovery(uuid, { uuid: named });
-    const kind =
-      line.kind ?? (given?.type === "pair" ? given.kind : undefined) ?? this.#defaults.kind;
-    const device = line.device ?? deviceOf(given) ?? this.#defaults.device;
-    const pair = given?.type === "pair" ? given.credentials : undefined;
-    const used =
-      given?.type === "recovery"
-        ? given.document.kind
-        : checkStart(uuid, known, operation, { kind, given: pair, device }).kind;
-    const contents = operation === "update" ? contentsOf(line, used) : undefined;
-    const label = known?.label ?? line.label ?? labelOf(given);
-    const { externalRef } = line;
-    return { uuid, label, kind, given, device, externalRef, contents };
-  }
+function startOf(forAll: ForAll, line: Given, vault: KnownVault | undefined): Start {
+  const { uuid } = line;
+  const { operation } = forAll;
+  const given =
+    line.credentials && parseCredentials(JSON.stringify(line.credentials), "credentials");
+  const named = vaultOf(given);
+  if (named !== undefined) checkRecovery(uuid, { uuid: named });
+  const pair = given?.type === "pair" ? given : undefined;
+  const device = line.device ?? deviceOf(given) ?? forAll.device;
+  const asked = { uuid, operation, kind: line.kind ?? pair?.kind ?? forAll.kind, given, device };
+  const kind =
+    given?.type === "recovery" ? given.document.kind : checkStart(vault ?? null, asked).kind;
+  return {
+    ...forAll,
+    uuid,
+    label: vault?.label ?? line.label ?? labelOf(given),
+    kind,
+    given,
+    hashedPin: pair?.credentials.hashedPin,
+    device,
+    externalRef: line.externalRef ?? forAll.externalRef,
+    newVault: operation === "update" ? contentsOf(line, kind) : undefined,
+  };
 }
 
 /**

@@ -9,10 +9,10 @@ import type { GetDocument, UpdateDocument } from "../documents/exchange.ts";
 import type { ManyEvent } from "../documents/many.ts";
 import type { Causes } from "./causes.ts";
 import { createCauses } from "./causes.ts";
-import type { Entry, Outcome } from "./entry.ts";
+import type { Named, Outcome } from "./outcome.ts";
 import type { Tally } from "./progress.ts";
 import { showProgress } from "./progress.ts";
-import { skipWords } from "./skips.ts";
+import { skipWords } from "./outcome.ts";
 
 /** What a command with many vaults prints while it runs, and at its end. */
 export interface Report {
@@ -25,7 +25,7 @@ export interface Report {
   /** What has kept entries from being done. */
   readonly causes: Pick<Causes, "inShort" | "staying">;
   /** Once for each entry. */
-  outcome(entry: Pick<Entry, "uuid" | "label">, outcome: Outcome): Promise<void>;
+  outcome(entry: Named, outcome: Outcome): Promise<void>;
   end(summary: Summary): Promise<void>;
   /** Erases the progress line; `end` does so too. Call it also where the command fails. */
   close(): void;
@@ -57,7 +57,7 @@ export function createReport(app: Needs, { operation, total, form }: ReportOptio
   let palette: Promise<Palette> | undefined;
   const printLine = async (event: ManyEvent): Promise<void> =>
     await host.stdout.write(`${jsonText(event)}\n`);
-  const count = ({ uuid }: Pick<Entry, "uuid">, outcome: Outcome): void => {
+  const count = ({ uuid }: Pick<Named, "uuid">, outcome: Outcome): void => {
     if (outcome.ok) tally.done += 1;
     if (outcome.ok && outcome.earlier === true) tally.earlier += 1;
     if ("error" in outcome) {
@@ -125,7 +125,7 @@ export function createReport(app: Needs, { operation, total, form }: ReportOptio
 
 function outcomeLine(
   { redactor }: Pick<App, "redactor">,
-  { uuid, label }: Pick<Entry, "uuid" | "label">,
+  { uuid, label }: Named,
   outcome: Outcome,
 ): ManyEvent {
   const shown =
@@ -144,7 +144,7 @@ const isStopped = (outcome: Outcome): boolean =>
 /** A row on a terminal: `UUID  failed   LABEL: what failed`. */
 function row(
   { host, redactor }: Pick<App, "host" | "redactor">,
-  { uuid, label }: Pick<Entry, "uuid" | "label">,
+  { uuid, label }: Named,
   outcome: Outcome,
   palette: Palette,
 ): string {

@@ -2,25 +2,28 @@ import { setFlagsFromString } from "node:v8";
 import type { App } from "../../app.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
 import { VaultNames } from "../../cli/vault-name.ts";
+import type { Policy } from "../../exchange/context.ts";
+import type { VaultSummary } from "../../exchange/records.ts";
+import { whatFirst } from "../../exchange/start/decide.ts";
+import type { Start } from "../../exchange/start/start.ts";
 import type { Operation } from "../../protocol/endpoints.ts";
 import { askSettings } from "../exchange/ask.ts";
-import type { ExchangeNeeds } from "../exchange/plan.ts";
+import { commonOf } from "../exchange/given.ts";
+import { missingIn, prepareOutDir } from "../exchange/out-file.ts";
+import type { ExchangeNeeds } from "../exchange/run.ts";
+import { productionMark } from "../exchange/run.ts";
 import { checkNothingOfOne, formOf } from "./check.ts";
-import type { Entry, Outcome } from "./entry.ts";
-import type { ManyExchangeOptions } from "./exchange.ts";
-import { exchangesOf } from "./exchange.ts";
-import { readList } from "./list.ts";
-import { missingIn, prepareOutDir } from "./out-file.ts";
-import type { Plan } from "./plan.ts";
-import { planOf } from "./plan.ts";
-import { printPlan } from "./print-plan.ts";
+import type { ManyExchangeOptions } from "./in-turn.ts";
+import { exchangesOf } from "./in-turn.ts";
+import { readStarts } from "./list.ts";
+import type { Outcome, SkipReason } from "./outcome.ts";
 import { createReport } from "./report.ts";
+import { runAll } from "./run-all.ts";
 import type { SameRun } from "./same-run.ts";
 import { checkSameRun, deliveryOf, newRun } from "./same-run.ts";
-import { takeAll } from "./take-all.ts";
 import type { TurnNeeds } from "./turn.ts";
 
-export type ManyNeeds = ExchangeNeeds & TurnNeeds & Pick<App, "flags" | "profile">;
+export type ManyNeeds = ExchangeNeeds & TurnNeeds & Pick<App, "flags">;
 
 /**
  * Reads or updates many vaults. Everything is checked before anything is sent.
@@ -45,31 +48,25 @@ export async function runMany(
     delivery: deliveryOf(app.host, operation, options),
     missing: (uuid) => (outDir === undefined ? null : missingIn(app, outDir, uuid)),
   };
-  const plan = await inLittleMemory(async () => await planned(app, options, run));
-  const total = plan.todo.length + plan.earlier.length + plan.skipped.length;
+  const list = await inLittleMemory(async () => await sortedList(app, options, run));
+  const { todo, skipped } = list;
+  const total = todo.length + list.earlier.length + skipped.length;
   if (options.dryRun === true) {
-    const calls = plan.todo.length * (options.ack === false ? 1 : 2);
-    const seconds = app.settings.rate === 0 ? 0 : Math.ceil(calls / app.settings.rate);
-    const skipped = plan.skipped.map(({ entry: { uuid, label }, reason }) => ({
-      uuid,
-      label,
-      reason,
-    }));
-    await printPlan(app, { vaults: plan.todo.length, calls, seconds, skipped }, form);
+    await (await import("./dry-run.ts")).dryRun(app, todo, skipped, form);
     return skipped.length === 0 ? 0 : 16;
   }
-  if (operation === "update" && options.yes !== true) await confirmUpdates(app, plan.todo.length);
+  if (operation === "update" && options.yes !== true) await confirmUpdates(app, todo.length);
   if (outDir !== undefined) prepareOutDir(app, outDir);
   const report = createReport(app, { operation, total, form });
   const work = await exchangesOf(app, options, { ...run, isNamed, report });
   const { concurrency, maxFailures } = options;
   const take = async (): Promise<void> =>
-    await takeAll(app, plan.todo, {
+    await runAll(app, todo, {
       work,
       report,
       name,
       next: restOf(name),
-      before: knownOf(plan),
+      before: knownOf(list),
       concurrency,
       maxFailures,
     });
@@ -91,33 +88,72 @@ async function inLittleMemory<T>(work: () => Promise<T>): Promise<T> {
 const restOf = (name: string): string =>
   `the same command line with --run ${name} does the rest, and sends nothing for what is done`;
 
+/** A list, by what is left to do of it. */
+interface SortedList {
+  todo: Start[];
+  /** Acknowledged in the same run before. */
+  earlier: Start[];
+  skipped: { start: Start; reason: SkipReason }[];
+}
+
 /** The outcomes that are known before anything is sent. */
-function* knownOf({ earlier, skipped }: Plan): Iterable<[Entry, Outcome]> {
-  for (const entry of earlier) yield [entry, { ok: true, earlier: true }];
-  for (const { entry, reason } of skipped) yield [entry, { ok: false, skipped: reason }];
+function* knownOf({ earlier, skipped }: SortedList): Iterable<[Start, Outcome]> {
+  for (const start of earlier) yield [start, { ok: true, earlier: true }];
+  for (const { start, reason } of skipped) yield [start, { ok: false, skipped: reason }];
 }
 
 /** Reads the list, and what is left to do of it in a run that may have begun before. What the state knows of all is forgotten then. */
-async function planned(app: ManyNeeds, options: ManyExchangeOptions, run: SameRun): Promise<Plan> {
+async function sortedList(
+  app: ManyNeeds,
+  options: ManyExchangeOptions,
+  run: SameRun,
+): Promise<SortedList> {
   const { name, operation } = run;
   const [store, service] = [await app.store(), app.serviceName()];
   const known = new VaultNames(await store.summaries(service));
-  const defaults = { kind: options.kind, device: await app.device() };
-  const entries = await readList(app, { ...options, defaults }, operation, known);
+  const forAll = {
+    operation,
+    kind: options.kind,
+    device: await app.device(),
+    ...commonOf(options),
+    takesTime: options.exec !== undefined,
+  };
+  const starts = await readStarts(app, options, forAll, known);
   const begun = new Map(
     (options.run === undefined ? [] : await store.run(service, name)).map((one) => [one.uuid, one]),
   );
   if (begun.size > 0) {
-    const listed = new Map(entries.map((entry) => [entry.uuid.toLowerCase(), entry]));
+    const listed = new Map(starts.map((start) => [start.uuid.toLowerCase(), start]));
     for (const one of begun.values()) checkSameRun(run, one, listed.get(one.uuid));
   }
-  return planOf(entries, known, begun, {
-    operation,
-    discardPending: options.discardPending === true,
-    policy: app.settings.policy,
-    takesLimited: options.outDir !== undefined || options.exec !== undefined,
-    now: store.now(),
-  });
+  const takesLimited = options.outDir !== undefined || options.exec !== undefined;
+  const list: SortedList = { todo: [], earlier: [], skipped: [] };
+  for (const start of starts) {
+    const isDone = begun.get(start.uuid.toLowerCase())?.state === "acknowledged";
+    const vault = known.vault(start.uuid);
+    const reason =
+      isDone || vault === undefined
+        ? null
+        : whySkipped(vault, start, takesLimited, app.settings.policy, store.now());
+    if (isDone) list.earlier.push(start);
+    else if (reason === null) list.todo.push(start);
+    else list.skipped.push({ start, reason });
+  }
+  return list;
+}
+
+/** `takesLimited`: the contents of limited vaults reach somebody who keeps them. `now` is by the clock of the state. */
+function whySkipped(
+  vault: VaultSummary,
+  start: Start,
+  takesLimited: boolean,
+  policy: Policy,
+  now: number,
+): SkipReason | null {
+  if (vault.lastError === "locked" || vault.lastError === "gone") return "locked";
+  const first = whatFirst(vault, start, policy, now);
+  if (first === "held" || first === "guard") return first;
+  return start.operation === "get" && vault.limited && !takesLimited ? "limited" : null;
 }
 
 /** @throws `canceled`, `interrupted`; `usage` where nobody can be asked about a live profile */
@@ -125,10 +161,7 @@ async function confirmUpdates(
   app: Pick<App, "ask" | "profile" | "settings">,
   count: number,
 ): Promise<void> {
-  const { settings, profile, ask } = app;
+  const { settings, ask } = app;
   if (count === 0 || (!ask.isPossible && !settings.live)) return;
-  const mark = settings.live
-    ? `Production profile ${profile.name} (${settings.baseUrl ?? "no base URL"}): `
-    : "";
-  await confirmOrFail(ask, false, `${mark}Send new contents to ${count} vaults?`);
+  await confirmOrFail(ask, false, `${productionMark(app)}Send new contents to ${count} vaults?`);
 }

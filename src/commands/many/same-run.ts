@@ -4,10 +4,10 @@ import { basename, dirname, join, resolve } from "node:path";
 import { VaultError } from "../../errors.ts";
 import type { Clock } from "../../exchange/ports.ts";
 import type { RunExchange } from "../../exchange/records.ts";
+import type { Start } from "../../exchange/start/start.ts";
 import { createIds } from "../../exchange/ulid.ts";
 import type { Operation } from "../../protocol/endpoints.ts";
 import type { Host } from "../../host.ts";
-import type { Entry } from "./entry.ts";
 import type { ManyOptions } from "./flags.ts";
 
 /** A name for a run that was given none. */
@@ -15,8 +15,8 @@ export const newRun = (operation: Operation | "ack", clock: Pick<Clock, "now">):
   `${operation}-${createIds(clock).next().toLowerCase()}`;
 
 /** Tells whether two updates send the same contents. */
-export const digestOf = ({ contents }: Pick<Entry, "contents">): string | undefined =>
-  contents && createHash("sha256").update(JSON.stringify(contents)).digest("hex");
+export const digestOf = ({ newVault }: Pick<Start, "newVault">): string | undefined =>
+  newVault && createHash("sha256").update(JSON.stringify(newVault)).digest("hex");
 
 /** Tells whether two reads deliver to the same place: stdout, this folder, this command. Undefined for what delivers nothing. */
 export function deliveryOf(
@@ -48,13 +48,13 @@ export interface SameRun {
 }
 
 /**
- * Compares what a run has begun before with what it is to be now, and with the entry of the same vault, if the list has one.
+ * Compares what a run has begun before with what it is to be now, and with what is asked for with the same vault, if the list has it.
  * @throws `invalid-input` if that was something else, or what it has delivered is not there any more
  */
 export function checkSameRun(
   { name, operation, delivery, missing }: SameRun,
   begun: RunExchange,
-  entry: Entry | undefined,
+  start: Pick<Start, "newVault" | "uuid"> | undefined,
 ): void {
   const differs = (what: string): VaultError =>
     new VaultError("invalid-input", `--run ${name}: ${what}; nothing was sent`, {
@@ -64,11 +64,11 @@ export function checkSameRun(
   if (begun.operation !== operation) throw differs(`it is a run of vault ${begun.operation}`);
   if (begun.delivery !== null && begun.delivery !== delivery)
     throw differs("it delivers to another place (stdout, a --out-dir or a --exec)");
-  if (entry === undefined) return;
-  if (begun.digest !== null && begun.digest !== digestOf(entry))
+  if (start === undefined) return;
+  if (begun.digest !== null && begun.digest !== digestOf(start))
     throw differs(
-      `the contents for vault ${entry.uuid} are not those that the run has sent before`,
+      `the contents for vault ${start.uuid} are not those that the run has sent before`,
     );
-  const file = begun.state === "acknowledged" ? missing(entry.uuid) : null;
-  if (file !== null) throw differs(`it has read vault ${entry.uuid}, but ${file} is missing`);
+  const file = begun.state === "acknowledged" ? missing(start.uuid) : null;
+  if (file !== null) throw differs(`it has read vault ${start.uuid}, but ${file} is missing`);
 }

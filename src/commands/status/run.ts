@@ -2,7 +2,7 @@ import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import { byLabel } from "../../cli/vault-name.ts";
-import { noCredentials } from "../../exchange/start/prepare.ts";
+import { noCredentials } from "../../exchange/start/start.ts";
 import type { StatusOptions } from "./descriptor.ts";
 import type { View } from "../../cli/vault-view.ts";
 import type { VaultStatus } from "../documents/state.ts";

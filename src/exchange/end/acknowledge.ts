@@ -2,9 +2,9 @@ import type { Retry } from "../../errors.ts";
 import { VaultError } from "../../errors.ts";
 import type { Answer } from "../../protocol/answers.ts";
 import type { ExchangeContext } from "../context.ts";
-import { currentRecord, interrupted, summarize } from "../context.ts";
+import { currentRecord, interrupted, isUnread, summarize } from "../context.ts";
 import { withErrorFacts } from "../error-facts.ts";
-import { HandoverFailure } from "../handover.ts";
+import { HandoverFailure } from "../delivery.ts";
 import type { ExchangeRecord, OpenExchange, VaultRecord } from "../records.ts";
 import { recoveryDocument } from "../recovery/of-exchange.ts";
 import type { RecoveryDocument } from "../recovery/document.ts";
@@ -64,7 +64,7 @@ async function meetObligations(
   choice: AckChoice,
 ): Promise<void> {
   const { uuid } = context.session;
-  if (open.operation === "get" && open.limited && !open.delivered && !choice.unread) {
+  if (isUnread(open) && !choice.unread) {
     throw new VaultError(
       "pending",
       "this read of a limited vault may not have been delivered, and acknowledging it uses it up",

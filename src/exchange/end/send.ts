@@ -8,6 +8,7 @@ import {
   currentRecord,
   interrupted,
   note,
+  openExchange,
   pause,
   summarize,
   throwIfInterrupted,
@@ -63,7 +64,7 @@ export async function sendEnd(
     } else if (reply.type === "not-sent") {
       await session.noteEndAnswered(open.id, note(context, "network", reply.cause));
     }
-    exchange = await openExchange(context, open.id);
+    exchange = openExchange(await currentRecord(context), open.id);
     if (context.signal.aborted) throw interrupted(context, exchange);
     if (reply.type !== "answer" && !isTokenAlive(exchange, context.clock.now()))
       return await giveUp(context, exchange, reply);
@@ -115,13 +116,6 @@ async function admitEnd(context: ExchangeContext, exchange: ExchangeRecord): Pro
       },
     );
   }
-}
-
-async function openExchange(context: ExchangeContext, exchangeId: string): Promise<OpenExchange> {
-  const { open } = await currentRecord(context);
-  if (open?.id !== exchangeId)
-    throw new VaultError("internal", `exchange ${exchangeId} is not the open one of this vault`);
-  return open;
 }
 
 /**
@@ -182,7 +176,7 @@ async function settleAnswer(
   const { code, end } = dispositionOf(answer, endpointOf(before));
   if (end !== "refused") await session.noteEndAnswered(id, note(context, code, said));
   if (end === "again") return "again";
-  const exchange = await openExchange(context, id);
+  const exchange = openExchange(await currentRecord(context), id);
   const facts = {
     uuid: session.uuid,
     exchange: summarize(exchange),

@@ -1,68 +1,20 @@
 import { VaultError } from "../../errors.ts";
-import type { ExchangeContext, Policy } from "../context.ts";
-import { circumstances, isTokenAlive, summarize } from "../context.ts";
-import { guardStart } from "../guard.ts";
-import type { Counters } from "../lockout.ts";
-import { judge } from "../lockout.ts";
-import type { ExchangeRecord, OpenExchange, VaultRecord } from "../records.ts";
+import type { ExchangeContext } from "../context.ts";
+import { summarize } from "../context.ts";
+import type { ExchangeRecord, OpenExchange } from "../records.ts";
 import { heldWays, hintOf } from "../ways.ts";
 import type { EndOutcome } from "./send.ts";
 import { sendEnd } from "./send.ts";
 import type { Settled } from "../states.ts";
 
-interface SettleChoice {
-  operation: "get" | "update";
-  discardPending: boolean;
-  force: boolean;
-}
-
 /**
- * What a start does about an exchange that an earlier run left: it is acknowledged first, or the start itself discards it (or settles
- * it if it is in doubt), or only a person can decide.
- */
-export type Left = "acknowledge" | "by the start" | "for a person";
-
-/**
- * Decides what a new start does about an exchange that an earlier run left (DESIGN, Settling): it acknowledges the exchange first if an
- * end call may have been sent or if the user had asked for an update. `now` is by the clock of the state.
- * @throws `pending` for a held exchange, unless it is a get that nobody can acknowledge any more
- */
-export function toSettle(
-  record: Counters & Pick<VaultRecord, "open" | "uuid">,
-  policy: Policy,
-  choice: SettleChoice,
-  now: number,
-): Left {
-  const { open } = record;
-  if (open === null) return "by the start";
-  if (open.state === "ending") return "acknowledge";
-  if (open.state === "in-doubt" || choice.discardPending) return "by the start";
-  if (open.state === "held") {
-    const isLapsed = open.operation === "get" && !open.saveOwed && !isTokenAlive(open, now);
-    if (isLapsed && choice.operation === "get") return "by the start";
-    throw heldError(record.uuid, open);
-  }
-  // The state has lost what came next, as after a failover: the service is asked by the end call.
-  if (open.endsUnanswered > 0 && !open.limited) return "acknowledge";
-  if (choice.operation === "update") return "by the start";
-  if (open.operation === "update") return "acknowledge";
-  if (choice.force || judge(record, policy).allows) return "by the start";
-  // Acknowledging an undelivered read of a limited vault would use it up unseen.
-  return open.limited ? "for a person" : "acknowledge";
-}
-
-/**
- * Settles an exchange that an earlier run left, as far as that comes before a start. Returns what it settled.
- * @throws `guard` if only a person can decide, and what `sendEnd` throws
+ * Acknowledges an open exchange that an earlier run left, before a start. Returns what that settled.
+ * @throws what `sendEnd` throws
  */
 export async function settleInterrupted(
   context: ExchangeContext,
-  record: VaultRecord,
-  left: Left,
+  open: OpenExchange,
 ): Promise<Settled[]> {
-  const { open } = record;
-  if (left === "for a person") guardStart(record, circumstances(context));
-  if (left !== "acknowledge" || open === null) return [];
   const { outcome } = await sendEnd(context, open, false);
   const settled = settledAs(open, outcome);
   context.emit({ type: "settled", settled });

@@ -119,7 +119,11 @@ export interface RecoveryDocument {
   unread?: true | undefined;
 }
 
-export type GivenCredentials = { attempts?: Attempts | undefined } & (
+export type GivenCredentials = {
+  attempts?: Attempts | undefined;
+  /** The document, byte for byte as --credentials had it. */
+  exact?: string | undefined;
+} & (
   | {
       type: "pair";
       credentials: z.infer<typeof onlineCredentials>;

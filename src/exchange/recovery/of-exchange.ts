@@ -2,6 +2,7 @@ import { VaultError } from "../../errors.ts";
 import { isOnline } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
 import type { ExchangeContext } from "../context.ts";
+import { isUnread } from "../context.ts";
 import type { Credentials, OpenExchange, VaultRecord } from "../records.ts";
 import type { GivenCredentials, RecoveryDocument } from "./document.ts";
 import { defined } from "../../defined.ts";
@@ -30,9 +31,7 @@ export async function recoveryDocument(
     tokenExpiry: exchange.tokenExpiry,
     generation: exchange.newGeneration,
     ...(device === null || device === undefined || !isOnline(exchange.kind) ? {} : { device }),
-    ...(exchange.operation === "get" && exchange.limited && !exchange.delivered
-      ? { unread: true as const }
-      : {}),
+    ...(isUnread(exchange) ? { unread: true as const } : {}),
   };
 }
 

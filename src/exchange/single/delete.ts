@@ -3,7 +3,7 @@ import { isSuccess } from "../../protocol/answers.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { singleEndpoint } from "../../protocol/endpoints.ts";
 import { inDoubtError } from "../end/acknowledge.ts";
-import type { ChosenPair, PairChoice } from "../start/choose-pair.ts";
+import type { ChosenPair } from "../start/choose-pair.ts";
 import { choosePairs } from "../start/choose-pair.ts";
 import type { ExchangeContext } from "../context.ts";
 import { circumstances, currentRecord, note, pause, summarize } from "../context.ts";
@@ -11,14 +11,15 @@ import { dispositionOf, refusesCredentials } from "../dispositions.ts";
 import { withErrorFacts } from "../error-facts.ts";
 import { guardStart } from "../guard.ts";
 import type { Reply } from "../ports.ts";
-import { noCredentials } from "../start/prepare.ts";
+import type { Start } from "../start/start.ts";
+import { noCredentials } from "../start/start.ts";
 import type { OpenExchange, VaultRecord } from "../records.ts";
 import { letOut, noteStart } from "../start/breaker-gate.ts";
 import { notSent } from "../start/send.ts";
 import { serviceDetails, wording } from "../service-errors.ts";
 import { refusedBy } from "../start/refused.ts";
 
-interface DeleteRequest extends Pick<PairChoice, "device" | "force"> {
+interface DeleteRequest extends Pick<Start, "device" | "force"> {
   externalRef?: string | undefined;
   /** Delete it although an exchange is open or in doubt. */
   discardPending: boolean;

@@ -2,23 +2,16 @@ import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { VaultError } from "../../errors.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
-import { isOnline, kindList } from "../../protocol/endpoints.ts";
+import { isOnline } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
-import { candidates, chosenGeneration, currentGeneration, liveGenerations } from "./candidates.ts";
+import { candidates, chosenGeneration, currentGeneration } from "./candidates.ts";
 import type { ExchangeContext } from "../context.ts";
 import { guardDevice, refusedBeforeError } from "../guard.ts";
-import type { Credentials, Generation, KnownVault, VaultRecord } from "../records.ts";
+import type { Credentials, Generation, VaultRecord } from "../records.ts";
+import type { Start } from "./start.ts";
 
-/** What the user gave for the start, already validated. */
-export interface PairChoice {
-  kind?: Kind | undefined;
-  given?: Credentials | undefined;
-  /** Replaces the hashedPin of the given or stored credentials. */
-  hashedPin?: string | undefined;
-  device?: Device | undefined;
-  generation?: number | undefined;
-  force: boolean;
-}
+/** What a person wants of the pair. */
+type Choice = Pick<Start, "device" | "force" | "generation" | "hashedPin">;
 
 /** A pair that may be sent, with all that is sent with it. */
 export interface ChosenPair {
@@ -31,87 +24,6 @@ export interface ChosenPair {
 }
 
 /**
- * The kind of the vault: the given one while no pair is proven, else the recorded one.
- * @throws `usage` if it is neither given nor recorded, `invalid-input` if it differs from that of a proven vault
- */
-export function chooseKind(uuid: string, record: KnownVault | null, given: Kind | undefined): Kind {
-  const known = record !== null && record.generations.length > 0 ? record : null;
-  if (known === null) {
-    if (given !== undefined) return given;
-    throw new VaultError("usage", `--kind is needed the first time vault ${uuid} is used here`, {
-      uuid,
-      hint: `use --kind ${kindList}`,
-    });
-  }
-  if (given === undefined || given === known.kind) return known.kind;
-  if (!known.generations.some((g) => g.proven)) return given;
-  throw new VaultError(
-    "invalid-input",
-    `--kind: vault ${uuid} is known as ${known.kind}, not ${given}`,
-    {
-      uuid,
-      hint: "leave --kind out",
-    },
-  );
-}
-
-/**
- * Checks a given pair against the stored ones, before anything is recorded or sent. Returns the generation as which it is
- * recorded, or undefined for a new pair.
- * @throws `no-credentials` for a superseded pair, and for a new one without --force if a current pair is proven, or while an
- * exchange is open
- */
-export async function checkGiven(
-  context: Pick<ExchangeContext, "session">,
-  record: VaultRecord | null,
-  given: Credentials,
-  force: boolean,
-): Promise<number | undefined> {
-  const { session } = context;
-  if (await session.isSuperseded(given)) {
-    throw new VaultError(
-      "no-credentials",
-      "the given credentials were superseded by an exchange of this machine; they are never sent",
-      {
-        uuid: session.uuid,
-        hint:
-          record === null
-            ? "give the credentials that replaced them"
-            : `vault get ${session.uuid} (without them: uses the stored credentials)`,
-      },
-    );
-  }
-  if (record === null) return undefined;
-  for (const { generation } of liveGenerations(record)) {
-    const stored = await session.credentials(generation);
-    if (stored.encryptedData === given.encryptedData && stored.payload === given.payload)
-      return generation;
-  }
-  const { open } = record;
-  if (open !== null && open.state !== "in-doubt") {
-    throw new VaultError(
-      "no-credentials",
-      "the given credentials are not those of the open exchange",
-      {
-        uuid: session.uuid,
-        hint: `vault ack ${session.uuid} (finishes it); vault import ${session.uuid} --credentials @FILE (keeps them for later)`,
-      },
-    );
-  }
-  if (currentGeneration(record)?.proven === true && !force) {
-    throw new VaultError(
-      "no-credentials",
-      "the given credentials differ from the stored current ones",
-      {
-        uuid: session.uuid,
-        hint: `leave them out to use the stored credentials (generation ${currentGeneration(record)?.generation}); vault import ${session.uuid} --credentials @FILE (if those no longer work)`,
-      },
-    );
-  }
-  return undefined;
-}
-
-/**
  * The stored pairs to start with, in the order of `candidates`; at least one. Combinations that the service has refused are left
  * out, or come last with --force.
  * @throws `guard` if nothing else is left or the device differs, `no-credentials` for a generation that cannot be chosen, and if
@@ -121,7 +33,7 @@ export async function choosePairs(
   context: ExchangeContext,
   record: VaultRecord,
   kind: Kind,
-  choice: PairChoice,
+  choice: Choice,
 ): Promise<ChosenPair[]> {
   const { generation, force } = choice;
   const wanted =
@@ -158,7 +70,7 @@ async function complete(
   record: VaultRecord,
   kind: Kind,
   generation: Generation,
-  choice: PairChoice,
+  choice: Choice,
 ): Promise<ChosenPair> {
   const stored = await context.session.credentials(generation.generation);
   const hashedPin = choice.hashedPin ?? stored.hashedPin;

@@ -2,39 +2,33 @@ import { VaultError } from "../../errors.ts";
 import type { StartSuccess } from "../../protocol/answers.ts";
 import { readStartSuccess } from "../../protocol/answers.ts";
 import type { Endpoint } from "../../protocol/endpoints.ts";
+import { defined } from "../../defined.ts";
+import { carried } from "../breaker.ts";
 import type { ExchangeContext } from "../context.ts";
-import type { Seen } from "../breaker.ts";
 import { circumstances, currentRecord, interrupted, note, pause } from "../context.ts";
+import type { Handover } from "../delivery.ts";
 import { guardLastStart, guardStart } from "../guard.ts";
 import { allowsRetry } from "../lockout.ts";
 import { refusesCredentials } from "../dispositions.ts";
 import { nextTry } from "../next-try.ts";
 import type { Reply, StartCall } from "../ports.ts";
-import type { Intent, RunPart, VaultRecord } from "../records.ts";
+import type { VaultRecord } from "../records.ts";
 import { serviceDetails } from "../service-errors.ts";
 import { letOut, noteStart, trialDue, withdraw } from "./breaker-gate.ts";
+import type { ChosenPair } from "./choose-pair.ts";
+import type { Allowed } from "./decide.ts";
+import { waitsForEnd } from "./decide.ts";
 import type { Repeat } from "./refused.ts";
 import { refusedBy } from "./refused.ts";
+import type { Start } from "./start.ts";
 
-/** A start that is to be sent. */
-interface PlannedStart {
-  endpoint: Endpoint;
-  /** Makes the call from the id of the exchange that ① records for it. */
-  call(exchangeId: string): StartCall;
-  generation: number;
-  combination: string;
-  /** Nobody else can have made the credentials stale: a start that gets no answer may be repeated once. */
-  sole: boolean;
-  /** Its acknowledgement waits for something else: it must not be the last start that is allowed. */
-  waitsForEnd: boolean;
-  /** Called between ① and the call. If it rejects, nothing is sent. */
-  recordAttempts(): Promise<void>;
-  /** Sends it whatever the guard says. */
-  force: boolean;
-  run: RunPart | undefined;
+/** A pair that is to be sent, to a vault as it was before. */
+interface Sending extends Pick<Allowed, "endpoint" | "kind" | "record"> {
+  pair: ChosenPair;
 }
 
-export interface SentStart {
+/** A start that the service has accepted. */
+export interface Accepted extends Pick<Sending, "pair" | "record"> {
   exchangeId: string;
   success: StartSuccess;
 }
@@ -43,42 +37,54 @@ export interface SentStart {
 type Attempt = { success: StartSuccess } | Repeat;
 
 /**
- * Sends a start, with the retries that DESIGN allows. Each is guarded and recorded as a start of its own (①). `first` is the
- * vault as it is before the first one.
+ * Sends a start that was allowed, with the retries that DESIGN allows. Each is recorded as a start of its own (①), and each retry is
+ * guarded again.
  * @throws `guard`, `network`, `rate-limited`, `unauthorized`, `rejected`, `locked`, `service`, `interrupted`; the journal then
  * says what the attempt counted
  */
 export async function sendStart(
   context: ExchangeContext,
-  first: VaultRecord,
-  planned: PlannedStart,
-): Promise<SentStart> {
+  start: Start,
+  handover: Handover,
+  { record: before, kind, endpoint, pair }: Sending,
+): Promise<Accepted> {
   let unanswered = 0;
   for (let attempt = 0; ; attempt += 1) {
-    const record = attempt === 0 ? first : await currentRecord(context);
-    if (!planned.force) {
-      guardStart(record, circumstances(context));
-      if (planned.waitsForEnd) guardLastStart(record, context.policy);
-    }
+    const record = attempt === 0 ? before : await guardedAgain(context, start);
     const exchangeId = context.ids.next(record.last?.id);
-    const call = planned.call(exchangeId);
+    const call: StartCall = {
+      step: "start",
+      uuid: context.session.uuid,
+      kind,
+      operation: start.operation,
+      externalRef: start.externalRef ?? `vault-${exchangeId}`,
+      credentials: pair.credentials,
+      device: pair.device,
+      newVault: start.newVault,
+    };
+    const { operation, externalRef } = call;
+    const { generation, sole } = pair;
+    const intent = { exchangeId, operation, kind, externalRef, generation, sole, run: start.run };
     const seen = await letOut(
       context,
       record,
-      planned,
-      async (seen) => await context.session.recordIntent(intentOf(exchangeId, call, seen, planned)),
+      { force: start.force, endpoint },
+      async (seen) => await context.session.recordIntent({ ...intent, seen }),
     );
-    await recordAttemptsOrRevert(context, exchangeId, planned, seen);
-    context.emit({
-      type: "starting",
-      operation: call.operation,
-      generation: planned.generation,
-      attempt,
-    });
+    try {
+      await recordAttempts(context, handover, pair, true);
+    } catch (error) {
+      const told = note(context, "state", (error as Error).message);
+      await context.session.revertIntent(exchangeId, told);
+      await withdraw(context.breaker, seen);
+      throw error;
+    }
+    context.emit({ type: "starting", operation, generation, attempt });
     const reply = await context.service.call(call, context.signal);
-    await noteStart(context.breaker, seen, reply, planned.endpoint);
-    const result = await judgeReply(context, planned, exchangeId, reply, attempt, unanswered);
-    if ("success" in result) return { exchangeId, success: result.success };
+    await noteStart(context.breaker, seen, reply, endpoint);
+    const refusable = { ...pair, endpoint };
+    const result = await judgeReply(context, refusable, exchangeId, reply, attempt, unanswered);
+    if ("success" in result) return { exchangeId, success: result.success, pair, record };
     if (reply.type === "no-answer") unanswered += 1;
     context.emit({ type: "retrying", step: "start", cause: result.cause, waitMs: result.waitMs });
     const left = reply.type === "no-answer" ? (await currentRecord(context)).last : null;
@@ -86,43 +92,41 @@ export async function sendStart(
   }
 }
 
-async function recordAttemptsOrRevert(
-  context: ExchangeContext,
-  exchangeId: string,
-  planned: PlannedStart,
-  seen: Seen | null,
-): Promise<void> {
-  try {
-    await planned.recordAttempts();
-  } catch (error) {
-    await context.session.revertIntent(
-      exchangeId,
-      note(context, "state", (error as Error).message),
-    );
-    await withdraw(context.breaker, seen);
-    throw error;
-  }
+/** The vault before a retry. */
+async function guardedAgain(context: ExchangeContext, start: Start): Promise<VaultRecord> {
+  const record = await currentRecord(context);
+  if (start.force) return record;
+  guardStart(record, circumstances(context));
+  if (waitsForEnd(start)) guardLastStart(record, context.policy);
+  return record;
 }
 
-const intentOf = (
-  exchangeId: string,
-  call: StartCall,
-  seen: Seen | null,
-  { generation, sole, run }: PlannedStart,
-): Intent => ({
-  exchangeId,
-  operation: call.operation,
-  kind: call.kind,
-  externalRef: call.externalRef,
-  generation,
-  sole,
-  seen,
-  run,
-});
+/** Counters travel only with a document that leaves this state; no other start needs to read them. */
+export async function recordAttempts(
+  context: ExchangeContext,
+  handover: Handover,
+  { sole }: Pick<ChosenPair, "sole">,
+  isSending: boolean,
+): Promise<void> {
+  if (!handover.leavesState) return;
+  const { unackedStarts, unansweredStarts, quietStarts, failedAttempts, possiblyFailed } =
+    await currentRecord(context);
+  const breaker = carried(context.breaker.known, isSending ? context.breaker.now() : null);
+  await handover.recordAttempts({
+    unackedStarts,
+    unansweredStarts,
+    quietStarts,
+    failedAttempts,
+    possiblyFailed,
+    refused: await context.session.refusals(),
+    sole,
+    ...defined({ breaker }),
+  });
+}
 
 async function judgeReply(
   context: ExchangeContext,
-  planned: PlannedStart,
+  planned: ChosenPair & { endpoint: Endpoint },
   exchangeId: string,
   reply: Reply,
   attempt: number,
@@ -160,7 +164,7 @@ export async function notSent(
 
 async function noAnswer(
   context: ExchangeContext,
-  planned: PlannedStart,
+  planned: ChosenPair & { endpoint: Endpoint },
   exchangeId: string,
   reply: Reply & { type: "no-answer" },
   attempt: number,

@@ -1,11 +1,13 @@
 import { Readable } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ListChoice } from "../../../src/commands/many/list.ts";
+import type { ForAll, ListChoice } from "../../../src/commands/many/list.ts";
 import { VaultNames } from "../../../src/cli/vault-name.ts";
-import { readList } from "../../../src/commands/many/list.ts";
+import { readNames, readStarts } from "../../../src/commands/many/list.ts";
 import { asVaultError } from "../../../src/errors.ts";
+import type { Named } from "../../../src/commands/many/outcome.ts";
 import type { KnownVault } from "../../../src/exchange/records.ts";
+import type { Start } from "../../../src/exchange/start/start.ts";
 import { valueSources } from "../../../src/settings/stdin.ts";
 import { fakeHost } from "../../support/fake-host.ts";
 
@@ -25,33 +27,44 @@ const known = [
   vault(4, "notes", { kind: "generic/offline" }),
   vault(5, "forgotten", { generations: [] }),
 ];
+const ofCard = "credit-card/offline";
+const note = "generic/offline";
 const pair = { encryptedData: "c2VjcmV0LTE=", payload: "c2VjcmV0LTI=" };
 const card = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2029 };
 
-type Operation = Parameters<typeof readList>[2];
+type Operation = "get" | "update" | "ack";
+type Choice = Partial<ListChoice> & { defaults?: Partial<ForAll> };
 
+/** What every vault of a list has that says nothing else. */
+const common = { force: false, noAck: false, discardPending: false };
+
+/** Reads a list. Of each vault, what is the same for all is left out. */
 async function read(
-  choice: Partial<ListChoice>,
+  { defaults, ...choice }: Choice,
   operation: Operation = "get",
   input = "",
   isPossible = true,
   vaults = known,
 ) {
   const { sources } = valueSources(fakeHost({ input, files: { list: input } }), () => undefined);
-  const ask = { isPossible } as Parameters<typeof readList>[0]["ask"];
-  return await readList(
-    { ask, sources },
-    { vaults: [], ...choice },
-    operation,
-    new VaultNames(vaults),
-  );
+  const app = { ask: { isPossible } as Parameters<typeof readNames>[0]["ask"], sources };
+  const list = { vaults: [], ...choice };
+  const names = new VaultNames(vaults);
+  if (operation === "ack") return await readNames(app, list, names);
+  const starts = await readStarts(app, list, { operation, ...common, ...defaults }, names);
+  const isForAll = (key: string): boolean => key === "operation" || key in common;
+  return starts.map((start): Partial<Start> & Named => ({
+    uuid: start.uuid,
+    label: start.label,
+    ...Object.fromEntries(Object.entries(start).filter(([key]) => !isForAll(key))),
+  }));
 }
 
 /** A list on standard input: lines, or objects. */
 const listed = async (
   lines: readonly unknown[],
   operation: Operation = "get",
-  choice: Partial<ListChoice> = {},
+  choice: Choice = {},
 ) =>
   await read(
     { from: "-", ...choice },
@@ -77,13 +90,13 @@ describe("a list in a file", () => {
       { uuid: uuidOf(4), externalRef: "order-1" },
     ]);
     expect(given).toEqual([
-      { uuid: uuidOf(1), label: "spare" },
-      { uuid: uuidOf(2), label: "Checkout" },
-      { uuid: uuidOf(3), label: null },
-      { uuid: uuidOf(4), label: "notes", externalRef: "order-1" },
+      { uuid: uuidOf(1), label: "spare", kind: ofCard },
+      { uuid: uuidOf(2), label: "Checkout", kind: ofCard },
+      { uuid: uuidOf(3), label: null, kind: ofCard },
+      { uuid: uuidOf(4), label: "notes", kind: note, externalRef: "order-1" },
     ]);
     expect(await read({ from: "list" }, "get", "spare\n")).toEqual([
-      { uuid: uuidOf(1), label: "spare" },
+      { uuid: uuidOf(1), label: "spare", kind: ofCard },
     ]);
     expect(await listed([])).toEqual([]);
   });
@@ -111,8 +124,14 @@ describe("a list in a file", () => {
       { uuid: uuidOf(4), content: "new text", externalRef: "ref" },
     ];
     expect(await listed(lines, "update")).toEqual([
-      { uuid: uuidOf(1), label: "spare", contents: { creditCard: card } },
-      { uuid: uuidOf(4), label: "notes", externalRef: "ref", contents: { content: "new text" } },
+      { uuid: uuidOf(1), label: "spare", kind: ofCard, newVault: { creditCard: card } },
+      {
+        uuid: uuidOf(4),
+        label: "notes",
+        kind: note,
+        externalRef: "ref",
+        newVault: { content: "new text" },
+      },
     ]);
   });
 
@@ -243,14 +262,12 @@ describe("a list in a file", () => {
       fakeHost({ input: Buffer.from([0x73, 0xff, 0x0a]) }),
       () => undefined,
     );
-    const ask = { isPossible: false } as Parameters<typeof readList>[0]["ask"];
+    const ask = { isPossible: false } as Parameters<typeof readNames>[0]["ask"];
     expect(
-      await failure(
-        readList({ ask, sources }, { vaults: [], from: "-" }, "get", new VaultNames(known)),
-      ),
+      await failure(readNames({ ask, sources }, { vaults: [], from: "-" }, new VaultNames(known))),
     ).toBe("invalid-input: --from: standard input must be UTF-8");
     await expect(
-      readList({ ask, sources }, { vaults: [], from: "-" }, "get", new VaultNames(known)),
+      readNames({ ask, sources }, { vaults: [], from: "-" }, new VaultNames(known)),
     ).rejects.toThrow(/already read for --from/);
   });
 
@@ -299,13 +316,13 @@ describe("a list in a file", () => {
           chunks: () => Readable.from(pieces) as AsyncIterable<Uint8Array>,
         };
         const { sources } = valueSources({ ...host, stdin }, () => undefined);
-        const ask = { isPossible: false } as Parameters<typeof readList>[0]["ask"];
+        const ask = { isPossible: false } as Parameters<typeof readNames>[0]["ask"];
         expect(
           (
-            await readList(
+            await readStarts(
               { ask, sources },
               { vaults: [], from: "-" },
-              "get",
+              { operation: "get", ...common },
               new VaultNames(vaults),
             )
           ).map(({ uuid }) => uuid),
@@ -318,8 +335,8 @@ describe("a list in a file", () => {
 describe("vaults on the command line, and all", () => {
   it("are named as for one vault, each once", async () => {
     expect(await read({ vaults: ["spare", "00000003"] })).toEqual([
-      { uuid: uuidOf(1), label: "spare" },
-      { uuid: uuidOf(3), label: null },
+      { uuid: uuidOf(1), label: "spare", kind: ofCard },
+      { uuid: uuidOf(3), label: null, kind: ofCard },
     ]);
     expect(await failure(read({ vaults: ["spare", "none"] }))).toBe(
       `no-credentials: no vault known here has the label or UUID none; nothing was sent`,
@@ -383,11 +400,10 @@ it(
       { ...host, stdin: { ...host.stdin, chunks: pieces } },
       () => undefined,
     );
-    const ask = { isPossible: false } as Parameters<typeof readList>[0]["ask"];
-    const entries = await readList(
+    const ask = { isPossible: false } as Parameters<typeof readNames>[0]["ask"];
+    const entries = await readNames(
       { ask, sources },
       { vaults: [], from: "-" },
-      "get",
       new VaultNames(known),
     );
     expect(entries.map(({ uuid }) => uuid)).toEqual([uuidOf(1), uuidOf(2), uuidOf(3)]);

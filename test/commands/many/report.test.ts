@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { GetDocument, UpdateDocument } from "../../../src/commands/documents/exchange.ts";
-import type { Outcome } from "../../../src/commands/many/entry.ts";
+import type { Outcome } from "../../../src/commands/many/outcome.ts";
 import type { Summary } from "../../../src/commands/many/report.ts";
 import { createReport } from "../../../src/commands/many/report.ts";
 import { VaultError } from "../../../src/errors.ts";

@@ -3,9 +3,10 @@ import { acknowledgeOpen } from "../../../src/exchange/end/acknowledge.ts";
 import type { Breaker, ServiceBreaker } from "../../../src/exchange/breaker.ts";
 import { after } from "../../../src/exchange/breaker.ts";
 import type { ExchangeContext } from "../../../src/exchange/context.ts";
-import { HandoverFailure } from "../../../src/exchange/handover.ts";
+import { HandoverFailure } from "../../../src/exchange/delivery.ts";
 import type { EndCall, Reply, StartCall, VaultSession } from "../../../src/exchange/ports.ts";
 import { runExchange } from "../../../src/exchange/run.ts";
+import type { Start } from "../../../src/exchange/start/start.ts";
 import { createIds } from "../../../src/exchange/ulid.ts";
 import { kind } from "./real-pairs.ts";
 import type { RealService } from "./real-service.ts";
@@ -123,7 +124,10 @@ export class RealEngine {
       const choice = { unread: command.unread === true, saved: command.saved === true };
       return (await acknowledgeOpen(context, choice)) === null ? "nothing" : "ok";
     }
-    await runExchange(context, {
+    const start: Start = {
+      uuid: context.session.uuid,
+      label: null,
+      kind,
       operation: command.do,
       ...(generation === undefined ? {} : { generation }),
       force: command.force === true,
@@ -137,22 +141,22 @@ export class RealEngine {
           expiryYear: 2031,
         },
       },
-      handover: {
-        leavesState: command.out === true,
-        recordAttempts: async () => Promise.resolve(),
-        deliver: async (delivery) => {
-          const outcome = await this.#ask("deliver");
-          if (outcome !== "failed")
-            this.#store.seen.add(this.#store.exchangeNumber(delivery.exchange.id));
-          const isDelivered = outcome === "save-failed";
-          if (outcome !== "delivered")
-            throw new HandoverFailure(isDelivered ? "save-cmd" : "delivery", outcome, {
-              delivered: isDelivered,
-              saveOwed: isDelivered,
-            });
-        },
-        confirm: async () => Promise.resolve(),
+    };
+    await runExchange(context, start, {
+      leavesState: command.out === true,
+      recordAttempts: async () => Promise.resolve(),
+      deliver: async (delivery) => {
+        const outcome = await this.#ask("deliver");
+        if (outcome !== "failed")
+          this.#store.seen.add(this.#store.exchangeNumber(delivery.exchange.id));
+        const isDelivered = outcome === "save-failed";
+        if (outcome !== "delivered")
+          throw new HandoverFailure(isDelivered ? "save-cmd" : "delivery", outcome, {
+            delivered: isDelivered,
+            saveOwed: isDelivered,
+          });
       },
+      confirm: async () => Promise.resolve(),
     });
     return "ok";
   }

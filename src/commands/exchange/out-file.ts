@@ -10,7 +10,7 @@ import { parseJson } from "../../protocol/json.ts";
 import { validate } from "../../protocol/validate.ts";
 import { jsonText } from "../../terminal/redactor.ts";
 import type { GetDocument } from "../documents/exchange.ts";
-import { checkNotOurs, checkWritable } from "../exchange/credentials-file.ts";
+import { checkNotOurs, checkWritable } from "./credentials-file.ts";
 
 type Needs = Pick<App, "configuration" | "host" | "settings" | "stateDirectory">;
 
@@ -20,7 +20,8 @@ type Needs = Pick<App, "configuration" | "host" | "settings" | "stateDirectory">
  */
 export function checkOut(
   app: Needs,
-  { out, credentialsOut }: { out: string; credentialsOut?: string | undefined },
+  { credentialsOut }: { credentialsOut?: string | undefined },
+  out: string,
   uuid: string,
 ): void {
   const { cwd } = app.host;

@@ -1,36 +1,31 @@
-import type { Kind, Operation } from "../protocol/endpoints.ts";
+import type { Kind } from "../protocol/endpoints.ts";
 import type { RecoveryDocument } from "./recovery/document.ts";
-import type { Attempts, Credentials } from "./records.ts";
+import type { Attempts, Credentials, OpenExchange } from "./records.ts";
 import type { HoldReason, Settled } from "./states.ts";
 
-/** What the user receives between ② and ③: the contents and the recovery document. */
+/** What the user receives between ② and ③; with the outcome of the exchange, once it is known. */
 export interface Delivery {
-  /** The service's own object, untouched. */
-  vault: Record<string, unknown>;
+  uuid: string;
   label: string | null;
   kind: Kind;
-  exchange: {
-    id: string;
-    operation: Operation;
-    externalRef: string;
-    startedAt: string;
-    tokenExpiry: string | null;
-    generation: number;
-  };
+  /** The service's own object, untouched. */
+  vault: Record<string, unknown>;
+  exchange: OpenExchange;
+  /** The new pair. */
+  credentials: Credentials;
   /** Fingerprint of the new pair, as `status --history` shows it. */
   fingerprint: string;
   settled: readonly Settled[];
   /** This may be the last read of a limited vault: an output that masks the contents does not deliver them. */
   lastRead: boolean;
-  recovery: RecoveryDocument;
+  /** Makes the recovery document, until the end call. */
+  recovery(): Promise<RecoveryDocument>;
 }
 
 /** The consumer of an exchange: stdout, --credentials-out, --save-cmd. */
 export interface Handover {
   /** The recovery document leaves this state before the end call, so that somebody else may acknowledge the exchange. */
   readonly leavesState: boolean;
-  /** Another program has a part in it, and takes its time: a place for the end call, asked for ahead, would be lost. */
-  readonly takesTime?: boolean;
   /** Hash of the document that --save-cmd replaces: what was read at first, then what it has saved last. Undefined without one. */
   readonly given?: string | undefined;
   /**

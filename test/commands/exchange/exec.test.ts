@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { prepareExec, runForVault } from "../../../src/commands/many/exec.ts";
+import { prepareExec, runForVault } from "../../../src/commands/exchange/document-command.ts";
 import type { GetDocument } from "../../../src/commands/documents/exchange.ts";
-import { HandoverFailure } from "../../../src/exchange/handover.ts";
+import { HandoverFailure } from "../../../src/exchange/delivery.ts";
 import { createRedactor } from "../../../src/terminal/redactor.ts";
 import { fakeHost } from "../../support/fake-host.ts";
 import { tempDir } from "../../support/temp-dir.ts";

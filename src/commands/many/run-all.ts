@@ -1,22 +1,22 @@
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { count, counted, grouped } from "../../terminal/count.ts";
-import type { Entry, Outcome } from "./entry.ts";
+import type { Named, Outcome } from "./outcome.ts";
 import type { Report } from "./report.ts";
 import type { TurnNeeds } from "./turn.ts";
-import type { Taken, Turns } from "./turns.ts";
-import { takeTurns } from "./turns.ts";
+import type { Taken, Turns } from "./scheduler.ts";
+import { takeTurns } from "./scheduler.ts";
 
-interface All {
-  /** Does the exchange of one entry. What it throws is the entry's outcome. */
-  work: Turns["work"];
+interface All<Vault extends Named> {
+  /** Does the exchange of one vault. What it throws is its outcome. */
+  work: Turns<Vault>["work"];
   report: Pick<Report, "causes" | "close" | "end" | "outcome" | "tally">;
   /** Of the run. */
   name: string;
   /** How to continue it. */
   next: string;
   /** Outcomes that are known already. */
-  before: Iterable<readonly [Entry, Outcome]>;
+  before: Iterable<readonly [Named, Outcome]>;
   concurrency: number | undefined;
   maxFailures: number | undefined;
 }
@@ -25,7 +25,11 @@ interface All {
  * Takes many vaults, and tells an outcome of each, then the summary.
  * @throws what has stopped them; `partial` where some failed or were skipped
  */
-export async function takeAll(app: TurnNeeds, todo: readonly Entry[], all: All): Promise<void> {
+export async function runAll<Vault extends Named>(
+  app: TurnNeeds,
+  todo: readonly Vault[],
+  all: All<Vault>,
+): Promise<void> {
   const { host, narrator } = app;
   const { report, name, next, before } = all;
   const beganAt = host.elapsed();
@@ -39,7 +43,7 @@ export async function takeAll(app: TurnNeeds, todo: readonly Entry[], all: All):
     await tellAll(report, before);
     const taken = await takeTurns(app, todo, {
       ...all,
-      tell: async (entry, outcome) => await report.outcome(entry, outcome),
+      tell: async (vault, outcome) => await report.outcome(vault, outcome),
     });
     failure = endOf(host, all, taken);
     await tellAll(report, stopped(taken.left));
@@ -62,11 +66,11 @@ const together = 1000;
 
 async function tellAll(
   report: Pick<Report, "outcome">,
-  outcomes: Iterable<readonly [Entry, Outcome]>,
+  outcomes: Iterable<readonly [Named, Outcome]>,
 ): Promise<void> {
   let told: Promise<void>[] = [];
-  for (const [entry, outcome] of outcomes) {
-    told.push(report.outcome(entry, outcome));
+  for (const [vault, outcome] of outcomes) {
+    told.push(report.outcome(vault, outcome));
     if (told.length < together) continue;
     await Promise.all(told);
     told = [];
@@ -74,15 +78,15 @@ async function tellAll(
   await Promise.all(told);
 }
 
-function* stopped(left: readonly Entry[]): Iterable<[Entry, Outcome]> {
-  for (const entry of left) yield [entry, { ok: false, skipped: "stopped" }];
+function* stopped(left: readonly Named[]): Iterable<[Named, Outcome]> {
+  for (const vault of left) yield [vault, { ok: false, skipped: "stopped" }];
 }
 
 /** What the command ends with. The summary has the counts and the causes. */
 function endOf(
   host: Pick<App["host"], "interrupted">,
-  { name, next, report }: All,
-  { stop }: Taken,
+  { name, next, report }: Pick<All<Named>, "name" | "next" | "report">,
+  { stop }: Pick<Taken<Named>, "stop">,
 ): VaultError | undefined {
   const { total, done, failed } = report.tally;
   if (done === total) return undefined;

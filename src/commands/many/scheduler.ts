@@ -1,24 +1,24 @@
 import { VaultError } from "../../errors.ts";
 import type { Reply } from "../../exchange/ports.ts";
-import type { Entry, Outcome } from "./entry.ts";
+import type { Named, Outcome } from "./outcome.ts";
 import type { TurnNeeds } from "./turn.ts";
 import { Turn } from "./turn.ts";
 
-export interface Turns {
-  /** Does the exchange of one entry. What it throws is the entry's outcome. */
-  work: (entry: Entry, turn: Turn) => Promise<Outcome>;
+export interface Turns<Vault extends Named> {
+  /** Does the exchange of one vault. What it throws is its outcome. */
+  work: (vault: Vault, turn: Turn) => Promise<Outcome>;
   /** Is told each outcome. If it rejects, nothing more is begun. */
-  tell: (entry: Entry, outcome: Outcome) => Promise<void>;
+  tell: (vault: Vault, outcome: Outcome) => Promise<void>;
   /** Most exchanges at a time. */
   concurrency: number | undefined;
   /** Stop after so many. */
   maxFailures: number | undefined;
 }
 
-export interface Taken {
+export interface Taken<Vault> {
   calls: number;
-  /** Entries that were not begun. */
-  left: readonly Entry[];
+  /** Those that were not begun. */
+  left: readonly Vault[];
   /** Why nothing more was begun; null where all were. What is no VaultError is a failure of the output. */
   stop: Error | "too many failures" | null;
 }
@@ -39,25 +39,25 @@ const answeredStart = ["rejected", "locked"];
  * stops at once. While the service does not answer, one of them waits for a trial and no other is begun; a vault that somebody else
  * has comes last.
  */
-export async function takeTurns(
+export async function takeTurns<Vault extends Named>(
   app: TurnNeeds,
-  entries: readonly Entry[],
-  turns: Turns,
-): Promise<Taken> {
+  vaults: readonly Vault[],
+  turns: Turns<Vault>,
+): Promise<Taken<Vault>> {
   const { host } = app;
   const { promise: isDone, resolve: done } = Promise.withResolvers<void>();
   const active = new Set<Turn>();
-  const later: Entry[] = [];
-  const left: Entry[] = [];
+  const later: Vault[] = [];
+  const left: Vault[] = [];
   let next = 0;
   let calls = 0;
   let failures = 0;
-  let stop: Taken["stop"] = null;
+  let stop: Taken<Vault>["stop"] = null;
   let isOut = false;
   let usualPreparationMs = 0;
   let probe: Promise<Reply> | undefined;
 
-  const halt = (why: NonNullable<Taken["stop"]>): void => {
+  const halt = (why: NonNullable<Taken<Vault>["stop"]>): void => {
     stop ??= why;
   };
 
@@ -85,15 +85,15 @@ export async function takeTurns(
 
   const fill = (): void => {
     while (mayBegin()) {
-      const entry = next < entries.length ? entries[next++] : later.shift();
-      if (entry === undefined) break;
-      void take(entry, next >= entries.length);
+      const vault = next < vaults.length ? vaults[next++] : later.shift();
+      if (vault === undefined) break;
+      void take(vault, next >= vaults.length);
     }
     if (active.size === 0) done();
   };
 
-  const take = async (entry: Entry, waits: boolean): Promise<void> => {
-    const { uuid } = entry;
+  const take = async (vault: Vault, waits: boolean): Promise<void> => {
+    const { uuid } = vault;
     const turn = new Turn(app, {
       uuid,
       waits,
@@ -104,13 +104,13 @@ export async function takeTurns(
     });
     active.add(turn);
     const outcome = await turns
-      .work(entry, turn)
+      .work(vault, turn)
       .catch((error: unknown): Outcome => ({ ok: false, error: turn.failure(error) }));
     try {
       const error = "error" in outcome ? outcome.error : undefined;
-      if (error?.code === "busy" && !waits) return void later.push(entry);
+      if (error?.code === "busy" && !waits) return void later.push(vault);
       if (error?.code === "interrupted" && error.facts.exchange === undefined)
-        return void left.push(entry);
+        return void left.push(vault);
       if (error?.code === "network") {
         isOut = true;
         // Another vault may go first, or is on its way. If none, the run has waited, and not this vault.
@@ -120,10 +120,10 @@ export async function takeTurns(
         const isLast = !isTried && (turn.waits === "longer" ? waits : turn.waits !== "no");
         if (isLast) halt(unavailable(error));
         if (error.retry === "safe" && turn.waits !== "connection")
-          return void (isLast ? left : later).push(entry);
+          return void (isLast ? left : later).push(vault);
       }
       usualPreparationMs = usualPreparationMs * 0.9 + (turn.preparedMs ?? 0) * 0.1;
-      await turns.tell(entry, outcome);
+      await turns.tell(vault, outcome);
       if (error === undefined) return;
       failures += 1;
       if (concernsAll.includes(error.code)) halt(error);
@@ -142,7 +142,7 @@ export async function takeTurns(
   fill();
   await isDone;
   host.interrupted.removeEventListener("abort", fill);
-  return { calls, left: [...left, ...later, ...entries.slice(next)], stop };
+  return { calls, left: [...left, ...later, ...vaults.slice(next)], stop };
 }
 
 /** The error of a run that has waited for the service as long as it may. */

@@ -1,36 +1,37 @@
 import type { App } from "../../app.ts";
+import type { Start } from "../../exchange/start/start.ts";
 import type { View } from "../../cli/vault-view.ts";
 import { grouped } from "../../terminal/count.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import { jsonText } from "../../terminal/redactor.ts";
 import { factsTable, listTable } from "../../terminal/tables.ts";
 import type { PlanDocument } from "../documents/many.ts";
-import type { SkipReason } from "./entry.ts";
-import { skipWords } from "./skips.ts";
+import type { Named, SkipReason } from "./outcome.ts";
+import { skipWords } from "./outcome.ts";
 
-export interface Plan {
-  vaults: number;
-  calls: number;
-  seconds: number;
-  skipped: readonly { uuid: string; label: string | null; reason: SkipReason }[];
+interface Skipped {
+  start: Named;
+  reason: SkipReason;
 }
 
 /** Maximum number of skipped vaults in a table. */
 const mostRows = 100;
 
 /** --dry-run: prints what would be done with many vaults. `form`: what the command prints if --output does not say. */
-export async function printPlan(
+export async function dryRun(
   app: Pick<App, "host" | "output" | "settings">,
-  plan: Plan,
+  todo: readonly Pick<Start, "noAck">[],
+  skipped: readonly Skipped[],
   form: "ndjson" | "rows",
 ): Promise<void> {
-  const { vaults, calls, seconds } = plan;
+  const { rate } = app.settings;
+  const calls = todo.reduce((sum, { noAck }) => sum + (noAck ? 1 : 2), 0);
   const document: PlanDocument = {
     plan: {
-      vaults,
+      vaults: todo.length,
       calls,
-      seconds,
-      skipped: plan.skipped.map(({ uuid, reason }) => ({ uuid, reason })),
+      seconds: rate === 0 ? 0 : Math.ceil(calls / rate),
+      skipped: skipped.map(({ start: { uuid }, reason }) => ({ uuid, reason })),
     },
   };
   const { format, field } = app.output;
@@ -39,12 +40,13 @@ export async function printPlan(
   else
     await app.output.print(
       document,
-      async (view) => await planTable(plan, app.settings.rate, view),
+      async (view) => await planTable(document, skipped, rate, view),
     );
 }
 
 async function planTable(
-  { vaults, calls, seconds, skipped }: Plan,
+  { plan: { vaults, calls, seconds } }: PlanDocument,
+  skipped: readonly Skipped[],
   rate: number,
   { facts }: View,
 ): Promise<string> {
@@ -66,7 +68,11 @@ async function planTable(
   if (skipped.length === 0) return `${heading}${table}`;
   const rows = skipped
     .slice(0, mostRows)
-    .map(({ uuid, label, reason }) => [uuid, label ?? "", { text: reason, paint: palette.warn }]);
+    .map(({ start: { uuid, label }, reason }) => [
+      uuid,
+      label ?? "",
+      { text: reason, paint: palette.warn },
+    ]);
   const more = skipped.length - rows.length;
   const reasons = [...new Set(skipped.map(({ reason }) => reason))];
   return [

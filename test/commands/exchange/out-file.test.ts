@@ -10,7 +10,7 @@ import {
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { GetDocument } from "../../../src/commands/documents/exchange.ts";
-import { checkTarget, prepareOutDir, writeOut } from "../../../src/commands/many/out-file.ts";
+import { checkTarget, prepareOutDir, writeOut } from "../../../src/commands/exchange/out-file.ts";
 import { asVaultError } from "../../../src/errors.ts";
 import { fakeHost } from "../../support/fake-host.ts";
 import { tempDir } from "../../support/temp-dir.ts";

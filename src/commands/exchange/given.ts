@@ -1,50 +1,50 @@
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
-import type { PairChoice } from "../../exchange/start/choose-pair.ts";
 import type { GivenCredentials } from "../../exchange/recovery/document.ts";
 import { deviceOf, pairsOf } from "../../exchange/recovery/of-exchange.ts";
 import { parseCredentials } from "../../exchange/recovery/document.ts";
 import { readExactly, readSecret } from "../../secrets/secret-value.ts";
 import { validate } from "../../protocol/validate.ts";
 import type { ExchangeOptions } from "./flags.ts";
+import type { Unchecked } from "../../exchange/start/start.ts";
+import type { Operation } from "../../protocol/endpoints.ts";
 import { base64 } from "../../protocol/fields.ts";
-import { defined } from "../../defined.ts";
 import type { Redactor } from "../../terminal/redactor.ts";
 
-export interface GivenPair {
-  choice: PairChoice;
-  /** What `choice.given` comes from, or a recovery document in its place. */
-  document: GivenCredentials | undefined;
-  /** The document, byte for byte as --credentials had it. */
-  exact?: string | undefined;
-}
-
 /**
- * Reads credentials, hashedPin and device from the sources that the command line names.
+ * Reads what a person asks for with one vault from the command line, and credentials, hashedPin and device from the sources that it names.
  * @throws `usage` and `invalid-input`
  */
-export async function readPairChoice(
+export async function readStart(
   app: Pick<App, "device" | "redactor" | "secretOption" | "sources">,
+  uuid: string,
+  operation: Operation,
   options: ExchangeOptions,
-): Promise<GivenPair> {
-  checkPairOptions(options);
-  const { document, exact } = await readGiven(app, options);
-  const credentials = document?.type === "pair" ? document.credentials : undefined;
+): Promise<Unchecked> {
+  const given = await readGiven(app, options);
+  const pair = given?.type === "pair" ? given : undefined;
   const hashedPin = await readHashedPin(app, options);
-  const given = credentials && { ...credentials, ...defined({ hashedPin }) };
   return {
-    choice: {
-      kind: options.kind ?? (document?.type === "pair" ? document.kind : undefined),
-      given,
-      hashedPin: hashedPin ?? given?.hashedPin,
-      device: (await app.device()) ?? deviceOf(document),
-      generation: options.generation,
-      force: options.force === true,
-    },
-    document,
-    exact,
+    uuid,
+    label: null,
+    operation,
+    kind: options.kind ?? pair?.kind,
+    given,
+    hashedPin: hashedPin ?? pair?.credentials.hashedPin,
+    device: (await app.device()) ?? deviceOf(given),
+    generation: options.generation,
+    ...commonOf(options),
+    takesTime: options.saveCmd !== undefined,
   };
 }
+
+/** What is the same for all vaults of a command. */
+export const commonOf = (options: ExchangeOptions) => ({
+  force: options.force === true,
+  externalRef: options.externalRef,
+  noAck: options.ack === false,
+  discardPending: options.discardPending === true,
+});
 
 /**
  * Refuses options that exclude each other. Reads nothing.
@@ -88,18 +88,18 @@ export function checkPairOptions({
 async function readGiven(
   app: Pick<App, "redactor" | "secretOption" | "sources">,
   { credentials, encryptedData, payload }: ExchangeOptions,
-): Promise<Pick<GivenPair, "document" | "exact">> {
+): Promise<GivenCredentials | undefined> {
   if (encryptedData !== undefined && payload !== undefined) {
     const pair = {
       encryptedData: await app.secretOption(encryptedData, "--encrypted-data"),
       payload: await app.secretOption(payload, "--payload"),
     };
-    return { document: { type: "pair", credentials: pair } };
+    return { type: "pair", credentials: pair };
   }
-  if (credentials === undefined) return { document: undefined };
+  if (credentials === undefined) return undefined;
   const exact = await readSecret(credentials, "--credentials", app.sources, readExactly);
   app.redactor.add(exact.trim());
-  return { document: readCredentials(app, exact, "--credentials"), exact };
+  return { ...readCredentials(app, exact, "--credentials"), exact };
 }
 
 /**

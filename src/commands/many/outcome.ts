@@ -1,4 +1,11 @@
-import type { SkipReason } from "./entry.ts";
+import type { VaultError } from "../../errors.ts";
+import type { Start } from "../../exchange/start/start.ts";
+
+/** One vault of a command that takes many. */
+export type Named = Pick<Start, "label" | "uuid">;
+
+/** Why nothing is sent for a vault. */
+export type SkipReason = "held" | "locked" | "guard" | "limited";
 
 /** Why a vault is skipped, in words, and what helps. */
 export const skipWords: Readonly<Record<SkipReason, { why: string; help: string }>> = {
@@ -16,3 +23,9 @@ export const skipWords: Readonly<Record<SkipReason, { why: string; help: string 
     help: "another run with --out-dir or --exec keeps what they deliver",
   },
 };
+
+/** What became of a vault. `earlier`: before this command, in the same run; `stopped`: the command ended before its turn. */
+export type Outcome =
+  | { ok: true; earlier?: true }
+  | { ok: false; error: VaultError }
+  | { ok: false; skipped: SkipReason | "stopped" };

@@ -1,78 +1,112 @@
 import { createHash } from "node:crypto";
 import type { App } from "../../app.ts";
+import { hasField } from "../../cli/output.ts";
+import type { View } from "../../cli/vault-view.ts";
+import { defined } from "../../defined.ts";
 import { VaultError } from "../../errors.ts";
-import type { Delivery, Handover } from "../../exchange/handover.ts";
+import type { Delivery, Handover } from "../../exchange/delivery.ts";
+import { HandoverFailure } from "../../exchange/delivery.ts";
 import type { Attempts } from "../../exchange/records.ts";
-import { HandoverFailure } from "../../exchange/handover.ts";
 import type { RecoveryDocument } from "../../exchange/recovery/document.ts";
 import { credentialsJson, documentWith, recoveryJson } from "../../exchange/recovery/document.ts";
-import { noAttempts } from "../../exchange/recovery/reset-attempts.ts";
 import { deviceOf } from "../../exchange/recovery/of-exchange.ts";
-import { hasField } from "../../cli/output.ts";
-import type { Kind } from "../../protocol/endpoints.ts";
+import { noAttempts } from "../../exchange/recovery/reset-attempts.ts";
+import type { Start } from "../../exchange/start/start.ts";
+import type { GetDocument, UpdateDocument } from "../documents/exchange.ts";
 import type { RecoveryFile } from "../documents/recovery.ts";
 import type { CredentialsOut } from "./credentials-out.ts";
 import { ReplacedFile } from "./credentials-out.ts";
-import type { GivenPair } from "./options.ts";
-import { getDocument } from "./delivered.ts";
-import { learnAll } from "./options.ts";
-import { defined } from "../../defined.ts";
+import type { Exec } from "./document-command.ts";
+import { learnAll } from "./given.ts";
 
 type Needs = Pick<App, "ask" | "host" | "narrator" | "output" | "redactor" | "settings">;
 
-interface HandoverOptions {
-  /** --out: the contents go there, in place of stdout. */
-  outFile: string | undefined;
-  out: CredentialsOut | undefined;
-  saveCmd: string | undefined;
-  /** --no-ack: a masked last read is printed, because nothing is acknowledged. */
-  noAck: boolean;
-  uuid: string;
-  label: string | null;
-  kind: Kind;
-  /** The document of --credentials, also byte for byte. */
-  given: Pick<GivenPair, "document" | "exact">;
+/** Where the contents of a read go, and then the recovery document; to stdout if nothing else is named. */
+export interface Outputs {
+  /** --out */
+  outFile?: string | undefined;
+  /** --out-dir */
+  outDir?: string | undefined;
+  /** --exec */
+  exec?: Exec | undefined;
+  /** Prints the contents as one of many vaults, as a line or as the table of `view`. */
+  print?:
+    ((document: GetDocument, view: (view: View) => Promise<string>) => Promise<void>) | undefined;
+  /** Ends the delivery. */
+  stop: AbortSignal;
+  /** --credentials-out */
+  out?: CredentialsOut | undefined;
+  saveCmd?: string | undefined;
+}
+
+/** What a read prints. */
+export const getDocument = ({
+  uuid,
+  label,
+  vault,
+  kind,
+  exchange,
+  settled,
+}: Delivery): GetDocument => ({
+  uuid,
+  label,
+  vault,
+  kind,
+  exchange: {
+    id: exchange.id,
+    operation: exchange.operation,
+    externalRef: exchange.externalRef,
+    startedAt: exchange.startedAt,
+    tokenExpiry: exchange.tokenExpiry,
+    generation: exchange.newGeneration ?? 0,
+  },
+  settled: [...settled],
+});
+
+/** What an update prints, once its outcome is known. */
+export function updateDocument(delivery: Delivery): UpdateDocument {
+  const { state, acknowledgedAt } = delivery.exchange;
+  const document = getDocument(delivery);
+  return { ...document, exchange: { ...document.exchange, state, acknowledgedAt } };
 }
 
 /** Prints the contents (a read), then serves --credentials-out and --save-cmd: in this order, all before an end call. */
-export function createHandover(app: Needs, options: HandoverOptions): Handover {
-  const { out, saveCmd, uuid, label, kind, given } = options;
+export function createHandover(app: Needs, outputs: Outputs, start: Start): Handover {
+  const { out, saveCmd } = outputs;
+  const { uuid, label, kind, given } = start;
   const leaves = out !== undefined || saveCmd !== undefined;
   let spent: Attempts | undefined;
   let isDelivered = false;
-  let replaced = given.exact === undefined ? undefined : sha256(given.exact);
+  let replaced = given?.exact === undefined ? undefined : sha256(given.exact);
   return {
     leavesState: leaves,
-    takesTime: saveCmd !== undefined,
     get given() {
       return replaced;
     },
     async recordAttempts(attempts) {
       spent = attempts;
-      if (out?.isState !== true || isDelivered || given.document === undefined) return;
-      await count(out, uuid, documentWith(given.document, { uuid, label, kind }, attempts));
+      if (out?.isState !== true || isDelivered || given === undefined) return;
+      await count(out, uuid, documentWith(given, { uuid, label, kind }, attempts));
     },
     async deliver(delivery) {
       isDelivered = true;
       const isShown =
-        delivery.exchange.operation !== "get" ||
-        (await deliverContents(app, delivery, { ...options, saveOwed: leaves }));
-      const { unread, ...recovery } = delivery.recovery;
-      const document = isShown ? recovery : defined({ ...recovery, unread });
-      if (out !== undefined)
-        await writeRecovery(out, recoveryJson(document, spent && started(spent)), uuid);
-      if (saveCmd !== undefined)
-        replaced = await saveRecovery(app, saveCmd, document, replaced ?? null);
+        start.operation !== "get" || (await deliverContents(app, delivery, outputs, start));
+      if (leaves) {
+        const { unread, ...recovery } = await delivery.recovery();
+        const document = isShown ? recovery : defined({ ...recovery, unread });
+        if (out !== undefined)
+          await writeRecovery(out, recoveryJson(document, spent && started(spent)), uuid);
+        if (saveCmd !== undefined)
+          replaced = await saveRecovery(app, saveCmd, document, replaced ?? null);
+      }
       if (!isShown) throw masked(delivery, false);
     },
     async confirm(credentials) {
       try {
         const counted = out?.isState === true && saveCmd === undefined ? soleAttempts : undefined;
         await out?.write(
-          credentialsJson(
-            { uuid, label, kind, credentials, device: deviceOf(given.document) },
-            counted,
-          ),
+          credentialsJson({ uuid, label, kind, credentials, device: deviceOf(given) }, counted),
         );
       } catch (error) {
         if (error instanceof ReplacedFile) throw error;
@@ -130,14 +164,23 @@ async function count(out: CredentialsOut, uuid: string, document: RecoveryFile):
  * @throws HandoverFailure
  */
 async function deliverContents(
-  app: Pick<App, "ask" | "host" | "narrator" | "output">,
+  app: Needs,
   delivery: Delivery,
-  { outFile, noAck, saveOwed }: Pick<HandoverOptions, "outFile" | "noAck"> & { saveOwed: boolean },
+  outputs: Outputs,
+  { noAck }: Start,
 ): Promise<boolean> {
-  if (outFile !== undefined) {
-    await orHeld(app, saveOwed, async () => {
-      const { writeOutFile } = await import("../many/out-file.ts");
-      writeOutFile(app, outFile, getDocument(delivery));
+  const { outFile, outDir, exec, print, out, saveCmd } = outputs;
+  const saveOwed = out !== undefined || saveCmd !== undefined;
+  const document = getDocument(delivery);
+  if ([outFile, outDir, exec, print].some((output) => output !== undefined)) {
+    await orHeld(outputs, saveOwed, async () => {
+      if (outFile !== undefined)
+        (await import("./out-file.ts")).writeOutFile(app, outFile, document);
+      if (outDir !== undefined) (await import("./out-file.ts")).writeOut(app, outDir, document);
+      if (exec !== undefined)
+        await (await import("./document-command.ts")).runForVault(exec, document);
+      if (outDir === undefined && exec === undefined)
+        await print?.(document, async (view) => await tableOf(delivery, view));
     });
     return true;
   }
@@ -145,9 +188,12 @@ async function deliverContents(
   if (delivery.lastRead && !showsContents(app, reveal)) reveal = await askToReveal(app);
   const isWhole = !delivery.lastRead || showsContents(app, reveal);
   if (!isWhole && !noAck) throw masked(delivery, saveOwed);
-  await print(app, delivery, reveal, saveOwed);
+  await orHeld(outputs, saveOwed, async () => await printOne(app, delivery, document, reveal));
   return isWhole;
 }
+
+const tableOf = async (delivery: Delivery, view: View): Promise<string> =>
+  await (await import("../../cli/vault-view.ts")).vaultTable(delivery, view);
 
 const masked = (delivery: Delivery, saveOwed: boolean): HandoverFailure =>
   new HandoverFailure(
@@ -156,7 +202,7 @@ const masked = (delivery: Delivery, saveOwed: boolean): HandoverFailure =>
     {
       delivered: false,
       saveOwed,
-      hint: `vault get ${delivery.recovery.uuid} --discard-pending --reveal (or --json)`,
+      hint: `vault get ${delivery.uuid} --discard-pending --reveal (or --json)`,
     },
   );
 
@@ -176,40 +222,35 @@ async function askToReveal(app: Pick<App, "ask" | "output">): Promise<boolean> {
 
 const isContents = (field: string): boolean => /^vault\.(?:creditCard|content)(?:\.|$)/.test(field);
 
-async function print(
-  app: Pick<App, "host" | "narrator" | "output">,
+async function printOne(
+  app: Pick<App, "narrator" | "output">,
   delivery: Delivery,
+  document: GetDocument,
   reveal: boolean,
-  saveOwed: boolean,
 ): Promise<void> {
-  await orHeld(app, saveOwed, async () => {
-    const { field } = app.output;
-    const document = getDocument(delivery);
-    // An optional field: the contents themselves are not, and without them nothing is acknowledged.
-    if (field !== undefined && !isContents(field) && !hasField(document, field)) {
-      app.narrator.warn(`--field ${field}: the service did not send it; nothing was printed`);
-      return;
-    }
-    await app.output.print(document, async (view) => {
-      const { vaultTable } = await import("../../cli/vault-view.ts");
-      return await vaultTable(delivery, { ...view, reveal });
-    });
-  });
+  const { field } = app.output;
+  // An optional field: the contents themselves are not, and without them nothing is acknowledged.
+  if (field !== undefined && !isContents(field) && !hasField(document, field)) {
+    app.narrator.warn(`--field ${field}: the service did not send it; nothing was printed`);
+    return;
+  }
+  await app.output.print(document, async (view) => await tableOf(delivery, { ...view, reveal }));
 }
 
 /** @throws HandoverFailure where the contents cannot be written, and `interrupted` */
 async function orHeld(
-  app: Pick<App, "host">,
+  { stop }: Outputs,
   saveOwed: boolean,
   write: () => Promise<void>,
 ): Promise<void> {
   try {
     await write();
   } catch (error) {
-    if (app.host.interrupted.aborted)
-      throw new VaultError("interrupted", "interrupted while printing the contents", {
+    if (stop.aborted)
+      throw new VaultError("interrupted", "interrupted while delivering the contents", {
         cause: error,
       });
+    if (error instanceof HandoverFailure) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     const why =
       code === "EPIPE" ? "the output was closed" : code === "ENOSPC" ? "the disk is full" : message;
