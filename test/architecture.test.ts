@@ -82,11 +82,15 @@ const table: Record<string, Allowance> = {
   audit: {
     parts: ["sandbox", "terminal", "protocol", "exchange", "errors", "defined"],
     types: ["store/journal/items"],
-    packages: ["zod", "csv-parse", "stream-json", "stream-chain", "chalk"],
+    packages: ["zod", "csv-parse", "stream-json", "stream-chain", "chalk", "string-width"],
   },
   // Never exchange or service: client and sandbox must not be able to agree on the same mistake.
   sandbox: { parts: ["files", "protocol", "errors", "defined"], packages: ["zod", "node:sqlite"] },
-  terminal: { parts: ["protocol", "errors"], types: ["exchange"], packages: ["chalk"] },
+  terminal: {
+    parts: ["protocol", "errors"],
+    types: ["exchange"],
+    packages: ["chalk", "cli-table3", "string-width"],
+  },
   completion: { parts: ["settings", "protocol", "errors", "defined"] },
 };
 

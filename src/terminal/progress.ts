@@ -1,6 +1,4 @@
-import { widthOf } from "./width.ts";
-
-/** What a line of progress says. */
+/** What a line of progress says, in characters of one column. */
 export interface Progress {
   /** From 0 to 1; undefined if it is not known how much there is. */
   share: number | undefined;
@@ -26,13 +24,13 @@ export function progressParts({ share, secondsLeft, facts }: Progress): string[]
 export function progressLine(progress: Progress, columns: number): string {
   const { share } = progress;
   const parts = progressParts(progress);
-  const width = (count: number): number => widthOf(parts.slice(0, count).join("  "));
+  const width = (count: number): number => parts.slice(0, count).join("  ").length;
   const room = columns - 1;
   let count = parts.length;
   const narrowest = share !== undefined && room >= 18 ? 12 : 0;
   while (count > 1 && width(count) + narrowest > room) count -= 1;
   const text = parts.slice(0, count).join("  ");
-  const bar = Math.min(24, room - widthOf(text) - 2);
+  const bar = Math.min(24, room - text.length - 2);
   if (share === undefined || bar < 6) return text.slice(0, Math.max(0, room));
   const filled = Math.round(bar * share);
   return `${"█".repeat(filled)}${"░".repeat(bar - filled)}  ${text}`;

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { wrapMessage } from "./width.ts";
+import { wrapMessage } from "./wrap-message.ts";
 import type { WriteAll } from "./write-all.ts";
 import { openWriteAll } from "./write-all.ts";
 import type { Redactor } from "./redactor.ts";

@@ -1,6 +1,7 @@
+import Table from "cli-table3";
+import stringWidth from "string-width";
 import type { Palette } from "./palette.ts";
 import { printable } from "./redactor.ts";
-import { shrink, widthOf, wrap } from "./width.ts";
 
 /** A text of any origin, with its color. */
 export interface Painted {
@@ -16,69 +17,145 @@ interface TableOptions {
   columns: number;
 }
 
-const margin = 2;
-const gap = 2;
+/** Columns between two cells. */
+export const gap = 2;
+const indent = 2;
 const narrowest = 8;
 
-/** Formats labels and values, without borders; long values are wrapped. Ends with a newline. Control characters in cells are escaped. */
-export function factsTable(
-  facts: readonly (readonly [label: string, value: Cell])[],
-  options: TableOptions,
+/** Draws rows without a heading; the last column is wrapped to what the others leave. Ends with a newline. */
+export function rowsTable(
+  rows: readonly (readonly Cell[])[],
+  columns: number,
+  margin = indent,
 ): string {
-  const labels = Math.max(0, ...facts.map(([label]) => widthOf(label)));
-  const values = Math.max(narrowest, options.columns - margin - labels - gap);
-  const rows = facts.map(([label, value]) => [{ text: label, paint: options.palette.dim }, value]);
-  return render(rows, [labels, values], options.palette, undefined);
+  const widths = columnWidths(rows).slice(0, -1);
+  const left = widths.reduce((rest, width) => rest - width - gap, columns - margin);
+  return drawRows(rows, [...widths, Math.max(narrowest, left)], margin);
 }
 
+/** Draws labels and values; long values are wrapped. Ends with a newline. */
+export const factsTable = (
+  facts: readonly (readonly [label: string, value: Cell])[],
+  { palette, columns }: TableOptions,
+): string =>
+  rowsTable(
+    facts.map(([label, value]) => [{ text: label, paint: palette.dim }, value]),
+    columns,
+  );
+
 /**
- * Formats a heading, a rule and rows. If they do not fit, the widest columns shrink, and the first one last: it names the subject of the
+ * Draws a heading, a rule and rows. If they do not fit, the widest columns shrink, and the first one last: it names the subject of the
  * row and should be copied whole. Ends with a newline.
  */
 export function listTable(
   heading: readonly string[],
   rows: readonly (readonly Cell[])[],
-  options: TableOptions,
+  { palette, columns }: TableOptions,
 ): string {
-  const head = heading.map((text): Cell => ({ text, paint: options.palette.strong }));
-  const widths = heading.map((_, index) =>
-    Math.max(...[head, ...rows].map((row) => naturalWidth(row[index] ?? ""))),
-  );
-  const available = options.columns - margin - gap * (widths.length - 1);
-  const [first = 0, ...others] = widths;
+  const head = heading.map((text): Cell => ({ text, paint: palette.strong }));
+  const [first = 0, ...others] = columnWidths([head, ...rows]);
+  const available = columns - indent - gap * others.length;
   const shrunk = shrink(others, available - first, narrowest);
-  return render(rows, shrink([first, ...shrunk], available, narrowest), options.palette, head);
+  const widths = shrink([first, ...shrunk], available, narrowest);
+  const rule = widths.map((width) => ({ text: "─".repeat(width), paint: palette.dim }));
+  return drawRows([head, rule, ...rows], widths, indent);
 }
 
-const textOf = (cell: Cell): string => (typeof cell === "string" ? cell : cell.text);
+/** Returns the width that each column takes if nothing is wrapped. */
+export const columnWidths = (rows: readonly (readonly Cell[])[]): number[] =>
+  (rows[0] ?? []).map((_, column) =>
+    rows.reduce((most, row) => Math.max(most, ...linesOf(row[column]).map(stringWidth)), 0),
+  );
 
-const naturalWidth = (cell: Cell): number =>
-  Math.max(...printable(textOf(cell)).split("\n").map(widthOf));
+/** Narrows the widest column, by one at a time, until all fit into `available` or none can shrink. */
+export function shrink(widths: readonly number[], available: number, narrowest: number): number[] {
+  const result = [...widths];
+  for (
+    let excess = result.reduce((sum, width) => sum + width, 0) - available;
+    excess > 0;
+    excess -= 1
+  ) {
+    const widest = result.indexOf(Math.max(...result));
+    const width = result[widest] ?? 0;
+    if (width <= narrowest) break;
+    result[widest] = width - 1;
+  }
+  return result;
+}
 
-function render(
+/** The time that cli-table3 takes grows with the square of the rows of a table: lists are drawn a part at a time. */
+const rowsAtATime = 100;
+
+/** Draws rows in columns of these widths, without borders. Control characters in cells are escaped. Ends with a newline. */
+export function drawRows(
   rows: readonly (readonly Cell[])[],
   widths: readonly number[],
-  palette: Palette,
-  heading: readonly Cell[] | undefined,
+  margin: number,
 ): string {
-  const rule = widths.map((width) => ({ text: "─".repeat(width), paint: palette.dim }));
-  const all = heading === undefined ? rows : [heading, rule, ...rows];
-  return all.flatMap((row) => lay(row, widths)).join("");
+  const lines = rows.flatMap((row) => splitRow(row, widths));
+  let drawn = "";
+  for (let start = 0; start < lines.length; start += rowsAtATime) {
+    const table = new Table({
+      chars: { ...noBorders, left: " ".repeat(margin), middle: " ".repeat(gap) },
+      colWidths: [...widths],
+      style: { head: [], border: [], compact: true, "padding-left": 0, "padding-right": 0 },
+      wordWrap: true,
+    });
+    table.push(...lines.slice(start, start + rowsAtATime));
+    drawn += `${table.toString().replaceAll(/ +$/gm, "")}\n`;
+  }
+  return drawn;
 }
 
-/** Lays out a row, on as many lines as its longest cell takes. Cells are wrapped before they are painted, so that each line has its color. */
-function lay(row: readonly Cell[], widths: readonly number[]): string[] {
-  const cells = widths.map((width, index) => wrap(printable(textOf(row[index] ?? "")), width));
-  const height = Math.max(...cells.map(({ length }) => length));
-  return Array.from({ length: height }, (_, line) => {
-    const pieces = cells.map((lines, index) => {
-      const text = lines[line] ?? "";
-      const cell = row[index] ?? "";
-      return (
-        (typeof cell === "string" ? text : cell.paint(text)) +
-        " ".repeat(Math.max(0, (widths[index] ?? 0) + gap - widthOf(text)))
-      );
-    });
-    return `${" ".repeat(margin)}${pieces.join("").trimEnd()}\n`;
+const noBorders = {
+  top: "",
+  "top-left": "",
+  "top-mid": "",
+  "top-right": "",
+  bottom: "",
+  "bottom-left": "",
+  "bottom-mid": "",
+  "bottom-right": "",
+  right: "",
+};
+
+const linesOf = (cell: Cell = ""): string[] =>
+  printable(typeof cell === "string" ? cell : cell.text)
+    .replaceAll("\t", "  ")
+    .split("\n");
+
+/** Splits a row whose cells have several lines into a row for each, which cli-table3 draws twice as fast. */
+function splitRow(row: readonly Cell[], widths: readonly number[]): string[][] {
+  const cells = widths.map((width, column) => {
+    const cell = row[column] ?? "";
+    return linesOf(cell).map((line) => paintLine(line, width, cell));
   });
+  const height = Math.max(...cells.map(({ length }) => length));
+  return Array.from({ length: height }, (_, line) => cells.map((lines) => lines[line] ?? ""));
+}
+
+/**
+ * Paints a line, word by word if it will be wrapped: each line of the table then ends with the color that it began with. A word that
+ * is wider than its column, and would be cut off, is broken before.
+ */
+function paintLine(line: string, width: number, cell: Cell): string {
+  const paint = (text: string): string => (typeof cell === "string" ? text : cell.paint(text));
+  if (stringWidth(line) <= width) return paint(line);
+  return line.replaceAll(/\S+/g, (word) => breakWord(word, width).map(paint).join("\n"));
+}
+
+/** Breaks a word, after a slash or a dash if there is one. */
+function breakWord(word: string, width: number): string[] {
+  if (stringWidth(word) <= width) return [word];
+  const pieces: string[] = [];
+  let piece = "";
+  for (const { segment } of new Intl.Segmenter().segment(word)) {
+    if (stringWidth(piece + segment) > width) {
+      const whole = /^.*[/-]/u.exec(piece)?.[0] ?? piece;
+      pieces.push(whole);
+      piece = piece.slice(whole.length);
+    }
+    piece += segment;
+  }
+  return [...pieces, piece];
 }

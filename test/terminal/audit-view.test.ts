@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
+import stringWidth from "string-width";
 import { describe, expect, test } from "vitest";
 import { reenactmentView, whatIfView } from "../../src/audit/render/text/changes.ts";
 import { exactTime, shown } from "../../src/audit/render/text/text.ts";
@@ -6,7 +7,6 @@ import { auditTimeline } from "../../src/audit/render/text/timeline.ts";
 import type { AuditView } from "../../src/audit/render/text/text.ts";
 import { auditBasis, columnLines } from "../../src/audit/render/text/basis.ts";
 import { auditSummary } from "../../src/audit/render/text/view.ts";
-import { widthOf } from "../../src/terminal/width.ts";
 import * as reports from "../support/audit-reports.ts";
 
 const now = Date.parse("2026-11-20T16:00:00Z");
@@ -89,7 +89,7 @@ const hostileViews: Record<string, (view: AuditView) => Promise<string>> = {
 describe.each([80, 120])("at %i columns", (columns) => {
   test.each(Object.entries(views))("%s", async (_name, render) => {
     const text = await render(viewOf(columns));
-    expect(text.split("\n").filter((line) => widthOf(line) > columns)).toEqual([]);
+    expect(text.split("\n").filter((line) => stringWidth(line) > columns)).toEqual([]);
     expect(text.split("\n").filter((line) => line.endsWith(" "))).toEqual([]);
     expect(`\n${text}`).toMatchSnapshot();
   });
@@ -127,7 +127,7 @@ describe.each(Object.entries(hostileViews))("hostile values in the %s", (_name, 
       expect(text).not.toMatch(/^vault: all is well/m);
       expect(text).toContain("\\u{1b}");
       if (columns >= 80)
-        expect(text.split("\n").filter((line) => widthOf(line) > columns)).toEqual([]);
+        expect(text.split("\n").filter((line) => stringWidth(line) > columns)).toEqual([]);
       // eslint-disable-next-line no-control-regex -- the palette's own sequences are the only ones
       expect((await render(viewOf(columns, true))).replaceAll(/\u001B\[\d+m/g, "")).not.toContain(
         "\u001B",

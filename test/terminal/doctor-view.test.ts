@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
+import stringWidth from "string-width";
 import { describe, expect, test } from "vitest";
 import { doctorTable } from "../../src/commands/doctor/view.ts";
-import { widthOf } from "../../src/terminal/width.ts";
 
 const vault = "123e4567-e89b-42d3-a456-426614174000";
 const findings = [
@@ -52,11 +52,11 @@ describe("the findings of vault doctor", () => {
                               /home/ada/.config/vaultsvc/state.key), opens all 5
                               sealed values
                               → keep a copy of /home/ada/.config/vaultsvc/state.key
-                                elsewhere: no backup contains it
+                              elsewhere: no backup contains it
         error  tls            certificate of vaults.example.com:443 is not trusted:
                               its issuer is unknown
                               → if you trust it, name its certificate in
-                                NODE_EXTRA_CA_CERTS
+                              NODE_EXTRA_CA_CERTS
         warn   pending        vault 123e4567-e89b-42d3-a456-426614174000: a get is
                               held
                               → vault ack 123e4567-e89b-42d3-a456-426614174000
@@ -95,13 +95,13 @@ describe("the findings of vault doctor", () => {
   test("in color, which changes nothing else", async () => {
     const colored = await table(80, true);
     expect(colored).toContain("\u001b[31merror\u001b[39m");
-    expect(colored).toContain("\u001b[33mwarn \u001b[39m");
-    expect(colored).toContain(`\u001b[36mvault ack ${vault}\u001b[39m`);
+    expect(colored).toContain("\u001b[33mwarn\u001b[39m");
+    expect(colored).toContain(`\u001b[36m→ vault ack ${vault}\u001b[39m`);
     expect(stripVTControlCharacters(colored)).toBe(await table(80, false));
   });
 
   test.each([40, 60, 80, 100, 120, 200])("no line is wider than %i columns", async (columns) => {
     for (const line of (await table(columns, false)).split("\n"))
-      expect(widthOf(line)).toBeLessThanOrEqual(Math.max(columns, 48));
+      expect(stringWidth(line)).toBeLessThanOrEqual(Math.max(columns, 48));
   });
 });

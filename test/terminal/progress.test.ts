@@ -1,7 +1,7 @@
+import stringWidth from "string-width";
 import { describe, expect, test } from "vitest";
 import { readingProgress } from "../../src/commands/audit-replay/progress.ts";
 import { createProgressBar, measuredSeconds, progressLine } from "../../src/terminal/progress.ts";
-import { widthOf } from "../../src/terminal/width.ts";
 
 const half = { bytes: 271_000_000, total: 470_000_000, items: 1_204_331, elapsedMs: 900 };
 
@@ -50,7 +50,7 @@ describe("the text of a progress bar", () => {
 
   test("never fills the last column, in which a terminal may wrap", () => {
     for (let columns = 1; columns < 140; columns += 1)
-      expect(widthOf(progressText(half, columns))).toBeLessThan(columns);
+      expect(stringWidth(progressText(half, columns))).toBeLessThan(columns);
   });
 });
 

@@ -1,12 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
+import stringWidth from "string-width";
 import { describe, expect, test } from "vitest";
 import { wantsColor, createPalette, plain } from "../../src/terminal/palette.ts";
 import { shownCardNumber } from "../../src/terminal/secrets.ts";
-import { factsTable, listTable } from "../../src/terminal/tables.ts";
+import { factsTable, listTable, rowsTable } from "../../src/terminal/tables.ts";
 import { distance, localTime, when } from "../../src/terminal/time.ts";
-import { widthOf, wrap } from "../../src/terminal/width.ts";
 
 test.each([
   ["4111111111111111", "•••• •••• •••• 1111", "4111 1111 1111 1111"],
@@ -107,30 +107,6 @@ describe("times", () => {
   });
 });
 
-describe("width", () => {
-  test.each([
-    ["abc", 3],
-    ["漢字", 4],
-    ["ｆｕｌｌ", 8],
-    ["e\u0301", 1],
-    ["👍🏽", 2],
-    ["👨‍👩‍👧", 2],
-    ["•••• 1111", 9],
-    ["한글", 4],
-  ])("of %s is %d", (text, width) => {
-    expect(widthOf(text)).toBe(width);
-  });
-
-  test("is kept to when wrapping, at spaces, else behind slashes and dashes, else anywhere; no character is lost", () => {
-    expect(wrap("one two three", 8)).toEqual(["one two", "three"]);
-    expect(wrap("credit-card/offline", 12)).toEqual(["credit-card/", "offline"]);
-    expect(wrap("漢字漢字漢", 5)).toEqual(["漢字", "漢字", "漢"]);
-    const long = "x".repeat(50);
-    expect(wrap(long, 16).join("")).toBe(long);
-    expect(wrap("a\nb", 10)).toEqual(["a", "b"]);
-  });
-});
-
 describe("tables", () => {
   const uuid = "2b0d7b3d-7f3b-4f0b-9f43-0c1a5b0d9e11";
 
@@ -151,6 +127,60 @@ describe("tables", () => {
     );
   });
 
+  test("texts are wrapped at spaces, else behind slashes and dashes, else anywhere; no character is lost", () => {
+    const wrap = (text: string, columns: number): string[] =>
+      rowsTable([[text]], columns, 0)
+        .trimEnd()
+        .split("\n");
+    expect(wrap("one two three", 8)).toEqual(["one two", "three"]);
+    expect(wrap("credit-card/offline", 12)).toEqual(["credit-card/", "offline"]);
+    expect(wrap("漢字漢字漢字", 9)).toEqual(["漢字漢字", "漢字"]);
+    expect(wrap("  indented\n\nand a gap", 12)).toEqual(["  indented", "", "and a gap"]);
+    const long = "xe\u0301👍🏽".repeat(50);
+    expect(wrap(long, 16).join("")).toBe(long);
+  });
+
+  test("each line of a wrapped cell has its color, and none reaches the cell beside it", async () => {
+    const { dim, bad, strong } = await createPalette(true);
+    const paint = (text: string): string => bad(strong(text));
+    const table = rowsTable(
+      [
+        [
+          { text: "a", paint: dim },
+          { text: "one two three", paint: dim },
+        ],
+        [
+          { text: "b", paint },
+          { text: "four five six", paint },
+        ],
+      ],
+      15,
+    );
+    const painted = (words: string, color: typeof dim): string =>
+      words
+        .split(" ")
+        .map((word) => color(word))
+        .join(" ");
+    expect(table.split("\n")).toEqual([
+      `  ${dim("a")}  ${painted("one two", dim)}`,
+      `     ${dim("three")}`,
+      `  ${paint("b")}  ${painted("four five", paint)}`,
+      `     ${paint("six")}`,
+      "",
+    ]);
+  });
+
+  test("a list of many rows is in line over its whole length", () => {
+    const many = Array.from({ length: 250 }, (_, n) => [String(n), "one\ntwo", "x".repeat(n % 7)]);
+    const lines = listTable(["n", "Lines", "Note"], many, { palette: plain, columns: 80 }).split(
+      "\n",
+    );
+    expect(lines).toHaveLength(2 + 2 * 250 + 1);
+    expect(lines.slice(2, -1).filter((_, n) => n % 2 === 0)).toEqual(
+      many.map(([n = "", , note = ""]) => `  ${n.padEnd(3)}  one    ${note}`.trimEnd()),
+    );
+  });
+
   const heading = ["vault", "label", "state", "note"];
   const rows = [
     [uuid, "家計", "ready", "a note of some length, with words to break at"],
@@ -167,7 +197,7 @@ describe("tables", () => {
     async (columns) => {
       const table = listTable(heading, rows, { palette: await createPalette(true), columns });
       const lines = stripVTControlCharacters(table).split("\n");
-      for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns);
+      for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
       expect(lines.filter((line) => line.includes(uuid))).toHaveLength(2);
     },
   );

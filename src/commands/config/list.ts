@@ -18,7 +18,6 @@ import { defaults } from "../../protocol/limits.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import { shownSetting } from "../../terminal/secrets.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
-import { factsTable, listTable } from "../../terminal/tables.ts";
 import type { OptionsOf } from "../../cli/command.ts";
 import type {
   ConfigGetDocument,
@@ -109,9 +108,10 @@ export async function runConfigPath(
     ["Key file", document.keyFile] as const,
     ["State", document.state] as const,
   ];
-  await app.output.print(document, async ({ facts: { color, columns } }) =>
-    factsTable(rows, { palette: await createPalette(color), columns }),
-  );
+  await app.output.print(document, async ({ facts: { color, columns } }) => {
+    const { factsTable } = await import("../../terminal/tables.ts");
+    return factsTable(rows, { palette: await createPalette(color), columns });
+  });
   return 0;
 }
 
@@ -210,6 +210,7 @@ async function asTable(
   profiles: readonly string[],
   origin: boolean,
 ): Promise<string> {
+  const { listTable } = await import("../../terminal/tables.ts");
   const options = { palette: await createPalette(color), columns };
   const others = profiles.filter((name) => name !== profile);
   const foot = others.length === 0 ? "" : `Other profiles: ${others.join(", ")}\n`;

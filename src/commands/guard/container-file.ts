@@ -13,7 +13,6 @@ import type { CredentialsOut } from "../exchange/credentials-out.ts";
 import { ReplacedFile, withCredentialsFile } from "../exchange/credentials-out.ts";
 import { learnAll } from "../exchange/given.ts";
 import { describeBreaker, describeCounters } from "../status/vault-status.ts";
-import { guardList } from "../status/view.ts";
 
 export type FileNeeds = Pick<
   App,
@@ -74,7 +73,7 @@ export async function guardFile(app: FileNeeds, { vault, named, to }: Request): 
         ];
   await app.output.print(
     { vaults, breakers },
-    async (view) => await guardList({ vaults, breakers }, view),
+    async (view) => await (await import("../status/view.ts")).guardList({ vaults, breakers }, view),
   );
   return 0;
 }

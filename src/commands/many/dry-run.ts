@@ -4,7 +4,6 @@ import type { View } from "../../cli/vault-view.ts";
 import { grouped } from "../../terminal/count.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import { jsonText } from "../../terminal/redactor.ts";
-import { factsTable, listTable } from "../../terminal/tables.ts";
 import type { PlanDocument } from "../documents/many.ts";
 import type { Named, SkipReason } from "./outcome.ts";
 import { skipWords } from "./outcome.ts";
@@ -52,6 +51,7 @@ async function planTable(
 ): Promise<string> {
   const palette = await createPalette(facts.color);
   const options = { palette, columns: facts.columns };
+  const { factsTable, listTable } = await import("../../terminal/tables.ts");
   const atRate = rate === 0 ? "without a rate limit" : `at ${grouped(rate)} calls a second`;
   const table = factsTable(
     [

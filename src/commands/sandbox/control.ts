@@ -9,7 +9,6 @@ import { parseFault } from "../../sandbox/faults/grammar.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import { jsonText } from "../../terminal/redactor.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
-import { listTable } from "../../terminal/tables.ts";
 import { replaceFile } from "../../files/durable-file.ts";
 import type { OptionsOf } from "../../cli/command.ts";
 import type { audit, env, fault, lock, reset, status, stop } from "./descriptor.ts";
@@ -222,6 +221,7 @@ async function asTable(
   items: Awaited<ReturnType<ControlClient["audit"]>>,
 ): Promise<string> {
   if (items.length === 0) return "No audit items yet.\n";
+  const { listTable } = await import("../../terminal/tables.ts");
   const palette = await createPalette(facts.color);
   const rows = items.map((item) => [
     item.time.slice(11, 19),

@@ -2,7 +2,6 @@ import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
-import { listTable } from "../../terminal/tables.ts";
 import { count } from "../../terminal/count.ts";
 import type { RehearseDocument } from "../documents/sandbox.ts";
 import type { RehearseOptions } from "./descriptor.ts";
@@ -55,6 +54,7 @@ export async function runRehearse(app: Needs, options: RehearseOptions): Promise
 }
 
 async function asTable(facts: TerminalFacts, scenarios: readonly Scenario[]): Promise<string> {
+  const { listTable } = await import("../../terminal/tables.ts");
   const palette = await createPalette(facts.color);
   const rows = scenarios.map(({ call, failure, outcome, check }) => [
     String(call.n),

@@ -1,7 +1,7 @@
 import type { ReenactmentReport, VaultReport, WhatIfReport } from "../../report/report.ts";
 import { verdictWords } from "../words.ts";
 import { counted, grouped } from "../../../terminal/count.ts";
-import type { AuditView, Piece } from "./text.ts";
+import type { AuditView } from "./text.ts";
 import {
   exactTime,
   labelled,
@@ -13,6 +13,7 @@ import {
 } from "./text.ts";
 import type { Palette } from "../../../terminal/palette.ts";
 import { createPalette } from "../../../terminal/palette.ts";
+import type { Cell } from "../../../terminal/tables.ts";
 
 const most = 50;
 
@@ -28,7 +29,7 @@ export async function whatIfView(
       ? palette.good("no vault would differ")
       : palette.strong(`${counted(vaults.length + moreChanged, "vault")} would differ`);
   const differing = vaults.slice(0, most).flatMap(({ uuid, before, after }) => {
-    const rows: [string, Piece[]][] = [
+    const rows: [string, Cell[]][] = [
       ["Now", [standing(before, view, palette)]],
       [
         "What if",
@@ -61,7 +62,7 @@ function standing(
   { verdict, since, unackedStarts, failedAttempts }: VaultReport,
   view: AuditView,
   palette: Palette,
-): Piece {
+): Cell {
   const counts = [
     ...(unackedStarts === 0 ? [] : [counted(unackedStarts, "unacknowledged start")]),
     ...(failedAttempts === 0 ? [] : [`${counted(failedAttempts, "failed attempt")} in a row`]),
@@ -92,7 +93,7 @@ export async function reenactmentView(report: ReenactmentReport, view: AuditView
         ...(at === undefined ? [] : [exactTime(at, view.timeZone)]),
         ...(line === undefined ? [] : [`line ${line}`]),
       ];
-      const rows: [string, Piece[]][] = [
+      const rows: [string, Cell[]][] = [
         ["Replay", [{ text: shown(replayed), paint: palette.strong }]],
         ["Sandbox", [{ text: shown(emulated), paint: palette.strong }]],
         ["From", where.length === 0 ? [] : [where.join(", ")]],

@@ -1,9 +1,11 @@
+import stringWidth from "string-width";
 import type { Verdict } from "../../report/report.ts";
 import { isMoment, moment } from "../words.ts";
 import type { Palette } from "../../../terminal/palette.ts";
 import { printableLine } from "../../../terminal/redactor.ts";
 import type { TerminalFacts } from "../../../terminal/streams.ts";
-import { widthOf, wrap } from "../../../terminal/width.ts";
+import type { Cell } from "../../../terminal/tables.ts";
+import { rowsTable } from "../../../terminal/tables.ts";
 
 export interface AuditView {
   facts: TerminalFacts;
@@ -15,9 +17,6 @@ export interface AuditView {
 
 type Paint = (text: string) => string;
 
-/** A text that is wrapped first and then painted line by line. */
-export type Piece = string | { text: string; paint: Paint };
-
 /**
  * Makes a text from an export safe for one line of a terminal: escapes control and invisible characters and line ends as `\u{1b}`, and
  * cuts it with `…` to `columns`.
@@ -26,7 +25,7 @@ export function shown(text: string, columns = 64): string {
   // Marks take no column, but many of them cover the lines above and below.
   const bounded = text.slice(0, columns * 4).replace(/(\p{Mark}{4})\p{Mark}+/gu, "$1");
   const line = printableLine(bounded).replaceAll("\t", "\\u{9}");
-  return text.length <= columns * 4 && widthOf(line) <= columns
+  return text.length <= columns * 4 && stringWidth(line) <= columns
     ? line
     : `${cut(line, columns - 1)}…`;
 }
@@ -34,7 +33,7 @@ export function shown(text: string, columns = 64): string {
 function cut(line: string, columns: number): string {
   let kept = "";
   for (const { segment } of new Intl.Segmenter("en", { granularity: "grapheme" }).segment(line)) {
-    if (widthOf(kept + segment) > columns) break;
+    if (stringWidth(kept + segment) > columns) break;
     kept += segment;
   }
   return kept;
@@ -78,32 +77,30 @@ export function verdictPaint(verdict: Verdict, palette: Palette): Paint {
 }
 
 /** Wraps pieces to indented lines of at most `columns`; each piece begins a new line. */
-export function paragraph(pieces: readonly Piece[], indent: number, columns: number): string[] {
-  const width = Math.max(24, columns - indent);
-  return pieces.flatMap((piece) => {
-    const [text, paint] =
-      typeof piece === "string" ? [piece, (line: string) => line] : [piece.text, piece.paint];
-    return wrap(text, width).map((line) => `${" ".repeat(indent)}${paint(line)}`);
-  });
-}
+export const paragraph = (pieces: readonly Cell[], indent: number, columns: number): string[] =>
+  tableLines(
+    pieces.map((piece) => [piece]),
+    indent,
+    columns,
+  );
 
 /** Formats rows of a label and a paragraph, without rows that have no pieces. */
-export function labelled(
-  rows: readonly (readonly [label: string, pieces: readonly Piece[]])[],
+export const labelled = (
+  rows: readonly (readonly [label: string, pieces: readonly Cell[]])[],
   indent: number,
   palette: Palette,
   columns: number,
-): string[] {
-  const filled = rows.filter(([, pieces]) => pieces.length > 0);
-  const width = Math.max(0, ...filled.map(([label]) => label.length)) + 2;
-  return filled.flatMap(([label, pieces]) => {
-    const [first = "", ...others] = paragraph(pieces, indent + width, columns);
-    return [
-      `${" ".repeat(indent)}${palette.dim(label.padEnd(width))}${first.slice(indent + width)}`,
-      ...others,
-    ];
-  });
-}
+): string[] =>
+  tableLines(
+    rows.flatMap(([label, pieces]) =>
+      pieces.map((piece, index) => [{ text: index === 0 ? label : "", paint: palette.dim }, piece]),
+    ),
+    indent,
+    columns,
+  );
+
+const tableLines = (rows: readonly Cell[][], indent: number, columns: number): string[] =>
+  rowsTable(rows, columns, indent).split("\n").slice(0, -1);
 
 /** Ends each line with a newline. */
 export const lines = (all: readonly string[]): string => all.map((line) => `${line}\n`).join("");

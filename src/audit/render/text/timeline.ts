@@ -1,3 +1,4 @@
+import stringWidth from "string-width";
 import type {
   Contradiction,
   ItemReference,
@@ -8,12 +9,12 @@ import type { Rules } from "../../fold/rules.ts";
 import { contradictionWords, eventWords, ownWords, span, stateWords } from "../words.ts";
 import { counted } from "../../../terminal/count.ts";
 import { distancesOf, isSame, openExchange } from "../model.ts";
-import type { AuditView, Piece } from "./text.ts";
+import type { AuditView } from "./text.ts";
 import { exactTime, paragraph, shown, shownSentence, zoneName } from "./text.ts";
 import { itemLocation, vaultBlock } from "./vault.ts";
 import type { Palette } from "../../../terminal/palette.ts";
 import { createPalette } from "../../../terminal/palette.ts";
-import { widthOf } from "../../../terminal/width.ts";
+import type { Cell } from "../../../terminal/tables.ts";
 
 const eventWidth = Math.max(...Object.values(eventWords).map((words) => words.length));
 /** Columns of marker, time and distance before the event. */
@@ -89,7 +90,7 @@ function* events(
     day = date;
     const source = oneInput ? `line ${event.item.line}` : itemLocation(event.item);
     const who = whoWords(event.item, source);
-    const beside = widthOf(who) + lineWidth + 2 <= view.facts.columns;
+    const beside = stringWidth(who) + lineWidth + 2 <= view.facts.columns;
     yield line(
       event,
       time,
@@ -167,7 +168,7 @@ function details(
   who: string,
   view: AuditView,
   palette: Palette,
-): Piece[] {
+): Cell[] {
   const { description } = item;
   const own = ownWords(item, (iso) => exactTime(iso, view.timeZone));
   return [
@@ -180,7 +181,7 @@ function details(
   ];
 }
 
-function contradiction(each: Contradiction, view: AuditView, palette: Palette): Piece {
+function contradiction(each: Contradiction, view: AuditView, palette: Palette): Cell {
   return {
     text: `! ${contradictionWords[each.kind]}: ${shownSentence(each.text, view)}`,
     paint: palette.warn,

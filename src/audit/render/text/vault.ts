@@ -1,3 +1,4 @@
+import stringWidth from "string-width";
 import type { ItemReference, Tally, VaultReport } from "../../report/report.ts";
 import { chainOf, hasLocked, openExchange } from "../model.ts";
 import {
@@ -9,11 +10,11 @@ import {
   verdictWords,
 } from "../words.ts";
 import { counted } from "../../../terminal/count.ts";
-import type { AuditView, Piece } from "./text.ts";
+import type { AuditView } from "./text.ts";
 import { exactTime, labelled, paragraph, shown, shownSentence, verdictPaint } from "./text.ts";
 import type { Palette } from "../../../terminal/palette.ts";
+import type { Cell } from "../../../terminal/tables.ts";
 import { distance } from "../../../terminal/time.ts";
-import { widthOf } from "../../../terminal/width.ts";
 
 /** Maximum number of items shown of a chain: the first and the last ones. */
 const longestChain = 8;
@@ -23,7 +24,7 @@ const maxOwn = 3;
 /** Formats the report on a vault without its timeline, in lines without newlines. */
 export function vaultBlock(vault: VaultReport, view: AuditView, palette: Palette): string[] {
   const { cause, advice } = vault;
-  const rows: [string, Piece[]][] = [
+  const rows: [string, Cell[]][] = [
     [
       "Cause",
       cause === undefined ? [] : [{ text: shownSentence(cause.text, view), paint: palette.strong }],
@@ -58,7 +59,7 @@ export function vaultSketch(vault: VaultReport, view: AuditView, palette: Palett
     cause === undefined
       ? `${certainty}: ${shownSentence(reason, view)}`
       : `${shownSentence(cause.text, view)} (${cause.certainty})`;
-  const rows: [string, Piece[]][] = [
+  const rows: [string, Cell[]][] = [
     ["Support", [{ text: shownSentence(advice.support, view), paint: palette.code }]],
     ["Developer", [{ text: shownSentence(advice.developer, view), paint: palette.code }]],
   ];
@@ -76,7 +77,7 @@ function heading(vault: VaultReport, view: AuditView, palette: Palette): string[
   const since = vault.since === undefined ? "" : `since ${exactWhen(vault.since, view)}`;
   const words = verdictWords[vault.verdict];
   const start = `  ${verdictPaint(vault.verdict, palette)(words)}  ${palette.strong(name)}`;
-  const fits = 2 + words.length + 2 + widthOf(name) + 2 + since.length <= view.facts.columns;
+  const fits = 2 + words.length + 2 + stringWidth(name) + 2 + since.length <= view.facts.columns;
   if (since === "") return [start];
   return fits ? [`${start}  ${since}`] : [start, `    ${since}`];
 }
@@ -90,7 +91,7 @@ function exactWhen(at: string, view: AuditView): string {
   return `${exactTime(at, view.timeZone)}${ago}`;
 }
 
-function pending(vault: VaultReport, { timeZone }: AuditView): Piece[] {
+function pending(vault: VaultReport, { timeZone }: AuditView): Cell[] {
   const open = openExchange(vault);
   if (open === undefined) return [];
   const { operation, startedAt, token, tokenExpiry } = open;
@@ -99,16 +100,16 @@ function pending(vault: VaultReport, { timeZone }: AuditView): Piece[] {
   ];
 }
 
-function chain(vault: VaultReport, view: AuditView, palette: Palette): Piece[] {
+function chain(vault: VaultReport, view: AuditView, palette: Palette): Cell[] {
   const items = chainOf(vault);
   const inputs = new Set(items.map(({ input }) => input));
   const [input] = inputs.size === 1 ? inputs : [];
-  const lines = items.map((item): Piece => {
+  const lines = items.map((item): Cell => {
     const text = `${exactTime(item.at, view.timeZone)}  ${eventWords[item.event]}  ${input === undefined ? itemLocation(item) : `line ${item.line}`}`;
     return hasLocked(vault, item) ? { text: `${text}  ← locks`, paint: palette.bad } : text;
   });
   const left = lines.length - longestChain + 1;
-  const few: Piece[] =
+  const few: Cell[] =
     left <= 1
       ? lines
       : [
@@ -123,7 +124,7 @@ function chain(vault: VaultReport, view: AuditView, palette: Palette): Piece[] {
 export const itemLocation = ({ input, line }: Pick<ItemReference, "input" | "line">): string =>
   `${shown(input, 40)}:${line}`;
 
-function who(vault: VaultReport, view: AuditView): Piece[] {
+function who(vault: VaultReport, view: AuditView): Cell[] {
   const { who } = vault;
   const own = new Set(
     chainOf(vault).flatMap((item) => ownWords(item, (iso) => exactTime(iso, view.timeZone)) ?? []),
@@ -149,10 +150,10 @@ function tallies(name: string, values: readonly Tally[], columns = 64): string[]
 }
 
 /** Formats contradictions with their items. */
-export function contradictions(vault: VaultReport, view: AuditView, palette: Palette): Piece[] {
+export function contradictions(vault: VaultReport, view: AuditView, palette: Palette): Cell[] {
   const { contradictions, moreContradictions } = vault;
   const more = Math.max(0, contradictions.length - maxContradictions) + moreContradictions;
-  const lines = contradictions.slice(0, maxContradictions).map((each): Piece => {
+  const lines = contradictions.slice(0, maxContradictions).map((each): Cell => {
     const text = `${exactTime(each.at, view.timeZone)}  ${contradictionWords[each.kind]}: ${shownSentence(each.text, view)}  ${itemLocation(each.item)}`;
     return { text, paint: palette.warn };
   });
