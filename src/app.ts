@@ -5,7 +5,7 @@ import { createKnown } from "./completion/known.ts";
 import type { VaultError } from "./errors.ts";
 import type { ExchangeContext } from "./exchange/context.ts";
 import type { LockOptions, Own } from "./exchange/lock-vault.ts";
-import type { Service, Store, Waiting } from "./exchange/ports.ts";
+import type { Service, Waiting } from "./exchange/ports.ts";
 import type { Host } from "./host.ts";
 import type { Device } from "./protocol/fields.ts";
 import type { ValueSources } from "./secrets/secret-value.ts";
@@ -14,14 +14,15 @@ import type { Probe } from "./service/probe.ts";
 import { directoryOf, openHistory, openState, type OpenState } from "./open-state.ts";
 import { once } from "./settings/once.ts";
 import type { NamedProfile } from "./settings/profile.ts";
-import { passwordSeen } from "./settings/location.ts";
+import { isShared, passwordSeen } from "./settings/location.ts";
 import { readSettings } from "./settings/read-settings.ts";
 import type { GivenFlags, Settings, Sourced } from "./settings/settings.ts";
 import { resolveSettings, serviceName } from "./settings/settings.ts";
 import { settingWorld } from "./settings/sources.ts";
 import { valueSources } from "./settings/stdin.ts";
 import type { StateHistory } from "./store/journal/history.ts";
-import { configDirectory, defaultKeyFile, stateDirectory } from "./store/paths.ts";
+import type { State } from "./store/state.ts";
+import { configDirectory, defaultKeyFile } from "./store/paths.ts";
 import { createNarrator, type Narrator } from "./terminal/narrator.ts";
 import { createRedactor, type Redactor } from "./terminal/redactor.ts";
 
@@ -56,7 +57,7 @@ export interface App {
   sandboxFile: () => string;
   /** The service's name in the state. Throws `usage` or `invalid-input` for a base URL that cannot be used. */
   serviceName: () => string;
-  store: () => Promise<Store>;
+  store: () => Promise<State>;
   /** The state with its keys; for another profile, as the settings are with that. `anySource`: whatever `stateKeySource` says. */
   state: (profile?: NamedProfile, anySource?: boolean) => Promise<OpenState>;
   /** See `openHistory`. */
@@ -78,15 +79,16 @@ export interface App {
 export const knownHere = (host: Host): Pick<Known, "profiles" | "vaults"> =>
   createKnown<Host>(host, {
     configDirectory,
-    stateDirectory,
-    readVaults: async (directory, { env }, shared) =>
-      shared === undefined
-        ? (await import("./store/sqlite/known-vaults.ts")).readKnownVaults(directory)
-        : (await import("./store/postgres/known-vaults.ts")).readKnownShared(
+    readVaults: async (user, location) => {
+      const directory = directoryOf(user, location);
+      return isShared(location)
+        ? (await import("./store/postgres/known-vaults.ts")).readKnownShared(
             directory,
-            shared,
-            env,
-          ),
+            location,
+            user.env,
+          )
+        : (await import("./store/sqlite/known-vaults.ts")).readKnownVaults(directory);
+    },
   });
 
 /** Makes the parts. With a mode, a configuration that cannot be used is reported, not thrown: see `readSettings`. */
@@ -160,10 +162,7 @@ export async function createApp(
       host.env["VAULTSVC_SANDBOX"] ||
       `${directoryOf(host, resolveSettings(given, host.env, {}).state)}-sandbox.json`,
     serviceName: () => serviceName(settings),
-    store: async () => {
-      const { store, shared } = await state();
-      return shared?.store ?? store;
-    },
+    store: async () => (await state()).state,
     state: async (other, anySource) => {
       if (other === undefined && anySource !== true) return await state();
       return await openState(

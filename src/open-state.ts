@@ -11,10 +11,9 @@ import { profileValue, type Profile } from "./settings/profile.ts";
 import type { Settings, Sourced } from "./settings/settings.ts";
 import type { RekeyPlan } from "./store/keys/rekey.ts";
 import type { StateHistory } from "./store/journal/history.ts";
-import type { LocalStore } from "./store/local-store.ts";
-import type { Shared } from "./store/postgres/open.ts";
 import { absolute, stateDirectory } from "./store/paths.ts";
-import type { WholePlace } from "./store/whole/whole.ts";
+import type { LocalState } from "./store/sqlite/store.ts";
+import type { State, WholeState } from "./store/state.ts";
 import type { Narrator } from "./terminal/narrator.ts";
 import type { Redactor } from "./terminal/redactor.ts";
 
@@ -39,10 +38,12 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
     { changeConfiguration, openProfileSecret, sealedConfiguration },
     { realFolder },
     { openStore },
+    { keyPlace },
   ] = await Promise.all([
     import("./settings/profile-secrets.ts"),
     import("./store/keys/known-states.ts"),
     import("./store/sqlite/store.ts"),
+    import("./secrets/key-source.ts"),
   ]);
   const directory = checkedDirectory(host, settings);
   // One file may be reached by several names.
@@ -70,42 +71,40 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
   const keySource: KeySource =
     key === undefined || anySource ? file : { type: "given", key, path, access };
   const given = key === undefined ? [] : [parseGivenKey(key)];
-  const keys = new Map(given.map((each) => [each.id, each]));
+  const cached = new Map(given.map((each) => [each.id, each]));
   const options = {
     directory,
     keySource,
     clock: host,
     platform: host.platform,
     warn: narrator.warn,
-    keys,
+    keys: cached,
   };
-  const store = openStore(options);
+  // Its key also seals the secrets of the configuration.
+  const keys = openStore(options);
   const sharing = { ...options, waiting, env: host.env, pid: host.pid, learnSecret: redactor.add };
-  // What this machine keeps of shared states is in one place, whatever the state in use.
-  const sharedAt = async (location: string): Promise<Shared> =>
-    (await import("./store/postgres/open.ts")).openShared({
-      location,
-      ...sharing,
-      directory: stateDirectory(host),
-    });
-  const shared = isShared(settings.state) ? await sharedAt(settings.state) : undefined;
-  const placeAt = async (at: string | undefined): Promise<WholePlace> => {
-    if (isShared(at)) return (await sharedAt(at)).place;
-    return new (await import("./store/sqlite/place.ts")).DirectoryPlace({
-      ...options,
-      directory: directoryOf(host, at),
-    });
-  };
+  const stateAt = async (location: string | undefined): Promise<State> =>
+    isShared(location)
+      ? (await import("./store/postgres/open.ts")).openShared({
+          location,
+          ...sharing,
+          // What this machine keeps of shared states is in one place, whatever the state in use.
+          directory: stateDirectory(host),
+        })
+      : openStore({ ...options, directory: directoryOf(host, location) });
+  const state = isShared(settings.state) ? await stateAt(settings.state) : keys;
+  const wholeAt = async (location: string): Promise<WholeState> =>
+    await (await stateAt(location)).whole();
   return {
-    /** The state on this machine, whose key also seals the secrets of the configuration. */
-    store,
-    /** The state of several machines, if the settings name one, and operations on the whole of it. */
-    shared,
+    /** The state in use. */
+    state,
+    /** The keys of this machine, which seal the secrets of the configuration. */
+    keys: keys as Pick<LocalState, "keyEntries" | "openSecret" | "sealSecret">,
+    /** Where the key of the state comes from. */
+    key: keyPlace(keySource),
     /** See `openProfileSecret`. */
-    openSecret: async (...secret: Parameters<LocalStore["openSecret"]>) =>
-      await openProfileSecret(place, store.openSecret.bind(store), ...secret),
-    /** Backup, restore and facts of the state on this machine. */
-    whole: async () => (await import("./store/whole-state.ts")).openWholeState(options),
+    openSecret: async (...secret: Parameters<LocalState["openSecret"]>) =>
+      await openProfileSecret(place, keys.openSecret.bind(keys), ...secret),
     /** Checks the address of a shared state. Throws `usage`. */
     checkAddress: async (location: string) => {
       if (isShared(location))
@@ -115,49 +114,31 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
           () => undefined,
         );
     },
-    /** A move of the state to another place: from where and to where, and what does it. */
+    /** A move of the state to another place: where to, and what does it. */
     move: async (location: string) => {
       const { moveState } = await import("./store/whole/move.ts");
-      const [from, to] = await Promise.all([placeAt(settings.state), placeAt(location)]);
-      return {
-        from: from.shown,
-        to: to.shown,
-        run: async () => await moveState(from, to, waiting),
-      };
+      const [from, to] = await Promise.all([state.whole(), wholeAt(location)]);
+      return { to: to.shown, run: async () => await moveState(from, to, waiting) };
     },
-    /** The end of a move that is not finished: from where, and what does it. */
+    /** Ends a move that is not finished. */
     cancelMove: async () => {
       const { cancelMove } = await import("./store/whole/move.ts");
-      const from = await placeAt(settings.state);
-      return { from: from.shown, run: async () => await cancelMove(from, placeAt, waiting) };
-    },
-    /** A claim of the state: which one, and what does it. */
-    claim: async () => {
-      if (shared !== undefined)
-        return { shown: shared.place.shown, run: async () => await shared.whole.claim(waiting) };
-      const { claimMoved } = await import("./store/whole/claim.ts");
-      const place = await placeAt(settings.state);
-      return { shown: place.shown, run: async () => await claimMoved(place, waiting, host.now()) };
+      return await cancelMove(await state.whole(), wholeAt, waiting);
     },
     keyFile: path,
     /** See `changeConfiguration`. */
     configure: async (change: Parameters<typeof changeConfiguration>[1]) =>
       await changeConfiguration(place, change),
     /** Changes the key of all sealed values. */
-    rekey: async (plan: Pick<RekeyPlan, "to" | "skipMissing">) => {
-      const whole = {
+    rekey: async (plan: Pick<RekeyPlan, "to" | "skipMissing">) =>
+      await keys.rekey({
         ...plan,
         keyFile: path,
         configuration: sealed,
+        elsewhere: await (await state.whole()).resealing(waiting),
         waiting,
         machineDirectory: stateDirectory(host),
-      };
-      if (shared === undefined) return await store.rekey(whole);
-      return await shared.whole.rekey(
-        waiting,
-        async (locked) => await store.rekey({ ...whole, shared: locked }),
-      );
-    },
+      }),
   };
 }
 
@@ -170,7 +151,7 @@ export async function openHistory(
   settings: Settings,
   state: () => Promise<OpenState>,
 ): Promise<StateHistory | null> {
-  if (isShared(settings.state)) return (await (await state()).shared?.whole.history()) ?? null;
+  if (isShared(settings.state)) return await (await (await state()).state.whole()).history();
   return await (
     await import("./store/journal/history.ts")
   ).openHistory(checkedDirectory(host, settings), host);

@@ -1,9 +1,8 @@
 import { defined } from "../defined.ts";
 import { readFileSync, statSync } from "node:fs";
-import { resolve } from "node:path";
 import { parseJson } from "../protocol/json.ts";
 import type { Profile } from "../settings/profile.ts";
-import { checkLocation, isShared } from "../settings/location.ts";
+import { checkLocation } from "../settings/location.ts";
 import { findSetting } from "../settings/settings.ts";
 import type { Known } from "./candidates.ts";
 
@@ -17,12 +16,10 @@ interface User {
 /** Locations of the user's files, and a reader of the state. */
 interface Files<U> {
   configDirectory(user: U): string;
-  stateDirectory(user: U): string;
-  /** With the address of a shared state, those of it that were seen on this machine. */
+  /** The vaults of the state at a location, of a shared one those that were seen on this machine; by default of the user's own. */
   readVaults(
-    directory: string,
     user: U,
-    shared?: string,
+    location: string | undefined,
   ): Promise<readonly { uuid: string; label: string | null; kind: string }[]>;
 }
 
@@ -49,12 +46,7 @@ export function createKnown<U extends User>(
       const flag = given.get("--state")?.replace(/^~(?=\/)/, () => user.home);
       const found = findSetting("state", defined({ state: flag }), user.env, profiles[name] ?? {});
       if (found !== undefined) checkLocation(found.text, found.source);
-      const vaults = isShared(found?.text)
-        ? await files.readVaults(files.stateDirectory(user), user, found?.text)
-        : await files.readVaults(
-            resolve(user.cwd, found?.text ?? files.stateDirectory(user)),
-            user,
-          );
+      const vaults = await files.readVaults(user, found?.text);
       return vaults.map(({ uuid, label, kind }) => ({ value: uuid, description: label ?? kind }));
     },
   };

@@ -55,3 +55,16 @@ export function keyMaterial(text: string, flag = "--state-key (VAULTSVC_STATE_KE
     },
   );
 }
+
+/** Where the key of a state comes from. */
+export interface KeyPlace {
+  /** Description for messages. */
+  source: string;
+  /** The key file, which needs a backup; null if the key comes from elsewhere. */
+  file: string | null;
+}
+
+export function keyPlace(source: KeySource): KeyPlace {
+  if (source.type === "file") return { source: `key file ${source.path}`, file: source.path };
+  return { source: "given by --state-key or VAULTSVC_STATE_KEY", file: null };
+}

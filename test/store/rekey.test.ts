@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { SealedConfiguration, SealedSecret } from "../../src/store/keys/rekey.ts";
-import type { LocalStore } from "../../src/store/local-store.ts";
+import type { LocalState } from "../../src/store/sqlite/store.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { imported, pair, patient, service, uuid } from "../contract/store-fixture.ts";
 import type { TemporaryState } from "./temporary-state.ts";
@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => state.dispose());
 
-const open = (directory = state.directory): LocalStore =>
+const open = (directory = state.directory): LocalState =>
   openStore({
     directory,
     keySource: { type: "file", path: state.keyFile },
@@ -49,12 +49,13 @@ function configuration(
   };
 }
 
-const rekey = async (store: LocalStore, config = configuration()) =>
+const rekey = async (store: LocalState, config = configuration()) =>
   await store.rekey({
     keyFile: state.keyFile,
     to: { source: "file" },
     skipMissing: false,
     configuration: config,
+    elsewhere: null,
     waiting: patient(state.clock, 1000),
   });
 

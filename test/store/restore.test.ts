@@ -1,8 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { WholeStateWork } from "../../src/store/whole-state.ts";
-import { openWholeState } from "../../src/store/whole-state.ts";
+import { DirectoryState } from "../../src/store/sqlite/whole-state.ts";
 import {
   elsewhere,
   imported,
@@ -19,7 +18,7 @@ const other = "aaaaaaaa-bbbb-4ccc-8ddd-000000000002";
 
 describe("a state that is restored while others have it open", () => {
   let state: TemporaryState;
-  let whole: WholeStateWork;
+  let whole: DirectoryState;
   let file: string;
   const options = () => ({
     directory: state.directory,
@@ -30,7 +29,7 @@ describe("a state that is restored while others have it open", () => {
   });
   beforeEach(async () => {
     state = temporaryState();
-    whole = openWholeState(options());
+    whole = new DirectoryState(options());
     file = join(state.root, "backup.db");
     await (await imported(state)).release();
     await whole.backup(file, false);
@@ -46,11 +45,11 @@ describe("a state that is restored while others have it open", () => {
     );
     const later = join(state.root, "later.db");
     const isThere: boolean[] = [];
-    const { backup } = openWholeState({
+    const whole = new DirectoryState({
       ...options(),
       warn: () => isThere.push(existsSync(later)),
     });
-    await backup(later, false);
+    await whole.backup(later, false);
     expect([...isThere, existsSync(later)]).toEqual([false, true]);
   });
 

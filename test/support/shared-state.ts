@@ -6,9 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseClock } from "../../src/store/postgres/database-clock.ts";
 import { parseAddress } from "../../src/store/postgres/address.ts";
-import { DatabasePlace } from "../../src/store/postgres/place.ts";
 import { PostgresStore } from "../../src/store/postgres/store.ts";
-import { SharedState as WholeState } from "../../src/store/postgres/whole-state.ts";
 import type { StoreFixture } from "../contract/store-fixture.ts";
 import { TestClock } from "../contract/store-fixture.ts";
 import type { Postgres } from "./postgres.ts";
@@ -74,7 +72,7 @@ export async function sharedState(given?: Postgres): Promise<SharedState> {
     return store;
   };
   const store = through(server.port);
-  await new WholeState(store, new DatabasePlace(store)).initialize();
+  await store.create();
   return {
     store,
     clock,

@@ -26,7 +26,7 @@ async function loop({ location, keyFile, service, uuid, clockShift }: LoopOption
     keys: new Map(),
     waiting,
   };
-  const { store } = openShared({
+  const store = openShared({
     location,
     env: {},
     pid: process.pid,

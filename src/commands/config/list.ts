@@ -85,7 +85,7 @@ export async function runConfigGet(app: Needs, { key }: OptionsOf<typeof get>): 
   const revealed =
     sealed === undefined
       ? undefined
-      : await (await app.state()).store.openSecret({ profile: app.profile.name, key }, sealed);
+      : await (await app.state()).keys.openSecret({ profile: app.profile.name, key }, sealed);
   const value = revealed ?? shown.value;
   const document: ConfigGetDocument = { ...shown, value };
   await app.output.print(document, () => `${valueText(value)}\n`);

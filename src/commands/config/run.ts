@@ -63,7 +63,7 @@ export async function runConfigSet(
     const profile = profileIn(current, name);
     const checked = parseConfigValue(key, value, profile);
     const stored = isSecretKey(key)
-      ? await local.store.sealSecret({ profile: name, key }, value)
+      ? await local.keys.sealSecret({ profile: name, key }, value)
       : checked;
     shown =
       typeof stored === "string" ? shownSetting(stored, isSecretKey(key)) : (stored as ConfigValue);
@@ -71,11 +71,11 @@ export async function runConfigSet(
   });
   const [, apiKeyId] = profileValue(app.profile.settings, "apiKey")?.split(":") ?? [];
   const isSealedWith = async (file: string): Promise<boolean> => {
-    const { store } = await app.state({
+    const { keys } = await app.state({
       ...app.profile,
       settings: withValue(app.profile.settings, key, file),
     });
-    return store.keys()?.some(({ id }) => id === apiKeyId) === true;
+    return keys.keyEntries()?.some(({ id }) => id === apiKeyId) === true;
   };
   if (key === "stateKeyFile" && apiKeyId !== undefined && !(await isSealedWith(value))) {
     app.narrator.warn(
@@ -169,7 +169,7 @@ async function checkSource(
 ): Promise<void> {
   if (key !== "stateKeySource") return;
   parseConfigValue(key, value, {});
-  const keys = (await app.state(app.profile, true)).store.keys();
+  const keys = (await app.state(app.profile, true)).keys.keyEntries();
   if (keys === null || keys.some(({ source }) => source === value)) return;
   throw new VaultError(
     "usage",

@@ -1,6 +1,5 @@
 import { configPath } from "../../settings/config-file.ts";
 import { checkSigner } from "../../settings/jwt/jwt.ts";
-import { isShared } from "../../settings/location.ts";
 import { settingWorld } from "../../settings/sources.ts";
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
@@ -11,14 +10,7 @@ import type { Finding } from "../documents/setup.ts";
 import { failed, ok, unverified, warning } from "./finding.ts";
 import { limiterFinding, probeFindings } from "./service.ts";
 import type { StateFacts } from "./state.ts";
-import {
-  backupFinding,
-  diskFinding,
-  examineShared,
-  keyFinding,
-  permissionFindings,
-  stateFinding,
-} from "./state.ts";
+import { stateFindings } from "./state.ts";
 import { vaultFindings } from "./vaults.ts";
 
 type Needs = Pick<
@@ -53,44 +45,22 @@ async function examine(app: Needs, options: DoctorOptions): Promise<Finding[]> {
   // Which state and which service are meant is not known then.
   if (problem !== undefined) return [...findings, failed("configuration", problem)];
   const now = app.host.now();
-  const shared = isShared(app.settings.state) ? await inspectShared(app) : null;
-  const facts = shared === null ? await inspect(app).catch(asVaultError) : null;
-  const state = facts instanceof VaultError ? null : facts;
-  const vaults = shared?.vaults ?? state?.contents?.vaults;
+  const found = await inspect(app).catch(asVaultError);
+  const facts = found instanceof VaultError ? null : found;
+  const vaults = facts?.vaults ?? null;
   findings.push(await configurationFinding(app), await applicationFinding(app, vaults ?? [], now));
-  if (shared !== null) findings.push(...shared.findings);
-  if (facts instanceof VaultError)
-    findings.push(failed(facts.code === "usage" ? "state" : "key", facts));
-  if (state !== null) {
-    findings.push(
-      keyFinding(state),
-      stateFinding(state),
-      ...permissionFindings(state),
-      diskFinding(state),
-      backupFinding(state, now),
-    );
-  }
+  if (found instanceof VaultError)
+    findings.push(failed(found.code === "usage" ? "state" : "key", found));
+  if (facts !== null) findings.push(...stateFindings(facts, now));
   if (options.offline !== true)
-    findings.push(...(await serviceFindings(app, state?.contents?.tokenSeconds ?? null)));
-  findings.push(limiterFinding(app.settings.rate, state?.contents?.queues ?? [], now));
-  if (vaults !== undefined) findings.push(...vaultFindings(vaults, app.settings.policy, now));
+    findings.push(...(await serviceFindings(app, facts?.tokenSeconds ?? null)));
+  findings.push(limiterFinding(app.settings.rate, facts?.queues ?? [], now));
+  if (vaults !== null) findings.push(...vaultFindings(vaults, app.settings.policy, now));
   return findings;
 }
 
-/** The findings of a shared state, and its vaults if it can be used. */
-async function inspectShared(
-  app: Pick<App, "host" | "state">,
-): Promise<{ findings: Finding[]; vaults?: VaultRecord[] }> {
-  try {
-    const { shared } = await app.state();
-    return shared === undefined ? { findings: [] } : await examineShared(shared, app.host.now());
-  } catch (error) {
-    return { findings: [failed("state", asVaultError(error))] };
-  }
-}
-
 const inspect = async (app: Pick<App, "state">): Promise<StateFacts> =>
-  await (await (await app.state()).whole()).inspect();
+  await (await (await app.state()).state.whole()).inspect();
 
 function nodeFinding({ host }: Pick<App, "host">): Finding {
   const [major = 0, minor = 0] = host.versions.node.split(".").map(Number);

@@ -1,18 +1,37 @@
 import type { OpenState } from "../../open-state.ts";
-import type { VaultRecord } from "../../exchange/records.ts";
 import { liveGenerations } from "../../exchange/start/candidates.ts";
 import { when } from "../../terminal/time.ts";
 import type { Finding } from "../documents/setup.ts";
 import { count } from "../../terminal/count.ts";
 import { failed, ok, unverified, warning } from "./finding.ts";
 
-export type StateFacts = Awaited<ReturnType<Awaited<ReturnType<OpenState["whole"]>>["inspect"]>>;
+type Whole = Awaited<ReturnType<OpenState["state"]["whole"]>>;
+export type StateFacts = Awaited<ReturnType<Whole["inspect"]>>;
+type Place = NonNullable<StateFacts["place"]>;
+type Directory = Extract<Place, { type: "directory" }>;
+type Server = Extract<Place, { type: "server" }>;
+
+/** What there is to say of a state, its key and its backups. */
+export function stateFindings(facts: StateFacts, now: number): Finding[] {
+  const { place, problem } = facts;
+  if (place?.type === "directory") return directoryFindings(facts, place, now);
+  if (place === null) return problem === null ? [] : [failed("state", problem)];
+  return serverFindings(facts, place, now);
+}
+
+const directoryFindings = (facts: StateFacts, place: Directory, now: number): Finding[] => [
+  keyFinding(facts, place),
+  directoryFinding(facts, place),
+  ...permissionFindings(place),
+  diskFinding(place),
+  backupFinding(facts, place, now),
+];
 
 const megabyte = 1024 * 1024;
 /** What a state needs at the least to go on, and where a warning is due. */
 const space = { least: 2 * megabyte, little: 20 * megabyte };
 
-export function keyFinding({ key, contents }: StateFacts): Finding {
+function keyFinding({ vaults }: StateFacts, { key, damage }: Directory): Finding {
   if (key.problem !== null) return failed("key", key.problem);
   if (key.id === null)
     return ok("key", `none yet; the first read or import creates the ${key.source}`);
@@ -20,7 +39,7 @@ export function keyFinding({ key, contents }: StateFacts): Finding {
     key.opened === 0
       ? "nothing is encrypted yet"
       : `opens all ${count(key.opened, "encrypted value")}`;
-  const unread = contents === null || contents.damage.length > 0 ? "" : `, ${fits}`;
+  const unread = vaults === null || damage.length > 0 ? "" : `, ${fits}`;
   const hint =
     key.file === null
       ? "keep a copy of the key; it is on no disk"
@@ -28,11 +47,14 @@ export function keyFinding({ key, contents }: StateFacts): Finding {
   return ok("key", `key ${key.id} (${key.source})${unread}`, hint);
 }
 
-export function stateFinding({ directory, contents, problem }: StateFacts): Finding {
+function directoryFinding(
+  { vaults, problem }: StateFacts,
+  { directory, damage }: Directory,
+): Finding {
   if (problem !== null) return failed("state", problem);
-  if (contents === null)
+  if (vaults === null)
     return ok("state", `none yet in ${directory}; the first read or import creates it`);
-  const [first] = contents.damage;
+  const [first] = damage;
   if (first !== undefined) {
     return {
       check: "state",
@@ -41,11 +63,11 @@ export function stateFinding({ directory, contents, problem }: StateFacts): Find
       hint: "vault state restore FILE (moves the damaged files aside)",
     };
   }
-  return ok("state", `${directory}: intact, ${count(contents.vaults.length, "vault")}`);
+  return ok("state", `${directory}: intact, ${count(vaults.length, "vault")}`);
 }
 
 /** Who else can read it, and whether this user can write it. */
-export function permissionFindings({ tooOpen, unwritable }: StateFacts): Finding[] {
+function permissionFindings({ tooOpen, unwritable }: Directory): Finding[] {
   const findings = tooOpen.map(({ path, mode, wanted }) =>
     (mode & 0o022) !== 0
       ? {
@@ -78,7 +100,7 @@ export function permissionFindings({ tooOpen, unwritable }: StateFacts): Finding
     : [ok("permissions", "only this user can access the key and the state")];
 }
 
-export function diskFinding({ disk, directory }: StateFacts): Finding {
+function diskFinding({ disk, directory }: Directory): Finding {
   if (disk === null) return unverified("disk", "this system does not report free space");
   const free =
     disk.freeBytes < 1024 * megabyte
@@ -111,17 +133,19 @@ const becameOf = {
   unreadable: "can no longer be read",
 } as const;
 
-export function backupFinding({ contents }: StateFacts, now: number): Finding {
-  const last = contents?.lastBackup ?? null;
-  if (contents === null || contents.vaults.length === 0)
-    return ok("backup", "nothing to back up yet");
+function backupFinding(
+  { vaults }: StateFacts,
+  { lastBackup: last }: Directory,
+  now: number,
+): Finding {
+  if (vaults === null || vaults.length === 0) return ok("backup", "nothing to back up yet");
   if (last === null) return ok("backup", "none recorded", "vault state backup FILE");
   const made = `${last.file}, ${when(last.at, now)},`;
   if (last.now === "gone")
     return warning("backup", `${made} ${becameOf.gone}`, `vault state backup ${last.file}`);
   const again = `vault state backup ${last.file} --force`;
   if (last.now !== "there") return warning("backup", `${made} ${becameOf[last.now]}`, again);
-  const newer = contents.vaults.filter((vault) =>
+  const newer = vaults.filter((vault) =>
     liveGenerations(vault).some(({ createdAt }) => createdAt > last.at),
   ).length;
   if (newer === 0) return ok("backup", `${made} has the credentials of every vault`);
@@ -132,48 +156,35 @@ export function backupFinding({ contents }: StateFacts, now: number): Finding {
   );
 }
 
-type Shared = NonNullable<OpenState["shared"]>;
-type ServerFacts = Awaited<ReturnType<Shared["whole"]["inspect"]>>;
-
 /** A lease that is renewed for longer than this is of a process that is stuck, in milliseconds. */
 const longHeldMs = 600_000;
 
-/** The checks of a state that several machines share, and its vaults. */
-export async function examineShared(
-  shared: Shared,
-  now: number,
-): Promise<{ findings: Finding[]; vaults: VaultRecord[] }> {
-  const facts = await shared.whole.inspect();
-  const vaults = await shared.store.list();
-  const answers = facts.latencyMs === 0 ? "answers at once" : `answers in ${facts.latencyMs} ms`;
-  const server = `PostgreSQL ${facts.version}, ${facts.hasTls ? "TLS verified" : "no TLS"}, ${answers}`;
-  const held = (await shared.store.locks()).filter(
-    ({ since }) => Date.parse(since) < now - longHeldMs,
-  );
-  return {
-    vaults,
-    findings: [
-      ok(
-        "key",
-        `key ${facts.keyId}`,
-        "keep a copy of the key away from the database: nothing can be opened without it",
+function serverFindings({ vaults }: StateFacts, place: Server, now: number): Finding[] {
+  const { location, version, hasTls, keyId, latencyMs, locks } = place;
+  const answers = latencyMs === 0 ? "answers at once" : `answers in ${latencyMs} ms`;
+  const server = `PostgreSQL ${version}, ${hasTls ? "TLS verified" : "no TLS"}, ${answers}`;
+  const held = locks.filter(({ since }) => Date.parse(since) < now - longHeldMs);
+  return [
+    ok(
+      "key",
+      `key ${keyId}`,
+      "keep a copy of the key away from the database: nothing can be opened without it",
+    ),
+    ok("state", `${location}: ${server}, ${count(vaults?.length ?? 0, "vault")}`),
+    ...failoverFindings(place),
+    ...held.map(({ uuid, holder, since }) =>
+      warning(
+        "state",
+        `vault ${uuid} is in use by ${holder.user} on ${holder.host} (process ${holder.pid}) since ${when(since, now)}`,
+        "end that process if it hangs; the vault is free 15 seconds later",
       ),
-      ok("state", `${facts.location}: ${server}, ${count(vaults.length, "vault")}`),
-      ...failoverFindings(facts),
-      ...held.map(({ uuid, holder, since }) =>
-        warning(
-          "state",
-          `vault ${uuid} is in use by ${holder.user} on ${holder.host} (process ${holder.pid}) since ${when(since, now)}`,
-          "end that process if it hangs; the vault is free 15 seconds later",
-        ),
-      ),
-      unverified("backup", "that of the database, and vault state backup: not known here"),
-    ],
-  };
+    ),
+    unverified("backup", "that of the database, and vault state backup: not known here"),
+  ];
 }
 
 /** What is left after a failover: with a synchronous standby everything, else what the machines have kept. */
-function failoverFindings({ standbys, waitsForStandby, kept, unwritable }: ServerFacts): Finding[] {
+function failoverFindings({ standbys, waitsForStandby, kept, unwritable }: Server): Finding[] {
   if (waitsForStandby) return [];
   const hint = "set synchronous_standby_names on the server";
   if (unwritable !== null) {

@@ -100,7 +100,7 @@ export async function runInit(app: Needs, options: InitOptions): Promise<number>
     const sealed =
       apiKey === undefined
         ? undefined
-        : await local.store.sealSecret({ profile: name, key: "apiKey" }, apiKey);
+        : await local.keys.sealSecret({ profile: name, key: "apiKey" }, apiKey);
     const profiles = {
       ...current.profiles,
       [name]: sealed === undefined ? profile : withValue(profile, "apiKey", sealed),

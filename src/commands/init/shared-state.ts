@@ -44,22 +44,23 @@ interface Obstacle {
  * sealed with a new key, and lost when the right one takes its place
  */
 export async function obstacleTo(
-  { shared, store }: OpenState,
+  { state, keys }: OpenState,
   isKeyGiven: boolean,
 ): Promise<Obstacle | null> {
-  if (shared === undefined) return null;
+  if (!state.isShared) return null;
   try {
     // Needs no key.
-    await shared.store.locks();
+    await state.locks();
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
     const { hint = "" } = error.facts;
     // There is none yet.
     if (hint.startsWith("vault state init --state"))
       return { message: error.message, steps: [hint] };
-    if (!isKeyGiven && store.keys() === null) throw error;
+    if (!isKeyGiven && keys.keyEntries() === null) throw error;
     return { message: hint === "" ? error.message : `${error.message}: ${hint}`, steps: [] };
   }
-  await shared.whole.inspect();
+  const { problem } = await (await state.whole()).inspect();
+  if (problem !== null) throw problem;
   return null;
 }

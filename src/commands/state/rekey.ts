@@ -44,12 +44,12 @@ export async function runRekey(app: Needs, given: RekeyOptions): Promise<number>
   const local = await app.state(app.profile, true);
   const now: Source =
     app.settings.stateKeySpec === undefined
-      ? (local.store.keys()?.at(-1)?.source ?? "file")
+      ? (local.keys.keyEntries()?.at(-1)?.source ?? "file")
       : "given";
   // Several keys mean that an earlier run was interrupted: the variable may hold the new passphrase.
-  const unfinished = (local.store.keys()?.length ?? 0) > 1;
+  const unfinished = (local.keys.keyEntries()?.length ?? 0) > 1;
   const to =
-    (await adopted(app, options, local.store.keys())) ??
+    (await adopted(app, options, local.keys.keyEntries())) ??
     (await newKey(app, options, now, unfinished));
   await confirmOrFail(
     app.ask,
@@ -62,9 +62,9 @@ export async function runRekey(app: Needs, given: RekeyOptions): Promise<number>
   const line = `Re-encrypted ${count(values, "value")} with key ${id}, source ${source} (${where})`;
   const document: RekeyDocument = { rekeyed };
   await app.output.printDone(document, () => `${line}\n`);
-  if (local.shared !== undefined)
+  if (local.state.isShared)
     app.narrator.close(
-      `Every other machine that uses ${local.shared.place.shown} needs key ${id}: ${handOver(local.keyFile, to.source)}`,
+      `Every other machine that uses ${local.state.shown} needs key ${id}: ${handOver(local.keyFile, to.source)}`,
     );
   if (to.source === "passphrase" || to.source === "given")
     app.narrator.close("Keep it away from the state: nothing can be opened without it.");

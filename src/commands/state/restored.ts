@@ -7,8 +7,8 @@ import type { View } from "../../cli/vault-view.ts";
 import type { RestoreDocument, RestoredVault } from "../documents/state.ts";
 import { pendingCell } from "./view.ts";
 
-type Work = Awaited<ReturnType<OpenState["whole"]>>;
-type MergedVault = NonNullable<Awaited<ReturnType<Work["prepareRestore"]>>["vaults"]>[number];
+type Whole = Awaited<ReturnType<OpenState["state"]["whole"]>>;
+type MergedVault = NonNullable<Awaited<ReturnType<Whole["prepareRestore"]>>["vaults"]>[number];
 
 /** What a restore has kept of a vault, and why, for people. */
 const reasons: Record<RestoredVault["reason"], { kept: RestoredVault["kept"]; text: string }> = {

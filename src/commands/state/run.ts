@@ -25,52 +25,35 @@ type BackupNeeds = Pick<
   App,
   "configuration" | "host" | "output" | "settings" | "state" | "stateDirectory"
 >;
-type RestoreNeeds = Pick<
-  App,
-  "ask" | "host" | "narrator" | "output" | "state" | "stateDirectory" | "waiting"
->;
+type RestoreNeeds = Pick<App, "ask" | "host" | "narrator" | "output" | "state" | "waiting">;
 
 /** Creates the state and its key, as far as there are none. */
 export async function runStateInit(
-  app: Pick<App, "narrator" | "output" | "state" | "stateDirectory">,
+  app: Pick<App, "narrator" | "output" | "state">,
   options: StateInitOptions,
 ): Promise<number> {
-  const local = await app.state();
-  if (local.shared !== undefined) {
-    const { created, updated, location, keyId } = await local.shared.whole.initialize(
-      options.grant,
-    );
-    const document: StateInitDocument = { state: location, keyFile: null, created };
-    const what = created
-      ? "Created the shared state"
-      : updated
-        ? "Brought up to date:"
-        : "The shared state already exists:";
-    await app.output.printDone(document, () => `${what} ${location} (key ${keyId})\n`);
-    if (created)
-      app.narrator.close(
-        "Other machines need the same key: copy the key file there, or give it with VAULTSVC_STATE_KEY.",
-      );
-    return 0;
-  }
-  if (options.grant !== undefined)
-    throw new VaultError(
-      "usage",
-      "--grant: is for a shared state; the operating system guards this one",
-    );
-  const created = await local.store.create();
-  const { key } = await local.whole();
-  const document: StateInitDocument = { state: app.stateDirectory(), keyFile: key.file, created };
+  const { state, key } = await app.state();
+  const { created, updated, keyId } = await state.create(options.grant);
+  const keyFile = state.isShared ? null : key.file;
+  const document: StateInitDocument = { state: state.shown, keyFile, created };
+  const [name, there, sealedWith] = state.isShared
+    ? ["shared state", `The shared state already exists: ${state.shown}`, `key ${keyId}`]
+    : [
+        "state",
+        `The state ${state.shown} already exists`,
+        key.file === null ? `key ${key.source}` : key.source,
+      ];
   const what = created
-    ? `Created the state ${document.state}`
-    : `The state ${document.state} already exists`;
-  await app.output.printDone(
-    document,
-    () => `${what} (${key.file === null ? `key ${key.source}` : key.source})\n`,
-  );
+    ? `Created the ${name} ${state.shown}`
+    : updated
+      ? `Brought up to date: ${state.shown}`
+      : there;
+  await app.output.printDone(document, () => `${what} (${sealedWith})\n`);
   if (created)
     app.narrator.close(
-      "Keep a copy of the key away from the state: nothing can be opened without it.",
+      state.isShared
+        ? "Other machines need the same key: copy the key file there, or give it with VAULTSVC_STATE_KEY."
+        : "Keep a copy of the key away from the state: nothing can be opened without it.",
     );
   return 0;
 }
@@ -90,11 +73,11 @@ export async function runMove(
       },
     );
   }
-  const state = await app.state();
+  const local = await app.state();
+  const from = local.state.shown;
   if (location === undefined) {
-    const { from, run } = await state.cancelMove();
     await confirmOrFail(app.ask, yes, `Give the unfinished move of the state ${from} up?`);
-    const { to } = await run();
+    const { to } = await local.cancelMove();
     const document: MoveDocument = { canceled: { from, to } };
     await app.output.printDone(
       document,
@@ -105,7 +88,7 @@ export async function runMove(
   checkLocation(location, "--to");
   const seen = passwordSeen(location, "--to");
   if (seen !== undefined) app.narrator.warn(seen);
-  const { from, to, run } = await state.move(location);
+  const { to, run } = await local.move(location);
   await confirmOrFail(
     app.ask,
     yes,
@@ -123,16 +106,17 @@ export async function runMove(
 
 /** Makes a copy of a shared state the original, or uses a state again that was moved to a place that is gone, after a question. */
 export async function runClaim(
-  app: Pick<App, "ask" | "output" | "state">,
+  app: Pick<App, "ask" | "output" | "state" | "waiting">,
   options: ClaimOptions,
 ): Promise<number> {
-  const { shown, run } = await (await app.state()).claim();
+  const { state } = await app.state();
+  const { shown } = state;
   await confirmOrFail(
     app.ask,
     options.yes === true,
     `Use ${shown} from now on? If its original, or the place that it was moved to, is still used anywhere, vaults get lost.`,
   );
-  await run();
+  await (await state.whole()).claim(app.waiting);
   const document: ClaimDocument = { claimed: { state: shown } };
   await app.output.printDone(
     document,
@@ -141,21 +125,12 @@ export async function runClaim(
   return 0;
 }
 
-/** Backups of the state in use, and where its key is. */
-async function backups(app: Pick<App, "state" | "stateDirectory">) {
-  const { shared, whole } = await app.state();
-  const local = await whole();
-  return shared === undefined
-    ? { work: local, key: local.key, place: app.stateDirectory() }
-    : { work: shared.backups, key: local.key, place: shared.place.shown };
-}
-
 /** Writes a backup of the whole state. */
 export async function runBackup(app: BackupNeeds, options: BackupOptions): Promise<number> {
   const file = resolve(app.host.cwd, options.file);
   if (options.force === true) checkNotOurs(app, "FILE", file);
-  const { work, key } = await backups(app);
-  const facts = await work.backup(file, options.force === true);
+  const { state, key } = await app.state();
+  const facts = await (await state.whole()).backup(file, options.force === true);
   const document: BackupDocument = { backup: { ...facts, key: { inBackup: false, ...key } } };
   const { backupTable } = await import("./view.ts");
   await app.output.printDone(document, async (view) => await backupTable(facts, key, view));
@@ -165,13 +140,16 @@ export async function runBackup(app: BackupNeeds, options: BackupOptions): Promi
 /** Merges a backup into the state, after a question if there is one. */
 export async function runRestore(app: RestoreNeeds, options: RestoreOptions): Promise<number> {
   const file = resolve(app.host.cwd, options.file);
-  const { work, place } = await backups(app);
+  const { state } = await app.state();
+  const place = state.shown;
   const {
     backup,
     vaults: foreseen,
     isDamaged,
     run,
-  } = await work.prepareRestore({ file, serviceRestored: options.serviceRestored === true });
+  } = await (
+    await state.whole()
+  ).prepareRestore({ file, serviceRestored: options.serviceRestored === true });
   const { askedBefore, restoredTable, restoredVault } = await import("./restored.ts");
   const question = isDamaged
     ? `The state in ${place} is damaged. Move it aside and restore ${count(backup.vaults, "vault")} from the backup?`
@@ -200,13 +178,10 @@ export async function runRestore(app: RestoreNeeds, options: RestoreOptions): Pr
 }
 
 /** Lists the locks on vaults: none are on record for a state on this machine. */
-export async function runLocks(app: Pick<App, "output" | "state">): Promise<number> {
-  const { shared } = await app.state();
-  const document: LocksDocument = { locks: (await shared?.store.locks()) ?? [] };
+export async function runLocks(app: Pick<App, "output" | "store">): Promise<number> {
+  const locks = await (await app.store()).locks();
+  const document: LocksDocument = { locks: locks ?? [] };
   const { locksTable } = await import("./view.ts");
-  await app.output.print(
-    document,
-    async (view) => await locksTable(document.locks, shared !== undefined, view),
-  );
+  await app.output.print(document, async (view) => await locksTable(locks, view));
   return 0;
 }

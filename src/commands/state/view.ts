@@ -41,13 +41,12 @@ export async function backupTable(
 export const pendingCell = (pending: number, paint: (text: string) => string): Cell =>
   pending === 0 ? "none" : { text: count(pending, "exchange"), paint };
 
-/** Who holds which vault of a shared state. */
+/** Who holds which vault; null where the state has no list. */
 export async function locksTable(
-  locks: LocksDocument["locks"],
-  isShared: boolean,
+  locks: LocksDocument["locks"] | null,
   view: View,
 ): Promise<string> {
-  if (!isShared)
+  if (locks === null)
     return "No locks to list: the operating system holds those of a local state, and releases them when their process ends.\n";
   if (locks.length === 0) return "No vault is in use.\n";
   const palette = await createPalette(view.facts.color);

@@ -1,81 +1,44 @@
-import { accessSync, constants, lstatSync, realpathSync, statSync, truncateSync } from "node:fs";
-import type { DatabaseSync } from "node:sqlite";
+import { accessSync, constants, lstatSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { VaultError } from "../../errors.ts";
-import type { Holdings } from "./check.ts";
-import { checkBackup } from "./check.ts";
-import { append } from "../journal/journal.ts";
-import type { Opening } from "../sqlite/open-database.ts";
-import { openDatabase } from "../sqlite/open-database.ts";
 import { replaceLater } from "../../files/durable-file.ts";
-import { checkPrivateDirectory, statIfThere } from "../../files/private-directory.ts";
-import { run } from "../sqlite/query.ts";
-import type { StoreOptions } from "../local-store.ts";
-import { retryBusyDatabase, StateDatabase } from "../sqlite/state-database.ts";
-import { asStateError, isBusy, isDamaged, onState, systemCode } from "../../files/state-error.ts";
-import type { VaultLocks } from "../sqlite/vault-lock.ts";
+import { statIfThere } from "../../files/private-directory.ts";
+import { asStateError, onState, systemCode } from "../../files/state-error.ts";
+import type { KeySource } from "../../secrets/key-source.ts";
+import type { JournalEntry } from "../journal/journal.ts";
+import type { BackupFacts } from "../state.ts";
+import type { Holdings } from "./check.ts";
 
-/** A state on disk, with what operations on the whole of it need. */
-export interface WholeState {
-  options: StoreOptions;
-  opening: Opening;
-  locks: Pick<VaultLocks, "withAll">;
-}
-
-export interface BackupFacts extends Holdings {
+interface Writing {
   /** Absolute path. */
   file: string;
-  /** Size of the file. */
-  bytes: number;
-  /** Time of the backup, ISO 8601. */
-  at: string;
+  /** Time of the backup, in milliseconds since the epoch. */
+  now: number;
+  warn: (message: string) => void;
+  /** Writes a backup into an empty file, which need not be durable. */
+  copy: (temporary: string) => Promise<Holdings>;
+  /** Records it in the journal, and that all credentials are known elsewhere now. */
+  record: (entry: JournalEntry) => Promise<void>;
 }
 
-/**
- * Copies a snapshot of the whole state into one file while other processes go on. Sealed values stay sealed; the key is not
- * copied. The file (mode 0600) is whole and durable when this resolves, or does not exist. All
- * credentials count as known elsewhere before it exists; a failure to record that is a warning.
- * @throws `invalid-input` for a file that cannot be written or, without `force`, exists; `state` if there is no state, or it
- * cannot be read
- */
-export async function backupState(
-  { options, opening }: WholeState,
-  file: string,
-  force: boolean,
-): Promise<BackupFacts> {
-  checkTarget(options, file, force);
-  const isThere = checkPrivateDirectory(options.directory);
-  const connection = isThere
-    ? await retryBusyDatabase(options.clock, opening.path, () => openDatabase(opening))
-    : null;
-  if (connection === null) {
-    throw new VaultError("state", `there is no state in ${options.directory}; nothing to back up`, {
-      hint: "use another directory with --state",
-    });
-  }
-  const at = new Date(options.clock.now()).toISOString();
-  const record = async (holdings: Holdings): Promise<void> => {
-    const detail = {
-      file,
-      vaults: holdings.vaults,
-      pending: holdings.pending,
-      keyId: holdings.keyId,
-    };
-    const entry = { at, service: "", uuid: "", exchange: null, event: "backup", detail };
-    await new StateDatabase(connection, opening.path, options.clock).write((db) => {
-      append(db, entry);
-      // All pairs are known elsewhere now.
-      run(db, "UPDATE credentials SET elsewhere = 1");
-    });
-  };
+/** Writes a backup, as `WholeState.backup` says. */
+export async function writeBackup({
+  file,
+  now,
+  warn,
+  copy,
+  record,
+}: Writing): Promise<BackupFacts> {
+  const at = new Date(now).toISOString();
   try {
     const holdings = await replaceLater(file, async (temporary) => {
-      const copied = await retryBusyDatabase(options.clock, file, () =>
-        copyWhole(connection, { path: opening.path, file, temporary }),
-      );
+      const copied = await copy(temporary);
+      const { vaults, pending, keyId } = copied;
+      const detail = { file, vaults, pending, keyId };
+      const entry = { at, service: "", uuid: "", exchange: null, event: "backup", detail };
       // Before it is there: whoever dies in between leaves no file that the state does not know of.
-      await record(copied).catch((error: unknown) => {
-        options.warn(
+      await record(entry).catch((error: unknown) => {
+        warn(
           `the backup is complete, but the journal could not be written: ${(error as Error).message}`,
         );
       });
@@ -87,26 +50,9 @@ export async function backupState(
   }
 }
 
-/** Copies by VACUUM INTO, which reads one snapshot, WAL included, and leaves out what was erased. It is not durable by itself. */
-function copyWhole(
-  connection: DatabaseSync,
-  { path, file, temporary }: { path: string; file: string; temporary: string },
-): Holdings {
-  try {
-    truncateSync(temporary);
-    connection.prepare("VACUUM INTO ?").run(temporary);
-    return checkBackup(temporary, Number.POSITIVE_INFINITY, null);
-  } catch (error) {
-    if (isBusy(error)) throw error;
-    throw isDamaged(error)
-      ? asStateError(path, error)
-      : asStateError(file, error, "the backup cannot be written");
-  }
-}
-
 /** @throws `invalid-input` for a file that cannot be written or, without `force`, exists */
 export function checkTarget(
-  { directory, keySource }: Pick<StoreOptions, "directory" | "keySource">,
+  { directory, keySource }: { directory: string; keySource: KeySource },
   file: string,
   force: boolean,
 ): void {

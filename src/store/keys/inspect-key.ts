@@ -1,20 +1,12 @@
 import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
 import { readKeyFile } from "../../secrets/key-file.ts";
-import type { KeySource } from "../../secrets/key-source.ts";
-import { parseGivenKey } from "../../secrets/key-source.ts";
+import type { KeyPlace } from "../../secrets/key-source.ts";
+import { keyPlace, parseGivenKey } from "../../secrets/key-source.ts";
 import { Keyring } from "./keyring.ts";
 import { sealedValues } from "./sealed-values.ts";
 import { unseal } from "../../secrets/sealing.ts";
-import type { StoreOptions } from "../local-store.ts";
-
-/** Where the key of a state comes from. */
-export interface KeyPlace {
-  /** Description for messages. */
-  source: string;
-  /** The key file, which needs a backup; null if the key comes from elsewhere. */
-  file: string | null;
-}
+import type { StoreOptions } from "../sqlite/state-connection.ts";
 
 /** What can be found out about the key of a state without changing anything. */
 export interface KeyFacts extends KeyPlace {
@@ -24,11 +16,6 @@ export interface KeyFacts extends KeyPlace {
   opened: number;
   /** Why the key cannot be used, or does not open the first value that fails. */
   problem: VaultError | null;
-}
-
-export function keyPlace(source: KeySource): KeyPlace {
-  if (source.type === "file") return { source: `key file ${source.path}`, file: source.path };
-  return { source: "given by --state-key or VAULTSVC_STATE_KEY", file: null };
 }
 
 /** Tries the key on every sealed value. A missing key is a problem only if there are any. Never throws. */

@@ -20,6 +20,7 @@ import { schemaVersion } from "../sqlite/open-database.ts";
 import { openReadOnly } from "../sqlite/open-read-only.ts";
 import { unusableVersion } from "../sqlite/schema.ts";
 import type { StateDatabase } from "../sqlite/state-database.ts";
+import type { Resealing } from "../state.ts";
 
 export interface SealedSecret {
   place: ProfilePlace;
@@ -34,16 +35,6 @@ export interface SealedConfiguration {
   secrets(): Promise<SealedSecret[]>;
   /** Replaces the secrets, and a `stateKeySource` that names another source. Durable. */
   replace(secrets: readonly SealedSecret[], source: KeyEntry["source"]): Promise<void>;
-}
-
-/** A shared state whose key changes in one transaction. */
-export interface SharedRekey {
-  /** For messages. */
-  shown: string;
-  /** Id of its key. */
-  keyId: string;
-  /** Seals everything with a key. Returns the number of values that had another one. @throws `state` if this machine lacks that */
-  reseal(to: SealingKey): Promise<number>;
 }
 
 /** A state, all of whose vaults this process has locked. */
@@ -62,7 +53,8 @@ interface Rekeying {
   keyring: Keyring;
   access: KeyAccess | undefined;
   configuration: SealedConfiguration;
-  shared?: SharedRekey | undefined;
+  /** The state in use, where the list beside the key file does not have it. */
+  elsewhere: Resealing | null;
   /** What this machine keeps of shared states. */
   machine: Pick<MachineRecord, "documents" | "keyIds" | "replace">;
   /** Does the work with all vaults of these states locked. */
@@ -86,7 +78,7 @@ export interface RekeyedStore {
 
 export type RekeyPlan = Pick<
   Rekeying,
-  "keyFile" | "to" | "skipMissing" | "configuration" | "shared"
+  "keyFile" | "to" | "skipMissing" | "configuration" | "elsewhere"
 > & {
   waiting: Waiting;
   /** Where this machine keeps what it knows of shared states; by default the directory of the state. */
@@ -111,11 +103,11 @@ export interface Rekeyed {
 export async function rekey(given: Rekeying): Promise<Rekeyed> {
   const plan: Plan = { ...given, warn: withoutRepeats(given.warn), foreign: new Set() };
   // One that is asked for says why it cannot be used.
-  const asked = given.shared === undefined ? realFolder(given.directory) : null;
+  const asked = given.elsewhere === null ? realFolder(given.directory) : null;
   const unused = statesOf(plan).filter((state) => state !== asked && isUnused(state));
   for (const state of unused) plan.foreign.add(state);
   for (const state of statesOf(plan)) if (await isForeign(plan, state)) plan.foreign.add(state);
-  const { keyFile, configuration, shared } = plan;
+  const { keyFile, configuration, elsewhere } = plan;
   const keys = new Map<string, SealingKey>();
   // Asks for passphrases first, before another process has to wait for the locks.
   const first = await Promise.all(
@@ -124,10 +116,13 @@ export async function rekey(given: Rekeying): Promise<Rekeyed> {
     ),
   );
   const secretIds = (await configuration.secrets()).map(({ sealed }) => keyIdOf(sealed));
-  const sharedIds = shared === undefined ? [] : [shared.keyId];
   const made = await createKey(plan.to, plan.access);
   keys.set(made.key.id, made.key);
-  await obtainKeys(plan, keys, [...first.flat(), ...secretIds, ...sharedIds]);
+  await obtainKeys(plan, keys, [
+    ...first.flat(),
+    ...secretIds,
+    ...(elsewhere === null ? [] : [elsewhere.keyId]),
+  ]);
 
   return await configuration.exclusively(async () => {
     const done = new Set<string>();
@@ -187,7 +182,7 @@ export async function rekey(given: Rekeying): Promise<Rekeyed> {
         const former = [...old, ...absent].filter(({ id }) => id !== made.entry.id);
         replaceKeyFile(keyFile, [...former, made.entry]);
         // First: of two machines that do this at once, one fails here.
-        values += (await shared?.reseal(made.key)) ?? 0;
+        values += (await elsewhere?.reseal(made.key)) ?? 0;
       },
       async () => {
         await configuration.replace(resealed, made.entry.source);
@@ -202,7 +197,7 @@ export async function rekey(given: Rekeying): Promise<Rekeyed> {
       from: [...keys.keys()].filter((id) => id !== made.key.id),
       to: made.key.id,
       source: made.entry.source,
-      states: [...done, ...(shared === undefined ? [] : [shared.shown])],
+      states: [...done, ...(elsewhere === null ? [] : [elsewhere.shown])],
       values,
     };
   });

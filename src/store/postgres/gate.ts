@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
+import type { Holder } from "../state.ts";
 import { busy, waitForLock } from "../wait-for-lock.ts";
 import type { WholeOperation } from "../whole/whole.ts";
 import type { Row, Statement } from "./connection.ts";
 import { AnswerLost, codeOf, Connection, gateClosed, isLocked } from "./connection.ts";
 import type { Database } from "./database.ts";
-import type { Holder } from "./holders.ts";
 import { holderIn, holders } from "./holders.ts";
 
 /**

@@ -1,19 +1,5 @@
+import type { Holder, Lock } from "../state.ts";
 import type { Row, Statement } from "./connection.ts";
-
-/** Who holds a vault: what `vault state locks` shows. */
-export interface Holder {
-  host: string;
-  pid: number;
-  user: string;
-}
-
-/** A vault that is in use; times in ISO 8601. */
-export interface Lock {
-  uuid: string;
-  holder: Holder;
-  since: string;
-  endsAt: string;
-}
 
 /** Of a lease: it has not ended. One that begins in the future is void: the database's clock was set back since. */
 export const isAlive = (row = ""): string =>

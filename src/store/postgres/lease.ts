@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { uptime } from "node:os";
 import { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
+import type { Holder } from "../state.ts";
 import { busy, waitForLock } from "../wait-for-lock.ts";
 import type { Row, Statement } from "./connection.ts";
 import { AnswerLost, breakerChanged, codeOf, labelTwice, isLocked } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { atGate, busyAtGate, isOpen } from "./gate.ts";
-import type { Holder } from "./holders.ts";
 import { heldBy, holderIn, isAlive } from "./holders.ts";
 
 /** How long a lease lasts after it was taken or renewed, how often it is renewed, and what must be left of it to send a request: milliseconds. */

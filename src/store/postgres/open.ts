@@ -4,11 +4,8 @@ import type { KeySource } from "../../secrets/key-source.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import type { Address } from "./address.ts";
 import { addressHere, userName } from "./address.ts";
-import { SharedBackup } from "./backup.ts";
 import { passwordFromFile } from "./password-file.ts";
-import { DatabasePlace } from "./place.ts";
 import { PostgresStore } from "./store.ts";
-import { SharedState } from "./whole-state.ts";
 
 interface Opening {
   /** `postgres://…` */
@@ -27,19 +24,17 @@ interface Opening {
   learnSecret: (secret: string) => void;
 }
 
-export interface Shared {
-  store: PostgresStore;
-  /** Operations on the whole of it. */
-  whole: SharedState;
-  backups: SharedBackup;
-  place: DatabasePlace;
-}
-
 /**
  * The state of several machines at an address. Nothing is read before the first call.
  * @throws `usage` for an address that cannot be used
  */
-export function openShared({ location, env, pid, learnSecret, ...options }: Opening): Shared {
+export function openShared({
+  location,
+  env,
+  pid,
+  learnSecret,
+  ...options
+}: Opening): PostgresStore {
   const address = addressHere(location, env, options.warn);
   if (address.password !== undefined) learnSecret(address.password);
   const findPassword: Address["findPassword"] = (at) => {
@@ -48,12 +43,5 @@ export function openShared({ location, env, pid, learnSecret, ...options }: Open
     return password;
   };
   const holder = { host: hostname(), pid, user: userName() };
-  const store = new PostgresStore({ ...options, address: { ...address, findPassword }, holder });
-  const place = new DatabasePlace(store);
-  return {
-    store,
-    whole: new SharedState(store, place),
-    backups: new SharedBackup(store, place, options),
-    place,
-  };
+  return new PostgresStore({ ...options, address: { ...address, findPassword }, holder });
 }

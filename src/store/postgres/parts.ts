@@ -2,10 +2,10 @@ import type { Clock, Waiting } from "../../exchange/ports.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import type { Keyring } from "../keys/keyring.ts";
+import type { Holder } from "../state.ts";
 import type { Address } from "./address.ts";
 import type { Database } from "./database.ts";
 import type { DatabaseClock } from "./database-clock.ts";
-import type { Holder } from "./holders.ts";
 import type { MachineRecord } from "./machine-record.ts";
 
 export interface SharedStoreOptions {
@@ -27,7 +27,10 @@ export interface SharedStoreOptions {
 }
 
 /** What everything that works on a shared state needs. */
-export interface SharedParts extends Pick<SharedStoreOptions, "clock" | "holder" | "warn"> {
+export interface SharedParts extends Omit<
+  SharedStoreOptions,
+  "address" | "keys" | "platform" | "time" | "waiting"
+> {
   schema: string;
   database: Database;
   keyring: Keyring;

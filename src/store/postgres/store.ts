@@ -17,6 +17,7 @@ import { KnownBreakers, storedBreaker } from "../breakers.ts";
 import { Keyring } from "../keys/keyring.ts";
 import { creationEntry, dismissal, interruptedCreation } from "../journal/creations.ts";
 import { prunedBefore } from "../journal/journal.ts";
+import type { Created, Lock, State } from "../state.ts";
 import { completeCreation } from "../steps/import.ts";
 import { openDigest } from "../steps/exchange-rows.ts";
 import type { ExchangeRow, Place } from "../steps/rows.ts";
@@ -33,7 +34,6 @@ import { DatabaseClock } from "./database-clock.ts";
 import { checkIncarnation, isLater, warnOfWeakerTls } from "./incarnation.ts";
 import { append, completed, interruptedCreations, prune } from "./journal.ts";
 import { passGate, transactAtGate } from "./gate.ts";
-import type { Lock } from "./holders.ts";
 import { holders, lockIn } from "./holders.ts";
 import { Lease } from "./lease.ts";
 import type { SharedParts, SharedStoreOptions } from "./parts.ts";
@@ -51,6 +51,7 @@ import {
   vaultsWhere,
 } from "./read-vaults.ts";
 import { PostgresVaultSession } from "./vault-session.ts";
+import type { DatabaseState } from "./whole-state.ts";
 import { statementsFor } from "./write-vault.ts";
 
 /** What the state says of itself, with the key that seals it. */
@@ -60,7 +61,9 @@ type Ready = About & { key: SealingKey; isSetBack: boolean };
  * The state of several machines, in a PostgreSQL. Reads nothing before the first call.
  * @throws `state` from every method if the database or the key cannot be used, if nothing is there yet, or if it is a copy
  */
-export class PostgresStore implements Store {
+export class PostgresStore implements State {
+  readonly shown: string;
+  readonly isShared = true;
   readonly parts: SharedParts;
   readonly #time: Pick<DatabaseClock, "isKnown" | "latencyMs" | "note" | "now">;
   readonly #breakers = new KnownBreakers();
@@ -79,16 +82,26 @@ export class PostgresStore implements Store {
     waiting,
     time = new DatabaseClock(clock),
   }: SharedStoreOptions) {
+    this.shown = address.shown;
     this.#time = time;
     const machine = new MachineRecord({ directory, platform, clock, warn });
     const beforeLogin = async (): Promise<void> =>
       await warnOfWeakerTls({ address, machine, warn });
     const database = new Database(address, time, { clock, waiting, beforeLogin });
     const keyring = new Keyring(keySource, address.shown, warn, keys);
-    this.parts = { clock, holder, warn, schema: address.schema, database, keyring, machine };
+    const { schema } = address;
+    const given = { keySource, directory, clock, holder, warn };
+    this.parts = { ...given, schema, database, keyring, machine };
   }
 
-  /** Who holds which vault, in the order in which they took it. */
+  async create(grant?: string): Promise<Created> {
+    return await (await this.whole()).create(grant);
+  }
+
+  async whole(): Promise<DatabaseState> {
+    return new (await import("./whole-state.ts")).DatabaseState(this);
+  }
+
   async locks(): Promise<Lock[]> {
     return (await this.parts.database.query(holders(this.parts.schema))).map(lockIn);
   }

@@ -1,60 +1,75 @@
 import { DatabaseSync } from "node:sqlite";
+import { asVaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
+import type { SealingKey } from "../../secrets/sealing.ts";
+import { checkTarget, writeBackup } from "../backup/backup.ts";
+import { checkBackup } from "../backup/check.ts";
+import { prepareRestore } from "../backup/restore.ts";
+import type { ContentRow } from "../contents.ts";
 import { nothing } from "../contents.ts";
 import type { StateHistory } from "../journal/history.ts";
 import { historyIn } from "../journal/history.ts";
-import type { SealingKey } from "../../secrets/sealing.ts";
-import type { SharedRekey } from "../keys/rekey.ts";
-import { copyInto } from "../sqlite/state-file.ts";
-import { checkVersion, readMeta } from "./about.ts";
-import type { Statement } from "./connection.ts";
-import { alreadyThere, codeOf } from "./connection.ts";
-import type { DatabasePlace } from "./place.ts";
-import { grants, schemaVersion, tables } from "./schema.ts";
-import { reborn, setBack } from "./set-back.ts";
-import type { PostgresStore } from "./store.ts";
+import { Keyring } from "../keys/keyring.ts";
+import { copyInto, writeStateFile } from "../sqlite/state-file.ts";
+import type {
+  BackupFacts,
+  Created,
+  Lock,
+  Resealing,
+  Restore,
+  RestoreOptions,
+  ServerFacts,
+  State,
+  StateFacts,
+  WholeState,
+} from "../state.ts";
+import { marksIn, notHere } from "../whole/marks.ts";
+import type { Engine } from "../whole/open-whole.ts";
+import { OpenReader, OpenWhole } from "../whole/open-whole.ts";
+import type { Whole, WholeOperation, WholeReader } from "../whole/whole.ts";
+import type { About } from "./about.ts";
+import { aboutStatement, checkVersion, metaStatement, readMeta } from "./about.ts";
+import type { Row, Statement } from "./connection.ts";
+import { alreadyThere, codeOf, Connection } from "./connection.ts";
+import { transactAtGate, transactWhole } from "./gate.ts";
+import { copied } from "./incarnation.ts";
+import { append } from "./journal.ts";
+import { grants, oldestVersion, schemaVersion, tables, unusableVersion } from "./schema.ts";
+import { reborn, setBack, setBackNow } from "./set-back.ts";
+import type { SharedParts } from "./parts.ts";
 
-/** What `doctor` tells of a server. */
-export interface ServerFacts {
-  location: string;
-  /** As the server names it, like `18.4`. */
-  version: string;
-  hasTls: boolean;
-  keyId: string;
-  /** Standbys that are connected, and whether a commit waits for one. */
-  standbys: number;
-  waitsForStandby: boolean;
-  /** Exchanges that this machine keeps, in case of a failover, and the system's code if it cannot. */
-  kept: number;
-  unwritable: string | null;
-  /** How long an answer takes, in whole milliseconds; 0 if that is negligible. */
-  latencyMs: number;
+/** Runs SQL in the transaction of an operation. */
+type Query = (statement: Statement) => Promise<Row[]>;
+
+/** What the whole of a shared state takes of its store. */
+interface SharedStore extends Pick<State, "list" | "latencyMs" | "shown"> {
+  readonly parts: SharedParts;
+  locks(): Promise<Lock[]>;
+  /** What the state says of itself, read once, with its key. */
+  ready(): Promise<About & { key: SealingKey }>;
+  /** Looks again. */
+  check(): Promise<unknown>;
 }
 
-/** Operations on the whole of a shared state. */
-export class SharedState {
-  readonly #store: PostgresStore;
-  readonly #place: DatabasePlace;
+/** The whole of a shared state. */
+export class DatabaseState implements WholeState {
+  readonly shown: string;
+  readonly #store: SharedStore;
 
-  constructor(store: PostgresStore, place: DatabasePlace) {
+  constructor(store: SharedStore) {
+    this.shown = store.shown;
     this.#store = store;
-    this.#place = place;
   }
 
-  /**
-   * Makes the schema, or brings it up to date, and makes the key if there is none; running it twice changes nothing. Gives a role, if
-   * one is named, the rights that everything else needs.
-   */
-  async initialize(
-    grant?: string,
-  ): Promise<{ created: boolean; updated: boolean; location: string; keyId: string }> {
+  /** As `State.create`: makes the schema, or brings it up to date, and makes the key if there is none. */
+  async create(grant?: string): Promise<Created> {
     const { database, keyring } = this.#store.parts;
     const { created, updated } = await this.#define(grant);
     const { key: sealing = null } = await readMeta(this.#store.parts);
     const key = await keyring.forSecret(sealing);
     if (sealing === null) await database.transact(this.#keyed(key.id, "NOTHING"));
     const { keyId } = await this.#store.ready();
-    return { created, updated, location: database.address.shown, keyId };
+    return { created, updated, keyId };
   }
 
   /** Defines what the schema lacks. Of several at once one does, and the others look again. */
@@ -80,44 +95,143 @@ export class SharedState {
     }
   }
 
-  /** Facts about the server, for `doctor`. */
-  async inspect(): Promise<ServerFacts> {
+  async read<T>(work: (whole: WholeReader) => Promise<T>): Promise<T> {
+    const { database, keyring, schema } = this.#store.parts;
+    const connection = await Connection.open(database.address);
+    try {
+      return await connection.converse("REPEATABLE READ READ ONLY", async (query) => {
+        const [row] = await query(metaStatement(schema));
+        const marks = marksIn(row?.["meta"] as Record<string, string>);
+        return await work(
+          new OpenReader(engineOf(schema, query), marks, { state: marks.state }, keyring),
+        );
+      });
+    } finally {
+      connection.close();
+    }
+  }
+
+  async transact<T>(
+    operation: WholeOperation,
+    waiting: Waiting,
+    work: (whole: Whole) => Promise<T>,
+  ): Promise<T> {
+    return await this.#change(operation, waiting, async (whole, query) => {
+      // Machines offer what they have kept of exchanges that may be lost.
+      if (operation === "restore") await query(setBackNow(this.#store.parts.schema));
+      return await work(whole);
+    });
+  }
+
+  /** As `transact`, with what else runs SQL in the transaction. */
+  async #change<T>(
+    operation: WholeOperation,
+    waiting: Waiting,
+    work: (whole: Whole, query: Query) => Promise<T>,
+  ): Promise<T> {
+    const { database, keyring, schema } = this.#store.parts;
+    const { address } = database;
+    const { fence, moved } = marksIn(await readMeta(this.#store.parts));
+    const isUnused = fence !== null || moved !== null;
+    // What is not used any more is not checked any more; a copy is what may be claimed.
+    if (operation !== "claim" && !(operation === "move" && isUnused)) await this.#store.ready();
+    return await transactWhole(this.#store.parts, operation, waiting, async (query) => {
+      const [about] = await query(aboutStatement(schema));
+      const meta = about?.["meta"] as Record<string, string>;
+      const marks = marksIn(meta);
+      if (marks.fence === null && marks.moved === null) checkVersion(meta, address);
+      else if (operation !== "claim" && operation !== "move") throw notHere(this.shown, marks);
+      if (operation !== "claim" && about?.["original"] !== true)
+        throw copied(address, "it was made on another server or in another database");
+      const { key = "" } = meta;
+      const whole = new OpenWhole(
+        engineOf(schema, query),
+        marks,
+        { state: marks.state },
+        keyring,
+        key,
+        async () => await keyring.key(key),
+      );
+      return await work(whole, query);
+    });
+  }
+
+  async backup(file: string, force: boolean): Promise<BackupFacts> {
+    const { schema, clock, warn } = this.#store.parts;
+    checkTarget(this.#store.parts, file, force);
+    const { key } = await this.#store.ready();
+    const now = clock.now();
+    return await this.read(
+      async (whole) =>
+        await writeBackup({
+          file,
+          now,
+          warn,
+          copy: async (temporary) => {
+            await writeStateFile(temporary, whole, key);
+            return checkBackup(temporary, Number.POSITIVE_INFINITY, null);
+          },
+          record: async (entry) => {
+            const changes = [
+              { sql: `UPDATE ${schema}.credentials SET elsewhere = 1 WHERE elsewhere <> 1` },
+              append(schema, entry),
+            ];
+            await transactAtGate(this.#store.parts, changes, async () => await this.#store.check());
+          },
+        }),
+    );
+  }
+
+  async prepareRestore(options: RestoreOptions): Promise<Restore> {
+    const { keySource, warn, clock } = this.#store.parts;
+    const keyring = new Keyring(keySource, options.file, warn);
+    return await prepareRestore(this, keyring, () => clock.now(), options);
+  }
+
+  async isDamaged(): Promise<boolean> {
+    await this.#store.ready();
+    return false;
+  }
+
+  async moveAside(): Promise<null> {
+    return await Promise.resolve(null);
+  }
+
+  async inspect(): Promise<StateFacts> {
+    const unknown = { queues: [], tokenSeconds: null };
+    try {
+      const place = await this.#ask();
+      const vaults = await this.#store.list();
+      const locks = await this.#store.locks();
+      return { ...unknown, problem: null, vaults, place: { ...place, locks } };
+    } catch (error) {
+      return { ...unknown, problem: asVaultError(error), vaults: null, place: null };
+    }
+  }
+
+  async #ask(): Promise<Omit<ServerFacts, "locks">> {
     const { database, machine } = this.#store.parts;
     const { keyId } = await this.#store.ready();
     const [row] = await database.query({
-      sql: `SELECT current_setting('server_version') AS version, current_setting('synchronous_standby_names') <> '' AS waits,
+      sql: `SELECT current_setting('server_version') AS version, current_setting('synchronous_standby_names') <> '' AS "waitsForStandby",
         (SELECT count(*)::int FROM pg_stat_replication) AS standbys`,
     });
-    const { version, waits, standbys } = row as {
-      version: string;
-      waits: boolean;
-      standbys: number;
-    };
-    const { shown, tls } = database.address;
-    const server = {
-      location: shown,
-      version,
-      hasTls: tls !== undefined,
-      latencyMs: Math.round(await this.#store.latencyMs()),
-    };
     return {
-      ...server,
+      ...(row as unknown as Pick<ServerFacts, "standbys" | "version" | "waitsForStandby">),
+      type: "server",
+      location: this.shown,
+      hasTls: database.address.tls !== undefined,
+      latencyMs: Math.round(await this.#store.latencyMs()),
       keyId,
-      standbys,
-      waitsForStandby: waits,
       kept: await machine.kept(),
       unwritable: machine.unwritable(),
     };
   }
 
-  /**
-   * Makes a copy the original, which nobody uses any more: no pair counts as proven, and what this machine has seen of the former one
-   * does not stop it any more.
-   * @throws `busy`, `interrupted`, `state`
-   */
+  /** As `claim` says; what this machine has seen of a former one does not stop it any more. */
   async claim(waiting: Waiting): Promise<void> {
     const { schema, machine } = this.#store.parts;
-    await this.#place.change("claim", waiting, async (whole, query) => {
+    await this.#change("claim", waiting, async (whole, query) => {
       const { state } = whole.marks;
       const seen = (await machine.state(state))?.claims;
       for (const statement of [...reborn(schema, seen), ...setBack(schema, "the state was copied")])
@@ -127,11 +241,11 @@ export class SharedState {
     await this.#store.ready();
   }
 
-  /** What the journal tells, as of now: a copy in memory. */
+  /** As `history` says: a copy in memory. */
   async history(): Promise<StateHistory> {
     const { key } = await this.#store.ready();
     const db = new DatabaseSync(":memory:");
-    await this.#place.read(
+    await this.read(
       async (whole) =>
         await copyInto(db, whole, key, ({ vaults, breakers }) => ({
           ...nothing(),
@@ -142,12 +256,11 @@ export class SharedState {
     return historyIn(db);
   }
 
-  /** Does the work of a rekey: the change of this state is one transaction. */
-  async rekey<T>(waiting: Waiting, work: (shared: SharedRekey) => Promise<T>): Promise<T> {
+  async resealing(waiting: Waiting): Promise<Resealing> {
     const { keyId, state } = await this.#store.ready();
     const { keyring, machine } = this.#store.parts;
     const reseal = async (to: SealingKey): Promise<number> => {
-      const values = await this.#place.change("rekey", waiting, async (whole, query) => {
+      const values = await this.#change("rekey", waiting, async (whole, query) => {
         // Another machine may have changed it meanwhile.
         await keyring.key(whole.keyId ?? "");
         let written = 0;
@@ -160,7 +273,7 @@ export class SharedState {
       await machine.noteKey(state, to.id);
       return values;
     };
-    return await work({ shown: this.#place.shown, keyId, reseal });
+    return { shown: this.shown, keyId, reseal };
   }
 
   /** Records the key, and who has it; `where` says what becomes of one that is there. */
@@ -174,3 +287,26 @@ export class SharedState {
     ];
   }
 }
+
+const engineOf = (schema: string, query: Query): Engine => ({
+  schema: `${schema}.`,
+  newId: "gen_random_uuid()",
+  ids: "SELECT value::uuid FROM jsonb_array_elements_text($1::jsonb)",
+  query: async (sql, values = []) => (await query({ sql, values })) as ContentRow[],
+  list: (table) => ({
+    from: `jsonb_array_elements($1::jsonb) WITH ORDINALITY AS list (item, n)
+      CROSS JOIN LATERAL jsonb_populate_record(NULL::${schema}.${table}, item) AS made`,
+    column: (name) => `made.${name}`,
+  }),
+  setUsable: async (isUsable) => {
+    await query({
+      sql: `UPDATE ${schema}.state SET usable = $1::boolean`,
+      values: [String(isUsable)],
+    });
+    const oldest = String(isUsable ? oldestVersion : unusableVersion);
+    await query({
+      sql: `UPDATE ${schema}.meta SET value = $1 WHERE name = 'oldest'`,
+      values: [oldest],
+    });
+  },
+});

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
+import type { Clock } from "../../exchange/ports.ts";
 import { refuseNetwork } from "../../files/disk.ts";
 import {
   checkPrivateDirectory,
@@ -8,8 +9,9 @@ import {
   statIfThere,
 } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
+import type { KeySource } from "../../secrets/key-source.ts";
+import type { SealingKey } from "../../secrets/sealing.ts";
 import { prune } from "../journal/journal.ts";
-import type { StoreOptions } from "../local-store.ts";
 import type { Opening } from "./open-database.ts";
 import {
   checkNotNewer,
@@ -22,6 +24,18 @@ import {
 import { one } from "./query.ts";
 import { retryBusyDatabase, StateDatabase } from "./state-database.ts";
 import { VaultLocks } from "./vault-lock.ts";
+
+export interface StoreOptions {
+  directory: string;
+  keySource: KeySource;
+  clock: Clock;
+  /** As Node names it. */
+  platform: string;
+  /** Receives problems that do not stop the command, like a key file that others can read; each once. */
+  warn: (message: string) => void;
+  /** Cached keys by id, shared by everything that uses the state in one run. */
+  keys?: Map<string, SealingKey>;
+}
 
 /** The database of a state and its locks. Keeps one connection until another file is in its place. */
 export class StateConnection {

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { closed, type ServiceBreaker } from "../../exchange/breaker.ts";
+import { VaultError } from "../../errors.ts";
 import type { VaultSession, Waiting } from "../../exchange/ports.ts";
 import type {
   CreatedVault,
@@ -14,7 +15,6 @@ import type {
 import { KnownBreakers, storedBreaker } from "../breakers.ts";
 import { creationEntry, dismissal } from "../journal/creations.ts";
 import { append } from "../journal/journal.ts";
-import type { LocalStore, StoreOptions } from "../local-store.ts";
 import type { KeyEntry } from "../../secrets/key-file.ts";
 import { readKeyFile } from "../../secrets/key-file.ts";
 import { Keyring, neededKeyId } from "../keys/keyring.ts";
@@ -39,6 +39,8 @@ import type { Rekeyed, RekeyedStore, RekeyPlan } from "../keys/rekey.ts";
 import { migrations } from "./schema.ts";
 import type { ProfilePlace } from "../../secrets/sealing.ts";
 import { keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
+import type { Created, State, WholeState } from "../state.ts";
+import type { StoreOptions } from "./state-connection.ts";
 import { StateConnection } from "./state-connection.ts";
 import type { StateDatabase } from "./state-database.ts";
 import { SqliteVaultSession } from "./vault-session.ts";
@@ -52,11 +54,24 @@ import { SqliteVaultSession } from "./vault-session.ts";
 export function openStore(
   options: StoreOptions,
   scripts: readonly string[] = migrations,
-): LocalStore {
-  return new SqliteStore(options, scripts);
+): LocalState {
+  return new SqliteState(options, scripts);
 }
 
-class SqliteStore implements LocalStore, RekeyedStore {
+/** A state on this machine, with the key that it shares with the secrets of the configuration. */
+export interface LocalState extends State {
+  /** Seals a secret of the configuration. Creates a key if there is none, so the caller must hold the configuration's lock. */
+  sealSecret(place: ProfilePlace, text: string): Promise<string>;
+  openSecret(place: ProfilePlace, sealed: string): Promise<string>;
+  /** The keys that the key file names; null if there is no key file. */
+  keyEntries(): Pick<KeyEntry, "id" | "source">[] | null;
+  /** Seals everything with a new key, as `rekey`. */
+  rekey(plan: RekeyPlan): Promise<Rekeyed>;
+}
+
+class SqliteState implements LocalState, RekeyedStore {
+  readonly shown: string;
+  readonly isShared = false;
   readonly #options: StoreOptions;
   readonly #scripts: readonly string[];
   readonly #keyring: Keyring;
@@ -65,17 +80,31 @@ class SqliteStore implements LocalStore, RekeyedStore {
   #noted: StateDatabase | null = null;
 
   constructor(options: StoreOptions, scripts: readonly string[]) {
+    this.shown = options.directory;
     this.#options = options;
     this.#scripts = scripts;
     this.#keyring = new Keyring(options.keySource, options.directory, options.warn, options.keys);
     this.#state = new StateConnection(options, scripts);
   }
 
-  async create(): Promise<boolean> {
-    const isNew = (await this.#state.open()) === null;
+  async create(grant?: string): Promise<Created> {
+    if (grant !== undefined)
+      throw new VaultError(
+        "usage",
+        "--grant: is for a shared state; the operating system guards this one",
+      );
+    const created = (await this.#state.open()) === null;
     const database = await this.#state.ensure();
     await this.#keyring.prepareState(await database.read(neededKeyId));
-    return isNew;
+    return { created, updated: false, keyId: null };
+  }
+
+  async locks(): Promise<null> {
+    return await Promise.resolve(null);
+  }
+
+  async whole(): Promise<WholeState> {
+    return new (await import("./whole-state.ts")).DirectoryState(this.#options);
   }
 
   async lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession> {
@@ -125,7 +154,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
     return await this.#query(listVaults);
   }
 
-  async lastReads(): ReturnType<LocalStore["lastReads"]> {
+  async lastReads(): ReturnType<State["lastReads"]> {
     return await this.#query(lastReads);
   }
 
@@ -166,7 +195,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
   async completeCreation(
     creation: Creation,
     vault: CreatedVault,
-  ): ReturnType<LocalStore["completeCreation"]> {
+  ): ReturnType<State["completeCreation"]> {
     const { service } = creation;
     for (let tries = 3; ; tries -= 1) {
       const database = await this.#state.ensure();
@@ -231,7 +260,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
     });
   }
 
-  async breakers(): ReturnType<LocalStore["breakers"]> {
+  async breakers(): ReturnType<State["breakers"]> {
     return await this.#query(allBreakers);
   }
 
@@ -257,7 +286,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
     return unseal(await this.#keyring.keyOf(place, keyIdOf(sealed)), place, sealed);
   }
 
-  keys(): Pick<KeyEntry, "id" | "source">[] | null {
+  keyEntries(): Pick<KeyEntry, "id" | "source">[] | null {
     const { path } = this.#options.keySource;
     return path === undefined ? null : readKeyFile(path, this.#options.warn);
   }
@@ -267,7 +296,7 @@ class SqliteStore implements LocalStore, RekeyedStore {
     const open = (directory: string): RekeyedStore =>
       directory === this.#options.directory
         ? this
-        : new SqliteStore({ ...this.#options, directory }, this.#scripts);
+        : new SqliteState({ ...this.#options, directory }, this.#scripts);
     return await rekeyStates(this.#options, this.#keyring, open, plan);
   }
 

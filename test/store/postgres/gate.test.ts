@@ -5,9 +5,8 @@ import type { Row, Statement } from "../../../src/store/postgres/connection.ts";
 import { Connection } from "../../../src/store/postgres/connection.ts";
 import { transactWhole } from "../../../src/store/postgres/gate.ts";
 import { holders } from "../../../src/store/postgres/holders.ts";
-import { DatabasePlace } from "../../../src/store/postgres/place.ts";
+import { DatabaseState } from "../../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
-import { SharedState } from "../../../src/store/postgres/whole-state.ts";
 import { readWhole } from "../../../src/store/whole/whole.ts";
 import {
   exchange,
@@ -31,7 +30,7 @@ beforeEach(async () => {
 });
 afterEach(() => state.dispose());
 
-const placeOf = (store: unknown): DatabasePlace => new DatabasePlace(store as PostgresStore);
+const placeOf = (store: unknown): DatabaseState => new DatabaseState(store as PostgresStore);
 
 const expire = async (): Promise<unknown> =>
   await state.sql("UPDATE schema.leases SET ends_at = '-infinity'");
@@ -259,11 +258,7 @@ it("several that make the same state at once make one", async () => {
   for (let n = 0; n < 3; n += 1) {
     await state.sql(`DROP SCHEMA ${schema} CASCADE`);
     const stores = Array.from({ length: 4 }, () => state.another() as PostgresStore);
-    const made = await Promise.all(
-      stores.map(
-        async (store) => await new SharedState(store, placeOf(store)).initialize("postgres"),
-      ),
-    );
+    const made = await Promise.all(stores.map(async (store) => await store.create("postgres")));
     expect(new Set(made.map(({ keyId }) => keyId)).size).toBe(1);
     await (await imported(state)).release();
   }
@@ -273,7 +268,7 @@ it("a state of an earlier version that is brought up to date takes the vaults fr
   const former = await imported(state);
   await state.sql("UPDATE schema.meta SET value = '0' WHERE name IN ('version', 'oldest')");
   const store = state.another() as PostgresStore;
-  expect(await new SharedState(store, placeOf(store)).initialize()).toMatchObject({
+  expect(await store.create()).toMatchObject({
     updated: true,
   });
   await expect(former.recordIntent(intent("x1", 1))).rejects.toMatchObject({ code: "busy" });

@@ -1,8 +1,8 @@
 import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
 import type { Clock } from "../../../src/exchange/ports.ts";
-import type { Shared } from "../../../src/store/postgres/open.ts";
 import { openShared } from "../../../src/store/postgres/open.ts";
+import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import { atEndOfFile } from "../../support/end-of-file.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 import { postgres } from "../../support/postgres.ts";
@@ -10,7 +10,7 @@ import { postgres } from "../../support/postgres.ts";
 it("one queue for machines whose clocks are hours apart, and for a process that waited long for the processor when it asked for the time", async () => {
   const location = (await postgres()).location("queue");
   const nothing = (): undefined => undefined;
-  const on = (clock: Clock): Shared => {
+  const on = (clock: Clock): PostgresStore => {
     const keySource = { type: "given", key: "7".repeat(64) } as const;
     const waiting = { deadline: 0, signal: new AbortController().signal };
     const more = {
@@ -29,7 +29,7 @@ it("one queue for machines whose clocks are hours apart, and for a process that 
       learnSecret: nothing,
       ...more,
     });
-    atEndOfFile(() => shared.store.close());
+    atEndOfFile(() => shared.close());
     return shared;
   };
   const sleep = async (ms: number): Promise<void> => await setTimeout(ms);
@@ -42,13 +42,13 @@ it("one queue for machines whose clocks are hours apart, and for a process that 
     sleep,
   };
   const [one, other] = [on(first), on(second)];
-  await one.whole.initialize();
-  await other.store.list();
+  await one.create();
+  await other.list();
   const slots: number[] = [];
   for (const [store, clock] of [
-    [one.store, first],
-    [other.store, second],
-    [one.store, first],
+    [one, first],
+    [other, second],
+    [one, first],
   ] as const) {
     const now = clock.now();
     slots.push(

@@ -1,11 +1,10 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Store } from "../../../src/exchange/ports.ts";
-import { DatabasePlace } from "../../../src/store/postgres/place.ts";
+import { DatabaseState } from "../../../src/store/postgres/whole-state.ts";
 import { tables } from "../../../src/store/postgres/schema.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
-import { SharedState as Whole } from "../../../src/store/postgres/whole-state.ts";
-import { DirectoryPlace } from "../../../src/store/sqlite/place.ts";
+import { DirectoryState } from "../../../src/store/sqlite/whole-state.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
 import { claimMoved } from "../../../src/store/whole/claim.ts";
 import { cancelMove, moveState } from "../../../src/store/whole/move.ts";
@@ -24,7 +23,7 @@ const uuids = [
 /** The states of two machines, each with a vault of its own, at directories, and an empty shared one. */
 async function machines(): Promise<{
   target: SharedState;
-  to: DatabasePlace;
+  to: DatabaseState;
   local: readonly [Local, Local];
 }> {
   const target = await sharedState();
@@ -39,7 +38,7 @@ async function machines(): Promise<{
     };
     const open = (): Store => openStore(options);
     await use(open(), target, id);
-    return { id, open, place: new DirectoryPlace(options) };
+    return { id, open, place: new DirectoryState(options) };
   };
   return {
     target,
@@ -54,7 +53,7 @@ interface Local {
   place: WholePlace;
 }
 
-const placeOf = (store: Store): DatabasePlace => new DatabasePlace(store as PostgresStore);
+const placeOf = (store: Store): DatabaseState => new DatabaseState(store as PostgresStore);
 
 /** Imports a vault and reads it once. */
 async function use(store: Store, { clock }: Pick<SharedState, "clock">, id: string): Promise<void> {
@@ -294,7 +293,7 @@ it("a target that was made anew meanwhile takes nothing, and the fence stays", a
   const anew = async (): Promise<void> => {
     await target.sql(`DROP SCHEMA ${target.store.parts.schema} CASCADE`);
     const store = target.another() as PostgresStore;
-    await new Whole(store, placeOf(store)).initialize();
+    await store.create();
   };
   const fresh = placeOf(target.another());
   await expect(
@@ -385,7 +384,7 @@ describe.each(["before", "after"] as const)(
           };
           const back = {
             open: (): Store => openStore(options),
-            place: new DirectoryPlace(options),
+            place: new DirectoryState(options),
           };
           const move = async (at: WholePlace): Promise<unknown> =>
             direction === "to"

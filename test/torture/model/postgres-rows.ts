@@ -1,7 +1,7 @@
 import pg from "pg";
 import type { Clock, VaultSession } from "../../../src/exchange/ports.ts";
-import type { Shared } from "../../../src/store/postgres/open.ts";
 import { openShared } from "../../../src/store/postgres/open.ts";
+import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import { postgres } from "../../support/postgres.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 import { service, uuid } from "./real-pairs.ts";
@@ -18,7 +18,7 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
   const keySource = { type: "given", key } as const;
   const waiting = { deadline: Number.POSITIVE_INFINITY, signal: new AbortController().signal };
   /** A machine that has seen nothing yet: else it would bring back what it has acknowledged. */
-  const machine = (): Shared => {
+  const machine = (): PostgresStore => {
     const place = {
       directory: tempDir("model"),
       platform: process.platform,
@@ -36,8 +36,8 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
       ...place,
     });
   };
-  let { store, whole } = machine();
-  await whole.initialize();
+  let store = machine();
+  await store.create();
   const db = new pg.Client({ connectionString: location });
   await db.connect();
   await db.query(`SET search_path = ${schema}; SET synchronous_commit = off`);
@@ -73,7 +73,7 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
       // A session knows the rows as they were when it began.
       await session.release();
       store.close();
-      ({ store, whole } = machine());
+      store = machine();
       const numbered = {
         ...rows,
         exchanges: rows.exchanges.map((row, index) => ({ ...row, seq: index + 1 })),

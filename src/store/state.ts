@@ -1,0 +1,167 @@
+import type { VaultError } from "../errors.ts";
+import type { Store, Waiting } from "../exchange/ports.ts";
+import type { VaultRecord } from "../exchange/records.ts";
+import type { DiskFacts } from "../files/disk.ts";
+import type { SealingKey } from "../secrets/sealing.ts";
+import type { BackupFile, Holdings } from "./backup/check.ts";
+import type { MergedVault, MergeOptions } from "./backup/merge/merge-contents.ts";
+import type { StateHistory } from "./journal/history.ts";
+import type { KeyFacts } from "./keys/inspect-key.ts";
+import type { WholePlace } from "./whole/whole.ts";
+
+/**
+ * A state in its place, as everything above the two engines sees it: a directory of this machine, or a schema in a PostgreSQL that
+ * several machines share. It reads nothing before the first call. Its methods throw `state` if it cannot be used.
+ */
+export interface State extends Store {
+  /** For messages, documents and marks: a directory, or an address without its password. */
+  readonly shown: string;
+  /** Whether several machines share it: to ask it something takes a round trip, and its key is brought to the others. */
+  readonly isShared: boolean;
+  /**
+   * Makes the state and its key as far as they are missing, durable before it returns; a second call changes nothing. `grant` names a
+   * role of the database that gets the rights that everything else needs.
+   * @throws `usage` for a role where there are none, before anything is made
+   */
+  create(grant?: string): Promise<Created>;
+  /** Who holds which vault, in the order in which they took it; null where the operating system holds the locks, and lists none. */
+  locks(): Promise<Lock[] | null>;
+  /** Operations on the whole of it. */
+  whole(): Promise<WholeState>;
+}
+
+export interface Created {
+  created: boolean;
+  /** An older one was brought up to date. */
+  updated: boolean;
+  /** Id of the key that seals it; null where the first value that is sealed decides. */
+  keyId: string | null;
+}
+
+/** Who holds a vault: what `vault state locks` shows. */
+export interface Holder {
+  host: string;
+  pid: number;
+  user: string;
+}
+
+/** A vault that is in use; times in ISO 8601. */
+export interface Lock {
+  uuid: string;
+  holder: Holder;
+  since: string;
+  endsAt: string;
+}
+
+/** Operations on a whole state. What only one engine has to do is done by its method, without a word above it. */
+export interface WholeState extends WholePlace {
+  /**
+   * Copies a snapshot of it into one file while others go on. Sealed values stay sealed; the key is not copied. The file (mode 0600)
+   * is whole and durable when this resolves, or does not exist. Files of both engines are alike. All credentials count as known
+   * elsewhere before it exists; a failure to record that is a warning.
+   * @throws `invalid-input` for a file that cannot be written or, without `force`, exists; `state` if there is no state
+   */
+  backup(file: string, force: boolean): Promise<BackupFacts>;
+  /** See `prepareRestore`. */
+  prepareRestore(options: RestoreOptions): Promise<Restore>;
+  /** Finds out what it can without changing anything. A problem is a fact. */
+  inspect(): Promise<StateFacts>;
+  /**
+   * Uses it from then on, though it is a copy, or was moved to a place that is gone: nothing counts as proven. Durable before it
+   * returns.
+   * @throws `busy`, `interrupted`; `usage` for one that is in use anyway
+   */
+  claim(waiting: Waiting): Promise<void>;
+  /** What the journal tells, as of now; null where there is none. */
+  history(): Promise<StateHistory | null>;
+  /** What a rekey has to seal again; null for a state that the list beside the key file has. */
+  resealing(waiting: Waiting): Promise<Resealing | null>;
+}
+
+export interface BackupFacts extends Holdings {
+  /** Absolute path. */
+  file: string;
+  /** Size of the file. */
+  bytes: number;
+  /** Time of the backup, ISO 8601. */
+  at: string;
+}
+
+export interface RestoreOptions extends Pick<MergeOptions, "serviceRestored"> {
+  /** Absolute path of the backup. */
+  file: string;
+}
+
+/** What a restore has done. */
+export interface RestoreFacts {
+  vaults: MergedVault[];
+  /** The folder to which a state that cannot be read was moved; null if there was none. */
+  aside: string | null;
+}
+
+/** A restore that was prepared: nothing is changed yet. */
+export interface Restore {
+  backup: Holdings;
+  /** What it would do with each vault, by the present state; null if there is none, or if it cannot be read. */
+  vaults: MergedVault[] | null;
+  isDamaged: boolean;
+  /** @throws `busy`, `interrupted`, `state`, with the present state unchanged */
+  run: (waiting: Waiting) => Promise<RestoreFacts>;
+}
+
+/** A state that is sealed again in one transaction of its own. */
+export interface Resealing {
+  /** For messages. */
+  shown: string;
+  /** Id of its key. */
+  keyId: string;
+  /** Seals everything with a key. Returns the number of values that had another one. @throws `state` if this machine lacks that */
+  reseal(to: SealingKey): Promise<number>;
+}
+
+/** What can be found out about a state without changing anything. */
+export interface StateFacts {
+  /** Why it cannot be used. */
+  problem: VaultError | null;
+  /** Null if there is no state yet, or it cannot be read. */
+  vaults: VaultRecord[] | null;
+  /** When the next place under the rate limit of each application is free, in milliseconds since the epoch, as far as is known. */
+  queues: { application: string; next: number }[];
+  /** Lifetime of the newest token in seconds; null if unknown. */
+  tokenSeconds: number | null;
+  /** What its place says of itself; null if it cannot be asked. */
+  place: DirectoryFacts | ServerFacts | null;
+}
+
+export interface DirectoryFacts {
+  type: "directory";
+  directory: string;
+  /** What SQLite finds wrong with the database; empty if nothing is. */
+  damage: string[];
+  /** Files and folders that others can read or write. */
+  tooOpen: { path: string; mode: number; wanted: number }[];
+  /** The first file or folder that cannot be read and written, with the system's error code. */
+  unwritable: { path: string; code: string } | null;
+  disk: DiskFacts | null;
+  key: KeyFacts;
+  /** The newest backup in the journal, and what is at its path now. */
+  lastBackup: { at: string; file: string; now: BackupFile } | null;
+}
+
+export interface ServerFacts {
+  type: "server";
+  location: string;
+  /** As the server names it, like `18.4`. */
+  version: string;
+  hasTls: boolean;
+  keyId: string;
+  locks: Lock[];
+  /** Standbys that are connected, and whether a commit waits for one. */
+  standbys: number;
+  waitsForStandby: boolean;
+  /** Exchanges that this machine keeps, in case of a failover, and the system's code if it cannot. */
+  kept: number;
+  unwritable: string | null;
+  /** How long an answer takes, in whole milliseconds; 0 if that is negligible. */
+  latencyMs: number;
+}
