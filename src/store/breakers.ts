@@ -1,5 +1,6 @@
 import type { Breaker, ServiceBreaker } from "../exchange/breaker.ts";
 import { closed } from "../exchange/breaker.ts";
+import type { Statement } from "./steps/changes.ts";
 
 /** A row of `breakers`. A service that has none never failed to answer a start. */
 export interface BreakerRow {
@@ -46,6 +47,15 @@ export const breakerIn = (row: BreakerRow | undefined): Breaker =>
         contentType: row.content_type,
         closedAt: row.closed_at,
       };
+
+export const breakerOf = (prefix: string, service: string): Statement => ({
+  sql: `SELECT * FROM ${prefix}breakers WHERE service = $1`,
+  values: [service],
+});
+
+export const allBreakers = (prefix: string): Statement => ({
+  sql: `SELECT * FROM ${prefix}breakers`,
+});
 
 /** What one process last saw of the breakers of a state, by service. */
 export class KnownBreakers {

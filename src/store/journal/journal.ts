@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
-import { one, run } from "../sqlite/query.ts";
+import { one, rowsIn, run } from "../sqlite/query.ts";
+import type { Statement } from "../steps/changes.ts";
 
 /** How long journal entries and ended exchanges are kept. */
 const journalDays = 400;
@@ -20,17 +21,16 @@ export interface JournalEntry {
 }
 
 /** Appends to the journal, in the transaction that makes the change. */
+export const appending = (
+  prefix: string,
+  { at, service, uuid, exchange, event, detail }: JournalEntry,
+): Statement => ({
+  sql: `INSERT INTO ${prefix}journal (at, service, uuid, exchange, event, detail) VALUES ($1, $2, $3, $4, $5, $6)`,
+  values: [at, service, uuid, exchange, event, JSON.stringify(detail)],
+});
+
 export function append(db: DatabaseSync, entry: JournalEntry): void {
-  run(
-    db,
-    "INSERT INTO journal (at, service, uuid, exchange, event, detail) VALUES (?, ?, ?, ?, ?, ?)",
-    entry.at,
-    entry.service,
-    entry.uuid,
-    entry.exchange,
-    entry.event,
-    JSON.stringify(entry.detail),
-  );
+  rowsIn(db, appending("", entry));
 }
 
 /** Before when entries are removed, ISO 8601; null as long as the oldest one, of that time, may stay. */
@@ -39,12 +39,17 @@ export function prunedBefore(oldest: string | null | undefined, now: number): st
   return isOverdue ? new Date(now - journalDays * day).toISOString() : null;
 }
 
-/** Condition on an exchange that goes with its entries: it has ended, and is not the newest of its vault. */
-export const isPruned = (table: string): string =>
-  "state IN ('acknowledged', 'expired', 'discarded', 'rejected') " +
-  `AND seq < (SELECT max(seq) FROM ${table} AS newer WHERE newer.vault = exchanges.vault)`;
+/** Removes entries from before that time, and ended exchanges that began before it; the newest exchange of a vault stays. */
+export const pruning = (prefix: string, before: string): Statement[] => [
+  { sql: `DELETE FROM ${prefix}journal WHERE at < $1`, values: [before] },
+  {
+    sql: `DELETE FROM ${prefix}exchanges WHERE started_at < $1 AND state IN ('acknowledged', 'expired', 'discarded', 'rejected')
+      AND seq < (SELECT max(seq) FROM ${prefix}exchanges AS newer WHERE newer.vault = exchanges.vault)`,
+    values: [before],
+  },
+];
 
-/** Removes journal entries and ended exchanges older than `journalDays`; the newest exchange of a vault stays. */
+/** Removes what is older than `journalDays`, as `pruning`. */
 export function prune(db: DatabaseSync, now: number): void {
   const from = prunedBefore(
     one<{ at: string }>(db, "SELECT at FROM journal ORDER BY seq LIMIT 1")?.at,
@@ -56,6 +61,5 @@ export function prune(db: DatabaseSync, now: number): void {
     "INSERT INTO meta (name, value) VALUES ('journal-from', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
     from,
   );
-  run(db, "DELETE FROM journal WHERE at < ?", from);
-  run(db, `DELETE FROM exchanges WHERE started_at < ? AND ${isPruned("exchanges")}`, from);
+  for (const statement of pruning("", from)) rowsIn(db, statement);
 }

@@ -45,7 +45,7 @@ export async function rekeyStates(
     access: keySource.access,
     machine: new MachineRecord({ directory: machineDirectory, platform, clock, warn }),
     lockAll,
-    query: async (path, query) => await storeOf(path).query(query),
+    query: async (path, query) => await storeOf(path).using(query),
     at: new Date(clock.now()).toISOString(),
     warn,
   });

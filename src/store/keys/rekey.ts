@@ -73,7 +73,7 @@ interface Rekeying {
 export interface RekeyedStore {
   /** Does the work with all vaults locked. */
   exclusively<T>(waiting: Waiting, work: (database: StateDatabase) => Promise<T>): Promise<T>;
-  query<T>(query: (database: StateDatabase) => Promise<T>): Promise<T>;
+  using<T>(query: (database: StateDatabase) => Promise<T>): Promise<T>;
 }
 
 export type RekeyPlan = Pick<

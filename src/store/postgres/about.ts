@@ -1,6 +1,7 @@
 import { marksIn, notHere } from "../whole/marks.ts";
 import type { Address } from "./address.ts";
-import type { Row, Statement } from "./connection.ts";
+import type { Statement } from "../steps/changes.ts";
+import type { Row } from "./connection.ts";
 import { cannotBeUsed } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { place, schemaVersion, unusableVersion } from "./schema.ts";

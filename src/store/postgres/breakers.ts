@@ -1,18 +1,10 @@
 import type { Breaker, Seen } from "../../exchange/breaker.ts";
 import type { BreakerRow } from "../breakers.ts";
-import { breakerColumns, breakerIn, valuesOf } from "../breakers.ts";
-import type { Row, Statement } from "./connection.ts";
+import { breakerColumns, breakerIn, breakerOf, valuesOf } from "../breakers.ts";
+import type { Statement } from "../steps/changes.ts";
+import type { Row } from "./connection.ts";
 import { AnswerLost } from "./connection.ts";
 import type { Database } from "./database.ts";
-
-export const breakerOf = (schema: string, service: string): Statement => ({
-  sql: `SELECT * FROM ${schema}.breakers WHERE service = $1`,
-  values: [service],
-});
-
-export const allBreakers = (schema: string): Statement => ({
-  sql: `SELECT * FROM ${schema}.breakers ORDER BY service COLLATE "C"`,
-});
 
 export const breakerInRow = (row: Row | undefined): Breaker =>
   breakerIn(row as BreakerRow | undefined);
@@ -61,7 +53,7 @@ export async function changeBreaker(
 ): Promise<Breaker> {
   for (let tries = 20; ; tries -= 1) {
     try {
-      const [row] = await database.query(breakerOf(schema, service));
+      const [row] = await database.query(breakerOf(`${schema}.`, service));
       const before = breakerInRow(row);
       const breaker = change(before);
       if (breaker === before) return before;

@@ -1,19 +1,13 @@
 import pg from "pg";
 import type { Retry } from "../../errors.ts";
 import { VaultError } from "../../errors.ts";
-import type { Value } from "../steps/changes.ts";
+import type { Statement } from "../steps/changes.ts";
 import type { Address } from "./address.ts";
 import type { PlainClient, Wire } from "./client.ts";
 import { clientFor } from "./client.ts";
 import { answerBytes, tooMuchSaid, wholeAnswerBytes } from "./inbound.ts";
 import type { Reason } from "./reasons.ts";
 import { brief, connectionReason, refusalReason } from "./reasons.ts";
-
-/** SQL with `$1`, `$2` … for its values; a list is an array of texts. */
-export interface Statement {
-  sql: string;
-  values?: readonly (Value | readonly string[])[];
-}
 
 export type Row = Record<string, unknown>;
 

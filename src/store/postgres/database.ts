@@ -1,7 +1,8 @@
 import { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import type { Address } from "./address.ts";
-import type { Row, Statement, Timing } from "./connection.ts";
+import type { Statement } from "../steps/changes.ts";
+import type { Row, Timing } from "./connection.ts";
 import { AnswerLost, Connection } from "./connection.ts";
 
 /** How long a server that was there and has gone away is waited for, in milliseconds: as long as a lease. */

@@ -1,5 +1,6 @@
 import type { Holder, Lock } from "../state.ts";
-import type { Row, Statement } from "./connection.ts";
+import type { Statement } from "../steps/changes.ts";
+import type { Row } from "./connection.ts";
 
 /** Of a lease: it has not ended. One that begins in the future is void: the database's clock was set back since. */
 export const isAlive = (row = ""): string =>

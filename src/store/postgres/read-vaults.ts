@@ -12,8 +12,9 @@ import type {
 } from "../steps/rows.ts";
 import { listed } from "../sqlite/query.ts";
 import { summaryColumns } from "../steps/vault-record.ts";
-import { breakerOf } from "./breakers.ts";
-import type { Row, Statement } from "./connection.ts";
+import { breakerOf } from "../breakers.ts";
+import type { Statement } from "../steps/changes.ts";
+import type { Row } from "./connection.ts";
 
 /** The rows of one vault as they were read, with what steps do not see. */
 export interface StoredVault {
@@ -70,7 +71,7 @@ export const readVault = (
   about: Reading,
 ): Statement[] => [
   vaultsWhere(schema, "service = $1 AND vaults.uuid = $2", [service, uuid], { ...about, uuid }),
-  breakerOf(schema, service),
+  breakerOf(`${schema}.`, service),
 ];
 
 /** What `vaultsWhere` returned of a vault; without a row the vault is not known. Its label is opened. */
@@ -108,13 +109,6 @@ export const labelPlace = ({ state, service, uuid }: Place): VaultPlace => ({
   row: "",
 });
 
-/** The start of the newest get of each vault whose contents arrived. */
-export const lastReads = (schema: string): Statement => ({
-  sql: `SELECT DISTINCT ON (vaults.id) service, vaults.uuid, started_at AS at
-    FROM ${schema}.vaults JOIN ${schema}.exchanges ON exchanges.vault = vaults.id
-    WHERE operation = 'get' AND new_generation IS NOT NULL AND adopted = 0 ORDER BY vaults.id, seq DESC`,
-});
-
 /** Vaults of a service, each in one row, for `vaultSummary`. */
 export function summariesOf(schema: string, service: string): Statement {
   const kept = `FROM ${schema}.credentials WHERE vault = vaults.id AND sealed IS NOT NULL`;
@@ -124,27 +118,3 @@ export function summariesOf(schema: string, service: string): Statement {
     WHERE service = $1 AND forgotten = 0 ORDER BY vaults.uuid`;
   return { sql, values: [service] };
 }
-
-/** The newest exchange in a run, of all vaults of a service or of one. */
-export const runExchangesOf = (
-  schema: string,
-  service: string,
-  name: string,
-  uuid: string | null,
-): Statement => ({
-  sql: `SELECT DISTINCT ON (vaults.id) vaults.uuid, exchanges.* FROM ${schema}.exchanges JOIN ${schema}.vaults ON vaults.id = vault
-    WHERE run = $1 AND service = $2 AND vaults.uuid = coalesce($3, vaults.uuid) ORDER BY vaults.id, seq DESC`,
-  values: [name, service, uuid],
-});
-
-/** Exchanges of a vault, newest first. */
-export const exchangesOf = (
-  schema: string,
-  service: string,
-  uuid: string,
-  limit: number,
-): Statement => ({
-  sql: `SELECT exchanges.* FROM ${schema}.exchanges JOIN ${schema}.vaults ON vaults.id = exchanges.vault
-    WHERE service = $1 AND vaults.uuid = $2 ORDER BY seq DESC LIMIT $3`,
-  values: [service, uuid, limit],
-});

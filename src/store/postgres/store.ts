@@ -1,38 +1,35 @@
 import { randomUUID } from "node:crypto";
-import type { ServiceBreaker } from "../../exchange/breaker.ts";
+import type { Breaker } from "../../exchange/breaker.ts";
 import { VaultError } from "../../errors.ts";
-import type { Store, VaultSession, Waiting } from "../../exchange/ports.ts";
+import type { VaultSession, Waiting } from "../../exchange/ports.ts";
 import type {
   CreatedVault,
   Creation,
-  ErrorNote,
-  ExchangeRecord,
-  InterruptedCreation,
   RunExchange,
   VaultRecord,
   VaultSummary,
 } from "../../exchange/records.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { KnownBreakers, storedBreaker } from "../breakers.ts";
 import { Keyring } from "../keys/keyring.ts";
-import { creationEntry, dismissal, interruptedCreation } from "../journal/creations.ts";
-import { prunedBefore } from "../journal/journal.ts";
+import type { JournalEntry } from "../journal/journal.ts";
+import { appending, prunedBefore, pruning } from "../journal/journal.ts";
 import type { Created, Lock, State } from "../state.ts";
 import { completeCreation } from "../steps/import.ts";
 import { openDigest } from "../steps/exchange-rows.ts";
 import type { ExchangeRow, Place } from "../steps/rows.ts";
 import { isListed } from "../steps/rows.ts";
 import type { SummaryRow } from "../steps/vault-record.ts";
-import { exchangeRecord, runExchange, vaultRecord, vaultSummary } from "../steps/vault-record.ts";
+import { runExchange, vaultRecord, vaultSummary } from "../steps/vault-record.ts";
 import type { About } from "./about.ts";
 import { aboutIn, aboutStatement } from "./about.ts";
-import { allBreakers, breakerInRow, breakerOf, changeBreaker } from "./breakers.ts";
-import type { Row, Statement } from "./connection.ts";
+import { completed, runExchangesOf, StoredState } from "../stored-state.ts";
+import { breakerInRow, changeBreaker } from "./breakers.ts";
+import type { Statement } from "../steps/changes.ts";
+import type { Row } from "./connection.ts";
 import { AnswerLost, codeOf, gateClosed, isLocked } from "./connection.ts";
 import { Database } from "./database.ts";
 import { DatabaseClock } from "./database-clock.ts";
 import { checkIncarnation, isLater, warnOfWeakerTls } from "./incarnation.ts";
-import { append, completed, interruptedCreations, prune } from "./journal.ts";
 import { passGate, transactAtGate } from "./gate.ts";
 import { holders, lockIn } from "./holders.ts";
 import { Lease } from "./lease.ts";
@@ -40,16 +37,7 @@ import type { SharedParts, SharedStoreOptions } from "./parts.ts";
 import { reserve } from "./limiter.ts";
 import { MachineRecord } from "./machine-record.ts";
 import { bringBack } from "./outbox.ts";
-import {
-  exchangesOf,
-  lastReads,
-  openLabel,
-  readVault,
-  runExchangesOf,
-  storedVault,
-  summariesOf,
-  vaultsWhere,
-} from "./read-vaults.ts";
+import { openLabel, readVault, storedVault, summariesOf, vaultsWhere } from "./read-vaults.ts";
 import { PostgresVaultSession } from "./vault-session.ts";
 import type { DatabaseState } from "./whole-state.ts";
 import { statementsFor } from "./write-vault.ts";
@@ -61,12 +49,12 @@ type Ready = About & { key: SealingKey; isSetBack: boolean };
  * The state of several machines, in a PostgreSQL. Reads nothing before the first call.
  * @throws `state` from every method if the database or the key cannot be used, if nothing is there yet, or if it is a copy
  */
-export class PostgresStore implements State {
+export class PostgresStore extends StoredState implements State {
   readonly shown: string;
   readonly isShared = true;
+  protected readonly prefix: string;
   readonly parts: SharedParts;
   readonly #time: Pick<DatabaseClock, "isKnown" | "latencyMs" | "note" | "now">;
-  readonly #breakers = new KnownBreakers();
   #ready: Promise<Ready> | null = null;
   #seen: About | null = null;
 
@@ -82,7 +70,9 @@ export class PostgresStore implements State {
     waiting,
     time = new DatabaseClock(clock),
   }: SharedStoreOptions) {
+    super();
     this.shown = address.shown;
+    this.prefix = `${address.schema}.`;
     this.#time = time;
     const machine = new MachineRecord({ directory, platform, clock, warn });
     const beforeLogin = async (): Promise<void> =>
@@ -136,7 +126,7 @@ export class PostgresStore implements State {
       }
       const { state, key } = about;
       const vault = storedVault(this.#place(about, service, lower), key, row);
-      this.#breakers.note(service, breakerInRow(breaker));
+      this.breakersKnown.note(service, breakerInRow(breaker));
       const parts = {
         schema,
         state,
@@ -146,7 +136,7 @@ export class PostgresStore implements State {
         machine,
         about,
         now: () => this.#time.now(),
-        breakers: this.#breakers,
+        breakers: this.breakersKnown,
       };
       const session = new PostgresVaultSession(service, lower, parts, vault);
       // Read again: a claim elsewhere has made less of it.
@@ -184,18 +174,6 @@ export class PostgresStore implements State {
     return await this.#vaults("vaults.uuid = $1 AND forgotten = 0", [uuid.toLowerCase()]);
   }
 
-  async lastReads(): ReturnType<Store["lastReads"]> {
-    const rows = await this.parts.database.query(lastReads(this.parts.schema));
-    return rows as Awaited<ReturnType<Store["lastReads"]>>;
-  }
-
-  async exchanges(service: string, uuid: string, limit: number): Promise<ExchangeRecord[]> {
-    const rows = await this.parts.database.query(
-      exchangesOf(this.parts.schema, service, uuid.toLowerCase(), limit),
-    );
-    return (rows as unknown as ExchangeRow[]).map(exchangeRecord);
-  }
-
   async summaries(service: string): Promise<VaultSummary[]> {
     const [ready, rows] = await Promise.all([
       this.ready(),
@@ -213,7 +191,7 @@ export class PostgresStore implements State {
   }
 
   async run(service: string, name: string, uuid?: string): Promise<RunExchange[]> {
-    const statement = runExchangesOf(this.parts.schema, service, name, uuid?.toLowerCase() ?? null);
+    const statement = runExchangesOf(this.prefix, service, name, uuid);
     const [ready, rows] = await Promise.all([this.ready(), this.parts.database.query(statement)]);
     return (rows as unknown as Parameters<typeof runExchange>[0][]).map((row) =>
       runExchange(
@@ -225,17 +203,10 @@ export class PostgresStore implements State {
     );
   }
 
-  async beginCreation(creation: Creation): Promise<void> {
-    await this.ready();
-    await this.#write([
-      append(this.parts.schema, creationEntry(creation, "creating", this.#now())),
-    ]);
-  }
-
   async completeCreation(
     creation: Creation,
     created: CreatedVault,
-  ): ReturnType<Store["completeCreation"]> {
+  ): ReturnType<State["completeCreation"]> {
     const { schema, database, clock } = this.parts;
     const service = creation.service;
     const uuid = created.uuid.toLowerCase();
@@ -270,31 +241,10 @@ export class PostgresStore implements State {
           (!["22012", "23505"].includes(codeOf(error)) && !(error instanceof AnswerLost))
         )
           throw error;
-        if ((await this.parts.database.query(completed(schema, creation))).length > 0)
+        if ((await this.parts.database.query(completed(this.prefix, creation))).length > 0)
           return result;
       }
     }
-  }
-
-  async failCreation(
-    creation: Creation,
-    outcome: "create-refused" | "create-unanswered",
-    error: ErrorNote,
-  ): Promise<void> {
-    await this.#write([
-      append(this.parts.schema, creationEntry(creation, outcome, this.#now(), error)),
-    ]);
-  }
-
-  async interruptedCreations(service: string): Promise<InterruptedCreation[]> {
-    const rows = await this.parts.database.query(interruptedCreations(this.parts.schema, service));
-    return rows.map((row) =>
-      interruptedCreation(service, row as Parameters<typeof interruptedCreation>[1]),
-    );
-  }
-
-  async dismissCreation(creation: InterruptedCreation): Promise<void> {
-    await this.#write([append(this.parts.schema, dismissal(creation, this.#now()))]);
   }
 
   async reserveSlot(
@@ -307,20 +257,6 @@ export class PostgresStore implements State {
     return await reserve(this.parts, this.#time, { application, now, intervalMs, longestMs });
   }
 
-  breaker(service: string): ServiceBreaker {
-    const { schema, database } = this.parts;
-    return storedBreaker(this.#breakers, service, {
-      now: () => this.#time.now(),
-      read: async () => breakerInRow((await database.query(breakerOf(schema, service)))[0]),
-      change: async (change) => await changeBreaker(database, schema, service, change),
-    });
-  }
-
-  async breakers(): ReturnType<Store["breakers"]> {
-    const rows = await this.parts.database.query(allBreakers(this.parts.schema));
-    return rows.map((row) => ({ ...breakerInRow(row), service: row["service"] as string }));
-  }
-
   now(): number {
     return this.#time.now();
   }
@@ -328,6 +264,26 @@ export class PostgresStore implements State {
   async latencyMs(): Promise<number> {
     await this.parts.database.connect();
     return this.#time.latencyMs();
+  }
+
+  protected async query(statement: Statement): Promise<unknown[]> {
+    return await this.parts.database.query(statement);
+  }
+
+  protected async append(entry: JournalEntry): Promise<void> {
+    await this.#write([appending(this.prefix, entry)]);
+  }
+
+  protected async prepareKey(): Promise<void> {
+    await this.ready();
+  }
+
+  protected async changeBreaker(
+    service: string,
+    change: (breaker: Breaker) => Breaker,
+  ): Promise<Breaker> {
+    const { database, schema } = this.parts;
+    return await changeBreaker(database, schema, service, change);
   }
 
   /** Writes without a lease. */
@@ -369,7 +325,9 @@ export class PostgresStore implements State {
     this.#seen = about;
     const before = prunedBefore(about.oldest, about.now);
     if (before !== null)
-      await database.transact([passGate(schema), ...prune(schema, before)]).catch(unlessGateClosed);
+      await database
+        .transact([passGate(schema), ...pruning(this.prefix, before)])
+        .catch(unlessGateClosed);
     try {
       await keyring.ensure(about.keyId);
       return { ...about, key: await keyring.key(about.keyId), isSetBack };
@@ -379,7 +337,7 @@ export class PostgresStore implements State {
   }
 
   #place({ state }: About, service: string, uuid: string): Place {
-    return { state, service, uuid, at: this.#now() };
+    return { state, service, uuid, at: this.time() };
   }
 
   async #vaults(condition: string, values: readonly string[]): Promise<VaultRecord[]> {
@@ -392,10 +350,6 @@ export class PostgresStore implements State {
       const { rows: read } = storedVault(this.#place(ready, service, uuid), ready.key, row);
       return read.vault === null ? [] : [vaultRecord(read.vault, read)];
     });
-  }
-
-  #now(): string {
-    return new Date(this.#time.now()).toISOString();
   }
 }
 

@@ -9,6 +9,7 @@ import type { ContentRow } from "../contents.ts";
 import { nothing } from "../contents.ts";
 import type { StateHistory } from "../journal/history.ts";
 import { historyIn } from "../journal/history.ts";
+import { appending } from "../journal/journal.ts";
 import { Keyring } from "../keys/keyring.ts";
 import { copyInto, writeStateFile } from "../sqlite/state-file.ts";
 import type {
@@ -29,11 +30,11 @@ import { OpenReader, OpenWhole } from "../whole/open-whole.ts";
 import type { Whole, WholeOperation, WholeReader } from "../whole/whole.ts";
 import type { About } from "./about.ts";
 import { aboutStatement, checkVersion, metaStatement, readMeta } from "./about.ts";
-import type { Row, Statement } from "./connection.ts";
+import type { Statement } from "../steps/changes.ts";
+import type { Row } from "./connection.ts";
 import { alreadyThere, codeOf, Connection } from "./connection.ts";
 import { transactAtGate, transactWhole } from "./gate.ts";
 import { copied } from "./incarnation.ts";
-import { append } from "./journal.ts";
 import { grants, oldestVersion, schemaVersion, tables, unusableVersion } from "./schema.ts";
 import { reborn, setBack, setBackNow } from "./set-back.ts";
 import type { SharedParts } from "./parts.ts";
@@ -174,7 +175,7 @@ export class DatabaseState implements WholeState {
           record: async (entry) => {
             const changes = [
               { sql: `UPDATE ${schema}.credentials SET elsewhere = 1 WHERE elsewhere <> 1` },
-              append(schema, entry),
+              appending(`${schema}.`, entry),
             ];
             await transactAtGate(this.#store.parts, changes, async () => await this.#store.check());
           },

@@ -1,11 +1,11 @@
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { labelDigest, seal } from "../../secrets/sealing.ts";
 import type { Change } from "../steps/changes.ts";
+import { appending } from "../journal/journal.ts";
 import { changesOf, sqlOf } from "../steps/changes.ts";
 import type { VaultRows } from "../steps/rows.ts";
 import { checkingBreaker } from "./breakers.ts";
-import type { Statement } from "./connection.ts";
-import { append } from "./journal.ts";
+import type { Statement } from "../steps/changes.ts";
 import { labelPlace } from "./read-vaults.ts";
 
 /** The vault that a step has changed. */
@@ -54,7 +54,12 @@ export function statementsFor(
     detail: sealed(entry.detail),
   }));
   const checked = after.seen === null ? [] : [checkingBreaker(schema, after.service, after.seen)];
-  return [...checked, ...moved, ...changed, ...entries.map((entry) => append(schema, entry))];
+  return [
+    ...checked,
+    ...moved,
+    ...changed,
+    ...entries.map((entry) => appending(`${schema}.`, entry)),
+  ];
 }
 
 /** The column by which labels are unique, wherever a label is written. */

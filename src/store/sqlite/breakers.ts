@@ -2,17 +2,11 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Breaker, Seen } from "../../exchange/breaker.ts";
 import { BreakerChanged } from "../../exchange/breaker.ts";
 import type { BreakerRow } from "../breakers.ts";
-import { breakerColumns, breakerIn, valuesOf } from "../breakers.ts";
-import { all, one, run } from "./query.ts";
+import { breakerColumns, breakerIn, breakerOf, valuesOf } from "../breakers.ts";
+import { rowsIn, run } from "./query.ts";
 
-export const breakerOf = (db: DatabaseSync, service: string): Breaker =>
-  breakerIn(one<BreakerRow>(db, "SELECT * FROM breakers WHERE service = ?", service));
-
-export const allBreakers = (db: DatabaseSync): (Breaker & { service: string })[] =>
-  all<BreakerRow>(db, "SELECT * FROM breakers ORDER BY service").map((row) => ({
-    ...breakerIn(row),
-    service: row.service,
-  }));
+export const breakerNow = (db: DatabaseSync, service: string): Breaker =>
+  breakerIn(rowsIn<BreakerRow>(db, breakerOf("", service))[0]);
 
 /** Changes a breaker in the caller's transaction. */
 export function changeBreaker(
@@ -20,7 +14,7 @@ export function changeBreaker(
   service: string,
   change: (breaker: Breaker) => Breaker,
 ): Breaker {
-  const before = breakerOf(db, service);
+  const before = breakerNow(db, service);
   const breaker = change(before);
   if (breaker === before) return before;
   run(

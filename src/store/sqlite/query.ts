@@ -1,4 +1,5 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import type { Statement, Value } from "../steps/changes.ts";
 
 /** Compiled statements of each connection: an exchange repeats the same few queries. */
 const compiled = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
@@ -31,6 +32,11 @@ export function one<Row>(
 export function all<Row>(db: DatabaseSync, sql: string, ...values: SQLInputValue[]): Row[] {
   return statement(db, sql).all(...values) as Row[];
 }
+
+/** All rows of a statement that both engines know. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- a row has the shape that its query asks for
+export const rowsIn = <Row>(db: DatabaseSync, { sql, values = [] }: Statement): Row[] =>
+  all<Row>(db, sql.replaceAll("$", "?"), ...(values as Value[]));
 
 /** Runs a change and returns the number of rows changed. */
 export function run(db: DatabaseSync, sql: string, ...values: SQLInputValue[]): number {

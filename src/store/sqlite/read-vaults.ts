@@ -1,11 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import type {
-  ExchangeRecord,
-  InterruptedCreation,
-  VaultRecord,
-  VaultSummary,
-} from "../../exchange/records.ts";
-import type { Store } from "../../exchange/ports.ts";
+import type { VaultRecord, VaultSummary } from "../../exchange/records.ts";
 import { openStates } from "../../exchange/states.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";
 import type {
@@ -18,13 +12,7 @@ import type {
 } from "../steps/rows.ts";
 import { isListed } from "../steps/rows.ts";
 import type { SummaryRow } from "../steps/vault-record.ts";
-import {
-  exchangeRecord,
-  summaryColumns,
-  vaultRecord,
-  vaultSummary,
-} from "../steps/vault-record.ts";
-import { creationOutcomes, interruptedCreation } from "../journal/creations.ts";
+import { summaryColumns, vaultRecord, vaultSummary } from "../steps/vault-record.ts";
 import { all, listed, one } from "./query.ts";
 
 /** The rows of one vault as they were read. */
@@ -42,16 +30,6 @@ export function listVaults(db: DatabaseSync): VaultRecord[] {
   return rows.map((row) => vaultRecord(row, rowsOf(db, row.id)));
 }
 
-/** The start of the newest get of each vault whose contents arrived. */
-export function lastReads(db: DatabaseSync): Awaited<ReturnType<Store["lastReads"]>> {
-  return all(
-    db,
-    `SELECT service, uuid, started_at AS at FROM vaults JOIN exchanges ON exchanges.vault = vaults.id AND exchanges.seq = (
-      SELECT seq FROM exchanges WHERE vault = vaults.id AND operation = 'get' AND new_generation IS NOT NULL AND adopted = 0
-      ORDER BY seq DESC LIMIT 1)`,
-  );
-}
-
 export function findVaults(db: DatabaseSync, uuid: string): VaultRecord[] {
   const rows = all<Numbered>(
     db,
@@ -59,22 +37,6 @@ export function findVaults(db: DatabaseSync, uuid: string): VaultRecord[] {
     uuid.toLowerCase(),
   );
   return rows.map((row) => vaultRecord(row, rowsOf(db, row.id)));
-}
-
-export function listExchanges(
-  db: DatabaseSync,
-  service: string,
-  uuid: string,
-  limit: number,
-): ExchangeRecord[] {
-  const vault = findVault(db, service, uuid.toLowerCase())?.id;
-  if (vault === undefined) return [];
-  return all<ExchangeRow>(
-    db,
-    "SELECT * FROM exchanges WHERE vault = ? ORDER BY seq DESC LIMIT ?",
-    vault,
-    limit,
-  ).map(exchangeRecord);
 }
 
 const openExchanges = `exchanges.state IN (${listed(openStates)})`;
@@ -98,29 +60,6 @@ export function summaries(db: DatabaseSync, service: string): VaultSummary[] {
   return Array.from(rows as Iterable<SummaryRow & { id: number }>, (row) =>
     vaultSummary(row, open.get(row.id)),
   );
-}
-
-/** See `Store.run`. */
-export function runExchanges(
-  db: DatabaseSync,
-  service: string,
-  name: string,
-  uuid: string | null,
-): (ExchangeRow & { uuid: string })[] {
-  const sql = `SELECT uuid, exchanges.*, max(seq) FROM exchanges JOIN vaults ON vaults.id = vault
-    WHERE run = ? AND service = ? AND uuid = coalesce(?, uuid) GROUP BY vault`;
-  return all(db, sql, name, service, uuid);
-}
-
-/** Creations of a service without an outcome, oldest first. */
-export function listInterruptedCreations(db: DatabaseSync, service: string): InterruptedCreation[] {
-  const rows = all<{ exchange: string; at: string; detail: string }>(
-    db,
-    "SELECT exchange, at, detail FROM journal AS first WHERE service = ? AND event = 'creating' AND NOT EXISTS (SELECT 1 FROM journal " +
-      `WHERE exchange = first.exchange AND seq > first.seq AND event IN (${listed(creationOutcomes)})) ORDER BY seq`,
-    service,
-  );
-  return rows.map((row) => interruptedCreation(service, row));
 }
 
 /** The id of a vault, and its row. */

@@ -1,39 +1,29 @@
 import type { DatabaseSync } from "node:sqlite";
-import { closed, type ServiceBreaker } from "../../exchange/breaker.ts";
+import type { Breaker } from "../../exchange/breaker.ts";
 import { VaultError } from "../../errors.ts";
 import type { VaultSession, Waiting } from "../../exchange/ports.ts";
 import type {
   CreatedVault,
   Creation,
-  ErrorNote,
-  ExchangeRecord,
-  InterruptedCreation,
   RunExchange,
   VaultRecord,
   VaultSummary,
 } from "../../exchange/records.ts";
-import { KnownBreakers, storedBreaker } from "../breakers.ts";
-import { creationEntry, dismissal } from "../journal/creations.ts";
+import type { JournalEntry } from "../journal/journal.ts";
 import { append } from "../journal/journal.ts";
 import type { KeyEntry } from "../../secrets/key-file.ts";
 import { readKeyFile } from "../../secrets/key-file.ts";
 import { Keyring, neededKeyId } from "../keys/keyring.ts";
 import { keyFileOf, noteFile, noteKeyFile } from "../keys/known-states.ts";
-import { allBreakers, breakerOf, changeBreaker } from "./breakers.ts";
-import { one, run } from "./query.ts";
-import {
-  findVaults,
-  lastReads,
-  listExchanges,
-  listInterruptedCreations,
-  listVaults,
-  readVault,
-  runExchanges,
-  summaries,
-} from "./read-vaults.ts";
+import { runExchangesOf, StoredState } from "../stored-state.ts";
+import { changeBreaker } from "./breakers.ts";
+import { one, rowsIn, run } from "./query.ts";
+import { findVaults, listVaults, readVault, summaries } from "./read-vaults.ts";
 import { runStep } from "./run-step.ts";
+import type { Statement } from "../steps/changes.ts";
 import { openDigest } from "../steps/exchange-rows.ts";
 import { completeCreation } from "../steps/import.ts";
+import type { ExchangeRow } from "../steps/rows.ts";
 import { runExchange } from "../steps/vault-record.ts";
 import type { Rekeyed, RekeyedStore, RekeyPlan } from "../keys/rekey.ts";
 import { migrations } from "./schema.ts";
@@ -69,17 +59,18 @@ export interface LocalState extends State {
   rekey(plan: RekeyPlan): Promise<Rekeyed>;
 }
 
-class SqliteState implements LocalState, RekeyedStore {
+class SqliteState extends StoredState implements LocalState, RekeyedStore {
+  protected readonly prefix = "";
   readonly shown: string;
   readonly isShared = false;
   readonly #options: StoreOptions;
   readonly #scripts: readonly string[];
   readonly #keyring: Keyring;
   readonly #state: StateConnection;
-  readonly #breakers = new KnownBreakers();
   #noted: StateDatabase | null = null;
 
   constructor(options: StoreOptions, scripts: readonly string[]) {
+    super();
     this.shown = options.directory;
     this.#options = options;
     this.#scripts = scripts;
@@ -122,7 +113,7 @@ class SqliteState implements LocalState, RekeyedStore {
         keyring: this.#keyring,
         lock,
         clock,
-        breakers: this.#breakers,
+        breakers: this.breakersKnown,
       };
       return new SqliteVaultSession({ service, ...parts });
     } catch (error) {
@@ -154,16 +145,8 @@ class SqliteState implements LocalState, RekeyedStore {
     return await this.#query(listVaults);
   }
 
-  async lastReads(): ReturnType<State["lastReads"]> {
-    return await this.#query(lastReads);
-  }
-
   async find(uuid: string): Promise<VaultRecord[]> {
     return await this.#query((db) => findVaults(db, uuid));
-  }
-
-  async exchanges(service: string, uuid: string, limit: number): Promise<ExchangeRecord[]> {
-    return await this.#query((db) => listExchanges(db, service, uuid, limit));
   }
 
   async summaries(service: string): Promise<VaultSummary[]> {
@@ -172,7 +155,7 @@ class SqliteState implements LocalState, RekeyedStore {
 
   async run(service: string, name: string, uuid?: string): Promise<RunExchange[]> {
     const rows = await this.#query((db) =>
-      runExchanges(db, service, name, uuid?.toLowerCase() ?? null),
+      rowsIn<ExchangeRow & { uuid: string }>(db, runExchangesOf("", service, name, uuid)),
     );
     const open = async (row: (typeof rows)[number]): Promise<string | null> =>
       row.digest === null
@@ -186,12 +169,6 @@ class SqliteState implements LocalState, RekeyedStore {
     return await Promise.all(rows.map(async (row) => runExchange(row, await open(row))));
   }
 
-  async beginCreation(creation: Creation): Promise<void> {
-    const database = await this.#state.ensure();
-    await this.#keyring.prepareState(await database.read(neededKeyId));
-    await this.#state.write((db) => append(db, creationEntry(creation, "creating", this.#now())));
-  }
-
   async completeCreation(
     creation: Creation,
     vault: CreatedVault,
@@ -201,7 +178,7 @@ class SqliteState implements LocalState, RekeyedStore {
       const database = await this.#state.ensure();
       await this.#keyring.prepareState(await database.read(neededKeyId));
       const added = this.#state.write((db) => {
-        const place = { service, uuid: vault.uuid.toLowerCase(), at: this.#now() };
+        const place = { service, uuid: vault.uuid.toLowerCase(), at: this.time() };
         const key = this.#keyring.fitting(db);
         const here = readVault(db, place, { pairs: [vault.credentials] });
         // A label that another vault has taken meanwhile is no reason to lose the credentials.
@@ -214,24 +191,6 @@ class SqliteState implements LocalState, RekeyedStore {
       // If a damaged state was moved aside in between, the new one needs the pair too.
       if (database === (await this.#state.ensure())) return generation;
     }
-  }
-
-  async failCreation(
-    creation: Creation,
-    outcome: "create-refused" | "create-unanswered",
-    error: ErrorNote,
-  ): Promise<void> {
-    await this.#state.write((db) =>
-      append(db, creationEntry(creation, outcome, this.#now(), error)),
-    );
-  }
-
-  async interruptedCreations(service: string): Promise<InterruptedCreation[]> {
-    return await this.#query((db) => listInterruptedCreations(db, service));
-  }
-
-  async dismissCreation(creation: InterruptedCreation): Promise<void> {
-    await this.#state.write((db) => append(db, dismissal(creation, this.#now())));
   }
 
   async reserveSlot(
@@ -248,32 +207,12 @@ class SqliteState implements LocalState, RekeyedStore {
     );
   }
 
-  breaker(service: string): ServiceBreaker {
-    return storedBreaker(this.#breakers, service, {
-      now: () => this.#options.clock.now(),
-      read: async () =>
-        (await (await this.#state.open())?.read((db) => breakerOf(db, service))) ?? closed,
-      change: async (change) =>
-        await (
-          await this.#state.ensure()
-        ).write((db) => changeBreaker(db, service, change), "unsynced"),
-    });
-  }
-
-  async breakers(): ReturnType<State["breakers"]> {
-    return await this.#query(allBreakers);
-  }
-
   now(): number {
     return this.#options.clock.now();
   }
 
   async latencyMs(): Promise<number> {
     return Promise.resolve(0);
-  }
-
-  #now(): string {
-    return new Date(this.#options.clock.now()).toISOString();
   }
 
   async sealSecret(place: ProfilePlace, text: string): Promise<string> {
@@ -310,8 +249,29 @@ class SqliteState implements LocalState, RekeyedStore {
     );
   }
 
-  async query<T>(query: (database: StateDatabase) => Promise<T>): Promise<T> {
+  async using<T>(query: (database: StateDatabase) => Promise<T>): Promise<T> {
     return await query(await this.#state.ensure());
+  }
+
+  protected async query(statement: Statement): Promise<unknown[]> {
+    return await this.#query((db) => rowsIn(db, statement));
+  }
+
+  protected async append(entry: JournalEntry): Promise<void> {
+    await this.#state.write((db) => append(db, entry));
+  }
+
+  protected async prepareKey(): Promise<void> {
+    const database = await this.#state.ensure();
+    await this.#keyring.prepareState(await database.read(neededKeyId));
+  }
+
+  protected async changeBreaker(
+    service: string,
+    change: (breaker: Breaker) => Breaker,
+  ): Promise<Breaker> {
+    const database = await this.#state.ensure();
+    return await database.write((db) => changeBreaker(db, service, change), "unsynced");
   }
 
   /** Runs a query; without a state the result is empty, and none is created. */

@@ -10,7 +10,7 @@ import { lockLost } from "../steps/rows.ts";
 import { rebind } from "../steps/vault.ts";
 import type { Durability, Step } from "../stored-session.ts";
 import { covers, StoredVaultSession, withRevived } from "../stored-session.ts";
-import { breakerOf } from "./breakers.ts";
+import { breakerNow } from "./breakers.ts";
 import { one } from "./query.ts";
 import type { StoredVault } from "./read-vaults.ts";
 import { findVault, readVault } from "./read-vaults.ts";
@@ -124,7 +124,7 @@ export class SqliteVaultSession extends StoredVaultSession {
 
   #with(db: DatabaseSync, about: About): StoredVault {
     if (this.#vault !== null && covers(this.#vault.rows, about)) return this.#vault;
-    this.#parts.breakers.note(this.service, breakerOf(db, this.service));
+    this.#parts.breakers.note(this.service, breakerNow(db, this.service));
     return readVault(db, this.#place(), about);
   }
 

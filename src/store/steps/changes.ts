@@ -4,6 +4,12 @@ import type { VaultRows } from "./rows.ts";
 /** A value of a column: what SQLite and PostgreSQL both take. */
 export type Value = string | number | null;
 
+/** SQL with `$1`, `$2` … for its values; a list is an array of texts, which only PostgreSQL takes. */
+export interface Statement {
+  sql: string;
+  values?: readonly (Value | readonly string[])[];
+}
+
 /** A change of one row of a vault, which its key names within its table; the row of the vault itself has none. */
 export interface Change {
   table: "vaults" | "credentials" | "exchanges" | "superseded" | "refusals";
