@@ -93,7 +93,7 @@ export interface RestoreOptions extends Pick<MergeOptions, "serviceRestored"> {
 }
 
 /** What a restore has done. */
-export interface RestoreFacts {
+interface RestoreFacts {
   vaults: MergedVault[];
   /** The folder to which a state that cannot be read was moved; null if there was none. */
   aside: string | null;

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { DatabaseState } from "../../src/store/postgres/whole-state.ts";
+import { PostgresWhole } from "../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../src/store/postgres/store.ts";
 import { moveState } from "../../src/store/whole/move.ts";
 import { readWhole } from "../../src/store/whole/whole.ts";
@@ -57,8 +57,8 @@ describe.skipIf(!hasPgBouncer)(
       const session = await imported(state);
       await exchange(session, "x1", 1, "second");
       await session.release();
-      const placeOf = ({ another }: SharedState): DatabaseState =>
-        new DatabaseState(another() as PostgresStore);
+      const placeOf = ({ another }: SharedState): PostgresWhole =>
+        new PostgresWhole(another() as PostgresStore);
       await placeOf(state).transact("rekey", patient(state.clock), async (whole) => {
         const now = await readWhole(whole);
         const label = now.vaults.map((row) => ({ ...row, label: "pooled" }));

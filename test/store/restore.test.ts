@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { DirectoryState } from "../../src/store/sqlite/whole-state.ts";
+import { SqliteWhole } from "../../src/store/sqlite/whole-state.ts";
 import {
   elsewhere,
   imported,
@@ -18,7 +18,7 @@ const other = "aaaaaaaa-bbbb-4ccc-8ddd-000000000002";
 
 describe("a state that is restored while others have it open", () => {
   let state: TemporaryState;
-  let whole: DirectoryState;
+  let whole: SqliteWhole;
   let file: string;
   const options = () => ({
     directory: state.directory,
@@ -29,7 +29,7 @@ describe("a state that is restored while others have it open", () => {
   });
   beforeEach(async () => {
     state = temporaryState();
-    whole = new DirectoryState(options());
+    whole = new SqliteWhole(options());
     file = join(state.root, "backup.db");
     await (await imported(state)).release();
     await whole.backup(file, false);
@@ -45,7 +45,7 @@ describe("a state that is restored while others have it open", () => {
     );
     const later = join(state.root, "later.db");
     const isThere: boolean[] = [];
-    const whole = new DirectoryState({
+    const whole = new SqliteWhole({
       ...options(),
       warn: () => isThere.push(existsSync(later)),
     });

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import type { Store } from "../../src/exchange/ports.ts";
 import type { ContentRow, Contents } from "../../src/store/contents.ts";
 import { nothing } from "../../src/store/contents.ts";
-import { DatabaseState } from "../../src/store/postgres/whole-state.ts";
+import { PostgresWhole } from "../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../src/store/postgres/store.ts";
-import { DirectoryState } from "../../src/store/sqlite/whole-state.ts";
+import { SqliteWhole } from "../../src/store/sqlite/whole-state.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { unproven } from "../../src/store/whole/claim.ts";
 import { differences, numbered } from "../../src/store/whole/differences.ts";
@@ -104,7 +104,7 @@ const engines: Record<string, () => Promise<Engine>> = {
     const state = await sharedState();
     return {
       state,
-      place: new DatabaseState(state.another() as PostgresStore),
+      place: new PostgresWhole(state.another() as PostgresStore),
       open: state.another,
     };
   },
@@ -118,7 +118,7 @@ const engines: Record<string, () => Promise<Engine>> = {
       platform: "linux",
       warn: () => undefined,
     };
-    return { state, place: new DirectoryState(options), open: () => openStore(options) };
+    return { state, place: new SqliteWhole(options), open: () => openStore(options) };
   },
 };
 

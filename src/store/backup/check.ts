@@ -23,7 +23,7 @@ export interface Holdings {
 }
 
 /** Counts what a state holds. Call it in a transaction. */
-export function holdingsOf(db: DatabaseSync): Holdings {
+function holdingsOf(db: DatabaseSync): Holdings {
   const [first] = sealedValues(db);
   return {
     vaults: one<{ n: number }>(db, "SELECT count(*) AS n FROM vaults WHERE forgotten = 0")?.n ?? 0,

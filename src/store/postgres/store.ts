@@ -27,20 +27,32 @@ import { breakerInRow, changeBreaker } from "./breakers.ts";
 import type { Statement } from "../steps/changes.ts";
 import type { Row } from "./connection.ts";
 import { AnswerLost, codeOf, gateClosed, isLocked } from "./connection.ts";
+import type { Address } from "./address.ts";
 import { Database } from "./database.ts";
 import { DatabaseClock } from "./database-clock.ts";
 import { checkIncarnation, isLater, warnOfWeakerTls } from "./incarnation.ts";
 import { passGate, transactAtGate } from "./gate.ts";
 import { holders, lockIn } from "./holders.ts";
 import { Lease } from "./lease.ts";
-import type { SharedParts, SharedStoreOptions } from "./parts.ts";
 import { reserve } from "./limiter.ts";
 import { MachineRecord } from "./machine-record.ts";
 import { bringBack } from "./outbox.ts";
 import { openLabel, readVault, storedVault, summariesOf, vaultsWhere } from "./read-vaults.ts";
 import { PostgresVaultSession } from "./vault-session.ts";
-import type { DatabaseState } from "./whole-state.ts";
+import type { PostgresWhole, SharedParts } from "./whole-state.ts";
 import { statementsFor } from "./write-vault.ts";
+
+interface Options extends Omit<SharedParts, "database" | "keyring" | "machine" | "schema"> {
+  address: Address;
+  /** Cached keys by id, shared by everything in one run. */
+  keys?: Map<string, SealingKey>;
+  /** As Node names it. */
+  platform: string;
+  /** How long the command waits. */
+  waiting?: Waiting;
+  /** The database's clock; by default estimated from its answers. */
+  time?: Pick<DatabaseClock, "isKnown" | "latencyMs" | "note" | "now" | "took" | "tookLogin">;
+}
 
 /** What the state says of itself, with the key that seals it. */
 type Ready = About & { key: SealingKey; isSetBack: boolean };
@@ -69,7 +81,7 @@ export class PostgresStore extends StoredState implements State {
     platform,
     waiting,
     time = new DatabaseClock(clock),
-  }: SharedStoreOptions) {
+  }: Options) {
     super();
     this.shown = address.shown;
     this.prefix = `${address.schema}.`;
@@ -88,8 +100,8 @@ export class PostgresStore extends StoredState implements State {
     return await (await this.whole()).create(grant);
   }
 
-  async whole(): Promise<DatabaseState> {
-    return new (await import("./whole-state.ts")).DatabaseState(this);
+  async whole(): Promise<PostgresWhole> {
+    return new (await import("./whole-state.ts")).PostgresWhole(this);
   }
 
   async locks(): Promise<Lock[]> {

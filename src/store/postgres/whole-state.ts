@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { asVaultError } from "../../errors.ts";
-import type { Waiting } from "../../exchange/ports.ts";
+import type { Clock, Waiting } from "../../exchange/ports.ts";
+import type { KeySource } from "../../secrets/key-source.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { checkTarget, writeBackup } from "../backup/backup.ts";
 import { checkBackup } from "../backup/check.ts";
@@ -15,6 +16,7 @@ import { copyInto, writeStateFile } from "../sqlite/state-file.ts";
 import type {
   BackupFacts,
   Created,
+  Holder,
   Lock,
   Resealing,
   Restore,
@@ -33,14 +35,29 @@ import { aboutStatement, checkVersion, metaStatement, readMeta } from "./about.t
 import type { Statement } from "../steps/changes.ts";
 import type { Row } from "./connection.ts";
 import { alreadyThere, codeOf, Connection } from "./connection.ts";
+import type { Database } from "./database.ts";
 import { transactAtGate, transactWhole } from "./gate.ts";
 import { copied } from "./incarnation.ts";
+import type { MachineRecord } from "./machine-record.ts";
 import { grants, oldestVersion, schemaVersion, tables, unusableVersion } from "./schema.ts";
 import { reborn, setBack, setBackNow } from "./set-back.ts";
-import type { SharedParts } from "./parts.ts";
 
 /** Runs SQL in the transaction of an operation. */
 type Query = (statement: Statement) => Promise<Row[]>;
+
+/** What everything that works on a shared state needs. */
+export interface SharedParts {
+  schema: string;
+  database: Database;
+  keyring: Keyring;
+  keySource: KeySource;
+  clock: Clock;
+  holder: Holder;
+  /** The state directory of this machine, for what it keeps by itself: in this record. */
+  directory: string;
+  machine: MachineRecord;
+  warn: (message: string) => void;
+}
 
 /** What the whole of a shared state takes of its store. */
 interface SharedStore extends Pick<State, "list" | "latencyMs" | "shown"> {
@@ -53,7 +70,7 @@ interface SharedStore extends Pick<State, "list" | "latencyMs" | "shown"> {
 }
 
 /** The whole of a shared state. */
-export class DatabaseState implements WholeState {
+export class PostgresWhole implements WholeState {
   readonly shown: string;
   readonly #store: SharedStore;
 

@@ -95,7 +95,7 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
   }
 
   async whole(): Promise<WholeState> {
-    return new (await import("./whole-state.ts")).DirectoryState(this.#options);
+    return new (await import("./whole-state.ts")).SqliteWhole(this.#options);
   }
 
   async lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession> {

@@ -43,7 +43,7 @@ import { engineOf } from "./state-file.ts";
 import { VaultLocks } from "./vault-lock.ts";
 
 /** The whole of the state in a directory of this machine. Paths are absolute. */
-export class DirectoryState implements WholeState {
+export class SqliteWhole implements WholeState {
   readonly shown: string;
   readonly #options: StoreOptions;
   readonly #keyring: Keyring;

@@ -6,7 +6,7 @@ import type { Statement } from "../../../src/store/steps/changes.ts";
 import { Connection } from "../../../src/store/postgres/connection.ts";
 import { transactWhole } from "../../../src/store/postgres/gate.ts";
 import { holders } from "../../../src/store/postgres/holders.ts";
-import { DatabaseState } from "../../../src/store/postgres/whole-state.ts";
+import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import { readWhole } from "../../../src/store/whole/whole.ts";
 import {
@@ -31,7 +31,7 @@ beforeEach(async () => {
 });
 afterEach(() => state.dispose());
 
-const placeOf = (store: unknown): DatabaseState => new DatabaseState(store as PostgresStore);
+const placeOf = (store: unknown): PostgresWhole => new PostgresWhole(store as PostgresStore);
 
 const expire = async (): Promise<unknown> =>
   await state.sql("UPDATE schema.leases SET ends_at = '-infinity'");

@@ -12,7 +12,7 @@ import {
   uuid,
 } from "../../contract/store-fixture.ts";
 import type { Cut, SharedState } from "../../support/shared-state.ts";
-import { DatabaseState } from "../../../src/store/postgres/whole-state.ts";
+import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import { cuttingProxy, sharedState } from "../../support/shared-state.ts";
 
@@ -137,7 +137,7 @@ describe("an operation on the whole state", () => {
     milliseconds = 0,
     work = async (): Promise<unknown> => Promise.resolve(),
   ): Promise<unknown> =>
-    await new DatabaseState(state.another() as PostgresStore).transact(
+    await new PostgresWhole(state.another() as PostgresStore).transact(
       "rekey",
       patient(state.clock, milliseconds),
       work,

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Store } from "../../../src/exchange/ports.ts";
-import { DatabaseState } from "../../../src/store/postgres/whole-state.ts";
+import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";
 import { tables } from "../../../src/store/postgres/schema.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
-import { DirectoryState } from "../../../src/store/sqlite/whole-state.ts";
+import { SqliteWhole } from "../../../src/store/sqlite/whole-state.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
 import { claimMoved } from "../../../src/store/whole/claim.ts";
 import { cancelMove, moveState } from "../../../src/store/whole/move.ts";
@@ -23,7 +23,7 @@ const uuids = [
 /** The states of two machines, each with a vault of its own, at directories, and an empty shared one. */
 async function machines(): Promise<{
   target: SharedState;
-  to: DatabaseState;
+  to: PostgresWhole;
   local: readonly [Local, Local];
 }> {
   const target = await sharedState();
@@ -38,7 +38,7 @@ async function machines(): Promise<{
     };
     const open = (): Store => openStore(options);
     await use(open(), target, id);
-    return { id, open, place: new DirectoryState(options) };
+    return { id, open, place: new SqliteWhole(options) };
   };
   return {
     target,
@@ -53,7 +53,7 @@ interface Local {
   place: WholePlace;
 }
 
-const placeOf = (store: Store): DatabaseState => new DatabaseState(store as PostgresStore);
+const placeOf = (store: Store): PostgresWhole => new PostgresWhole(store as PostgresStore);
 
 /** Imports a vault and reads it once. */
 async function use(store: Store, { clock }: Pick<SharedState, "clock">, id: string): Promise<void> {
@@ -384,7 +384,7 @@ describe.each(["before", "after"] as const)(
           };
           const back = {
             open: (): Store => openStore(options),
-            place: new DirectoryState(options),
+            place: new SqliteWhole(options),
           };
           const move = async (at: WholePlace): Promise<unknown> =>
             direction === "to"

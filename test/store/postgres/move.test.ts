@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Store } from "../../../src/exchange/ports.ts";
-import { DatabaseState } from "../../../src/store/postgres/whole-state.ts";
+import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
-import { DirectoryState } from "../../../src/store/sqlite/whole-state.ts";
+import { SqliteWhole } from "../../../src/store/sqlite/whole-state.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
 import { moveState } from "../../../src/store/whole/move.ts";
 import type { WholePlace } from "../../../src/store/whole/whole.ts";
@@ -37,8 +37,8 @@ async function sides(): Promise<Sides> {
   };
   return {
     clock,
-    database: { place: new DatabaseState(state.another() as PostgresStore), open: state.another },
-    directory: { place: new DirectoryState(options), open: () => openStore(options) },
+    database: { place: new PostgresWhole(state.another() as PostgresStore), open: state.another },
+    directory: { place: new SqliteWhole(options), open: () => openStore(options) },
   };
 }
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Store } from "../../../src/exchange/ports.ts";
-import { DatabaseState } from "../../../src/store/postgres/whole-state.ts";
+import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import {
   exchange,
@@ -23,7 +23,7 @@ const uuids = [
   "aaaaaaaa-bbbb-4ccc-8ddd-00000000000b",
 ] as const;
 
-const backupsOf = (store: Store): DatabaseState => new DatabaseState(store as PostgresStore);
+const backupsOf = (store: Store): PostgresWhole => new PostgresWhole(store as PostgresStore);
 
 /** Reads a vault, imports it before if it is not known. */
 async function use(store: Store, { clock }: SharedState, uuid: string, id: string): Promise<void> {
@@ -39,7 +39,7 @@ async function use(store: Store, { clock }: SharedState, uuid: string, id: strin
 async function prepared(): Promise<{
   state: SharedState;
   file: string;
-  through: (port: number) => DatabaseState;
+  through: (port: number) => PostgresWhole;
 }> {
   const state = await sharedState();
   for (const uuid of uuids) await use(state.store, state, uuid, "x1");
@@ -60,7 +60,7 @@ it.each<Cut>(["before", "after"])(
     const requests = Array.from({ length: 40 }, (_, n) => n + 1);
     for (const n of sample(requests, 12)) {
       const { state, file, through } = await prepared();
-      const restore = async (backups: DatabaseState) =>
+      const restore = async (backups: PostgresWhole) =>
         await (
           await backups.prepareRestore({ file, serviceRestored: false })
         ).run(patient(state.clock));
