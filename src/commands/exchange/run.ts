@@ -12,7 +12,6 @@ import { refuseEarly } from "../../exchange/start/decide.ts";
 import type { Contents, Start, Unchecked } from "../../exchange/start/start.ts";
 import { checkStart } from "../../exchange/start/start.ts";
 import type { Operation } from "../../protocol/endpoints.ts";
-import { isShared } from "../../settings/location.ts";
 import { askForStart, askSettings, askVault } from "./ask.ts";
 import type { GivenContents } from "./contents.ts";
 import type { CredentialsOut } from "./credentials-out.ts";
@@ -91,7 +90,7 @@ async function heldFirst(
   // Missing settings are reported before anything is written.
   const service = await app.service();
   const isHeldFirst =
-    isShared(app.settings.state) && operation === "get" && !app.ask.isPossible && dryRun !== true;
+    operation === "get" && !app.ask.isPossible && dryRun !== true && (await app.store()).isShared;
   const [held] = isHeldFirst
     ? await Promise.all([app.hold(uuid), service.reserveAhead({}, app.waiting.deadline)])
     : [];

@@ -33,28 +33,28 @@ export async function runStateInit(
   options: StateInitOptions,
 ): Promise<number> {
   const { state, key } = await app.state();
+  const { shown } = state;
   const { created, updated, keyId } = await state.create(options.grant);
-  const keyFile = state.isShared ? null : key.file;
-  const document: StateInitDocument = { state: state.shown, keyFile, created };
-  const [name, there, sealedWith] = state.isShared
-    ? ["shared state", `The shared state already exists: ${state.shown}`, `key ${keyId}`]
-    : [
-        "state",
-        `The state ${state.shown} already exists`,
-        key.file === null ? `key ${key.source}` : key.source,
-      ];
-  const what = created
-    ? `Created the ${name} ${state.shown}`
-    : updated
-      ? `Brought up to date: ${state.shown}`
-      : there;
-  await app.output.printDone(document, () => `${what} (${sealedWith})\n`);
-  if (created)
-    app.narrator.close(
-      state.isShared
-        ? "Other machines need the same key: copy the key file there, or give it with VAULTSVC_STATE_KEY."
-        : "Keep a copy of the key away from the state: nothing can be opened without it.",
-    );
+  const told = state.isShared
+    ? {
+        keyFile: null,
+        made: `Created the shared state ${shown}`,
+        there: `The shared state already exists: ${shown}`,
+        key: `key ${keyId}`,
+        advice:
+          "Other machines need the same key: copy the key file there, or give it with VAULTSVC_STATE_KEY.",
+      }
+    : {
+        keyFile: key.file,
+        made: `Created the state ${shown}`,
+        there: `The state ${shown} already exists`,
+        key: key.file === null ? `key ${key.source}` : key.source,
+        advice: "Keep a copy of the key away from the state: nothing can be opened without it.",
+      };
+  const document: StateInitDocument = { state: shown, keyFile: told.keyFile, created };
+  const what = created ? told.made : updated ? `Brought up to date: ${shown}` : told.there;
+  await app.output.printDone(document, () => `${what} (${told.key})\n`);
+  if (created) app.narrator.close(told.advice);
   return 0;
 }
 
