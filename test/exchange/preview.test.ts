@@ -1,0 +1,79 @@
+import { expect, it } from "vitest";
+import { asVaultError } from "../../src/errors.ts";
+import { previewStart } from "../../src/exchange/start/preview.ts";
+import type { Start } from "../../src/exchange/start/start.ts";
+import { known, knownVault, run, startOf } from "./engine.ts";
+import type { World } from "./world.ts";
+
+/** Something that earlier runs have left. */
+type Left = (world: World) => Promise<unknown>;
+
+const noConnection = Array.from({ length: 12 }, () => "no-connection" as const);
+const forced = (name: string) => ({
+  given: { encryptedData: name, payload: "payload" },
+  force: true,
+});
+
+const nothing: Left = async () => Promise.resolve();
+const aRead: Left = async (world) => await run(world, "get");
+const readAt2: Left = async (world) => await run(world, "get", { dies: true });
+const updateAt2: Left = async (world) => await run(world, "update", { dies: true });
+const heldRead: Left = async (world) => await run(world, "get", { noAck: true });
+const readAt3: Left = async (world) => {
+  world.weather = ["fine", ...noConnection];
+  await run(world, "get");
+};
+const twoRefusals: Left = async (world) => {
+  await run(world, "get", forced("a"));
+  await run(world, "get", forced("b"));
+};
+const threeHeld: Left = async (world) => {
+  await run(world, "get");
+  for (let n = 0; n < 3; n += 1) await run(world, "get", again);
+};
+const fourLost: Left = async (world) => {
+  for (let n = 0; n < 4; n += 1) {
+    world.weather = ["response-lost", ...noConnection];
+    await run(world, "get");
+    world.time += 3_600_000;
+  }
+};
+const again = { noAck: true, discardPending: true };
+
+it.each<[string, Left, "get" | "update", Partial<Omit<Start, "given">>, string]>([
+  ["an import", nothing, "get", {}, "start"],
+  ["a read", aRead, "get", {}, "start"],
+  ["a read", aRead, "update", {}, "start"],
+  ["a read at ②", readAt2, "get", {}, "start"],
+  ["an update at ②", updateAt2, "get", {}, "end"],
+  ["an update at ②", updateAt2, "update", {}, "start"],
+  ["a held read", heldRead, "get", {}, "pending"],
+  ["a held read", heldRead, "get", { discardPending: true }, "start"],
+  ["a read at ③", readAt3, "get", {}, "end"],
+  ["two refusals", twoRefusals, "get", {}, "guard"],
+  ["three held reads", threeHeld, "get", { discardPending: true }, "start"],
+  ["three held reads", threeHeld, "get", again, "guard"],
+  ["four lost starts", fourLost, "get", {}, "guard"],
+  ["four lost starts", fourLost, "get", { force: true }, "start"],
+])(
+  "after %s, an exchange does what its preview shows (%#)",
+  async (_, left, operation, asked, expected) => {
+    const world = await knownVault();
+    await left(world);
+    world.weather = [];
+    const before = world.sandbox.requests().length;
+    const start = { ...startOf(world, operation), ...asked };
+    const shown = await world
+      .hold(async (context) => await previewStart(context, start))
+      .catch((error: unknown) => asVaultError(error));
+    const ran = await run(world, operation, asked);
+    const [first] = world.sandbox.requests().slice(before);
+    expect(first?.step ?? ran.code).toBe(expected);
+    const refusal = shown instanceof Error ? shown : shown.refusal;
+    if (refusal !== null)
+      expect(ran.error).toMatchObject({ code: expected, message: refusal.message });
+    if (shown instanceof Error || shown.refusal !== null) return;
+    expect(shown.first).toBe(expected === "end" ? "acknowledge" : "start");
+    expect((await known(world)).last?.baseGeneration).toBe(shown.pairs[0]?.generation);
+  },
+);
