@@ -205,7 +205,7 @@ function commit(): string {
 const joined: Record<string, string[]> = {
   program: ["commands/program", "completion/answer", "cli/describe"],
   app: ["app"],
-  options: ["cli/parse-options", "commands/exchange/credentials-file", "terminal/count"],
+  options: ["cli/parse-options", "commands/exchange/writable-file", "terminal/count"],
   database: ["store/sqlite/known-vaults", "store/journal/history"],
   state: [
     "cli/vault-name",

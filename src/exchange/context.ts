@@ -1,16 +1,11 @@
-import type { ExchangeSummary, Spent } from "../errors.ts";
+import type { ExchangeSummary } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import type { ExchangeEvent } from "./events.ts";
 import type { ServiceBreaker } from "./breaker.ts";
+import type { Policy } from "./lockout.ts";
 import type { Clock, Reply, Service, VaultSession } from "./ports.ts";
 import type { ErrorNote, ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
 import type { Ids } from "./ulid.ts";
-
-/** The service's locking thresholds, as configured. */
-export interface Policy {
-  unackedStarts: number;
-  failedAttempts: number;
-}
 
 /** Everything an exchange needs while it has its vault locked. */
 export interface ExchangeContext {
@@ -62,29 +57,6 @@ export const isUnread = ({
   delivered,
 }: Pick<ExchangeRecord, "delivered" | "limited" | "operation">): boolean =>
   operation === "get" && limited && !delivered;
-
-/** What the ways on of a vault depend on. */
-export const circumstances = ({
-  policy,
-  clock,
-  file,
-}: Pick<ExchangeContext, "policy" | "clock" | "file">) => ({
-  policy,
-  now: clock.now(),
-  file,
-});
-
-export function spentBy(record: VaultRecord, policy: Policy): Spent {
-  return {
-    unackedStarts: record.unackedStarts,
-    failedAttempts: record.failedAttempts,
-    limits: { ...policy },
-  };
-}
-
-export async function currentSpent(context: ExchangeContext): Promise<Spent> {
-  return spentBy(await currentRecord(context), context.policy);
-}
 
 export function summarize(exchange: ExchangeRecord): ExchangeSummary {
   return {

@@ -4,8 +4,9 @@ import { isSuccess } from "../protocol/answers.ts";
 import type { Endpoint } from "../protocol/endpoints.ts";
 import { findEndpoint } from "../protocol/endpoints.ts";
 import type { ExchangeContext } from "./context.ts";
-import { currentSpent } from "./context.ts";
+import { currentRecord } from "./context.ts";
 import { dispositionOf } from "./dispositions.ts";
+import { spentBy } from "./lockout.ts";
 import type { Reply, Send, StartCall } from "./ports.ts";
 import type { Settled } from "./states.ts";
 
@@ -65,7 +66,7 @@ function counts(reply: Reply, endpoint: Pick<Endpoint, "extended">): boolean {
 /** The counters; nothing if they cannot be read, since the error is then about the state itself. */
 async function spentIfKnown(context: ExchangeContext): Promise<Pick<ErrorFacts, "spent">> {
   try {
-    return { spent: await currentSpent(context) };
+    return { spent: spentBy(await currentRecord(context), context.policy) };
   } catch {
     return {};
   }

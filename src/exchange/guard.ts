@@ -1,8 +1,7 @@
 import { VaultError } from "../errors.ts";
 import type { Device } from "../protocol/fields.ts";
-import type { Policy } from "./context.ts";
-import { spentBy } from "./context.ts";
-import { isLastToWait, judge } from "./lockout.ts";
+import type { Policy } from "./lockout.ts";
+import { isLastToWait, judge, spentBy } from "./lockout.ts";
 import type { VaultRecord } from "./records.ts";
 import type { Circumstances } from "./ways.ts";
 import { hintOf, importOf, waysOn } from "./ways.ts";

@@ -1,5 +1,11 @@
-import type { Policy } from "./context.ts";
+import type { Spent } from "../errors.ts";
 import type { VaultRecord } from "./records.ts";
+
+/** The service's locking thresholds, as configured. */
+export interface Policy {
+  unackedStarts: number;
+  failedAttempts: number;
+}
 
 /** What one more start could do, by our records (invariant 4). */
 interface Verdict {
@@ -53,3 +59,12 @@ export const allowsRetry = (counters: Counters, policy: Policy): boolean =>
  */
 export const isLastToWait = ({ unackedStarts }: Counters, policy: Policy): boolean =>
   unackedStarts + 2 >= policy.unackedStarts;
+
+/** The counters of a vault beside their limits. */
+export function spentBy(record: VaultRecord, policy: Policy): Spent {
+  return {
+    unackedStarts: record.unackedStarts,
+    failedAttempts: record.failedAttempts,
+    limits: { ...policy },
+  };
+}

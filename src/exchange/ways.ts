@@ -1,5 +1,6 @@
-import type { Policy } from "./context.ts";
+import type { ExchangeContext } from "./context.ts";
 import { isTokenAlive, isUnread } from "./context.ts";
+import type { Policy } from "./lockout.ts";
 import { judge } from "./lockout.ts";
 import type { Generation, OpenExchange, VaultRecord } from "./records.ts";
 import { candidates } from "./start/candidates.ts";
@@ -18,6 +19,16 @@ export interface Circumstances {
   /** The file of a container, which is both --credentials and --credentials-out: it has the counters. */
   file?: string | undefined;
 }
+
+export const circumstances = ({
+  policy,
+  clock,
+  file,
+}: Pick<ExchangeContext, "policy" | "clock" | "file">): Circumstances => ({
+  policy,
+  now: clock.now(),
+  file,
+});
 
 type Situation = VaultRecord & { first: Generation | undefined; open: OpenExchange | null };
 

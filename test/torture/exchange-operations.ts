@@ -10,8 +10,7 @@ import {
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
-import { pairsOf } from "../../src/exchange/recovery/of-exchange.ts";
-import { parseCredentials } from "../../src/exchange/recovery/document.ts";
+import { pairsOf, parseCredentials } from "../../src/exchange/recovery/document.ts";
 import { knownStates } from "../../src/store/keys/known-states.ts";
 import {
   card,

@@ -7,7 +7,7 @@ import { isStdin } from "../../secrets/secret-value.ts";
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { obstacleAt } from "../../files/durable-file.ts";
-import { checkNotOurs } from "../exchange/credentials-file.ts";
+import { checkNotOurs } from "../exchange/writable-file.ts";
 
 type Needs = Pick<App, "configuration" | "host" | "output" | "settings" | "stateDirectory">;
 

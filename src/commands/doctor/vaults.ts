@@ -1,4 +1,4 @@
-import type { Policy } from "../../exchange/context.ts";
+import type { Policy } from "../../exchange/lockout.ts";
 import { judge } from "../../exchange/lockout.ts";
 import type { Circumstances } from "../../exchange/ways.ts";
 import { hintOf, waysOn } from "../../exchange/ways.ts";

@@ -5,11 +5,10 @@ import { VaultError } from "../../errors.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import type { Credentials } from "../../exchange/records.ts";
 import type { GivenCredentials } from "../../exchange/recovery/document.ts";
-import { pairsOf, vaultOf } from "../../exchange/recovery/of-exchange.ts";
-import { parseCredentials } from "../../exchange/recovery/document.ts";
+import { pairsOf, parseCredentials, vaultOf } from "../../exchange/recovery/document.ts";
 import { obstacleAt, removeLeftovers, replaceFile } from "../../files/durable-file.ts";
 import type { RecoveryFile } from "../documents/recovery.ts";
-import { checkWritable } from "./credentials-file.ts";
+import { checkWritable } from "./writable-file.ts";
 
 type Needs = Pick<App, "configuration" | "host" | "settings" | "stateDirectory" | "withLock">;
 

@@ -1,8 +1,7 @@
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { GivenCredentials } from "../../exchange/recovery/document.ts";
-import { deviceOf, pairsOf } from "../../exchange/recovery/of-exchange.ts";
-import { parseCredentials } from "../../exchange/recovery/document.ts";
+import { deviceOf, pairsOf, parseCredentials } from "../../exchange/recovery/document.ts";
 import { readExactly, readSecret } from "../../secrets/secret-value.ts";
 import { validate } from "../../protocol/validate.ts";
 import type { ExchangeOptions } from "./flags.ts";

@@ -10,7 +10,7 @@ import { parseJson } from "../../protocol/json.ts";
 import { validate } from "../../protocol/validate.ts";
 import { jsonText } from "../../terminal/redactor.ts";
 import type { GetDocument } from "../documents/exchange.ts";
-import { checkNotOurs, checkWritable } from "./credentials-file.ts";
+import { checkNotOurs, checkWritable } from "./writable-file.ts";
 
 type Needs = Pick<App, "configuration" | "host" | "settings" | "stateDirectory">;
 

@@ -8,8 +8,12 @@ import type { Delivery, Handover } from "../../exchange/delivery.ts";
 import { HandoverFailure } from "../../exchange/delivery.ts";
 import type { Attempts } from "../../exchange/records.ts";
 import type { RecoveryDocument } from "../../exchange/recovery/document.ts";
-import { credentialsJson, documentWith, recoveryJson } from "../../exchange/recovery/document.ts";
-import { deviceOf } from "../../exchange/recovery/of-exchange.ts";
+import {
+  credentialsJson,
+  deviceOf,
+  documentWith,
+  recoveryJson,
+} from "../../exchange/recovery/document.ts";
 import { noAttempts } from "../../exchange/recovery/reset-attempts.ts";
 import type { Start } from "../../exchange/start/start.ts";
 import type { GetDocument, UpdateDocument } from "../documents/exchange.ts";

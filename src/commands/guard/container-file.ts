@@ -5,8 +5,12 @@ import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { closed } from "../../exchange/breaker.ts";
 import type { GivenCredentials } from "../../exchange/recovery/document.ts";
-import { documentWith, parseCredentials } from "../../exchange/recovery/document.ts";
-import { labelOf, vaultOf } from "../../exchange/recovery/of-exchange.ts";
+import {
+  documentWith,
+  labelOf,
+  parseCredentials,
+  vaultOf,
+} from "../../exchange/recovery/document.ts";
 import { noAttempts, resetAttempts } from "../../exchange/recovery/reset-attempts.ts";
 import type { Attempts, CounterReset } from "../../exchange/records.ts";
 import type { CredentialsOut } from "../exchange/credentials-out.ts";

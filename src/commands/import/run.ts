@@ -2,14 +2,18 @@ import type { App } from "../../app.ts";
 import { readSecret } from "../../secrets/secret-value.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { acknowledgeOpen } from "../../exchange/end/acknowledge.ts";
-import { adoptRecovery, checkRecovery } from "../../exchange/recovery/adopt.ts";
+import { adoptRecovery, checkRecovery } from "../../exchange/recovery/exchange.ts";
 import { candidates } from "../../exchange/start/candidates.ts";
 import { chooseKind } from "../../exchange/start/start.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { currentRecord } from "../../exchange/context.ts";
 import { heldError, settledAs } from "../../exchange/end/settle.ts";
-import { bareCredentials, deviceOf, vaultOf } from "../../exchange/recovery/of-exchange.ts";
-import { parseCredentials } from "../../exchange/recovery/document.ts";
+import {
+  bareCredentials,
+  deviceOf,
+  parseCredentials,
+  vaultOf,
+} from "../../exchange/recovery/document.ts";
 import { printableLine } from "../../terminal/redactor.ts";
 import { withLabel } from "../../cli/vault-name.ts";
 import type { Imported, ImportDocument } from "../documents/state.ts";

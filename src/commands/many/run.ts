@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import type { App } from "../../app.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
 import { VaultNames } from "../../cli/vault-name.ts";
-import type { Policy } from "../../exchange/context.ts";
+import type { Policy } from "../../exchange/lockout.ts";
 import type { VaultSummary } from "../../exchange/records.ts";
 import { whatFirst } from "../../exchange/start/decide.ts";
 import type { Start } from "../../exchange/start/start.ts";

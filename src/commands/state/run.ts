@@ -15,7 +15,7 @@ import type {
   RestoreOptions,
   StateInitOptions,
 } from "./descriptor.ts";
-import { checkNotOurs } from "../exchange/credentials-file.ts";
+import { checkNotOurs } from "../exchange/writable-file.ts";
 import { VaultError } from "../../errors.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
 import { checkLocation, passwordSeen } from "../../settings/location.ts";

@@ -1,5 +1,5 @@
 import { candidates, currentGeneration } from "../../exchange/start/candidates.ts";
-import type { Policy } from "../../exchange/context.ts";
+import type { Policy } from "../../exchange/lockout.ts";
 import { summarize } from "../../exchange/context.ts";
 import type { Breaker } from "../../exchange/breaker.ts";
 import { passage } from "../../exchange/breaker.ts";

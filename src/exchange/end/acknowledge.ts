@@ -6,7 +6,7 @@ import { currentRecord, interrupted, isUnread, summarize } from "../context.ts";
 import { withErrorFacts } from "../error-facts.ts";
 import { HandoverFailure } from "../delivery.ts";
 import type { ExchangeRecord, OpenExchange, VaultRecord } from "../records.ts";
-import { recoveryDocument } from "../recovery/of-exchange.ts";
+import { recoveryDocument } from "../recovery/exchange.ts";
 import type { RecoveryDocument } from "../recovery/document.ts";
 import { sendEnd } from "./send.ts";
 import { serviceDetails, wording } from "../service-errors.ts";

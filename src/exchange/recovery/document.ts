@@ -5,7 +5,7 @@ import { date } from "../../protocol/answers.ts";
 import type { Kind, Operation } from "../../protocol/endpoints.ts";
 import { kinds, operations } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
-import type { Attempts } from "../records.ts";
+import type { Attempts, Credentials } from "../records.ts";
 import { device, opaque, uuid } from "../../protocol/fields.ts";
 import { parseGivenJson } from "../../protocol/json.ts";
 import { onlineCredentials } from "../../protocol/requests.ts";
@@ -277,4 +277,30 @@ function withAttempts(counted: Attempts | undefined): { attempts?: Attempts } {
       counted.breaker === undefined &&
       !counted.sole);
   return isNone ? {} : { attempts: counted };
+}
+
+/** The credentials in what --credentials gave. */
+export function pairsOf(given: GivenCredentials | undefined): Credentials[] {
+  if (given === undefined) return [];
+  return given.type === "pair" ? [given.credentials] : [given.document.old, given.document.new];
+}
+
+/** The uuid of the vault that the document names; a bare pair names none. */
+export function vaultOf(given: GivenCredentials | undefined): string | undefined {
+  return given?.type === "recovery" ? given.document.uuid : given?.uuid;
+}
+
+/** The label that the document has for its vault. */
+export function labelOf(given: GivenCredentials | undefined): string | null {
+  return (given?.type === "recovery" ? given.document.label : given?.label) ?? null;
+}
+
+/** The device that stands beside given credentials. That of a recovery document goes with its exchange. */
+export function deviceOf(given: GivenCredentials | undefined): Device | undefined {
+  return given?.type === "pair" ? given.device : undefined;
+}
+
+/** A pair with its hashedPin, and nothing else. */
+export function bareCredentials({ encryptedData, payload, hashedPin }: Credentials): Credentials {
+  return defined({ encryptedData, payload, hashedPin });
 }

@@ -1,13 +1,13 @@
 import { VaultError } from "../../errors.ts";
 import type { Endpoint, Kind } from "../../protocol/endpoints.ts";
-import type { ExchangeContext, Policy } from "../context.ts";
-import { circumstances, isTokenAlive } from "../context.ts";
+import type { ExchangeContext } from "../context.ts";
+import { isTokenAlive } from "../context.ts";
 import { heldError } from "../end/settle.ts";
 import { guardLastStart, guardStart } from "../guard.ts";
-import type { Counters } from "../lockout.ts";
+import type { Counters, Policy } from "../lockout.ts";
 import { judge, mustPersonChoose } from "../lockout.ts";
 import type { VaultRecord } from "../records.ts";
-import { choices, hintOf, waysOn } from "../ways.ts";
+import { choices, circumstances, hintOf, waysOn } from "../ways.ts";
 import { currentGeneration, liveGenerations } from "./candidates.ts";
 import type { ChosenPair } from "./choose-pair.ts";
 import { choosePairs } from "./choose-pair.ts";

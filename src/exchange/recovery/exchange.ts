@@ -1,7 +1,37 @@
 import { VaultError } from "../../errors.ts";
+import { isOnline } from "../../protocol/endpoints.ts";
 import type { ExchangeContext } from "../context.ts";
-import type { AdoptionOutcome } from "../records.ts";
+import { isUnread } from "../context.ts";
+import type { AdoptionOutcome, OpenExchange, VaultRecord } from "../records.ts";
 import type { RecoveryDocument } from "./document.ts";
+
+/** Reads the recovery document of an exchange after ② from the state. */
+export async function recoveryDocument(
+  context: Pick<ExchangeContext, "session">,
+  record: VaultRecord,
+  exchange: OpenExchange,
+): Promise<RecoveryDocument> {
+  const { session } = context;
+  if (exchange.newGeneration === null)
+    throw new VaultError("internal", `exchange ${exchange.id} has no new pair`);
+  const device = record.generations.find((g) => g.generation === exchange.baseGeneration)?.device;
+  return {
+    uuid: session.uuid,
+    label: record.label,
+    kind: exchange.kind,
+    exchangeId: exchange.id,
+    operation: exchange.operation,
+    externalRef: exchange.externalRef === "" ? null : exchange.externalRef,
+    startedAt: exchange.startedAt,
+    old: await session.credentials(exchange.baseGeneration),
+    new: await session.credentials(exchange.newGeneration),
+    token: await session.token(exchange.id),
+    tokenExpiry: exchange.tokenExpiry,
+    generation: exchange.newGeneration,
+    ...(device === null || device === undefined || !isOnline(exchange.kind) ? {} : { device }),
+    ...(isUnread(exchange) ? { unread: true as const } : {}),
+  };
+}
 
 /**
  * Adopts the exchange of a recovery document, whatever is open here. Both its pairs become candidates, and what this state has
