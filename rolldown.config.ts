@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { defineConfig, type ChunkingContext, type Plugin } from "rolldown";
+import { trimUndici, undiciSwitch } from "./packaging/bundle/undici.ts";
 
 /** The name of the package that a module belongs to, or null for our own. */
 function packageOf(id: string): string | null {
@@ -92,10 +93,11 @@ function lazyBuiltins(): Plugin {
   return {
     name: "lazy-builtins",
     resolveId(source, importer = "") {
+      const by = packageOf(importer);
       const isLazy =
-        packageOf(importer) === "commander"
+        by === "commander"
           ? source === "node:child_process"
-          : own.includes(source);
+          : own.includes(source) && by !== "undici";
       return isLazy ? `${prefix}${source}` : undefined;
     },
     load(id) {
@@ -255,11 +257,12 @@ export default defineConfig({
   platform: "node",
   // The one optional dependency: it brings a binary of each platform, and is looked for when a key is in the system's keyring.
   external: ["@napi-rs/keyring"],
-  transform: { define: { VAULT_BUILD: JSON.stringify(commit()) } },
+  transform: { define: { VAULT_BUILD: JSON.stringify(commit()), ...undiciSwitch } },
   plugins: [
     launcherEntry(),
     onlyVersion(),
     embedTopics(),
+    trimUndici(),
     lazyBuiltins(),
     plainBuiltins(),
     plainExports(),

@@ -57,7 +57,8 @@ const table: Record<string, Allowance> = {
   exchange: { parts: ["protocol", "errors", "defined"], packages: ["zod"] },
   service: {
     parts: ["protocol", "errors", "defined"],
-    types: ["exchange/ports", "exchange/records", "exchange/states"],
+    types: ["exchange/ports"],
+    packages: ["undici"],
   },
   store: {
     parts: [
@@ -85,7 +86,10 @@ const table: Record<string, Allowance> = {
     packages: ["zod", "csv-parse", "stream-json", "stream-chain", "chalk", "string-width"],
   },
   // Never exchange or service: client and sandbox must not be able to agree on the same mistake.
-  sandbox: { parts: ["files", "protocol", "errors", "defined"], packages: ["zod", "node:sqlite"] },
+  sandbox: {
+    parts: ["files", "protocol", "errors", "defined"],
+    packages: ["zod", "node:sqlite", "undici"],
+  },
   terminal: {
     parts: ["protocol", "errors"],
     types: ["exchange"],

@@ -25,8 +25,13 @@ export interface Route {
   forwarded: boolean;
 }
 
-/** An answer that is larger than `answerLimit`. */
-export class AnswerTooLarge extends Error {}
+/** Whether an error says that the answer is larger than `answerLimit`. */
+export const isTooLarge = (error: Error): boolean =>
+  codeOf(error) === "UND_ERR_RES_EXCEEDED_MAX_SIZE";
+
+/** The error of a connection that closed before it could be used. */
+export const connectionClosed = (): Error =>
+  Object.assign(new Error("closed"), { code: "ECONNRESET" });
 
 /** A call that was given up, with its cause if that was before it was sent, and after. */
 export class GivenUp extends Error {
@@ -106,12 +111,14 @@ export function connectCause(
         hint: `check the network and --base-url${network}`,
       };
     case "ETIMEDOUT":
+    case "UND_ERR_CONNECT_TIMEOUT":
       return {
         cause: `no connection to ${host}: it does not respond`,
         hint: `check the network and --base-url${network}`,
       };
     case "ECONNRESET":
     case "EPIPE":
+    case "UND_ERR_SOCKET":
       return {
         cause: `connection closed by ${host} before the request was sent`,
         hint: checkAddress,
@@ -121,13 +128,12 @@ export function connectCause(
         cause: `certificate of ${host} is not trusted: it is for ${namesOf(error)}`,
         hint: "check the host name in --base-url",
       };
-    case "ERR_INVALID_CHAR": {
-      const [, header] = /\["(.*)"\]/.exec(error.message) ?? [];
+    // It names the header, and not its value.
+    case "UND_ERR_INVALID_ARG":
       return {
-        cause: `the request cannot be written: invalid ${header} header`,
+        cause: `the request cannot be written: ${error.message}`,
         hint: "check --api-key, --app-uuid and --jwt",
       };
-    }
     case "ERR_SSL_WRONG_VERSION_NUMBER":
     case "ERR_SSL_PACKET_LENGTH_TOO_LONG":
     case "ERR_SSL_HTTP_REQUEST":
@@ -164,19 +170,18 @@ export function exchangeCause(
   if (error instanceof GivenUp) return error.after;
   const { host } = named(origin);
   const code = codeOf(error);
-  if (error instanceof AnswerTooLarge) {
+  if (isTooLarge(error)) {
     const announced = Number(head?.headers["content-length"]);
     const size =
       announced > answerLimit.bytes ? ` (${(announced / 1024 ** 2).toFixed(1)} MiB)` : "";
     return `the response of ${host} is larger than ${answerLimit.text}${size}`;
   }
-  if (code === "HPE_HEADER_OVERFLOW") return `the response of ${host} has too large headers`;
+  if (code === "UND_ERR_HEADERS_OVERFLOW") return `the response of ${host} has too large headers`;
   if (head !== undefined) return `the response of ${host} was cut short`;
-  if (code.startsWith("HPE_")) return `the response of ${host} is not HTTP`;
-  if (code === "ECONNRESET" || code === "EPIPE") {
-    // Node gives the same code to a regular close, but then no system call failed.
-    return `connection ${"syscall" in error ? "reset" : "closed"} by ${host} before it responded`;
-  }
+  if (error.name === "HTTPParserError") return `the response of ${host} is not HTTP`;
+  if (code === "UND_ERR_SOCKET") return `connection closed by ${host} before it responded`;
+  if (code === "ECONNRESET" || code === "EPIPE")
+    return `connection reset by ${host} before it responded`;
   return `no response from ${host}: ${code === "" ? error.message : code}`;
 }
 

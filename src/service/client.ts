@@ -1,30 +1,32 @@
 import type { Call, Reply } from "../exchange/ports.ts";
 import {
-  AnswerTooLarge,
   connectCause,
+  connectionClosed,
   duration,
   exchangeCause,
   GivenUp,
+  isTooLarge,
   named,
   proxyRefusal,
 } from "./causes.ts";
-import type { ConnectionOptions, InTurn, Progress } from "./connection.ts";
-import { openConnection } from "./connection.ts";
+import type { Connection, ConnectionOptions, Progress } from "./connection.ts";
+import { makeConnection } from "./connection.ts";
 import type { Target } from "./request.ts";
 import type { WholeResponse } from "./reply.ts";
 import { replyOf } from "./reply.ts";
 import { requestOf } from "./request.ts";
-import { withTimeLimit } from "./time-limit.ts";
-import { defined } from "../defined.ts";
+import { unlessAborted, withTimeLimit } from "./time-limit.ts";
 
 export interface ClientOptions extends Target, ConnectionOptions {
   /** Time limit for the connection, and for each call from its request to the last byte of its answer. */
   timeoutMs: number;
 }
 
-/** A client that has one call under way at a time. */
+/** Waits for the moment at which a request may be written. */
+export type InTurn = () => Promise<void>;
+
 export interface ServiceClient {
-  /** Begins to connect for the next call. */
+  /** Begins to connect for the next call, which takes longer than that may be late for its turn. A failure is that call's to find. */
   prepare(): void;
   /**
    * Sends a call. Once it is connected it awaits its turn: nothing that takes time comes between that and its first byte.
@@ -36,14 +38,17 @@ export interface ServiceClient {
 }
 
 /**
- * Creates a client with one connection, opened by `prepare` or by the first call, and kept. It sends one call at a time, never
+ * Creates a client, which gives each call a connection that no other one is using and keeps as many as calls were ever under way. It never
  * retries, never follows a redirect and knows no rate limit (`Places` do).
  * @throws `usage` for a base URL that is not an http or https URL
  */
 export function createClient(options: ClientOptions): ServiceClient {
-  const connection = openConnection(options);
-  const { route } = connection;
+  const first = makeConnection(options);
+  const { route } = first;
   const { origin, proxy } = route;
+  // The one that was used last is the next to be used: a pool that chose by itself could choose one that has to connect first.
+  const idle = [first];
+  const all = [first];
   const { host } = named(origin);
   const { timeoutMs } = options;
   const limit = duration(timeoutMs);
@@ -63,36 +68,47 @@ export function createClient(options: ClientOptions): ServiceClient {
       `timed out after ${limit} waiting for ${host}`,
     );
 
-  async function send(call: Call, signal: AbortSignal, inTurn?: InTurn): Promise<Reply> {
-    const { body, ...head } = requestOf(options, call);
-    const message = {
-      ...head,
-      ...defined({ body: body && Buffer.from(JSON.stringify(body)).toString("latin1") }),
-    };
+  const limited = async <T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>) =>
+    await withTimeLimit({ timeoutMs, signals: [signal, closing.signal], canceled, timedOut }, work);
+
+  function make(): Connection {
+    const connection = makeConnection(options);
+    all.push(connection);
+    return connection;
+  }
+
+  async function call(call: Call, signal: AbortSignal, inTurn?: InTurn): Promise<Reply> {
+    const request = requestOf(options, call);
+    const connection = idle.pop() ?? make();
     const progress: Progress = {};
-    let turnError: unknown;
-    const turn = async (wait: InTurn): Promise<void> => {
-      await wait().catch((error: unknown) => {
-        turnError = error;
-        throw error;
-      });
-    };
     try {
-      const response = await withTimeLimit(
-        { timeoutMs, signals: [signal, closing.signal], canceled, timedOut },
-        (limited) =>
-          connection.send(
-            message,
-            progress,
-            limited.signal,
-            inTurn && (() => limited.untimed(() => turn(inTurn))),
-          ),
+      await openInTurn(connection, signal, inTurn);
+      return replied(
+        await limited(signal, async (given) => await connection.send(request, progress, given)),
       );
-      return replied(response);
     } catch (error) {
-      if (error === turnError) throw error;
+      if (error instanceof NotInTurn) throw error.cause;
       return failed(error as Error, progress);
+    } finally {
+      idle.push(connection);
     }
+  }
+
+  /** Connects, and awaits the turn of the call: again, once, if the server closes the connection meanwhile. */
+  async function openInTurn(
+    connection: Connection,
+    signal: AbortSignal,
+    inTurn?: InTurn,
+  ): Promise<void> {
+    for (let tries = 0; tries < 2; tries += 1) {
+      await limited(signal, async (given) => await connection.open(given));
+      if (inTurn !== undefined)
+        await unlessAborted(signal, inTurn).catch((cause: unknown) => {
+          throw signal.aborted ? canceled() : new NotInTurn("", { cause });
+        });
+      if (connection.isOpen()) return;
+    }
+    throw connectionClosed();
   }
 
   function replied(response: WholeResponse): Reply {
@@ -105,7 +121,7 @@ export function createClient(options: ClientOptions): ServiceClient {
 
   function failed(error: Error, { sentAt, head }: Progress): Reply {
     if (sentAt === undefined) return { type: "not-sent", ...connectCause(error, route) };
-    const tooLarge = error instanceof AnswerTooLarge ? { tooLarge: true as const } : {};
+    const tooLarge = isTooLarge(error) ? { tooLarge: true as const } : {};
     return {
       type: "no-answer",
       cause: exchangeCause(error, route, head),
@@ -115,11 +131,17 @@ export function createClient(options: ClientOptions): ServiceClient {
   }
 
   return {
-    prepare: () => connection.prepare(),
-    call: send,
+    prepare() {
+      const next = idle.at(-1);
+      void next?.open(closing.signal).catch(() => undefined);
+    },
+    call,
     close() {
       closing.abort();
-      connection.close();
+      for (const connection of all) connection.close();
     },
   };
 }
+
+/** A turn that did not come. */
+class NotInTurn extends Error {}

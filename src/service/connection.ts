@@ -1,14 +1,15 @@
-import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:http";
-import { request as httpRequest } from "node:http";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
+import type { Dispatcher } from "undici";
+import { Client } from "undici";
 import { defined } from "../defined.ts";
 import type { Proxy, Route } from "./causes.ts";
-import { AnswerTooLarge, answerLimit, proxyFailure } from "./causes.ts";
+import { answerLimit, connectionClosed } from "./causes.ts";
 import type { Head, WholeResponse } from "./reply.ts";
+import type { HttpRequest } from "./request.ts";
 import { originOf } from "./request.ts";
 import type { Trust } from "./socket.ts";
-import { connectionClosed, openSocket, openTunnel, proxyAuthorization } from "./socket.ts";
+import { openSocket, proxyAuthorization } from "./socket.ts";
 
 export interface ConnectionOptions extends Trust {
   baseUrl: string;
@@ -25,15 +26,6 @@ export interface Peer {
   issuer: string;
 }
 
-/** A request with its path, which begins with a slash, and its body, if any. */
-interface Message {
-  method: string;
-  path: string;
-  headers: Record<string, string>;
-  /** Its bytes, a character each. */
-  body?: string;
-}
-
 /** How far a request came. */
 export interface Progress {
   /** When it was written, in milliseconds since the epoch. While this is undefined, surely no byte was. */
@@ -41,202 +33,145 @@ export interface Progress {
   head?: Head;
 }
 
-/** Waits for the moment at which a request may be written. */
-export type InTurn = () => Promise<void>;
-
-/** One HTTP/1.1 connection to the origin of a base URL, opened by `prepare` or by the first request, and kept for the next. */
+/** One HTTP/1.1 connection to the origin of a base URL, for one request at a time, and kept for the next. */
 export interface Connection {
   route: Route;
-  /** Begins to connect for the next request, which takes longer than that may be late for its turn. A failure is that request's to find. */
-  prepare(): void;
+  /** Whether a request can be written at once. */
+  isOpen(): boolean;
+  /** Connects, unless it is open. An abort ends the attempt, and rejects. */
+  open(signal: AbortSignal): Promise<void>;
   /**
-   * Sends a request when the ones before are done, and returns its answer. `inTurn` is awaited between the connection and the first
-   * byte. An abort rejects at once, with its reason, and drops the connection, so that a late answer cannot reach another request.
+   * Sends a request, once, and returns its answer. An abort rejects, and drops the connection, so that a late answer cannot reach
+   * another request.
    */
-  send(
-    message: Message,
-    progress: Progress,
-    signal: AbortSignal,
-    inTurn?: InTurn,
-  ): Promise<WholeResponse>;
+  send(request: HttpRequest, progress: Progress, signal: AbortSignal): Promise<WholeResponse>;
   /** The server of the last connection made; undefined without https. */
   peer(): Peer | undefined;
-  /** Closes the idle connection. */
   close(): void;
 }
 
+/** A connection that is made before its request, whose turn it must not delay. */
+interface Ahead {
+  opened: Promise<Socket>;
+  /** Once it is there. */
+  socket?: Socket;
+  end: AbortController;
+}
+
 /**
- * Opens the connection to a service, with TLS 1.2 or newer, certificates checked unless `unverified`, and through a proxy if one
- * is given. An https service is reached through CONNECT, so that the proxy sees nothing; for an http one the request carries the
+ * Makes a connection to a service, which `open` or the first request opens. For an http service behind a proxy, the request carries the
  * whole URL, as proxies expect.
  * @throws `usage` for a base URL that is not an http or https URL
  */
-export function openConnection(options: ConnectionOptions): Connection {
+export function makeConnection(options: ConnectionOptions): Connection {
   const origin = originOf(options.baseUrl);
   const { proxy } = options;
   const forwarded = proxy !== undefined && origin.protocol === "http:";
   const route: Route = { origin, forwarded, ...defined({ proxy }) };
-  let last: Promise<void> = Promise.resolve();
-  let socket: Socket | undefined;
-  /** The attempt to connect that is under way. */
-  let attempt: { opened: Promise<Socket>; end: AbortController } | undefined;
-  /** The signal of the request that has the socket. */
-  let holder: AbortSignal | undefined;
+  const toProxy = forwarded ? { host: origin.host, ...proxyAuthorization(proxy) } : {};
+  let ahead: Ahead | undefined;
   let peer: Peer | undefined;
 
-  async function connect(signal: AbortSignal): Promise<Socket> {
-    if (proxy === undefined) return await openSocket(origin, options, signal);
-    const toProxy = await openSocket(proxy.url, options, signal).catch((error: unknown) => {
-      throw proxyFailure(error as Error, { origin, proxy });
-    });
-    if (forwarded) return toProxy;
-    await openTunnel(toProxy, { origin, proxy });
-    return await openSocket(origin, options, signal, toProxy);
-  }
-
-  async function open(signal: AbortSignal): Promise<Socket> {
-    try {
-      const opened = (socket = await connect(signal));
-      holder = undefined;
-      // What a server sends without being asked is no answer to the next request.
-      const dropIdle = (): void => void (holder ?? opened.destroy());
-      for (const event of ["data", "end", "timeout"]) opened.on(event, dropIdle);
-      peer = origin.protocol === "https:" ? peerOf(opened as TLSSocket) : undefined;
-      return opened;
-    } finally {
-      attempt = undefined;
-    }
-  }
-
-  function beginToConnect(): Promise<Socket> {
-    if (attempt === undefined) {
-      const end = new AbortController();
-      attempt = { opened: open(end.signal), end };
-    }
-    return attempt.opened;
-  }
-
-  const kept = (): Socket | undefined => (socket?.readyState === "open" ? socket : undefined);
-
-  /** The kept socket, or a new one, when the turn has come. */
-  async function ready(signal: AbortSignal, inTurn?: InTurn): Promise<Socket> {
-    const stop = (): void => attempt?.end.abort();
-    signal.addEventListener("abort", stop, { once: true });
-    try {
-      for (let tries = 2; ; tries -= 1) {
-        const opened = kept() ?? (await beginToConnect());
-        await inTurn?.();
-        signal.throwIfAborted();
-        // The server may have closed it in the meantime.
-        if (kept() === undefined && tries > 1) continue;
-        holder = signal;
-        return opened.ref().setTimeout(0);
+  /** The connection that is made ahead, or a new one. */
+  function connect(): Ahead {
+    if (ahead !== undefined) return ahead;
+    const end = new AbortController();
+    const forget = (): void => {
+      if (ahead === begun) ahead = undefined;
+    };
+    const begun: Ahead = { end, opened: opening() };
+    async function opening(): Promise<Socket> {
+      try {
+        const socket = await openSocket(route, options, end.signal);
+        peer = origin.protocol === "https:" ? peerOf(socket as TLSSocket) : undefined;
+        // What a server sends without being asked is no answer to the next request.
+        return (begun.socket = socket.once("readable", drop).once("close", forget));
+      } catch (error) {
+        forget();
+        throw error;
       }
-    } finally {
-      signal.removeEventListener("abort", stop);
     }
+    return (ahead = begun);
   }
 
-  /** Keeps the socket for the next request, without keeping the process alive. */
-  function rest(
-    { socket: used, writableFinished }: ClientRequest,
-    headers: IncomingHttpHeaders,
-  ): void {
-    const idleMs = idleTime(headers["keep-alive"]);
-    // An answer may come before the whole request is written.
-    if (used?.readyState !== "open" || !writableFinished || idleMs <= 0)
-      return void used?.destroy();
-    holder = undefined;
-    used.unref().setTimeout(idleMs);
+  async function handOver(): Promise<Socket> {
+    const socket = await connect().opened;
+    ahead = undefined;
+    // The client connects again without end if it gets a closed one.
+    if (socket.readyState !== "open") throw connectionClosed();
+    return socket.off("readable", drop);
   }
 
-  function transmit(
-    { method, path, headers, body }: Message,
-    progress: Progress,
-    signal: AbortSignal,
-    inTurn?: InTurn,
-  ): Promise<WholeResponse> {
-    signal.throwIfAborted();
-    return new Promise((resolve, reject) => {
-      const request = httpRequest({
-        method,
-        path: forwarded ? `${origin.origin}${path}` : path,
-        headers: {
-          host: origin.host,
-          connection: "keep-alive",
-          ...headers,
-          ...(forwarded ? proxyAuthorization(proxy) : {}),
-          ...(body === undefined ? {} : { "content-length": String(body.length) }),
-        },
-        createConnection(_, connected) {
-          ready(signal, inTurn).then(
-            (opened) => connected(null, opened),
-            (error: Error) => connected(error, undefined as never),
-          );
-          return undefined;
-        },
-      });
-      let answer: IncomingMessage | undefined;
-      request.once("response", (response) => {
-        const { statusCode: httpStatus = 0, headers: answered } = response;
-        response.once("error", reject);
-        // A switch of protocols, which was not asked for.
-        if (httpStatus < 200) return void response.destroy();
-        answer = response;
-        const head = (progress.head = { httpStatus, headers: answered });
-        const chunks: Buffer[] = [];
-        let size = 0;
-        response.on("data", (chunk: Buffer) => {
-          chunks.push(chunk);
-          size += chunk.length;
-          if (size > answerLimit.bytes) response.destroy(new AnswerTooLarge());
-        });
-        response.once("end", () => {
-          rest(request, answered);
-          resolve({ ...head, body: Buffer.concat(chunks) });
-        });
-      });
-      // What follows a whole answer does not matter.
-      const fail = (error?: Error): void =>
-        void (answer?.complete === true || reject(error ?? connectionClosed()));
-      request.on("error", fail);
-      request.once("close", fail);
-      // Emitted in the synchronous step that writes the request.
-      request.once("socket", (used) => {
-        if (used.destroyed) fail();
-        else progress.sentAt = Date.now();
-      });
-      // Bytes as characters, which Node writes in one piece with the head.
-      request.end(body, "latin1");
-    });
-  }
+  const client = new Client(forwarded ? proxy.url.origin : origin.origin, {
+    // Its own limits leave out the time in which an answer comes byte by byte: the caller's is for all of it.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    maxResponseSize: answerLimit.bytes,
+    connect(_, connected) {
+      handOver().then(
+        (socket) => connected(null, socket),
+        (error: Error) => connected(error, null),
+      );
+    },
+  });
+  const isOpen = (): boolean => client.stats.connected || ahead?.socket !== undefined;
 
   return {
     route,
-    prepare() {
-      if (kept() === undefined) beginToConnect().catch(() => undefined);
+    isOpen,
+    async open(signal) {
+      if (isOpen()) return;
+      const { opened, end } = connect();
+      const stop = (): void => end.abort();
+      signal.addEventListener("abort", stop, { once: true });
+      await opened.finally(() => signal.removeEventListener("abort", stop));
     },
-    send: (message, progress, signal, inTurn) =>
-      new Promise((resolve, reject) => {
-        const onAbort = (): void => {
-          if (holder === signal) socket?.destroy();
-          reject(signal.reason as Error);
-        };
-        signal.addEventListener("abort", onAbort, { once: true });
-        last = last.then(() => transmit(message, progress, signal, inTurn)).then(resolve, reject);
-      }),
+    async send({ method, path, headers, body }, progress, signal) {
+      let written: Dispatcher.DispatchController | undefined;
+      const stop = (): void => {
+        if (written === undefined) ahead?.end.abort();
+        else written.abort(signal.reason as Error);
+      };
+      signal.addEventListener("abort", stop, { once: true });
+      const answered = new Promise<WholeResponse>((resolve, reject) => {
+        const chunks: Buffer[] = [];
+        client.dispatch(
+          {
+            method,
+            path: forwarded ? `${origin.origin}${path}` : path,
+            headers: { ...headers, ...toProxy },
+            body: body === undefined ? null : JSON.stringify(body),
+          },
+          {
+            // Called in the synchronous step that writes the request.
+            onRequestStart(controller) {
+              signal.throwIfAborted();
+              if (progress.sentAt !== undefined) throw new Error("a request is sent once");
+              progress.sentAt = Date.now();
+              written = controller;
+            },
+            onResponseStart(_, httpStatus, answer) {
+              if (httpStatus >= 200) progress.head = { httpStatus, headers: answer };
+            },
+            onResponseData: (_, chunk) => void chunks.push(chunk),
+            onResponseEnd: () =>
+              resolve({ ...(progress.head as Head), body: Buffer.concat(chunks) }),
+            onResponseError: (_, error) => reject(error),
+          },
+        );
+      });
+      return await answered.finally(() => signal.removeEventListener("abort", stop));
+    },
     peer: () => peer,
     close() {
-      attempt?.end.abort();
-      socket?.destroy();
+      ahead?.end.abort();
+      void client.destroy();
     },
   };
 }
 
-/** Time for which an idle connection is kept, in milliseconds: less than the server announces, so that no request meets its end. */
-function idleTime(keepAlive: string | string[] | undefined): number {
-  const seconds = /timeout=(\d+)/.exec(String(keepAlive))?.[1];
-  return seconds === undefined ? 4000 : Math.min(Number(seconds) * 1000 - 2000, 600_000);
+function drop(this: Socket): void {
+  this.destroy();
 }
 
 function peerOf(socket: TLSSocket): Peer | undefined {

@@ -1,6 +1,6 @@
 import type { Call, Send, Service } from "../exchange/ports.ts";
 import { isOnline } from "../protocol/endpoints.ts";
-import type { ClientOptions, ServiceClient } from "./client.ts";
+import type { ClientOptions } from "./client.ts";
 import { createClient } from "./client.ts";
 import { secretsIn } from "./mask.ts";
 import type { RateLimit } from "./places.ts";
@@ -41,7 +41,7 @@ export async function openService({
   ...options
 }: ServiceOptions): Promise<ServiceFor> {
   const target = token === undefined ? options : { ...options, jwt: () => token.current() };
-  const clients = pooled(() => createClient(target));
+  const client = createClient(target);
   let calls = 0;
   const nextCall = (): number => (calls += 1);
   const shown: Wrapper =
@@ -60,7 +60,7 @@ export async function openService({
     return {
       async admit(next, signal, deadline) {
         signal.throwIfAborted();
-        clients.prepare();
+        client.prepare();
         await waitFor("a turn under the rate limit", places.admit(next, signal, deadline));
         // A failure comes before anything is recorded or sent (specification, section 5.4).
         if (!isOnline(next.kind)) await token?.ready(signal);
@@ -69,26 +69,9 @@ export async function openService({
       call: wrappers.reduceRight<Send>(
         (send, wrap) => wrap(send),
         async (call, signal) =>
-          await clients.call(call, signal, async () => await places.inTurn(signal)),
+          await client.call(call, signal, async () => await places.inTurn(signal)),
       ),
     };
-  };
-}
-
-/** Gives each call a client, and with it a connection, that no other call is using; there are as many as calls were ever under way. */
-function pooled(open: () => ServiceClient): Pick<ServiceClient, "call" | "prepare"> {
-  const first = open();
-  const idle = [first];
-  return {
-    prepare: () => first.prepare(),
-    async call(...call) {
-      const client = idle.pop() ?? open();
-      try {
-        return await client.call(...call);
-      } finally {
-        idle.push(client);
-      }
-    },
   };
 }
 

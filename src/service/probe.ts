@@ -1,7 +1,7 @@
 import { defined } from "../defined.ts";
 import { connectCause, duration, exchangeCause, GivenUp, named } from "./causes.ts";
 import type { ConnectionOptions, Peer, Progress } from "./connection.ts";
-import { openConnection } from "./connection.ts";
+import { makeConnection } from "./connection.ts";
 import { withTimeLimit } from "./time-limit.ts";
 
 export interface ProbeOptions extends ConnectionOptions {
@@ -35,15 +35,16 @@ export type Probe =
  * vault. Any HTTP answer counts as reached. Uses no place under the rate limit. Never rejects.
  */
 export async function probe(options: ProbeOptions, signal: AbortSignal): Promise<Probe> {
-  const connection = openConnection(options);
+  const connection = makeConnection(options);
   const { route } = connection;
   const path = `${route.origin.pathname}/${options.apiPrefix}`
     .replaceAll(/\/{2,}/g, "/")
     .replace(/\/$/, "");
-  const message = {
-    method: "HEAD",
+  const request = {
+    method: "HEAD" as const,
     path: path === "" ? "/" : path,
     headers: { connection: "close", "user-agent": `vault/${options.version}` },
+    body: undefined,
   };
   const progress: Progress = {};
   const giveUp = (cause: string, hint?: string): GivenUp =>
@@ -59,9 +60,10 @@ export async function probe(options: ProbeOptions, signal: AbortSignal): Promise
       ),
   };
   try {
-    const { httpStatus, headers } = await withTimeLimit(limit, (call) =>
-      connection.send(message, progress, call.signal),
-    );
+    const { httpStatus, headers } = await withTimeLimit(limit, async (given) => {
+      await connection.open(given);
+      return await connection.send(request, progress, given);
+    });
     const date = typeof headers["date"] === "string" ? Date.parse(headers["date"]) : Number.NaN;
     const { sentAt = 0 } = progress;
     return {

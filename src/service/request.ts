@@ -18,7 +18,7 @@ export interface Target {
 
 /** A request as the client sends it. */
 export interface HttpRequest {
-  method: AnyEndpoint["method"];
+  method: AnyEndpoint["method"] | "HEAD";
   path: string;
   headers: Record<string, string>;
   body: Record<string, unknown> | undefined;

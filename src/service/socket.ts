@@ -1,9 +1,8 @@
-import { request as httpRequest } from "node:http";
 import type { Socket } from "node:net";
-import { connect, isIP } from "node:net";
+import { buildConnector, Client } from "undici";
 import { defined } from "../defined.ts";
 import { isLoopback } from "../protocol/address.ts";
-import type { Proxy } from "./causes.ts";
+import type { Proxy, Route } from "./causes.ts";
 import { proxyFailure, proxyRefusal } from "./causes.ts";
 
 export interface Trust {
@@ -13,73 +12,79 @@ export interface Trust {
   unverified?: boolean;
 }
 
-/** Opens a socket to the host of a URL, with TLS 1.2 or newer for https, and within `tunnel` if given. An abort ends the attempt. */
+/**
+ * Connects to a service, with TLS 1.2 or newer for https, and through the proxy of the route: an https service is reached through
+ * CONNECT, so that the proxy sees nothing. An abort ends the attempt.
+ * @throws ProxyFailure if the proxy does not lead there
+ */
 export async function openSocket(
-  to: URL,
+  { origin, proxy, forwarded }: Route,
+  trust: Trust,
+  signal: AbortSignal,
+): Promise<Socket> {
+  if (proxy === undefined) return await connectTo(origin, trust, signal);
+  const toProxy = await connectTo(proxy.url, trust, signal).catch((error: unknown) => {
+    throw proxyFailure(error as Error, { origin, proxy });
+  });
+  if (forwarded) return toProxy;
+  await openTunnel(toProxy, { origin, proxy });
+  return await connectTo(origin, trust, signal, toProxy);
+}
+
+/** Opens a socket to the host of a URL, within a tunnel if one is given. */
+async function connectTo(
+  { protocol, hostname, host, port }: URL,
   { ca, unverified }: Trust,
   signal: AbortSignal,
   tunnel?: Socket,
 ): Promise<Socket> {
-  const isSecure = to.protocol === "https:";
-  const host = to.hostname.replace(/^\[(.*)\]$/, "$1");
-  const address = { host, port: Number(to.port) || (isSecure ? 443 : 80) };
-  // Loaded for https alone.
-  const tls = isSecure ? (await import("node:tls")).default : undefined;
-  signal.throwIfAborted();
-  const socket =
-    tls?.connect({
-      ...address,
-      ...defined({
-        ca: ca && [...ca],
-        socket: tunnel,
-        servername: isIP(host) === 0 ? host : undefined,
-      }),
-      minVersion: "TLSv1.2",
-      ALPNProtocols: ["http/1.1"],
-      // Set here, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect by itself.
-      rejectUnauthorized: !(unverified === true && isLoopback(to.hostname)),
-    }) ?? connect(address);
-  socket.setNoDelay(true).setKeepAlive(true, 60_000);
-  signal.addEventListener("abort", () => socket.destroy(), { once: true });
-  await new Promise<void>((resolve, reject) => {
-    socket.once(isSecure ? "secureConnect" : "connect", resolve);
-    socket.once("close", () => reject(connectionClosed()));
-    // Stays, because without a listener an error of an idle socket would end the process.
-    socket.on("error", reject);
+  const connect = buildConnector({
+    ...defined({ ca: ca && [...ca] }),
+    minVersion: "TLSv1.2",
+    allowH2: false,
+    // Set here, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect by itself.
+    rejectUnauthorized: !(unverified === true && isLoopback(hostname)),
+    // The call that waits for it has a limit for the whole way.
+    timeout: 0,
+    signal,
   });
-  return socket;
+  const to = { protocol, hostname: hostname.replace(/^\[(.*)\]$/, "$1"), host, port };
+  return await new Promise((resolve, reject) => {
+    connect({ ...to, ...defined({ httpSocket: tunnel }) }, (error, socket) =>
+      error === null ? resolve(socket) : reject(error),
+    );
+  });
 }
 
 /**
  * Asks a proxy for a tunnel (CONNECT) to a service, which then is the socket itself.
  * @throws ProxyFailure if it does not give one
  */
-export async function openTunnel(
-  socket: Socket,
-  { origin, proxy }: { origin: URL; proxy: Proxy },
-): Promise<void> {
+async function openTunnel(socket: Socket, way: { origin: URL; proxy: Proxy }): Promise<void> {
+  const { origin, proxy } = way;
   const target = `${origin.hostname}:${origin.port || "443"}`;
-  const headers = { host: target, connection: "close", ...proxyAuthorization(proxy) };
-  await new Promise<void>((resolve, reject) => {
-    const request = httpRequest({
-      method: "CONNECT",
-      path: target,
-      headers,
-      createConnection: () => socket,
-    });
-    request.once("connect", ({ statusCode = 0 }) => {
-      if (statusCode >= 200 && statusCode <= 299) return resolve();
-      socket.destroy();
-      reject(proxyRefusal(statusCode, { origin, proxy }));
-    });
-    request.once("error", (error) => reject(proxyFailure(error, { origin, proxy })));
-    request.end();
+  const client = new Client(proxy.url.origin, {
+    connect: (_, connected) => queueMicrotask(() => connected(null, socket)),
+    headersTimeout: 0,
   });
+  const status = await new Promise<number>((resolve, reject) => {
+    client.dispatch(
+      {
+        method: "CONNECT",
+        path: target,
+        headers: { host: target, ...proxyAuthorization(proxy) },
+      },
+      {
+        onRequestStart: () => undefined,
+        onRequestUpgrade: (_, httpStatus) => resolve(httpStatus),
+        onResponseError: (_, error) => reject(proxyFailure(error, way)),
+      },
+    );
+  });
+  if (status >= 200 && status <= 299) return;
+  socket.destroy();
+  throw proxyRefusal(status, way);
 }
-
-/** The error, as Node gives it, of a connection that closed without one. */
-export const connectionClosed = (): Error =>
-  Object.assign(new Error("closed"), { code: "ECONNRESET" });
 
 /** The header with the credentials of a proxy's URL, if it has any. */
 export function proxyAuthorization({ url }: Proxy): Record<string, string> {

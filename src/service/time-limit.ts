@@ -5,49 +5,41 @@ const longestTimer = 2 ** 31 - 1;
 
 export interface TimeLimit {
   timeoutMs: number;
-  /** Each gives the call up. */
+  /** Each gives the work up. */
   signals: readonly AbortSignal[];
   canceled: () => GivenUp;
   timedOut: () => GivenUp;
 }
 
-/** A call under way, which is given up with a reason. */
-export interface LimitedCall {
-  signal: AbortSignal;
-  /** Waits for something that does not count; after it, the time begins anew. */
-  untimed<T>(wait: () => Promise<T>): Promise<T>;
+/** Does work, and gives it up when its time has passed or nobody wants it any more: rejects at once, and aborts the signal of the work. */
+export async function withTimeLimit<T>(
+  { timeoutMs, signals, canceled, timedOut }: TimeLimit,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const time = AbortSignal.timeout(Math.min(timeoutMs, longestTimer));
+  const givenUp = AbortSignal.any([time, ...signals]);
+  try {
+    return await unlessAborted(givenUp, work);
+  } catch (error) {
+    if (!givenUp.aborted || error !== givenUp.reason) throw error;
+    throw error === time.reason ? timedOut() : canceled();
+  }
 }
 
-/** Does a call, and gives it up when its time has passed or nobody wants it any more. */
-export async function withTimeLimit<T>(
-  limit: TimeLimit,
-  work: (call: LimitedCall) => Promise<T>,
+/** Does work, and rejects with the reason of the signal as soon as it is aborted. */
+export async function unlessAborted<T>(
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const { timeoutMs, signals, canceled, timedOut } = limit;
-  const call = new AbortController();
-  const begin = (): NodeJS.Timeout =>
-    setTimeout(() => call.abort(timedOut()), Math.min(timeoutMs, longestTimer));
-  const onAbort = (): void => call.abort(canceled());
-  for (const signal of signals) {
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
-  }
-  let timer = begin();
-  let isOver = false;
+  signal.throwIfAborted();
+  let stop = (): void => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason as Error);
+    signal.addEventListener("abort", stop, { once: true });
+  });
   try {
-    call.signal.throwIfAborted();
-    return await work({
-      signal: call.signal,
-      async untimed(wait) {
-        clearTimeout(timer);
-        const result = await wait();
-        if (!isOver) timer = begin();
-        return result;
-      },
-    });
+    return await Promise.race([work(signal), aborted]);
   } finally {
-    isOver = true;
-    clearTimeout(timer);
-    for (const signal of signals) signal.removeEventListener("abort", onAbort);
+    signal.removeEventListener("abort", stop);
   }
 }

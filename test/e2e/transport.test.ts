@@ -77,6 +77,15 @@ function expectNotSent(result: RunResult, cause: string, hint: string): void {
   expect(lab.service.sandbox.requests()).toEqual([]);
 }
 
+test("each exchange uses one connection", async () => {
+  const reading = lab.machine({ env: { VAULTSVC_BASE_URL: here() } });
+  expectExit(await reading.vault(...firstGetArgs(reading, lab.vault), "--ca", ca), 0);
+  for (let exchanges = 1; exchanges <= 10; exchanges += 1) {
+    expect(front.connections.length).toBe(exchanges);
+    expectExit(await reading.vault("get", lab.vault.uuid, "--ca", ca), 0);
+  }
+});
+
 describe("certificates", () => {
   test("--ca: both calls over one connection", async () => {
     await expectDone(await get({ NODE_EXTRA_CA_CERTS: "" }, here(), "--ca", ca));

@@ -7,7 +7,6 @@ import {
   httpServer,
   never,
   startCall,
-  success,
   tcpServer,
 } from "./servers.ts";
 
@@ -31,7 +30,7 @@ describe("giving up, at each moment", () => {
     await once(server.connections[0] as never, "close");
   });
 
-  test("while connecting, with another call that waits for the same connection: that one goes on alone", async () => {
+  test("while connecting, beside another call: that one goes on alone", async () => {
     const server = await httpServer();
     const client = clientOf(server.url);
     const abort = new AbortController();
@@ -41,23 +40,6 @@ describe("giving up, at each moment", () => {
     expect(await first).toEqual(notSent);
     expect(await second).toMatchObject({ type: "answer" });
     expect(server.requests.map((r) => r.method)).toEqual(["PUT"]);
-  });
-
-  test("while another call has the connection: never written", async () => {
-    const abort = new AbortController();
-    const server = await httpServer((_, response) => {
-      abort.abort();
-      setImmediate(() => response.end(JSON.stringify(success)));
-    });
-    const client = clientOf(server.url);
-    const [first, second] = await Promise.all([
-      client.call(startCall, never),
-      client.call(endCall, abort.signal),
-    ]);
-    expect(first).toMatchObject({ type: "answer" });
-    expect(second).toEqual(notSent);
-    expect(await client.call(startCall, never)).toMatchObject({ type: "answer" });
-    expect(server.requests.map((r) => r.method)).toEqual(["POST", "POST"]);
   });
 
   test("in any of the steps before it is written to a kept connection: not sent means that the service gets nothing", async () => {

@@ -14,7 +14,6 @@ import {
   httpServer,
   json,
   never,
-  signal,
   startCall,
   success,
   tcpServer,
@@ -279,29 +278,6 @@ describe("one connection", () => {
     await client.call(endCall, never);
     expect(server.requests.map((r) => r.method)).toEqual(["POST", "PUT"]);
     expect(server.connections).toHaveLength(1);
-  });
-
-  test("calls at the same moment go one after the other", async () => {
-    const first = signal();
-    let open = 0;
-    let most = 0;
-    const server = await httpServer((_, response) => {
-      open += 1;
-      most = Math.max(most, open);
-      first.resolve();
-      setImmediate(() => {
-        open -= 1;
-        response.end("{}");
-      });
-    });
-    const client = clientOf(server.url);
-    const replies = await Promise.all([
-      client.call(startCall, never),
-      client.call(startCall, never),
-      client.call(endCall, never),
-    ]);
-    expect(replies.map((r) => r.type)).toEqual(["answer", "answer", "answer"]);
-    expect({ most, connections: server.connections.length }).toEqual({ most: 1, connections: 1 });
   });
 
   test("a connection that the server closed between the calls, and said so, is replaced", async () => {

@@ -99,8 +99,8 @@ describe("no answer after the request was written", () => {
     const accepted = signal<Socket>();
     const written = signal<unknown>();
     // Published in the same synchronous step that writes.
-    subscribe("http.client.request.start", written.resolve);
-    onTestFinished(() => void unsubscribe("http.client.request.start", written.resolve));
+    subscribe("undici:client:sendHeaders", written.resolve);
+    onTestFinished(() => void unsubscribe("undici:client:sendHeaders", written.resolve));
     const server = await tcpServer((socket) => accepted.resolve(socket), "http", true);
     const reply = clientOf(server.url).call(startCall, never);
     await written.promise;

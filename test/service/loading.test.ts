@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { inspect, promisify } from "node:util";
 import { rolldown } from "rolldown";
 import { expect, onTestFinished, test } from "vitest";
+import { trimUndici, undiciSwitch } from "../../packaging/bundle/undici.ts";
 import { application, endCall, httpServer } from "./servers.ts";
 
 const execute = promisify(execFile);
@@ -40,7 +41,12 @@ test.each([
     const path = folder();
     const list = `process.on("exit", () => console.log(process.moduleLoadList.join(" ").match(/(?<=NativeModule )(tls|https|http2)\\b/g) ?? []));`;
     writeFileSync(join(path, "entry.mjs"), program(server.url.replace("http", scheme)) + list);
-    const bundle = await rolldown({ input: join(path, "entry.mjs"), platform: "node" });
+    const bundle = await rolldown({
+      input: join(path, "entry.mjs"),
+      platform: "node",
+      plugins: [trimUndici()],
+      transform: { define: undiciSwitch },
+    });
     await bundle.write({ file: join(path, "out.cjs"), format: "cjs" });
     await bundle.close();
     const { stdout } = await run(join(path, "out.cjs"));

@@ -1,4 +1,4 @@
-import http from "node:http";
+import { Client } from "undici";
 import { VaultError } from "../../errors.ts";
 import type { FaultRule } from "../faults/faults.ts";
 import type { PublicInspection } from "./inspection.ts";
@@ -30,7 +30,7 @@ export interface ControlClient {
  */
 export function connectControl(readyFile: string): ControlClient {
   const call = async (
-    method: string,
+    method: "GET" | "POST" | "DELETE",
     path: string,
     body?: unknown,
   ): Promise<Record<string, unknown>> => {
@@ -58,7 +58,11 @@ export function connectControl(readyFile: string): ControlClient {
     }
     throw new VaultError(answer.status === 400 ? "invalid-input" : "service", message);
   };
-  const vault = async (method: string, path: string, uuid: string): Promise<PublicInspection> =>
+  const vault = async (
+    method: "GET" | "POST",
+    path: string,
+    uuid: string,
+  ): Promise<PublicInspection> =>
     (await call(method, `${path}/${encodeURIComponent(uuid)}`))["vault"] as PublicInspection;
   return {
     ready: async () => (await call("GET", "ready")) as unknown as RunningDocument,
@@ -82,45 +86,45 @@ interface ControlAnswer {
   body: Record<string, unknown>;
 }
 
-function request(
+async function request(
   url: string,
-  method: string,
+  method: "GET" | "POST" | "DELETE",
   token: string,
   body: unknown,
 ): Promise<ControlAnswer> {
-  const { origin } = new URL(url);
-  return new Promise((resolve, reject) => {
-    const fail = (cause: NodeJS.ErrnoException) => {
-      const why =
-        cause.code === "ECONNREFUSED"
-          ? "nothing listens there"
-          : `no response (${cause.code ?? cause.message})`;
-      reject(
-        new VaultError("network", `sandbox at ${origin}: ${why}`, {
-          hint: "vault sandbox start",
-          cause,
-        }),
+  const { origin, pathname } = new URL(url);
+  const client = new Client(origin, { headersTimeout: 30_000, bodyTimeout: 30_000 });
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  let status = 0;
+  const chunks: Buffer[] = [];
+  try {
+    await new Promise<void>((resolve, reject) => {
+      client.dispatch(
+        { method, path: pathname, headers, body: JSON.stringify(body) ?? null },
+        {
+          onRequestStart: () => undefined,
+          onResponseStart: (_, httpStatus) => void (status = httpStatus),
+          onResponseData: (_, chunk) => void chunks.push(chunk),
+          onResponseEnd: () => resolve(),
+          onResponseError: (_, error) => reject(error),
+        },
       );
-    };
-    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-    const sent = http.request(
-      url,
-      { method, headers, agent: false, timeout: 30_000 },
-      (response) => {
-        const chunks: Buffer[] = [];
-        response.on("data", (chunk: Buffer) => chunks.push(chunk));
-        response.on("error", fail);
-        response.on("end", () => {
-          const body = parse(Buffer.concat(chunks).toString("utf8"));
-          if (body !== undefined) resolve({ status: response.statusCode ?? 0, body });
-          else reject(new VaultError("service", `the server at ${origin} is not a sandbox`));
-        });
-      },
-    );
-    sent.on("timeout", () => sent.destroy(new Error("time-out")));
-    sent.on("error", fail);
-    sent.end(body === undefined ? undefined : JSON.stringify(body));
-  });
+    });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why =
+      code === "ECONNREFUSED" ? "nothing listens there" : `no response (${code ?? message})`;
+    throw new VaultError("network", `sandbox at ${origin}: ${why}`, {
+      hint: "vault sandbox start",
+      cause: error,
+    });
+  } finally {
+    await client.destroy();
+  }
+  const answer = parse(Buffer.concat(chunks).toString("utf8"));
+  if (answer === undefined)
+    throw new VaultError("service", `the server at ${origin} is not a sandbox`);
+  return { status, body: answer };
 }
 
 function parse(text: string): Record<string, unknown> | undefined {
