@@ -19,6 +19,10 @@ class Names {
 /** Beyond these nothing depends on the counters: more than what the guard refuses, also after one is taken back. */
 const enough = { unacked: lockAt.unacked + 1, failed: lockAt.failed + 1 };
 
+/** From here on the model leaves off counting. */
+export const isBeyondCounting = ({ store: { unacked, failed } }: State): boolean =>
+  unacked >= enough.unacked || failed >= enough.failed;
+
 /**
  * What tells states apart. Left out is what nothing that follows depends on, so that a vault may go through any number of
  * exchanges: the numbers themselves (only which are the same, and their order), all superseded pairs but the newest, exchanges that
@@ -65,17 +69,19 @@ function durable(state: State, names: Names, isExact: boolean): string {
     Math.min(store.failed, most.failed),
   ];
   key += ` ${failures}${isExact ? Math.min(store.possibly, failures) : ""}${starts}${store.limited ? "L" : ""}${breakerKey(store, isExact)}${store.proof === null ? "" : "p"},`;
-  key += `${store.unanswered}${store.quiet}${store.refusedSince ? "R" : ""}`;
+  const unanswered = unansweredOf(store);
+  key += `${unanswered}${Math.min(store.quiet, unanswered)}${store.refusedSince ? "R" : ""}`;
   for (const exchange of keptExchanges(state)) key += exchangeKey(exchange, state, kept, isExact);
   return key;
 }
 
+/** The unanswered ones of as many starts as matter. */
+const unansweredOf = ({ unacked, unanswered }: Store): number =>
+  Math.max(0, unanswered - Math.max(0, unacked - enough.unacked));
+
 const breakerKey = (store: Store, isExact: boolean): string =>
-  isExact
-    ? isOpen(store)
-      ? "o"
-      : ""
-    : (store.breaker.isOpen ? "o" : "") + (store.breaker.isHinted ? "h" : "");
+  ((isExact ? isOpen(store) : store.breaker.isOpen) ? "o" : "") +
+  (store.breaker.isHinted ? "h" : "");
 
 const letters = { current: "c", imported: "i", offered: "o", superseded: "s", void: "v" } as const;
 
@@ -182,11 +188,10 @@ export function prune(state: State): void {
   store.exchanges = keptExchanges(state);
   if (store.refused.length > 0)
     store.refused = store.refused.filter((pair) => store.generations.some((g) => g.pair === pair));
-  const starts = Math.max(0, store.unacked - enough.unacked);
   const failures = Math.max(0, store.failed - enough.failed);
   Object.assign(store, {
-    unacked: store.unacked - starts,
-    unanswered: Math.max(0, store.unanswered - starts),
+    unacked: Math.min(store.unacked, enough.unacked),
+    unanswered: unansweredOf(store),
   });
   Object.assign(store, {
     failed: store.failed - failures,

@@ -1,7 +1,7 @@
 import type { Client } from "./client.ts";
 import { isRefused } from "./client.ts";
 import { lockAt } from "./service-part.ts";
-import type { Command, Store } from "./state.ts";
+import type { Store } from "./state.ts";
 import { generationOf, openOf } from "./state.ts";
 
 /** What a refusal names as the next thing to do. By hand, from DESIGN: `differentWays` compares it with the program's table. */
@@ -23,7 +23,7 @@ export type Way =
   | "guard --reset --failed N --starts N";
 
 /** The ways on after a command that has ended with this code, the best first: none may lead back to the same with nothing changed. */
-export function waysOn(client: Client, store: Store, code: string, command?: Command): Way[] {
+export function waysOn(client: Client, store: Store, code: string): Way[] {
   const open = openOf(store);
   if (code === "locked")
     return open?.state === "ending" ? ["guard --reset", "ack"] : ["guard --reset"];
@@ -38,8 +38,6 @@ export function waysOn(client: Client, store: Store, code: string, command?: Com
     return client.guardRefuses(store) ? ["ack --unread"] : ["get", "ack --unread"];
   }
   if (client.guardRefuses(store)) return guardedWays(client, store);
-  // The last start before the limit is not sent where its acknowledgement waits.
-  if (client.guardRefuses(store, command)) return ["get"];
   const candidates = client.candidates(store);
   if (candidates.every((number) => isRefused(store, number))) return ["import"];
   return code === "guard" && candidates.length > 1 ? ["get --generation N", "import"] : ["get"];

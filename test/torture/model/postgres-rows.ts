@@ -78,6 +78,7 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
         ...rows,
         exchanges: rows.exchanges.map((row, index) => ({ ...row, seq: index + 1 })),
       };
+      const { lostAt, closedAt, hint } = rows.breaker;
       const assigned = Object.entries(rows.vault).map(
         ([column, value]) => `${column} = ${text(value)}`,
       );
@@ -87,7 +88,8 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
           ...tables.map((table) => `DELETE FROM ${table}`),
           `UPDATE vaults SET ${assigned.join(", ")}`,
           "DELETE FROM breakers",
-          `INSERT INTO breakers (service, version, lost_at, lost_trials, hint, closed_at) VALUES (${[service, 1, rows.breaker.lostAt, 0, "none", rows.breaker.closedAt].map(text).join(", ")})`,
+          `INSERT INTO breakers (service, version, lost_at, lost_trials, hint, closed_at)
+            VALUES (${[service, 1, lostAt, 0, hint, closedAt].map(text).join(", ")})`,
           ...tables.flatMap((table) => numbered[table].map((row) => insert(table, row))),
           "COMMIT",
         ].join(";"),
@@ -102,7 +104,7 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
           'credentials', ${rows("SELECT * FROM credentials WHERE sealed IS NOT NULL ORDER BY generation")},
           'exchanges', ${rows("SELECT * FROM exchanges ORDER BY seq")},
           'refusals', ${rows("SELECT combination FROM refusals")},
-          'breaker', (SELECT json_build_object('lostAt', lost_at, 'closedAt', closed_at) FROM breakers)) AS read`,
+          'breaker', (SELECT json_build_object('lostAt', lost_at, 'closedAt', closed_at, 'hint', hint) FROM breakers)) AS read`,
       );
       const [{ read } = { read: undefined }] = found;
       if (read === undefined) throw new Error("the state says nothing");

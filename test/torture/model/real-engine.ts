@@ -21,8 +21,7 @@ export interface Asked {
   go(outcome: string): void;
 }
 
-/** A command has ended, with what its error names as the next thing to do. */
-export type Event = Asked | { code: string; hint?: string | undefined };
+export type Event = Asked | { code: string };
 
 /** The process is dead: nothing that it does takes effect. */
 class Died extends Error {}
@@ -51,6 +50,14 @@ const longAgo = (breaker: Breaker): Breaker => ({
   version: breaker.version + 1,
   lostAt: (breaker.lostAt ?? 0) - 3_600_000,
 });
+/** What is recorded next has a later time than that at which the breaker was closed, also in milliseconds. */
+async function later(breaker: ServiceBreaker, changed: Breaker): Promise<Breaker> {
+  while (breaker.now() <= changed.closedAt) await breaker.read();
+  return changed;
+}
+/** What a probe has shown is forgotten. */
+const unclaimed = (breaker: Breaker): Breaker =>
+  breaker.hint === "given" ? { ...breaker, version: breaker.version + 1, hint: "none" } : breaker;
 /** No token lives that long. */
 const ages = 365 * 86_400_000;
 
@@ -66,6 +73,10 @@ export class RealEngine {
   #lostAt: number | null = null;
   /** What stands in its place meanwhile. */
   #shifted: number | null = null;
+  /** The gateway has answered a probe, of which the breaker is about to hear. */
+  #isHeard = false;
+  /** It waits for a trial, and no answer lets one out before that is due. */
+  #isWaiting = false;
   #tell: (event: Event) => void = () => undefined;
   #next: Promise<Event> = Promise.resolve({ code: "" });
 
@@ -83,10 +94,8 @@ export class RealEngine {
     // The next one to listen is told: by then it may be another.
     this.#work(command, generation).then(
       (code) => this.#tell({ code }),
-      (error: unknown) => {
-        const { code, facts } = asVaultError(error);
-        this.#tell(error instanceof Died ? { code: "died" } : { code, hint: facts.hint });
-      },
+      (error: unknown) =>
+        this.#tell({ code: error instanceof Died ? "died" : asVaultError(error).code }),
     );
     return await this.#next;
   }
@@ -102,8 +111,8 @@ export class RealEngine {
   async die(asked: Asked): Promise<void> {
     this.#isDead = true;
     await this.step(asked, "dies");
-    // Nobody has claimed the trial that was due.
-    await this.#store.breaker.change((now) => this.#notDue(now));
+    // Nobody has claimed the trial that was due, or that an answer had let out.
+    await this.#store.breaker.change((now) => unclaimed(this.#notDue(now)));
   }
 
   #listen(): void {
@@ -165,7 +174,12 @@ export class RealEngine {
     const clock = {
       now: () => this.#time + this.#ahead,
       elapsed: () => this.#time,
-      sleep: async () => Promise.resolve(),
+      sleep: async () => {
+        if (!this.#isWaiting) return;
+        this.#isWaiting = false;
+        // Who waits takes an error of the clock for the end of the pause: for the dead no time is left.
+        await this.#trial().catch(() => (this.#time += 60_000));
+      },
     };
     return {
       session: this.#session(),
@@ -181,34 +195,45 @@ export class RealEngine {
         },
       },
       breaker: this.#breaker(),
-      // It is never answered; the trial comes due all the same, or does not.
-      probe: async () => {
-        if ((await this.#ask("trial")) !== "the trial is due") this.#time += 60_000;
-        else {
-          this.#lostAt = this.#store.breaker.known.lostAt;
-          await this.#store.breaker.change(longAgo);
-          this.#shifted = this.#store.breaker.known.lostAt;
-        }
-        return { type: "no-answer", cause: "reset" };
-      },
+      probe: async () => await this.#trial(),
       clock,
       ids: createIds(clock),
       policy: { failedAttempts: 3, unackedStarts: 5 },
       signal: new AbortController().signal,
       killed: new AbortController().signal,
       deadline: this.#time + 10_000,
-      emit: () => undefined,
+      emit: ({ type }) => {
+        if (type === "waiting") this.#isWaiting = this.#store.breaker.known.hint === "used";
+      },
       redact: (text) => text,
       learnSecret: () => undefined,
     };
   }
 
-  /** The real one, behind a gateway through which no answer but that to a start is heard. */
+  /** Where a trial is waited for: a probe is answered, or the trial comes due all the same, or does not. */
+  async #trial(): Promise<Reply> {
+    const outcome = await this.#ask("trial");
+    this.#isHeard = outcome === "the probe is answered";
+    if (this.#isHeard) return { type: "answer", answer: { httpStatus: 404, body: {} } };
+    if (outcome === "the trial is due") {
+      this.#lostAt = this.#store.breaker.known.lostAt;
+      await this.#store.breaker.change(longAgo);
+      this.#shifted = this.#store.breaker.known.lostAt;
+    } else this.#time += 60_000;
+    return { type: "no-answer", cause: "reset" };
+  }
+
+  /** The real one, behind a gateway through which no answer is heard but those to starts and to probes. */
   #breaker(): ServiceBreaker {
     const real = this.#store.breaker;
     const unheard = (change: (breaker: Breaker) => Breaker) => (before: Breaker) => {
       const changed = change(before);
-      return changed === before || changed.hint === "given" ? before : this.#notDue(changed);
+      if (changed === before) return before;
+      if (changed.hint !== "given") return this.#notDue(changed);
+      const isHeard = this.#isHeard;
+      this.#isHeard = false;
+      // A trial that was given back is let out by the answer to another probe.
+      return before.hint === "used" ? unclaimed(changed) : isHeard ? changed : before;
     };
     return {
       get known() {
@@ -216,7 +241,7 @@ export class RealEngine {
       },
       now: () => real.now(),
       read: async () => await real.read(),
-      change: async (change) => await real.change(unheard(change)),
+      change: async (change) => await later(real, await real.change(unheard(change))),
     };
   }
 
@@ -300,7 +325,10 @@ export class RealEngine {
   async resetUnanswered(): Promise<void> {
     const { session, breaker } = this.#store;
     await session.resetCounters("unanswered");
-    await breaker.change((now) => after(now, { type: "answered", at: breaker.now() }));
+    await later(
+      breaker,
+      await breaker.change((now) => after(now, { type: "answered", at: breaker.now() })),
+    );
   }
 
   /** `vault import` of a pair, as the command does it. Returns false where it is refused. */

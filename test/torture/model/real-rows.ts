@@ -15,10 +15,11 @@ export interface ModelRows {
   breaker: BreakerTimes;
 }
 
-/** When the circuit breaker has opened, null where it is closed; and when it was last closed. */
+/** When the circuit breaker has opened, null where it is closed; when it was last closed; and whether an answer let a trial out. */
 export interface BreakerTimes {
   lostAt: number | null;
   closedAt: number;
+  hint: "none" | "given" | "used";
 }
 
 /** The rows of one vault in a real state. */

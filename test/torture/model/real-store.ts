@@ -94,7 +94,11 @@ export class RealStore {
         last_error: null,
       },
       // As if it had just opened; and an older start without an outcome opens it no more.
-      breaker: { lostAt: store.breaker.isOpen ? now : null, closedAt: isFound(store) ? 0 : now },
+      breaker: {
+        lostAt: store.breaker.isOpen ? now : null,
+        closedAt: isFound(store) ? 0 : now,
+        hint: store.breaker.isOpen && store.breaker.isHinted ? "used" : "none",
+      },
       credentials: store.generations.map(
         ({ pair, standing, proven, elsewhere, refused, placed, ended }, index) => ({
           generation: index + 1,
@@ -189,7 +193,7 @@ export class RealStore {
       limited: vault.limited === 1,
       breaker: {
         isOpen: breaker.lostAt !== null || isLeft(exchanges.at(-1), breaker),
-        isHinted: false,
+        isHinted: breaker.hint === "used",
         closedAfter: Number.MAX_SAFE_INTEGER,
       },
       proof:

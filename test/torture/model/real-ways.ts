@@ -10,7 +10,7 @@ const policy = { failedAttempts: 3, unackedStarts: 5 };
 const noon = Date.parse("2026-11-20T12:00:00Z");
 
 /** A command that the program names, as the model does. */
-export function wayIn(command: string): string {
+function wayIn(command: string): string {
   const [, name = "", rest = ""] = /^vault (\w+) \S+(.*)$/.exec(command) ?? [];
   if (name === "import") return "import";
   return `${name}${rest}`

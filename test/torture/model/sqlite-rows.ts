@@ -50,12 +50,13 @@ export async function openSqliteRows(clock: Clock, key: string): Promise<RealRow
       const assigned = Object.keys(rows.vault).map((column) => `${column} = ?`);
       run(db, `UPDATE vaults SET ${assigned.join(", ")}`, ...Object.values(rows.vault));
       run(db, "DELETE FROM breakers");
-      const { lostAt, closedAt } = rows.breaker;
+      const { lostAt, closedAt, hint } = rows.breaker;
       run(
         db,
-        "INSERT INTO breakers VALUES (?, 1, ?, 0, 'none', NULL, NULL, ?)",
+        "INSERT INTO breakers VALUES (?, 1, ?, 0, ?, NULL, NULL, ?)",
         service,
         lostAt,
+        hint,
         closedAt,
       );
       for (const table of tables) for (const row of rows[table]) insert(table, row);
@@ -73,7 +74,7 @@ export async function openSqliteRows(clock: Clock, key: string): Promise<RealRow
         refusals: all<{ combination: string }>(db, "SELECT combination FROM refusals"),
         breaker: one<BreakerTimes>(
           db,
-          "SELECT lost_at AS lostAt, closed_at AS closedAt FROM breakers",
+          "SELECT lost_at AS lostAt, closed_at AS closedAt, hint FROM breakers",
         ) as BreakerTimes,
       }),
     close: async () => {
