@@ -16,7 +16,8 @@ import { once } from "./settings/once.ts";
 import type { NamedProfile } from "./settings/profile.ts";
 import { isShared, passwordSeen } from "./settings/location.ts";
 import { readSettings } from "./settings/read-settings.ts";
-import type { GivenFlags, Settings, Sourced } from "./settings/settings.ts";
+import type { Sourced } from "./settings/definitions.ts";
+import type { GivenFlags, Settings } from "./settings/settings.ts";
 import { resolveSettings, serviceName } from "./settings/settings.ts";
 import { settingWorld } from "./settings/sources.ts";
 import { valueSources } from "./settings/stdin.ts";
@@ -129,7 +130,7 @@ export async function createApp(
   const state = once(async () => await openState(app, settings));
   const clients = once(async () => await openClients(app, version));
   // The time that a person takes to answer questions is not waiting.
-  const deadline = once(() => host.elapsed() + settings.maxWaitMs);
+  const deadline = once(() => host.elapsed() + settings.maxWait);
   const app: App = {
     host,
     settings,
@@ -178,7 +179,7 @@ export async function createApp(
     exchangeService: async (learnSecret) => (await clients())({ learnSecret }),
     probe: async (wanted = settings) => {
       serviceName(wanted);
-      const { baseUrl = "", apiPrefix, timeoutMs } = wanted;
+      const { baseUrl = "", apiPrefix, timeout: timeoutMs } = wanted;
       const [{ readTransport }, { probe }] = await Promise.all([
         import("./settings/transport/transport.ts"),
         import("./service/probe.ts"),
@@ -190,8 +191,8 @@ export async function createApp(
     },
     device: once(
       async () =>
-        settings.deviceSpec &&
-        (await (await import("./settings/device.ts")).readDevice(settings.deviceSpec, sources)),
+        settings.device &&
+        (await (await import("./settings/device.ts")).readDevice(settings.device, sources)),
     ),
     hold: async (uuid, options, own) => await hold(app, uuid, options, own),
     withLock: async (lockFile, what, work) =>

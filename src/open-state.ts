@@ -8,7 +8,8 @@ import type { KeyAccess, KeySource } from "./secrets/key-source.ts";
 import { parseGivenKey } from "./secrets/key-source.ts";
 import { isShared } from "./settings/location.ts";
 import { profileValue, type Profile } from "./settings/profile.ts";
-import type { Settings, Sourced } from "./settings/settings.ts";
+import type { Sourced } from "./settings/definitions.ts";
+import type { Settings } from "./settings/settings.ts";
 import type { RekeyPlan } from "./store/keys/rekey.ts";
 import type { StateHistory } from "./store/journal/history.ts";
 import { absolute, stateDirectory } from "./store/paths.ts";
@@ -55,17 +56,17 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
   for (const each of [dirname(path), path]) checkOwner(each, host.uid, "the key file");
   const place = { directory: configuration.directory, clock: host, waiting, keyFileOf };
   const sealed = sealedConfiguration(place, path);
-  const { stateKeySpec, statePassphraseSpec } = settings;
+  const { stateKey, statePassphrase } = settings;
   const askPassphrase = passphraseOnTerminal(app.ask, redactor.add);
   const access: KeyAccess = {
     passphrase: async (id) =>
-      statePassphraseSpec === undefined
+      statePassphrase === undefined
         ? await askPassphrase(id)
-        : await secretSetting(statePassphraseSpec),
+        : await secretSetting(statePassphrase),
     keyring: async () => await (await import("./secrets/os-keyring.ts")).openOsKeyring(),
     sealedInConfiguration: async () => (await sealed.secrets())[0]?.sealed.split(":")[1] ?? null,
   };
-  const key = stateKeySpec && (await secretSetting(stateKeySpec));
+  const key = stateKey && (await secretSetting(stateKey));
   const demand = anySource ? undefined : settings.stateKeySource;
   const file: KeySource = { type: "file", path, access, ...defined({ demand }) };
   const keySource: KeySource =

@@ -121,7 +121,7 @@ describe("the README and the topics say what the program does", () => {
     });
     expect(await settings("default")).toMatchObject({
       baseUrl: "https://vaults.example.com",
-      maxWaitMs: 300_000,
+      maxWait: 300_000,
     });
   });
 

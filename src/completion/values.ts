@@ -1,5 +1,4 @@
-import type { SettingDefinition } from "../settings/definitions.ts";
-import { outputFormats, settingDefinitions } from "../settings/definitions.ts";
+import { configKeys, outputFormats } from "../settings/definitions.ts";
 import { kinds, operations } from "../protocol/endpoints.ts";
 
 /** A possible word of a command line, and its meaning. */
@@ -27,18 +26,12 @@ const known: Readonly<Record<string, ValueSource>> = {
   kind: { from: "list", values: kinds },
   operation: { from: "list", values: operations },
   format: { from: "list", values: outputFormats },
-  key: { from: "list", values: configKeys() },
+  key: { from: "list", values: [...configKeys.keys()] },
   file: { from: "files" },
   files: { from: "files" },
   seed: { from: "files" },
   directory: { from: "directories" },
 };
-
-/** Keys of a profile, without `currentProfile`, which has a command of its own. */
-function configKeys(): string[] {
-  const keys = Object.values<SettingDefinition>(settingDefinitions).flatMap(({ key }) => key ?? []);
-  return keys.filter((key) => key !== settingDefinitions.profile.key);
-}
 
 /** What the first of the names that is known here tells. */
 export const valuesByName = (names: readonly string[]): ValueSource | undefined =>

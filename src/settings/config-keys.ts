@@ -1,53 +1,32 @@
 import { VaultError } from "../errors.ts";
 import { parseJson } from "../protocol/json.ts";
-import type { SettingDefinition, SettingName } from "./definitions.ts";
-import { settingDefinitions } from "./definitions.ts";
+import type { SettingDefinition } from "./definitions.ts";
+import { configKeys, definitionOf, settingNames } from "./definitions.ts";
 import { parseDevice } from "./device.ts";
 import type { Profile } from "./profile.ts";
 import { withValue } from "./profile.ts";
 import { resolveSettings, serviceName } from "./settings.ts";
 
-/** Form of the value of each config key, and of settings that have none; others are text. */
-const forms: Readonly<Record<string, "number" | "boolean" | "json" | "secret" | "path">> = {
-  apiKey: "secret",
-  device: "json",
-  "jwt.claims": "json",
-  rateLimit: "number",
-  "policy.failedAttempts": "number",
-  "policy.unackedStarts": "number",
-  live: "boolean",
-  insecureHttp: "boolean",
-  debug: "boolean",
-  state: "path",
-  stateKeyFile: "path",
-  ca: "path",
-  "jwt.privateKeyFile": "path",
-};
+/** Form of the value of a config key, or of a setting that has none. */
+function formOf(key: string): SettingDefinition["form"] {
+  const name = configKeys.get(key) ?? settingNames.find((each) => each === key);
+  return name && definitionOf(name).form;
+}
 
 /** Config keys whose values are sealed at rest. */
-export const isSecretKey = (key: string): boolean => forms[key] === "secret";
+export const isSecretKey = (key: string): boolean => formOf(key) === "secret";
 
 /** Config keys whose relative paths refer to the folder in which they are set, not to that of each later run. */
-export const isPathKey = (key: string): boolean => forms[key] === "path";
+export const isPathKey = (key: string): boolean => formOf(key) === "path";
 
 /** Config keys whose values are given as JSON, or @FILE. */
-export const isJsonKey = (key: string): boolean => forms[key] === "json";
+export const isJsonKey = (key: string): boolean => formOf(key) === "json";
 
-export const secretKeys: readonly string[] = Object.keys(forms).filter(isSecretKey);
-
-/** The config keys of a profile, each with its setting. */
-export function configKeys(): Map<string, SettingName> {
-  const entries = Object.entries<SettingDefinition>(settingDefinitions);
-  // currentProfile belongs to no profile. A definition may list several keys.
-  const keys = entries.flatMap(([name, { key }]) =>
-    (key ?? "").split(/, | or | \+ /).map((one) => [one, name as SettingName] as const),
-  );
-  return new Map(keys.filter(([key]) => key !== "" && key !== "currentProfile"));
-}
+export const secretKeys: readonly string[] = [...configKeys.keys()].filter(isSecretKey);
 
 /** @throws `usage` for a key that does not exist in profiles, with the one that was probably meant */
 export function checkKey(key: string): void {
-  const known = [...configKeys().keys()];
+  const known = [...configKeys.keys()];
   if (known.includes(key)) return;
   if (key === "currentProfile") {
     throw new VaultError("usage", "currentProfile is not a setting of a profile", {
@@ -77,7 +56,7 @@ export function parseConfigValue(key: string, text: string, profile: Profile): u
     });
   const value = stored(key, text, source);
   if (key === "device") parseDevice(text, source);
-  if (forms[key] === "secret") return value;
+  if (formOf(key) === "secret") return value;
   const settings = resolveSettings({}, {}, withValue(profileOf(key, profile), key, value));
   if (["baseUrl", "apiPrefix"].includes(key))
     serviceName({
@@ -95,7 +74,7 @@ const profileOf = (key: string, profile: Profile): Profile => {
 };
 
 function stored(key: string, text: string, source: string): unknown {
-  const form = forms[key];
+  const form = formOf(key);
   if (form === "number" && text.trim() !== "" && Number.isFinite(Number(text))) return Number(text);
   if (form === "boolean") {
     if (text === "true" || text === "false") return text === "true";
@@ -119,7 +98,7 @@ export type ConfigValue = string | number | boolean | Readonly<Record<string, un
 
 /** A value as documents have it: a number, a boolean or an object where that is its form. */
 export function typedValue(key: string, text: string): ConfigValue {
-  const form = forms[key];
+  const form = formOf(key);
   if (form === "number" && Number.isFinite(Number(text))) return Number(text);
   if (form === "boolean") return !["", "0", "false"].includes(text);
   // A device may also be given as @FILE.

@@ -1,6 +1,21 @@
+import { VaultError } from "../errors.ts";
+import { defaults } from "../protocol/limits.ts";
+import { parseDuration } from "./duration.ts";
+import { checkLocation } from "./location.ts";
+import { checkPattern } from "./pattern.ts";
+
+/** A value as it was given, with its source, as errors name it. */
+export interface Sourced {
+  text: string;
+  source: string;
+  fromFlag: boolean;
+  /** From a profile, where secrets are sealed. */
+  fromProfile?: boolean;
+}
+
 /**
  * A setting of the contract. A flag takes precedence over the environment, that over the profile, and that over the default.
- * `help` appears in `--help` and the README.
+ * Flags, help, parsers, `vault init`, `vault config` and completion are made from these.
  */
 export interface SettingDefinition {
   /** Long flag with its argument, as commander takes it. */
@@ -8,6 +23,23 @@ export interface SettingDefinition {
   env?: string;
   /** Key in a profile; dotted for nested ones. */
   key?: string;
+  /**
+   * Form of the value in a profile and in documents, if it is no text. Secrets are sealed at rest; JSON may also be @FILE; a relative
+   * path refers to the folder in which it is set.
+   */
+  form?: "number" | "boolean" | "json" | "secret" | "path";
+  /** Default, as it would be given. */
+  fallback?: string;
+  /** What is missing where it is not given: nothing can be sent. */
+  required?: string;
+  /** `vault init` keeps its flag in the profile. */
+  init?: "kept";
+  /**
+   * Parses a value that was given.
+   * @throws `usage` or `invalid-input`, which names the flag, variable or config key
+   */
+  parse: (given: Sourced) => unknown;
+  /** For `--help` and the README. */
   help: string;
 }
 
@@ -18,140 +50,283 @@ export type OutputFormat = (typeof outputFormats)[number];
 export const keySourceNames = ["file", "passphrase", "keyring"] as const;
 export type KeySourceName = (typeof keySourceNames)[number];
 
+const text = (found: Sourced): string => found.text;
+
+/** For what is read from a file or stdin when it is used. */
+const given = (found: Sourced): Sourced => found;
+
+const flag = (found: Sourced): boolean => !["", "0", "false"].includes(found.text);
+
+const milliseconds = (found: Sourced): number => parseDuration(found.text, found.source);
+
+const pattern = (found: Sourced): string => checkPattern(found.text, found.source);
+
+function location(found: Sourced): string {
+  checkLocation(found.text, found.source);
+  return found.text;
+}
+
+const wholeNumber =
+  (min: number, example: number) =>
+  (found: Sourced): number => {
+    const value = Number(found.text);
+    if (found.text.trim() !== "" && Number.isSafeInteger(value) && value >= min) return value;
+    throw new VaultError(
+      "invalid-input",
+      `${found.source}: must be a whole number of at least ${min}`,
+      { hint: `for example ${found.source} ${example}` },
+    );
+  };
+
+const word =
+  <const T extends string>(words: readonly T[], hint?: string) =>
+  (found: Sourced): T => {
+    const known = words.find((one) => one === found.text);
+    if (known !== undefined) return known;
+    throw new VaultError("usage", `${found.source}: must be one of ${words.join(", ")}`, {
+      hint: hint ?? `for example ${found.source} ${words[1]}`,
+    });
+  };
+
+function trueOrFalse(found: Sourced): boolean {
+  if (["true", "false"].includes(found.text)) return found.text === "true";
+  throw new VaultError("invalid-input", `${found.source}: must be true or false`, {
+    hint: "vault config set live true",
+  });
+}
+
 export const settingDefinitions = {
   profile: {
     flag: "--profile <name>",
     env: "VAULTSVC_PROFILE",
     key: "currentProfile",
+    fallback: "default",
+    parse: text,
     help: "profile to use (default)",
   },
   baseUrl: {
     flag: "--base-url <url>",
     env: "VAULTSVC_BASE_URL",
     key: "baseUrl",
+    required: "the base URL of the service",
+    parse: text,
     help: "base URL of the service",
   },
-  insecureHttp: { flag: "--insecure-http", help: "allow http: to other machines" },
+  insecureHttp: {
+    flag: "--insecure-http",
+    form: "boolean",
+    fallback: "false",
+    parse: flag,
+    help: "allow http: to other machines",
+  },
   apiPrefix: {
     flag: "--api-prefix <path>",
     env: "VAULTSVC_API_PREFIX",
     key: "apiPrefix",
+    fallback: defaults.apiPrefix,
+    init: "kept",
+    parse: text,
     help: "path prefix of the API (/vaultsvc/v1-2)",
   },
   appUuid: {
     flag: "--app-uuid <uuid>",
     env: "VAULTSVC_APP_UUID",
     key: "appUuid",
+    required: "the application UUID",
+    parse: text,
     help: "application UUID",
   },
   apiKey: {
     flag: "--api-key <secret>",
     env: "VAULTSVC_API_KEY",
     key: "apiKey",
+    form: "secret",
+    required: "the API key",
+    parse: given,
     help: "API key: @FILE, -, env:NAME; stored encrypted in a profile",
   },
   jwt: {
     flag: "--jwt <secret>",
     env: "VAULTSVC_JWT",
+    form: "secret",
+    parse: given,
     help: "bearer token (JWT): @FILE, -, env:NAME",
   },
-  jwtCommand: { key: "jwt.command", help: "command that prints the bearer token (run by /bin/sh)" },
+  jwtCommand: {
+    key: "jwt.command",
+    parse: given,
+    help: "command that prints the bearer token (run by /bin/sh)",
+  },
   jwtPrivateKeyFile: {
     key: "jwt.privateKeyFile",
+    form: "path",
+    parse: given,
     help: "P-384 private key (PEM) to sign the bearer token with",
   },
-  jwtClaims: { key: "jwt.claims", help: "claims of the signed token, an object" },
+  jwtClaims: {
+    key: "jwt.claims",
+    form: "json",
+    parse: given,
+    help: "claims of the signed token, an object",
+  },
   device: {
     flag: "--device <json>",
     env: "VAULTSVC_DEVICE",
     key: "device",
+    form: "json",
+    init: "kept",
+    parse: given,
     help: "device for online vaults: @FILE or JSON",
   },
   state: {
     flag: "--state <directory>",
     env: "VAULTSVC_STATE",
     key: "state",
+    form: "path",
+    init: "kept",
+    parse: location,
     help: "directory of the state",
   },
   configDir: {
     env: "VAULTSVC_CONFIG_DIR",
+    parse: text,
     help: "directory of the configuration and the key file (absolute path)",
   },
   stateKey: {
     flag: "--state-key <secret>",
     env: "VAULTSVC_STATE_KEY",
+    form: "secret",
+    parse: given,
     help: "encryption key, 32 bytes as base64: @FILE, -, env:NAME",
   },
-  stateKeyFile: { key: "stateKeyFile", help: "file of the encryption key (created on first use)" },
+  stateKeyFile: {
+    key: "stateKeyFile",
+    form: "path",
+    parse: text,
+    help: "file of the encryption key (created on first use)",
+  },
   stateKeySource: {
     key: "stateKeySource",
+    parse: word(keySourceNames, "vault config set stateKeySource passphrase"),
     help: "source of the encryption key: file, passphrase or keyring (file)",
   },
   statePassphrase: {
     env: "VAULTSVC_STATE_PASSPHRASE",
+    form: "secret",
+    parse: given,
     help: "passphrase, if the encryption key is derived from one",
   },
-  live: { key: "live", help: "true: show a banner and confirm updates" },
+  live: {
+    key: "live",
+    form: "boolean",
+    fallback: "false",
+    parse: trueOrFalse,
+    help: "true: show a banner and confirm updates",
+  },
   rate: {
     flag: "--rate <n>",
     env: "VAULTSVC_RATE",
     key: "rateLimit",
+    form: "number",
+    fallback: String(defaults.rate),
+    init: "kept",
+    parse: wholeNumber(0, defaults.rate),
     help: "requests per second, over all processes (25; 0 = unlimited)",
   },
   timeout: {
     flag: "--timeout <duration>",
     env: "VAULTSVC_TIMEOUT",
     key: "timeout",
+    fallback: "30s",
+    init: "kept",
+    parse: milliseconds,
     help: "time limit of one request (30s)",
   },
   maxWait: {
     flag: "--max-wait <duration>",
     env: "VAULTSVC_MAX_WAIT",
     key: "maxWait",
+    fallback: "2m",
+    init: "kept",
+    parse: milliseconds,
     help: "total time limit, retries included (2m)",
   },
   ca: {
     flag: "--ca <file>",
     key: "ca",
+    form: "path",
+    init: "kept",
+    parse: given,
     help: "trust only the certificates in this PEM file and in NODE_EXTRA_CA_CERTS",
   },
   proxy: {
     flag: "--proxy <url>",
     key: "proxy",
+    init: "kept",
+    parse: given,
     help: "proxy for the service (HTTPS_PROXY, HTTP_PROXY, NO_PROXY)",
   },
   lockAfterFailed: {
     flag: "--lock-after-failed <n>",
     key: "policy.failedAttempts",
+    form: "number",
+    fallback: String(defaults.failedAttempts),
+    init: "kept",
+    parse: wholeNumber(1, defaults.failedAttempts),
     help: "failed attempts that lock a vault (3)",
   },
   lockAfterUnacked: {
     flag: "--lock-after-unacked <n>",
     key: "policy.unackedStarts",
+    form: "number",
+    fallback: String(defaults.unackedStarts),
+    init: "kept",
+    parse: wholeNumber(1, defaults.unackedStarts),
     help: "unacknowledged starts that lock a vault (5)",
   },
-  policyTokenLifetime: {
+  tokenLifetime: {
     key: "policy.tokenLifetime",
+    fallback: "5m",
+    parse: milliseconds,
     help: "token lifetime that audit-replay assumes (5m)",
   },
   auditFailure: {
     key: "audit.failure",
+    parse: pattern,
     help: "regular expression that marks a failed attempt in audit items",
   },
   output: {
     flag: "-o, --output <format>",
     env: "VAULTSVC_OUTPUT",
     key: "output",
+    fallback: "table",
+    parse: word(outputFormats),
     help: "table, json or ndjson (table)",
   },
   debug: {
     flag: "--debug",
     env: "VAULTSVC_DEBUG",
+    form: "boolean",
+    fallback: "false",
+    parse: flag,
     help: "print each request and response, secrets redacted",
   },
 } as const satisfies Record<string, SettingDefinition>;
 
 export type SettingName = keyof typeof settingDefinitions;
+
+/** Looks a setting up without the types of the table. */
+export const definitionOf = (name: SettingName): SettingDefinition => settingDefinitions[name];
+
+export const settingNames = Object.keys(settingDefinitions) as SettingName[];
+
+/** Keys of a profile, each with its setting. `currentProfile` belongs to no profile. */
+export const configKeys: ReadonlyMap<string, SettingName> = new Map(
+  settingNames.flatMap((name) => {
+    const { key } = definitionOf(name);
+    return key === undefined || name === "profile" ? [] : [[key, name] as const];
+  }),
+);
 
 /** Joins words for a sentence: `a, b or c`. */
 export const joined = (words: readonly string[], last: "and" | "or"): string =>
@@ -159,7 +334,7 @@ export const joined = (words: readonly string[], last: "and" | "or"): string =>
 
 /** Every way to give a setting, for error messages: "--app-uuid, VAULTSVC_APP_UUID or the config key appUuid". */
 export function waysToSet(name: SettingName): string {
-  const { flag, env, key }: SettingDefinition = settingDefinitions[name];
+  const { flag, env, key } = definitionOf(name);
   const ways = [
     flag?.replace(/^-\w, /, "").split(" ")[0],
     env,
@@ -173,6 +348,6 @@ export function waysToSet(name: SettingName): string {
 
 /** The flag of a setting, as on the command line; else its variable or name. */
 export function flagOf(name: SettingName): string {
-  const { flag, env }: SettingDefinition = settingDefinitions[name];
+  const { flag, env } = definitionOf(name);
   return flag?.replace(/^-\w, /, "").split(" ")[0] ?? env ?? name;
 }

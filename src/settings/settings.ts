@@ -1,68 +1,33 @@
 import { VaultError } from "../errors.ts";
 import { isLoopback } from "../protocol/address.ts";
 import { defaults } from "../protocol/limits.ts";
-import type { KeySourceName, OutputFormat, SettingDefinition, SettingName } from "./definitions.ts";
+import type { SettingName, Sourced } from "./definitions.ts";
 import {
+  definitionOf,
   flagOf,
   joined,
-  keySourceNames,
-  outputFormats,
   settingDefinitions,
+  settingNames,
   waysToSet,
 } from "./definitions.ts";
-import { parseDuration } from "./duration.ts";
-import { checkLocation } from "./location.ts";
-import { checkPattern } from "./pattern.ts";
 import type { Profile } from "./profile.ts";
 import { profileValue } from "./profile.ts";
 
 /** The flags that were given, as commander parses them. */
 export type GivenFlags = Readonly<Partial<Record<SettingName, string | boolean>>>;
 
-/** Effective settings. Values that may be read from a file or stdin stay a specification (`…Spec`). */
-export interface Settings {
-  baseUrl: string | undefined;
-  insecureHttp: boolean;
-  apiPrefix: string;
-  appUuid: string | undefined;
-  apiKeySpec: Sourced | undefined;
-  jwtSpec: Sourced | undefined;
-  jwtCommand: Sourced | undefined;
-  jwtPrivateKeyFile: Sourced | undefined;
-  /** JSON. */
-  jwtClaims: Sourced | undefined;
-  deviceSpec: Sourced | undefined;
-  state: string | undefined;
-  stateKeySpec: Sourced | undefined;
-  stateKeyFile: string | undefined;
-  /** Source of the encryption key of the state, if one is set; VAULTSVC_STATE_PASSPHRASE sets passphrase. */
-  stateKeySource: KeySourceName | undefined;
-  statePassphraseSpec: Sourced | undefined;
-  live: boolean;
-  rate: number;
-  timeoutMs: number;
-  maxWaitMs: number;
-  /** A path. */
-  ca: Sourced | undefined;
-  /** From flag or profile; the proxy of the environment depends on the address (`chooseProxy`). */
-  proxy: Sourced | undefined;
+/** Effective settings: durations in milliseconds; what may be read from a file or stdin stays as it was given. */
+export type Settings = Values & {
+  /** The service's rules of locking, as `lockAfterFailed` and `lockAfterUnacked` say. */
   policy: { unackedStarts: number; failedAttempts: number };
-  /** Token lifetime that a replay of audit items assumes. */
-  tokenLifetimeMs: number;
-  /** A regular expression. */
-  auditFailure: string | undefined;
-  output: OutputFormat;
-  debug: boolean;
-}
+};
 
-/** A value with its source, as errors name it. */
-export interface Sourced {
-  text: string;
-  source: string;
-  fromFlag: boolean;
-  /** From a profile, where secrets are sealed. */
-  fromProfile?: boolean;
-}
+type Table = typeof settingDefinitions;
+type Values = {
+  [Name in SettingName]:
+    | ReturnType<Table[Name]["parse"]>
+    | (Table[Name] extends { fallback: string } ? never : undefined);
+};
 
 /**
  * Resolves every setting.
@@ -73,46 +38,23 @@ export function resolveSettings(
   env: Readonly<Record<string, string | undefined>>,
   profile: Profile,
 ): Settings {
-  const find = (name: SettingName): Sourced | undefined => findSetting(name, flags, env, profile);
-  const text = (name: SettingName): string | undefined => find(name)?.text;
-  const duration = (name: SettingName, fallback: number): number => {
-    const found = find(name);
-    return found === undefined ? fallback : parseDuration(found.text, found.source);
-  };
+  const values = Object.fromEntries(
+    settingNames.map((name) => {
+      const { fallback, parse } = definitionOf(name);
+      const found = findSetting(name, flags, env, profile) ?? byDefault(fallback);
+      return [name, found && parse(found)];
+    }),
+  ) as Values;
+  const { lockAfterFailed, lockAfterUnacked, stateKeySource, statePassphrase } = values;
   return {
-    baseUrl: text("baseUrl"),
-    insecureHttp: find("insecureHttp") !== undefined,
-    apiPrefix: text("apiPrefix") ?? defaults.apiPrefix,
-    appUuid: text("appUuid"),
-    apiKeySpec: find("apiKey"),
-    jwtSpec: find("jwt"),
-    jwtCommand: find("jwtCommand"),
-    jwtPrivateKeyFile: find("jwtPrivateKeyFile"),
-    jwtClaims: find("jwtClaims"),
-    deviceSpec: find("device"),
-    state: location(find("state")),
-    stateKeySpec: find("stateKey"),
-    stateKeyFile: text("stateKeyFile"),
-    stateKeySource:
-      keySource(find("stateKeySource")) ??
-      (find("statePassphrase") === undefined ? undefined : "passphrase"),
-    statePassphraseSpec: find("statePassphrase"),
-    live: isTrue(find("live")),
-    rate: wholeNumber(find("rate"), 0, defaults.rate),
-    timeoutMs: duration("timeout", 30_000),
-    maxWaitMs: duration("maxWait", 120_000),
-    ca: find("ca"),
-    proxy: find("proxy"),
-    policy: {
-      failedAttempts: wholeNumber(find("lockAfterFailed"), 1, defaults.failedAttempts),
-      unackedStarts: wholeNumber(find("lockAfterUnacked"), 1, defaults.unackedStarts),
-    },
-    tokenLifetimeMs: duration("policyTokenLifetime", defaults.tokenLifetimeMs),
-    auditFailure: pattern(find("auditFailure")),
-    output: outputFormat(find("output")),
-    debug: !["", "0", "false", undefined].includes(text("debug")),
+    ...values,
+    stateKeySource: stateKeySource ?? (statePassphrase && "passphrase"),
+    policy: { failedAttempts: lockAfterFailed, unackedStarts: lockAfterUnacked },
   };
 }
+
+const byDefault = (text: string | undefined): Sourced | undefined =>
+  text === undefined ? undefined : { text, source: "default", fromFlag: false };
 
 /** A setting as it was given, unchecked, with its source; undefined if it was not given. */
 export function findSetting(
@@ -121,7 +63,7 @@ export function findSetting(
   env: Readonly<Record<string, string | undefined>>,
   profile: Profile,
 ): Sourced | undefined {
-  const definition: SettingDefinition = settingDefinitions[name];
+  const definition = definitionOf(name);
   const flag = flags[name];
   if (flag !== undefined) return { text: String(flag), source: flagOf(name), fromFlag: true };
   const fromEnv = definition.env === undefined ? undefined : env[definition.env];
@@ -139,81 +81,27 @@ export function findSetting(
       };
 }
 
-function wholeNumber(found: Sourced | undefined, min: number, fallback: number): number {
-  if (found === undefined) return fallback;
-  const value = Number(found.text);
-  if (found.text.trim() !== "" && Number.isSafeInteger(value) && value >= min) return value;
-  throw new VaultError(
-    "invalid-input",
-    `${found.source}: must be a whole number of at least ${min}`,
-    {
-      hint: `for example ${found.source} ${fallback}`,
-    },
-  );
-}
-
-function location(found: Sourced | undefined): string | undefined {
-  if (found !== undefined) checkLocation(found.text, found.source);
-  return found?.text;
-}
-
-const pattern = (found: Sourced | undefined): string | undefined =>
-  found === undefined ? undefined : checkPattern(found.text, found.source);
-
-function keySource(found: Sourced | undefined): KeySourceName | undefined {
-  if (found === undefined) return undefined;
-  const source = keySourceNames.find((known) => known === found.text);
-  if (source !== undefined) return source;
-  throw new VaultError("usage", `${found.source}: must be one of ${keySourceNames.join(", ")}`, {
-    hint: "vault config set stateKeySource passphrase",
-  });
-}
-
-function isTrue(found: Sourced | undefined): boolean {
-  if (found === undefined || found.text === "false") return false;
-  if (found.text === "true") return true;
-  throw new VaultError("invalid-input", `${found.source}: must be true or false`, {
-    hint: "vault config set live true",
-  });
-}
-
-function outputFormat(found: Sourced | undefined): OutputFormat {
-  const format = outputFormats.find((known) => known === (found?.text ?? "table"));
-  if (format !== undefined) return format;
-  throw new VaultError("usage", `${found?.source}: must be one of ${outputFormats.join(", ")}`, {
-    hint: `for example ${found?.source} json`,
-  });
-}
+type RequiredName = {
+  [Name in SettingName]: Table[Name] extends { required: string } ? Name : never;
+}[SettingName];
 
 /** Settings without which nothing can be sent. */
-const required = {
-  baseUrl: "the base URL of the service",
-  appUuid: "the application UUID",
-  apiKey: "the API key",
-} as const;
-
-export const requiredSettings = Object.keys(required) as (keyof typeof required)[];
+export const requiredSettings = settingNames.filter(
+  (name): name is RequiredName => definitionOf(name).required !== undefined,
+);
 
 /** Those of the required settings that were not given. */
-export function missingIn({
-  baseUrl,
-  appUuid,
-  apiKeySpec: apiKey,
-}: Partial<Settings>): (keyof typeof required)[] {
-  const given = { baseUrl, appUuid, apiKey };
-  return requiredSettings.filter((name) => given[name] === undefined);
-}
+export const missingIn = (settings: Partial<Settings>): RequiredName[] =>
+  requiredSettings.filter((name) => settings[name] === undefined);
 
 /** The error for required settings that were not given: names every way to give each, and commands that give all of them. */
 export function missingSettings(
-  names: readonly (keyof typeof required)[],
+  names: readonly RequiredName[],
   commands = ["vault init", "vault sandbox exec -- sh"],
 ): VaultError {
-  const ways = names.map((name) => `set ${required[name]} with ${waysToSet(name)}`);
-  const all = joined(
-    names.map((name) => required[name]),
-    "and",
-  );
+  const missing = names.map((name) => settingDefinitions[name].required);
+  const ways = names.map((name, index) => `set ${missing[index]} with ${waysToSet(name)}`);
+  const all = joined(missing, "and");
   return new VaultError("usage", `${all} ${names.length === 1 ? "is" : "are"} missing`, {
     hint: [...ways, ...commands].join("; "),
   });

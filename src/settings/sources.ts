@@ -1,6 +1,6 @@
 import type { ValueSources } from "../secrets/secret-value.ts";
 import { readSecret, readValue } from "../secrets/secret-value.ts";
-import type { Sourced } from "./settings.ts";
+import type { Sourced } from "./definitions.ts";
 
 /** Everything that reading a setting may need, besides its text. */
 export interface SettingWorld {

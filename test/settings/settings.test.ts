@@ -35,28 +35,28 @@ describe("precedence", () => {
     const env = { VAULTSVC_BASE_URL: "https://env.example", VAULTSVC_TIMEOUT: "2s" };
     expect(resolveSettings({ timeout: "1s" }, env, profile)).toMatchObject({
       baseUrl: "https://env.example",
-      timeoutMs: 1000,
-      maxWaitMs: 120_000,
+      timeout: 1000,
+      maxWait: 120_000,
       policy: { failedAttempts: 7, unackedStarts: 5 },
       rate: 25,
       output: "table",
       apiPrefix: "/vaultsvc/v1-2",
-      deviceSpec: { text: '{"browserType":"Firefox"}', source: "config key device" },
+      device: { text: '{"browserType":"Firefox"}', source: "config key device" },
     });
     expect(resolveSettings({}, {}, profile)).toMatchObject({
       baseUrl: "https://profile.example",
-      timeoutMs: 3000,
+      timeout: 3000,
     });
     expect(resolveSettings({}, {}, {})).toMatchObject({
       baseUrl: undefined,
-      timeoutMs: 30_000,
+      timeout: 30_000,
       policy: { failedAttempts: 3, unackedStarts: 5 },
     });
   });
 
   test("an empty variable is none", () => {
     expect(resolveSettings({}, { VAULTSVC_TIMEOUT: "", VAULTSVC_DEBUG: "0" }, {})).toMatchObject({
-      timeoutMs: 30_000,
+      timeout: 30_000,
       debug: false,
     });
   });

@@ -76,8 +76,8 @@ async function openHistory(
   app: Pick<App, "history" | "narrator" | "settings">,
   files: readonly string[],
 ): Promise<History | null> {
-  const { stateKeySpec } = app.settings;
-  if (files.includes("-") && stateKeySpec?.fromFlag === true && isStdin(stateKeySpec.text)) {
+  const { stateKey } = app.settings;
+  if (files.includes("-") && stateKey?.fromFlag === true && isStdin(stateKey.text)) {
     throw new VaultError("usage", "--state-key: standard input already holds the audit items", {
       hint: "leave out --state-key: no key is needed here",
     });

@@ -110,7 +110,7 @@ function spanOf(
 function rulesOf({ settings }: Pick<App, "settings">, options: AuditReplayOptions): Rules {
   return {
     limits: settings.policy,
-    tokenLifetimeMs: options.tokenLifetimeMs ?? settings.tokenLifetimeMs,
+    tokenLifetimeMs: options.tokenLifetimeMs ?? settings.tokenLifetime,
     autoLockAfterMs: defaults.autoLockAfterMs,
     release: options.release ?? newestRelease,
     failure: options.failure ?? settings.auditFailure ?? null,

@@ -1,20 +1,13 @@
 import { configPath, readConfiguration } from "../../settings/config-file.ts";
 import type { ConfigValue } from "../../settings/config-keys.ts";
-import {
-  checkKey,
-  configKeys,
-  isSecretKey,
-  typedValue,
-  valueText,
-} from "../../settings/config-keys.ts";
-import type { SettingDefinition, SettingName } from "../../settings/definitions.ts";
-import { settingDefinitions, waysToSet } from "../../settings/definitions.ts";
+import { checkKey, isSecretKey, typedValue, valueText } from "../../settings/config-keys.ts";
+import type { SettingName } from "../../settings/definitions.ts";
+import { configKeys, definitionOf, settingNames, waysToSet } from "../../settings/definitions.ts";
 import { isShared, withoutPassword } from "../../settings/location.ts";
 import { profileValue } from "../../settings/profile.ts";
 import { findSetting } from "../../settings/settings.ts";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
-import { defaults } from "../../protocol/limits.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import { shownSetting } from "../../terminal/secrets.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
@@ -75,7 +68,7 @@ export async function runConfigGet(app: Needs, { key }: OptionsOf<typeof get>): 
   const settings = await everySetting(app);
   const shown = settings.find((setting) => setting.key === key);
   if (shown?.value === undefined || shown.value === null) {
-    const name = configKeys().get(key);
+    const name = configKeys.get(key);
     throw new VaultError("usage", `${key} is not set`, {
       hint: `vault config set ${key} VALUE; or set it with ${name === undefined ? key : waysToSet(name)}`,
     });
@@ -125,7 +118,7 @@ function warnOfProblem({
 }
 
 function ofProfile({ profile }: Pick<App, "profile">): ShownSetting[] {
-  return [...configKeys().keys()].flatMap((key) => inProfile({ profile }, key));
+  return [...configKeys.keys()].flatMap((key) => inProfile({ profile }, key));
 }
 
 function inProfile({ profile }: Pick<App, "profile">, key: string): ShownSetting[] {
@@ -138,37 +131,22 @@ function inProfile({ profile }: Pick<App, "profile">, key: string): ShownSetting
 const shownValue = (key: string, text: string, isSecret: boolean): ConfigValue =>
   typedValue(key, shownSetting(text, isSecret));
 
-/** Every setting by its first config key, or by its name where it has none. */
+/** Every setting by its config key, or by its name where it has none. */
 async function everySetting(app: Needs): Promise<ShownSetting[]> {
   const current = (await readConfiguration(app.configuration.directory))?.currentProfile;
-  const keys = [...configKeys()];
-  return Object.entries<SettingDefinition>(settingDefinitions).flatMap(([id, definition]) => {
-    const name = id as SettingName;
-    const own = keys.filter(([, setting]) => setting === name).map(([key]) => key);
-    const [first = definition.key ?? id, ...more] = own;
-    return [
-      effective(app, name, first, definition, current),
-      ...more.flatMap((key) => inProfile(app, key)),
-    ];
-  });
+  return settingNames.map((name) => effective(app, name, current));
 }
 
-function effective(
-  app: Needs,
-  name: SettingName,
-  key: string,
-  definition: SettingDefinition,
-  current: string | undefined,
-): ShownSetting {
+function effective(app: Needs, name: SettingName, current: string | undefined): ShownSetting {
   const { flags, host, profile } = app;
   const found = findSetting(name, flags, host.env, profile.settings);
-  const secret = definition.flag?.includes("<secret>") === true || name === "statePassphrase";
+  const { form, key = name } = definitionOf(name);
   if (found !== undefined) {
     const origin =
       found.fromProfile === true
         ? `profile ${profile.name}`
         : `${found.fromFlag ? "flag" : "variable"} ${found.source}`;
-    return { key, value: shownValue(key, found.text, secret), origin };
+    return { key, value: shownValue(key, found.text, form === "secret"), origin };
   }
   if (name === "profile" && current !== undefined)
     return { key, value: profile.name, origin: "config key currentProfile" };
@@ -183,24 +161,13 @@ export function defaultOf(
   app: Pick<App, "configuration" | "settings" | "stateDirectory">,
   name: SettingName,
 ): string | null {
-  const known: Partial<Record<SettingName, string>> = {
-    profile: "default",
-    insecureHttp: "false",
-    apiPrefix: defaults.apiPrefix,
+  const ofMachine: Partial<Record<SettingName, string>> = {
     state: app.stateDirectory(),
     configDir: app.configuration.directory,
     stateKeyFile: app.configuration.keyFile,
     stateKeySource: app.settings.stateKeySource ?? "file",
-    live: "false",
-    rate: String(defaults.rate),
-    timeout: "30s",
-    maxWait: "2m",
-    lockAfterFailed: String(defaults.failedAttempts),
-    lockAfterUnacked: String(defaults.unackedStarts),
-    output: "table",
-    debug: "false",
   };
-  return known[name] ?? null;
+  return ofMachine[name] ?? definitionOf(name).fallback ?? null;
 }
 
 async function asTable(

@@ -4,7 +4,6 @@ import type { Configuration } from "../../settings/config-file.ts";
 import type { ConfigValue } from "../../settings/config-keys.ts";
 import {
   checkKey,
-  configKeys,
   isJsonKey,
   isPathKey,
   isSecretKey,
@@ -17,6 +16,7 @@ import {
   passwordSeen,
   withoutPassword,
 } from "../../settings/location.ts";
+import { configKeys } from "../../settings/definitions.ts";
 import type { Profile } from "../../settings/profile.ts";
 import { profileValue, withValue } from "../../settings/profile.ts";
 import { findSetting } from "../../settings/settings.ts";
@@ -105,7 +105,7 @@ export async function runConfigUnset(
     const profile = profileIn(current, name);
     return Promise.resolve(withProfile(current, name, withValue(profile, key, undefined)));
   });
-  const setting = configKeys().get(key);
+  const setting = configKeys.get(key);
   const isSetElsewhere =
     setting === undefined || findSetting(setting, {}, app.host.env, {}) !== undefined;
   const fallback = isSetElsewhere ? null : defaultOf(app, setting);

@@ -33,12 +33,12 @@ export async function askBaseUrl(app: Pick<App, "ask" | "narrator" | "settings">
 export async function askSettings(app: Pick<App, "ask" | "narrator" | "settings">): Promise<void> {
   await askBaseUrl(app);
   const { settings } = app;
-  if ((settings.appUuid !== undefined && settings.apiKeySpec !== undefined) || !app.ask.isPossible)
+  if ((settings.appUuid !== undefined && settings.apiKey !== undefined) || !app.ask.isPossible)
     return;
   settings.appUuid ??= await typedAppUuid(app);
-  if (settings.apiKeySpec === undefined) {
+  if (settings.apiKey === undefined) {
     const text = await app.ask.secret({ message: "API key", rule: isUuid });
-    settings.apiKeySpec = { text, source: "--api-key", fromFlag: false };
+    settings.apiKey = { text, source: "--api-key", fromFlag: false };
   }
 }
 

@@ -95,7 +95,7 @@ export function childOf(
   const { host, redactor, settings } = app;
   return {
     cwd: host.cwd,
-    timeoutMs: settings.timeoutMs,
+    timeoutMs: settings.timeout,
     env: environmentWithoutSecrets(host.env, (text) => redactor.redact(text)),
     endGroup: (pid) => host.endGroup(pid),
     say: (lines) => void host.stderr.writeColored(lines),

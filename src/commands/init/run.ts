@@ -2,8 +2,8 @@ import { isAbsolute, resolve } from "node:path";
 import { checkIdentifier } from "../../settings/transport/client-options.ts";
 import { configPath, readConfiguration } from "../../settings/config-file.ts";
 import { isJsonKey, isPathKey, parseConfigValue } from "../../settings/config-keys.ts";
-import type { SettingDefinition, SettingName } from "../../settings/definitions.ts";
-import { settingDefinitions } from "../../settings/definitions.ts";
+import type { SettingName } from "../../settings/definitions.ts";
+import { definitionOf, settingNames } from "../../settings/definitions.ts";
 import { isShared, passwordDropped, withoutPassword } from "../../settings/location.ts";
 import type { Profile } from "../../settings/profile.ts";
 import { profileValue, withValue } from "../../settings/profile.ts";
@@ -40,20 +40,6 @@ type Needs = Pick<
   | "sources"
   | "state"
 >;
-
-/** Flags that are kept in the profile where they are given. */
-const kept: readonly string[] = [
-  "apiPrefix",
-  "device",
-  "state",
-  "rate",
-  "timeout",
-  "maxWait",
-  "lockAfterFailed",
-  "lockAfterUnacked",
-  "ca",
-  "proxy",
-];
 
 /** Makes a profile, or changes what is asked for in one, after a question; nothing is written before all answers are there. */
 export async function runInit(app: Needs, options: InitOptions): Promise<number> {
@@ -94,7 +80,7 @@ export async function runInit(app: Needs, options: InitOptions): Promise<number>
     settings: location === undefined ? profile : { ...profile, state: location },
   });
   const obstacle = app.ask.isPossible
-    ? await obstacleTo(local, app.settings.stateKeySpec !== undefined)
+    ? await obstacleTo(local, app.settings.stateKey !== undefined)
     : null;
   const after = await local.configure(async (current) => {
     const sealed =
@@ -131,7 +117,7 @@ const verifyMs = 5000;
 
 /** Says whether the service responds; the profile is saved in any case. Key and token are verified by the first call only. */
 async function verify(app: Needs, settings: Settings): Promise<void> {
-  const probe = await app.probe({ ...settings, timeoutMs: Math.min(settings.timeoutMs, verifyMs) });
+  const probe = await app.probe({ ...settings, timeout: Math.min(settings.timeout, verifyMs) });
   const { probeFindings } = await import("../doctor/service.ts");
   for (const { check, level, message, hint } of probeFindings(
     serviceName(settings),
@@ -188,9 +174,10 @@ async function keptFlags(
   former: Profile,
 ): Promise<Profile> {
   let profile = former;
-  for (const [name, { key }] of Object.entries<SettingDefinition>(settingDefinitions)) {
-    const given = app.flags[name as SettingName];
-    if (!kept.includes(name) || key === undefined || typeof given !== "string") continue;
+  for (const name of settingNames) {
+    const { init, key } = definitionOf(name);
+    const given = app.flags[name];
+    if (init !== "kept" || key === undefined || typeof given !== "string") continue;
     const text = isJsonKey(key) ? await readValue(given, `--${name}`, app.sources) : given;
     const whole =
       isPathKey(key) && !isAbsolute(text) && !/^[a-z]+:\/\//i.test(text)

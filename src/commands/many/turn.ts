@@ -91,7 +91,7 @@ export class Turn {
       elapsed: () => this.#elapsed(),
       sleep: async (milliseconds, signal) => await host.sleep(milliseconds, signal),
     };
-    const deadline = host.elapsed() + settings.maxWaitMs;
+    const deadline = host.elapsed() + settings.maxWait;
     const waiting = { deadline: waits ? deadline : host.elapsed(), signal: this.#stop.signal };
     // One for the whole exchange: it has its place under the rate limit.
     const service = once(async () => this.#watched(await this.#app.exchangeService(this.learn)));

@@ -43,7 +43,7 @@ export async function runRekey(app: Needs, given: RekeyOptions): Promise<number>
   const options = checkRekey(given);
   const local = await app.state(app.profile, true);
   const now: Source =
-    app.settings.stateKeySpec === undefined
+    app.settings.stateKey === undefined
       ? (local.keys.keyEntries()?.at(-1)?.source ?? "file")
       : "given";
   // Several keys mean that an earlier run was interrupted: the variable may hold the new passphrase.
@@ -84,13 +84,13 @@ async function adopted(
 ): Promise<NewKey | null> {
   const newest = keys?.at(-1);
   if (
-    settings.stateKeySpec === undefined ||
+    settings.stateKey === undefined ||
     to !== undefined ||
     newStateKey !== undefined ||
     newest === undefined
   )
     return null;
-  const key = await secretSetting(settings.stateKeySpec);
+  const key = await secretSetting(settings.stateKey);
   if (parseGivenKey(key).id === newest.id) return null;
   return { source: newest.source === "file" ? "file" : "given", key };
 }
@@ -125,10 +125,9 @@ async function newPhrase(
   given: string | undefined,
   byVariable: boolean,
 ): Promise<string> {
-  const { statePassphraseSpec } = app.settings;
+  const { statePassphrase } = app.settings;
   if (given !== undefined) return await app.secretOption(given, "--new-passphrase");
-  if (byVariable && statePassphraseSpec !== undefined)
-    return await app.secretSetting(statePassphraseSpec);
+  if (byVariable && statePassphrase !== undefined) return await app.secretSetting(statePassphrase);
   if (!app.ask.isPossible) throw missing("the new passphrase", "--new-passphrase @FILE");
   const passphrase = await askNewPassphrase(app.ask);
   app.redactor.add(passphrase);

@@ -31,9 +31,9 @@ export async function createBearerToken(
   settings: Settings,
   world: SettingWorld,
 ): Promise<BearerToken | undefined> {
-  const { jwtSpec, jwtCommand, jwtPrivateKeyFile } = settings;
-  if (jwtSpec !== undefined) {
-    const token = checked(await world.readGiven(jwtSpec), jwtSpec.source, world);
+  const { jwt, jwtCommand, jwtPrivateKeyFile } = settings;
+  if (jwt !== undefined) {
+    const token = checked(await world.readGiven(jwt), jwt.source, world);
     return { ready: async () => Promise.resolve(), current: () => token };
   }
   if (jwtCommand !== undefined) {
@@ -50,7 +50,7 @@ export async function createBearerToken(
       output.match(/[A-Za-z0-9._~+/=-]{16,}/g)?.forEach((token) => learnToken(token, world));
     return renewed(async (signal) => {
       const env = environmentWithoutSecrets(world.env, world.redact);
-      const { timeoutMs } = settings;
+      const { timeout: timeoutMs } = settings;
       return checked(
         await runTokenCommand(
           { command, source, env, timeoutMs, endGroup, learnSecrets, forward },
@@ -74,8 +74,8 @@ export async function checkSigner(settings: Settings, world: SettingWorld): Prom
   if (signsHere(settings)) await signer(settings, world);
 }
 
-const signsHere = ({ jwtSpec, jwtCommand, jwtPrivateKeyFile, jwtClaims }: Settings): boolean =>
-  jwtSpec === undefined &&
+const signsHere = ({ jwt, jwtCommand, jwtPrivateKeyFile, jwtClaims }: Settings): boolean =>
+  jwt === undefined &&
   jwtCommand === undefined &&
   (jwtPrivateKeyFile !== undefined || jwtClaims !== undefined);
 

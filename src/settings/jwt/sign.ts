@@ -2,7 +2,7 @@ import type { KeyObject } from "node:crypto";
 import { createPrivateKey, sign } from "node:crypto";
 import { VaultError } from "../../errors.ts";
 import { parseJson } from "../../protocol/json.ts";
-import type { Sourced } from "../settings.ts";
+import type { Sourced } from "../definitions.ts";
 
 /** Claims of a token, except those that are set when it is signed. */
 type Claims = Readonly<Record<string, unknown>>;

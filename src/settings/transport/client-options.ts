@@ -4,7 +4,8 @@ import type { Application } from "../../protocol/requests.ts";
 import { validate } from "../../protocol/validate.ts";
 import type { BearerToken } from "../jwt/jwt.ts";
 import { createBearerToken } from "../jwt/jwt.ts";
-import type { Settings, Sourced } from "../settings.ts";
+import type { Sourced } from "../definitions.ts";
+import type { Settings } from "../settings.ts";
 import { missingIn, missingSettings } from "../settings.ts";
 import type { SettingWorld } from "../sources.ts";
 import type { Transport } from "./transport.ts";
@@ -25,9 +26,10 @@ export async function readClientSettings(
   world: SettingWorld,
   readSecret: (spec: Sourced) => Promise<string>,
 ): Promise<ClientSettings> {
-  const { appUuid: uuid, apiKeySpec, baseUrl = "", apiPrefix, timeoutMs } = settings;
-  if (uuid === undefined || apiKeySpec === undefined) throw missingSettings(missingIn(settings));
-  const apiKey = await readSecret(apiKeySpec);
+  const { appUuid: uuid, baseUrl = "", apiPrefix, timeout: timeoutMs } = settings;
+  if (uuid === undefined || settings.apiKey === undefined)
+    throw missingSettings(missingIn(settings));
+  const apiKey = await readSecret(settings.apiKey);
   checkIdentifier(uuid, "--app-uuid", "nothing was sent");
   checkIdentifier(apiKey, "--api-key", "nothing was sent");
   const transport = await readTransport(settings, world);

@@ -2,7 +2,8 @@ import { X509Certificate } from "node:crypto";
 import { VaultError } from "../../errors.ts";
 import { isLoopback } from "../../protocol/address.ts";
 import { matchesNoProxy } from "./no-proxy.ts";
-import type { Settings, Sourced } from "../settings.ts";
+import type { Sourced } from "../definitions.ts";
+import type { Settings } from "../settings.ts";
 import type { SettingWorld } from "../sources.ts";
 import { defined } from "../../defined.ts";
 

@@ -45,7 +45,11 @@ async function run(
   for (const secret of [apiKey, "4111111111111111"]) redactor.add(secret);
   host.stderr.redactWith(redactor);
   const exec = prepareExec(
-    { host, redactor, settings: { timeoutMs } as Parameters<typeof prepareExec>[0]["settings"] },
+    {
+      host,
+      redactor,
+      settings: { timeout: timeoutMs } as Parameters<typeof prepareExec>[0]["settings"],
+    },
     command,
     "payday",
   );

@@ -24,7 +24,7 @@ it("has one place under the rate limit for its whole exchange, and its patience 
       interrupted: new AbortController().signal,
       killed: new AbortController().signal,
     },
-    settings: { maxWaitMs: 5000 },
+    settings: { maxWait: 5000 },
     redactor: createRedactor(),
     exchangeService: async () => Promise.resolve(void (opened += 1)).then(() => service),
     hold: async (_uuid: string, _options: object, given: Own) =>
