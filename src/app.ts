@@ -71,7 +71,7 @@ export interface App {
   probe: (settings?: Settings) => Promise<Probe>;
   device: () => Promise<Device | undefined>;
   /** See `lockVault`. */
-  hold: (uuid: string, options?: LockOptions, own?: Own) => Promise<ExchangeContext>;
+  lock: (uuid: string, options?: LockOptions, own?: Own) => Promise<ExchangeContext>;
   /** See `withLockFile`. */
   withLock: <T>(lockFile: string, what: string, work: () => Promise<T>) => Promise<T>;
 }
@@ -194,7 +194,7 @@ export async function createApp(
         settings.device &&
         (await (await import("./settings/device.ts")).readDevice(settings.device, sources)),
     ),
-    hold: async (uuid, options, own) => await hold(app, uuid, options, own),
+    lock: async (uuid, options, own) => await lock(app, uuid, options, own),
     withLock: async (lockFile, what, work) =>
       await (
         await import("./files/lock-file.ts")
@@ -227,7 +227,7 @@ async function openClients(app: App, version: string): Promise<ServiceFor> {
   });
 }
 
-async function hold(
+async function lock(
   app: App,
   uuid: string,
   options?: LockOptions,

@@ -8,7 +8,7 @@ type Needs = Pick<
   App,
   | "ask"
   | "device"
-  | "hold"
+  | "lock"
   | "narrator"
   | "output"
   | "service"
@@ -54,7 +54,7 @@ export const deleteVault = command(
     const record = await lookUp(app, target);
     checkDelete(target, record, discardPending);
     await confirmByUuid(app, options.yes === true, target, record?.label ?? null);
-    const context = await app.hold(target);
+    const context = await app.lock(target);
     try {
       const device = await app.device();
       const deleted = await deleteVault(context, {

@@ -6,7 +6,7 @@ import type { VaultRecord } from "../exchange/records.ts";
 
 type Needs = Pick<
   App,
-  "ask" | "hold" | "narrator" | "output" | "serviceName" | "settings" | "store"
+  "ask" | "lock" | "narrator" | "output" | "serviceName" | "settings" | "store"
 >;
 
 /** Removes a vault's credentials, labels and exchanges; counters and fingerprints outlive it. */
@@ -46,7 +46,7 @@ export const forget = command(
         ? ""
         : " They may be the only ones: without a copy of them the vault is lost.";
     await confirmOrFail(app.ask, options.yes === true, `${question}${risk}`);
-    const context = await app.hold(target, { local: true });
+    const context = await app.lock(target, { local: true });
     let label: string | null;
     let warning: string | null;
     try {

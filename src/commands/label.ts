@@ -3,7 +3,7 @@ import { command, vaultArgument } from "../cli/command.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import type { LabelDocument } from "./documents/state.ts";
 
-type Needs = Pick<App, "hold" | "output" | "store">;
+type Needs = Pick<App, "lock" | "output" | "store">;
 
 /** Names a vault for the people of this machine. */
 export const label = command(
@@ -23,7 +23,7 @@ export const label = command(
     const { noCredentials } = await import("../exchange/start/start.ts");
     const { checkLabels } = await import("./exchange/check-labels.ts");
     await checkLabels(app, [{ uuid, label: text }]);
-    const context = await app.hold(uuid, { local: true });
+    const context = await app.lock(uuid, { local: true });
     try {
       if ((await context.session.read()) === null) throw noCredentials(uuid);
       await context.session.setLabel(text);

@@ -68,7 +68,7 @@ async function exchangeWith(
     context,
     start,
     handover,
-    await store(context, start, handover, accepted, settled),
+    await recordNewPair(context, start, handover, accepted, settled),
   );
 }
 
@@ -98,7 +98,7 @@ async function recordGiven(
 }
 
 /** ② Makes the new pair durable; the contents stay in memory. */
-async function store(
+async function recordNewPair(
   context: ExchangeContext,
   start: Start,
   handover: Handover,
@@ -131,7 +131,7 @@ async function store(
   ]);
   context.emit({ type: "stored", generation });
   for (const message of success.warnings) context.emit({ type: "warning", message });
-  const found = left(before.open, pair.generation, start.discardPending);
+  const found = settledBy(before.open, pair.generation, start.discardPending);
   for (const one of found) context.emit({ type: "settled", settled: one });
   const record = await currentRecord(context);
   const exchange = openExchange(record, exchangeId);
@@ -151,7 +151,11 @@ async function store(
 }
 
 /** What this start has settled: an exchange in doubt, or a held one whose token has expired. */
-function left(open: OpenExchange | null, generation: number, discardPending: boolean): Settled[] {
+function settledBy(
+  open: OpenExchange | null,
+  generation: number,
+  discardPending: boolean,
+): Settled[] {
   if (open?.state === "in-doubt" || (open !== null && open.endsUnanswered > 0))
     return [settledByStart(open, generation)];
   return open?.state === "held" && !discardPending ? [settledAs(open, "expired")] : [];

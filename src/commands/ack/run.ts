@@ -123,7 +123,7 @@ async function acknowledgeMany(app: Needs, options: AckOptions, result: Result):
   const known = new VaultNames(await (await app.store()).summaries(app.serviceName()));
   const entries = await readNames(app, { vaults, from: options.from }, known);
   const work = async ({ uuid }: Named, turn: Turn): Promise<Outcome> => {
-    await acknowledge(app, await turn.hold(), uuid, options, result);
+    await acknowledge(app, await turn.lock(), uuid, options, result);
     return { ok: true };
   };
   const { concurrency, maxFailures } = options;
@@ -174,7 +174,7 @@ async function acknowledgeOne(
   result: Result,
 ): Promise<void> {
   try {
-    await acknowledge(app, await app.hold(uuid), uuid, options, result);
+    await acknowledge(app, await app.lock(uuid), uuid, options, result);
   } catch (cause) {
     const failure = asVaultError(cause);
     if (["interrupted", "usage", "invalid-input"].includes(failure.code)) throw failure;

@@ -21,14 +21,14 @@ type TokenOptions = Omit<AckOptions, "vaults"> & { uuid: string | undefined };
  * nothing is recorded; the vault is locked all the same.
  */
 export async function acknowledgeToken(
-  app: Pick<App, "hold" | "host" | "secretOption">,
+  app: Pick<App, "lock" | "host" | "secretOption">,
   options: TokenOptions,
 ): Promise<Acknowledged> {
   const { uuid, kind, operation } = options;
   if (uuid === undefined || kind === undefined || operation === undefined)
     throw new VaultError("internal", "ack --token was not checked");
   const token = await app.secretOption(options.token ?? "", "--token");
-  const context = await app.hold(uuid);
+  const context = await app.lock(uuid);
   let label: string | null;
   try {
     const record = await context.session.read();

@@ -57,7 +57,7 @@ export async function runCreate(app: Needs, options: CreateOptions): Promise<num
     const device = isOnline(kind) ? await neededDevice(app) : undefined;
     await app.service();
     await checkLabels(app, [{ label: options.label }]);
-    await tellOfLeft(app);
+    await warnAboutInterrupted(app);
     const outcome = await create(app, options, {
       kind,
       vault,
@@ -65,7 +65,7 @@ export async function runCreate(app: Needs, options: CreateOptions): Promise<num
       metadata,
       label: options.label,
     });
-    return await hand(app, options, kind, outcome, out);
+    return await reportOutcome(app, options, kind, outcome, out);
   });
 }
 
@@ -178,7 +178,7 @@ async function lockNew(
 }
 
 /** Warns about interrupted creations, once each: the program can do nothing about them. */
-async function tellOfLeft(
+async function warnAboutInterrupted(
   app: Pick<App, "host" | "narrator" | "serviceName" | "store">,
 ): Promise<void> {
   const store = await app.store();
@@ -201,7 +201,7 @@ async function tellOfLeft(
 }
 
 /** Reports the outcome. Credentials that could not be stored are printed, because they exist nowhere else. */
-async function hand(
+async function reportOutcome(
   app: Pick<App, "host" | "narrator" | "output">,
   options: CreateOptions,
   kind: Kind,

@@ -27,7 +27,7 @@ export type ExchangeNeeds = Pick<
   | "ask"
   | "configuration"
   | "device"
-  | "hold"
+  | "lock"
   | "host"
   | "narrator"
   | "output"
@@ -65,40 +65,40 @@ export async function runOne(
     await askSettings(app);
     const uuid = await askVault(app, vault, operation);
     const asked = await readStart(app, uuid, operation, options);
-    await heldFirst(app, asked, options, async (record, held) => {
+    await lockedFirst(app, asked, options, async (record, locked) => {
       const start = await completeStart(app, options, asked, record, out, contents);
       const { out: outFile, saveCmd } = options;
       const outputs = { outFile, out, saveCmd, stop: app.host.interrupted };
       const handover = createHandover(app, outputs, start);
       const dryRun = options.dryRun === true;
-      const delivery = await exchange(app, start, handover, { out, held, dryRun });
+      const delivery = await lockAndRun(app, start, handover, { out, locked, dryRun });
       if (delivery !== undefined) await tell(app, start, delivery);
     });
   });
 }
 
 /**
- * What the state knows of the vault, before questions are asked. With a shared state one round trip reads the vault, holds it and asks for
+ * What the state knows of the vault, before questions are asked. With a shared state one round trip reads the vault, locks it and asks for
  * the place of the start; but nobody, and no pipe, is asked for more then.
  */
-async function heldFirst(
+async function lockedFirst(
   app: ExchangeNeeds,
   { uuid, operation }: Unchecked,
   { dryRun }: Options,
-  work: (record: VaultRecord | null, held: ExchangeContext | undefined) => Promise<void>,
+  work: (record: VaultRecord | null, locked: ExchangeContext | undefined) => Promise<void>,
 ): Promise<void> {
   // Missing settings are reported before anything is written.
   const service = await app.service();
-  const isHeldFirst =
+  const isLockedFirst =
     operation === "get" && !app.ask.isPossible && dryRun !== true && (await app.store()).isShared;
-  const [held] = isHeldFirst
-    ? await Promise.all([app.hold(uuid), service.reserveAhead({}, app.waiting.deadline)])
+  const [locked] = isLockedFirst
+    ? await Promise.all([app.lock(uuid), service.reserveAhead({}, app.waiting.deadline)])
     : [];
   try {
-    const record = held === undefined ? await lookUp(app, uuid) : await held.session.read();
-    await work(record === null || record.generations.length === 0 ? null : record, held);
+    const record = locked === undefined ? await lookUp(app, uuid) : await locked.session.read();
+    await work(record === null || record.generations.length === 0 ? null : record, locked);
   } finally {
-    await held?.session.release();
+    await locked?.session.release();
   }
 }
 
@@ -155,19 +155,19 @@ async function completeStart(
   return { ...checked, newVault };
 }
 
-/** Holds the vault and runs its exchange; --dry-run prints what that would be. */
-async function exchange(
+/** Locks the vault and runs its exchange; --dry-run prints what that would be. */
+async function lockAndRun(
   app: ExchangeNeeds,
   start: Start,
   handover: Handover,
   {
     out,
-    held,
+    locked,
     dryRun,
-  }: { out: CredentialsOut | undefined; held: ExchangeContext | undefined; dryRun: boolean },
+  }: { out: CredentialsOut | undefined; locked: ExchangeContext | undefined; dryRun: boolean },
 ): Promise<Delivery | undefined> {
   const context: ExchangeContext = {
-    ...(held ?? (await app.hold(start.uuid))),
+    ...(locked ?? (await app.lock(start.uuid))),
     file: out?.isState === true ? out.path : undefined,
   };
   try {

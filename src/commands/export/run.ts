@@ -15,7 +15,7 @@ import { defined } from "../../defined.ts";
 
 type Needs = Pick<
   App,
-  "ask" | "hold" | "host" | "narrator" | "output" | "serviceName" | "settings" | "store"
+  "ask" | "lock" | "host" | "narrator" | "output" | "serviceName" | "settings" | "store"
 >;
 
 /**
@@ -49,7 +49,7 @@ export async function runExport(app: Needs, options: ExportOptions): Promise<num
 }
 
 async function exportPair(
-  app: Pick<App, "hold" | "host" | "narrator" | "output">,
+  app: Pick<App, "lock" | "host" | "narrator" | "output">,
   uuid: string,
   generation: number | undefined,
 ): Promise<string> {
@@ -82,11 +82,11 @@ async function exportAll(app: Needs): Promise<string> {
 }
 
 async function exportOne(
-  app: Pick<App, "hold" | "narrator">,
+  app: Pick<App, "lock" | "narrator">,
   target: string,
   generation?: number,
 ): Promise<ExportedVault> {
-  const context = await app.hold(target, { local: true });
+  const context = await app.lock(target, { local: true });
   try {
     const record = await context.session.read();
     if (record === null || record.generations.length === 0) throw noCredentials(target);

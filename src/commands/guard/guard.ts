@@ -6,7 +6,7 @@ import { after } from "../../exchange/breaker.ts";
 import type { CounterReset } from "../../exchange/records.ts";
 import type { FileNeeds } from "./container-file.ts";
 
-type Needs = Pick<App, "ask" | "hold" | "host" | "output" | "serviceName" | "settings" | "store"> &
+type Needs = Pick<App, "ask" | "lock" | "host" | "output" | "serviceName" | "settings" | "store"> &
   FileNeeds;
 
 /** Shows the counters and the circuit breakers; with --reset, takes a person's word about them. */
@@ -203,7 +203,7 @@ async function resetCounters(
 
 /** Returns the service of the vault. */
 async function resetOne(app: Needs, uuid: string, to: CounterReset): Promise<string> {
-  const { session } = await app.hold(uuid, { local: true });
+  const { session } = await app.lock(uuid, { local: true });
   try {
     if ((await session.read()) === null)
       throw (await import("../../exchange/start/start.ts")).noCredentials(uuid);

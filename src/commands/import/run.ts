@@ -31,7 +31,7 @@ type Needs = Pick<
   App,
   | "ask"
   | "device"
-  | "hold"
+  | "lock"
   | "narrator"
   | "output"
   | "redactor"
@@ -194,12 +194,12 @@ async function checkPlaced(
 }
 
 async function importOne(
-  app: Pick<App, "hold" | "narrator" | "redactor" | "service">,
+  app: Pick<App, "lock" | "narrator" | "redactor" | "service">,
   entry: Entry,
 ): Promise<Imported> {
   // A plain pair is sent nowhere, and a file may hold very many.
   if (entry.given?.type === "recovery") learnAll(app, entry.given);
-  const context = await app.hold(entry.uuid, { rebind: entry.rebind });
+  const context = await app.lock(entry.uuid, { rebind: entry.rebind });
   try {
     let generation: number | undefined;
     if (entry.given?.type === "recovery") {

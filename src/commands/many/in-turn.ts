@@ -45,7 +45,7 @@ export async function exchangesOf(
     if (given !== undefined) learnAll({ redactor: { add: turn.learn } }, given);
     if (newVault !== undefined)
       turn.learn("content" in newVault ? newVault.content : newVault.creditCard.number);
-    const context = await turn.hold();
+    const context = await turn.lock();
     try {
       // Only now: before, another process may have had it.
       const [begun] = run.isNamed ? await store.run(app.serviceName(), name, uuid) : [];

@@ -9,7 +9,7 @@ import { Interruption } from "../../terminal/signals.ts";
 
 export type TurnNeeds = Pick<
   App,
-  "exchangeService" | "hold" | "host" | "narrator" | "redactor" | "settings"
+  "exchangeService" | "lock" | "host" | "narrator" | "redactor" | "settings"
 >;
 
 interface TurnOptions {
@@ -80,10 +80,10 @@ export class Turn {
   readonly learn = (secret: string): void => this.#secrets.add(secret);
 
   /**
-   * Holds the vault.
+   * Locks the vault.
    * @throws what `lockVault` throws
    */
-  async hold(): Promise<ExchangeContext> {
+  async lock(): Promise<ExchangeContext> {
     const { host, settings } = this.#app;
     const { uuid, waits, probing } = this.#options;
     const clock: Clock = {
@@ -103,7 +103,7 @@ export class Turn {
       learnSecret: this.learn,
       emit: (event: ExchangeEvent): void => this.#follow(event),
     };
-    return { ...(await this.#app.hold(uuid, {}, own)), deadline };
+    return { ...(await this.#app.lock(uuid, {}, own)), deadline };
   }
 
   /** The error that a turn has ended with, which outlives the secrets that it may repeat. */

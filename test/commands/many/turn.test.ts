@@ -27,7 +27,7 @@ it("has one place under the rate limit for its whole exchange, and its patience 
     settings: { maxWait: 5000 },
     redactor: createRedactor(),
     exchangeService: async () => Promise.resolve(void (opened += 1)).then(() => service),
-    hold: async (_uuid: string, _options: object, given: Own) =>
+    lock: async (_uuid: string, _options: object, given: Own) =>
       Promise.resolve((own = given)).then(() => ({}) as ExchangeContext),
   } as unknown as TurnNeeds;
   const turn = new Turn(app, {
@@ -38,7 +38,7 @@ it("has one place under the rate limit for its whole exchange, and its patience 
     onService: () => undefined,
     onProgress: () => undefined,
   });
-  const context = await turn.hold();
+  const context = await turn.lock();
   elapsed += 7;
   expect(context.deadline).toBe(6000);
   const client = await own.service?.();
