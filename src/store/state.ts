@@ -2,11 +2,11 @@ import type { VaultError } from "../errors.ts";
 import type { Store, Waiting } from "../exchange/ports.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 import type { DiskFacts } from "../files/disk.ts";
+import type { KeyPlace } from "../secrets/key-source.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
 import type { BackupFile, Holdings } from "./backup/check.ts";
 import type { MergedVault, MergeOptions } from "./backup/merge/merge-contents.ts";
 import type { StateHistory } from "./journal/history.ts";
-import type { KeyFacts } from "./keys/inspect-key.ts";
 import type { WholePlace } from "./whole/whole.ts";
 
 /**
@@ -74,8 +74,8 @@ export interface WholeState extends WholePlace {
   claim(waiting: Waiting): Promise<void>;
   /** What the journal tells, as of now; null where there is none. */
   history(): Promise<StateHistory | null>;
-  /** What a rekey has to seal again; null for a state that the list beside the key file has. */
-  resealing(waiting: Waiting): Promise<Resealing | null>;
+  /** What a rekey has to seal again besides the states that the list beside the key file has. */
+  resealing(waiting: Waiting): Promise<readonly Resealing[]>;
 }
 
 export interface BackupFacts extends Holdings {
@@ -131,6 +131,16 @@ export interface StateFacts {
   tokenSeconds: number | null;
   /** What its place says of itself; null if it cannot be asked. */
   place: DirectoryFacts | ServerFacts | null;
+}
+
+/** What can be found out about the key of a state without changing anything. */
+export interface KeyFacts extends KeyPlace {
+  /** Null if there is no key yet. */
+  id: string | null;
+  /** Number of values that it opens. */
+  opened: number;
+  /** Why the key cannot be used, or does not open the first value that fails. */
+  problem: VaultError | null;
 }
 
 export interface DirectoryFacts {

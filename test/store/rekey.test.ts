@@ -55,7 +55,7 @@ const rekey = async (store: LocalState, config = configuration()) =>
     to: { source: "file" },
     skipMissing: false,
     configuration: config,
-    elsewhere: null,
+    elsewhere: [],
     waiting: patient(state.clock, 1000),
   });
 

@@ -14,11 +14,12 @@ import { deriveFromPassphrase } from "../../secrets/passphrase.ts";
 import { keyIdsIn, openAll, resealAll } from "./sealed-values.ts";
 import type { ProfilePlace, SealingKey } from "../../secrets/sealing.ts";
 import { keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
-import type { MachineRecord } from "../postgres/machine-record.ts";
+import { MachineRecord } from "../postgres/machine-record.ts";
 import { resealKept } from "../postgres/outbox.ts";
 import { schemaVersion } from "../sqlite/open-database.ts";
 import { openReadOnly } from "../sqlite/open-read-only.ts";
 import { unusableVersion } from "../sqlite/schema.ts";
+import type { StoreOptions } from "../sqlite/state-connection.ts";
 import type { StateDatabase } from "../sqlite/state-database.ts";
 import type { Resealing } from "../state.ts";
 
@@ -37,53 +38,38 @@ export interface SealedConfiguration {
   replace(secrets: readonly SealedSecret[], source: KeyEntry["source"]): Promise<void>;
 }
 
-/** A state, all of whose vaults this process has locked. */
-export interface LockedState {
-  directory: string;
-  database: StateDatabase;
-}
-
-interface Rekeying {
-  keyFile: string;
-  /** The state in use. */
-  directory: string;
-  to: NewKey;
-  /** Skip states that are not there; the key file keeps their keys. */
-  skipMissing: boolean;
-  keyring: Keyring;
-  access: KeyAccess | undefined;
-  configuration: SealedConfiguration;
-  /** The state in use, where the list beside the key file does not have it. */
-  elsewhere: Resealing | null;
-  /** What this machine keeps of shared states. */
-  machine: Pick<MachineRecord, "documents" | "keyIds" | "replace">;
-  /** Does the work with all vaults of these states locked. */
-  lockAll<T>(
-    directories: readonly string[],
-    work: (states: LockedState[]) => Promise<T>,
-  ): Promise<T>;
-  /** Queries a state without a lock. */
-  query<T>(directory: string, query: (database: StateDatabase) => Promise<T>): Promise<T>;
-  /** ISO 8601, for the journal. */
-  at: string;
-  warn: (message: string) => void;
-}
-
 /** What a rekey needs from the store of a state. */
 export interface RekeyedStore {
   /** Does the work with all vaults locked. */
   exclusively<T>(waiting: Waiting, work: (database: StateDatabase) => Promise<T>): Promise<T>;
-  using<T>(query: (database: StateDatabase) => Promise<T>): Promise<T>;
+  /** Uses the database without a lock. */
+  using<T>(work: (database: StateDatabase) => Promise<T>): Promise<T>;
 }
 
-export type RekeyPlan = Pick<
-  Rekeying,
-  "keyFile" | "to" | "skipMissing" | "configuration" | "elsewhere"
-> & {
+export interface RekeyPlan {
+  keyFile: string;
+  to: NewKey;
+  /** Skip states that are not there; the key file keeps their keys. */
+  skipMissing: boolean;
+  configuration: SealedConfiguration;
+  /** States that the list beside the key file does not have. */
+  elsewhere: readonly Resealing[];
   waiting: Waiting;
   /** Where this machine keeps what it knows of shared states; by default the directory of the state. */
   machineDirectory?: string;
-};
+}
+
+interface Plan extends RekeyPlan {
+  /** The state in use. */
+  directory: string;
+  keyring: Keyring;
+  access: KeyAccess | undefined;
+  warn: (message: string) => void;
+  /** Each state is opened once. */
+  open: (directory: string) => RekeyedStore;
+  /** States of another key file. */
+  foreign: Set<string>;
+}
 
 export interface Rekeyed {
   from: string[];
@@ -100,10 +86,37 @@ export interface Rekeyed {
  * file, and another rekey finishes.
  * @throws `state`, before anything is changed, if a key is not available or a value does not open
  */
-export async function rekey(given: Rekeying): Promise<Rekeyed> {
-  const plan: Plan = { ...given, warn: withoutRepeats(given.warn), foreign: new Set() };
+export async function rekey(
+  { directory, keySource: { access }, clock, platform, warn }: StoreOptions,
+  keyring: Keyring,
+  open: (directory: string) => RekeyedStore,
+  given: RekeyPlan,
+): Promise<Rekeyed> {
+  const stores = new Map<string, RekeyedStore>();
+  const openOnce = (path: string): RekeyedStore => {
+    const store = stores.get(path) ?? open(path);
+    stores.set(path, store);
+    return store;
+  };
+  const plan: Plan = {
+    ...given,
+    directory,
+    keyring,
+    access,
+    warn: withoutRepeats(warn),
+    open: openOnce,
+    foreign: new Set(),
+  };
+  // What this machine keeps of shared states.
+  const machine = new MachineRecord({
+    directory: given.machineDirectory ?? directory,
+    platform,
+    clock,
+    warn,
+  });
+  const at = new Date(clock.now()).toISOString();
   // One that is asked for says why it cannot be used.
-  const asked = given.elsewhere === null ? realFolder(given.directory) : null;
+  const asked = given.elsewhere.length === 0 ? realFolder(directory) : null;
   const unused = statesOf(plan).filter((state) => state !== asked && isUnused(state));
   for (const state of unused) plan.foreign.add(state);
   for (const state of statesOf(plan)) if (await isForeign(plan, state)) plan.foreign.add(state);
@@ -112,7 +125,7 @@ export async function rekey(given: Rekeying): Promise<Rekeyed> {
   // Asks for passphrases first, before another process has to wait for the locks.
   const first = await Promise.all(
     statesOf(plan).map(
-      async (directory) => await plan.query(directory, async (db) => await db.read(keyIdsIn)),
+      async (state) => await plan.open(state).using(async (db) => await db.read(keyIdsIn)),
     ),
   );
   const secretIds = (await configuration.secrets()).map(({ sealed }) => keyIdOf(sealed));
@@ -121,7 +134,7 @@ export async function rekey(given: Rekeying): Promise<Rekeyed> {
   await obtainKeys(plan, keys, [
     ...first.flat(),
     ...secretIds,
-    ...(elsewhere === null ? [] : [elsewhere.keyId]),
+    ...elsewhere.map(({ keyId }) => keyId),
   ]);
 
   return await configuration.exclusively(async () => {
@@ -134,14 +147,14 @@ export async function rekey(given: Rekeying): Promise<Rekeyed> {
       prepare: () => Promise<void>,
       after: () => Promise<void>,
     ): Promise<void> =>
-      await plan.lockAll(directories, async (states) => {
+      await lockAll(plan, directories, async (states) => {
         for (const { database } of states)
           await obtainKeys(plan, keys, await database.read(keyIdsIn));
         for (const { database } of states) await database.read((db) => openAll(db, keys));
         for (const { directory } of states) rememberState(keyFile, directory);
         await prepare();
         for (const { database } of states)
-          values += await database.write((db) => resealAll(db, keys, made.key, plan.at));
+          values += await database.write((db) => resealAll(db, keys, made.key, at));
         for (const { directory } of states) done.add(directory);
         await after();
         for (const { database } of states)
@@ -155,7 +168,7 @@ export async function rekey(given: Rekeying): Promise<Rekeyed> {
           // A missing state may come back, and so may its key be needed.
           const isMissing = missingStates(plan).length > 0;
           const named = new Set([
-            ...(await plan.machine.keyIds()),
+            ...(await machine.keyIds()),
             ...unused.map((state) => neededKeyOf(join(state, "vault.db"))),
           ]);
           kept = old.filter(({ id }) => id !== made.entry.id && (isMissing || named.has(id)));
@@ -182,14 +195,14 @@ export async function rekey(given: Rekeying): Promise<Rekeyed> {
         const former = [...old, ...absent].filter(({ id }) => id !== made.entry.id);
         replaceKeyFile(keyFile, [...former, made.entry]);
         // First: of two machines that do this at once, one fails here.
-        values += (await elsewhere?.reseal(made.key)) ?? 0;
+        for (const state of elsewhere) values += await state.reseal(made.key);
       },
       async () => {
         await configuration.replace(resealed, made.entry.source);
         for (const { place, sealed } of await configuration.secrets())
           unseal(made.key, place, sealed);
         values += resealed.length;
-        await resealKept(plan, made.key);
+        await resealKept({ machine, keyring }, made.key);
       },
     );
     await removeFromKeyring(plan, old, [...kept, made.entry]);
@@ -197,7 +210,7 @@ export async function rekey(given: Rekeying): Promise<Rekeyed> {
       from: [...keys.keys()].filter((id) => id !== made.key.id),
       to: made.key.id,
       source: made.entry.source,
-      states: [...done, ...(elsewhere === null ? [] : [elsewhere.shown])],
+      states: [...done, ...elsewhere.map(({ shown }) => shown)],
       values,
     };
   });
@@ -213,9 +226,27 @@ function withoutRepeats(warn: (message: string) => void): (message: string) => v
 
 const nothing = async (): Promise<void> => Promise.resolve();
 
-interface Plan extends Rekeying {
-  /** States of another key file. */
-  foreign: Set<string>;
+/** Does the work with all vaults of these states locked, those of each inside of the one before. */
+async function lockAll<T>(
+  plan: Plan,
+  [first, ...rest]: readonly string[],
+  work: (states: LockedState[]) => Promise<T>,
+  locked: LockedState[] = [],
+): Promise<T> {
+  if (first === undefined) return await work(locked);
+  return await plan
+    .open(first)
+    .exclusively(
+      plan.waiting,
+      async (database) =>
+        await lockAll(plan, rest, work, [...locked, { directory: first, database }]),
+    );
+}
+
+/** A state, all of whose vaults this process has locked. */
+interface LockedState {
+  directory: string;
+  database: StateDatabase;
 }
 
 /**
@@ -224,7 +255,7 @@ interface Plan extends Rekeying {
  */
 async function isForeign(plan: Plan, state: string): Promise<boolean> {
   if (`${state}/`.startsWith(`${realFolder(plan.directory)}/`)) return false;
-  const other = await plan.query(state, async (database) => await database.read(keyFileOf));
+  const other = await plan.open(state).using(async (database) => await database.read(keyFileOf));
   if (other === null || other === plan.keyFile || !existsSync(other)) return false;
   plan.warn(`the state ${state} uses the key file ${other}, and keeps its key`);
   return true;
@@ -246,7 +277,7 @@ function isUnused(state: string): boolean {
 }
 
 /** Known states that are not there. */
-const missingStates = ({ keyFile }: Pick<Rekeying, "keyFile">): string[] =>
+const missingStates = ({ keyFile }: Pick<Plan, "keyFile">): string[] =>
   knownStates(keyFile).filter((state) => !holdsState(state));
 
 /**
@@ -307,7 +338,7 @@ function openSecret(
 
 /** Removes old keys from the keyring of the operating system. A failure is only a warning. */
 async function removeFromKeyring(
-  { access, warn }: Rekeying,
+  { access, warn }: Plan,
   old: readonly KeyEntry[],
   kept: readonly KeyEntry[],
 ): Promise<void> {

@@ -274,7 +274,7 @@ export class PostgresWhole implements WholeState {
     return historyIn(db);
   }
 
-  async resealing(waiting: Waiting): Promise<Resealing> {
+  async resealing(waiting: Waiting): Promise<Resealing[]> {
     const { keyId, state } = await this.#store.ready();
     const { keyring, machine } = this.#store.parts;
     const reseal = async (to: SealingKey): Promise<number> => {
@@ -291,7 +291,7 @@ export class PostgresWhole implements WholeState {
       await machine.noteKey(state, to.id);
       return values;
     };
-    return { shown: this.shown, keyId, reseal };
+    return [{ shown: this.shown, keyId, reseal }];
   }
 
   /** Records the key, and who has it; `where` says what becomes of one that is there. */

@@ -1,14 +1,18 @@
 import { accessSync, constants, existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { diskOf } from "../../files/disk.ts";
 import { statIfThere } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
+import { readKeyFile } from "../../secrets/key-file.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
+import { keyPlace, parseGivenKey } from "../../secrets/key-source.ts";
+import { unseal } from "../../secrets/sealing.ts";
 import { backupFile, problemsOf } from "../backup/check.ts";
-import { keyFacts } from "../keys/inspect-key.ts";
+import { sealedValues } from "../keys/sealed-values.ts";
 import { Keyring, neededKeyOf } from "../keys/keyring.ts";
-import type { DirectoryFacts, StateFacts } from "../state.ts";
+import type { DirectoryFacts, KeyFacts, StateFacts } from "../state.ts";
 import type { Opening } from "./open-database.ts";
 import { checkOurs } from "./open-database.ts";
 import { openReadOnly } from "./open-read-only.ts";
@@ -104,6 +108,40 @@ function read(path: string, newest: number, options: StoreOptions) {
   } finally {
     db.close();
   }
+}
+
+/** Tries the key on every sealed value. A missing key is a problem only if there are any. Never throws. */
+function keyFacts(
+  { keySource, directory, keys }: StoreOptions,
+  db: DatabaseSync | null,
+  damage: readonly string[],
+): KeyFacts {
+  const facts: KeyFacts = { ...keyPlace(keySource), id: null, opened: 0, problem: null };
+  try {
+    // Permissions are reported as `tooOpen`.
+    const silent = (): void => undefined;
+    const sealed = db === null || damage.length > 0 ? [] : sealedValues(db);
+    if (db === null || sealed.length === 0) {
+      const newest =
+        keySource.type === "file"
+          ? readKeyFile(keySource.path, silent)?.at(-1)
+          : parseGivenKey(keySource.key);
+      facts.id = newest?.id ?? null;
+      return facts;
+    }
+    const key = new Keyring(keySource, directory, silent, keys).fitting(db);
+    facts.id = key.id;
+    for (const { place, sealed: value } of sealed) {
+      unseal(key, place, value);
+      facts.opened += 1;
+    }
+  } catch (error) {
+    facts.problem =
+      error instanceof VaultError
+        ? error
+        : new VaultError("state", `the key cannot be used: ${String(error)}`);
+  }
+  return facts;
 }
 
 function secondsBetween(from: string, to: string): number | null {

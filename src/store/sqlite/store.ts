@@ -231,12 +231,12 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
   }
 
   async rekey(plan: RekeyPlan): Promise<Rekeyed> {
-    const { rekeyStates } = await import("../keys/rekey-states.ts");
+    const { rekey } = await import("../keys/rekey.ts");
     const open = (directory: string): RekeyedStore =>
       directory === this.#options.directory
         ? this
         : new SqliteState({ ...this.#options, directory }, this.#scripts);
-    return await rekeyStates(this.#options, this.#keyring, open, plan);
+    return await rekey(this.#options, this.#keyring, open, plan);
   }
 
   async exclusively<T>(

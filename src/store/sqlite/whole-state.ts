@@ -179,8 +179,8 @@ export class SqliteWhole implements WholeState {
     return await openHistory(this.shown, this.#options.clock);
   }
 
-  async resealing(): Promise<null> {
-    return await Promise.resolve(null);
+  async resealing(): Promise<readonly []> {
+    return await Promise.resolve([]);
   }
 
   /** Does the work in one transaction of a connection of its own, whatever the version of the database. */
