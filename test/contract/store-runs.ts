@@ -89,6 +89,9 @@ export function describeRuns(name: string, make: Make): void {
       await exchange(on.session, "01B", 2, "third");
       const [done] = await runOf("may", uuid);
       expect(done).toMatchObject({ state: "acknowledged" });
+      await on.session.recordIntent(intent("01C", 3, { run: { name: "july" } }));
+      expect(await runOf("may")).toEqual([done]);
+      expect(await runOf("july")).toMatchObject([{ state: "intent" }]);
       expect(await runOf("may", other)).toEqual([]);
       expect(await runOf("june")).toEqual([]);
       expect(await on.fixture.another().run(elsewhere, "may")).toEqual([]);
