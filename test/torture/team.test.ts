@@ -28,8 +28,9 @@ it(`ten machines with clocks an hour apart, killed and stopped at random, while 
   const isOver = (): boolean => Date.now() > until || team.violations.length > 0;
   const trouble = async (): Promise<void> => {
     for (let n = 1; !isOver(); n += 1) {
-      await setTimeout(team.dice.between(100, 1500));
+      await setTimeout(team.dice.between(100, 2500));
       if (n % 15 === 0) await database.crash(team.dice.pick(["SIGKILL", "SIGQUIT"]));
+      else if (n % 30 === 10) await team.whole.administer();
       else database.cut(team.dice);
     }
   };
@@ -40,8 +41,9 @@ it(`ten machines with clocks an hour apart, killed and stopped at random, while 
   expect(team.violations).toEqual([]);
 
   // Nobody is at work any more: what the dead held is free when its lease is over, and the next get brings each vault in step.
+  const schema = new URL(await team.find()).searchParams.get("schema") ?? "";
   const held = async (): Promise<number> =>
-    (await database.sql("SELECT 1 FROM team.leases WHERE ends_at > clock_timestamp()")).length;
+    (await database.sql(`SELECT 1 FROM ${schema}.leases WHERE ends_at > clock_timestamp()`)).length;
   await expect.poll(held, { interval: 250, timeout: 15_000 }).toBe(0);
   for (const { uuid } of lab.service.vaults) {
     const last = await team.settle(uuid);
@@ -55,7 +57,9 @@ it(`ten machines with clocks an hour apart, killed and stopped at random, while 
     await closeConnections();
   }
   expectExit(await team.quiet.vault("doctor", "--offline", "--fail-on", "error"), 0);
-  expect(journalProblems(...(await sharedJournal(database.sql, "team")))).toEqual([]);
+  expect(journalProblems(...(await sharedJournal(database.sql, schema)))).toEqual([]);
+  expect(await team.others()).toEqual([]);
   process.stdout.write(`${JSON.stringify(Object.fromEntries([...team.codes].sort()))}\n`);
   tried("commands of ten machines on a shared state, with random kills", team.commands);
+  tried("of them operations on the whole state", team.wholeOperations);
 });
