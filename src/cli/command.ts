@@ -1,22 +1,26 @@
 import type { Command as CommanderCommand } from "commander";
+import type * as z from "zod/mini";
 import type { App } from "../app.ts";
 import type { ValueSource } from "../completion/values.ts";
 import type { OptionTypes } from "./option-types.ts";
 
-/** The values that are accepted and offered by completion. Default: any text that is not empty. */
+/** Builds the schema of a value, only where a command line of its command is checked: help and completion load no zod. */
+type Value = (is: OptionTypes) => z.ZodMiniType;
+
+/** Any text that is not empty. */
+export const text = (is: OptionTypes) => is.text;
+
 interface ValueSpec {
-  is?: keyof OptionTypes;
-  oneOf?: readonly string[];
-  /** Separated by commas. */
-  listOf?: readonly string[];
   /** What completion offers, where the names do not tell. */
   values?: ValueSource;
+  help: string;
 }
 
 export interface OptionSpec extends ValueSpec {
   /** As commander takes it: `--kind <kind>`. */
   flag: string;
-  help: string;
+  /** Absent for a flag without a value. An error message continues the name of the flag. */
+  value?: Value;
   /** Takes one value each time it is given, not all words that follow: for `<value...>`. */
   repeated?: true;
 }
@@ -24,20 +28,28 @@ export interface OptionSpec extends ValueSpec {
 export interface ArgumentSpec extends ValueSpec {
   /** `<uuid>`, `[uuid]`, `[files...]`. */
   term: string;
+  /** Absent for a command with `print`, which gets what commander has read. */
+  value?: Value;
+  /** It names a vault: `vaultNamed` turns it into the UUID before the command is run. */
+  isVault?: true;
   /** Words that commander checks and lists in the help, for a command with `print`. */
   choices?: readonly string[];
-  help: string;
 }
 
-/** The argument of a command that is about a vault; its value is the UUID by the time the command is run. */
+/** The argument of a command that is about a vault. */
 export const vaultArgument = {
   term: "[vault]",
   help: "UUID, label, or (on a terminal) first digits of the UUID",
-  is: "vault",
-} as const;
+  value: (is) => is.optional(is.text),
+  isVault: true,
+} as const satisfies ArgumentSpec;
 
 /** The argument of a command that takes one vault or many. */
-export const vaultsArgument = { ...vaultArgument, term: "[vault...]" } as const;
+export const vaultsArgument = {
+  ...vaultArgument,
+  term: "[vault...]",
+  value: (is) => is.many(is.text),
+} as const satisfies ArgumentSpec;
 
 /**
  * A command as data. Parser, help, completion, reference and the type of its options come from it. Every command line loads it, so
@@ -104,27 +116,17 @@ export const command = <const D extends Descriptor>(
 export type OptionsOf<D extends Descriptor> = OptionValues<D["options"]> &
   ArgumentValues<D["arguments"]>;
 
-export type OptionValues<S> = { [Name in keyof S]?: OptionValue<S[Name]> | undefined };
-
-type ArgumentValues<S> = {
-  [Name in keyof S as IsRequired<S[Name]> extends true ? Name : never]: ArgumentValue<S[Name]>;
-} & {
-  [Name in keyof S as IsRequired<S[Name]> extends true ? never : Name]?:
-    ArgumentValue<S[Name]> | undefined;
+export type OptionValues<S> = {
+  [Name in keyof S]?: (S[Name] extends WithValue ? ValueOf<S[Name]> : boolean) | undefined;
 };
 
-type IsRequired<S> = S extends { term: `<${string}` | `${string}...${string}` } ? true : false;
-type ArgumentValue<S> = S extends { term: `${string}...${string}` } ? ValueOf<S>[] : ValueOf<S>;
-type OptionValue<S> = S extends { flag: `${string}...>` }
-  ? ValueOf<S>[]
-  : S extends { flag: `${string}<${string}` }
-    ? ValueOf<S>
-    : boolean;
+type ArgumentValues<S> = {
+  [Name in keyof S as undefined extends ValueOf<S[Name]> ? never : Name]: ValueOf<S[Name]>;
+} & {
+  [Name in keyof S as undefined extends ValueOf<S[Name]> ? Name : never]?: ValueOf<S[Name]>;
+};
 
-type ValueOf<S> = S extends { is: infer Name extends keyof OptionTypes }
-  ? OptionTypes[Name]
-  : S extends { oneOf: readonly (infer Word)[] }
-    ? Word
-    : S extends { listOf: readonly (infer Word)[] }
-      ? Word[]
-      : string;
+interface WithValue {
+  value: Value;
+}
+type ValueOf<S> = S extends WithValue ? z.infer<ReturnType<S["value"]>> : never;

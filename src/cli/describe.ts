@@ -30,11 +30,10 @@ export function describeCommand(command: Command): CommandNode {
 function describeArgument(spec: ArgumentSpec, command: string): ArgumentNode {
   const { term, help, choices } = spec;
   const name = placeholder(term);
-  const values = valuesOf(
-    { ...spec, oneOf: choices ?? spec.oneOf },
-    [`${command} ${name}`, name],
-    "anything",
-  );
+  const values =
+    choices === undefined
+      ? valuesOf(spec, [`${command} ${name}`, name], "anything")
+      : { from: "list" as const, values: choices };
   return {
     name,
     required: term.startsWith("<"),
@@ -62,23 +61,11 @@ function describeOption(spec: OptionSpec): OptionNode {
 }
 
 /** What the descriptor says, else what the names tell. */
-function valuesOf(
-  {
-    values,
-    oneOf,
-    listOf,
-  }: Pick<OptionSpec, "values"> & {
-    oneOf?: readonly string[] | undefined;
-    listOf?: readonly string[];
-  },
+const valuesOf = (
+  { values }: Pick<OptionSpec, "values">,
   names: readonly string[],
   otherwise: "given" | "anything",
-): ValueSource {
-  if (values !== undefined) return values;
-  if (oneOf !== undefined) return { from: "list", values: oneOf };
-  if (listOf !== undefined) return { from: "list", values: listOf, separated: true };
-  return valuesByName(names) ?? { from: otherwise };
-}
+): ValueSource => values ?? valuesByName(names) ?? { from: otherwise };
 
 /** `file` of `--export <file>` or `[file...]`; empty for a flag without a value. */
 const placeholder = (term: string): string => /[<[]([^\]>.]+)/.exec(term)?.[1] ?? "";

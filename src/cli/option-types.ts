@@ -12,25 +12,29 @@ function isLabel(text: string): boolean {
 
 const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
 
-/** One of several words, as the rule of an option. */
-export const oneOf = <const T extends readonly string[]>(words: T) =>
+/** One of several words. */
+const oneOf = <const T extends readonly string[]>(words: T) =>
   z.enum(words, {
     error: `must be ${words.length === 2 ? words.join(" or ") : `one of ${words.join(", ")}`}`,
   });
 
 /** Several of them, separated by commas. */
-export const listOf = (words: readonly string[]) =>
+const listOf = <const T extends readonly string[]>(words: T) =>
   z.pipe(
     z.string().check(
       z.refine((value) => value.split(",").every((one) => words.includes(one.trim())), {
         error: `must be one or more of ${words.join(", ")}, separated by commas`,
       }),
     ),
-    z.transform((value) => value.split(",").map((one) => one.trim())),
+    z.transform((value) => value.split(",").map((one) => one.trim() as T[number])),
   );
 
-/** Types of option and argument values, by their names in descriptors. An error message continues the name of the flag. */
+/** What the schemas of options and arguments are made of. An error message continues the name of the flag. */
 export const optionTypes = {
+  oneOf,
+  listOf,
+  many: <T extends z.ZodMiniType>(one: T) => z.array(one),
+  optional: <T extends z.ZodMiniType>(one: T) => z.optional(one),
   text: z.string().check(z.minLength(1, { error: "must not be empty" })),
   any: z.string(),
   label: z.string().check(
@@ -40,8 +44,6 @@ export const optionTypes = {
   ),
   externalRef,
   uuid,
-  /** A vault by name: `vaultNamed` turns it into its UUID before the command is run. */
-  vault: z.string().check(z.minLength(1, { error: "must not be empty" })),
   dateTime,
   kind: oneOf(kinds),
   operation: oneOf(operations),
@@ -75,6 +77,4 @@ export const optionTypes = {
   ),
 };
 
-export type OptionTypes = {
-  [Name in keyof typeof optionTypes]: z.infer<(typeof optionTypes)[Name]>;
-};
+export type OptionTypes = typeof optionTypes;

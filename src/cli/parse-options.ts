@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import { VaultError } from "../errors.ts";
 import { validate } from "../protocol/validate.ts";
-import type { ArgumentSpec, Descriptor, OptionSpec, OptionsOf, RawInput } from "./command.ts";
-import { listOf, oneOf, optionTypes } from "./option-types.ts";
+import type { Descriptor, OptionsOf, RawInput } from "./command.ts";
+import { optionTypes } from "./option-types.ts";
 import { checkField } from "./output.ts";
 
 /**
@@ -20,8 +20,8 @@ export function parseOptions<D extends Descriptor>(
     Object.keys(terms).map((name, index) => [name, input.args[index]]),
   );
   const schema = z.object({
-    ...mapValues(terms, argumentSchema),
-    ...mapValues(options, optionSchema),
+    ...mapValues(terms, ({ value }) => value?.(optionTypes) ?? z.any()),
+    ...mapValues(options, ({ value }) => z.optional(value?.(optionTypes) ?? z.boolean())),
   });
   const checked = validate(schema, { ...input.options, ...named });
   if (checked.ok) {
@@ -40,25 +40,6 @@ export function parseOptions<D extends Descriptor>(
 /** How an option is written on the command line: externalRef → --external-ref. */
 const flagName = (name: string): string =>
   `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-
-function argumentSchema(spec: ArgumentSpec) {
-  if (spec.term.includes("...")) return z.array(valueSchema(spec));
-  return spec.term.startsWith("<") ? valueSchema(spec) : z.optional(valueSchema(spec));
-}
-
-function optionSchema(spec: OptionSpec) {
-  if (!spec.flag.includes("<")) return z.optional(z.boolean());
-  return z.optional(spec.flag.includes("...") ? z.array(valueSchema(spec)) : valueSchema(spec));
-}
-
-function valueSchema({
-  is = "text",
-  oneOf: words,
-  listOf: several,
-}: OptionSpec | ArgumentSpec): z.core.$ZodType {
-  if (words !== undefined) return oneOf(words);
-  return several === undefined ? optionTypes[is] : listOf(several);
-}
 
 const mapValues = <T, U>(
   record: Readonly<Record<string, T>>,

@@ -101,7 +101,7 @@ async function withVault(
   { arguments: terms = {} }: Descriptor,
   options: object = {},
 ): Promise<object> {
-  const [name] = Object.entries(terms).find(([, { is }]) => is === "vault") ?? [];
+  const [name] = Object.entries(terms).find(([, { isVault }]) => isVault) ?? [];
   const given = name === undefined ? undefined : (options as Record<string, unknown>)[name];
   // Several are resolved together, by the command.
   const [only, ...more] = [given].flat();

@@ -1,5 +1,5 @@
 import type { App } from "../app.ts";
-import { command, vaultArgument } from "../cli/command.ts";
+import { command, vaultArgument, text } from "../cli/command.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import type { LabelDocument } from "./documents/state.ts";
 
@@ -13,8 +13,8 @@ export const label = command(
     description:
       "Give a vault a label, stored only on this machine. Every command takes it in place of the UUID.",
     arguments: {
-      uuid: { ...vaultArgument, term: "<vault>" },
-      text: { term: "<text>", help: "its new label", is: "label" },
+      uuid: { ...vaultArgument, term: "<vault>", value: text },
+      text: { term: "<text>", help: "its new label", value: (is) => is.label },
     },
     examples: ["vault label $VAULT 'spare card'", "vault label $VAULT checkout-7 --json"],
     fields: ["uuid", "label"],

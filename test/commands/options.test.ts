@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import * as z from "zod/mini";
 import type { Command, RawInput } from "../../src/cli/command.ts";
+import { optionTypes } from "../../src/cli/option-types.ts";
 import { parseOptions } from "../../src/cli/parse-options.ts";
 import { buildProgram, readAction } from "../../src/cli/program.ts";
 import type { AuditReplayFlags } from "../../src/commands/audit-replay/descriptor.ts";
@@ -319,4 +321,33 @@ test.each<[string, RegExp]>([
 ])("%s is a contradiction", async (line, message) => {
   const error = await read(line.split(" ")).catch(asVaultError);
   expect(error).toMatchObject({ code: "usage", message: expect.stringMatching(message) as string });
+});
+
+test("a flag with a value has a schema and no other has one, and so fit arguments", () => {
+  const wrong = (command: Command, path: string): string[] => {
+    const { arguments: terms = {}, commands = [], name, options = {}, print } = command;
+    const here = `${path} ${name}`.trim();
+    const isOptional = (schema: z.ZodMiniType): boolean => schema.safeParse(undefined).success;
+    const isMany = (schema: z.ZodMiniType): boolean => schema.safeParse([]).success;
+    const ofOptions = Object.values(command === vault ? {} : options).filter(({ flag, value }) => {
+      const schema = value?.(optionTypes);
+      return (
+        flag.includes("<") !== (schema !== undefined) ||
+        (schema !== undefined && flag.includes("...") !== isMany(schema))
+      );
+    });
+    const ofTerms = Object.values(print === undefined ? terms : {}).filter(({ term, value }) => {
+      const schema = value?.(optionTypes) ?? z.never();
+      return (
+        term.includes("...") !== isMany(schema) ||
+        (term.startsWith("[") && !term.includes("...")) !== isOptional(schema)
+      );
+    });
+    return [
+      ...ofOptions.map(({ flag }) => `${here} ${flag}`),
+      ...ofTerms.map(({ term }) => `${here} ${term}`),
+      ...commands.flatMap((each) => wrong(each, here)),
+    ];
+  };
+  expect(wrong(vault, "")).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import type { Descriptor, OptionsOf } from "../../cli/command.ts";
-import { vaultsArgument } from "../../cli/command.ts";
+import { vaultsArgument, text } from "../../cli/command.ts";
 import { manyFlags } from "../many/flags.ts";
 
 export const ack = {
@@ -18,6 +18,7 @@ export const ack = {
     saveCmd: {
       flag: "--save-cmd <command>",
       help: "first pass the recovery document to a shell command, after a --save-cmd that failed",
+      value: text,
     },
     saved: {
       flag: "--saved",
@@ -26,12 +27,17 @@ export const ack = {
     token: {
       flag: "--token <secret>",
       help: "a token from another machine, with --kind and --operation: @FILE, -, env:NAME",
+      value: text,
     },
-    kind: { flag: "--kind <kind>", help: "with --token: kind of the vault", is: "kind" },
+    kind: {
+      flag: "--kind <kind>",
+      help: "with --token: kind of the vault",
+      value: (is) => is.kind,
+    },
     operation: {
       flag: "--operation <operation>",
       help: "with --token: get or update",
-      is: "operation",
+      value: (is) => is.operation,
     },
   },
   examples: ["vault ack $VAULT", "vault ack --all", "vault ack $VAULT --json"],

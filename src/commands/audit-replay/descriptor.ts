@@ -1,4 +1,5 @@
 import type { Descriptor, OptionsOf } from "../../cli/command.ts";
+import { text } from "../../cli/command.ts";
 
 const changes = [
   "ack@",
@@ -37,21 +38,27 @@ export const auditReplay = {
     files: {
       term: "[files...]",
       help: "exports of audit items, or - for standard input (default: the journal of this machine)",
+      value: (is) => is.many(is.text),
     },
   },
   options: {
-    vault: { flag: "--vault <uuid>", help: "only this vault", is: "uuid" },
+    vault: { flag: "--vault <uuid>", help: "only this vault", value: (is) => is.uuid },
     since: {
       flag: "--since <time>",
       help: "only items since a time: ISO 8601, or a duration before now, like 2h",
+      value: text,
     },
-    until: { flag: "--until <time>", help: "only items up to a time, with verdicts as of then" },
+    until: {
+      flag: "--until <time>",
+      help: "only items up to a time, with verdicts as of then",
+      value: text,
+    },
     where: {
       flag: "--where <key=value...>",
       help: "only vaults that have an item with this ref, ip, endpoint or app; * matches any text; if repeated, one item must match all. All items of these vaults count",
-      is: "any",
       repeated: true,
       values: { from: "list", values: conditions, open: true },
+      value: (is) => is.many(is.any),
     },
     problems: {
       flag: "--problems",
@@ -62,11 +69,17 @@ export const auditReplay = {
       flag: "--map <columns>",
       help: "name columns that were not recognized: time=when,action=what,vault=wallet.id",
       values: { from: "list", values: columns, separated: true, open: true },
+      value: text,
     },
-    html: { flag: "--html <file>", help: "write a self-contained page; - for standard output" },
+    html: {
+      flag: "--html <file>",
+      help: "write a self-contained page; - for standard output",
+      value: text,
+    },
     markdown: {
       flag: "--markdown <file>",
       help: "write a text for a ticket; - for standard output",
+      value: text,
     },
     redact: {
       flag: "--redact",
@@ -75,26 +88,31 @@ export const auditReplay = {
     failure: {
       flag: "--failure <pattern>",
       help: "regular expression for failed attempts with unusual wording (audit.failure)",
+      value: text,
     },
     release: {
       flag: "--release <version>",
       help: "release of the service, X.Y.Z; older releases have other lock rules (default: 1.2.28)",
       values: { from: "list", values: ["1.2.28", "1.2.22", "1.2.10"] },
+      value: text,
     },
     tokenLifetime: {
       flag: "--token-lifetime <duration>",
       help: "token lifetime to assume (policy.tokenLifetime, default: 5m)",
+      value: text,
     },
     whatIf: {
       flag: "--what-if <change>",
       help: "report what would differ with a change: ack@TIME, without@TIME, lock-after-failed=N, lock-after-unacked=N, token-lifetime=DURATION, release=X.Y.Z",
       values: { from: "list", values: changes, open: true },
+      value: text,
     },
     reenact: { flag: "--reenact", help: "replay in a private sandbox and report differences" },
     failOn: {
       flag: "--fail-on <findings>",
       help: `exit 17 if one is found: ${auditFindings.join(", ")} (comma-separated)`,
-      listOf: auditFindings,
+      values: { from: "list", values: auditFindings, separated: true },
+      value: (is) => is.listOf(auditFindings),
     },
   },
   examples: [

@@ -1,4 +1,5 @@
 import type { Descriptor } from "../../cli/command.ts";
+import { text } from "../../cli/command.ts";
 
 export const config = {
   name: "config",
@@ -30,7 +31,11 @@ export const get = {
   name: "get",
   summary: "print the effective value of a setting",
   arguments: {
-    key: { term: "<key>", help: "configuration key, such as timeout or policy.failedAttempts" },
+    key: {
+      term: "<key>",
+      help: "configuration key, such as timeout or policy.failedAttempts",
+      value: text,
+    },
   },
   examples: ["vault config get baseUrl", "vault config get rateLimit --json"],
   fields: ["key", "value", "origin"],
@@ -41,11 +46,15 @@ export const set = {
   name: "set",
   summary: "change a setting",
   arguments: {
-    key: { term: "<key>", help: "configuration key, such as timeout or policy.failedAttempts" },
+    key: {
+      term: "<key>",
+      help: "configuration key, such as timeout or policy.failedAttempts",
+      value: text,
+    },
     value: {
       term: "<value>",
       help: "checked like the flag; device: @FILE or JSON; apiKey: @FILE, -, env:NAME (stored encrypted)",
-      is: "any",
+      value: (is) => is.any,
     },
   },
   examples: ["vault config set timeout 10s", "vault config set apiKey env:VAULTSVC_API_KEY"],
@@ -56,7 +65,7 @@ export const set = {
 export const unset = {
   name: "unset",
   summary: "remove a setting from the profile",
-  arguments: { key: { term: "<key>", help: "configuration key" } },
+  arguments: { key: { term: "<key>", help: "configuration key", value: text } },
   examples: ["vault config unset timeout", "vault config unset timeout --json"],
   fields: ["profile", "key", "value"],
   mode: "fixes-configuration",
@@ -73,7 +82,7 @@ export const path = {
 export const use = {
   name: "use",
   summary: "switch to a profile",
-  arguments: { name: { term: "<name>", help: "profile" } },
+  arguments: { name: { term: "<name>", help: "profile", value: text } },
   examples: ["vault config use default", "vault config use default --json"],
   fields: ["profile"],
   mode: "fixes-configuration",

@@ -1,4 +1,5 @@
 import type { Descriptor, OptionsOf } from "../../cli/command.ts";
+import { text } from "../../cli/command.ts";
 import { kindList } from "../../protocol/endpoints.ts";
 import { contentsFlags, exchangeFlags, extended } from "../exchange/flags.ts";
 
@@ -7,32 +8,38 @@ export const create = {
   summary: "create a vault (extended)",
   description: `Create a vault. Its credentials are stored durably before anything is printed. ${extended}`,
   options: {
-    kind: { flag: "--kind <kind>", help: kindList, is: "kind" },
+    kind: { flag: "--kind <kind>", help: kindList, value: (is) => is.kind },
     ...contentsFlags,
     hashedPin: {
       flag: "--hashed-pin <secret>",
       help: "online vaults: base64, required by every read: @FILE, -, env:NAME",
+      value: text,
     },
     maxUsage: {
       flag: "--max-usage <n>",
       help: "offline vaults: how often it can be read",
-      is: "wholeNumber",
+      value: (is) => is.wholeNumber,
     },
     expiryDate: {
       flag: "--expiry-date <date>",
       help: "offline vaults: when the service deletes it (ISO 8601)",
-      is: "dateTime",
+      value: (is) => is.dateTime,
     },
     metadata: {
       flag: "--metadata <key=value...>",
       help: "up to 50 entries; letters, digits, dashes, underscores and spaces",
-      is: "any",
+      value: (is) => is.many(is.any),
     },
     externalRef: exchangeFlags.externalRef,
-    label: { flag: "--label <text>", help: "a label, stored only on this machine", is: "label" },
+    label: {
+      flag: "--label <text>",
+      help: "a label, stored only on this machine",
+      value: (is) => is.label,
+    },
     credentialsOut: {
       flag: "--credentials-out <file>",
       help: "also write the credentials to this file (mode 0600)",
+      value: text,
     },
   },
   examples: [

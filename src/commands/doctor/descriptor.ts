@@ -11,7 +11,8 @@ export const doctor = {
     failOn: {
       flag: "--fail-on <level>",
       help: "exit 17 on a finding of this level or worse: warn, error",
-      oneOf: ["warn", "error"],
+      values: { from: "list", values: ["warn", "error"] },
+      value: (is) => is.oneOf(["warn", "error"]),
     },
   },
   examples: ["vault doctor", "vault doctor --offline --fail-on error", "vault doctor --json"],

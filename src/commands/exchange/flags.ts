@@ -1,4 +1,5 @@
 import type { OptionSpec, OptionValues } from "../../cli/command.ts";
+import { text } from "../../cli/command.ts";
 import { kindList } from "../../protocol/endpoints.ts";
 import { isMany } from "../many/flags.ts";
 
@@ -9,28 +10,32 @@ export const exchangeFlags = {
   kind: {
     flag: "--kind <kind>",
     help: `${kindList} (required the first time, then remembered)`,
-    is: "kind",
+    value: (is) => is.kind,
   },
   credentials: {
     flag: "--credentials <secret>",
     help: "credentials as JSON, or a recovery document: @FILE, -, env:NAME",
+    value: text,
   },
   encryptedData: {
     flag: "--encrypted-data <secret>",
     help: "credentials in two parts, with --payload: @FILE, -, env:NAME",
+    value: text,
   },
   payload: {
     flag: "--payload <secret>",
     help: "the other part, with --encrypted-data: @FILE, -, env:NAME",
+    value: text,
   },
   hashedPin: {
     flag: "--hashed-pin <secret>",
     help: "hashed PIN of an online vault: @FILE, -, env:NAME",
+    value: text,
   },
   externalRef: {
     flag: "--external-ref <text>",
     help: "your reference in the service's audit log, 1 to 64 characters",
-    is: "externalRef",
+    value: (is) => is.externalRef,
   },
   ack: { flag: "--no-ack", help: "hold the exchange after delivery; vault ack finishes it" },
   discardPending: {
@@ -40,10 +45,12 @@ export const exchangeFlags = {
   credentialsOut: {
     flag: "--credentials-out <file>",
     help: "write a recovery document to FILE before acknowledging, then replace it with the new credentials",
+    value: text,
   },
   saveCmd: {
     flag: "--save-cmd <command>",
     help: "pass the recovery document to a shell command before acknowledging",
+    value: text,
   },
   dryRun: {
     flag: "--dry-run",
@@ -52,14 +59,18 @@ export const exchangeFlags = {
   generation: {
     flag: "--generation <n>",
     help: "start with these stored credentials; with --force, even superseded or refused ones",
-    is: "wholeNumber",
+    value: (is) => is.wholeNumber,
   },
   force: { flag: "--force", help: "send a request that the guard would refuse" },
 } as const satisfies Flags;
 
 /** Of a read. */
 export const outFlag = {
-  out: { flag: "--out <file>", help: "write the contents to FILE (0600) instead of printing them" },
+  out: {
+    flag: "--out <file>",
+    help: "write the contents to FILE (0600) instead of printing them",
+    value: text,
+  },
 } as const satisfies Flags;
 
 export type ExchangeOptions = OptionValues<typeof exchangeFlags> &
@@ -70,16 +81,23 @@ export const contentsFlags = {
   card: {
     flag: "--card <value>",
     help: 'card as JSON {"number","name","expiryMonth","expiryYear"}: @FILE, -, env:NAME',
+    value: text,
   },
   cardNumber: {
     flag: "--card-number <value>",
     help: "card number, 8 to 19 digits: @FILE, -, env:NAME",
+    value: text,
   },
-  cardName: { flag: "--card-name <text>", help: "name on the card, at most 30 characters" },
-  expiry: { flag: "--expiry <MM/YYYY>", help: "expiry of the card, such as 04/2029" },
+  cardName: {
+    flag: "--card-name <text>",
+    help: "name on the card, at most 30 characters",
+    value: text,
+  },
+  expiry: { flag: "--expiry <MM/YYYY>", help: "expiry of the card, such as 04/2029", value: text },
   content: {
     flag: "--content <value>",
     help: "contents of a generic vault (extended), byte for byte: @FILE, -, env:NAME",
+    value: text,
   },
 } as const satisfies Flags;
 

@@ -12,7 +12,7 @@ export const exportVaults = {
     generation: {
       flag: "--generation <n>",
       help: "these stored credentials, even refused or superseded ones",
-      is: "wholeNumber",
+      value: (is) => is.wholeNumber,
     },
   },
   examples: ["vault export $VAULT > copy.json", "vault export --all > copies.ndjson"],

@@ -1,5 +1,5 @@
 import type { App } from "../../app.ts";
-import { command, vaultsArgument } from "../../cli/command.ts";
+import { command, vaultsArgument, text } from "../../cli/command.ts";
 import { defined } from "../../defined.ts";
 import { VaultError } from "../../errors.ts";
 import { after } from "../../exchange/breaker.ts";
@@ -30,16 +30,17 @@ export const guard = command(
       failed: {
         flag: "--failed <n>",
         help: "with --reset: failed attempts in a row, as the audit log shows them",
-        is: "count",
+        value: (is) => is.count,
       },
       starts: {
         flag: "--starts <n>",
         help: "with --reset: unacknowledged starts, as the audit log shows them",
-        is: "count",
+        value: (is) => is.count,
       },
       credentials: {
         flag: "--credentials <file>",
         help: "of the vault whose only state is FILE (both --credentials and --credentials-out)",
+        value: text,
       },
       yes: { flag: "--yes", help: "do not ask" },
     },

@@ -1,4 +1,5 @@
 import type { Descriptor, OptionsOf } from "../../cli/command.ts";
+import { text } from "../../cli/command.ts";
 import { kindList } from "../../protocol/endpoints.ts";
 
 export const importVaults = {
@@ -6,14 +7,25 @@ export const importVaults = {
   summary: "add credentials to the state",
   description:
     "Add credentials to the state, even while an exchange is open. Never replaces: the former ones stay until a start with the new ones succeeds.",
-  arguments: { uuid: { term: "[uuid]", help: "the vault (or --file for many)", is: "uuid" } },
+  arguments: {
+    uuid: {
+      term: "[uuid]",
+      help: "the vault (or --file for many)",
+      value: (is) => is.optional(is.uuid),
+    },
+  },
   options: {
-    kind: { flag: "--kind <kind>", help: kindList, is: "kind" },
+    kind: { flag: "--kind <kind>", help: kindList, value: (is) => is.kind },
     credentials: {
       flag: "--credentials <secret>",
       help: "credentials as JSON, or a recovery document, whose exchange is finished: @FILE, -, env:NAME",
+      value: text,
     },
-    label: { flag: "--label <text>", help: "a label, stored only on this machine", is: "label" },
+    label: {
+      flag: "--label <text>",
+      help: "a label, stored only on this machine",
+      value: (is) => is.label,
+    },
     rebind: {
       flag: "--rebind",
       help: "move the vault, with everything known about it, to this --base-url",
@@ -21,6 +33,7 @@ export const importVaults = {
     file: {
       flag: "--file <file>",
       help: "import many vaults, as vault export --all writes them; - is standard input",
+      value: text,
     },
   },
   examples: [

@@ -12,7 +12,7 @@ export const info = {
     kind: {
       flag: "--kind <kind>",
       help: `required for a vault that is not known here: ${kindList}`,
-      is: "kind",
+      value: (is) => is.kind,
     },
   },
   examples: [

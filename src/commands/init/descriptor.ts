@@ -11,7 +11,7 @@ export const init = {
     stateKeySource: {
       flag: "--state-key-source <source>",
       help: "source of the encryption key: file, passphrase or keyring (file)",
-      is: "keySource",
+      value: (is) => is.keySource,
     },
     force: { flag: "--force", help: "change a profile of this name; what is not given stays" },
   },

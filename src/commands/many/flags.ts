@@ -1,4 +1,5 @@
 import type { OptionSpec, OptionValues } from "../../cli/command.ts";
+import { text } from "../../cli/command.ts";
 
 type Flags = Readonly<Record<string, OptionSpec>>;
 
@@ -7,17 +8,18 @@ export const manyFlags = {
   from: {
     flag: "--from <file>",
     help: "take the vaults of a list, one a line or NDJSON (- is standard input)",
+    value: text,
   },
   all: { flag: "--all", help: "take every vault that the state knows at this service" },
   concurrency: {
     flag: "--concurrency <n>",
     help: "take at most N at a time (as many as the rate limit feeds)",
-    is: "wholeNumber",
+    value: (is) => is.wholeNumber,
   },
   maxFailures: {
     flag: "--max-failures <n>",
     help: "begin no other vault after N failures",
-    is: "wholeNumber",
+    value: (is) => is.wholeNumber,
   },
 } as const satisfies Flags;
 
@@ -26,7 +28,7 @@ export const runFlag = {
   run: {
     flag: "--run <name>",
     help: "name a run of many vaults; the same command line again continues it",
-    is: "runName",
+    value: (is) => is.runName,
   },
 } as const satisfies Flags;
 
@@ -35,10 +37,12 @@ export const deliveryFlags = {
   outDir: {
     flag: "--out-dir <directory>",
     help: "write the contents of each vault to UUID.json there (0600)",
+    value: text,
   },
   exec: {
     flag: "--exec <command>",
     help: "pass each vault's document to a shell command; acknowledge if it ends with 0",
+    value: text,
   },
 } as const satisfies Flags;
 

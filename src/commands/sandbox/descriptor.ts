@@ -1,4 +1,5 @@
 import type { Descriptor, OptionsOf, OptionValues } from "../../cli/command.ts";
+import { text } from "../../cli/command.ts";
 
 export const sandbox = {
   name: "sandbox",
@@ -12,12 +13,14 @@ const emulation = {
   seed: {
     flag: "--seed <seed>",
     help: "demo, or a JSON file with a list of vaults (default: demo)",
+    value: text,
   },
-  tokenTtl: { flag: "--token-ttl <duration>", help: "token lifetime (5m)" },
-  latency: { flag: "--latency <duration>", help: "delay before each response (none)" },
+  tokenTtl: { flag: "--token-ttl <duration>", help: "token lifetime (5m)", value: text },
+  latency: { flag: "--latency <duration>", help: "delay before each response (none)", value: text },
   policy: {
     flag: "--policy <file>",
     help: "JSON with failedAttempts, unackedStarts, tokenTtlMs, rate, autoLockAfterMs, idempotentEnd",
+    value: text,
   },
 } as const;
 
@@ -29,7 +32,13 @@ export const exec = {
   description:
     "Start a sandbox for one program, with its own state and configuration, in which the demo vaults are imported; run the program " +
     "with VAULTSVC_* set for it, and VAULT for the examples of the help; then stop the sandbox and exit with the program's exit code. Your own state is not touched.",
-  arguments: { command: { term: "<command...>", help: "program and arguments, after --" } },
+  arguments: {
+    command: {
+      term: "<command...>",
+      help: "program and arguments, after --",
+      value: (is) => is.many(is.text),
+    },
+  },
   options: emulation,
   examples: [
     "vault sandbox exec -- sh",
@@ -49,16 +58,22 @@ export const rehearse = {
     "the service has processed it, the program killed before or after that. Each time the program is run once more without a failure, " +
     "and then the check, which must exit with 0 if the program can still read its vault. Exit 17 if a vault was lost or locked.",
   arguments: {
-    command: { term: "<command...>", help: "program and arguments, after --; run many times" },
+    command: {
+      term: "<command...>",
+      help: "program and arguments, after --; run many times",
+      value: (is) => is.many(is.text),
+    },
   },
   options: {
     check: {
       flag: "--check <command>",
       help: "shell command that exits with 0 if the program can still read its vault",
+      value: text,
     },
     setup: {
       flag: "--setup <command>",
       help: "shell command that prepares the working directory of each run",
+      value: text,
     },
     ...emulation,
   },
@@ -79,12 +94,21 @@ export const start = {
     "Start the emulated service on 127.0.0.1; it serves until interrupted, and enforces the rate limit of --rate. With --profile it " +
     "creates a profile of that name, with its own state in which its vaults are imported.",
   options: {
-    port: { flag: "--port <n>", help: "port to listen on (default: any free port)", is: "port" },
-    data: { flag: "--data <directory>", help: "keep the vaults in this directory across restarts" },
+    port: {
+      flag: "--port <n>",
+      help: "port to listen on (default: any free port)",
+      value: (is) => is.port,
+    },
+    data: {
+      flag: "--data <directory>",
+      help: "keep the vaults in this directory across restarts",
+      value: text,
+    },
     ...emulation,
     readyFile: {
       flag: "--ready-file <file>",
       help: "file to write once it listens, with the control token (default: STATE-sandbox.json)",
+      value: text,
     },
   },
   examples: [
@@ -102,6 +126,7 @@ const control = {
   readyFile: {
     flag: "--ready-file <file>",
     help: "ready file of the running sandbox (default: STATE-sandbox.json)",
+    value: text,
   },
 } as const;
 
@@ -148,6 +173,7 @@ export const audit = {
     export: {
       flag: "--export <file>",
       help: "write to a file instead; its name chooses the format: .ndjson, .jsonl, .json, .csv or .tsv, optionally .gz",
+      value: text,
     },
   },
   examples: [
@@ -161,7 +187,7 @@ export const audit = {
 export const lock = {
   name: "lock",
   summary: "lock a vault, as the console would",
-  arguments: { uuid: { term: "<uuid>", help: "the vault", is: "uuid" } },
+  arguments: { uuid: { term: "<uuid>", help: "the vault", value: (is) => is.uuid } },
   options: control,
   examples: ["vault sandbox lock $VAULT", "vault sandbox lock $VAULT --json"],
   fields: ["vault"],
@@ -170,7 +196,7 @@ export const lock = {
 export const unlock = {
   name: "unlock",
   summary: "unlock a vault, as an administrator would",
-  arguments: { uuid: { term: "<uuid>", help: "the vault", is: "uuid" } },
+  arguments: { uuid: { term: "<uuid>", help: "the vault", value: (is) => is.uuid } },
   options: control,
   examples: ["vault sandbox unlock $VAULT", "vault sandbox unlock $VAULT --json"],
   fields: ["vault"],
@@ -183,6 +209,7 @@ export const fault = {
     faults: {
       term: "[faults...]",
       help: "TARGET:ACTION[@SKIP][*TIMES], such as get-start:drop-after, end:delay=2s*3, start:status=429,retry-after=1",
+      value: (is) => is.many(is.text),
     },
   },
   options: { ...control, clear: { flag: "--clear", help: "remove all faults" } },

@@ -1,4 +1,5 @@
 import type { Descriptor, OptionsOf } from "../../cli/command.ts";
+import { text } from "../../cli/command.ts";
 
 export const state = {
   name: "state",
@@ -18,6 +19,7 @@ export const init = {
     grant: {
       flag: "--grant <role>",
       help: "PostgreSQL: gives this role the rights that all other commands need",
+      value: text,
     },
   },
   examples: ["vault state init", "vault state init --state ./new-state"],
@@ -36,6 +38,7 @@ export const move = {
     to: {
       flag: "--to <location>",
       help: "the new place: a directory, or postgres://… (after state init)",
+      value: text,
     },
     cancel: { flag: "--cancel", help: "give an unfinished move up" },
     yes: { flag: "--yes", help: "do not ask" },
@@ -66,7 +69,7 @@ export const backup = {
   description:
     "Copy the whole state into one file, consistently, while other commands run. Secrets stay encrypted, and the key is not in the " +
     "file: keep a copy of it elsewhere. A backup goes stale: each exchange replaces the credentials of its vault.",
-  arguments: { file: { term: "<file>", help: "the backup" } },
+  arguments: { file: { term: "<file>", help: "the backup", value: text } },
   options: { force: { flag: "--force", help: "replace a file that exists" } },
   examples: ["vault state backup vault-backup.db", "vault state backup vault-backup.db --json"],
   fields: ["backup"],
@@ -80,7 +83,7 @@ export const restore = {
   description:
     "Merge a backup, which is checked first, into the state: what the state has lost comes back, and nothing in it is lost. Lists what " +
     "was kept from where. Safe to interrupt; run it again.",
-  arguments: { file: { term: "<file>", help: "the backup" } },
+  arguments: { file: { term: "<file>", help: "the backup", value: text } },
   options: {
     serviceRestored: {
       flag: "--service-restored",
@@ -107,15 +110,17 @@ export const rekey = {
     to: {
       flag: "--to <source>",
       help: "source of the new key: file, passphrase, keyring or given (default: unchanged)",
-      is: "anyKeySource",
+      value: (is) => is.anyKeySource,
     },
     newPassphrase: {
       flag: "--new-passphrase <secret>",
       help: "new passphrase: @FILE, -, env:NAME (default: asked for)",
+      value: text,
     },
     newStateKey: {
       flag: "--new-state-key <secret>",
       help: "new given key, 32 bytes as base64: @FILE, -, env:NAME",
+      value: text,
     },
     skipMissing: {
       flag: "--skip-missing",

@@ -15,7 +15,8 @@ export const status = {
     failOn: {
       flag: "--fail-on <findings>",
       help: `exit 17 if a vault is one of these, separated by commas: ${findings.join(", ")}`,
-      listOf: findings,
+      values: { from: "list", values: findings, separated: true },
+      value: (is) => is.listOf(findings),
     },
   },
   examples: [
