@@ -176,7 +176,7 @@ async function deliverAndEnd(
     const { given } = handover;
     if (given !== undefined && given !== exchange.given) await context.session.noteSaved(id, given);
   } catch (error) {
-    const held = await holdFor(context, exchange, error);
+    const held = await holdFor(context, exchange, handover, error);
     if (noAck && error instanceof HandoverFailure && error.reason === "masked")
       return { ...delivery, exchange: held };
     throw notHandedOver(context, held, error);
@@ -224,6 +224,7 @@ function checkContents({ kind, vault }: Delivery, { leavesState }: Handover): vo
 async function holdFor(
   context: ExchangeContext,
   exchange: OpenExchange,
+  { leavesState }: Handover,
   error: unknown,
 ): Promise<OpenExchange> {
   // Interrupted by the user: the exchange stays at ②, where the delivery of the contents is unknown.
@@ -231,7 +232,7 @@ async function holdFor(
   const failure = error instanceof HandoverFailure ? error : undefined;
   await context.session.hold(exchange.id, failure?.reason ?? "delivery", {
     delivered: failure?.delivered ?? false,
-    saveOwed: failure?.saveOwed ?? false,
+    saveOwed: failure?.saveOwed ?? leavesState,
   });
   return openExchange(await currentRecord(context), exchange.id);
 }

@@ -127,6 +127,27 @@ describe("held", () => {
     expect((await known(world)).open).toMatchObject({ state: "held", saveOwed: true });
   });
 
+  it("a delivery that failed for a reason that nobody foresaw owes the save of what leaves this state", async () => {
+    const world = await knownVault();
+    const fails: Handover = {
+      leavesState: true,
+      recordAttempts: async () => Promise.resolve(),
+      deliver: async ({ recovery }) => {
+        await recovery();
+        throw new Error("broken");
+      },
+      confirm: async () => Promise.resolve(),
+    };
+    expect((await run(world, "get", { handover: fails })).code).toBe("pending");
+    expect((await known(world)).open).toMatchObject({
+      state: "held",
+      delivered: false,
+      saveOwed: true,
+    });
+    expect(await ack(world, { unread: true })).toBe("pending");
+    expect(ends(world)).toBe(0);
+  });
+
   it("a delivery that failed is held, and nothing was acknowledged", async () => {
     const world = await knownVault(1);
     expect((await run(world, "get", { fails: true })).code).toBe("pending");

@@ -94,11 +94,12 @@ export function createHandover(app: Needs, outputs: Outputs, start: Start): Hand
     },
     async deliver(delivery) {
       isDelivered = true;
+      const recovery = leaves ? await delivery.recovery() : undefined;
       const isShown =
         start.operation !== "get" || (await deliverContents(app, delivery, outputs, start));
-      if (leaves) {
-        const { unread, ...recovery } = await delivery.recovery();
-        const document = isShown ? recovery : defined({ ...recovery, unread });
+      if (recovery !== undefined) {
+        const { unread, ...rest } = recovery;
+        const document = isShown ? rest : defined({ ...rest, unread });
         if (out !== undefined)
           await writeRecovery(out, recoveryJson(document, spent && started(spent)), uuid);
         if (saveCmd !== undefined)
