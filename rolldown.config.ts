@@ -205,7 +205,7 @@ function commit(): string {
  * what a call needs besides. Each chunk is named by modules, most of them imported dynamically, and holds what these import.
  */
 const joined: Record<string, string[]> = {
-  program: ["commands/program", "completion/answer", "cli/describe"],
+  program: ["commands/program", "completion/candidates", "cli/describe"],
   app: ["app"],
   options: ["cli/parse-options", "commands/exchange/writable-file", "terminal/count"],
   database: ["store/sqlite/known-vaults", "store/journal/history"],

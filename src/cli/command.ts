@@ -1,7 +1,7 @@
 import type { Command as CommanderCommand } from "commander";
 import type * as z from "zod/mini";
 import type { App } from "../app.ts";
-import type { ValueSource } from "../completion/values.ts";
+import type { ValueSource } from "../completion/tree.ts";
 import type { OptionTypes } from "./option-types.ts";
 
 /** Builds the schema of a value, only where a command line of its command is checked: help and completion load no zod. */

@@ -1,7 +1,7 @@
 import { defined } from "../defined.ts";
-import type { ArgumentNode, CommandNode, OptionNode } from "../completion/tree.ts";
-import type { ValueSource } from "../completion/values.ts";
-import { valuesByName } from "../completion/values.ts";
+import type { ArgumentNode, CommandNode, OptionNode, ValueSource } from "../completion/tree.ts";
+import { kinds, operations } from "../protocol/endpoints.ts";
+import { configKeys, outputFormats } from "../settings/definitions.ts";
 import type { ArgumentSpec, Command, OptionSpec } from "./command.ts";
 import { descriptionOf } from "./command.ts";
 import { helpOption } from "./global-options.ts";
@@ -60,12 +60,31 @@ function describeOption(spec: OptionSpec): OptionNode {
   };
 }
 
+/** By the flag, by the command and the argument, or by the word that stands for the value: `--kind <kind>`. */
+const known: Readonly<Record<string, ValueSource>> = {
+  "--profile": { from: "profiles" },
+  "use name": { from: "profiles" },
+  uuid: { from: "vaults" },
+  vault: { from: "vaults" },
+  uuids: { from: "vaults" },
+  kind: { from: "list", values: kinds },
+  operation: { from: "list", values: operations },
+  format: { from: "list", values: outputFormats },
+  key: { from: "list", values: [...configKeys.keys()] },
+  file: { from: "files" },
+  files: { from: "files" },
+  seed: { from: "files" },
+  directory: { from: "directories" },
+};
+
 /** What the descriptor says, else what the names tell. */
 const valuesOf = (
   { values }: Pick<OptionSpec, "values">,
   names: readonly string[],
   otherwise: "given" | "anything",
-): ValueSource => values ?? valuesByName(names) ?? { from: otherwise };
+): ValueSource =>
+  values ??
+  names.map((name) => known[name]).find((each) => each !== undefined) ?? { from: otherwise };
 
 /** `file` of `--export <file>` or `[file...]`; empty for a flag without a value. */
 const placeholder = (term: string): string => /[<[]([^\]>.]+)/.exec(term)?.[1] ?? "";

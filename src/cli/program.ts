@@ -1,7 +1,7 @@
 import type { OutputConfiguration } from "commander";
 import { Argument, Command as CommanderCommand, CommanderError, Option } from "commander";
 import type { App } from "../app.ts";
-import { completeCommand } from "../completion/protocol.ts";
+import { completeCommand } from "../completion/tree.ts";
 import type { Known } from "../completion/candidates.ts";
 import { VaultError } from "../errors.ts";
 import type { Host } from "../host.ts";
@@ -118,7 +118,7 @@ async function completions(
   { host, wiring }: Surroundings,
 ): Promise<string> {
   try {
-    const { answer } = await import("../completion/answer.ts");
+    const { answer } = await import("../completion/candidates.ts");
     const known = async () => (await wiring()).knownHere(host);
     return await answer(words, describeCommand(root), {
       variables: () => Object.keys(host.env),

@@ -1,5 +1,5 @@
 import type { CommanderError } from "commander";
-import { commandAt, locate, optionsAt } from "../completion/locate.ts";
+import { commandAt, locate, optionsAt } from "../completion/tree.ts";
 import { suggest } from "../completion/suggest.ts";
 import type { CommandNode } from "../completion/tree.ts";
 import { VaultError } from "../errors.ts";

@@ -1,7 +1,5 @@
-import type { Position } from "./locate.ts";
-import { commandAt, locate, optionsAt } from "./locate.ts";
-import type { CommandNode } from "./tree.ts";
-import type { Candidate, ValueSource } from "./values.ts";
+import type { Candidate, CommandNode, Position, ValueSource } from "./tree.ts";
+import { commandAt, locate, optionsAt } from "./tree.ts";
 
 /** Sources of candidates on this machine, each asked only when needed. They never throw: an empty list means that nothing is known. */
 export interface Known {
@@ -17,6 +15,32 @@ export interface Offer {
   directive: "done" | "nospace" | "files" | "directories";
   prefix?: string;
 }
+
+/**
+ * Returns the answer to a completion script. Labels and profile names may be any text: candidates that could break a line or control a
+ * terminal are left out.
+ */
+export async function answer(
+  words: readonly string[],
+  root: CommandNode,
+  known: Known,
+): Promise<string> {
+  return format(await offer(root, words, known));
+}
+
+function format({ candidates, directive, prefix = "" }: Offer): string {
+  const shown = candidates.filter(
+    ({ value }) => value !== "" && !value.startsWith(":") && plain(value) === value,
+  );
+  const lines = shown.map(({ value, description = "" }) => {
+    const words = plain(description).replaceAll(/ {2,}/g, " ").trim();
+    return words === "" ? value : `${value}\t${words}`;
+  });
+  return `${[...new Set(lines), `:${directive}${prefix === "" ? "" : ` ${prefix}`}`].join("\n")}\n`;
+}
+
+/** Replaces control and format characters, line separators and lone surrogates with spaces. */
+const plain = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, " ");
 
 /** Returns candidates for the last word; the words before it are complete. */
 export async function offer(

@@ -5,7 +5,7 @@ import { helpScreen, tasks } from "../../src/cli/help-screen.ts";
 import { parseMarkdown, plainText } from "../../src/cli/markdown.ts";
 import type { Span } from "../../src/cli/markdown.ts";
 import { topics } from "../../src/cli/topics.ts";
-import { locate } from "../../src/completion/locate.ts";
+import { locate } from "../../src/completion/tree.ts";
 import type { CommandNode } from "../../src/completion/tree.ts";
 import { describeCommand } from "../../src/cli/describe.ts";
 import { documentNames } from "../../src/commands/documents/schemas.ts";
