@@ -5,7 +5,7 @@ import type { Waiting } from "./exchange/ports.ts";
 import { checkOwner } from "./files/owner.ts";
 import type { Host } from "./host.ts";
 import type { KeyAccess, KeySource } from "./secrets/key-source.ts";
-import { parseGivenKey } from "./secrets/key-source.ts";
+import { keyPlace, parseGivenKey } from "./secrets/key-source.ts";
 import { isShared } from "./settings/location.ts";
 import { profileValue, type Profile } from "./settings/profile.ts";
 import type { Sourced } from "./settings/definitions.ts";
@@ -39,12 +39,10 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
     { changeConfiguration, openProfileSecret, sealedConfiguration },
     { realFolder },
     { openStore },
-    { keyPlace },
   ] = await Promise.all([
     import("./settings/profile-secrets.ts"),
     import("./store/keys/known-states.ts"),
     import("./store/sqlite/store.ts"),
-    import("./secrets/key-source.ts"),
   ]);
   const directory = checkedDirectory(host, settings);
   // One file may be reached by several names.
@@ -84,7 +82,7 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
   // Its key also seals the secrets of the configuration.
   const keys = openStore(options);
   const sharing = { ...options, waiting, env: host.env, pid: host.pid, learnSecret: redactor.add };
-  const stateAt = async (location: string | undefined): Promise<State> =>
+  const stateAt = async (location: string): Promise<State> =>
     isShared(location)
       ? (await import("./store/postgres/open.ts")).openShared({
           location,
