@@ -1,15 +1,14 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Store } from "../../src/exchange/ports.ts";
 import type { ContentRow, Contents } from "../../src/store/contents.ts";
 import { nothing } from "../../src/store/contents.ts";
 import { PostgresWhole } from "../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../src/store/postgres/store.ts";
 import { SqliteWhole } from "../../src/store/sqlite/whole-state.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
+import type { State, WholeState } from "../../src/store/state.ts";
 import { unproven } from "../../src/store/whole/claim.ts";
 import { differences, numbered } from "../../src/store/whole/differences.ts";
-import type { WholePlace } from "../../src/store/whole/whole.ts";
 import { readWhole } from "../../src/store/whole/whole.ts";
 import {
   exchange,
@@ -94,8 +93,8 @@ it("a state that may have been used elsewhere has nothing proven; only an exchan
 });
 
 interface Engine {
-  place: WholePlace;
-  open: () => Store;
+  place: WholeState;
+  open: () => State;
   state: SharedState;
 }
 
@@ -105,7 +104,7 @@ const engines: Record<string, () => Promise<Engine>> = {
     return {
       state,
       place: new PostgresWhole(state.another() as PostgresStore),
-      open: state.another,
+      open: () => state.another() as PostgresStore,
     };
   },
   SQLite: async () => {
@@ -193,6 +192,48 @@ describe.each(Object.entries(engines))("a whole state in %s", (_, make) => {
       [51, 51],
     ]);
     expect(await open().list()).toHaveLength(451);
+    state.dispose();
+  });
+
+  it("is made once, with its key; then nothing is left to make", async () => {
+    const { open, state } = await make();
+    expect(await open().create()).toMatchObject({ updated: false });
+    expect(await open().create()).toMatchObject({ created: false, updated: false });
+    state.dispose();
+  });
+
+  it("says what it holds, who holds it, and what was done; another state takes its backup", async () => {
+    const { place, open, state } = await make();
+    const session = await imported({ ...state, store: open() });
+    await exchange(session, "x1", 1, "second");
+    const locks = await open().locks();
+    expect(locks?.map((lock) => lock.uuid) ?? null).toEqual(open().isShared ? [lower] : null);
+    await session.release();
+    const facts = await place.inspect();
+    expect(facts).toMatchObject({ problem: null, vaults: [{ uuid: lower }] });
+    const history = await place.history();
+    const events = [...(history?.journal() ?? [])].map(({ event }) => event);
+    expect(events).toEqual(["intent", "started", "ending", "acknowledged"]);
+    history?.close();
+    const ids = (await place.resealing(patient(state.clock))).map(({ keyId }) => keyId);
+    expect(ids).toHaveLength(open().isShared ? 1 : 0);
+
+    const file = join(tempDir("whole"), "backup.db");
+    expect(await place.backup(file, false)).toMatchObject({ vaults: 1, pending: 0, file });
+    const after = await open().lock(service, uuid, patient(state.clock));
+    expect((await known(after)).generations.map((each) => each.elsewhere)).toEqual([true, true]);
+    await after.release();
+    const keySource = { type: "file", path: state.store.parts.keyring.keyFile ?? "" } as const;
+    const there = { directory: join(tempDir("other"), "state"), keySource, clock: state.clock };
+    const other = openStore({ ...there, platform: "linux", warn: () => undefined });
+    const { run } = await (await other.whole()).prepareRestore({ file, serviceRestored: false });
+    expect(await run(patient(state.clock))).toMatchObject({
+      aside: null,
+      vaults: [{ outcome: "taken" }],
+    });
+    const restored = await other.lock(service, uuid, patient(state.clock));
+    expect(await standings(restored)).toEqual(["2 current", "1 superseded"]);
+    await restored.release();
     state.dispose();
   });
 });
