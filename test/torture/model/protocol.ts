@@ -10,7 +10,12 @@ import type { Bounds } from "./world.ts";
 import { steps } from "./world.ts";
 
 /** The program as it is meant to be. */
-export const asDesigned: Parts = { client, steps: storeSteps, isFenced: true };
+export const asDesigned: Parts = {
+  client,
+  steps: storeSteps,
+  isFenced: true,
+  fileIsSole: { given: false, document: false, acknowledged: true },
+};
 
 export function protocol(bounds: Bounds, parts: Parts = asDesigned): Model<State> {
   return {

@@ -23,6 +23,12 @@ function oldDocuments({ service, acked, machines, papers }: Holders): void {
   papers.push(document(2, 4, 5), document(3, 5, 6), { pair: 2 });
 }
 
+/** What was given to it at first is not what the service accepts, which is somewhere else. */
+function wrongFile({ papers, file }: Holders): void {
+  papers.push({ pair: 1 });
+  if (file !== null) file.paper = { pair: 2 };
+}
+
 type Scene = Omit<HolderBounds, "repeat">;
 
 const scenes: Scene[] = [
@@ -101,6 +107,18 @@ const scenes: Scene[] = [
     alone: true,
     idle: 1,
     container: true,
+  },
+  {
+    name: "a container with a wrong file",
+    left: { runs: 6, faults: 5, events: 0 },
+    machines: 2,
+    commands: [out],
+    events: [],
+    papers: 1,
+    alone: true,
+    idle: 1,
+    container: true,
+    first: wrongFile,
   },
 ];
 

@@ -1,3 +1,4 @@
+import type { Parts } from "../moves.ts";
 import { asDesigned } from "../protocol.ts";
 import type { Flaw } from "../flaws.ts";
 import { decides, writes } from "../flaws.ts";
@@ -26,8 +27,33 @@ function adoptAnyway(change: (store: Store) => void): StoreSteps["adopt"] {
   };
 }
 
+const contained = "a container with a file; a repeated end call: SUCCESS";
+const wrongFile = "a container with a wrong file; a repeated end call: SUCCESS";
+const fileSays = (change: Partial<NonNullable<Parts["fileIsSole"]>>): Parts => ({
+  ...asDesigned,
+  fileIsSole: { given: false, document: false, acknowledged: true, ...change },
+});
+
 /** Mistakes about more than one holder, and where each of them is found. */
 export const holderFlaws: Flaw[] = [
+  {
+    mistake: "the file of a container does not say that its credentials are sole",
+    in: contained,
+    breaks: /^a container is stopped/,
+    parts: fileSays({ acknowledged: false }),
+  },
+  {
+    mistake: "the document of an unfinished exchange makes a container's credentials sole",
+    in: contained,
+    breaks: /^the vault is locked/,
+    parts: fileSays({ document: true }),
+  },
+  {
+    mistake: "credentials that were given to a container are sole before they have worked",
+    in: wrongFile,
+    breaks: /^the vault is locked/,
+    parts: fileSays({ given: true }),
+  },
   {
     mistake: "SUCCESS to an adopted exchange supersedes the others",
     in: aged,

@@ -114,7 +114,7 @@ export function keyOf(holders: Holders, withLeft: boolean): string {
   }
   if (backup !== null) key += `|${storeKey(backup)}`;
   if (file !== null)
-    key += `|${file.isOpen}${JSON.stringify({ ...file.attempts, refused: file.attempts.refused.map(name) })}`;
+    key += `|${file.isOpen}${file.isSole}${JSON.stringify({ ...file.attempts, refused: file.attempts.refused.map(name) })}`;
   if (withLeft) key += `|${left.runs}.${left.faults}.${left.events}`;
   return key + (fault ?? "");
 }

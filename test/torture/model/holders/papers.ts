@@ -65,7 +65,12 @@ export function putOut(parts: Parts, bounds: HolderBounds, holders: Holders, pla
   const paper = exported(parts, store)?.paper;
   if (paper === undefined) return;
   if (bounds.container && place === 0)
-    holders.file = { paper, attempts: attemptsOf(store), isOpen: store.breaker.isOpen };
+    holders.file = {
+      paper,
+      attempts: attemptsOf(store),
+      isOpen: store.breaker.isOpen,
+      isSole: parts.fileIsSole?.document === true,
+    };
   else put(bounds, holders, paper);
 }
 
@@ -86,12 +91,21 @@ const attemptsOf = ({
 });
 
 /** The file of a container: the counts before each start and after its outcome, and after ④ the new credentials. */
-export function keepFile(holders: Holders, { at, purpose, reply, offered }: Process): void {
+export function keepFile(
+  parts: Parts,
+  holders: Holders,
+  { at, purpose, reply, offered }: Process,
+): void {
   const store = storeAt(holders, 0);
   const { file } = holders;
   if (file === null) return;
   if (at === "end-answered" && reply === "success" && purpose === "own")
-    holders.file = { paper: { pair: offered ?? 0 }, attempts: nothingCounted, isOpen: false };
+    holders.file = {
+      paper: { pair: offered ?? 0 },
+      attempts: nothingCounted,
+      isOpen: false,
+      isSole: parts.fileIsSole?.acknowledged === true,
+    };
   else if (at === "recordIntent" || at === "start-answered")
     holders.file = { ...file, attempts: attemptsOf(store), isOpen: isOpen(store) };
 }
@@ -101,6 +115,11 @@ export function readFile(parts: Parts, to: Holders): void {
   const store = storeAt(to, 0);
   if (to.file === null) return;
   take(parts, to, 0, to.file.paper);
+  // The file is "here": nobody else has what it holds.
+  if (to.file.isSole)
+    for (const each of store.generations)
+      if (pairsOf(to.file.paper).includes(each.pair))
+        Object.assign(each, { proven: true, elsewhere: false });
   parts.steps.takeOver(store, to.file.attempts);
   store.breaker.isOpen = to.file.isOpen;
 }

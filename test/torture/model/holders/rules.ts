@@ -15,7 +15,7 @@ import { holderSteps } from "./world.ts";
 export function holdersModel(bounds: HolderBounds, parts: Parts): Model<Holders> {
   const recoverable = new Map<string, boolean>();
   return {
-    initial: [firstHolders(bounds)],
+    initial: [firstHolders(bounds, parts.fileIsSole?.given === true)],
     steps: (holders) => {
       const found = holderSteps(parts, bounds, holders);
       for (const { to } of found) prune(to);
@@ -51,10 +51,13 @@ export function holdersModel(bounds: HolderBounds, parts: Parts): Model<Holders>
         return "nobody holds what the service accepts";
       const isUncounted =
         holders.file?.attempts.failed === 0 &&
+        pairsOf(holders.file.paper).includes(service.pair) &&
         holders.file.attempts.unacked < 2 &&
         service.failed + service.unacked === 0;
-      if (isUncounted && !goesOn(parts, bounds, holders))
+      if (isUncounted && !isInFile(afterRun(parts, bounds, holders)))
         return "a container is stuck, although the service has counted nothing";
+      if (isReadable(holders) && afterRun(parts, bounds, holders).service.pair === service.pair)
+        return "a container is stopped, although its file is the only place of its credentials";
       return canRecover(parts, bounds, holders, recoverable)
         ? undefined
         : "no way leads back into step without --force";
@@ -88,20 +91,29 @@ function aboutToSend(
   return isGuess ? "the last free attempt is spent on a guess" : undefined;
 }
 
-/** A run of the container, with nothing that fails, leaves the credentials that are valid then in its file. */
-function goesOn(parts: Parts, bounds: HolderBounds, from: Holders): boolean {
+/** Credentials that a run of the container has made, with a start left: nobody else can have made them stale. */
+const isReadable = ({ file, acked, service }: Holders): boolean =>
+  file !== null &&
+  "pair" in file.paper &&
+  file.paper.pair === service.pair &&
+  acked.includes(service.pair) &&
+  !service.locked &&
+  Math.max(service.unacked, file.attempts.unacked) + 1 < lockAt.unacked;
+
+/** What a run of the container leaves with nothing that fails. */
+function afterRun(parts: Parts, bounds: HolderBounds, from: Holders): Holders {
   let holders = { ...from, left: { runs: 1, faults: 0, events: 0 } };
   for (let count = 0; count < 20; count += 1) {
     const [step] = holderSteps(parts, { ...bounds, events: [] }, holders, true);
     if (step === undefined) break;
     holders = step.to;
   }
-  return (
-    holders.file !== null &&
-    pairsOf(holders.file.paper)[0] === holders.service.pair &&
-    "pair" in holders.file.paper
-  );
+  return holders;
 }
+
+/** The credentials that are valid are in the container's file, and nothing is open. */
+const isInFile = ({ file, service }: Holders): boolean =>
+  file !== null && "pair" in file.paper && file.paper.pair === service.pair;
 
 const isInStep = ({ service, machines }: Holders): boolean =>
   machines.some(({ store, process }) => {

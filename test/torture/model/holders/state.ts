@@ -31,7 +31,7 @@ export interface Holders {
   papers: Paper[];
   backup: Store | null;
   /** What a container without a state of its own reads and writes: --credentials and --credentials-out. */
-  file: { paper: Paper; attempts: Attempts; isOpen: boolean } | null;
+  file: { paper: Paper; attempts: Attempts; isOpen: boolean; isSole: boolean } | null;
   left: Left;
   fresh: number;
   fault: string | null;
@@ -77,7 +77,7 @@ export const nothingCounted: Attempts = {
   refused: [],
 };
 
-export function firstHolders(bounds: HolderBounds): Holders {
+export function firstHolders(bounds: HolderBounds, isSole: boolean): Holders {
   const store = emptyStore();
   store.generations.push({
     number: 1,
@@ -115,7 +115,7 @@ export function firstHolders(bounds: HolderBounds): Holders {
     fault: null,
   };
   if (bounds.container)
-    holders.file = { paper: { pair: 1 }, attempts: nothingCounted, isOpen: false };
+    holders.file = { paper: { pair: 1 }, attempts: nothingCounted, isOpen: false, isSole };
   bounds.first?.(holders);
   return holders;
 }

@@ -84,7 +84,7 @@ function writeOn(
     const before = { ...process };
     on(holders, place, (view) => void moves.writeNext(parts, view, 0));
     if (before.at === "deliver" && process.command.out) putOut(parts, bounds, holders, place);
-    if (bounds.container && place === 0) keepFile(holders, before);
+    if (bounds.container && place === 0) keepFile(parts, holders, before);
   }
 }
 
