@@ -1,5 +1,5 @@
 "use strict";
-// Runs on Node versions that are too old for the program. ES5 only.
+// Continues on the runtime that is installed beside the program, where its own is too old. ES5 only.
 
 var fs = require("fs");
 var path = require("path");
@@ -10,9 +10,9 @@ var childProcess = require("child_process");
  * descriptors; its exit code or its signal become ours, and `signals` are forwarded to it. Without one, says in one line what
  * is needed and exits 1.
  */
-exports.continueOnPinned = function (process, say, signals) {
+exports.continueOnPinned = function (process, signals) {
   var runtime = pinnedRuntime();
-  if (runtime === null) return refuse(process, say);
+  if (runtime === null) return refuse(process);
   var descriptors = inheritedDescriptors(process);
   var child = childProcess.spawn(
     runtime,
@@ -23,7 +23,7 @@ exports.continueOnPinned = function (process, say, signals) {
     },
   );
   child.on("error", function () {
-    refuse(process, say);
+    refuse(process);
   });
   // A terminal's Ctrl-C reaches both processes and so arrives twice there: the host takes signals within 100 ms for one.
   signals.forEach(function (signal) {
@@ -42,6 +42,20 @@ exports.continueOnPinned = function (process, say, signals) {
   });
 };
 
+/**
+ * When an old Node's launcher is killed outright, nothing can be forwarded: this process must not go on unattended. The
+ * marker names the launcher's pid, so that another program's fork() is left alone, and is not inherited any further.
+ */
+exports.dieWithLauncher = function (process) {
+  var launcher = process.env.VAULTSVC_LAUNCHER;
+  delete process.env.VAULTSVC_LAUNCHER;
+  if (launcher !== String(process.ppid) || !process.connected) return;
+  process.on("disconnect", function () {
+    process.kill(process.pid, "SIGKILL");
+  });
+  process.channel.unref();
+};
+
 /** The pinned runtime's executable, or null where it is not installed. */
 function pinnedRuntime() {
   try {
@@ -52,7 +66,7 @@ function pinnedRuntime() {
   }
 }
 
-function refuse(process, say) {
+function refuse(process) {
   var old = +process.versions.node.split(".")[0] <= 22;
   say(
     "vault needs Node " +
@@ -108,4 +122,12 @@ function withMarker(process, signals) {
   // Of what we have seen, the child would see this alone.
   if (signals.indexOf("SIGHUP") === -1) env._ = "nohup";
   return env;
+}
+
+function say(line) {
+  try {
+    fs.writeSync(2, line + "\n");
+  } catch (error) {
+    // Nobody listens.
+  }
 }

@@ -6,12 +6,12 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { rolldown } from "rolldown";
 
 const root = join(import.meta.dirname, "..");
 const out = join(root, "release");
@@ -23,27 +23,33 @@ const [code, home] = [join(scratch, "code"), join(scratch, "home")];
 const usual = ["--help", "status", "status --json", "get $VAULT --reveal", "get $VAULT --json"];
 
 /**
- * The launcher, with the chunks from the assets. With `trace` it writes what it has compiled at its end, with the functions that were
- * called.
+ * The launcher as one file, with the chunks from the assets. With `trace` it writes what it has compiled at its end, with the functions
+ * that were called.
  */
-function launcher(trace: boolean): string {
-  const text = (file: string): string =>
-    readFileSync(join(root, "bin", file), "utf8").replace(/^#!.*\n/, "");
-  const writing = `process.on("exit", () => { for (const [name, script] of scripts) require("fs").writeFileSync(${JSON.stringify(code)} + "/" + name, script.createCachedData()); });`;
-  const load = `(() => {
-    const module = {};
-    (() => { ${text("chunks.js")} })();
+async function launcher(trace: boolean): Promise<string> {
+  const writing = `process.on("exit", () => {
+    for (const [name, script] of scripts)
+      require("fs").writeFileSync(${JSON.stringify(code)} + "/" + name, script.createCachedData());
+  });`;
+  const fromAssets = `
+    const { loader } = require(${JSON.stringify(join(root, "bin", "compiled-code.js"))});
     const { getAsset, getRawAsset } = require("node:sea");
-    const code = { get: (name) => { const bytes = new Uint8Array(getRawAsset(name + ".code")); return bytes.length > 0 ? bytes : undefined; } };
-    const { load, scripts } = module.exports.loader("/", (name) => getAsset(name, "utf8"), code);
+    const codeOf = (name) => {
+      const bytes = new Uint8Array(getRawAsset(name + ".code"));
+      return bytes.length > 0 ? bytes : undefined;
+    };
+    const { load, scripts } = loader("/", (name) => getAsset(name, "utf8"), { get: codeOf });
     ${trace ? writing : ""}
-    return load("vault.cjs");
-  })()`;
-  const launched = text("vault.js");
-  const [found = ""] = /var entry = [^]*?;\n(?=\s*var host)/.exec(launched) ?? [];
-  if (!found.includes("fromSources()"))
-    throw new Error("bin/vault.js does not choose its program as this file expects");
-  return launched.replace(found, () => `var chunks = null;\n  var program = ${load};\n`);
+    exports.load = () => ({ program: load("vault.cjs"), keep: () => undefined });`;
+  const loading = join(root, "bin", "load.js");
+  const bundle = await rolldown({
+    input: join(root, "bin", "vault.js"),
+    platform: "node",
+    plugins: [{ name: "from-assets", load: (id) => (id === loading ? fromAssets : undefined) }],
+  });
+  const { output } = await bundle.generate({ format: "cjs" });
+  await bundle.close();
+  return output[0].code;
 }
 
 /** Makes the executable, with the compiled code that there is. */
@@ -101,13 +107,13 @@ if (process.platform !== "linux")
 rmSync(out, { recursive: true, force: true });
 for (const each of [out, code, home]) mkdirSync(each, { recursive: true });
 try {
-  make(launcher(true));
+  make(await launcher(true));
   const line = usual.map((words) => `vault ${words}`).join(" && ");
   run(program, ["sandbox", "exec", "--", "sh", "-c", line], {
     PATH: process.env["PATH"],
     HOME: home,
   });
-  make(launcher(false));
+  make(await launcher(false));
   pack();
 } finally {
   rmSync(scratch, { recursive: true });

@@ -19,9 +19,13 @@ export function setup(): () => void {
  * then, the others need it not.
  */
 function buildOnce(): void {
-  const inputs = ["package.json", "rolldown.config.ts", "build.ts", ...filesUnder("src")].map(
-    changedAt,
-  );
+  const inputs = [
+    "package.json",
+    "rolldown.config.ts",
+    "build.ts",
+    ...filesUnder("packaging"),
+    ...filesUnder("src"),
+  ].map(changedAt);
   if (Math.max(...inputs) < changedAt("dist/vault.cjs")) return;
   const { ok, output } = build();
   if (ok) return;
