@@ -1,152 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { basename, join, relative } from "node:path";
+import { basename, join } from "node:path";
 import { defineConfig, type ChunkingContext, type Plugin } from "rolldown";
+import { listChunks, writeNotices } from "./packaging/bundle/inventory.ts";
+import { lazyBuiltins } from "./packaging/bundle/lazy-builtins.ts";
 import { trimUndici, undiciSwitch } from "./packaging/bundle/undici.ts";
-
-/** The name of the package that a module belongs to, or null for our own. */
-function packageOf(id: string): string | null {
-  const match = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(id);
-  return match?.[1] ?? null;
-}
-
-/** The folder of the package that a module belongs to, or null for our own. */
-function folderOf(id: string): string | null {
-  return /.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? null;
-}
-
-/** The texts of a package's licences: files of their own, or the last section of its README. */
-function licencesIn(folder: string): string[] {
-  const files = readdirSync(folder);
-  const texts = (names: readonly string[]): string[] =>
-    names.map((file) => readFileSync(join(folder, file), "utf8"));
-  const own = texts(files.filter((file) => /^(licen[cs]e|copying|notice)/i.test(file)));
-  if (own.length > 0) return own;
-  return texts(files.filter((file) => file === "README.md")).flatMap(
-    (readme) => /^## license\n(.*)/ims.exec(readme)?.slice(1) ?? [],
-  );
-}
-
-/** Writes THIRD-PARTY-NOTICES.md: name, version and licence of each package of which something is bundled. Throws for one without. */
-function writeNotices(): Plugin {
-  const section = (folder: string): { name: string; text: string } => {
-    const { name, version, license } = JSON.parse(
-      readFileSync(join(folder, "package.json"), "utf8"),
-    ) as Record<string, string>;
-    const licences = licencesIn(folder);
-    if (name === undefined || licences.length === 0)
-      throw new Error(`${folder} has no licence that could be shipped with it`);
-    const texts = licences.map((text) => `\`\`\`\`text\n${text.trim()}\n\`\`\`\`\n`);
-    return { name, text: `## ${name} ${version}\n\nLicense: ${license}\n\n${texts.join("\n")}` };
-  };
-  return {
-    name: "write-notices",
-    generateBundle(_options, bundle) {
-      const modules = Object.values(bundle).flatMap((chunk) =>
-        chunk.type === "chunk" ? chunk.moduleIds : [],
-      );
-      const folders = new Set(modules.map(folderOf).filter((folder) => folder !== null));
-      const sections = [...folders].map(section).sort((a, b) => (a.name < b.name ? -1 : 1));
-      const head = "# Third-party notices\n\nThe program contains parts of these packages.\n\n";
-      this.emitFile({
-        type: "asset",
-        fileName: "THIRD-PARTY-NOTICES.md",
-        source: head + sections.map(({ text }) => text).join("\n"),
-      });
-    },
-  };
-}
-
-/** Writes dist/chunks.json: which packages each chunk holds, and which files of ours. The tests of start-up read it. */
-function listChunks(): Plugin {
-  return {
-    name: "list-chunks",
-    generateBundle(_options, bundle) {
-      const chunks: Record<string, { packages: string[]; sources: string[] }> = {};
-      for (const chunk of Object.values(bundle)) {
-        if (chunk.type !== "chunk") continue;
-        const packages = chunk.moduleIds.map(packageOf).filter((name) => name !== null);
-        const sources = chunk.moduleIds
-          .filter((id) => packageOf(id) === null && !id.startsWith("\0"))
-          .map((id) => relative(join(import.meta.dirname, "src"), id));
-        chunks[chunk.fileName] = {
-          packages: [...new Set(packages)].sort(),
-          sources: sources.sort(),
-        };
-      }
-      this.emitFile({
-        type: "asset",
-        fileName: "chunks.json",
-        source: `${JSON.stringify(chunks, null, 2)}\n`,
-      });
-    },
-  };
-}
-
-/**
- * Builtins that cost a part of a bare start, and are loaded at the first use of what was imported: crypto and net a fifth of one, zlib a
- * tenth, and child_process a sixth, which commander imports for subcommands that are programs of their own.
- */
-function lazyBuiltins(): Plugin {
-  const own = ["node:crypto", "node:net", "node:zlib"];
-  const prefix = "\0lazy:";
-  return {
-    name: "lazy-builtins",
-    resolveId(source, importer = "") {
-      const by = packageOf(importer);
-      const isLazy =
-        by === "commander"
-          ? source === "node:child_process"
-          : own.includes(source) && by !== "undici";
-      return isLazy ? `${prefix}${source}` : undefined;
-    },
-    load(id) {
-      if (!id.startsWith(prefix)) return undefined;
-      const builtin = id.slice(prefix.length);
-      const all = process.getBuiltinModule(builtin) as object;
-      const names = Object.entries(all).flatMap(([name, value]) =>
-        typeof value === "function" ? [name] : [],
-      );
-      const load = `() => process.getBuiltinModule(${JSON.stringify(builtin)})`;
-      const lazy = `(name) => function (...args) { const f = load()[name]; return new.target ? Reflect.construct(f, args) : f(...args); }`;
-      const exported = names.map((name) => `export const ${name} = lazy("${name}");`);
-      return `const load = ${load};\nconst lazy = ${lazy};\n${exported.join("\n")}\nexport default { ${names.join(", ")} };\n`;
-    },
-  };
-}
-
-/** The defaults of builtins, which commander imports: rolldown would copy all properties of each, `process` with its getters. */
-function plainBuiltins(): Plugin {
-  const prefix = "\0plain:";
-  return {
-    name: "plain-builtins",
-    resolveId: (source, importer = "") =>
-      packageOf(importer) === "commander" &&
-      ["node:fs", "node:path", "node:process"].includes(source)
-        ? `${prefix}${source}`
-        : undefined,
-    load: (id) =>
-      id.startsWith(prefix)
-        ? `export default process.getBuiltinModule(${JSON.stringify(id.slice(prefix.length))});`
-        : undefined,
-  };
-}
-
-/** A chunk gives others what they import by one object: a getter for each takes a `get` two milliseconds. No export of ours changes later. */
-function plainExports(): Plugin {
-  const getter =
-    /Object\.defineProperty\(exports,"([\w$]+)",\{enumerable:!0,get:function\(\)\{return ([^{}]+)\}\}\)/g;
-  const getters = new RegExp(`${getter.source}(?:,${getter.source})*`, "g");
-  const plain = (run: string): string =>
-    `Object.assign(exports,{${run.replaceAll(getter, "$1:$2")}})`;
-  return {
-    name: "plain-exports",
-    generateBundle(_options, bundle) {
-      for (const chunk of Object.values(bundle))
-        if (chunk.type === "chunk") chunk.code = chunk.code.replaceAll(getters, plain);
-    },
-  };
-}
 
 /** The texts of the topics are read from files in a checkout, and are part of the program here. */
 function embedTopics(): Plugin {
@@ -264,8 +122,6 @@ export default defineConfig({
     embedTopics(),
     trimUndici(),
     lazyBuiltins(),
-    plainBuiltins(),
-    plainExports(),
     listChunks(),
     writeNotices(),
   ],

@@ -36,11 +36,11 @@ await stage.close();
 
 const budgets: readonly (readonly [name: string, against: string, budget: number])[] = [
   ["vault --version", bare, 1.15],
-  ["vault --help", bare, 1.3],
-  ["completion", bare, 1.3],
-  ["vault status", bare, 1.6],
-  [get, bare, 2.4],
-  [get, "script", 0.65],
+  ["vault --help", bare, 1.35],
+  ["completion", bare, 1.35],
+  ["vault status", bare, 1.7],
+  [get, bare, 3],
+  [get, "script", 0.9],
   ["vault audit-replay", bare, 2],
 ];
 const rows = budgets.flatMap(([name, against, budget]) => {

@@ -8,12 +8,11 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { machineWithVaults, vaults } from "../completion/support.ts";
 import { loadedBy } from "../support/loaded-modules.ts";
-import { runVault, vaultBin } from "../support/run-vault.ts";
+import { runVault } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 /** What costs time and is needed by few commands; node:net and node:http pull in half of the runtime. */
@@ -187,15 +186,4 @@ test("a command reads few files", async () => {
     configDir: tempDir("config"),
   });
   expect(files.length).toBeLessThanOrEqual(8);
-});
-
-test("what a chunk gives others are values", () => {
-  const chunk = createRequire(vaultBin)(
-    join(dirname(vaultBin), "..", "dist", "state.cjs"),
-  ) as object;
-  const getters = Object.values(Object.getOwnPropertyDescriptors(chunk)).filter(
-    ({ get }) => get !== undefined,
-  );
-  expect(Object.keys(chunk).length).toBeGreaterThan(100);
-  expect(getters.length).toBeLessThan(5);
 });
