@@ -27,7 +27,7 @@ export interface Handover {
   /** The recovery document leaves this state before the end call, so that somebody else may acknowledge the exchange. */
   readonly leavesState: boolean;
   /** Hash of the document that --save-cmd replaces: what was read at first, then what it has saved last. Undefined without one. */
-  readonly given?: string | undefined;
+  readonly replaces?: string | undefined;
   /**
    * Called between ① and each start that is sent, and after each outcome that changes the counters. If the counters travel with
    * the credentials, they are durable when this resolves. If it rejects, nothing is sent.

@@ -120,7 +120,7 @@ async function recordNewPair(
     lastModified: success.lastModified,
     combination: pair.combination,
     elsewhere: handover.leavesState,
-    given: handover.given,
+    given: handover.replaces,
   });
   // A round trip to a shared state does for both.
   const [generation] = await Promise.all([
@@ -173,8 +173,9 @@ async function deliverAndEnd(
   try {
     if (isUnread(exchange)) checkContents(delivery, handover);
     await handover.deliver(delivery);
-    const { given } = handover;
-    if (given !== undefined && given !== exchange.given) await context.session.noteSaved(id, given);
+    const { replaces } = handover;
+    if (replaces !== undefined && replaces !== exchange.given)
+      await context.session.noteSaved(id, replaces);
   } catch (error) {
     const held = await holdFor(context, exchange, handover, error);
     if (noAck && error instanceof HandoverFailure && error.reason === "masked")

@@ -84,7 +84,7 @@ export function createHandover(app: Needs, outputs: Outputs, start: Start): Hand
   let replaced = given?.exact === undefined ? undefined : sha256(given.exact);
   return {
     leavesState: leaves,
-    get given() {
+    get replaces() {
       return replaced;
     },
     async recordAttempts(attempts) {
