@@ -133,11 +133,11 @@ function turned(contents: Contents, { state }: Sealing, turn: Turn): Contents {
       ),
     };
   };
-  const isShared = state !== undefined;
+  const sealsLabels = state !== undefined;
   const label = (row: ContentRow): ContentRow =>
-    isShared ? value(row, "vaults.label", "label", "") : row;
+    sealsLabels ? value(row, "vaults.label", "label", "") : row;
   const entry = (row: ContentRow): ContentRow => {
-    if (row["event"] !== "labelled" || !isShared) return row;
+    if (row["event"] !== "labelled" || !sealsLabels) return row;
     const detail = JSON.parse(String(row["detail"])) as { label: string };
     return {
       ...row,
