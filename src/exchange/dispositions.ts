@@ -1,9 +1,11 @@
-import type { ErrorKind } from "../errors.ts";
+import type { ErrorKind, Retry } from "../errors.ts";
+import { VaultError } from "../errors.ts";
 import type { Answer } from "../protocol/answers.ts";
 import type { AnyEndpoint } from "../protocol/endpoints.ts";
 import type { ErrorClass } from "../protocol/classify.ts";
 import type { Reply } from "./ports.ts";
 import { classify } from "../protocol/classify.ts";
+import { serviceDetails, unsupported, wording } from "./service-errors.ts";
 
 /** What an ERROR answer means for the call it answers. The specification gives no codes (section 7), so this table does. */
 interface Disposition {
@@ -20,6 +22,13 @@ interface Disposition {
    * nothing about the call, as if there were no answer.
    */
   end: "again" | "outstanding" | "refused" | "nothing";
+  /** What follows from it, behind the service's own words. */
+  meaning?: string;
+  /** What to do about it. */
+  fix?: string;
+  /** Commands that lead on; without them, the same one again. */
+  next?: (uuid: string) => string;
+  retry?: Retry;
 }
 
 const unknown = {
@@ -27,6 +36,8 @@ const unknown = {
   what: "the service responded with an unknown error",
   start: "unknown",
   end: "refused",
+  fix: "it may count toward lockout, and is counted",
+  next: (uuid: string) => `vault status ${uuid}`,
 } as const satisfies Disposition;
 
 const table: Readonly<Record<ErrorClass, Disposition>> = {
@@ -35,36 +46,67 @@ const table: Readonly<Record<ErrorClass, Disposition>> = {
     what: "still rate limited by the service",
     start: "not-counted",
     end: "again",
+    fix: "lower --rate, or raise --max-wait",
   },
   application: {
     code: "unauthorized",
     what: "the service refused the application",
     start: "not-counted",
     end: "outstanding",
+    fix: "check --app-uuid, --api-key and --jwt, and that this address is allowed",
   },
   validation: {
     code: "service",
     what: "the service rejected the request as invalid",
     start: "not-counted",
     end: "refused",
+    fix: "fix what it names",
+    retry: "after-fix",
   },
   credentials: {
     code: "rejected",
     what: "the service refused the credentials",
     start: "failed-attempt",
     end: "refused",
+    meaning: "they will not be sent again",
+    next: (uuid) =>
+      `vault import ${uuid} --credentials @FILE (adds the right ones); vault status ${uuid} --history`,
   },
-  locked: { code: "locked", what: "the vault is locked", start: "no-starts", end: "outstanding" },
-  gone: { code: "locked", what: "the vault is gone", start: "no-starts", end: "refused" },
+  locked: {
+    code: "locked",
+    what: "the vault is locked",
+    start: "no-starts",
+    end: "outstanding",
+    meaning: "an administrator can unlock it in the console",
+    next: (uuid) => `vault guard ${uuid} --reset (after the vault was unlocked)`,
+  },
+  gone: {
+    code: "locked",
+    what: "the vault is gone",
+    start: "no-starts",
+    end: "refused",
+    fix: "check the UUID, --kind and --base-url",
+    next: (uuid) => `vault status ${uuid}`,
+  },
   missing: {
     code: "service",
     what: "the service has no such endpoint: the base URL, the prefix or the service's version is wrong",
     start: "not-counted",
     end: "nothing",
+    meaning: "nothing was counted",
+    fix: "check --base-url and --api-prefix",
+    next: () => "vault doctor",
+    retry: "after-fix",
   },
   token: unknown,
   server: unknown,
   service: unknown,
+};
+
+/** What a missing endpoint may mean as well, if it is an extended one. */
+const missingExtended = {
+  what: "the service has no such endpoint, or no such vault",
+  fix: `check the UUID, --kind, --base-url and --api-prefix; ${unsupported}`,
 };
 
 /**
@@ -77,9 +119,45 @@ export function dispositionOf(
 ): Disposition & { is: ErrorClass } {
   const said = classify(answer);
   const is = said === "gone" && extended ? "missing" : said;
-  if (is === "missing" && extended)
-    return { is, ...table[is], what: "the service has no such endpoint, or no such vault" };
-  return { is, ...table[is] };
+  return { is, ...table[is], ...(is === "missing" && extended ? missingExtended : {}) };
+}
+
+/** The call that was refused, in the words of its error. */
+interface RefusedCall {
+  uuid: string | undefined;
+  /** Name of a call that the service may count: start or delete. */
+  counted?: string;
+  /** Generation of the credentials that were sent. */
+  generation?: number;
+  /** Wait that the service asked for, past the deadline. */
+  waitMs?: number;
+}
+
+/** The error of an answer that refuses a call. */
+export function refusal(
+  answer: Answer,
+  { is, code, what, start, meaning, fix, next, retry }: ReturnType<typeof dispositionOf>,
+  { uuid, counted, generation, waitMs }: RefusedCall,
+): VaultError {
+  const longer = waitMs === undefined ? "longer" : `${Math.ceil(waitMs / 1000)}s more`;
+  const whose =
+    is === "credentials" && generation !== undefined ? ` of generation ${generation}` : "";
+  const message =
+    is === "rate"
+      ? `${what}, and waiting ${longer} would exceed --max-wait`
+      : `${what}${whose} (${wording(answer)})${meaning === undefined ? "" : `; ${meaning}`}`;
+  const isFree = counted !== undefined && start === "not-counted";
+  const again = `, then run it again${isFree ? ` (this ${counted} was not counted)` : ""}`;
+  const steps = [
+    fix === undefined || next !== undefined ? fix : `${fix}${again}`,
+    next?.(uuid ?? "VAULT"),
+  ];
+  return new VaultError(code, message, {
+    uuid,
+    service: serviceDetails(answer),
+    ...(retry === undefined ? {} : { retry }),
+    hint: steps.filter((step) => step !== undefined).join("; "),
+  });
 }
 
 /** A 5xx in which the service's own words refuse the credentials: it counts as a refusal, whatever else broke. */

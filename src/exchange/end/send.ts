@@ -173,7 +173,7 @@ async function settleAnswer(
     return { outcome: "acknowledged" };
   }
   const said = wording(answer);
-  const { code, end } = dispositionOf(answer, endpointOf(before));
+  const { code, what, end, meaning, fix, next } = dispositionOf(answer, endpointOf(before));
   if (end !== "refused") await session.noteEndAnswered(id, note(context, code, said));
   if (end === "again") return "again";
   const exchange = openExchange(await currentRecord(context), id);
@@ -185,20 +185,20 @@ async function settleAnswer(
   if (code === "unauthorized") {
     throw new VaultError(
       "pending",
-      `the new credentials are stored, but the service refused the application at the acknowledgement (${said})`,
+      `the new credentials are stored, but ${what} at the acknowledgement (${said})`,
       {
         ...facts,
-        hint: `check --app-uuid, --api-key and --jwt, and that this address is allowed; vault ack ${session.uuid}`,
+        hint: `${fix}; vault ack ${session.uuid}`,
       },
     );
   }
   if (end === "outstanding") {
     throw new VaultError(
       "locked",
-      `the vault is locked, and the acknowledgement is outstanding (${said}); an administrator can unlock it in the console`,
+      `${what}, and the acknowledgement is outstanding (${said}); ${meaning}`,
       {
         ...facts,
-        hint: `vault guard ${session.uuid} --reset (after the vault was unlocked); vault ack ${session.uuid}`,
+        hint: `${next?.(session.uuid)}; vault ack ${session.uuid}`,
       },
     );
   }

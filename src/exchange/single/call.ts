@@ -1,6 +1,6 @@
 import { VaultError } from "../../errors.ts";
 import type { Answer } from "../../protocol/answers.ts";
-import { dispositionOf } from "../dispositions.ts";
+import { dispositionOf, refusal } from "../dispositions.ts";
 import type { ExchangeEvent } from "../events.ts";
 import { nextTry } from "../next-try.ts";
 import type { Clock, Reply, Service, SingleCall } from "../ports.ts";
@@ -80,45 +80,13 @@ export function refusedSingle(
 }
 
 function refusedByService(answer: Answer, uuid: string | undefined): VaultError {
-  const { is, code, what } = dispositionOf(answer, { extended: true });
-  const said = wording(answer);
-  const facts = { uuid, service: serviceDetails(answer) };
-  switch (is) {
-    case "rate":
-      return new VaultError(code, `${what}, and waiting longer would exceed --max-wait`, {
-        ...facts,
-        hint: "run it again later, lower --rate, or raise --max-wait",
-      });
-    case "application":
-      return new VaultError(code, `${what} (${said})`, {
-        ...facts,
-        hint: "check --app-uuid and --api-key (VAULTSVC_APP_UUID, VAULTSVC_API_KEY), then run it again",
-      });
-    case "locked":
-      return new VaultError(code, `${what} (${said})`, {
-        ...facts,
-        hint: "an administrator can unlock it in the console",
-      });
-    case "gone":
-    case "missing":
-      return new VaultError(code, `${what} (${said})`, {
-        ...facts,
-        retry: "after-fix",
-        hint: `check the UUID, --kind, --base-url and --api-prefix; ${unsupported}`,
-      });
-    case "validation":
-      return new VaultError(code, `${what} (${said})`, {
-        ...facts,
-        retry: "after-fix",
-        hint: "fix what it names and run it again",
-      });
-    case "credentials":
-    case "token":
-    case "server":
-    case "service":
-      return new VaultError("service", `the service refused (${said})`, {
-        ...facts,
-        hint: `${unsupported}; --debug shows the whole response`,
-      });
-  }
+  const disposition = dispositionOf(answer, { extended: true });
+  // Nothing of this call is counted, and what is unknown may be that it does not exist.
+  if (disposition.start !== "failed-attempt" && disposition.start !== "unknown")
+    return refusal(answer, disposition, { uuid });
+  return new VaultError("service", `the service refused (${wording(answer)})`, {
+    uuid,
+    service: serviceDetails(answer),
+    hint: `${unsupported}; --debug shows the whole response`,
+  });
 }
