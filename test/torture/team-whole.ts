@@ -154,7 +154,7 @@ export class TeamWhole {
     const [, gone] = /if it is gone for good: vault state claim --state '([^']+)'/.exec(said) ?? [];
     if (gone !== undefined) this.#wanted.set(machine, ["state", "claim", "--state", gone, "--yes"]);
     // One of them says so for all.
-    if (said.includes("is a copy (") && (machine === this.#quiet || this.#dice.chance(0.2)))
+    if (said.includes("is a copy (") && (machine === this.#quiet || this.#dice.chance(0.5)))
       this.#wanted.set(machine, ["state", "claim", "--yes"]);
     const [, key = ""] = /encrypted with key ([0-9a-f]{16})/.exec(said) ?? [];
     if (key !== "" && args[1] !== "restore") this.#carry(machine, key);

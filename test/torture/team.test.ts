@@ -28,9 +28,9 @@ it(`ten machines with clocks an hour apart, killed and stopped at random, while 
   const isOver = (): boolean => Date.now() > until || team.violations.length > 0;
   const trouble = async (): Promise<void> => {
     for (let n = 1; !isOver(); n += 1) {
-      await setTimeout(team.dice.between(100, 2500));
-      if (n % 15 === 0) await database.crash(team.dice.pick(["SIGKILL", "SIGQUIT"]));
-      else if (n % 30 === 10) await team.whole.administer();
+      await setTimeout(team.dice.between(200, 4500));
+      if (n % 8 === 0) await database.crash(team.dice.pick(["SIGKILL", "SIGQUIT"]));
+      else if (n % 12 === 6) await team.whole.administer();
       else database.cut(team.dice);
     }
   };
