@@ -25,6 +25,12 @@ async function log(items: number): Promise<{ file: string; truth: Truth }> {
   return { file, truth: await writeLog(file, { items, vaults, dialect: "lean" }) };
 }
 
+/** A log as exports are: application, address and reference in every item, half of the vaults left open. */
+async function fullLog(items: number): Promise<{ file: string; truth: Truth }> {
+  const file = join(folder, "full.ndjson");
+  return { file, truth: await writeLog(file, { items, vaults, dialect: "full", open: 0.5 }) };
+}
+
 function run(command: string, args: string[], input = ""): string {
   const { status, stdout, stderr } = spawnSync(command, args, {
     env,
@@ -114,6 +120,9 @@ console.log(found.currentRowCount);\n`,
   return script;
 }
 
+const median = (all: number[]): number =>
+  all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? Number.NaN;
+
 function compare(file: string): void {
   const script = duckdb();
   const others: [string, number, string, string[]][] = [
@@ -136,8 +145,6 @@ function compare(file: string): void {
         times.get(name)?.push(timed(command, args));
     }
   }
-  const median = (all: number[]): number =>
-    all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? Number.NaN;
   say(`vault audit-replay  ${(median(own) / 1000).toFixed(2)} s`);
   for (const [name, all] of times) {
     if (all.length > 0)
@@ -161,6 +168,15 @@ try {
   const { file, truth } = await log(millions * 1_000_000);
   checkVerdicts(file, truth);
   compare(file);
+  const full = await fullLog(millions * 1_000_000);
+  checkVerdicts(full.file, full.truth);
+  const times = Array.from({ length: runs }, () =>
+    timed(process.execPath, [bin, "audit-replay", full.file]),
+  );
+  say(
+    `with application and reference, half of the vaults open: ${(median(times) / 1000).toFixed(2)} s, ${peakMemory(full.file)}`,
+  );
+  rmSync(full.file);
   for (const items of [0.25, 1, 2].map((part) => part * millions * 1_000_000)) {
     const one = items === millions * 1_000_000 ? file : (await log(items)).file;
     say(

@@ -16,6 +16,8 @@ export interface LogOptions {
   vaults?: number;
   /** Share of the vaults that end locked, at risk or with an exchange open. */
   problems?: number;
+  /** Share of the other vaults that end with an exchange open. */
+  open?: number;
   dialect?: DialectName;
   form?: FormName;
   gzip?: boolean;
@@ -49,6 +51,7 @@ function worldOf(options: LogOptions): { world: AuditWorld; items: number } {
     seed = "vault",
     items = 2_000_000,
     problems = 0.1,
+    open = 0,
     dialect = "sandbox",
     days = 30,
   } = options;
@@ -63,6 +66,7 @@ function worldOf(options: LogOptions): { world: AuditWorld; items: number } {
       items,
       vaults,
       problems,
+      open,
       recorded,
       from: firstMoment,
       days,

@@ -61,6 +61,17 @@ const lean: Dialect = {
   }),
 };
 
+/** The same with what exports have in every item, application and reference, about 340 bytes an item: for measuring, too. */
+const full: Dialect = {
+  recorded: sandbox.recorded,
+  columns: [...lean.columns, "applicationUuid", "externalRef"],
+  show: (fact, dice) => ({
+    ...lean.show(fact, dice),
+    applicationUuid: fact.application,
+    externalRef: fact.externalRef ?? "none",
+  }),
+};
+
 /** The fields of an early public client (service-facts): the action stands in the description, with what went wrong. */
 const client: Dialect = {
   recorded: { refused: true, console: false, failedAcks: false, updates: true },
@@ -256,6 +267,7 @@ const local: Dialect = {
 export const dialects = {
   sandbox,
   lean,
+  full,
   client,
   snake,
   former,

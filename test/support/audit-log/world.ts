@@ -20,6 +20,8 @@ export interface WorldOptions {
   vaults: number;
   /** Share of the vaults that end locked, at risk or with an exchange open, 0 to 1. */
   problems: number;
+  /** Share of the others that end with an exchange open. */
+  open?: number;
   recorded: Recorded;
   /** Milliseconds since the epoch, and how long the log goes on, in days; up to a year, or vaults would lock by themselves. */
   from: number;
@@ -137,11 +139,13 @@ export class AuditWorld {
 
   #drawEnding(): { kind: Kind; ending: Ending } {
     const dice = this.#dice;
+    const { open = 0 } = this.#options;
     const { kind } = dice.draw(kinds);
     const isProblem = dice.chance(this.#options.problems);
     const group = isProblem
       ? dice.pick([lockedEndings, lockedEndings, riskyEndings, openEndings])
       : dice.draw([
+          { list: openEndings, weight: (100 * open) / (1 - open) },
           { list: healthyEndings, weight: 90 },
           { list: deletedEndings, weight: 8 },
           { list: unseenEndings, weight: 2 },
