@@ -1,39 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { defineConfig, type ChunkingContext, type Plugin } from "rolldown";
+import { embedTopics, onlyVersion } from "./packaging/bundle/embedded.ts";
 import { listChunks, writeNotices } from "./packaging/bundle/inventory.ts";
 import { lazyBuiltins } from "./packaging/bundle/lazy-builtins.ts";
 import { trimUndici, undiciSwitch } from "./packaging/bundle/undici.ts";
-
-/** The texts of the topics are read from files in a checkout, and are part of the program here. */
-function embedTopics(): Plugin {
-  const folder = join(import.meta.dirname, "src", "cli", "topics");
-  return {
-    name: "embed-topics",
-    load(id) {
-      if (id !== join(folder, "read.ts")) return undefined;
-      const files = readdirSync(folder).filter((file) => file.endsWith(".md"));
-      const texts = Object.fromEntries(
-        files.map((file) => [basename(file, ".md"), readFileSync(join(folder, file), "utf8")]),
-      );
-      return `const texts = ${JSON.stringify(texts)}; export const readTopic = (topic) => texts[topic];`;
-    },
-  };
-}
-
-/** Of package.json, the program uses the version. */
-function onlyVersion(): Plugin {
-  const file = join(import.meta.dirname, "package.json");
-  return {
-    name: "only-version",
-    load: (id) => {
-      if (id !== file) return undefined;
-      const { version } = JSON.parse(readFileSync(file, "utf8")) as { version: string };
-      return { code: JSON.stringify({ version }), moduleType: "json" };
-    },
-  };
-}
 
 /** One entry for bin/vault.js, so that `--version` reads one file. */
 function launcherEntry(): Plugin {
@@ -58,9 +29,11 @@ function commit(): string {
 }
 
 /**
- * What commands load one after the other, as one chunk: each file costs them half a millisecond. The first chunks are what completion
- * needs, too; `options` is what every command needs, `database` what reads a state without its key, `state` what opens it, and `exchange`
- * what a call needs besides. Each chunk is named by modules, most of them imported dynamically, and holds what these import.
+ * What commands load one after the other, as one chunk: each file costs them half a millisecond.
+ * The first chunks are what completion needs, too; `options` is what every command needs,
+ * `database` what reads a state without its key, `state` what opens it, and `exchange` what a call
+ * needs besides. Each chunk is named by modules, most of them imported dynamically, and holds what
+ * these import.
  */
 const joined: Record<string, string[]> = {
   program: ["commands/program", "completion/candidates", "cli/describe"],
@@ -90,7 +63,10 @@ const joined: Record<string, string[]> = {
   ],
 };
 
-/** The first of the joined chunks whose modules import this one, or null. What the entry itself imports stays in it. */
+/**
+ * The first of the joined chunks whose modules import this one, or null. What the entry itself
+ * imports stays in it.
+ */
 function joinedChunk(id: string, context: ChunkingContext): string | null {
   if (reachable.size === 0) {
     const source = (name: string): string => join(import.meta.dirname, "src", `${name}.ts`);
@@ -107,13 +83,17 @@ function joinedChunk(id: string, context: ChunkingContext): string | null {
 }
 const reachable = new Map<string, string>();
 
-/** Split CommonJS, which starts fastest; what is imported dynamically becomes a chunk of its own, loaded by `require`. */
+/**
+ * Split CommonJS, which starts fastest; what is imported dynamically becomes a chunk of its own,
+ * loaded by `require`.
+ */
 export default defineConfig({
   input: { vault: "launcher-entry" },
   // What the entry shares with chunks stays in it.
   preserveEntrySignatures: "allow-extension",
   platform: "node",
-  // The one optional dependency: it brings a binary of each platform, and is looked for when a key is in the system's keyring.
+  // The one optional dependency: it brings a binary of each platform, and is looked for when a key
+  // is in the system's keyring.
   external: ["@napi-rs/keyring"],
   transform: { define: { VAULT_BUILD: JSON.stringify(commit()), ...undiciSwitch } },
   plugins: [

@@ -1,14 +1,16 @@
 "use strict";
-// Loads the chunks of the build by compiled code of all their functions. Node's own cache leaves out functions within functions, which
-// are nearly all: a `get` takes 100 ms with this one and 127 with that.
+// Loads the chunks of the build by compiled code of all their functions. Node's own cache leaves
+// out functions within functions, which are nearly all: a `get` takes 100 ms with this one and 127
+// with that.
 
 const fs = require("fs");
 const path = require("path");
 const { Script } = require("vm");
 
 /**
- * Makes what stands for `require` of a chunk, and a record of all that was compiled. `read` returns a chunk's text, `code` has the
- * compiled code of some chunks by name: V8 compares no more of the text than its length.
+ * Makes what stands for `require` of a chunk, and a record of all that was compiled. `read` returns
+ * a chunk's text, `code` has the compiled code of some chunks by name: V8 compares no more of the
+ * text than its length.
  */
 function loader(folder, read, code) {
   const loaded = new Map();
@@ -29,7 +31,10 @@ function loader(folder, read, code) {
   return { load, scripts };
 }
 
-/** Loads the program from a folder of chunks, with the compiled code that an earlier run of the same command has kept. */
+/**
+ * Loads the program from a folder of chunks, with the compiled code that an earlier run of the same
+ * command has kept.
+ */
 function loadCompiled(folder, process) {
   const file = cacheFile(folder, process);
   const code = file === null ? new Map() : readCode(file);
@@ -42,8 +47,9 @@ function loadCompiled(folder, process) {
   return {
     program,
     /**
-     * Writes the compiled code of all that was loaded, unless the cache has it. Without a cache, it goes without. V8 rejects code of
-     * other flags: all of it from the first chunk on, or what was loaded while a command had changed them, which is no reason to write.
+     * Writes the compiled code of all that was loaded, unless the cache has it. Without a cache, it
+     * goes without. V8 rejects code of other flags: all of it from the first chunk on, or what was
+     * loaded while a command had changed them, which is no reason to write.
      */
     keep() {
       const isKnown = [...scripts.keys()].every((name) => code.has(name));
@@ -55,8 +61,9 @@ function loadCompiled(folder, process) {
 }
 
 /**
- * The file for the compiled code of a build and a command, or null. What is cached is run: only in a folder of ours that belongs to this
- * very user (root with another user's HOME has none) and that nobody else can reach.
+ * The file for the compiled code of a build and a command, or null. What is cached is run: only in
+ * a folder of ours that belongs to this very user (root with another user's HOME has none) and that
+ * nobody else can reach.
  */
 function cacheFile(built, { arch, argv, env, getuid, version }) {
   const home = env.HOME || "";
@@ -76,7 +83,10 @@ function cacheFile(built, { arch, argv, env, getuid, version }) {
   }
 }
 
-/** A line of JSON, then the code of each chunk, then a checksum of both. Synced before it has its name. */
+/**
+ * A line of JSON, then the code of each chunk, then a checksum of both. Synced before it has its
+ * name.
+ */
 function writeCode(file, code, process) {
   const fresh = `${file}.${process.pid}`;
   const chunks = [...code].map(([name, bytes]) => [name, bytes.length]);
@@ -96,7 +106,10 @@ function writeCode(file, code, process) {
   }
 }
 
-/** Removes what builds have left to which nothing was added for a month: most were updated. One that is still used writes its code again. */
+/**
+ * Removes what builds have left to which nothing was added for a month: most were updated. One that
+ * is still used writes its code again.
+ */
 function removeOld(folder) {
   const oldest = Date.now() - 30 * 24 * 3600 * 1000;
   for (const name of fs.readdirSync(folder)) {
@@ -105,7 +118,10 @@ function removeOld(folder) {
   }
 }
 
-/** The code by chunk; none where the file is not as it was written: V8 runs what it is given, and one flipped bit ends the process. */
+/**
+ * The code by chunk; none where the file is not as it was written: V8 runs what it is given, and
+ * one flipped bit ends the process.
+ */
 function readCode(file) {
   try {
     const whole = fs.readFileSync(file);

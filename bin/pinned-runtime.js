@@ -1,14 +1,15 @@
 "use strict";
-// Continues on the runtime that is installed beside the program, where its own is too old. ES5 only.
+// Continues on the runtime that is installed beside the program, where its own is too old. ES5
+// only.
 
 var fs = require("fs");
 var path = require("path");
 var childProcess = require("child_process");
 
 /**
- * Continues on the runtime that `npm ci` installs beside the program: same arguments, environment, folder and
- * descriptors; its exit code or its signal become ours, and `signals` are forwarded to it. Without one, says in one line what
- * is needed and exits 1.
+ * Continues on the runtime that `npm ci` installs beside the program: same arguments, environment,
+ * folder and descriptors; its exit code or its signal become ours, and `signals` are forwarded to
+ * it. Without one, says in one line what is needed and exits 1.
  */
 exports.continueOnPinned = function (process, signals) {
   var runtime = pinnedRuntime();
@@ -25,7 +26,8 @@ exports.continueOnPinned = function (process, signals) {
   child.on("error", function () {
     refuse(process);
   });
-  // A terminal's Ctrl-C reaches both processes and so arrives twice there: the host takes signals within 100 ms for one.
+  // A terminal's Ctrl-C reaches both processes and so arrives twice there: the host takes signals
+  // within 100 ms for one.
   signals.forEach(function (signal) {
     process.on(signal, function () {
       child.kill(signal);
@@ -43,8 +45,9 @@ exports.continueOnPinned = function (process, signals) {
 };
 
 /**
- * When an old Node's launcher is killed outright, nothing can be forwarded: this process must not go on unattended. The
- * marker names the launcher's pid, so that another program's fork() is left alone, and is not inherited any further.
+ * When an old Node's launcher is killed outright, nothing can be forwarded: this process must not
+ * go on unattended. The marker names the launcher's pid, so that another program's fork() is left
+ * alone, and is not inherited any further.
  */
 exports.dieWithLauncher = function (process) {
   var launcher = process.env.VAULTSVC_LAUNCHER;
@@ -81,14 +84,17 @@ function refuse(process) {
   process.exit(1);
 }
 
-/** Whether there is something beside the program that `npm ci` can install: the packed program has no lock file. */
+/**
+ * Whether there is something beside the program that `npm ci` can install: the packed program has
+ * no lock file.
+ */
 function isCheckout() {
   return fs.existsSync(path.join(__dirname, "..", "package-lock.json"));
 }
 
 /**
- * Standard streams, one channel whose end tells the child that we are gone, and the descriptors that arguments or settings
- * name (@/dev/fd/3): Node closes the others in a child.
+ * Standard streams, one channel whose end tells the child that we are gone, and the descriptors
+ * that arguments or settings name (@/dev/fd/3): Node closes the others in a child.
  */
 function inheritedDescriptors(process) {
   var descriptors = ["inherit", "inherit", "inherit"];

@@ -4,13 +4,15 @@
 var fs = require("fs");
 
 /**
- * The signals that interrupt the program; not SIGHUP where it was started to survive that. Node makes an ignored signal end the
- * process again before any of our code runs, so that only traces are left: nohup's name in `_` (bash, zsh, ksh), standard input
- * that can only be written to (GNU nohup on a terminal), or a parent, like a script under nohup, that ignores it itself (the
- * last two on Linux).
+ * The signals that interrupt the program; not SIGHUP where it was started to survive that. Node
+ * makes an ignored signal end the process again before any of our code runs, so that only traces
+ * are left: nohup's name in `_` (bash, zsh, ksh), standard input that can only be written to (GNU
+ * nohup on a terminal), or a parent, like a script under nohup, that ignores it itself (the last
+ * two on Linux).
  */
 exports.heededSignals = function (process) {
-  // Its default opens the inspector, by which any user of this machine can run code in this process.
+  // Its default opens the inspector, by which any user of this machine can run code in this
+  // process.
   process.on("SIGUSR1", function () {});
   var isIgnored =
     /(^|\/)nohup$/.test(process.env._ || "") ||

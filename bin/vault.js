@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 "use strict";
-// Finds a fit runtime, loads the program and runs it. This file, signals.js and pinned-runtime.js parse on any Node (nothing newer
-// than ES5): an old one must be able to say what it lacks. CommonJS, because an ESM entry costs a sixth of a bare start.
+// Finds a fit runtime, loads the program and runs it. This file, signals.js and pinned-runtime.js
+// parse on any Node (nothing newer than ES5): an old one must be able to say what it lacks.
+// CommonJS, because an ESM entry costs a sixth of a bare start.
 
 var signals = require("./signals.js").heededSignals(process);
 
@@ -41,8 +42,8 @@ function run() {
     leave(1);
   }
 
-  // Leaving does not wait for idle sockets; all output is written by then. It does wait for reads that block in a thread: a
-  // signal ends those, once nobody listens for it any more.
+  // Leaving does not wait for idle sockets; all output is written by then. It does wait for reads
+  // that block in a thread: a signal ends those, once nobody listens for it any more.
   function leave(code) {
     host.flush().then(function () {
       if (code === 0) loaded.keep();
@@ -54,7 +55,10 @@ function run() {
   }
 }
 
-/** On Node 22, SQLite, type stripping and require() of a module are called experimental. Other warnings are shown. */
+/**
+ * On Node 22, SQLite, type stripping and require() of a module are called experimental. Other
+ * warnings are shown.
+ */
 function hideExperimentalWarnings() {
   var emitWarning = process.emitWarning;
   process.emitWarning = function (warning, type) {

@@ -1,4 +1,5 @@
-// npm run package: makes one executable of the program and its runtime, and an archive of it with what belongs to it.
+// npm run package: makes one executable of the program and its runtime, and an archive of it with
+// what belongs to it.
 import { spawnSync } from "node:child_process";
 import {
   copyFileSync,
@@ -23,8 +24,8 @@ const [code, home] = [join(scratch, "code"), join(scratch, "home")];
 const usual = ["--help", "status", "status --json", "get $VAULT --reveal", "get $VAULT --json"];
 
 /**
- * The launcher as one file, with the chunks from the assets. With `trace` it writes what it has compiled at its end, with the functions
- * that were called.
+ * The launcher as one file, with the chunks from the assets. With `trace` it writes what it has
+ * compiled at its end, with the functions that were called.
  */
 async function launcher(trace: boolean): Promise<string> {
   const writing = `process.on("exit", () => {

@@ -27,7 +27,10 @@ function licencesIn(folder: string): string[] {
   );
 }
 
-/** Writes THIRD-PARTY-NOTICES.md: name, version and licence of each package of which something is bundled. Throws for one without. */
+/**
+ * Writes THIRD-PARTY-NOTICES.md: name, version and licence of each package of which something is
+ * bundled. Throws for one without.
+ */
 export function writeNotices(): Plugin {
   const section = (folder: string): { name: string; text: string } => {
     const { name, version, license } = JSON.parse(
@@ -57,7 +60,10 @@ export function writeNotices(): Plugin {
   };
 }
 
-/** Writes dist/chunks.json: which packages each chunk holds, and which files of ours. The tests of start-up read it. */
+/**
+ * Writes dist/chunks.json: which packages each chunk holds, and which files of ours. The tests of
+ * start-up read it.
+ */
 export function listChunks(): Plugin {
   return {
     name: "list-chunks",

@@ -2,8 +2,9 @@ import type { Plugin } from "rolldown";
 import { packageOf } from "./inventory.ts";
 
 /**
- * Builtins that cost a part of a bare start, and are loaded at the first use of what was imported: crypto and net a fifth of one, zlib a
- * tenth, and child_process a sixth, which commander imports for subcommands that are programs of their own.
+ * Builtins that cost a part of a bare start, and are loaded at the first use of what was imported:
+ * crypto and net a fifth of one, zlib a tenth, and child_process a sixth, which commander imports
+ * for subcommands that are programs of their own.
  */
 export function lazyBuiltins(): Plugin {
   const own = ["node:crypto", "node:net", "node:zlib"];

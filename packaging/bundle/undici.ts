@@ -23,8 +23,8 @@ const instead: readonly (readonly [name: RegExp, text: string])[] = [
 ];
 
 /**
- * Bundles of undici what the client uses: HTTP/1.1 and the connector, 160 kB of 1.5 MB, which load in a third of the time. What else it
- * loads takes 8 ms of a `get` of 100.
+ * Bundles of undici what the client uses: HTTP/1.1 and the connector, 160 kB of 1.5 MB, which load
+ * in a third of the time. What else it loads takes 8 ms of a `get` of 100.
  */
 export function trimUndici(): Plugin {
   const prefix = "\0undici:";

@@ -7,7 +7,10 @@ export interface Cause {
   hint?: string;
 }
 
-/** Size limit of an answer. The interface names none; in memory an answer takes about ten times its size. */
+/**
+ * Size limit of an answer. The interface names none; in memory an answer takes about ten times its
+ * size.
+ */
 export const answerLimit = { bytes: 64 * 1024 * 1024, text: "64 MiB" } as const;
 
 /** A proxy on the way to the service. */
@@ -161,7 +164,10 @@ export function connectCause(
   }
 }
 
-/** The cause of a failure after the request may have been written. `head`: of the answer, if it had arrived. */
+/**
+ * The cause of a failure after the request may have been written. `head`: of the answer, if it had
+ * arrived.
+ */
 export function exchangeCause(
   error: Error,
   { origin }: Pick<Route, "origin">,

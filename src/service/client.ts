@@ -18,7 +18,10 @@ import { requestOf } from "./request.ts";
 import { unlessAborted, withTimeLimit } from "./time-limit.ts";
 
 export interface ClientOptions extends Target, ConnectionOptions {
-  /** Time limit for the connection, and for each call from its request to the last byte of its answer. */
+  /**
+   * Time limit for the connection, and for each call from its request to the last byte of its
+   * answer.
+   */
   timeoutMs: number;
 }
 
@@ -26,10 +29,14 @@ export interface ClientOptions extends Target, ConnectionOptions {
 export type InTurn = () => Promise<void>;
 
 export interface ServiceClient {
-  /** Begins to connect for the next call, which takes longer than that may be late for its turn. A failure is that call's to find. */
+  /**
+   * Begins to connect for the next call, which takes longer than that may be late for its turn. A
+   * failure is that call's to find.
+   */
   prepare(): void;
   /**
-   * Sends a call. Once it is connected it awaits its turn: nothing that takes time comes between that and its first byte.
+   * Sends a call. Once it is connected it awaits its turn: nothing that takes time comes between
+   * that and its first byte.
    * @throws what `inTurn` throws, and `invalid-input` for an operation that the vault's kind lacks
    */
   call(call: Call, signal: AbortSignal, inTurn?: InTurn): Promise<Reply>;
@@ -38,15 +45,17 @@ export interface ServiceClient {
 }
 
 /**
- * Creates a client, which gives each call a connection that no other one is using and keeps as many as calls were ever under way. It never
- * retries, never follows a redirect and knows no rate limit (`Places` do).
+ * Creates a client, which gives each call a connection that no other one is using and keeps as many
+ * as calls were ever under way. It never retries, never follows a redirect and knows no rate limit
+ * (`Places` do).
  * @throws `usage` for a base URL that is not an http or https URL
  */
 export function createClient(options: ClientOptions): ServiceClient {
   const first = makeConnection(options);
   const { route } = first;
   const { origin, proxy } = route;
-  // The one that was used last is the next to be used: a pool that chose by itself could choose one that has to connect first.
+  // The one that was used last is the next to be used: a pool that chose by itself could choose one
+  // that has to connect first.
   const idle = [first];
   const all = [first];
   const { host } = named(origin);
@@ -94,7 +103,10 @@ export function createClient(options: ClientOptions): ServiceClient {
     }
   }
 
-  /** Connects, and awaits the turn of the call: again, once, if the server closes the connection meanwhile. */
+  /**
+   * Connects, and awaits the turn of the call: again, once, if the server closes the connection
+   * meanwhile.
+   */
   async function openInTurn(
     connection: Connection,
     signal: AbortSignal,

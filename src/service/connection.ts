@@ -28,12 +28,18 @@ export interface Peer {
 
 /** How far a request came. */
 export interface Progress {
-  /** When it was written, in milliseconds since the epoch. While this is undefined, surely no byte was. */
+  /**
+   * When it was written, in milliseconds since the epoch. While this is undefined, surely no byte
+   * was.
+   */
   sentAt?: number;
   head?: Head;
 }
 
-/** One HTTP/1.1 connection to the origin of a base URL, for one request at a time, and kept for the next. */
+/**
+ * One HTTP/1.1 connection to the origin of a base URL, for one request at a time, and kept for the
+ * next.
+ */
 export interface Connection {
   route: Route;
   /** Whether a request can be written at once. */
@@ -41,8 +47,8 @@ export interface Connection {
   /** Connects, unless it is open. An abort ends the attempt, and rejects. */
   open(signal: AbortSignal): Promise<void>;
   /**
-   * Sends a request, once, and returns its answer. An abort rejects, and drops the connection, so that a late answer cannot reach
-   * another request.
+   * Sends a request, once, and returns its answer. An abort rejects, and drops the connection, so
+   * that a late answer cannot reach another request.
    */
   send(request: HttpRequest, progress: Progress, signal: AbortSignal): Promise<WholeResponse>;
   /** The server of the last connection made; undefined without https. */
@@ -59,8 +65,8 @@ interface Ahead {
 }
 
 /**
- * Makes a connection to a service, which `open` or the first request opens. For an http service behind a proxy, the request carries the
- * whole URL, as proxies expect.
+ * Makes a connection to a service, which `open` or the first request opens. For an http service
+ * behind a proxy, the request carries the whole URL, as proxies expect.
  * @throws `usage` for a base URL that is not an http or https URL
  */
 export function makeConnection(options: ConnectionOptions): Connection {
@@ -103,7 +109,8 @@ export function makeConnection(options: ConnectionOptions): Connection {
   }
 
   const client = new Client(forwarded ? proxy.url.origin : origin.origin, {
-    // Its own limits leave out the time in which an answer comes byte by byte: the caller's is for all of it.
+    // Its own limits leave out the time in which an answer comes byte by byte: the caller's is for
+    // all of it.
     headersTimeout: 0,
     bodyTimeout: 0,
     maxResponseSize: answerLimit.bytes,

@@ -1,4 +1,7 @@
-/** Names, in lower case, of fields whose value is secret everywhere in requests and responses, bodies and headers. */
+/**
+ * Names, in lower case, of fields whose value is secret everywhere in requests and responses,
+ * bodies and headers.
+ */
 const secretFields: ReadonlySet<string> = new Set([
   "apikey",
   "encrypteddata",
@@ -16,7 +19,10 @@ const secretCardFields: ReadonlySet<string> = new Set(["number", "name"]);
 const isSecret = (name: string, inCard: boolean): boolean =>
   secretFields.has(name) || (inCard && secretCardFields.has(name));
 
-/** Yields the values of all secret fields of a JSON value as text; a cardholder's name also in capitals, as on a card. */
+/**
+ * Yields the values of all secret fields of a JSON value as text; a cardholder's name also in
+ * capitals, as on a card.
+ */
 export function* secretsIn(value: unknown, inCard = false): Generator<string> {
   if (typeof value !== "object" || value === null) return;
   for (const [key, inner] of Object.entries(value) as [string, unknown][]) {
@@ -29,8 +35,8 @@ export function* secretsIn(value: unknown, inCard = false): Generator<string> {
 }
 
 /**
- * A deep copy of a JSON value in which a description replaces the value of every secret field. Secrets inside other text, like a
- * message of the service, are left to the redactor.
+ * A deep copy of a JSON value in which a description replaces the value of every secret field.
+ * Secrets inside other text, like a message of the service, are left to the redactor.
  */
 export function maskSecrets(value: unknown, inCard = false): unknown {
   if (Array.isArray(value)) return value.map((item) => maskSecrets(item, inCard));

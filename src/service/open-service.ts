@@ -19,7 +19,10 @@ interface ServiceOptions extends Omit<ClientOptions, "jwt"> {
 interface Own {
   /** Called with each secret of a call and of its answer, before anything else sees the answer. */
   learnSecret: (secret: string) => void;
-  /** Told what is waited for: each call, and its turn under the rate limit. Settles as the promise does. */
+  /**
+   * Told what is waited for: each call, and its turn under the rate limit. Settles as the promise
+   * does.
+   */
   waitFor?: <T>(what: string, promise: Promise<T>) => Promise<T>;
 }
 
@@ -30,8 +33,8 @@ export type ServiceFor = (own: Own) => Service;
 type Wrapper = (send: Send) => Send;
 
 /**
- * Opens the service. The clients that it makes share connections, the bearer token and the numbers of calls; each has places of its
- * own under the rate limit.
+ * Opens the service. The clients that it makes share connections, the bearer token and the numbers
+ * of calls; each has places of its own under the rate limit.
  * @throws `usage` for a base URL that is not an http or https URL
  */
 export async function openService({

@@ -4,28 +4,41 @@ import type { Clock, NextCall, Places } from "../exchange/ports.ts";
 export interface RateLimit {
   /** Requests per second; 0 means no limit. */
   rate: number;
-  /** Reserves the next place under the application's limit, as `Store.reserveSlot`. Returns the milliseconds until it. */
+  /**
+   * Reserves the next place under the application's limit, as `Store.reserveSlot`. Returns the
+   * milliseconds until it.
+   */
   reserveSlot(now: number, intervalMs: number, longestMs: number): Promise<number>;
-  /** How long a reservation takes, and recording a step between it and the call: as `Store.latencyMs`. */
+  /**
+   * How long a reservation takes, and recording a step between it and the call: as
+   * `Store.latencyMs`.
+   */
   latencyMs?(): Promise<number>;
   clock: Clock;
 }
 
-/** How much requests may come late for their places, and vary in the time that they take to arrive, both in milliseconds, without a 429. */
+/**
+ * How much requests may come late for their places, and vary in the time that they take to arrive,
+ * both in milliseconds, without a 429.
+ */
 const [lateMs, variationMs] = [12, 13];
 const jitterMs = lateMs + variationMs;
 
 /**
- * The interval between two places. GCRA lets one request go a whole interval early (a burst of one), so that the two calls of an
- * exchange need not wait for each other. Then `rate` + 1 requests span `rate` - 1 intervals, which must exceed a sliding second
- * of the service's clock and the jitter. That costs 1.6 requests a second at 25.
+ * The interval between two places. GCRA lets one request go a whole interval early (a burst of
+ * one), so that the two calls of an exchange need not wait for each other. Then `rate` + 1 requests
+ * span `rate` - 1 intervals, which must exceed a sliding second of the service's clock and the
+ * jitter. That costs 1.6 requests a second at 25.
  */
 export function slotIntervalMs(rate: number): number {
   if (rate === 0) return 0;
   return rate === 1 ? 1000 + jitterMs : (1000 + jitterMs + 0.01) / (rate - 1);
 }
 
-/** A start takes a place that is no farther away than this, in milliseconds and in places: the rest of the queue is that of end calls. */
+/**
+ * A start takes a place that is no farther away than this, in milliseconds and in places: the rest
+ * of the queue is that of end calls.
+ */
 const startsAhead = { ms: 250, places: 6 };
 
 interface Place {
@@ -50,8 +63,9 @@ const placesAtMost = 5;
 /** The places of one exchange, and what its calls await. */
 export interface OwnPlaces extends Places {
   /**
-   * Waits until the call may be written. A call that comes much later than its place (on a busy machine, because the journal is written
-   * and a connection made in between) takes another place first, so as not to crowd those after it.
+   * Waits until the call may be written. A call that comes much later than its place (on a busy
+   * machine, because the journal is written and a connection made in between) takes another place
+   * first, so as not to crowd those after it.
    */
   inTurn(signal: AbortSignal): Promise<void>;
 }

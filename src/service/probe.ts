@@ -31,8 +31,9 @@ export type Probe =
     };
 
 /**
- * Sends one HEAD request to the service's prefix, over the client's route (certificates, proxy), without credentials and about no
- * vault. Any HTTP answer counts as reached. Uses no place under the rate limit. Never rejects.
+ * Sends one HEAD request to the service's prefix, over the client's route (certificates, proxy),
+ * without credentials and about no vault. Any HTTP answer counts as reached. Uses no place under
+ * the rate limit. Never rejects.
  */
 export async function probe(options: ProbeOptions, signal: AbortSignal): Promise<Probe> {
   const connection = makeConnection(options);

@@ -13,9 +13,10 @@ export interface WholeResponse extends Head {
 }
 
 /**
- * Classifies a whole response. A JSON object is an answer whatever its status, except that a 5xx says nothing about what was done:
- * a proxy may have sent it after the service processed the call. A 429 is an answer without a JSON body too, because gateways send
- * a page with it; so are a 404 and a 405, which whatever stands at a wrong address sends.
+ * Classifies a whole response. A JSON object is an answer whatever its status, except that a 5xx
+ * says nothing about what was done: a proxy may have sent it after the service processed the call.
+ * A 429 is an answer without a JSON body too, because gateways send a page with it; so are a 404
+ * and a 405, which whatever stands at a wrong address sends.
  */
 export function replyOf(response: WholeResponse, host: string, now: number): Reply {
   const { httpStatus, headers } = response;
@@ -49,7 +50,9 @@ function answerOf(
   return { httpStatus, body, retryAfter };
 }
 
-/** Parses a JSON object in valid UTF-8 that is not nested too deeply; undefined for anything else. */
+/**
+ * Parses a JSON object in valid UTF-8 that is not nested too deeply; undefined for anything else.
+ */
 function readJson(bytes: Uint8Array): Record<string, unknown> | undefined {
   try {
     const value: unknown = parseJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
@@ -62,8 +65,8 @@ function readJson(bytes: Uint8Array): Record<string, unknown> | undefined {
 }
 
 /**
- * `Retry-After` in seconds: a number, or a date relative to the service's own `Date`, so that a wrong clock on either side does no
- * harm.
+ * `Retry-After` in seconds: a number, or a date relative to the service's own `Date`, so that a
+ * wrong clock on either side does no harm.
  */
 function retryAfterHeader(headers: WholeResponse["headers"], now: number): number | undefined {
   const value = first(headers["retry-after"])?.trim() ?? "";

@@ -13,8 +13,9 @@ export interface Trust {
 }
 
 /**
- * Connects to a service, with TLS 1.2 or newer for https, and through the proxy of the route: an https service is reached through
- * CONNECT, so that the proxy sees nothing. An abort ends the attempt.
+ * Connects to a service, with TLS 1.2 or newer for https, and through the proxy of the route: an
+ * https service is reached through CONNECT, so that the proxy sees nothing. An abort ends the
+ * attempt.
  * @throws ProxyFailure if the proxy does not lead there
  */
 export async function openSocket(

@@ -11,7 +11,10 @@ export interface TimeLimit {
   timedOut: () => GivenUp;
 }
 
-/** Does work, and gives it up when its time has passed or nobody wants it any more: rejects at once, and aborts the signal of the work. */
+/**
+ * Does work, and gives it up when its time has passed or nobody wants it any more: rejects at once,
+ * and aborts the signal of the work.
+ */
 export async function withTimeLimit<T>(
   { timeoutMs, signals, canceled, timedOut }: TimeLimit,
   work: (signal: AbortSignal) => Promise<T>,

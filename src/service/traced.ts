@@ -10,7 +10,10 @@ interface CallFacts {
   path: string;
 }
 
-/** What `--debug` shows of a call. Values of secret fields are masked; other text still has to go through the redactor. */
+/**
+ * What `--debug` shows of a call. Values of secret fields are masked; other text still has to go
+ * through the redactor.
+ */
 export type TraceEvent =
   | ({ type: "request"; headers: Record<string, unknown>; body: unknown } & CallFacts)
   | ({
