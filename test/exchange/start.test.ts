@@ -45,6 +45,18 @@ describe("counting towards a lock", () => {
     expect((await run(world, "get")).code).toBe("ok");
   });
 
+  it("a success that cannot be used counts as a start, and is an answer: the next start needs no probe", async () => {
+    const world = await knownVault();
+    await run(world, "get");
+    world.weather = ["unusable"];
+    expect((await run(world, "get")).code).toBe("service");
+    expect(await known(world)).toMatchObject({ unackedStarts: 1, failedAttempts: 0 });
+    const before = ends(world);
+    expect((await run(world, "get")).code).toBe("ok");
+    // A probe would be an end call, too.
+    expect(ends(world) - before).toBe(1);
+  });
+
   it("a proven pair that is stale is never what locks the vault, also where no answer arrives", async () => {
     const world = await knownVault();
     await run(world, "get");

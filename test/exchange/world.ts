@@ -20,6 +20,7 @@ export type Weather =
   | "garbled"
   | "server-error"
   | "broken-after"
+  | "unusable"
   | "clock-set-back";
 
 /** Thrown where a process dies: whatever it was doing stops there. */
@@ -199,6 +200,8 @@ export class World {
         answer: { httpStatus: 503, body: parsed },
       };
     }
+    // A SUCCESS without what it must have.
+    if (weather === "unusable") delete parsed["transactionToken"];
     return { type: "answer", answer: { httpStatus: response.status, body: parsed } };
   }
 }

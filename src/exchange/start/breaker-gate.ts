@@ -194,12 +194,16 @@ function throwIfInterrupted(
 
 type Called = Parameters<typeof dispositionOf>[1];
 
-/** Records what the reply to a start, or to a delete or create, says of the service; nothing if it was taken back. */
+/**
+ * Records what the reply to a start, or to a delete or create, says of the service; nothing if it was taken back. `isAccepted`: its
+ * record gets an outcome by what follows.
+ */
 export async function noteStart(
   breaker: ServiceBreaker,
   seen: Seen | null,
   reply: Reply,
   endpoint: Called,
+  isAccepted: boolean = reply.type === "answer" && isSuccess(reply.answer),
 ): Promise<void> {
   if (isTakenBack(reply, endpoint)) {
     await withdraw(breaker, seen);
@@ -207,10 +211,7 @@ export async function noteStart(
     await breaker.change((now) =>
       after(now, { type: "unanswered", at: breaker.now(), response: responseOf(reply) }),
     );
-  } else if (
-    breaker.known.lostAt !== null ||
-    (reply.type === "answer" && !isSuccess(reply.answer))
-  ) {
+  } else if (breaker.known.lostAt !== null || !isAccepted) {
     // Also where it is closed: its start may stay on record without an outcome.
     const startedAt = seen?.claim === null ? seen.at : undefined;
     await breaker.change((now) => after(now, { type: "answered", at: breaker.now(), startedAt }));

@@ -34,9 +34,6 @@ export interface Accepted extends Pick<Sending, "pair" | "record"> {
   success: StartSuccess;
 }
 
-/** Outcome of one attempt: success, or a wait before the next one. Everything else is thrown. */
-type Attempt = { success: StartSuccess } | Repeat;
-
 /**
  * Sends a start that was allowed, with the retries that DESIGN allows. Each is recorded as a start of its own (①), and each retry is
  * guarded again.
@@ -82,10 +79,12 @@ export async function sendStart(
     }
     context.emit({ type: "starting", operation, generation, attempt });
     const reply = await context.service.call(call, context.signal);
-    await noteStart(context.breaker, seen, reply, endpoint);
+    const answer = reply.type === "not-sent" ? undefined : reply.answer;
+    const success = answer && readStartSuccess(endpoint, context.session.uuid, answer);
+    await noteStart(context.breaker, seen, reply, endpoint, success !== undefined);
+    if (success !== undefined) return { exchangeId, success, pair, record };
     const refusable = { ...pair, endpoint };
-    const result = await judgeReply(context, refusable, exchangeId, reply, attempt, unanswered);
-    if ("success" in result) return { exchangeId, success: result.success, pair, record };
+    const result = await judgeFailure(context, refusable, exchangeId, reply, attempt, unanswered);
     if (reply.type === "no-answer") unanswered += 1;
     context.emit({ type: "retrying", step: "start", cause: result.cause, waitMs: result.waitMs });
     const left = reply.type === "no-answer" ? (await currentRecord(context)).last : null;
@@ -125,17 +124,15 @@ export async function recordAttempts(
   });
 }
 
-async function judgeReply(
+/** Returns the wait before the next attempt; everything else is thrown. */
+async function judgeFailure(
   context: ExchangeContext,
   planned: ChosenPair & { endpoint: Endpoint },
   exchangeId: string,
   reply: Reply,
   attempt: number,
   unanswered: number,
-): Promise<Attempt> {
-  const answer = reply.type === "not-sent" ? undefined : reply.answer;
-  const success = answer && readStartSuccess(planned.endpoint, context.session.uuid, answer);
-  if (success !== undefined) return { success };
+): Promise<Repeat> {
   if (reply.type === "not-sent") return await notSent(context, exchangeId, reply, attempt);
   if (reply.type === "no-answer" && !refusesCredentials(reply, planned.endpoint)) {
     return await noAnswer(context, planned, exchangeId, reply, attempt, unanswered);
@@ -170,7 +167,7 @@ async function noAnswer(
   reply: Reply & { type: "no-answer" },
   attempt: number,
   unanswered: number,
-): Promise<Attempt> {
+): Promise<Repeat> {
   const { session, policy } = context;
   await session.noteUnanswered(
     exchangeId,

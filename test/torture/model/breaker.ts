@@ -38,9 +38,9 @@ export function noteStart({ store, truth }: State, { reply, trial, fenced }: Pro
     open(store);
     if (!fenced) truth.isSilent = true;
   } else if (!fenced) {
-    // Not by the answer to a start that was sent before the one that is lost. Also where it is closed, but for a success, also one that
-    // cannot be used: else its start may stay on record without an outcome.
-    if (store.breaker.isOpen || (reply !== "success" && reply !== "unusable")) close(store);
+    // Not by the answer to a start that was sent before the one that is lost. Also where it is closed, but for a success: its start may
+    // stay on record without an outcome.
+    if (store.breaker.isOpen || reply !== "success") close(store);
     Object.assign(truth, { isSilent: false, atOnce: 0 });
   }
 }
