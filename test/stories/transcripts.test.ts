@@ -25,7 +25,7 @@ describe.concurrent.each(readdirSync(folder).toSorted((a, b) => a.localeCompare(
       `goes as told: ${title}`,
       { timeout: 60_000 },
       async () => {
-        const scene = await openScene(node);
+        const scene = await openScene(node, steps);
         scenes.push(scene);
         expect(steps.length).toBeGreaterThan(1);
         for (const step of steps) expect(await playStep(step, scene)).toBeNull();

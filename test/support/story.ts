@@ -5,6 +5,7 @@ import { demoSeed } from "../../src/sandbox/seeds/seeds.ts";
 import type { RunningSandbox } from "../../src/sandbox/server/start-sandbox.ts";
 import { startSandbox } from "../../src/sandbox/server/start-sandbox.ts";
 import { certificateAuthority } from "../service/certificate.ts";
+import { postgres } from "./postgres.ts";
 import { startProxy } from "./proxy-server.ts";
 import { quote, startInPty } from "./pty.ts";
 import { cleanEnv, vaultBin, vaultCommand } from "./run-vault.ts";
@@ -80,8 +81,8 @@ export interface Scene {
   sandbox: RunningSandbox;
 }
 
-/** With `node`, another release of the runtime runs the program. */
-export async function openScene(node?: string): Promise<Scene> {
+/** With `node`, another release of the runtime runs the program. Steps that use `$DATABASE` get a PostgreSQL. */
+export async function openScene(node?: string, steps: readonly Step[] = []): Promise<Scene> {
   const cwd = tempDir("story");
   const readyFile = join(cwd, "sandbox.json");
   // The same uuids each time: lists stand in their order.
@@ -128,6 +129,11 @@ export async function openScene(node?: string): Promise<Scene> {
     VAULTSVC_STATE: join(cwd, "state"),
     VAULTSVC_CONFIG_DIR: join(cwd, "config"),
   };
+  if (steps.some(({ command }) => command.includes("$DATABASE"))) {
+    const { username, password, host, pathname } = new URL((await postgres()).location("any"));
+    const database = `postgres://${username}@${host}${pathname}`;
+    return { cwd, env: { ...env, DATABASE: database, PGPASSWORD: password }, sandbox };
+  }
   return { cwd, env, sandbox };
 }
 
