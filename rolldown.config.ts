@@ -46,6 +46,7 @@ const joined: Record<string, string[]> = {
     "exchange/context",
     "exchange/start/start",
     "files/lock-file",
+    "protocol/answers",
     "settings/device",
     "settings/profile-secrets",
     "store/keys/known-states",
