@@ -5,8 +5,8 @@ import type { TerminalFacts } from "../../terminal/streams.ts";
 import { count } from "../../terminal/count.ts";
 import type { RehearseDocument } from "../documents/sandbox.ts";
 import type { RehearseOptions } from "./descriptor.ts";
-import type { Scenario } from "./rehearsal.ts";
-import { failures, Rehearsal } from "./rehearsal.ts";
+import type { Scenario } from "./scenarios.ts";
+import { failures, Rehearsal } from "./scenarios.ts";
 import { sandboxSettings } from "./start.ts";
 
 type Needs = Pick<App, "flags" | "host" | "narrator" | "output" | "settings">;
