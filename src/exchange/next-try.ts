@@ -1,6 +1,6 @@
 import type { Clock, Reply } from "./ports.ts";
 
-/** The wait before a call is repeated, and whether it ends before the deadline. */
+/** The wait before a call is repeated, and whether it ends before the deadline, with a chance of another outcome. */
 interface NextTry {
   waitMs: number;
   inTime: boolean;
@@ -21,5 +21,6 @@ export function nextTry(
     retryAfter === undefined
       ? Math.min(10_000, 200 * 2 ** Math.min(attempt, 6))
       : Math.max(retryAfter * 1000, 50);
-  return { waitMs, inTime: clock.elapsed() + waitMs < deadline };
+  const lasts = reply?.type === "not-sent" && reply.lasts === true;
+  return { waitMs, inTime: !lasts && clock.elapsed() + waitMs < deadline };
 }

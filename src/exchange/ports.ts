@@ -88,8 +88,11 @@ export type Call = StartCall | EndCall | SingleCall | ProbeCall;
 
 /** How a call ended; nothing is thrown. */
 export type Reply =
-  /** No connection was made, or the call was abandoned before a byte of it was written: it surely did not arrive. */
-  | { type: "not-sent"; cause: string; hint?: string | undefined }
+  /**
+   * No connection was made, or the call was abandoned before a byte of it was written: it surely did not arrive. `lasts`: another try
+   * fails likewise, as where a certificate is not trusted.
+   */
+  | { type: "not-sent"; cause: string; hint?: string | undefined; lasts?: true }
   /**
    * At least a byte was written and no whole JSON answer came back: the call may have been processed. Includes 5xx.
    * `tooLarge`: the answer exceeds what is read, and so would the answer to another call.

@@ -5,6 +5,8 @@ import type { Head } from "./reply.ts";
 export interface Cause {
   cause: string;
   hint?: string;
+  /** Another try fails likewise until a person has changed something. */
+  lasts?: true;
 }
 
 /**
@@ -94,6 +96,7 @@ export function connectCause(
     return {
       cause: `certificate of ${host} is not trusted: ${reason}`,
       hint: `${trustHint(code)}${whose}`,
+      lasts: true,
     };
   const network = proxy !== undefined || isLoopback(hostname) ? "" : `; ${otherProxy}`;
   switch (code) {
@@ -130,6 +133,7 @@ export function connectCause(
       return {
         cause: `certificate of ${host} is not trusted: it is for ${namesOf(error)}`,
         hint: "check the host name in --base-url",
+        lasts: true,
       };
     // It names the header, and not its value.
     case "UND_ERR_INVALID_ARG":

@@ -121,6 +121,12 @@ describe("certificates", () => {
     );
   });
 
+  test("is refused at once: no wait makes it trusted", async () => {
+    const refused = await get({}, here(), "--max-wait", "1h");
+    expectNotSent(refused, "its issuer is unknown", "--ca FILE (config key ca)");
+    expect(refused.stderr).not.toContain("again");
+  });
+
   test("another host name, and one that has expired", async () => {
     const another = await startTlsFront(
       lab.service.baseUrl,

@@ -120,6 +120,7 @@ describe("TLS", () => {
       type: "not-sent",
       cause: `certificate of ${server.host} is not trusted: self-signed certificate`,
       hint: "if you trust its issuer, add the issuer's certificate with --ca FILE (config key ca) or NODE_EXTRA_CA_CERTS",
+      lasts: true,
     });
     expect(server.requests).toHaveLength(0);
   });

@@ -152,7 +152,7 @@ export async function notSent(
 ): Promise<Repeat> {
   await context.session.revertIntent(exchangeId, note(context, "network", reply.cause));
   if (context.signal.aborted) throw interrupted(context);
-  const { waitMs, inTime } = nextTry(context, attempt);
+  const { waitMs, inTime } = nextTry(context, attempt, reply);
   if (inTime) return { waitMs, cause: reply.cause };
   throw new VaultError("network", `no connection to the service: ${reply.cause}`, {
     uuid: context.session.uuid,
