@@ -44,11 +44,9 @@ export interface SettingDefinition {
 }
 
 export const outputFormats = ["table", "json", "ndjson"] as const;
-export type OutputFormat = (typeof outputFormats)[number];
 
 /** Values of `stateKeySource`. */
 export const keySourceNames = ["file", "passphrase", "keyring"] as const;
-export type KeySourceName = (typeof keySourceNames)[number];
 
 const text = (found: Sourced): string => found.text;
 

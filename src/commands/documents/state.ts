@@ -236,5 +236,4 @@ export type RekeyDocument = z.infer<typeof rekey>;
 export type MoveDocument = z.infer<typeof move>;
 export type ClaimDocument = z.infer<typeof claim>;
 export type LocksDocument = z.infer<typeof locks>;
-export type StatusWord = (typeof statusWords)[number];
 export type ExchangeStatus = z.infer<typeof exchange>;
