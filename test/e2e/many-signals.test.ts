@@ -20,6 +20,18 @@ const shell = (line: string): string[] => ["/bin/sh", "-c", line, "sh"];
 
 /** Each child of --exec says that it has begun, and waits until it may go on. */
 const waiting = `cat >/dev/null; echo "$$" >>begun; until test -e go; do sleep 0.05; done`;
+const inPairs = [
+  "get",
+  "--all",
+  "-o",
+  "ndjson",
+  "--run",
+  "may",
+  "--concurrency",
+  "2",
+  "--exec",
+  waiting,
+];
 
 const begun = (home: string): string[] =>
   existsSync(join(home, "begun"))
@@ -62,19 +74,7 @@ describe("a run of many vaults", () => {
     async (signal, code) => {
       const many = await notes(5);
       const { lab, machine } = many;
-      const args = [
-        "get",
-        "--all",
-        "-o",
-        "ndjson",
-        "--run",
-        "may",
-        "--concurrency",
-        "2",
-        "--exec",
-        waiting,
-      ];
-      const run = machine.start({}, ...args);
+      const run = machine.start({}, ...inPairs);
       await hasBegun(machine.home, 2);
       run.kill(signal);
       machine.file("go", "");
@@ -92,7 +92,7 @@ describe("a run of many vaults", () => {
       expect(result.stderr).toMatch(/run may was interrupted/);
       expect(result.stderr).toMatch(/--run may/);
       expect([starts(many), acknowledged(lab).length]).toEqual([2, 2]);
-      const again = await machine.start({}, ...args).exit;
+      const again = await machine.start({}, ...inPairs).exit;
       expect(outcomesOf(again).filter(({ earlier }) => earlier)).toHaveLength(2);
       await expectWhole(many, again);
       expect(begun(machine.home)).toHaveLength(5);
@@ -102,19 +102,7 @@ describe("a run of many vaults", () => {
   it("a second SIGINT ends the children at once, and leaves their exchanges as they are", async () => {
     const many = await notes(4);
     const { lab, machine, uuids } = many;
-    const args = [
-      "get",
-      "--all",
-      "-o",
-      "ndjson",
-      "--run",
-      "may",
-      "--concurrency",
-      "2",
-      "--exec",
-      waiting,
-    ];
-    const run = machine.start({}, ...args);
+    const run = machine.start({}, ...inPairs);
     await hasBegun(machine.home, 2);
     const children = begun(machine.home).map(Number);
     run.kill("SIGINT");
@@ -134,7 +122,7 @@ describe("a run of many vaults", () => {
       { state: "started", holdReason: null },
     ]);
     machine.file("go", "");
-    await expectWhole(many, await machine.start({}, ...args).exit);
+    await expectWhole(many, await machine.start({}, ...inPairs).exit);
   });
 
   it("killed in the middle: the same line sends nothing for what was acknowledged", async () => {

@@ -111,7 +111,10 @@ export class RealService {
   }
 
   wrongPair(): void {
-    const credentials = { encryptedData: "wrong", payload: "wrong" };
+    this.#startElsewhere({ encryptedData: "wrong", payload: "wrong" });
+  }
+
+  #startElsewhere(credentials: Pair): void {
     this.#arrive(
       requestOf(target, {
         step: "start",
@@ -128,17 +131,7 @@ export class RealService {
   /** Somebody else starts with the valid pair, and may acknowledge: what the recovery document holds. */
   otherStart(isOver: boolean): { old: Pair; new: Pair; token: string } {
     const old = this.#sandbox.inspect(uuid).currentPair;
-    this.#arrive(
-      requestOf(target, {
-        step: "start",
-        uuid,
-        kind,
-        operation: "get",
-        externalRef: "somebody",
-        credentials: old,
-      }),
-      "harsh",
-    );
+    this.#startElsewhere(old);
     const { pending } = this.#sandbox.inspect(uuid);
     if (pending === null) throw new Error("the start of somebody else was refused");
     const { offered, token } = pending;
