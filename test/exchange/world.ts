@@ -7,9 +7,10 @@ import { createIds } from "../../src/exchange/ulid.ts";
 import { openSandbox } from "../../src/sandbox/server/start-sandbox.ts";
 import type { SandboxResponse } from "../../src/sandbox/model/messages.ts";
 import { sendProbe } from "../../src/exchange/start/breaker-gate.ts";
-import type { HttpRequest, Target } from "../../src/service/request.ts";
+import type { HttpRequest } from "../../src/service/request.ts";
 import { requestOf } from "../../src/service/request.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
+import { application, creditCard, target } from "../support/emulated-target.ts";
 
 /** Fault of the network at the next call. */
 export type Weather =
@@ -27,15 +28,6 @@ export type Weather =
 export class Crash extends Error {}
 
 export const service = "https://vaults.test/vaultsvc/v1-2";
-const target: Target = {
-  baseUrl: "https://vaults.test",
-  apiPrefix: "/vaultsvc/v1-2",
-  application: {
-    apiKey: "0a0a0a0a-1111-4222-8333-444444444444",
-    uuid: "0b0b0b0b-1111-4222-8333-444444444444",
-  },
-  version: "test",
-};
 
 /** A vault at an emulated service, a real state on disk, a clock that only waiting advances, and a network with faults. */
 export class World {
@@ -54,18 +46,12 @@ export class World {
     const opened = openSandbox({
       now: () => this.time,
       randomSeed: options.seed,
-      application: target.application,
+      application,
       seed: [],
       policy: { tokenTtlMs: 60_000, rate: 1000 },
     });
     this.sandbox = opened.sandbox;
     this.#handle = opened.handle;
-    const creditCard = {
-      number: "4111111111111111",
-      name: "Ada Lovelace",
-      expiryMonth: 4,
-      expiryYear: 2031,
-    };
     const vault = this.sandbox.addVault({
       kind: "credit-card/offline",
       label: "model",

@@ -1,26 +1,10 @@
 import type { Call, Reply } from "../../src/exchange/ports.ts";
 import { openSandbox } from "../../src/sandbox/server/start-sandbox.ts";
 import { fingerprint } from "../../src/secrets/fingerprints.ts";
-import type { HttpRequest, Target } from "../../src/service/request.ts";
+import type { HttpRequest } from "../../src/service/request.ts";
 import { requestOf } from "../../src/service/request.ts";
 import type { Dice } from "../support/dice.ts";
-
-const application = {
-  apiKey: "0a0a0a0a-1111-4222-8333-444444444444",
-  uuid: "0b0b0b0b-1111-4222-8333-444444444444",
-};
-const target: Target = {
-  baseUrl: "https://vaults.test",
-  apiPrefix: "/vaultsvc/v1-2",
-  application,
-  version: "test",
-};
-const creditCard = {
-  number: "4111111111111111",
-  name: "Ada Lovelace",
-  expiryMonth: 4,
-  expiryYear: 2031,
-};
+import { application, creditCard, target } from "../support/emulated-target.ts";
 
 type Sending = (name: string, call: () => Reply) => Promise<Reply>;
 

@@ -5,28 +5,13 @@ import { createHandler } from "../../../src/sandbox/server/handler.ts";
 import { Sandbox } from "../../../src/sandbox/model/model.ts";
 import type { State as SandboxState, VaultState } from "../../../src/sandbox/model/state.ts";
 import type { Pair } from "../../../src/protocol/answers.ts";
-import type { HttpRequest, Target } from "../../../src/service/request.ts";
+import type { HttpRequest } from "../../../src/service/request.ts";
 import { requestOf } from "../../../src/service/request.ts";
 import type { RealPairs } from "./real-pairs.ts";
 import { kind, uuid } from "./real-pairs.ts";
 import type { Operation, Service } from "./state.ts";
+import { application, creditCard, target } from "../../support/emulated-target.ts";
 
-const application = {
-  apiKey: "0a0a0a0a-1111-4222-8333-444444444444",
-  uuid: "0b0b0b0b-1111-4222-8333-444444444444",
-};
-const target: Target = {
-  baseUrl: "https://vaults.test",
-  apiPrefix: "/vaultsvc/v1-2",
-  application,
-  version: "test",
-};
-const creditCard = {
-  number: "4111111111111111",
-  name: "Ada Lovelace",
-  expiryMonth: 4,
-  expiryYear: 2031,
-};
 const lifetime = 86_400_000;
 const midnight = Date.parse("2026-11-20T00:00:00Z");
 
