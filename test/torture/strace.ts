@@ -73,38 +73,59 @@ export interface CrashPoint {
   what: string;
   name: string;
   ordinal: number;
-  /** Only calls that touch this file are counted, and seen. */
+  /** Only calls that touch this file are counted, and seen; null for those of the main thread, which are counted alone. */
   path: string | null;
-  /** How many crash points are seen then, this one among them. */
-  seen: number;
+  /** What the call is for, the same in each run, and the how manieth such call it is. */
+  kind: string;
+  nth: number;
 }
 
 /**
  * Kills the program at a crash point; `run` begins it anew with more options for strace. strace counts the calls of one name in one
  * thread, and delivers the signal at the entry of the call, which then never happens (tried: a file written to is as it was; with
- * `--seccomp-bpf` it does not reliably come). A wake-up of the runtime more or less moves the count: it is tried again with another one.
+ * `--seccomp-bpf` it does not reliably come). A wake-up of the runtime, or one more look at a lock that is still held, moves the
+ * count: it is tried again with another one.
  */
 export async function killedAt(
   point: CrashPoint,
   run: (more: string[]) => Promise<Traced>,
   isEvent: IsEvent,
 ): Promise<Traced> {
-  const { name, path, seen } = point;
+  const { name, path } = point;
   let { ordinal } = point;
+  let ended = "";
   for (let tries = 0; tries < 60; tries += 1) {
     const done = await run([
       ...(path === null ? [] : ["-P", path]),
       "-e",
       `inject=${name}:signal=SIGKILL:when=${ordinal}`,
     ]);
+    const { code, signal, stderr } = done.result;
     const events = done.calls.filter(isEvent);
-    const there = events[seen - 1];
-    if (done.result.signal === "SIGKILL" && events.length === seen && there?.result === "")
-      return done;
-    // Too early: the next one. Too late: its own number is known now.
-    ordinal = there === undefined || there.name !== name ? ordinal + 1 : there.ordinal;
+    const there = likeIt(point, events)[point.nth - 1];
+    if (signal === "SIGKILL" && there?.result === "" && there === events.at(-1)) return done;
+    ended = `${code ?? signal} after ${events.length} points ${stderr}`;
+    // Too late, its own number is known now; too early, the next one.
+    ordinal = there?.ordinal ?? (signal === "SIGKILL" ? ordinal + 1 : point.ordinal);
   }
-  throw new Error(`crash point ${point.index}, ${point.what}, is not reached`);
+  throw new Error(`crash point ${point.index}, ${point.what}, is not reached: ${ended}`);
+}
+
+const likeIt = (
+  { kind, path }: Pick<CrashPoint, "kind" | "path">,
+  events: readonly Call[],
+): Call[] =>
+  events.filter(
+    (each) => (path === null ? each.main : touches(each, path)) && kindOf(each) === kind,
+  );
+
+/** The name of a call, its file without what is drawn by lot, and the beginning of what goes through a socket. */
+function kindOf(call: Call): string {
+  const path = pathOf(call) ?? "";
+  // What is received is unknown until the call returns.
+  const isSent = path.startsWith("socket:") && /^(write|send)/.test(call.name);
+  const [, sent = ""] = isSent ? (/"([^"]*)"/.exec(call.args) ?? []) : [];
+  return `${call.name} ${path} ${sent}`.replaceAll(/[^g-zG-Z/ ]+/g, "-");
 }
 
 /**
@@ -115,21 +136,21 @@ export async function killedAt(
 export function crashPoints(calls: readonly Call[], isEvent: IsEvent): CrashPoint[] {
   const events = calls.filter(isEvent);
   return events.map((call, index) => {
-    const { name, ordinal } = call;
+    const { name } = call;
     const what = `${name}(${call.args.slice(0, 150)}`;
-    if (call.main) return { index, what, name, ordinal, path: null, seen: index + 1 };
     // The main thread may make more calls of this name: those of the pool are told by the file that they touch.
-    const path = pathOf(call) ?? "";
-    const isLike = (each: Call): boolean =>
-      each.thread === call.thread && each.name === name && touches(each, path);
-    const seen = events.slice(0, index + 1).filter((each) => touches(each, path)).length;
+    const path = call.main ? null : (pathOf(call) ?? "");
+    const kind = kindOf(call);
+    const isCounted = (each: Call): boolean =>
+      each.thread === call.thread && each.name === name && (path === null || touches(each, path));
     return {
       index,
       what,
       name,
-      ordinal: calls.slice(0, calls.indexOf(call) + 1).filter(isLike).length,
+      ordinal: calls.slice(0, calls.indexOf(call) + 1).filter(isCounted).length,
       path,
-      seen,
+      kind,
+      nth: likeIt({ kind, path }, events.slice(0, index + 1)).length,
     };
   });
 }
