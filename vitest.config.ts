@@ -1,7 +1,7 @@
 import { defineConfig } from "vitest/config";
 import type { TestSpecification } from "vitest/node";
 import { BaseSequencer } from "vitest/node";
-import { isLikeDisk, memoryFolder } from "./test/support/memory-folder.ts";
+import { isLikeDisk, memoryFolder } from "./test/support/campaign.ts";
 
 /** `whole` or `short` with `npm run torture` and `npm run torture:short`; else the suite, which has nothing of the campaign. */
 const torture = process.env["TORTURE"];
@@ -67,10 +67,7 @@ export default defineConfig({
       ...(torture === undefined ? ["test/torture/**"] : []),
       ...(stories ? [] : ["test/stories/**"]),
     ],
-    globalSetup: [
-      "test/support/build-once.ts",
-      ...(torture === undefined ? [] : ["test/torture/figures.ts"]),
-    ],
+    globalSetup: "test/support/global-setup.ts",
     reporters: ["default", "./test/support/summary-reporter.ts"],
     setupFiles: "test/support/setup.ts",
     /** Loading the program anew for each file took as long as the tests; of the campaign's, some open thousands of states, until their process ends. */

@@ -13,9 +13,15 @@ import { parseFault } from "../src/sandbox/faults/grammar.ts";
 import { plainActions } from "../src/sandbox/faults/faults.ts";
 import { defaultPolicy } from "../src/sandbox/model/policy.ts";
 import { checkVaultInput } from "../src/sandbox/seeds/vault-input.ts";
-import { codeBlocks, section, tableRows } from "./support/markdown.ts";
+import {
+  codeBlocks,
+  readme,
+  section,
+  tableRows,
+  topicText,
+  topicTexts,
+} from "./support/markdown.ts";
 import { tempDir } from "./support/temp-dir.ts";
-import { readme, topicText, topicTexts } from "./support/texts.ts";
 
 const root = join(import.meta.dirname, "..");
 const names = Object.keys(topicTexts);

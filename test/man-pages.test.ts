@@ -6,11 +6,9 @@ import { vault } from "../src/commands/program.ts";
 import { describeCommand } from "../src/cli/describe.ts";
 import { topics } from "../src/cli/topics.ts";
 import type { CommandNode } from "../src/completion/tree.ts";
-import { codeBlocks } from "./support/markdown.ts";
-import { manPages } from "./support/man-pages.ts";
-import { roffOf } from "./support/roff.ts";
+import { codeBlocks, topicText } from "./support/markdown.ts";
+import { manPages, roffOf } from "./scripts/written-pages.ts";
 import { tempDir } from "./support/temp-dir.ts";
-import { topicText } from "./support/texts.ts";
 
 const pages = manPages("0.0.0", "2026-11-22");
 const tree = describeCommand(vault);

@@ -10,7 +10,7 @@ const script = join(import.meta.dirname, "exchange.sh");
 const nowhere = openSync("/dev/null", "w");
 
 /** A sandbox, a home of its own, and what is measured there. */
-export interface Stage {
+interface Stage {
   folder: string;
   vaults: RunningSandbox["vaults"];
   /** Arguments of the same exchange by a shell script with curl and jq; undefined where one is missing. */

@@ -13,7 +13,7 @@ import { main } from "../../src/main.ts";
 import { vault } from "../../src/commands/program.ts";
 import { checkDocument } from "../support/documents.ts";
 import { fakeHost } from "../support/fake-host.ts";
-import { topicText, topicTexts } from "../support/texts.ts";
+import { topicText, topicTexts } from "../support/markdown.ts";
 
 const tree = describeCommand(vault);
 

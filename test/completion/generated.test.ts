@@ -5,11 +5,10 @@ import { describe, expect, test } from "vitest";
 import { programNames, script, scriptFiles } from "../../src/completion/scripts.ts";
 import { describeCommand } from "../../src/cli/describe.ts";
 import { vault } from "../../src/commands/program.ts";
-import { codeBlocks } from "../support/markdown.ts";
+import { codeBlocks, readme, topicTexts } from "../support/markdown.ts";
 import { runVault } from "../support/run-vault.ts";
-import { isInstalled } from "../support/shells.ts";
-import { readme, topicTexts } from "../support/texts.ts";
-import { withTables } from "../support/topic-tables.ts";
+import { isInstalled } from "./support.ts";
+import { withTables } from "../scripts/written-pages.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const read = (...path: string[]): string => readFileSync(join(root, ...path), "utf8");

@@ -1,10 +1,16 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { ShellUser } from "../support/shells.ts";
-import { fishOffers, isInstalled, shellUser, typeAndTab } from "../support/shells.ts";
+import type { ShellUser } from "./support.ts";
+import {
+  fishOffers,
+  isInstalled,
+  machineWithVaults,
+  shellUser,
+  typeAndTab,
+  vaults,
+} from "./support.ts";
 import { tempDir } from "../support/temp-dir.ts";
-import { machineWithVaults, vaults } from "./support.ts";
 
 const [labelled, bare] = vaults;
 

@@ -68,7 +68,7 @@ export const patient = (clock: Clock, milliseconds = 1000): Waiting => ({
 });
 
 /** The fixture and the held vault of the test that runs: made anew for each test of the suite around. */
-export interface OnVault {
+interface OnVault {
   fixture: StoreFixture;
   session: VaultSession;
 }

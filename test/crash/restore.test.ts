@@ -1,7 +1,7 @@
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { restoredOf } from "../support/backups.ts";
+import { restoredOf } from "../support/state-file.ts";
 import { stride } from "../support/campaign.ts";
 import { atEveryStep, expectSteps, runKilledAt } from "../support/crash.ts";
 import type { Lab } from "../support/lab.ts";

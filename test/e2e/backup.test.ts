@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import type { Pair } from "../../src/protocol/answers.ts";
-import { backupOf, warm } from "../support/backups.ts";
+import { backupOf, warm } from "../support/state-file.ts";
 import { expectError, expectExit, expectInStep, offlineNote, openLab } from "../support/lab.ts";
 import { errorOf } from "../support/machine.ts";
 import { Secrets } from "../support/secret-search.ts";

@@ -4,8 +4,7 @@ import type { Lab } from "../support/lab.ts";
 import { expectExit, offlineCard, onlineCard, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
-import { extendedInputs, secretNumber } from "./bad-inputs-extended.ts";
-import { badInputs, pair, uuid } from "./bad-inputs.ts";
+import { badInputs, extendedInputs, pair, secretNumber, uuid } from "./bad-inputs.ts";
 
 describe("bad input", () => {
   let lab: Lab;

@@ -6,8 +6,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { Certificate } from "../service/certificate.ts";
-import { selfSigned } from "../service/certificate.ts";
+import type { Certificate } from "../support/keys.ts";
+import { selfSigned } from "../support/keys.ts";
 import { runVault } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
 

@@ -12,7 +12,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { damage } from "../support/backups.ts";
+import { damage } from "../support/state-file.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectError, expectExit, firstGet, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";

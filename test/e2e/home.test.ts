@@ -3,7 +3,7 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { httpServer } from "../service/servers.ts";
-import { asOther, mayBeOther, othersDir } from "../support/other-user.ts";
+import { asOther, mayBeOther, othersDir } from "../support/disks.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { runVault, startVault } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";

@@ -17,10 +17,9 @@ import { expectError, expectExit } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf, machineFor } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
-import { sample } from "../support/campaign.ts";
+import { sample, tried } from "../support/campaign.ts";
 import type { Hostile } from "./hostile-answers-table.ts";
 import { answers, redirects, vaults } from "./hostile-answers-table.ts";
-import { tried } from "../support/tally.ts";
 
 const connections: string[] = [];
 /** Whoever is led here has been led away. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { httpServer } from "../service/servers.ts";
 import { spellings } from "../support/echo-service.ts";
-import { claimsOf, jwtKeys, makeJwt } from "../support/jwt.ts";
+import { claimsOf, jwtKeys, makeJwt } from "../support/keys.ts";
 import type { Lab } from "../support/lab.ts";
 import {
   device,

@@ -1,11 +1,11 @@
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { expectExit, expectFarFromLock, expectInStep, offlineNote } from "../support/lab.ts";
 import type { ManyVaults } from "../support/many.ts";
 import { acknowledged, contentsOf, manyVaults, outcomesOf, summaryOf } from "../support/many.ts";
 import type { RunResult } from "../support/run-vault.ts";
-import { mayMount, resizeDisk, smallDisk } from "../support/small-disk.ts";
+import { mayMount, resizeDisk, smallDisk } from "../support/disks.ts";
 
 const notes = async (count: number, size = 20): Promise<ManyVaults> =>
   await manyVaults(

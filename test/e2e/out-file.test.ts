@@ -9,7 +9,7 @@ import {
   offlineNote,
   openLab,
 } from "../support/lab.ts";
-import { mayMount, smallDisk } from "../support/small-disk.ts";
+import { mayMount, smallDisk } from "../support/disks.ts";
 
 describe.concurrent("vault get --out", () => {
   it("writes the contents there for their owner alone, prints nothing, and replaces the same vault's", async () => {

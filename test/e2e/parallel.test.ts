@@ -10,7 +10,7 @@ import {
 } from "../support/lab.ts";
 import type { Lab } from "../support/lab.ts";
 import { documentOf } from "../support/machine.ts";
-import { xargs } from "../support/xargs.ts";
+import { xargs } from "../support/run-vault.ts";
 
 /** Starts and end calls of a vault, in the order in which they arrived. */
 const calls = ({ service }: Lab, uuid: string): string[] =>

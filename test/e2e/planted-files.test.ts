@@ -12,14 +12,24 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { checkpoint } from "../support/checkpoint.ts";
+import { checkpoint } from "../support/state-file.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectError, expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { pairIn } from "../support/machine.ts";
-import { asOther, give, mayBeOther, other, othersDir, third } from "../support/other-user.ts";
-import type { Thing } from "../support/planted.ts";
-import { expectRefusedInPlace, fifo, places, things } from "../support/planted.ts";
+import {
+  asOther,
+  expectRefusedInPlace,
+  fifo,
+  give,
+  mayBeOther,
+  other,
+  othersDir,
+  places,
+  things,
+  third,
+} from "../support/disks.ts";
+import type { Thing } from "../support/disks.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 /** A machine whose state was made by a process of its own, which has ended. */

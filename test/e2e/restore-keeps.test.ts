@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { restoredOf } from "../support/backups.ts";
+import { restoredOf } from "../support/state-file.ts";
 import type { Lab } from "../support/lab.ts";
 import {
   expectError,

@@ -12,7 +12,7 @@ import {
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { anew, backupOf, damage, restoredOf, sql, warm } from "../support/backups.ts";
+import { anew, backupOf, damage, restoredOf, sql, warm } from "../support/state-file.ts";
 import {
   device,
   expectError,

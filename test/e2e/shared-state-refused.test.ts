@@ -1,9 +1,9 @@
-import { chownSync, chmodSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import pg from "pg";
 import { beforeAll, describe, expect, it, test } from "vitest";
-import type { Certificate } from "../service/certificate.ts";
-import { certificateAuthority } from "../service/certificate.ts";
+import type { Certificate } from "../support/keys.ts";
+import { certificateAuthority } from "../support/keys.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectError, expectExit, firstGet, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
@@ -11,7 +11,7 @@ import { errorOf } from "../support/machine.ts";
 import type { Postgres } from "../support/postgres.ts";
 import { standbyOf, startServer } from "../support/postgres.ts";
 import type { RunResult } from "../support/run-vault.ts";
-import { mayMount, smallDisk } from "../support/small-disk.ts";
+import { mayMount, smallDisk } from "../support/disks.ts";
 
 let server: Postgres;
 let lab: Lab;

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { checkpoint } from "../support/checkpoint.ts";
+import { checkpoint } from "../support/state-file.ts";
 import type { Lab } from "../support/lab.ts";
 import {
   expectError,
@@ -26,7 +26,7 @@ import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { runVault, vaultBin } from "../support/run-vault.ts";
-import { makeReadOnly, mayMount, smallDisk } from "../support/small-disk.ts";
+import { makeReadOnly, mayMount, smallDisk } from "../support/disks.ts";
 
 /** The bytes of every file, except the index that SQLite makes anew for each crash and the lock files, which hold nothing. */
 function bytesOf(folder: string): Record<string, string> {

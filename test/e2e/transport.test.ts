@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { certificateAuthority, selfSigned } from "../service/certificate.ts";
+import { certificateAuthority, selfSigned } from "../support/keys.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectError, expectExit, expectInStep, firstGetArgs, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";

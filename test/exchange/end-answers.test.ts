@@ -5,7 +5,7 @@ import type { Reply, Send } from "../../src/exchange/ports.ts";
 import { acknowledgeOpen } from "../../src/exchange/end/acknowledge.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import { asVaultError } from "../../src/errors.ts";
-import { currentIsAccepted, known, knownVault, run, startOf } from "./engine.ts";
+import { currentIsAccepted, known, knownVault, run, startOf } from "./world.ts";
 import type { World } from "./world.ts";
 
 const errorUuid = "0b1d9c1e-6f44-4a57-9a0e-3a86a4f7d0c2";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Handover } from "../../src/exchange/delivery.ts";
 import { runExchange } from "../../src/exchange/run.ts";
-import { knownVault, startOf } from "./engine.ts";
+import { knownVault, startOf } from "./world.ts";
 
 const handover: Handover = {
   leavesState: false,

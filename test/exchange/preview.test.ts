@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { asVaultError } from "../../src/errors.ts";
 import { previewStart } from "../../src/exchange/start/preview.ts";
 import type { Start } from "../../src/exchange/start/start.ts";
-import { known, knownVault, run, startOf } from "./engine.ts";
+import { known, knownVault, run, startOf } from "./world.ts";
 import type { World } from "./world.ts";
 
 /** Something that earlier runs have left. */

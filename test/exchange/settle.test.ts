@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Handover } from "../../src/exchange/delivery.ts";
 import { HandoverFailure } from "../../src/exchange/delivery.ts";
-import { ack, currentIsAccepted, ends, known, knownVault, run, starts } from "./engine.ts";
+import { ack, currentIsAccepted, ends, known, knownVault, run, starts } from "./world.ts";
 
 describe("what is left at ②, not delivered", () => {
   it("get starts again with the old pair, and no read is used up unseen", async () => {

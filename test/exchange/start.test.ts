@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { noAttempts } from "../../src/exchange/recovery/reset-attempts.ts";
 import { combinationOf } from "../../src/exchange/start/choose-pair.ts";
-import { currentIsAccepted, ends, known, knownVault, run, starts } from "./engine.ts";
+import { currentIsAccepted, ends, known, knownVault, run, starts } from "./world.ts";
 import type { Weather } from "./world.ts";
 
 describe("counting towards a lock", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Credentials } from "../../src/exchange/records.ts";
-import { ack, currentIsAccepted, known, knownVault, run, starts } from "./engine.ts";
+import { ack, currentIsAccepted, known, knownVault, run, starts } from "./world.ts";
 import type { World } from "./world.ts";
 
 const lost = (times: number) => Array.from({ length: times }, () => "response-lost" as const);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { classify } from "../../src/protocol/classify.ts";
 import { completePolicy, isWhitelisted } from "../../src/sandbox/model/policy.ts";
-import { jwtKeys, makeJwt } from "../support/jwt.ts";
+import { jwtKeys, makeJwt } from "../support/keys.ts";
 import type { Answer } from "./support.ts";
 import { Bench, containing, properties } from "./support.ts";
 

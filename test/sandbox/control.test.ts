@@ -7,8 +7,17 @@ import { refuseForeign } from "../../src/sandbox/server/server.ts";
 import type { ReadyFile } from "../../src/sandbox/control/ready.ts";
 import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
 import { startSandbox } from "../../src/sandbox/server/start-sandbox.ts";
-import { end, nth, request, running, start, target } from "./over-sockets.ts";
-import { anyText, containing, temporaryFolder } from "./support.ts";
+import {
+  anyText,
+  containing,
+  end,
+  nth,
+  request,
+  running,
+  start,
+  target,
+  temporaryFolder,
+} from "./support.ts";
 
 describe("foreign requests", () => {
   test.each([

@@ -3,8 +3,7 @@ import { describe, expect, test } from "vitest";
 import { parseFault } from "../../src/sandbox/faults/grammar.ts";
 import { demoSeed } from "../../src/sandbox/seeds/seeds.ts";
 import { startSandbox } from "../../src/sandbox/server/start-sandbox.ts";
-import { end, nth, request, running, start, target } from "./over-sockets.ts";
-import { containing } from "./support.ts";
+import { containing, end, nth, request, running, start, target } from "./support.ts";
 
 describe("over sockets", () => {
   test("every demo vault is read, both calls on one connection", async () => {

@@ -1,7 +1,7 @@
 // npm run demo:team: three machines with one state in a real PostgreSQL, one of them killed while it uses a vault.
 import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Service, Stage } from "../support/demo-stage.ts";
+import type { Service, Stage } from "./demo-stage.ts";
 import {
   ask,
   environment,
@@ -14,7 +14,7 @@ import {
   run,
   runInBackground,
   startService,
-} from "../support/demo-stage.ts";
+} from "./demo-stage.ts";
 import { postgres } from "../support/postgres.ts";
 
 const password = "for-this-demo";

@@ -1,5 +1,5 @@
 // npm run demo: the main job, with the built program as child processes, on a sandbox and a state that are thrown away.
-import type { Stage } from "../support/demo-stage.ts";
+import type { Stage } from "./demo-stage.ts";
 import {
   expectStatus,
   expectThat,
@@ -10,7 +10,7 @@ import {
   run,
   runInBackground,
   startService,
-} from "../support/demo-stage.ts";
+} from "./demo-stage.ts";
 
 async function play(stage: Stage): Promise<void> {
   narrate("The service, emulated: a vault of each kind, for this demo only");

@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { script, scriptFiles } from "../../src/completion/scripts.ts";
 import { describeCommand } from "../../src/cli/describe.ts";
 import { vault } from "../../src/commands/program.ts";
-import { manPages } from "../support/man-pages.ts";
-import { withTables } from "../support/topic-tables.ts";
+import { manPages, withTables } from "./written-pages.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 for (const shell of ["bash", "zsh", "fish"] as const) {

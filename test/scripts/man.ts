@@ -2,7 +2,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
-import { manPages } from "../support/man-pages.ts";
+import { manPages } from "./written-pages.ts";
 
 const folder = join(import.meta.dirname, "..", "..", "man");
 const built = new Date(Number(process.env["SOURCE_DATE_EPOCH"] ?? Date.now() / 1000) * 1000);

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { connectCause } from "../../src/service/causes.ts";
 import { startProxy } from "../support/proxy-server.ts";
-import { certificateAuthority, selfSigned } from "./certificate.ts";
+import { certificateAuthority, selfSigned } from "../support/keys.ts";
 import {
   answeringTcp,
   clientOf,

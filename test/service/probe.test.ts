@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { ProbeOptions } from "../../src/service/probe.ts";
 import { probe } from "../../src/service/probe.ts";
 import { startProxy } from "../support/proxy-server.ts";
-import { certificateAuthority } from "./certificate.ts";
+import { certificateAuthority } from "../support/keys.ts";
 import { answeringTcp, httpServer, json, never, tcpServer } from "./servers.ts";
 
 const look = async (baseUrl: string, more: Partial<ProbeOptions> = {}) =>

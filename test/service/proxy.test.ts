@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import type { Proxy } from "../../src/service/causes.ts";
 import { startProxy } from "../support/proxy-server.ts";
-import { certificateAuthority, selfSigned } from "./certificate.ts";
+import { certificateAuthority, selfSigned } from "../support/keys.ts";
 import {
   answeringTcp,
   clientOf,

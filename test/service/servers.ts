@@ -13,7 +13,7 @@ import { onTestFinished } from "vitest";
 import type { EndCall, StartCall } from "../../src/exchange/ports.ts";
 import type { ClientOptions, ServiceClient } from "../../src/service/client.ts";
 import { createClient } from "../../src/service/client.ts";
-import type { Certificate } from "./certificate.ts";
+import type { Certificate } from "../support/keys.ts";
 
 export const uuid = "0f9b1c1e-2d3c-4b5a-8697-a8b9cadbecfd";
 export const application = {
@@ -39,14 +39,14 @@ export const startCall: StartCall = {
   credentials: { encryptedData: "ENC+1/==", payload: "PAY-1" },
 };
 
-export interface Received {
+interface Received {
   method: string | undefined;
   url: string | undefined;
   headers: IncomingHttpHeaders;
   body: string;
 }
 
-export interface TestServer {
+interface TestServer {
   url: string;
   host: string;
   port: number;

@@ -7,7 +7,7 @@ import type { BearerToken } from "../../src/settings/jwt/jwt.ts";
 import { createBearerToken } from "../../src/settings/jwt/jwt.ts";
 import { resolveSettings } from "../../src/settings/settings.ts";
 import { asVaultError } from "../../src/errors.ts";
-import { claimsOf, jwtKeys, makeJwt } from "../support/jwt.ts";
+import { claimsOf, jwtKeys, makeJwt } from "../support/keys.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { fakeWorld } from "./sources.ts";
 

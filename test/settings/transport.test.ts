@@ -4,7 +4,7 @@ import { matchesNoProxy } from "../../src/settings/transport/no-proxy.ts";
 import { resolveSettings } from "../../src/settings/settings.ts";
 import { readTransport } from "../../src/settings/transport/transport.ts";
 import { asVaultError } from "../../src/errors.ts";
-import { certificateAuthority } from "../service/certificate.ts";
+import { certificateAuthority } from "../support/keys.ts";
 import { fakeWorld } from "./sources.ts";
 
 const baseUrl = "https://vaults.example.com";

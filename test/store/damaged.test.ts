@@ -16,9 +16,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Store } from "../../src/exchange/ports.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { imported, known, patient, service, uuid } from "../contract/store-fixture.ts";
-import { runChild, works } from "./run-child.ts";
+import { runChild, temporaryState, works } from "./temporary-state.ts";
 import type { TemporaryState } from "./temporary-state.ts";
-import { temporaryState } from "./temporary-state.ts";
 
 describe("a state that cannot be used", () => {
   let state: TemporaryState;

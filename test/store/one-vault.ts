@@ -33,7 +33,7 @@ export const stages = [
   "rejected",
   "acknowledged",
 ] as const;
-export type Stage = (typeof stages)[number];
+type Stage = (typeof stages)[number];
 
 /** The time of a world whose states are compared: a minute a step. A token lives for five. */
 export class Minutes {

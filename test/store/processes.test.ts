@@ -4,9 +4,8 @@ import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { imported, known, patient, service, uuid } from "../contract/store-fixture.ts";
-import { kill, runChild, startChild, works } from "./run-child.ts";
+import { kill, runChild, startChild, temporaryState, works } from "./temporary-state.ts";
 import type { TemporaryState } from "./temporary-state.ts";
-import { temporaryState } from "./temporary-state.ts";
 
 describe("several processes on one state", () => {
   let state: TemporaryState;

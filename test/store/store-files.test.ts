@@ -17,9 +17,8 @@ import {
   startExchange,
   uuid,
 } from "../contract/store-fixture.ts";
-import { kill, startChild } from "./run-child.ts";
+import { kill, startChild, temporaryState } from "./temporary-state.ts";
 import type { TemporaryState } from "./temporary-state.ts";
-import { temporaryState } from "./temporary-state.ts";
 
 let state: TemporaryState;
 beforeEach(() => {

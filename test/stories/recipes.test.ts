@@ -3,14 +3,13 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { parseFault } from "../../src/sandbox/faults/grammar.ts";
-import { codeBlocks, section } from "../support/markdown.ts";
+import { codeBlocks, section, topicText, topicTexts } from "../support/markdown.ts";
 import type { Postgres } from "../support/postgres.ts";
 import { postgres } from "../support/postgres.ts";
 import { cleanEnv } from "../support/run-vault.ts";
-import type { Scene } from "../support/story.ts";
+import type { Scene } from "./story.ts";
 import { tempDir } from "../support/temp-dir.ts";
-import { missing, openScene } from "../support/story.ts";
-import { topicText, topicTexts } from "../support/texts.ts";
+import { missing, openScene } from "./story.ts";
 
 /** What a text has to run, and the lines that it says will be printed. */
 function recipe(heading: string, text: string) {

@@ -1,11 +1,10 @@
 import { symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { codeBlocks } from "../support/markdown.ts";
+import { codeBlocks, readme, topicText } from "../support/markdown.ts";
 import { startInPty } from "../support/pty.ts";
 import { vaultFile } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
-import { readme, topicText } from "../support/texts.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { createConnection, createServer } from "node:net";
 import { atEndOfFile } from "./end-of-file.ts";
 
-export interface FarServer {
+interface FarServer {
   port: number;
   /** Round trips to it so far: each connection made, and each time that a client sends something after an answer has arrived. */
   trips: number;

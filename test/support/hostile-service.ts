@@ -10,7 +10,7 @@ import { atEndOfFile } from "./end-of-file.ts";
 type Json = Record<string, unknown>;
 
 /** A request as it came. */
-export interface Asked {
+interface Asked {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;

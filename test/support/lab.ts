@@ -25,7 +25,7 @@ export interface Lab {
 }
 
 /** All that the checks ask of a service. */
-export interface Watched {
+interface Watched {
   service: { sandbox: Pick<Sandbox, "accepts" | "inspect"> };
 }
 

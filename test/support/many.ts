@@ -6,7 +6,7 @@ import type { Machine } from "./machine.ts";
 import type { RunResult } from "./run-vault.ts";
 
 /** A line that a command with many vaults has printed. */
-export interface ManyEvent {
+interface ManyEvent {
   event: string;
   uuid: string;
   label: string | null;

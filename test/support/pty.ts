@@ -12,7 +12,7 @@ export interface PtyOptions extends Pick<
   rows?: number;
 }
 
-export interface PtyResult {
+interface PtyResult {
   /** Of the program; 128 and the signal's number where it died of one. */
   code: number | null;
   /** All that was shown, with line ends as \n, and what was typed where it was echoed. */

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
-import type { Certificate } from "../service/certificate.ts";
+import type { Certificate } from "./keys.ts";
 import { atEndOfFile } from "./end-of-file.ts";
 
 export interface TlsFront {

@@ -17,8 +17,7 @@ import {
 import type { Machine } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
-import { isWhole } from "../support/campaign.ts";
-import { tried } from "../support/tally.ts";
+import { isWhole, tried } from "../support/campaign.ts";
 
 const hook = join(import.meta.dirname, "clock-jump.cjs");
 const hour = 3_600_000;

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { killEverywhere } from "./kill-everywhere.ts";
 import { operations, sharedOperations } from "./operations.ts";
-import { openRewindLab } from "./rewind-lab.ts";
-import { openSharedRewindLab } from "./shared-rewind-lab.ts";
+import { openRewindLab, openSharedRewindLab } from "./rewind-lab.ts";
 import type { RewindLab } from "./rewind-lab.ts";
 import { changesSomething, straceMissing } from "./strace.ts";
 import { wholes } from "./whole-operations.ts";

@@ -3,7 +3,7 @@ import { errorOf } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import type { FaultyService } from "./faulty-service.ts";
 
-export interface Way {
+interface Way {
   service: FaultyService;
   machine: Machine;
   /** The command that went wrong, and how its last run ended. */

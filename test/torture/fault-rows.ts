@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { selfSigned } from "../service/certificate.ts";
+import { selfSigned } from "../support/keys.ts";
 import {
   card,
   expectFarFromLock,
@@ -25,8 +25,8 @@ export interface Case extends Plan {
   operation: Operation;
 }
 
-export const steps: readonly Step[] = ["start", "end"];
-export const occasions: readonly Which[] = ["first", "second", "every"];
+const steps: readonly Step[] = ["start", "end"];
+const occasions: readonly Which[] = ["first", "second", "every"];
 
 export const cases = (operation: Operation): Case[] =>
   steps.flatMap((step) =>
@@ -186,7 +186,7 @@ function warnings(stderr: string): string {
 }
 
 /** A message without what differs from run to run. */
-export const plain = (message: string): string =>
+const plain = (message: string): string =>
   message
     .replaceAll(/127\.0\.0\.1:\d+/g, "HOST")
     .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "UUID")

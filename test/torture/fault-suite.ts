@@ -1,10 +1,9 @@
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { isWhole, sample } from "../support/campaign.ts";
+import { isWhole, sample, tried } from "../support/campaign.ts";
 import type { Case, Operation, Row } from "./fault-rows.ts";
 import { cases, nameOf, tryCase } from "./fault-rows.ts";
 import { line, linesOf, render } from "./fault-table.ts";
-import { tried } from "../support/tally.ts";
 
 /** The table of one operation: the whole campaign writes or compares all of it, the short one some of its rows. */
 export function faultSuite(operation: Operation, most: number): void {

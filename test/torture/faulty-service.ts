@@ -10,7 +10,7 @@ import type { SandboxResponse } from "../../src/sandbox/model/messages.ts";
 import { Sandbox } from "../../src/sandbox/model/model.ts";
 import type { State, VaultInput } from "../../src/sandbox/model/state.ts";
 import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
-import type { Certificate } from "../service/certificate.ts";
+import type { Certificate } from "../support/keys.ts";
 
 export type Step = "start" | "end";
 export type Which = "first" | "second" | "every";

@@ -16,9 +16,8 @@ import type { DialectName } from "../support/audit-log/dialects.ts";
 import { dialects } from "../support/audit-log/dialects.ts";
 import { formNames } from "../support/audit-log/forms.ts";
 import { tempDir } from "../support/temp-dir.ts";
-import { isWhole } from "../support/campaign.ts";
+import { isWhole, tried } from "../support/campaign.ts";
 import { byteChanges, changeBytes, changeJson, jsonChanges } from "./mutations.ts";
-import { tried } from "../support/tally.ts";
 
 const runs = isWhole ? 6000 : 120;
 const folder = tempDir("fuzzed");

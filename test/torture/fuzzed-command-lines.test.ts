@@ -9,9 +9,248 @@ import type { HostileService } from "../support/hostile-service.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { machineFor } from "../support/machine.ts";
 import { tempDir } from "../support/temp-dir.ts";
-import { commandLines, uuid } from "./command-lines.ts";
-import { isWhole } from "../support/campaign.ts";
-import { tried } from "../support/tally.ts";
+import { isWhole, tried } from "../support/campaign.ts";
+import type { CommandNode, OptionNode } from "../../src/completion/tree.ts";
+import { describeCommand } from "../../src/cli/describe.ts";
+import { vault } from "../../src/commands/program.ts";
+
+const tree = describeCommand(vault);
+
+interface Path {
+  words: string[];
+  options: OptionNode[];
+}
+
+function pathsOf(node: CommandNode, words: string[]): Path[] {
+  return [
+    { words, options: node.options },
+    ...node.commands.flatMap((inner) => pathsOf(inner, [...words, inner.name])),
+  ];
+}
+
+/** Not those of `sandbox` that stay, or run programs in the foreground. */
+const others = ["start", "exec", "rehearse"];
+const paths = pathsOf(tree, []).filter(
+  ({ words: [first, second = ""] }) => first !== "sandbox" || !others.includes(second),
+);
+
+const uuid = "0f9b1c1e-2d3c-4b5a-8697-a8b9cadbecfd";
+
+/**
+ * Values that somebody, or something, may put behind a flag. None of them leads to a place outside of the working folder, to
+ * another machine, or is a command that does anything.
+ */
+const odd: readonly string[] = [
+  "",
+  " ",
+  "-",
+  "--",
+  "---",
+  "@",
+  "@pair.json",
+  "@deep.json",
+  "@missing",
+  "@.",
+  "env:",
+  "env:NOPE",
+  "env:PAIR",
+  "env:=",
+  "0",
+  "00",
+  "-1",
+  "1e9",
+  "9".repeat(30),
+  "NaN",
+  "0x10",
+  "1.5",
+  "1s",
+  "0s",
+  "0ms",
+  "-1s",
+  "999999999999h",
+  "1 s",
+  "30",
+  uuid,
+  uuid.toUpperCase(),
+  `${uuid} `,
+  "0".repeat(36),
+  "-".repeat(36),
+  "null",
+  "true",
+  "false",
+  "{}",
+  "[]",
+  "{",
+  '{"__proto__":{}}',
+  '{"encryptedData":"a","payload":"b"}',
+  "[".repeat(5000),
+  "__proto__",
+  "constructor",
+  "hasOwnProperty",
+  "toString",
+  "then",
+  "a\nb",
+  "a\r\nb: c",
+  "\t",
+  "\u001B[2J",
+  "\u009B",
+  "\u202Eabc",
+  "\u2028",
+  "\uFEFF",
+  "é",
+  "e\u0301",
+  "𝒳".repeat(65),
+  "🔑",
+  "x".repeat(100_000),
+  "credit-card/offline",
+  "credit-card/online",
+  "generic/offline",
+  "generic/online",
+  "Generic/Offline",
+  "json",
+  "ndjson",
+  "table",
+  "JSON",
+  "http://127.0.0.1:1",
+  "https://127.0.0.1:1/?x#y",
+  "http://[::1",
+  "http://a:b@127.0.0.1:1",
+  "ftp://x",
+
+  "%zz",
+  "%00",
+  "http://127.0.0.1:99999",
+  "postgres://x",
+  "a=b",
+  "a=",
+  "=b",
+  "time=x,vault=y",
+  "time=x,time=y",
+  "04/2031",
+  "13/2031",
+  "4111111111111111",
+  "4111111111111112",
+  "vault.content",
+  "vault..",
+  ".",
+  "vaults.0",
+  "vaults.999999999",
+  "items.ndjson",
+  "no/such/folder/file",
+  "deep/er",
+  "1.2.28",
+  "1.2",
+  "99.99.99",
+  "2h",
+  "-2h",
+  "2026-11-20T12:00:00Z",
+  "2026-13-99",
+  "(",
+  "[",
+  "(?:a+)+$",
+  "*",
+  "locked",
+  "pending,locked",
+  ",",
+  "locked,,",
+  "without=1",
+  "rateLimit",
+  "profiles",
+  "apiKey",
+  "baseUrl",
+];
+
+const free = fc
+  .string({
+    unit: fc.constantFrom(
+      "a",
+      "Z",
+      "0",
+      "-",
+      "=",
+      "@",
+      ":",
+      ".",
+      ",",
+      " ",
+      "\n",
+      '"',
+      "{",
+      "\\",
+      "é",
+      "𝒳",
+      "\u001B",
+    ),
+    maxLength: 12,
+  })
+  .filter((text) => !text.includes(".."));
+const value = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom(...odd) },
+  { weight: 1, arbitrary: free },
+);
+
+const words = (path: Path): fc.Arbitrary<string[]> => {
+  const options = [...path.options, ...tree.options];
+  const named = fc.constantFrom(...options);
+  const asMeant = fc
+    .tuple(named, value, fc.constantFrom("apart", "joined", "short", "bare"))
+    .map(([option, text, how]): string[] => {
+      if (option.value === null)
+        return how === "joined" ? [`${option.long}=${text}`] : [option.long];
+      if (how === "bare") return [option.long];
+      if (how === "short" && option.short !== undefined) return [`${option.short}${text}`];
+      return how === "joined" ? [`${option.long}=${text}`] : [option.long, text];
+    });
+  const mistyped = fc
+    .tuple(named, fc.nat(20), fc.constantFrom("", "x", "-", "=", "É"))
+    .map(([{ long }, at, more]) => [long.slice(0, at) + more + long.slice(at + 1)]);
+  const others = fc.constantFrom(
+    ["--"],
+    ["-"],
+    ["-qv"],
+    ["-o"],
+    ["-V"],
+    ["--help"],
+    ["--no-"],
+    ["--json", "--json"],
+    ["--no-json"],
+    ["-hq"],
+    ["status"],
+    ["get"],
+    ["help"],
+    [uuid],
+  );
+  return fc
+    .array(
+      fc.oneof(
+        { weight: 6, arbitrary: asMeant },
+        { weight: 2, arbitrary: value.map((text) => [text]) },
+        mistyped,
+        others,
+      ),
+      {
+        maxLength: 7,
+      },
+    )
+    .map((parts) => parts.flat());
+};
+
+/** Of a command: its own words first (mostly), and then anything. */
+const commandLines: fc.Arbitrary<string[]> = fc
+  .tuple(fc.constantFrom(...paths), fc.boolean(), fc.nat(9))
+  .chain(([path, withUuid, twist]) =>
+    words(path).map((rest) => {
+      const own = withUuid ? [...path.words, uuid] : path.words;
+      if (twist === 0) return rest;
+      return twist === 1 ? [...rest, ...own] : [...own, ...rest];
+    }),
+  )
+  // No system hands a NUL over; and a second folder up would be somebody else's.
+  .filter(
+    (line) =>
+      !line.some((word) => word.includes("\u0000")) &&
+      !(line.includes("sandbox") && others.some((name) => line.includes(name))),
+  );
 
 const documented = Object.values(errorKinds).map(({ exitCode }) => exitCode as number);
 /** So deep that what leads up stays in it. */

@@ -13,9 +13,8 @@ import { replyOf } from "../../src/service/reply.ts";
 import { jsonText } from "../../src/terminal/redactor.ts";
 import { card, importOld, kind, oldPair, startHostileService } from "../support/hostile-service.ts";
 import { errorOf, machineFor } from "../support/machine.ts";
-import { isWhole } from "../support/campaign.ts";
+import { isWhole, tried } from "../support/campaign.ts";
 import { byteChanges, changeBytes, changeJson, jsonChanges } from "./mutations.ts";
-import { tried } from "../support/tally.ts";
 
 const uuid = "0f9b1c1e-2d3c-4b5a-8697-a8b9cadbecfd";
 const responseStatus = { status: "SUCCESS" };

@@ -1,7 +1,6 @@
 import { expect } from "vitest";
-import { isWhole } from "../support/campaign.ts";
+import { isWhole, tried } from "../support/campaign.ts";
 import { compiled } from "../support/run-vault.ts";
-import { tried } from "../support/tally.ts";
 import type { Operation } from "./operation.ts";
 import type { RewindLab } from "./rewind-lab.ts";
 import type { CrashPoint, IsEvent, Traced } from "./strace.ts";

@@ -21,9 +21,8 @@ import { documentOf } from "../support/machine.ts";
 import { outcomesOf } from "../support/many.ts";
 import { memoryOf } from "../support/peak-memory.ts";
 import type { RunResult } from "../support/run-vault.ts";
-import { isWhole } from "../support/campaign.ts";
+import { isWhole, tried } from "../support/campaign.ts";
 import { journalProblems, localJournal } from "./journal-check.ts";
-import { tried } from "../support/tally.ts";
 
 const minutes = isWhole ? 50 : 0.25;
 /** Processes at a time: most of their time they wait for each other and for the service. */

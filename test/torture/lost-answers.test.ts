@@ -1,13 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { fingerprint } from "../../src/secrets/fingerprints.ts";
 import { fleet } from "../support/behind-gateway.ts";
-import { isWhole } from "../support/campaign.ts";
+import { isWhole, tried } from "../support/campaign.ts";
 import { Dice } from "../support/dice.ts";
 import type { Rule } from "../support/gateway.ts";
 import { expectExit, expectFarFromLock } from "../support/lab.ts";
 import { errorOf } from "../support/machine.ts";
 import { outcomesOf } from "../support/many.ts";
-import { tried } from "../support/tally.ts";
 
 interface Status {
   generations?: { generation: number; fingerprint: string }[];

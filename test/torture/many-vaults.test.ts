@@ -8,12 +8,11 @@ import {
   openLab,
 } from "../support/lab.ts";
 import { callsSince, expectOrder } from "./call-order.ts";
-import { certificateAuthority } from "../service/certificate.ts";
-import { isWhole } from "../support/campaign.ts";
+import { certificateAuthority } from "../support/keys.ts";
+import { isWhole, tried } from "../support/campaign.ts";
 import { farServer } from "../support/far-server.ts";
-import { tried } from "../support/tally.ts";
 import { startTlsFront } from "../support/tls-front.ts";
-import { xargs } from "../support/xargs.ts";
+import { xargs } from "../support/run-vault.ts";
 
 /** The default rate, also far away and behind TLS, where a connection takes three round trips; and one that a slow machine is above, too. */
 const rates = [

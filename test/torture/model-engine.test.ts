@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { isWhole } from "../support/campaign.ts";
+import { isWhole, tried } from "../support/campaign.ts";
 import { Conformance } from "./model/conformance.ts";
 import { pathsOver, viewOf, walk } from "./model/cover.ts";
 import { allBounds } from "./model/protocol.ts";
-import { tried } from "../support/tally.ts";
 
 let conformance: Conformance;
 let shared: Conformance;

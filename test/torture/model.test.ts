@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isWhole, sample } from "../support/campaign.ts";
+import { isWhole, sample, tried } from "../support/campaign.ts";
 import type { Explored } from "./model/checker.ts";
 import { explore } from "./model/checker.ts";
 import type { Flaw } from "./model/flaws.ts";
@@ -15,7 +15,6 @@ import { differentWays } from "./model/real-ways.ts";
 import type { Store } from "./model/state.ts";
 import { callsFor, modelled, taken } from "./model/store-calls.ts";
 import { comparable, Stores } from "./model/stores.ts";
-import { tried } from "../support/tally.ts";
 
 const named = <T extends { name: string }>(all: readonly T[], name: string): T => {
   const found = all.find((bounds) => bounds.name === name);

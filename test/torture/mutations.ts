@@ -1,7 +1,7 @@
 import fc from "fast-check";
 
 /** Values that programs stumble over, of every kind that JSON has. */
-export const oddValues: readonly unknown[] = [
+const oddValues: readonly unknown[] = [
   null,
   true,
   false,

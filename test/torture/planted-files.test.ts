@@ -1,13 +1,12 @@
 import { cpSync } from "node:fs";
 import { beforeAll, it } from "vitest";
-import { checkpoint } from "../support/checkpoint.ts";
+import { checkpoint } from "../support/state-file.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import { expectRefusedInPlace, places, things } from "../support/planted.ts";
+import { expectRefusedInPlace, places, things } from "../support/disks.ts";
 import { tempDir } from "../support/temp-dir.ts";
-import { sample } from "../support/campaign.ts";
-import { tried } from "../support/tally.ts";
+import { sample, tried } from "../support/campaign.ts";
 
 let lab: Lab;
 let prepared: Machine;

@@ -1,11 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { sample } from "../support/campaign.ts";
-import { apply, copyOf, digestOf, readDisk, writeDisk } from "./disk.ts";
-import { leftBy, recording, stepsOf } from "./disk-record.ts";
+import { sample, tried } from "../support/campaign.ts";
+import {
+  apply,
+  copyOf,
+  digestOf,
+  leftBy,
+  readDisk,
+  recording,
+  stepsOf,
+  writeDisk,
+} from "./disk-record.ts";
 import { operations } from "./operations.ts";
 import { openRewindLab } from "./rewind-lab.ts";
 import { straceMissing, traced } from "./strace.ts";
-import { tried } from "../support/tally.ts";
 
 const chosen = operations.filter(({ onDisk }) => onDisk === true);
 

@@ -11,8 +11,12 @@ import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
 import type { Machine, MachineOptions } from "../support/machine.ts";
 import { machineFor } from "../support/machine.ts";
 import { tempDir } from "../support/temp-dir.ts";
-import { memoryFolder } from "../support/memory-folder.ts";
+import { memoryFolder } from "../support/campaign.ts";
 import { atEndOfFile } from "../support/end-of-file.ts";
+import { expectExit } from "../support/lab.ts";
+import { disconnected } from "../support/pg-connections.ts";
+import { postgres } from "../support/postgres.ts";
+import { SchemaCopy } from "../support/schema-copy.ts";
 
 /** A service, and one machine that uses it, which can both be put back to how they were: open exchanges, tokens and all. */
 export interface RewindLab {
@@ -37,7 +41,7 @@ export interface RewindLab {
 }
 
 /** With the state on the machine itself. */
-export interface LocalRewindLab extends RewindLab {
+interface LocalRewindLab extends RewindLab {
   keep(): void;
   rewind(): void;
   aside(): Machine;
@@ -50,7 +54,7 @@ export interface LocalRewindLab extends RewindLab {
 }
 
 /** The part of a lab that is the service. */
-export interface RewindService extends Pick<
+interface RewindService extends Pick<
   RewindLab,
   "service" | "vault" | "vaults" | "clock" | "history"
 > {
@@ -81,7 +85,7 @@ function closeUnder(folder: string): void {
   }
 }
 
-export async function openRewindService(seed: readonly VaultInput[]): Promise<RewindService> {
+async function openRewindService(seed: readonly VaultInput[]): Promise<RewindService> {
   const clock = { ahead: 0 };
   const history: State[] = [];
   let state: State | undefined;
@@ -134,7 +138,7 @@ export async function openRewindService(seed: readonly VaultInput[]): Promise<Re
 }
 
 /** The same settings in another home folder; where its state and its keys are is not among them. */
-export function inHome(
+function inHome(
   machine: Machine,
   service: RewindLab["service"],
   at: Pick<MachineOptions, "home" | "stateDir">,
@@ -187,4 +191,76 @@ export async function openRewindLab(seed: readonly VaultInput[]): Promise<LocalR
       return inHome(machine, service, { home: beside });
     },
   };
+}
+
+interface SharedRewindLab extends RewindLab {
+  /** The lab with another machine, which takes over when the one before is dead and its leases are over. */
+  elsewhere(): Promise<RewindLab>;
+}
+
+let made = 0;
+
+/** A service and a machine with a shared state. */
+export async function openSharedRewindLab(seed: readonly VaultInput[]): Promise<SharedRewindLab> {
+  const { keepService, rewindService, ...served } = await openRewindService(seed);
+  const { location, sql } = await postgres();
+  const schema = `rewound_${(made += 1)}`;
+  const [kept, beside] = [
+    new SchemaCopy(sql, schema, `${schema}_kept`),
+    new SchemaCopy(sql, schema, `${schema}_aside`),
+  ];
+  const folder = tempDir("rewind", memoryFolder);
+  const [home, keptHome] = [join(folder, "home"), join(folder, "kept")];
+  mkdirSync(home, { mode: 0o700 });
+  const machine = machineFor(served.service, { home, stateDir: location(schema) });
+  expectExit(await machine.vault("state", "init"), 0);
+  expectExit(
+    await inHome(machine, served.service, { home, stateDir: location(beside.copy) }).vault(
+      "state",
+      "init",
+    ),
+    0,
+  );
+
+  /** A home folder of its own, which has nothing but the key. */
+  const another = (name: string, at: string): Machine => {
+    const other = inHome(machine, served.service, {
+      home: join(folder, name),
+      stateDir: location(at),
+    });
+    rmSync(other.home, { recursive: true, force: true });
+    mkdirSync(other.configDir, { recursive: true, mode: 0o700 });
+    cpSync(join(machine.configDir, "state.key"), join(other.configDir, "state.key"));
+    return other;
+  };
+  const lab: SharedRewindLab = {
+    ...served,
+    machine,
+    keep: async () => {
+      await disconnected(sql);
+      await kept.take();
+      rmSync(keptHome, { recursive: true, force: true });
+      cpSync(home, keptHome, { recursive: true, preserveTimestamps: true });
+      keepService();
+    },
+    rewind: async () => {
+      await disconnected(sql);
+      await kept.putBack();
+      rmSync(home, { recursive: true, force: true });
+      cpSync(keptHome, home, { recursive: true, preserveTimestamps: true });
+      rewindService();
+    },
+    aside: async () => {
+      await beside.take();
+      return another("aside", beside.copy);
+    },
+    elsewhere: async () => {
+      await disconnected(sql);
+      await sql(
+        `UPDATE ${schema}.leases SET ends_at = '-infinity'; UPDATE ${schema}.state SET ends_at = '-infinity'`,
+      );
+      return { ...lab, machine: another("another", schema) };
+    },
+  };
+  return lab;
 }

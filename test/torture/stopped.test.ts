@@ -18,8 +18,7 @@ import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
 import type { RunningVault } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
-import { isWhole } from "../support/campaign.ts";
-import { tried } from "../support/tally.ts";
+import { isWhole, tried } from "../support/campaign.ts";
 
 interface Stopped {
   run: RunningVault;

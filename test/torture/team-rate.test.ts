@@ -6,12 +6,11 @@ import type { Readable, Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { isWhole } from "../support/campaign.ts";
+import { isWhole, tried } from "../support/campaign.ts";
 import { atEndOfFile } from "../support/end-of-file.ts";
 import { expectExit, expectFarFromLock, offlineNote, openLab } from "../support/lab.ts";
 import { compiled } from "../support/run-vault.ts";
 import { postgres } from "../support/postgres.ts";
-import { tried } from "../support/tally.ts";
 import type { LoopOptions } from "./exchange-loop.ts";
 
 type Loop = ChildProcessByStdio<Writable, Readable, null>;

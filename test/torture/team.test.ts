@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { isWhole } from "../support/campaign.ts";
+import { isWhole, tried } from "../support/campaign.ts";
 import { startDatabase } from "../support/database.ts";
 import {
   expectExit,
@@ -11,7 +11,6 @@ import {
 } from "../support/lab.ts";
 import { documentOf } from "../support/machine.ts";
 import { closeConnections } from "../support/pg-connections.ts";
-import { tried } from "../support/tally.ts";
 import { journalProblems, sharedJournal } from "./journal-check.ts";
 import { Team } from "./team.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { tried } from "../support/tally.ts";
+import { tried } from "../support/campaign.ts";
 import { explore } from "./model/checker.ts";
 import { wholeBounds } from "./model/whole/bounds.ts";
 import { wholeFlaws } from "./model/whole/flaws.ts";

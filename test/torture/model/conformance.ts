@@ -14,7 +14,7 @@ import type { ModelStep } from "./world.ts";
 const noon = Date.parse("2026-11-20T12:00:00Z");
 
 /** What the model expects a process to call next. */
-export function askedBy(state: State, process: Process): string {
+function askedBy(state: State, process: Process): string {
   const { at, reply, purpose } = process;
   const exchange = exchangeOf(state.store, process.exchange);
   const live = state.store.generations.filter(({ standing }) => standing !== "superseded");
@@ -62,7 +62,7 @@ function outcomeOf(label: string): string {
 }
 
 /** Raised where the code does something else than the model. */
-export class Differs extends Error {}
+class Differs extends Error {}
 
 /** The model and the code, side by side. */
 export class Conformance {

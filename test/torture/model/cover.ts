@@ -5,7 +5,7 @@ import { lockAt } from "./service-part.ts";
 import type { Bounds, ModelStep } from "./world.ts";
 
 /** A way of the code: from a state in which no process runs, one command or one thing that happens. */
-export interface Path {
+interface Path {
   from: State;
   steps: ModelStep[];
   /** Transitions that no path before has taken. */

@@ -14,7 +14,7 @@ import type { RealStore } from "./real-store.ts";
 import type { Command } from "./state.ts";
 
 /** A call of a port, as the engine makes it: it goes on when it is let. */
-export interface Asked {
+interface Asked {
   /** In the words of `askedBy` (model-path.ts). */
   call: string;
   /** With what the network, or the user, makes of it. */

@@ -5,7 +5,7 @@ import type { CredentialsRow, ExchangeRow, VaultRow } from "../../../src/store/s
 export type Row = Record<string, string | number | null>;
 
 /** The rows of a vault that a model gives; their columns are those of both engines. */
-export interface ModelRows {
+interface ModelRows {
   vault: Row;
   credentials: Row[];
   /** In their order. */

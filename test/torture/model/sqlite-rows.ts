@@ -5,7 +5,7 @@ import type { Clock, VaultSession } from "../../../src/exchange/ports.ts";
 import { all, one, run } from "../../../src/store/sqlite/query.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow } from "../../../src/store/steps/rows.ts";
-import { memoryFolder } from "../../support/memory-folder.ts";
+import { memoryFolder } from "../../support/campaign.ts";
 import { service, uuid } from "./real-pairs.ts";
 import type { BreakerTimes, RealRows, Row } from "./real-rows.ts";
 

@@ -34,7 +34,7 @@ export interface Truth {
 }
 
 export type Operation = "get" | "update";
-export type Delayed = { start: number; operation: Operation } | { end: number };
+type Delayed = { start: number; operation: Operation } | { end: number };
 
 /** By the specification and service-facts. */
 export interface Service {
@@ -112,7 +112,7 @@ export interface Store {
 }
 
 /** The circuit breaker of the service. */
-export interface Breaker {
+interface Breaker {
   /** Only trials go out. */
   isOpen: boolean;
   /** The one trial of this opening that does not wait until it is due has gone out. */

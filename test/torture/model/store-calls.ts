@@ -7,7 +7,7 @@ import type { Attempts, StoreSteps } from "./store-part.ts";
 import { isSole, NotTaken, storeSteps } from "./store-part.ts";
 
 /** One call of the port, to the model and to the code. */
-export interface Call {
+interface Call {
   name: string;
   inModel(steps: StoreSteps, store: Store): void;
   inCode(session: VaultSession, real: RealStore): Promise<unknown>;

@@ -2,7 +2,7 @@ import type { Rules } from "./rules.ts";
 import { asDesigned } from "./rules.ts";
 
 /** A rule that is left out, where that can be seen, and what comes of it. */
-export interface WholeFlaw {
+interface WholeFlaw {
   mistake: string;
   in: string;
   breaks: RegExp;

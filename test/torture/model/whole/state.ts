@@ -48,7 +48,7 @@ export interface Place {
 
 export type Operation = "get" | "rekey" | "restore" | "move" | "cancel" | "init" | "claim";
 
-export interface Machine {
+interface Machine {
   keys: number[];
   running: Running | null;
 }
@@ -68,7 +68,7 @@ export interface Running {
 }
 
 /** How often something may still happen. */
-export interface Left {
+interface Left {
   runs: number;
   /** Deaths, lost answers to COMMIT, and transactions that are cut. */
   faults: number;

@@ -1,13 +1,15 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { spawnSync } from "node:child_process";
+import { expect } from "vitest";
 import type { Lab } from "./lab.ts";
 import { offlineNote, openLab } from "./lab.ts";
 import type { Machine } from "./machine.ts";
 import type { RunResult } from "./run-vault.ts";
 import { tempDir } from "./temp-dir.ts";
 
-export interface Backup {
+interface Backup {
   file: string;
   vaults: number;
   pending: number;
@@ -15,7 +17,7 @@ export interface Backup {
   key: { inBackup: boolean; source: string; file: string | null };
 }
 
-export interface Restored {
+interface Restored {
   file: string;
   state: string;
   aside: string | null;
@@ -59,4 +61,15 @@ export function damage(file: string): void {
   const bytes = readFileSync(file);
   bytes.fill(0xab, (Number(page?.["n"]) - 1) * 4096, Number(page?.["n"]) * 4096);
   writeFileSync(file, bytes);
+}
+
+/** All of the state in the database file, none of it in the WAL. */
+export function checkpoint(machine: Pick<Machine, "stateDir">): void {
+  const script = `const { DatabaseSync } = require("node:sqlite"); new DatabaseSync(process.argv[1]).exec("PRAGMA wal_checkpoint(TRUNCATE)")`;
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ["-e", script, join(machine.stateDir, "vault.db")],
+    { encoding: "utf8" },
+  );
+  expect(status, stderr).toBe(0);
 }

@@ -4,13 +4,13 @@ import { delimiter, dirname, join } from "node:path";
 import { demoSeed } from "../../src/sandbox/seeds/seeds.ts";
 import type { RunningSandbox } from "../../src/sandbox/server/start-sandbox.ts";
 import { startSandbox } from "../../src/sandbox/server/start-sandbox.ts";
-import { certificateAuthority } from "../service/certificate.ts";
-import { postgres } from "./postgres.ts";
-import { startProxy } from "./proxy-server.ts";
-import { quote, startInPty } from "./pty.ts";
-import { cleanEnv, vaultBin, vaultCommand } from "./run-vault.ts";
-import { tempDir } from "./temp-dir.ts";
-import { startTlsFront } from "./tls-front.ts";
+import { certificateAuthority } from "../support/keys.ts";
+import { postgres } from "../support/postgres.ts";
+import { startProxy } from "../support/proxy-server.ts";
+import { quote, startInPty } from "../support/pty.ts";
+import { cleanEnv, vaultBin, vaultCommand } from "../support/run-vault.ts";
+import { tempDir } from "../support/temp-dir.ts";
+import { startTlsFront } from "../support/tls-front.ts";
 
 /**
  * A story: a transcript of the program in use, in a fresh folder, with a fresh sandbox and state.
@@ -23,13 +23,13 @@ import { startTlsFront } from "./tls-front.ts";
  * `needs` names a program that a new machine may lack. A command behind `$$` runs on a terminal of 100 columns; `?` waits for what it shows, `<` types a line
  * (`^U` before it clears what stands there), `<^C` Ctrl-C.
  */
-export interface Story {
+interface Story {
   title: string;
   needs: string[];
   steps: Step[];
 }
 
-export interface Step {
+interface Step {
   line: number;
   intent: string;
   command: string;

@@ -3,8 +3,8 @@ import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
-import { atEndOfFile, endFile } from "./end-of-file.ts";
-import { tempDir } from "./temp-dir.ts";
+import { atEndOfFile, endFile } from "../support/end-of-file.ts";
+import { tempDir } from "../support/temp-dir.ts";
 
 /** Where a demo plays: one program, one environment, one folder. */
 export interface Stage {
@@ -83,7 +83,7 @@ export async function ask(stage: Stage, args: readonly string[]): Promise<unknow
   return JSON.parse(text);
 }
 
-export interface Background {
+interface Background {
   pid: number;
   /** Resolves when the output (both streams together) matches; rejects if the program ends without it. */
   until(pattern: RegExp): Promise<void>;

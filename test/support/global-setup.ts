@@ -1,16 +1,28 @@
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "../../build.ts";
+import { isCampaign } from "./campaign.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 
-/** Before all tests: the program is built, and there is a folder for its compiled code. Returns what removes that again. */
+/**
+ * Before all tests: the program is built, and there is a folder for its compiled code; a campaign collects what its parts have tried.
+ * Returns what removes that again, and prints the sums of a campaign.
+ */
 export function setup(): () => void {
   buildOnce();
   const compiled = mkdtempSync(join(tmpdir(), "vault-compiled-"));
   process.env["TEST_COMPILED"] = compiled;
-  return () => rmSync(compiled, { recursive: true, force: true });
+  const tally = isCampaign ? join(compiled, "tally.ndjson") : undefined;
+  if (tally !== undefined) {
+    writeFileSync(tally, "");
+    process.env["TORTURE_TALLY"] = tally;
+  }
+  return () => {
+    if (tally !== undefined) printSums(tally);
+    rmSync(compiled, { recursive: true, force: true });
+  };
 }
 
 /**
@@ -42,4 +54,17 @@ function filesUnder(folder: string): string[] {
 
 function changedAt(path: string): number {
   return statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
+
+/** What the parts of a campaign have told of with `tried`. */
+function printSums(file: string): void {
+  const sums = new Map<string, number>();
+  for (const line of readFileSync(file, "utf8").split("\n").filter(Boolean)) {
+    const { what, count } = JSON.parse(line) as { what: string; count: number };
+    sums.set(what, (sums.get(what) ?? 0) + count);
+  }
+  const lines = [...sums]
+    .sort()
+    .map(([what, count]) => `${count.toLocaleString("en").padStart(12)}  ${what}\n`);
+  process.stdout.write(`\nTried, and nothing was lost, where no test failed:\n${lines.join("")}`);
 }
