@@ -428,7 +428,7 @@ export function describeKeeping(name: string, make: Make): void {
       await on.session.resetCounters({ unackedStarts: 3 });
       expect(await known(on.session)).toMatchObject({
         unackedStarts: 3,
-        unansweredStarts: 1,
+        unansweredStarts: 0,
         failedAttempts: 2,
       });
     });
@@ -443,8 +443,12 @@ export function describeKeeping(name: string, make: Make): void {
       await on.session.recordIntent(intent("x3", 2));
       await on.session.resetCounters({ unackedStarts: 1, failedAttempts: 0 });
       await on.session.recordIntent(intent("x4", 2));
-      await on.session.recordStarted("x4", started("third"));
       expect(await known(on.session)).toMatchObject({ unackedStarts: 2, unansweredStarts: 1 });
+      await on.session.resetCounters("unanswered");
+      expect(await known(on.session)).toMatchObject({ unackedStarts: 1, unansweredStarts: 0 });
+      await on.session.recordIntent(intent("x5", 2));
+      await on.session.recordStarted("x5", started("third"));
+      expect(await known(on.session)).toMatchObject({ unackedStarts: 2, unansweredStarts: 0 });
     });
 
     it("an acknowledgement takes back failures of starts since that its token disproves, and no others", async () => {

@@ -50,8 +50,13 @@ export function zeroStarts(rows: VaultRows, acknowledged: ExchangeRow): void {
   const last = rows.exchanges.indexOf(acknowledged);
   settleCounted(rows.exchanges.slice(0, last + 1));
   const later = rows.exchanges.slice(last + 1).filter((row) => row.counted_start === 1);
-  const unanswered = later.filter(({ state }) => state === "intent").length;
-  update(vaultOf(rows), { unacked_starts: later.length, unanswered_starts: unanswered });
+  const vault = vaultOf(rows);
+  // Fewer where a person has said meanwhile that some have reached the service.
+  const unanswered = Math.min(
+    vault.unanswered_starts,
+    later.filter(({ state }) => state === "intent").length,
+  );
+  update(vault, { unacked_starts: later.length, unanswered_starts: unanswered });
 }
 
 /** Makes sure that these exchanges take back nothing of the counters, which do not have them any more. */

@@ -53,9 +53,10 @@ export function resetCounters(rows: VaultRows, to: CounterReset): void {
     unacked_starts: unackedStarts,
     failed_attempts: failedAttempts,
     possibly_failed: possiblyFailed,
+    unanswered_starts: unansweredStarts,
   } = vault;
   const starts = {
-    unacked_starts: to === "unanswered" ? unackedStarts - vault.unanswered_starts : 0,
+    unacked_starts: to === "unanswered" ? unackedStarts - unansweredStarts : 0,
     unanswered_starts: 0,
   };
   const failed = {
@@ -65,20 +66,22 @@ export function resetCounters(rows: VaultRows, to: CounterReset): void {
   };
   if (typeof to === "string") update(vault, { ...starts, ...failed });
   else {
-    const { unackedStarts: shown } = to;
-    if (shown !== undefined)
-      update(vault, {
-        unacked_starts: shown,
-        unanswered_starts: Math.min(vault.unanswered_starts, shown),
-      });
+    // What the audit log shows has reached the service: no later word may take it off again.
+    if (to.unackedStarts !== undefined)
+      update(vault, { ...starts, unacked_starts: to.unackedStarts });
     if (to.failedAttempts !== undefined)
       update(vault, { ...failed, failed_attempts: to.failedAttempts });
   }
   if (to === "all") vault.last_error = null;
-  // As many as the audit log shows, the last ones, stay counted where an exchange before them turns out to be acknowledged.
+  // As many as the audit log shows, the last ones, stay counted where an exchange before them turns out to be acknowledged, whatever is said of later ones.
   const counted = rows.exchanges.filter((row) => row.counted_start === 1).toReversed();
-  const shown = typeof to === "string" ? 0 : (to.unackedStarts ?? counted.length);
-  settleCounted(counted.slice(shown).filter(({ state }) => state === "intent"));
+  const withoutOutcome = counted.filter(({ state }) => state === "intent");
+  const left = typeof to === "string" ? [] : counted.slice(0, to.unackedStarts ?? counted.length);
+  settleCounted(
+    to === "unanswered"
+      ? withoutOutcome.slice(0, unansweredStarts)
+      : withoutOutcome.filter((row) => !left.includes(row)),
+  );
   journal(rows, "counters-reset", null, { to, unackedStarts, failedAttempts, possiblyFailed });
 }
 

@@ -277,6 +277,18 @@ export const flaws: Flaw[] = [
     }),
   },
   {
+    mistake: "starts that were shown to have arrived still pass for unanswered",
+    in: free,
+    breaks: /^counting: the service has counted more starts/,
+    parts: writes({
+      resetCounters(store, to) {
+        const { unanswered } = store;
+        steps.resetCounters(store, to);
+        if (typeof to !== "string") store.unanswered = Math.min(unanswered, to.unacked);
+      },
+    }),
+  },
+  {
     mistake: "a refused start counts as unacknowledged",
     in: imported,
     breaks: /^(stopped for nothing|in a circle|no way|counting: .* a later one has shown it)/,

@@ -88,7 +88,7 @@ function zeroStarts(store: Store, acknowledged: Exchange): void {
   settleCounted(store.exchanges.filter((e) => !since.includes(e)));
   Object.assign(store, {
     unacked: since.length,
-    unanswered: since.filter((e) => e.state === "intent").length,
+    unanswered: Math.min(store.unanswered, since.filter((e) => e.state === "intent").length),
   });
 }
 
@@ -385,12 +385,21 @@ export const storeSteps: StoreSteps = {
       if (generations.includes(each.number)) each.elsewhere = true;
   },
   resetCounters(store, to) {
-    if (to === "unanswered") count(store, { unacked: -store.unanswered, failed: -store.possibly });
-    else Object.assign(store, to === "all" ? { unacked: 0, failed: 0 } : to);
-    const shown = typeof to === "string" ? 0 : to.unacked;
-    Object.assign(store, { unanswered: Math.min(store.unanswered, shown), quiet: 0, possibly: 0 });
-    // As many as the audit log shows, the last ones, stay counted where an exchange before them turns out to be acknowledged.
-    const counted = store.exchanges.filter((e) => e.countedStart === 1).toReversed();
-    settleCounted(counted.slice(shown).filter((e) => e.state === "intent"));
+    // Those that wait for an outcome, the newest first: what was shown to have arrived before is none of them.
+    const open = store.exchanges
+      .filter((e) => e.state === "intent" && e.countedStart === 1)
+      .toReversed();
+    if (to === "unanswered") {
+      settleCounted(open.slice(0, store.unanswered));
+      count(store, { unacked: -store.unanswered, failed: -store.possibly });
+    } else {
+      Object.assign(store, to === "all" ? { unacked: 0, failed: 0 } : to);
+      // As many as the audit log shows, the last ones, stay counted where an exchange before them turns out to be acknowledged.
+      const kept = store.exchanges
+        .filter((e) => e.countedStart === 1)
+        .slice(-store.unacked || Number.POSITIVE_INFINITY);
+      settleCounted(open.filter((e) => !kept.includes(e)));
+    }
+    Object.assign(store, { unanswered: 0, quiet: 0, possibly: 0 });
   },
 };
