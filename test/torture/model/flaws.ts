@@ -278,7 +278,7 @@ export const flaws: Flaw[] = [
   },
   {
     mistake: "starts that were shown to have arrived still pass for unanswered",
-    in: free,
+    in: "imports and misread errors",
     breaks: /^counting: the service has counted more starts/,
     parts: writes({
       resetCounters(store, to) {
