@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { postgres } from "../support/postgres.ts";
-import { SchemaCopy } from "../support/schema-copy.ts";
+import { SchemaCopy, sharedState } from "../support/shared-state.ts";
 import type { SharedState } from "../support/shared-state.ts";
-import { sharedState } from "../support/shared-state.ts";
 import type { SeenVault } from "../../src/store/postgres/machine-record.ts";
 import type { PostgresStore } from "../../src/store/postgres/store.ts";
 import {

@@ -4,9 +4,8 @@ import type { PostgresStore } from "../../src/store/postgres/store.ts";
 import { moveState } from "../../src/store/whole/move.ts";
 import { readWhole } from "../../src/store/whole/whole.ts";
 import { isCampaign } from "../support/campaign.ts";
-import { hasPgBouncer, pgBouncer, pooled } from "../support/pgbouncer.ts";
+import { hasPgBouncer, pgBouncer, pooled, postgres } from "../support/postgres.ts";
 import type { Postgres } from "../support/postgres.ts";
-import { postgres } from "../support/postgres.ts";
 import type { SharedState } from "../support/shared-state.ts";
 import { sharedState } from "../support/shared-state.ts";
 import { describeStore } from "./store-contract.ts";
@@ -14,10 +13,10 @@ import { exchange, imported, known, patient, service, uuid } from "./store-fixtu
 
 let pooler: Postgres;
 beforeAll(async () => {
-  if (hasPgBouncer) pooler = await pgBouncer(await postgres());
+  if (hasPgBouncer()) pooler = await pgBouncer(await postgres());
 });
 
-describe.skipIf(!hasPgBouncer)(
+describe.skipIf(!hasPgBouncer())(
   "PostgreSQL through PgBouncer in transaction mode (skipped where there is none)",
   () => {
     if (isCampaign)

@@ -5,7 +5,7 @@ import { stride } from "../support/campaign.ts";
 import { killHook } from "../support/crash.ts";
 import { expectExit, expectFarFromLock, expectInStep } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import { closeConnections } from "../support/pg-connections.ts";
+import { closeConnections } from "../support/shared-state.ts";
 import { postgres } from "../support/postgres.ts";
 import type { Team } from "../support/team.ts";
 import { team } from "../support/team.ts";

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Behind } from "../support/behind-gateway.ts";
-import { behindGateway, fleet } from "../support/behind-gateway.ts";
-import type { Rule } from "../support/gateway.ts";
+import type { Behind, Rule } from "../support/gateway.ts";
+import { behindGateway, fleet } from "../support/gateway.ts";
 import { expectExit, expectFarFromLock, firstGetArgs } from "../support/lab.ts";
 import { errorOf, machineFor, readJson } from "../support/machine.ts";
 import { outcomesOf, summaryOf } from "../support/many.ts";

@@ -1,18 +1,14 @@
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Certificate } from "../support/keys.ts";
 import { selfSigned } from "../support/keys.ts";
+import { onLoopback } from "../support/loopback.ts";
 import { runVault } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
-
-const closing: (() => void)[] = [];
-afterAll(() => closing.forEach((close) => close()));
 
 interface Received {
   method: string | undefined;
@@ -40,10 +36,7 @@ async function service(
   };
   const server =
     certificate === undefined ? createServer(answer) : createTlsServer(certificate, answer);
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  closing.push(() => (server.closeAllConnections(), server.close()));
-  const { port } = server.address() as AddressInfo;
+  const port = await onLoopback(server);
   return {
     url: `${certificate === undefined ? "http" : "https"}://127.0.0.1:${port}`,
     port,

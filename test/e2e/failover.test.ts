@@ -5,7 +5,7 @@ import { expectError, expectExit, expectFarFromLock, expectInStep, note } from "
 import type { Machine } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
 import type { Postgres } from "../support/postgres.ts";
-import { closeConnections } from "../support/pg-connections.ts";
+import { closeConnections, SchemaCopy } from "../support/shared-state.ts";
 import {
   cloneOf,
   postgres,
@@ -15,8 +15,7 @@ import {
   standbyOf,
   startServer,
 } from "../support/postgres.ts";
-import { cuttingProxy } from "../support/shared-state.ts";
-import { SchemaCopy } from "../support/schema-copy.ts";
+import { tcpProxy } from "../support/tcp-proxy.ts";
 import type { Team } from "../support/team.ts";
 import { team } from "../support/team.ts";
 
@@ -301,7 +300,7 @@ describe("a former address is never logged in to", () => {
   it("after TLS there, a connection without TLS elsewhere draws a warning, once, and nothing goes to the former one", async () => {
     const server = await startServer();
     const authority = await secure(server);
-    const former = await cuttingProxy(server);
+    const former = await tcpProxy(server);
     const settings = (schema: string): string =>
       `schema=${schema}&sslmode=verify-full&sslrootcert=${authority}`;
     const all = await team(server);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { main } from "../../src/main.ts";
 import { fakeHost } from "../support/fake-host.ts";
-import { farServer } from "../support/far-server.ts";
+import { tcpProxy } from "../support/tcp-proxy.ts";
 import { expectExit, firstGet, openLab } from "../support/lab.ts";
 import { postgres, secure } from "../support/postgres.ts";
 
@@ -13,7 +13,7 @@ test.each([
   async (_how, isTls, most) => {
     const server = await postgres();
     const path = await secure(server);
-    const far = await farServer(server.port, 8);
+    const far = await tcpProxy(server, 8);
     const lab = await openLab();
     const stateDir = server
       .location(`far_${most}`)

@@ -1,6 +1,5 @@
 import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { errorKinds } from "../../src/errors.ts";
 import type { Pair } from "../../src/protocol/answers.ts";
 import {
@@ -15,6 +14,7 @@ import {
 import type { HostileService } from "../support/hostile-service.ts";
 import { expectError, expectExit } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
+import { onLoopback } from "../support/loopback.ts";
 import { errorOf, machineFor } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { sample, tried } from "../support/campaign.ts";
@@ -32,8 +32,7 @@ let machine: Machine;
 let everything: Hostile[];
 
 beforeAll(async () => {
-  await new Promise<void>((resolve) => elsewhere.listen(0, "127.0.0.1", resolve));
-  const there = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
+  const there = `http://127.0.0.1:${await onLoopback(elsewhere)}`;
   everything = [...answers, ...redirects(there)];
   hostile = await startHostileService();
   machine = machineFor(hostile, {
@@ -45,8 +44,6 @@ beforeAll(async () => {
     },
   });
 });
-
-afterAll(() => void elsewhere.close());
 
 const uuidOf = (n: number): string => `0f9b1c1e-2d3c-4b5a-8697-${String(n).padStart(12, "0")}`;
 let vaultsSoFar = 0;

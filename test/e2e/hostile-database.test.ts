@@ -1,5 +1,4 @@
-import type { AddressInfo, Socket } from "node:net";
-import { once } from "node:events";
+import type { Socket } from "node:net";
 import { createServer } from "node:net";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Lab } from "../support/lab.ts";
@@ -7,7 +6,7 @@ import { expectError, firstGetArgs, offlineNote, openLab } from "../support/lab.
 import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
 import { memoryReport } from "../support/peak-memory.ts";
-import { atEndOfFile } from "../support/end-of-file.ts";
+import { onLoopback } from "../support/loopback.ts";
 
 /** A message of the protocol: its type, and its body. */
 function message(type: string, ...body: (Buffer | string)[]): Buffer {
@@ -44,10 +43,7 @@ interface HostileServer {
 
 /** A server on loopback that speaks the protocol of PostgreSQL as far as it likes. Ended with the test file. Returns the location of a state. */
 async function hostilePostgres({ login, answer }: HostileServer): Promise<string> {
-  const sockets = new Set<Socket>();
   const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on("error", () => undefined);
     let isIn = false;
     socket.on("data", (chunk: Buffer) => {
       if (isIn) answer?.(socket, syncsIn(chunk));
@@ -55,13 +51,8 @@ async function hostilePostgres({ login, answer }: HostileServer): Promise<string
       else login(socket);
       isIn = true;
     });
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  atEndOfFile(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
   });
-  return `postgres://team@127.0.0.1:${(server.address() as AddressInfo).port}/vaults`;
+  return `postgres://team@127.0.0.1:${await onLoopback(server)}/vaults`;
 }
 
 /** The program writes a request in one piece. */

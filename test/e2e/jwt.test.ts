@@ -2,7 +2,6 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { httpServer } from "../service/servers.ts";
-import { spellings } from "../support/echo-service.ts";
 import { claimsOf, jwtKeys, makeJwt } from "../support/keys.ts";
 import type { Lab } from "../support/lab.ts";
 import {
@@ -18,7 +17,7 @@ import {
 import { oldPair, startHostileService } from "../support/hostile-service.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf, machineFor } from "../support/machine.ts";
-import { Secrets } from "../support/secret-search.ts";
+import { Secrets, spellings } from "../support/secret-search.ts";
 
 const keys = jwtKeys();
 const policy = { jwt: { publicKey: keys.publicKey, claims: { role: ["reader", "writer"] } } };

@@ -4,8 +4,8 @@ import type { Machine } from "../support/machine.ts";
 import { machineFor } from "../support/machine.ts";
 import type { ManyVaults } from "../support/many.ts";
 import { acknowledged, importAll, manyVaults, outcomesOf, summaryOf } from "../support/many.ts";
-import type { Proxy } from "../support/shared-state.ts";
-import { cuttingProxy } from "../support/shared-state.ts";
+import type { Proxy } from "../support/tcp-proxy.ts";
+import { tcpProxy } from "../support/tcp-proxy.ts";
 
 const count = 24;
 const args = ["get", "--all", "-o", "ndjson", "--run", "may", "--concurrency", "3"];
@@ -22,7 +22,7 @@ async function prepare(): Promise<Outage> {
     Array.from({ length: count }, () => offlineNote),
     { latencyMs: 20 },
   );
-  const proxy: Proxy = await cuttingProxy({ port: Number(new URL(lab.service.baseUrl).port) });
+  const proxy: Proxy = await tcpProxy({ port: Number(new URL(lab.service.baseUrl).port) });
   const machine: Machine = machineFor({
     ...lab.service,
     baseUrl: `http://127.0.0.1:${proxy.port}`,

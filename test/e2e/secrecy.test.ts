@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { startEchoService } from "../support/echo-service.ts";
+import { echoing, startHostileService } from "../support/hostile-service.ts";
 import type { Lab } from "../support/lab.ts";
 import {
   card,
@@ -97,11 +97,11 @@ describe("secrets", () => {
       [418, ""],
       [401, "application"],
     ] as const) {
-      const echo = await startEchoService(status, property);
+      const { baseUrl } = await startHostileService(echoing(status, property));
       for (const format of [["--json"], []]) {
         const base = [
           "--base-url",
-          echo,
+          baseUrl,
           "--max-wait",
           "1s",
           "--timeout",
@@ -133,7 +133,7 @@ describe("secrets", () => {
         "--credentials",
         `@${machine.file("recovery.json", recovery)}`,
         "--base-url",
-        echo,
+        baseUrl,
       ];
       await run([
         ...args,

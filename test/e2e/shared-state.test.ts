@@ -14,14 +14,13 @@ import {
 } from "../support/lab.ts";
 import type { Machine, Recovery } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
-import { hasPgBouncer, pgBouncer } from "../support/pgbouncer.ts";
+import { hasPgBouncer, pgBouncer, postgres } from "../support/postgres.ts";
 import type { Postgres } from "../support/postgres.ts";
-import { postgres } from "../support/postgres.ts";
 import { team } from "../support/team.ts";
 
 const ways = [
   ["", postgres],
-  ...(isWhole && hasPgBouncer
+  ...(isWhole && hasPgBouncer()
     ? [[" through PgBouncer", async () => await pgBouncer(await postgres())] as const]
     : []),
 ] as const;

@@ -9,8 +9,8 @@ import { errorOf } from "../support/machine.ts";
 import { startProxy } from "../support/proxy-server.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
-import type { TlsFront } from "../support/tls-front.ts";
-import { startTlsFront } from "../support/tls-front.ts";
+import type { TlsFront } from "../support/gateway.ts";
+import { startTlsFront } from "../support/gateway.ts";
 
 const authority = certificateAuthority();
 let lab: Lab;

@@ -10,7 +10,7 @@ import { startProxy } from "../support/proxy-server.ts";
 import { quote, startInPty } from "../support/pty.ts";
 import { cleanEnv, vaultBin, vaultCommand } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
-import { startTlsFront } from "../support/tls-front.ts";
+import { startTlsFront } from "../support/gateway.ts";
 
 /**
  * A story: a transcript of the program in use, in a fresh folder, with a fresh sandbox and state.

@@ -1,13 +1,63 @@
-import { createServer, request as forward } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { atEndOfFile } from "./end-of-file.ts";
+import { createServer, request as forward } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { Socket } from "node:net";
+import { main } from "../../src/main.ts";
+import { fakeHost } from "./fake-host.ts";
+import type { Certificate } from "./keys.ts";
+import type { Lab } from "./lab.ts";
+import { expectExit, offlineNote, openLab } from "./lab.ts";
+import { onLoopback } from "./loopback.ts";
+import type { Machine } from "./machine.ts";
+import { machineFor } from "./machine.ts";
+import type { ManyVaults } from "./many.ts";
+import { importAll } from "./many.ts";
+import type { RunResult } from "./run-vault.ts";
+import { cleanEnv } from "./run-vault.ts";
+
+/** Hands a request on to the service behind, and its answer back, unless that `isLost`. */
+function handOn(
+  behind: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+  isLost = false,
+): void {
+  const { method, headers } = request;
+  const { host } = new URL(behind);
+  const on = forward(
+    new URL(request.url ?? "", behind),
+    { method, headers: { ...headers, host } },
+    (answer) => {
+      if (isLost) return void response.socket?.destroy();
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    },
+  );
+  on.on("error", () => response.socket?.destroy());
+  request.pipe(on);
+}
+
+export interface TlsFront {
+  port: number;
+  /** Connections of clients. */
+  connections: Socket[];
+}
+
+/** TLS before a sandbox, as a load balancer does it: under any name. Closed after the test file. */
+export async function startTlsFront(behind: string, certificate: Certificate): Promise<TlsFront> {
+  const connections: Socket[] = [];
+  const server = createTlsServer(certificate, (request, response) =>
+    handOn(behind, request, response),
+  );
+  server.on("connection", (socket: Socket) => connections.push(socket));
+  return { port: await onLoopback(server), connections };
+}
 
 /** What a gateway does with a request: hands it on, closes the connection before or after that, never answers, or answers itself. */
 export type Rule =
   "pass" | "drop" | "lose" | "hang" | { status: number; type?: string; body?: string };
 
-export interface Gateway {
+interface Gateway {
   baseUrl: string;
   /** Rules from now on; what is left out passes. `starts` may decide by the number of starts that came before. */
   be(rules: { probes?: Rule; starts?: Rule | ((before: number) => Rule); ends?: () => Rule }): void;
@@ -19,19 +69,9 @@ export interface Gateway {
 const noVault = "00000000-0000-0000-0000-000000000000";
 
 /** A gateway in front of a service on this machine. Stopped when the test file has ended. */
-export async function startGateway(behind: string): Promise<Gateway> {
+async function startGateway(behind: string): Promise<Gateway> {
   let rules: Parameters<Gateway["be"]>[0] = {};
   let [starts, probes] = [0, 0];
-  const handOn = (asked: IncomingMessage, response: ServerResponse, loses: boolean): void => {
-    const { method, headers } = asked;
-    const on = forward(new URL(asked.url ?? "", behind), { method, headers }, (answer) => {
-      if (loses) return void response.socket?.destroy();
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
-    });
-    on.on("error", () => response.socket?.destroy());
-    asked.pipe(on);
-  };
   const ruleFor = (path: string): Rule => {
     if (path.includes(noVault)) {
       probes += 1;
@@ -43,7 +83,7 @@ export async function startGateway(behind: string): Promise<Gateway> {
   };
   const server = createServer((asked, response) => {
     const rule = ruleFor(asked.url ?? "");
-    if (rule === "pass" || rule === "lose") return handOn(asked, response, rule === "lose");
+    if (rule === "pass" || rule === "lose") return handOn(behind, asked, response, rule === "lose");
     asked.resume().on("end", () => {
       if (rule === "drop") response.socket?.destroy();
       else if (rule !== "hang")
@@ -51,14 +91,10 @@ export async function startGateway(behind: string): Promise<Gateway> {
           .writeHead(rule.status, { "content-type": rule.type ?? "text/html" })
           .end(rule.body ?? "<html></html>");
     });
-  }).listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  atEndOfFile(() => {
-    server.closeAllConnections();
-    server.close();
   });
+  const port = await onLoopback(server);
   return {
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    baseUrl: `http://127.0.0.1:${port}`,
     be: (given) => {
       rules = given;
       [starts, probes] = [0, 0];
@@ -66,4 +102,45 @@ export async function startGateway(behind: string): Promise<Gateway> {
     starts: () => starts,
     probes: () => probes,
   };
+}
+
+/** A machine behind a gateway, on a clock of their own that only waiting moves. */
+export interface Behind {
+  lab: Lab;
+  gateway: Gateway;
+  machine: Machine;
+  clock: { time: number };
+  vault(...args: string[]): Promise<RunResult>;
+}
+
+export async function behindGateway(count = 1): Promise<Behind> {
+  const clock = { time: Date.parse("2026-11-21T12:00:00Z") };
+  const lab = await openLab(
+    Array.from({ length: count }, () => offlineNote),
+    { now: () => clock.time },
+  );
+  const gateway = await startGateway(lab.service.baseUrl);
+  const machine = machineFor({ ...lab.service, baseUrl: gateway.baseUrl });
+  const vault = async (...args: string[]): Promise<RunResult> => {
+    const { home, env } = machine;
+    const host = fakeHost({
+      home,
+      cwd: home,
+      env: cleanEnv({ env }),
+      now: clock.time,
+      files: "real",
+    });
+    const code = await main(args, host);
+    clock.time = host.now();
+    return { code, signal: null, stdout: host.out, stderr: host.err };
+  };
+  return { lab, gateway, machine, clock, vault };
+}
+
+/** Many vaults that were all read once. */
+export async function fleet(count: number): Promise<Behind & ManyVaults> {
+  const behind = await behindGateway(count);
+  await importAll(behind.lab, behind.machine);
+  expectExit(await behind.vault("get", "--all", "-o", "ndjson", "--run", "first"), 0);
+  return { ...behind, uuids: behind.lab.service.vaults.map(({ uuid }) => uuid) };
 }

@@ -1,11 +1,12 @@
 import { createServer } from "node:http";
 import type { IncomingHttpHeaders } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { Pair } from "../../src/protocol/answers.ts";
 import { expectExit } from "./lab.ts";
 import type { Machine } from "./machine.ts";
 import { machineFor } from "./machine.ts";
-import { atEndOfFile } from "./end-of-file.ts";
+import { spellings } from "./secret-search.ts";
+import { onLoopback } from "./loopback.ts";
 
 type Json = Record<string, unknown>;
 
@@ -39,6 +40,28 @@ export interface HostileService {
 }
 
 export const kind: Malice = (_, { good, send }) => send(good);
+
+/** Refuses everything and repeats all that it was sent: values of the body and headers, in every spelling. */
+export const echoing =
+  (status: number, property: string): Malice =>
+  ({ body, headers }, { send }) => {
+    const errorReasons = [
+      body,
+      ...stringsIn(JSON.parse(body)),
+      ...Object.values(headers).map(String),
+    ];
+    const message = Object.values(spellings)
+      .flatMap((spell) => errorReasons.map(spell))
+      .join(" | ");
+    const detailedErrors = [{ property, message, errorReasons }];
+    const responseStatus = { status: "ERROR", code: "ECHO", detailedErrors };
+    send({ responseStatus, errorUuid: "123e4567-e89b-42d3-a456-426614174000" }, status);
+  };
+
+function stringsIn(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsIn) : [];
+}
 
 /**
  * A service that takes every request and answers as it is told: well (at first), or with malice. It knows no credentials:
@@ -77,13 +100,8 @@ export async function startHostileService(malice: Malice = kind): Promise<Hostil
       });
     });
   });
-  // A client may leave at any moment.
-  server
-    .on("clientError", () => undefined)
-    .on("connection", (socket: Socket) => socket.on("error", () => undefined));
-  atEndOfFile(() => server.close().closeAllConnections());
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  service.baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  server.on("clientError", () => undefined);
+  service.baseUrl = `http://127.0.0.1:${await onLoopback(server)}`;
   return service;
 }
 

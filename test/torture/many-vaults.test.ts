@@ -10,8 +10,8 @@ import {
 import { callsSince, expectOrder } from "./call-order.ts";
 import { certificateAuthority } from "../support/keys.ts";
 import { isWhole, tried } from "../support/campaign.ts";
-import { farServer } from "../support/far-server.ts";
-import { startTlsFront } from "../support/tls-front.ts";
+import { tcpProxy } from "../support/tcp-proxy.ts";
+import { startTlsFront } from "../support/gateway.ts";
 import { xargs } from "../support/run-vault.ts";
 
 /** The default rate, also far away and behind TLS, where a connection takes three round trips; and one that a slow machine is above, too. */
@@ -28,7 +28,7 @@ async function farAway(lab: Lab): Promise<{ env: Record<string, string>; flags: 
     lab.service.baseUrl,
     authority.issue({ dns: "vault.example" }),
   );
-  const far = await farServer(port, 60);
+  const far = await tcpProxy({ port }, 60);
   return {
     env: { VAULTSVC_BASE_URL: `https://127.0.0.1:${far.port}` },
     flags: ["--ca", lab.machine().file("ca.pem", authority.cert)],

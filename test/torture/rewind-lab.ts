@@ -14,9 +14,8 @@ import { tempDir } from "../support/temp-dir.ts";
 import { memoryFolder } from "../support/campaign.ts";
 import { atEndOfFile } from "../support/end-of-file.ts";
 import { expectExit } from "../support/lab.ts";
-import { disconnected } from "../support/pg-connections.ts";
+import { disconnected, SchemaCopy } from "../support/shared-state.ts";
 import { postgres } from "../support/postgres.ts";
-import { SchemaCopy } from "../support/schema-copy.ts";
 
 /** A service, and one machine that uses it, which can both be put back to how they were: open exchanges, tokens and all. */
 export interface RewindLab {

@@ -4,8 +4,8 @@ import { expectError, expectExit, expectFarFromLock, expectInStep } from "../sup
 import { errorOf } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
 import type { RunResult } from "../support/run-vault.ts";
-import type { Cut, Proxy } from "../support/shared-state.ts";
-import { cuttingProxy } from "../support/shared-state.ts";
+import type { Cut, Proxy } from "../support/tcp-proxy.ts";
+import { tcpProxy } from "../support/tcp-proxy.ts";
 import type { Team } from "../support/team.ts";
 import { team } from "../support/team.ts";
 
@@ -46,7 +46,7 @@ const withVault = (uuid: string, [name = "", ...rest]: string[], wait = "5s"): s
 async function open({ setUp, args, goesOn }: Command): Promise<Scene> {
   const members = await team(undefined, { VAULTSVC_RATE: "1000", CONTENT: "new contents" });
   const { machines, uuid } = members;
-  const proxy = await cuttingProxy();
+  const proxy = await tcpProxy(await postgres());
   const address = new URL(machines[0].stateDir);
   address.port = String(proxy.port);
   const machine = members.another(address.href);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { isWhole, tried } from "../support/campaign.ts";
-import { closeConnections } from "../support/pg-connections.ts";
+import { closeConnections } from "../support/shared-state.ts";
 import { TeamWorld } from "./team-world.ts";
 
 const [worlds, steps] = isWhole ? [150, 150] : [4, 100];

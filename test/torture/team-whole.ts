@@ -1,9 +1,9 @@
 import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Database } from "../support/database.ts";
 import type { Dice } from "../support/dice.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
+import type { Postgres } from "../support/postgres.ts";
 import type { RunResult } from "../support/run-vault.ts";
 
 /** Commands that change the whole state, or where it is. */
@@ -29,11 +29,16 @@ export class TeamWhole {
   /** At work; and one more, which is not. */
   readonly #machines: readonly Machine[];
   readonly #quiet: Machine;
-  readonly #database: Database;
+  readonly #database: Pick<Postgres, "location" | "sql">;
   readonly #dice: Dice;
   #made = 0;
 
-  constructor(machines: readonly Machine[], quiet: Machine, database: Database, dice: Dice) {
+  constructor(
+    machines: readonly Machine[],
+    quiet: Machine,
+    database: Pick<Postgres, "location" | "sql">,
+    dice: Dice,
+  ) {
     this.#machines = machines;
     this.#quiet = quiet;
     this.#database = database;
@@ -211,5 +216,5 @@ export class TeamWhole {
 export const placeOf = (machine: Machine): string => machine.env["VAULTSVC_STATE"] ?? "";
 
 /** As the program shows it: without the password, which is in the environment. */
-export const locationIn = (database: Database, schema: string): string =>
+export const locationIn = (database: Pick<Postgres, "location" | "sql">, schema: string): string =>
   database.location(schema).replace(/:[^:@]*@/, "@");

@@ -1,10 +1,11 @@
 import pg from "pg";
 import type { Reply } from "../../src/exchange/ports.ts";
 import { Dice } from "../support/dice.ts";
-import type { Proxy, SharedState } from "../support/shared-state.ts";
-import { cuttingProxy, sharedState } from "../support/shared-state.ts";
+import type { SharedState } from "../support/shared-state.ts";
+import { SchemaCopy, sharedState } from "../support/shared-state.ts";
+import type { Proxy } from "../support/tcp-proxy.ts";
+import { tcpProxy } from "../support/tcp-proxy.ts";
 import { postgres } from "../support/postgres.ts";
-import { SchemaCopy } from "../support/schema-copy.ts";
 import { setBack } from "../../src/store/postgres/set-back.ts";
 import type { PostgresStore } from "../../src/store/postgres/store.ts";
 import type { Command } from "./team-process.ts";
@@ -71,7 +72,11 @@ export class TeamWorld {
 
   /** With failovers there is a copy of the rows, which they go back to. */
   static async open(seed: string, hasFailovers: boolean): Promise<TeamWorld> {
-    proxies ??= Promise.all([cuttingProxy(), cuttingProxy(), cuttingProxy()]);
+    proxies ??= Promise.all([
+      tcpProxy(await postgres()),
+      tcpProxy(await postgres()),
+      tcpProxy(await postgres()),
+    ]);
     const state = await sharedState();
     const schema = new URL(state.location).searchParams.get("schema") ?? "";
     const sql = new pg.Client({ connectionString: state.location });

@@ -1,7 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { isWhole, tried } from "../support/campaign.ts";
-import { startDatabase } from "../support/database.ts";
 import {
   expectExit,
   expectFarFromLock,
@@ -10,7 +9,9 @@ import {
   openLab,
 } from "../support/lab.ts";
 import { documentOf } from "../support/machine.ts";
-import { closeConnections } from "../support/pg-connections.ts";
+import { closeConnections } from "../support/shared-state.ts";
+import { startServer } from "../support/postgres.ts";
+import { tcpProxy } from "../support/tcp-proxy.ts";
 import { journalProblems, sharedJournal } from "./journal-check.ts";
 import { Team } from "./team.ts";
 
@@ -21,16 +22,28 @@ const seed = Array.from({ length: isWhole ? 200 : 40 }, (_, n) =>
 
 it(`ten machines with clocks an hour apart, killed and stopped at random, while the database dies and comes back, for ${seconds} s`, async () => {
   const lab = await openLab(seed);
-  const database = await startDatabase();
-  const team = await Team.open(lab, database, "team");
+  const server = await startServer({ max_connections: "300" });
+  // Who uses it comes through a proxy, whose port stays.
+  const proxy = await tcpProxy(server);
+  const location = (schema: string): string =>
+    server.location(schema).replace(`:${server.port}/`, `:${proxy.port}/`);
+  const start = async (): Promise<boolean> =>
+    await server.start().then(
+      () => true,
+      () => false,
+    );
+  const team = await Team.open(lab, { location, sql: server.sql }, "team");
   const until = Date.now() + seconds * 1000;
   const isOver = (): boolean => Date.now() > until || team.violations.length > 0;
   const trouble = async (): Promise<void> => {
     for (let n = 1; !isOver(); n += 1) {
       await setTimeout(team.dice.between(200, 4500));
-      if (n % 8 === 0) await database.crash(team.dice.pick(["SIGKILL", "SIGQUIT"]));
-      else if (n % 12 === 6) await team.whole.administer();
-      else database.cut(team.dice);
+      if (n % 8 === 0) {
+        await server.crash(team.dice.pick(["SIGKILL", "SIGQUIT"]));
+        // While processes of the former one are left, it does not start.
+        await expect.poll(start, { interval: 50, timeout: 60_000 }).toBe(true);
+      } else if (n % 12 === 6) await team.whole.administer();
+      else proxy.cutAny(team.dice);
     }
   };
   await Promise.all([
@@ -42,7 +55,7 @@ it(`ten machines with clocks an hour apart, killed and stopped at random, while 
   // Nobody is at work any more: what the dead held is free when its lease is over, and the next get brings each vault in step.
   const schema = new URL(await team.find()).searchParams.get("schema") ?? "";
   const held = async (): Promise<number> =>
-    (await database.sql(`SELECT 1 FROM ${schema}.leases WHERE ends_at > clock_timestamp()`)).length;
+    (await server.sql(`SELECT 1 FROM ${schema}.leases WHERE ends_at > clock_timestamp()`)).length;
   await expect.poll(held, { interval: 250, timeout: 15_000 }).toBe(0);
   for (const { uuid } of lab.service.vaults) {
     const last = await team.settle(uuid);
@@ -56,7 +69,7 @@ it(`ten machines with clocks an hour apart, killed and stopped at random, while 
     await closeConnections();
   }
   expectExit(await team.quiet.vault("doctor", "--offline", "--fail-on", "error"), 0);
-  expect(journalProblems(...(await sharedJournal(database.sql, schema)))).toEqual([]);
+  expect(journalProblems(...(await sharedJournal(server.sql, schema)))).toEqual([]);
   expect(await team.others()).toEqual([]);
   process.stdout.write(`${JSON.stringify(Object.fromEntries([...team.codes].sort()))}\n`);
   tried("commands of ten machines on a shared state, with random kills", team.commands);

@@ -2,11 +2,11 @@ import { cpSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { killHook } from "../support/crash.ts";
-import type { Database } from "../support/database.ts";
 import { Dice } from "../support/dice.ts";
 import { card, expectExit } from "../support/lab.ts";
 import type { Lab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
+import type { Postgres } from "../support/postgres.ts";
 import { outcomesOf } from "../support/many.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { isWhole } from "../support/campaign.ts";
@@ -44,7 +44,12 @@ export class Team {
   /** By vault, how many commands are at work on it: an administrator only acts where there is none. */
   readonly #busy = new Map<string, number>();
 
-  private constructor(lab: Lab, quiet: Machine, machines: readonly Machine[], database: Database) {
+  private constructor(
+    lab: Lab,
+    quiet: Machine,
+    machines: readonly Machine[],
+    database: Pick<Postgres, "location" | "sql">,
+  ) {
     this.#lab = lab;
     this.quiet = quiet;
     this.machines = machines;
@@ -52,7 +57,11 @@ export class Team {
   }
 
   /** Ten machines, from five hours behind to four ahead, that know all vaults of the service. */
-  static async open(lab: Lab, database: Database, schema: string): Promise<Team> {
+  static async open(
+    lab: Lab,
+    database: Pick<Postgres, "location" | "sql">,
+    schema: string,
+  ): Promise<Team> {
     const stateDir = locationIn(database, schema);
     const env = { PGPASSWORD: "password" };
     const quiet = lab.machine({ stateDir, env });

@@ -23,7 +23,9 @@ import {
   uuid,
 } from "../../contract/store-fixture.ts";
 import type { SharedState as Fixture } from "../../support/shared-state.ts";
-import { cuttingProxy, sharedState } from "../../support/shared-state.ts";
+import { sharedState } from "../../support/shared-state.ts";
+import { postgres } from "../../support/postgres.ts";
+import { tcpProxy } from "../../support/tcp-proxy.ts";
 
 let state: Fixture;
 beforeEach(async () => {
@@ -170,7 +172,7 @@ describe("an operation on the whole state that stalls", () => {
 
 it("a COMMIT without an answer is looked up", async () => {
   await (await imported(state)).release();
-  const proxy = await cuttingProxy();
+  const proxy = await tcpProxy(await postgres());
   for (const cut of ["after", "before"] as const) {
     const outcome = placeOf(state.through(proxy.port)).transact(
       "rekey",

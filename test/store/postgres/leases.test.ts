@@ -11,10 +11,13 @@ import {
   started,
   uuid,
 } from "../../contract/store-fixture.ts";
-import type { Cut, SharedState } from "../../support/shared-state.ts";
+import type { SharedState } from "../../support/shared-state.ts";
 import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
-import { cuttingProxy, sharedState } from "../../support/shared-state.ts";
+import { sharedState } from "../../support/shared-state.ts";
+import type { Cut } from "../../support/tcp-proxy.ts";
+import { postgres } from "../../support/postgres.ts";
+import { tcpProxy } from "../../support/tcp-proxy.ts";
 
 let state: SharedState;
 beforeEach(async () => {
@@ -187,7 +190,7 @@ describe.each(["before", "after"] as const)(
   "a connection that is cut %s the server has it",
   (cut: Cut) => {
     it("at each step of an exchange: it is done once", async () => {
-      const proxy = await cuttingProxy();
+      const proxy = await tcpProxy(await postgres());
       for (const [index] of steps.entries()) {
         const own = await sharedState();
         const session = await own.through(proxy.port).lock(service, uuid, patient(own.clock));
@@ -225,7 +228,7 @@ describe.each(["before", "after"] as const)(
     });
 
     it("while a vault is being held: it is held once, and by this process", async () => {
-      const proxy = await cuttingProxy();
+      const proxy = await tcpProxy(await postgres());
       for (let n = 1; n <= 6; n += 1) {
         const own = await sharedState();
         const store = own.through(proxy.port);

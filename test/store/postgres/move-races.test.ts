@@ -12,7 +12,9 @@ import type { WholePlace } from "../../../src/store/whole/whole.ts";
 import { exchange, pair, patient, service, standings } from "../../contract/store-fixture.ts";
 import { sample } from "../../support/campaign.ts";
 import type { SharedState } from "../../support/shared-state.ts";
-import { cuttingProxy, sharedState } from "../../support/shared-state.ts";
+import { sharedState } from "../../support/shared-state.ts";
+import { postgres } from "../../support/postgres.ts";
+import { tcpProxy } from "../../support/tcp-proxy.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 
 const uuids = [
@@ -363,7 +365,7 @@ describe.each(["before", "after"] as const)(
     it.each(["to", "from"] as const)(
       "at a request of a move %s the database: it moves once, or can be repeated",
       async (direction) => {
-        const proxy = await cuttingProxy();
+        const proxy = await tcpProxy(await postgres());
         const requests = Array.from({ length: 75 }, (_, n) => n + 1);
         for (const n of sample(requests, 12)) {
           const { target, local } = await machines();

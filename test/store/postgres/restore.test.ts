@@ -14,8 +14,11 @@ import {
   standings,
 } from "../../contract/store-fixture.ts";
 import { sample } from "../../support/campaign.ts";
-import type { Cut, SharedState } from "../../support/shared-state.ts";
-import { cuttingProxy, sharedState } from "../../support/shared-state.ts";
+import type { SharedState } from "../../support/shared-state.ts";
+import { sharedState } from "../../support/shared-state.ts";
+import type { Cut } from "../../support/tcp-proxy.ts";
+import { postgres } from "../../support/postgres.ts";
+import { tcpProxy } from "../../support/tcp-proxy.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 
 const uuids = [
@@ -55,7 +58,7 @@ async function prepared(): Promise<{
 it.each<Cut>(["before", "after"])(
   "a connection that is cut %s the server has a request of a restore: all or nothing",
   async (cut) => {
-    const proxy = await cuttingProxy();
+    const proxy = await tcpProxy(await postgres());
     const found = { before: 0, merged: 0 };
     const requests = Array.from({ length: 40 }, (_, n) => n + 1);
     for (const n of sample(requests, 12)) {
