@@ -1,9 +1,11 @@
 import type { ErrorKind, Retry } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import type { Answer } from "../protocol/answers.ts";
-import type { AnyEndpoint } from "../protocol/endpoints.ts";
+import { isSuccess } from "../protocol/answers.ts";
+import type { Kind, Operation, Step } from "../protocol/endpoints.ts";
+import { findEndpoint } from "../protocol/endpoints.ts";
 import type { ErrorClass } from "../protocol/classify.ts";
-import type { Reply } from "./ports.ts";
+import type { Reply, SingleCall } from "./ports.ts";
 import { classify } from "../protocol/classify.ts";
 import { serviceDetails, unsupported, wording } from "./service-errors.ts";
 
@@ -109,17 +111,28 @@ const missingExtended = {
   fix: `check the UUID, --kind, --base-url and --api-prefix; ${unsupported}`,
 };
 
+/** An answer that does not accept a call, with what it means. */
+export interface Refused extends Disposition {
+  type: "refused";
+  answer: Answer;
+  is: ErrorClass;
+}
+
+/** What an answer is for. */
+type Called = { step: Step; kind: Kind; operation: Operation } | { step: SingleCall["step"] };
+
 /**
- * What an answer of this endpoint means. An extended one may not exist: there, what sounds like a vault that is gone is about the
- * endpoint.
+ * What an answer to this call means. The endpoint of an extended one may not exist: there, what sounds like a vault that is gone is
+ * about the endpoint.
  */
-export function dispositionOf(
-  answer: Answer,
-  { extended }: Pick<AnyEndpoint, "extended">,
-): Disposition & { is: ErrorClass } {
+export function dispositionOf(answer: Answer, call: Called): Refused {
+  const extended =
+    !("operation" in call) ||
+    findEndpoint(call.kind, call.operation, call.step)?.extended !== false;
   const said = classify(answer);
   const is = said === "gone" && extended ? "missing" : said;
-  return { is, ...table[is], ...(is === "missing" && extended ? missingExtended : {}) };
+  const more = is === "missing" && extended ? missingExtended : {};
+  return { type: "refused", answer, is, ...table[is], ...more };
 }
 
 /** The call that was refused, in the words of its error. */
@@ -135,8 +148,7 @@ interface RefusedCall {
 
 /** The error of an answer that refuses a call. */
 export function refusal(
-  answer: Answer,
-  { is, code, what, start, meaning, fix, next, retry }: ReturnType<typeof dispositionOf>,
+  { answer, is, code, what, start, meaning, fix, next, retry }: Refused,
   { uuid, counted, generation, waitMs }: RefusedCall,
 ): VaultError {
   const longer = waitMs === undefined ? "longer" : `${Math.ceil(waitMs / 1000)}s more`;
@@ -160,9 +172,23 @@ export function refusal(
   });
 }
 
-/** A 5xx in which the service's own words refuse the credentials: it counts as a refusal, whatever else broke. */
-export const refusesCredentials = (
-  reply: Reply & { type: "no-answer" },
-  endpoint: Pick<AnyEndpoint, "extended">,
-): reply is Reply & { type: "no-answer"; answer: Answer } =>
-  reply.answer !== undefined && dispositionOf(reply.answer, endpoint).is === "credentials";
+/** What became of a call that the service may count: a start, a delete or a create. */
+export type Outcome<Success = unknown> =
+  { type: "accepted"; success: Success } | Exclude<Reply, { type: "answer" }> | Refused;
+
+/** Decides what the reply to a call means; `success` is what was read of an accepting one. */
+export function outcomeOf<Success>(
+  reply: Reply,
+  call: Called,
+  success: Success | undefined,
+): Outcome<Success> {
+  if (success !== undefined) return { type: "accepted", success };
+  if (reply.type === "answer") return dispositionOf(reply.answer, call);
+  const refused = reply.type === "no-answer" && reply.answer && dispositionOf(reply.answer, call);
+  // A 5xx in which the service's own words refuse the credentials counts as a refusal, whatever else broke.
+  return refused && refused.is === "credentials" ? refused : reply;
+}
+
+/** The answer that accepts a single call. */
+export const acceptedBy = (reply: Reply): Answer | undefined =>
+  reply.type === "answer" && isSuccess(reply.answer) ? reply.answer : undefined;

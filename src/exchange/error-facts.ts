@@ -1,8 +1,6 @@
 import type { ErrorFacts } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import { isSuccess } from "../protocol/answers.ts";
-import type { Endpoint } from "../protocol/endpoints.ts";
-import { findEndpoint } from "../protocol/endpoints.ts";
 import type { ExchangeContext } from "./context.ts";
 import { currentRecord } from "./context.ts";
 import { dispositionOf } from "./dispositions.ts";
@@ -24,7 +22,7 @@ export async function withErrorFacts<T>(
   const call: Send = async (called, signal) => {
     const reply = await context.service.call(called, signal);
     sent ||= reply.type !== "not-sent";
-    if (called.step === "start") startCounts ||= counts(reply, startEndpoint(called));
+    if (called.step === "start") startCounts ||= counts(reply, called);
     return reply;
   };
   const emit: ExchangeContext["emit"] = (event) => {
@@ -54,13 +52,10 @@ export async function withErrorFacts<T>(
   }
 }
 
-const startEndpoint = ({ kind, operation }: StartCall): Pick<Endpoint, "extended"> =>
-  findEndpoint(kind, operation, "start") ?? { extended: true };
-
 /** Whether a start counts toward lockout: it got no answer, or a refusal that the service counts. */
-function counts(reply: Reply, endpoint: Pick<Endpoint, "extended">): boolean {
+function counts(reply: Reply, call: StartCall): boolean {
   if (reply.type !== "answer") return reply.type === "no-answer";
-  return !isSuccess(reply.answer) && dispositionOf(reply.answer, endpoint).start !== "not-counted";
+  return !isSuccess(reply.answer) && dispositionOf(reply.answer, call).start !== "not-counted";
 }
 
 /** The counters; nothing if they cannot be read, since the error is then about the state itself. */

@@ -56,17 +56,18 @@ export interface EndCall {
   token: string;
 }
 
+/** Deletes a vault (extended). It is guarded and counted like a start. */
+export interface DeleteCall extends Pick<
+  StartCall,
+  "uuid" | "kind" | "externalRef" | "credentials" | "device"
+> {
+  step: "delete";
+}
+
 /** A call outside an exchange (extended operations). */
 export type SingleCall =
   | { step: "info"; kind: Kind; uuid: string }
-  | {
-      step: "delete";
-      kind: Kind;
-      uuid: string;
-      externalRef: string;
-      credentials: Credentials;
-      device?: Device | undefined;
-    }
+  | DeleteCall
   | {
       step: "create";
       kind: Kind;

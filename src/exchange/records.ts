@@ -1,4 +1,4 @@
-import type { Pair } from "../protocol/answers.ts";
+import type { Pair, StartSuccess } from "../protocol/answers.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
 import type { VaultDates } from "../protocol/extended-answers.ts";
 import type { Device } from "../protocol/fields.ts";
@@ -172,13 +172,12 @@ export interface VaultSummary
   lastError: string | null;
 }
 
-/** What ② records. */
-export interface Started extends VaultFacts {
-  pair: Pair;
+/** What ② records: all that a start response says, but for the contents. */
+export interface Started extends Omit<StartSuccess, "vault" | "warnings"> {
+  /** The vault is known to allow a limited number of reads. */
+  limited: boolean;
   hashedPin?: string | undefined;
   device?: Device | undefined;
-  token: string;
-  tokenExpiry: string | null;
   /** The combination that was accepted (`combinationOf`), which clears its refusal. */
   combination: string;
   /** A recovery document with the new pair will leave this state. */

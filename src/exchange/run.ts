@@ -20,10 +20,11 @@ import type { OpenExchange } from "./records.ts";
 import { adoptRecovery, recoveryDocument } from "./recovery/exchange.ts";
 import { bareCredentials } from "./recovery/document.ts";
 import type { Decision } from "./start/decide.ts";
-import { decide, waitsForEnd } from "./start/decide.ts";
+import { decide } from "./start/decide.ts";
 import type { Accepted } from "./start/send.ts";
 import type { Start } from "./start/start.ts";
-import { startWith } from "./start/try-candidates.ts";
+import { waitsForEnd } from "./start/start.ts";
+import { startWith } from "./start/send.ts";
 import type { Settled } from "./states.ts";
 
 /**
@@ -37,39 +38,22 @@ export async function runExchange(
   start: Start,
   handover: Handover,
 ): Promise<Delivery> {
-  return await withErrorFacts(
-    context,
-    async (watched) => await exchangeWith(watched, start, handover),
-  );
-}
-
-async function exchangeWith(
-  context: ExchangeContext,
-  start: Start,
-  handover: Handover,
-): Promise<Delivery> {
-  const { given } = start;
-  if (given?.type === "recovery") await adoptRecovery(context, given.document);
-  const decision = await decide(context, await context.session.read(), start);
-  if (decision.refusal !== null) throw decision.refusal;
-  const open = decision.first === "acknowledge" ? (decision.record?.open ?? null) : null;
-  const settled = open === null ? [] : await settleInterrupted(context, open);
-  throwIfInterrupted(context);
-  const recordedAs = await recordGiven(context, start, decision);
-  const isChanged =
-    open !== null || recordedAs !== decision.recordedAs || given?.attempts !== undefined;
-  const { record, refusal, ...rest } = isChanged
-    ? await decide(context, await currentRecord(context), start, recordedAs)
-    : decision;
-  if (refusal !== null) throw refusal;
-  if (record === null) throw new VaultError("internal", "nothing was given to start with");
-  const accepted = await startWith(context, start, handover, { ...rest, record, refusal });
-  return await deliverAndEnd(
-    context,
-    start,
-    handover,
-    await recordNewPair(context, start, handover, accepted, settled),
-  );
+  return await withErrorFacts(context, async (watched) => {
+    const { given } = start;
+    if (given?.type === "recovery") await adoptRecovery(watched, given.document);
+    let decision = await decide(watched, await watched.session.read(), start);
+    if (decision.refusal !== null) throw decision.refusal;
+    const open = decision.first === "acknowledge" ? (decision.record?.open ?? null) : null;
+    const settled = open === null ? [] : await settleInterrupted(watched, open);
+    throwIfInterrupted(watched);
+    const recordedAs = await recordGiven(watched, start, decision);
+    if (open !== null || recordedAs !== decision.recordedAs || given?.attempts !== undefined)
+      decision = await decide(watched, await currentRecord(watched), start, recordedAs);
+    if (decision.refusal !== null) throw decision.refusal;
+    const accepted = await startWith(watched, start, handover, decision);
+    const delivery = await recordNewPair(watched, start, handover, accepted, settled);
+    return await deliverAndEnd(watched, start, handover, delivery);
+  });
 }
 
 /** Records a given pair that is new, and what came with given credentials. Returns the generation of the pair. */
@@ -106,18 +90,12 @@ async function recordNewPair(
   settled: readonly Settled[],
 ): Promise<Delivery> {
   const { hashedPin } = pair.credentials;
+  const { vault, warnings, ...received } = success;
   const recorded = context.session.recordStarted(exchangeId, {
-    pair: success.pair,
+    ...received,
     hashedPin,
     device: pair.device,
-    token: success.token,
-    tokenExpiry: success.tokenExpiry,
-    usesRemaining: success.usesRemaining,
     limited: success.usesRemaining !== null || before.limited,
-    expiryDate: success.expiryDate,
-    autoLockDate: success.autoLockDate,
-    dateCreated: success.dateCreated,
-    lastModified: success.lastModified,
     combination: pair.combination,
     elsewhere: handover.leavesState,
     given: handover.replaces,
@@ -130,7 +108,7 @@ async function recordNewPair(
       : context.service.reserveAhead({ isEnd: true }, context.deadline),
   ]);
   context.emit({ type: "stored", generation });
-  for (const message of success.warnings) context.emit({ type: "warning", message });
+  for (const message of warnings) context.emit({ type: "warning", message });
   const found = settledBy(before.open, pair.generation, start.discardPending);
   for (const one of found) context.emit({ type: "settled", settled: one });
   const record = await currentRecord(context);
@@ -139,7 +117,7 @@ async function recordNewPair(
     uuid: context.session.uuid,
     label: record.label,
     kind: exchange.kind,
-    vault: success.vault,
+    vault,
     exchange,
     credentials: bareCredentials({ ...success.pair, hashedPin }),
     fingerprint: record.generations.find((g) => g.generation === generation)?.fingerprint ?? "",

@@ -1,4 +1,4 @@
-import type { Endpoint } from "./endpoints.ts";
+import type { Kind, Operation } from "./endpoints.ts";
 import { instant } from "./fields.ts";
 import { responseSchema } from "./responses.ts";
 import { validate } from "./validate.ts";
@@ -31,15 +31,18 @@ export interface StartSuccess {
   warnings: string[];
 }
 
+/** What a start response must fit to. */
+interface StartedWith {
+  uuid: string;
+  kind: Kind;
+  operation: Operation;
+}
+
 /**
  * Reads a start response by the rule that keeps credentials safe: accepts a SUCCESS with both credential strings, a token and the
  * right uuid, whatever else is wrong with it. Returns undefined for anything less.
  */
-export function readStartSuccess(
-  endpoint: Endpoint,
-  uuid: string,
-  answer: Answer,
-): StartSuccess | undefined {
+export function readStartSuccess(call: StartedWith, answer: Answer): StartSuccess | undefined {
   if (!isSuccess(answer)) return undefined;
   const vault = object(answer.body["vault"]);
   const credentials = object(vault?.["credentials"]);
@@ -49,7 +52,7 @@ export function readStartSuccess(
   const token = nonEmpty(transaction?.["token"]);
   if (vault === undefined || encryptedData === null || payload === null || token === null)
     return undefined;
-  if (nonEmpty(vault["uuid"])?.toLowerCase() !== uuid.toLowerCase()) return undefined;
+  if (nonEmpty(vault["uuid"])?.toLowerCase() !== call.uuid.toLowerCase()) return undefined;
   const uses = vault["usesRemaining"];
   return {
     vault,
@@ -61,7 +64,7 @@ export function readStartSuccess(
     autoLockDate: date(vault["autoLockDate"]),
     dateCreated: date(vault["dateCreated"]),
     lastModified: date(vault["lastModified"]),
-    warnings: deviations(endpoint, answer),
+    warnings: deviations(call, answer),
   };
 }
 
@@ -70,8 +73,8 @@ export function isSuccess(answer: Answer): boolean {
   return object(answer.body["responseStatus"])?.["status"] === "SUCCESS";
 }
 
-function deviations(endpoint: Endpoint, answer: Answer): string[] {
-  const checked = validate(responseSchema(endpoint), answer.body);
+function deviations(call: StartedWith, answer: Answer): string[] {
+  const checked = validate(responseSchema({ ...call, step: "start" }), answer.body);
   const warnings = checked.ok
     ? []
     : checked.violations.map((v) => `the service's response: ${v.path || "body"} ${v.rule}`);

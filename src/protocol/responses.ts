@@ -49,15 +49,15 @@ const offlineVault = {
 };
 
 /** Section 2.6, with the fields that sections 4.1 to 4.3 list for the endpoint. */
-export function responseVault(endpoint: Endpoint) {
-  const fields = isOnline(endpoint.kind) ? everyVault : offlineVault;
-  if (endpoint.operation === "update") return z.looseObject(fields);
-  if (isCreditCard(endpoint.kind)) return z.looseObject({ ...fields, creditCard });
+export function responseVault({ kind, operation }: Pick<Endpoint, "kind" | "operation">) {
+  const fields = isOnline(kind) ? everyVault : offlineVault;
+  if (operation === "update") return z.looseObject(fields);
+  if (isCreditCard(kind)) return z.looseObject({ ...fields, creditCard });
   return z.looseObject({ ...fields, content: z.string() });
 }
 
 /** The schema of an endpoint's SUCCESS response (sections 4.1 to 4.4); unknown fields are allowed. */
-export function responseSchema(endpoint: Endpoint) {
+export function responseSchema(endpoint: Pick<Endpoint, "kind" | "operation" | "step">) {
   if (endpoint.step === "end") return z.looseObject({ responseStatus });
   return z.looseObject({ responseStatus, transactionToken, vault: responseVault(endpoint) });
 }

@@ -1,15 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { Answer } from "../../src/protocol/answers.ts";
 import { isSuccess, readStartSuccess } from "../../src/protocol/answers.ts";
-import type { Endpoint, Kind, Operation } from "../../src/protocol/endpoints.ts";
-import { findEndpoint } from "../../src/protocol/endpoints.ts";
+import type { Kind, Operation } from "../../src/protocol/endpoints.ts";
 import { creditCard, pair, spoil, transactionToken, uuid } from "./examples.ts";
 
-function start(kind: Kind, operation: Operation = "get"): Endpoint {
-  const endpoint = findEndpoint(kind, operation, "start");
-  if (endpoint === undefined) throw new Error("no such endpoint");
-  return endpoint;
-}
+const start = (kind: Kind, operation: Operation = "get") => ({ uuid, kind, operation });
 
 const dates = {
   autoLockDate: "2027-11-20T14:02:11Z",
@@ -30,8 +25,8 @@ const answer = (body: object, httpStatus = 200): Answer => ({
   httpStatus,
   body: body as Record<string, unknown>,
 });
-const read = (body: object, endpoint = start("credit-card/offline")) =>
-  readStartSuccess(endpoint, uuid, answer(body));
+const read = (body: object, call = start("credit-card/offline")) =>
+  readStartSuccess(call, answer(body));
 
 describe("an answer that keeps the interface is accepted whole, without a warning", () => {
   test.each<[Kind, Operation, typeof online]>([
@@ -137,7 +132,7 @@ describe("any other deviation is a warning that names it", () => {
   });
 
   test("a status of HTTP that is no success", () => {
-    const success = readStartSuccess(start("credit-card/offline"), uuid, answer(offline, 409));
+    const success = readStartSuccess(start("credit-card/offline"), answer(offline, 409));
     expect(success?.warnings).toEqual(["the service responded SUCCESS with HTTP 409"]);
   });
 

@@ -82,7 +82,7 @@ function judge(bytes: Buffer, httpStatus: number, endpoint: Endpoint): void {
   expect(["answer", "no-answer"]).toContain(reply.type);
   if (reply.type === "not-sent" || reply.answer === undefined) return;
   const { answer } = reply;
-  const success = readStartSuccess(endpoint, uuid, answer);
+  const success = readStartSuccess({ ...endpoint, uuid }, answer);
   expect(success !== undefined).toBe(isValidStart(answer.body));
   if (success !== undefined) checkFacts(success);
   const created = readCreateSuccess(answer);

@@ -8,8 +8,6 @@ import { nextTry } from "../../exchange/next-try.ts";
 import type { EndCall } from "../../exchange/ports.ts";
 import { serviceDetails, wording } from "../../exchange/service-errors.ts";
 import { isSuccess } from "../../protocol/answers.ts";
-import type { Endpoint } from "../../protocol/endpoints.ts";
-import { findEndpoint } from "../../protocol/endpoints.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import type { Acknowledged } from "../documents/exchange.ts";
 import type { AckOptions } from "./descriptor.ts";
@@ -71,8 +69,7 @@ async function sendToken(context: ExchangeContext, call: EndCall): Promise<void>
     const reply = await service.call(call, signal);
     if (reply.type === "answer" && isSuccess(reply.answer)) return;
     signal.throwIfAborted();
-    const limited =
-      reply.type === "answer" && dispositionOf(reply.answer, endpointOf(call)).end === "again";
+    const limited = reply.type === "answer" && dispositionOf(reply.answer, call).end === "again";
     if (reply.type === "answer" && !limited) throw refused(call, reply.answer);
     const { waitMs, inTime } = nextTry(context, attempt, reply);
     if (!inTime) {
@@ -110,12 +107,9 @@ async function refuseOwnToken(
   );
 }
 
-const endpointOf = ({ kind, operation }: EndCall): Pick<Endpoint, "extended"> =>
-  findEndpoint(kind, operation, "end") ?? { extended: true };
-
 function refused(call: EndCall, answer: Parameters<typeof serviceDetails>[0]): VaultError {
   const { uuid } = call;
-  const { code, what, end } = dispositionOf(answer, endpointOf(call));
+  const { code, what, end } = dispositionOf(answer, call);
   if (end === "nothing") {
     return new VaultError(code, `${what} (${wording(answer)})`, {
       uuid,

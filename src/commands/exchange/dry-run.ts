@@ -5,8 +5,8 @@ import type { OpenExchange, VaultRecord } from "../../exchange/records.ts";
 import type { Decision } from "../../exchange/start/decide.ts";
 import { previewStart } from "../../exchange/start/preview.ts";
 import type { Start } from "../../exchange/start/start.ts";
-import type { Kind } from "../../protocol/endpoints.ts";
-import { isOnline } from "../../protocol/endpoints.ts";
+import type { Endpoint, Kind } from "../../protocol/endpoints.ts";
+import { findEndpoint, isOnline } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
 import { jsonText } from "../../terminal/redactor.ts";
 import type { DryRunDocument } from "../documents/exchange.ts";
@@ -22,7 +22,9 @@ export async function dryRun(
 ): Promise<void> {
   const { session, policy } = context;
   const decision = await previewStart(context, start);
-  const { record, kind, endpoint, refusal, pairs } = decision;
+  const { record, kind, refusal, pairs } = decision;
+  // The decision has checked that there is one.
+  const endpoint = findEndpoint(kind, start.operation, "start") as Endpoint;
   const given =
     start.given?.type === "recovery"
       ? "the new credentials of the recovery document"

@@ -133,7 +133,7 @@ async function completeStart(
   }
   if (options.out !== undefined)
     (await import("./out-file.ts")).checkOut(app, options, options.out, uuid);
-  const kind = given?.type === "recovery" ? given.document.kind : checkStart(record, start).kind;
+  const kind = given?.type === "recovery" ? given.document.kind : checkStart(record, start);
   const { field } = app.output;
   if (field !== undefined) {
     const { checkFieldPath } = await import("../documents/field-paths.ts");

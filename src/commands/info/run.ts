@@ -4,6 +4,7 @@ import type { VaultRecord } from "../../exchange/records.ts";
 import { serviceDetails } from "../../exchange/service-errors.ts";
 import { refusedSingle, sendSingle } from "../../exchange/single/call.ts";
 import { noteResponse } from "../../exchange/start/breaker-gate.ts";
+import type { SingleCall } from "../../exchange/ports.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { kindList } from "../../protocol/endpoints.ts";
 import type { InfoSuccess } from "../../protocol/extended-answers.ts";
@@ -71,7 +72,8 @@ async function fetchInfo(
   asked: Kind,
 ): Promise<InfoSuccess> {
   const context = await singleContext(app);
-  const reply = await sendSingle(context, { step: "info", kind: asked, uuid: target }, 2);
+  const call: SingleCall = { step: "info", kind: asked, uuid: target };
+  const reply = await sendSingle(context, call, 2);
   const breaker = (await app.store()).breaker(app.serviceName());
   await breaker.read();
   await noteResponse(breaker, reply);
@@ -90,7 +92,7 @@ async function fetchInfo(
     );
   }
   const info = reply.type === "answer" ? readInfo(reply.answer) : undefined;
-  if (info === undefined || reply.type !== "answer") throw refusedSingle(reply, target);
+  if (info === undefined || reply.type !== "answer") throw refusedSingle(reply, call);
   if (isOtherVault(reply.answer, target)) {
     throw new VaultError(
       "service",

@@ -229,8 +229,7 @@ function startOf(forAll: ForAll, line: Given, vault: KnownVault | undefined): St
   const pair = given?.type === "pair" ? given : undefined;
   const device = line.device ?? deviceOf(given) ?? forAll.device;
   const asked = { uuid, operation, kind: line.kind ?? pair?.kind ?? forAll.kind, given, device };
-  const kind =
-    given?.type === "recovery" ? given.document.kind : checkStart(vault ?? null, asked).kind;
+  const kind = given?.type === "recovery" ? given.document.kind : checkStart(vault ?? null, asked);
   return {
     ...forAll,
     uuid,

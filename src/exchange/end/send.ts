@@ -1,8 +1,6 @@
 import { VaultError } from "../../errors.ts";
 import { isSuccess, object } from "../../protocol/answers.ts";
 import type { Answer } from "../../protocol/answers.ts";
-import type { Endpoint } from "../../protocol/endpoints.ts";
-import { findEndpoint } from "../../protocol/endpoints.ts";
 import type { ExchangeContext } from "../context.ts";
 import {
   currentRecord,
@@ -57,9 +55,9 @@ export async function sendEnd(
     await admitEnd(context, exchange);
     await session.recordEnding(open.id, delivered);
     context.emit({ type: "acknowledging", attempt });
-    const reply = asServiceReply(await endWithGrace(context, call), endpointOf(exchange));
+    const reply = asServiceReply(await endWithGrace(context, call), call);
     if (reply.type === "answer") {
-      const ended = await settleAnswer(context, exchange, reply.answer, isLast);
+      const ended = await settleAnswer(context, exchange, call, reply.answer, isLast);
       if (ended !== "again") return ended;
     } else if (reply.type === "not-sent") {
       await session.noteEndAnswered(open.id, note(context, "network", reply.cause));
@@ -122,21 +120,15 @@ async function admitEnd(context: ExchangeContext, exchange: ExchangeRecord): Pro
  * Treats an answer with neither SUCCESS nor ERROR as no answer: a proxy may have written it after the service had
  * processed the call. So is one about the endpoint.
  */
-function asServiceReply(reply: Reply, endpoint: Pick<Endpoint, "extended">): Reply {
+function asServiceReply(reply: Reply, call: EndCall): Reply {
   if (reply.type !== "answer") return reply;
   const { answer } = reply;
   const status = object(answer.body["responseStatus"])?.["status"];
-  const { end } = dispositionOf(answer, endpoint);
+  const { end } = dispositionOf(answer, call);
   if (status === "SUCCESS" || end === "again" || end === "outstanding") return reply;
   if (status === "ERROR" && end === "refused") return reply;
   const what = status === "ERROR" ? "no such endpoint" : "with neither SUCCESS nor ERROR";
   return { type: "no-answer", cause: `HTTP ${answer.httpStatus} ${what}`, answer };
-}
-
-/** The endpoint of the exchange's end call. A delete has none, and is never open. */
-function endpointOf({ kind, operation }: ExchangeRecord): Pick<Endpoint, "extended"> {
-  const endpoint = operation === "delete" ? undefined : findEndpoint(kind, operation, "end");
-  return endpoint ?? { extended: true };
 }
 
 /**
@@ -163,6 +155,7 @@ function waitForNextTry(
 async function settleAnswer(
   context: ExchangeContext,
   before: OpenExchange,
+  call: EndCall,
   answer: Answer,
   isLast: boolean,
 ): Promise<Ended | "again"> {
@@ -173,7 +166,7 @@ async function settleAnswer(
     return { outcome: "acknowledged" };
   }
   const said = wording(answer);
-  const { code, what, end, meaning, fix, next } = dispositionOf(answer, endpointOf(before));
+  const { code, what, end, meaning, fix, next } = dispositionOf(answer, call);
   if (end !== "refused") await session.noteEndAnswered(id, note(context, code, said));
   if (end === "again") return "again";
   const exchange = openExchange(await currentRecord(context), id);

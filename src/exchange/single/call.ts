@@ -1,5 +1,4 @@
 import { VaultError } from "../../errors.ts";
-import type { Answer } from "../../protocol/answers.ts";
 import { dispositionOf, refusal } from "../dispositions.ts";
 import type { ExchangeEvent } from "../events.ts";
 import { nextTry } from "../next-try.ts";
@@ -32,8 +31,7 @@ export async function sendSingle(
   for (let attempt = 0; ; attempt += 1) {
     await untilInterrupted(signal, async () => await service.admit(call, signal, deadline));
     const reply = await service.call(call, signal);
-    const isLimited =
-      reply.type === "answer" && dispositionOf(reply.answer, { extended: true }).is === "rate";
+    const isLimited = reply.type === "answer" && dispositionOf(reply.answer, call).is === "rate";
     if (reply.type === "answer" && !isLimited) return reply;
     if (reply.type === "no-answer") unanswered += 1;
     if (
@@ -68,22 +66,20 @@ async function untilInterrupted(signal: AbortSignal, wait: () => Promise<void>):
 /** The error for a call that had no effect: it was not sent, or the service refused it. */
 export function refusedSingle(
   reply: Exclude<Reply, { type: "no-answer" }>,
-  uuid?: string,
+  call: SingleCall,
 ): VaultError {
+  const uuid = call.step === "create" ? undefined : call.uuid;
   if (reply.type === "not-sent") {
     return new VaultError("network", `no connection to the service: ${reply.cause}`, {
       uuid,
       hint: reply.hint ?? "nothing was sent; run it again when the service is available",
     });
   }
-  return refusedByService(reply.answer, uuid);
-}
-
-function refusedByService(answer: Answer, uuid: string | undefined): VaultError {
-  const disposition = dispositionOf(answer, { extended: true });
+  const { answer } = reply;
+  const disposition = dispositionOf(answer, call);
   // Nothing of this call is counted, and what is unknown may be that it does not exist.
   if (disposition.start !== "failed-attempt" && disposition.start !== "unknown")
-    return refusal(answer, disposition, { uuid });
+    return refusal(disposition, { uuid });
   return new VaultError("service", `the service refused (${wording(answer)})`, {
     uuid,
     service: serviceDetails(answer),

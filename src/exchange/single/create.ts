@@ -4,8 +4,9 @@ import { isSuccess } from "../../protocol/answers.ts";
 import type { CreateSuccess } from "../../protocol/extended-answers.ts";
 import { readCreateSuccess } from "../../protocol/extended-answers.ts";
 import type { Device, Metadata } from "../../protocol/fields.ts";
-import type { Reply, Store } from "../ports.ts";
+import type { Reply, SingleCall, Store } from "../ports.ts";
 import type { Creation, Credentials } from "../records.ts";
+import { acceptedBy, outcomeOf } from "../dispositions.ts";
 import { serviceDetails } from "../service-errors.ts";
 import type { GateContext } from "../start/breaker-gate.ts";
 import { claimIfTrial, noteStart, withdraw } from "../start/breaker-gate.ts";
@@ -57,23 +58,20 @@ export async function createVault(
   const { kind, externalRef } = creation;
   const seen = await claimIfTrial(context);
   await store.beginCreation(creation);
-  const reply = await sendSingle(
-    context,
-    { step: "create", kind, externalRef, vault, device, metadata },
-    0,
-  ).catch(async (error: unknown) => {
+  const call: SingleCall = { step: "create", kind, externalRef, vault, device, metadata };
+  const reply = await sendSingle(context, call, 0).catch(async (error: unknown) => {
     const code = error instanceof VaultError ? error.code : "internal";
     await store.failCreation(creation, "create-refused", { code, message: "nothing was sent" });
     await withdraw(context.breaker, seen);
     throw error;
   });
-  await noteStart(context.breaker, seen, reply, { extended: true });
+  await noteStart(context.breaker, seen, reply, outcomeOf(reply, call, acceptedBy(reply)));
   const answer = reply.type === "not-sent" ? undefined : reply.answer;
   const success = answer && readCreateSuccess(answer);
   if (success !== undefined) return await keep(context, request, success);
   if (answer !== undefined && isSuccess(answer)) return await unreadable(context, creation, answer);
   if (reply.type === "no-answer") throw await unanswered(context, creation, reply);
-  const error = refusedSingle(reply);
+  const error = refusedSingle(reply, call);
   await store.failCreation(creation, "create-refused", {
     code: error.code,
     message: context.redact(error.message),

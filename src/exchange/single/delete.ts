@@ -1,24 +1,22 @@
 import { VaultError } from "../../errors.ts";
-import { isSuccess } from "../../protocol/answers.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
-import { singleEndpoint } from "../../protocol/endpoints.ts";
 import { inDoubtError } from "../end/acknowledge.ts";
 import type { ChosenPair } from "../start/choose-pair.ts";
 import { choosePairs } from "../start/choose-pair.ts";
 import type { ExchangeContext } from "../context.ts";
 import { currentRecord, note, pause, summarize } from "../context.ts";
-import { dispositionOf, refusesCredentials } from "../dispositions.ts";
+import type { Refused } from "../dispositions.ts";
+import { acceptedBy, outcomeOf } from "../dispositions.ts";
 import { withErrorFacts } from "../error-facts.ts";
 import { guardStart } from "../guard.ts";
 import { circumstances } from "../ways.ts";
-import type { Reply } from "../ports.ts";
+import type { DeleteCall, Reply } from "../ports.ts";
 import type { Start } from "../start/start.ts";
 import { noCredentials } from "../start/start.ts";
 import type { OpenExchange, VaultRecord } from "../records.ts";
 import { letOut, noteStart } from "../start/breaker-gate.ts";
-import { notSent } from "../start/send.ts";
 import { serviceDetails, wording } from "../service-errors.ts";
-import { refusedBy } from "../start/refused.ts";
+import { notSent, refused } from "../start/repeat.ts";
 
 interface DeleteRequest extends Pick<Start, "device" | "force"> {
   externalRef?: string | undefined;
@@ -109,44 +107,29 @@ async function sendDelete(
     if (!request.force) guardStart(record, circumstances(context));
     const exchangeId = context.ids.next(record.last?.id);
     const externalRef = request.externalRef ?? `vault-${exchangeId}`;
-    const intent = {
-      exchangeId,
-      operation: "delete",
-      kind,
-      externalRef,
-      generation,
-      sole,
-    } as const;
-    const passing = { force: request.force, endpoint: { kind } };
     const seen = await letOut(
       context,
       record,
-      passing,
-      async (seen) => await session.recordIntent({ ...intent, seen }),
+      { exchangeId, operation: "delete", kind, externalRef, generation, sole },
+      request.force,
     );
-    const call = { step: "delete" as const, uuid, kind, externalRef, credentials, device };
+    const call: DeleteCall = { step: "delete", uuid, kind, externalRef, credentials, device };
     const reply = await context.service.call(call, context.signal);
-    await noteStart(context.breaker, seen, reply, { extended: true });
-    if (reply.type === "answer" && isSuccess(reply.answer)) {
+    const outcome = outcomeOf(reply, call, acceptedBy(reply));
+    await noteStart(context.breaker, seen, reply, outcome);
+    if (outcome.type === "accepted") {
       await session.recordDeleted(exchangeId);
       return { kind, externalRef, generation };
     }
-    const endpoint = singleEndpoint(kind, "delete");
-    if (reply.type === "no-answer" && !refusesCredentials(reply, endpoint))
-      throw await unanswered(context, exchangeId, reply);
-    if (reply.type === "answer") await throwIfMissing(context, record, exchangeId, reply);
-    const repeat =
-      reply.type === "not-sent"
-        ? await notSent(context, exchangeId, reply, attempt)
-        : await refusedBy(
-            context,
-            exchangeId,
-            { ...pair, endpoint, what: "delete" },
-            reply.answer,
-            attempt,
-          );
-    context.emit({ type: "retrying", step: "delete", cause: repeat.cause, waitMs: repeat.waitMs });
-    await pause(context, repeat.waitMs);
+    if (outcome.type === "no-answer") throw await unanswered(context, exchangeId, outcome);
+    if (outcome.type === "refused") await throwIfMissing(context, record, exchangeId, outcome);
+    const sent = { exchangeId, pair, attempt };
+    const { cause, waitMs } =
+      outcome.type === "not-sent"
+        ? await notSent(context, sent, outcome)
+        : await refused(context, sent, outcome, "delete");
+    context.emit({ type: "retrying", step: "delete", cause, waitMs });
+    await pause(context, waitMs);
   }
 }
 
@@ -182,10 +165,9 @@ async function throwIfMissing(
   context: ExchangeContext,
   { last }: VaultRecord,
   exchangeId: string,
-  { answer }: Reply & { type: "answer" },
+  { is, what, answer }: Refused,
 ): Promise<void> {
   const earlier = last?.operation === "delete" && last.state === "intent";
-  const { is, what } = dispositionOf(answer, { extended: true });
   if (!earlier || is !== "missing") return;
   const { uuid } = context.session;
   const said = wording(answer);

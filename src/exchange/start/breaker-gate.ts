@@ -4,9 +4,9 @@ import type { Kind } from "../../protocol/endpoints.ts";
 import type { Breaker, Response, Seen, ServiceBreaker } from "../breaker.ts";
 import { after, BreakerChanged, noResponse, passage } from "../breaker.ts";
 import type { ExchangeContext } from "../context.ts";
-import { dispositionOf } from "../dispositions.ts";
+import type { Outcome } from "../dispositions.ts";
 import type { ProbeCall, Reply } from "../ports.ts";
-import type { VaultRecord } from "../records.ts";
+import type { Intent, VaultRecord } from "../records.ts";
 import { inFile } from "../ways.ts";
 
 /** What a start needs to pass the circuit breaker. */
@@ -25,15 +25,15 @@ export type AtGate = Pick<VaultRecord, "unansweredStarts"> & {
 const [firstLookMs, lastLookMs] = [200, 10_000];
 
 /**
- * Waits until the circuit breaker lets a start out, and for a place under the rate limit; then records it (①) by `record`, which
- * claims the trial if it is one. Returns what the start has seen of the breaker; null with `force`, which goes past it.
+ * Waits until the circuit breaker lets a start out, and for a place under the rate limit; then records it (①), which claims the trial
+ * if it is one. Returns what the start has seen of the breaker; null with `force`, which goes past it.
  * @throws `network` if no trial comes due before the deadline: nothing was sent; `interrupted`; what `admit` throws
  */
 export async function letOut(
-  context: GateContext & Pick<ExchangeContext, "service">,
+  context: GateContext & Pick<ExchangeContext, "service" | "session">,
   vault: AtGate,
-  { force, endpoint }: { force: boolean; endpoint: { kind: Kind } },
-  record: (seen: Seen | null) => Promise<void>,
+  intent: Omit<Intent, "seen">,
+  force: boolean,
 ): Promise<Seen | null> {
   for (;;) {
     const known = force ? null : await awaitTrial(context, vault);
@@ -43,12 +43,12 @@ export async function letOut(
     await admitted(
       { ...context, deadline: Math.max(context.deadline, soonest) },
       vault,
-      endpoint.kind,
+      intent.kind,
     );
     const { breaker } = context;
     const seen = known === null ? null : seenAs(breaker, known);
     try {
-      await record(seen);
+      await context.session.recordIntent({ ...intent, seen });
       if (seen !== null && seen.claim !== null) await breaker.read();
       return seen;
     } catch (error) {
@@ -167,7 +167,7 @@ const nextPlaceMs = 1000;
 
 /** Waits for a place under the rate limit. */
 async function admitted(
-  context: Parameters<typeof letOut>[0],
+  context: GateContext & Pick<ExchangeContext, "service">,
   { uuid }: AtGate,
   kind: Kind,
 ): Promise<void> {
@@ -192,26 +192,23 @@ function throwIfInterrupted(
   });
 }
 
-type Called = Parameters<typeof dispositionOf>[1];
-
 /**
- * Records what the reply to a start, or to a delete or create, says of the service; nothing if it was taken back. `isAccepted`: its
- * record gets an outcome by what follows.
+ * Records what the reply to a start, or to a delete or create, says of the service; nothing if it was taken back. The record of an
+ * accepted one gets an outcome by what follows.
  */
 export async function noteStart(
   breaker: ServiceBreaker,
   seen: Seen | null,
   reply: Reply,
-  endpoint: Called,
-  isAccepted: boolean = reply.type === "answer" && isSuccess(reply.answer),
+  outcome: Outcome,
 ): Promise<void> {
-  if (isTakenBack(reply, endpoint)) {
+  if (isTakenBack(outcome)) {
     await withdraw(breaker, seen);
   } else if (!responseOf(reply).isService) {
     await breaker.change((now) =>
       after(now, { type: "unanswered", at: breaker.now(), response: responseOf(reply) }),
     );
-  } else if (breaker.known.lostAt !== null || !isAccepted) {
+  } else if (breaker.known.lostAt !== null || outcome.type !== "accepted") {
     // Also where it is closed: its start may stay on record without an outcome.
     const startedAt = seen?.claim === null ? seen.at : undefined;
     await breaker.change((now) => after(now, { type: "answered", at: breaker.now(), startedAt }));
@@ -226,11 +223,9 @@ export async function withdraw(breaker: ServiceBreaker, seen: Seen | null): Prom
 }
 
 /** Whether nothing was sent, or the service has counted nothing. */
-const isTakenBack = (reply: Reply, endpoint: Called): boolean =>
-  reply.type === "not-sent" ||
-  (reply.type === "answer" &&
-    !isSuccess(reply.answer) &&
-    dispositionOf(reply.answer, endpoint).start === "not-counted");
+const isTakenBack = (outcome: Outcome): boolean =>
+  outcome.type === "not-sent" ||
+  (outcome.type === "refused" && !isSuccess(outcome.answer) && outcome.start === "not-counted");
 
 /** What a reply shows of what stands between here and the service. */
 export function responseOf(reply: Reply): Response {

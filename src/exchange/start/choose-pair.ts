@@ -6,12 +6,15 @@ import { isOnline } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
 import { candidates, chosenGeneration, currentGeneration } from "./candidates.ts";
 import type { ExchangeContext } from "../context.ts";
-import { guardDevice, refusedBeforeError } from "../guard.ts";
+import { guardDevice, guardLastStart, refusedBeforeError } from "../guard.ts";
+import { judge, mustPersonChoose } from "../lockout.ts";
 import type { Credentials, Generation, VaultRecord } from "../records.ts";
+import { choices, circumstances, hintOf, waysOn } from "../ways.ts";
 import type { Start } from "./start.ts";
+import { waitsForEnd } from "./start.ts";
 
 /** What a person wants of the pair. */
-type Choice = Pick<Start, "device" | "force" | "generation" | "hashedPin">;
+type Wanted = Pick<Start, "device" | "force" | "generation" | "hashedPin">;
 
 /** A pair that may be sent, with all that is sent with it. */
 export interface ChosenPair {
@@ -33,9 +36,9 @@ export async function choosePairs(
   context: ExchangeContext,
   record: VaultRecord,
   kind: Kind,
-  choice: Choice,
+  start: Wanted,
 ): Promise<ChosenPair[]> {
-  const { generation, force } = choice;
+  const { generation, force } = start;
   const wanted =
     generation === undefined ? candidates(record) : [chosenGeneration(record, generation, force)];
   const [first] = wanted;
@@ -44,13 +47,66 @@ export async function choosePairs(
   const fresh: ChosenPair[] = [];
   const refused: ChosenPair[] = [];
   for (const each of wanted) {
-    const pair = await complete(context, record, kind, each, choice);
+    const pair = await complete(context, record, kind, each, start);
     if (!force) guardDevice(record.uuid, acceptedDevice(record), pair.device);
     (refusals.includes(pair.combination) ? refused : fresh).push(pair);
   }
   const chosen = force ? [...fresh, ...refused] : fresh;
   if (chosen.length === 0) throw refusedBeforeError(record, first.generation);
   return chosen;
+}
+
+/** @throws `guard` if a person must choose among several pairs, or the start is the last that is allowed and its acknowledgement waits */
+export function guardChoice(
+  context: ExchangeContext,
+  record: VaultRecord,
+  start: Start,
+  generation: number | undefined,
+  pairs: readonly ChosenPair[],
+): void {
+  const mustChoose = generation === undefined && likely(record, pairs).length > 1;
+  if (mustChoose && mustPersonChoose(record, context.policy))
+    throw personChooses(context, record, pairs);
+  if (waitsForEnd(start)) guardLastStart(record, context.policy);
+}
+
+/** The pairs that are equally likely to be valid: neither older nor void ones. */
+const likely = (
+  { generations }: VaultRecord,
+  pairs: readonly ChosenPair[],
+): readonly ChosenPair[] =>
+  pairs.filter(({ generation }) => {
+    const found = generations.find((g) => g.generation === generation);
+    return found?.placed !== "older" && found?.standing !== "void";
+  });
+
+/** Exit 8, or 6 after a refusal, with the candidates among which a person must choose. */
+export function personChooses(
+  context: ExchangeContext,
+  record: VaultRecord,
+  pairs: readonly ChosenPair[],
+  refusal?: VaultError,
+): VaultError {
+  const { uuid, failedAttempts } = record;
+  const given = circumstances(context);
+  const left = pairs.flatMap(({ generation }) =>
+    record.generations.filter((g) => g.generation === generation),
+  );
+  const ways = judge(record, context.policy).allows
+    ? choices(uuid, given.file, left)
+    : waysOn(record, given);
+  const why = `${failedAttempts} failed ${failedAttempts === 1 ? "attempt is" : "attempts are"} on record, and several credentials may be valid: generations ${left
+    .map((g) => `${g.generation} (${g.standing})`)
+    .join(", ")}`;
+  return new VaultError(
+    refusal?.code ?? "guard",
+    refusal === undefined ? `not sent: ${why}` : `${refusal.message}. ${why}`,
+    {
+      ...refusal?.facts,
+      uuid,
+      hint: hintOf(ways),
+    },
+  );
 }
 
 /** The error of a state in which nothing may be sent. */
@@ -70,17 +126,17 @@ async function complete(
   record: VaultRecord,
   kind: Kind,
   generation: Generation,
-  choice: Choice,
+  start: Wanted,
 ): Promise<ChosenPair> {
   const stored = await context.session.credentials(generation.generation);
-  const hashedPin = choice.hashedPin ?? stored.hashedPin;
+  const hashedPin = start.hashedPin ?? stored.hashedPin;
   const credentials: Credentials = {
     encryptedData: stored.encryptedData,
     payload: stored.payload,
     ...(hashedPin === undefined || !isOnline(kind) ? {} : { hashedPin }),
   };
   for (const secret of Object.values(credentials) as string[]) context.learnSecret(secret);
-  const device = isOnline(kind) ? (choice.device ?? generation.device ?? undefined) : undefined;
+  const device = isOnline(kind) ? (start.device ?? generation.device ?? undefined) : undefined;
   return {
     generation: generation.generation,
     credentials,

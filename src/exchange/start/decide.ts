@@ -1,16 +1,16 @@
 import { VaultError } from "../../errors.ts";
-import type { Endpoint, Kind } from "../../protocol/endpoints.ts";
+import type { Kind } from "../../protocol/endpoints.ts";
 import type { ExchangeContext } from "../context.ts";
 import { isTokenAlive } from "../context.ts";
 import { heldError } from "../end/settle.ts";
-import { guardLastStart, guardStart } from "../guard.ts";
+import { guardStart } from "../guard.ts";
 import type { Counters, Policy } from "../lockout.ts";
-import { judge, mustPersonChoose } from "../lockout.ts";
+import { judge } from "../lockout.ts";
 import type { VaultRecord } from "../records.ts";
-import { choices, circumstances, hintOf, waysOn } from "../ways.ts";
+import { circumstances } from "../ways.ts";
 import { currentGeneration, liveGenerations } from "./candidates.ts";
 import type { ChosenPair } from "./choose-pair.ts";
-import { choosePairs } from "./choose-pair.ts";
+import { choosePairs, guardChoice } from "./choose-pair.ts";
 import type { Start } from "./start.ts";
 import { checkStart } from "./start.ts";
 
@@ -67,7 +67,6 @@ export interface Decision {
   /** The vault as it was decided on; null if it is not known. */
   record: VaultRecord | null;
   kind: Kind;
-  endpoint: Endpoint;
   /** The generation as which the given pair is recorded; null if it is new or none was given. */
   recordedAs: number | null;
   first: "acknowledge" | "start";
@@ -78,9 +77,6 @@ export interface Decision {
   /** Why the guard refuses it; null where it allows it. */
   refusal: VaultError | null;
 }
-
-/** A decision that lets a start out. */
-export type Allowed = Decision & { record: VaultRecord };
 
 /**
  * Decides, under the lock, all that can be decided before anything is written or sent. `recordedAs` is known once the given pair was
@@ -94,12 +90,12 @@ export async function decide(
   checkedAs?: number | null,
 ): Promise<Decision> {
   const { policy, clock } = context;
-  const { kind, endpoint } = checkStart(record, start);
+  const kind = checkStart(record, start);
   const recordedAs = checkedAs === undefined ? await checkGiven(context, record, start) : checkedAs;
   // An open exchange decides between its two pairs.
   const generation =
     start.generation ?? (record?.open === null ? (recordedAs ?? undefined) : undefined);
-  const decision = { record, kind, endpoint, recordedAs, generation, pairs: [], refusal: null };
+  const decision = { record, kind, recordedAs, generation, pairs: [], refusal: null };
   if (record === null) return { ...decision, first: "start" };
   const first = whatFirst(record, start, policy, clock.now());
   if (first === "acknowledge") return { ...decision, first };
@@ -115,63 +111,6 @@ export async function decide(
       return { ...decision, first: "start", refusal: error };
     throw error;
   }
-}
-
-/** @throws `guard` if a person must choose among several pairs, or the start is the last that is allowed and its acknowledgement waits */
-function guardChoice(
-  context: ExchangeContext,
-  record: VaultRecord,
-  start: Start,
-  generation: number | undefined,
-  pairs: readonly ChosenPair[],
-): void {
-  const mustChoose = generation === undefined && likely(record, pairs).length > 1;
-  if (mustChoose && mustPersonChoose(record, context.policy))
-    throw personChooses(context, record, pairs);
-  if (waitsForEnd(start)) guardLastStart(record, context.policy);
-}
-
-/** Whether the acknowledgement waits for something else: such a start must not be the last that is allowed. */
-export const waitsForEnd = ({ noAck, takesTime }: Pick<Start, "noAck" | "takesTime">): boolean =>
-  noAck || takesTime === true;
-
-/** The pairs that are equally likely to be valid: neither older nor void ones. */
-const likely = (
-  { generations }: VaultRecord,
-  pairs: readonly ChosenPair[],
-): readonly ChosenPair[] =>
-  pairs.filter(({ generation }) => {
-    const found = generations.find((g) => g.generation === generation);
-    return found?.placed !== "older" && found?.standing !== "void";
-  });
-
-/** Exit 8, or 6 after a refusal, with the candidates among which a person must choose. */
-export function personChooses(
-  context: ExchangeContext,
-  record: VaultRecord,
-  pairs: readonly ChosenPair[],
-  refusal?: VaultError,
-): VaultError {
-  const { uuid, failedAttempts } = record;
-  const given = circumstances(context);
-  const left = pairs.flatMap(({ generation }) =>
-    record.generations.filter((g) => g.generation === generation),
-  );
-  const ways = judge(record, context.policy).allows
-    ? choices(uuid, given.file, left)
-    : waysOn(record, given);
-  const why = `${failedAttempts} failed ${failedAttempts === 1 ? "attempt is" : "attempts are"} on record, and several credentials may be valid: generations ${left
-    .map((g) => `${g.generation} (${g.standing})`)
-    .join(", ")}`;
-  return new VaultError(
-    refusal?.code ?? "guard",
-    refusal === undefined ? `not sent: ${why}` : `${refusal.message}. ${why}`,
-    {
-      ...refusal?.facts,
-      uuid,
-      hint: hintOf(ways),
-    },
-  );
 }
 
 /**

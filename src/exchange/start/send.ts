@@ -1,37 +1,108 @@
 import { VaultError } from "../../errors.ts";
 import type { StartSuccess } from "../../protocol/answers.ts";
 import { readStartSuccess } from "../../protocol/answers.ts";
-import type { Endpoint } from "../../protocol/endpoints.ts";
+import type { Kind } from "../../protocol/endpoints.ts";
 import { defined } from "../../defined.ts";
 import { carried } from "../breaker.ts";
 import type { ExchangeContext } from "../context.ts";
-import { currentRecord, interrupted, note, pause } from "../context.ts";
+import { currentRecord, note, pause } from "../context.ts";
 import type { Handover } from "../delivery.ts";
-import { guardLastStart, guardStart } from "../guard.ts";
-import { allowsRetry } from "../lockout.ts";
-import { circumstances } from "../ways.ts";
-import { refusesCredentials } from "../dispositions.ts";
-import { nextTry } from "../next-try.ts";
-import type { Reply, StartCall } from "../ports.ts";
+import { outcomeOf } from "../dispositions.ts";
+import { explainRefusal, guardLastStart, guardStart } from "../guard.ts";
+import { judge } from "../lockout.ts";
+import type { StartCall } from "../ports.ts";
 import type { VaultRecord } from "../records.ts";
-import { serviceDetails } from "../service-errors.ts";
-import { letOut, noteStart, trialDue, withdraw } from "./breaker-gate.ts";
+import { circumstances, hintOf, importOf, unlockedOf } from "../ways.ts";
+import { letOut, noteStart, withdraw } from "./breaker-gate.ts";
 import type { ChosenPair } from "./choose-pair.ts";
-import type { Allowed } from "./decide.ts";
-import { waitsForEnd } from "./decide.ts";
-import type { Repeat } from "./refused.ts";
-import { refusedBy } from "./refused.ts";
+import { choosePairs, personChooses } from "./choose-pair.ts";
+import type { Decision } from "./decide.ts";
+import { repeatAfter } from "./repeat.ts";
 import type { Start } from "./start.ts";
+import { waitsForEnd } from "./start.ts";
 
-/** A pair that is to be sent, to a vault as it was before. */
-interface Sending extends Pick<Allowed, "endpoint" | "kind" | "record"> {
+/** A start that the service has accepted; `record` is the vault as it was before. */
+export interface Accepted {
+  record: VaultRecord;
   pair: ChosenPair;
-}
-
-/** A start that the service has accepted. */
-export interface Accepted extends Pick<Sending, "pair" | "record"> {
   exchangeId: string;
   success: StartSuccess;
+}
+
+/** Number of pairs that one command tries at most: a refusal of the first makes the second likely to be valid. */
+const triesAtMost = 2;
+
+/**
+ * Starts with the pairs in order, which are chosen anew after each refusal.
+ * @throws what `sendStart` throws; `rejected` after a refusal, also where nothing is left to try, or a person must choose among several
+ * candidates because one failed attempt is left before the last
+ */
+export async function startWith(
+  context: ExchangeContext,
+  start: Start,
+  handover: Handover,
+  decision: Decision,
+): Promise<Accepted> {
+  const { kind, generation } = decision;
+  let { record, pairs } = decision;
+  let refusal: VaultError | undefined;
+  const tried = new Set<number>();
+  for (let tries = 1; ; tries += 1) {
+    const [pair] = pairs;
+    if (record === null || pair === undefined)
+      throw new VaultError("internal", "no credentials were chosen");
+    try {
+      const accepted = await sendStart(context, start, handover, { record, kind, pair });
+      // For an exchange in doubt, its reported outcome says so.
+      if (refusal !== undefined && record.open?.state !== "in-doubt") {
+        context.emit({
+          type: "warning",
+          message: `${refusal.message}; generation ${pair.generation} was accepted`,
+        });
+      }
+      return accepted;
+    } catch (error) {
+      // Best effort: a document that could not be rewritten counts too much at worst.
+      await recordAttempts(context, handover, pair, false).catch(() => undefined);
+      if (!(error instanceof VaultError) || error.code !== "rejected") throw error;
+      refusal = error;
+    }
+    record = await currentRecord(context);
+    if (generation !== undefined)
+      throw isLocked(context, record) ? allRefused(context, record, refusal) : refusal;
+    tried.add(pair.generation);
+    try {
+      pairs = await choosePairs(context, record, kind, start);
+    } catch {
+      throw allRefused(context, record, refusal);
+    }
+    pairs = pairs.filter((left) => !tried.has(left.generation));
+    // Nothing more is sent to a vault that the last refusal has locked, by our count.
+    if (pairs.length === 0 || isLocked(context, record)) throw allRefused(context, record, refusal);
+    // The guard's own refusal would not say that something was sent.
+    if (tries >= triesAtMost || (!start.force && !judge(record, context.policy).allows))
+      throw personChooses(context, record, pairs, refusal);
+  }
+}
+
+/** Whether the vault has had its last failed attempt, as only --force sends it. */
+const isLocked = (
+  { policy }: ExchangeContext,
+  { failedAttempts, possiblyFailed }: VaultRecord,
+): boolean => failedAttempts - possiblyFailed >= policy.failedAttempts;
+
+/** The last refusal, when nothing is left to try. */
+function allRefused(
+  context: ExchangeContext,
+  record: VaultRecord,
+  refusal: VaultError,
+): VaultError {
+  const { uuid, provenAt } = record;
+  const why =
+    provenAt === null ? refusal.message : `${explainRefusal(provenAt)}: ${refusal.message}`;
+  const locked = isLocked(context, record) ? `; by the counters, the vault is locked now` : "";
+  const ways = locked === "" ? [importOf(uuid)] : [unlockedOf(uuid), importOf(uuid)];
+  return new VaultError(refusal.code, why + locked, { ...refusal.facts, hint: hintOf(ways) });
 }
 
 /**
@@ -40,34 +111,25 @@ export interface Accepted extends Pick<Sending, "pair" | "record"> {
  * @throws `guard`, `network`, `rate-limited`, `unauthorized`, `rejected`, `locked`, `service`, `interrupted`; the journal then
  * says what the attempt counted
  */
-export async function sendStart(
+async function sendStart(
   context: ExchangeContext,
   start: Start,
   handover: Handover,
-  { record: before, kind, endpoint, pair }: Sending,
+  { record: before, kind, pair }: { record: VaultRecord; kind: Kind; pair: ChosenPair },
 ): Promise<Accepted> {
-  let unanswered = 0;
+  const { uuid } = context.session;
+  const { operation, force, newVault, run } = start;
+  const { generation, credentials, device, sole } = pair;
+  let isFirst = true;
   for (let attempt = 0; ; attempt += 1) {
     const record = attempt === 0 ? before : await guardedAgain(context, start);
     const exchangeId = context.ids.next(record.last?.id);
-    const call: StartCall = {
-      step: "start",
-      uuid: context.session.uuid,
-      kind,
-      operation: start.operation,
-      externalRef: start.externalRef ?? `vault-${exchangeId}`,
-      credentials: pair.credentials,
-      device: pair.device,
-      newVault: start.newVault,
-    };
-    const { operation, externalRef } = call;
-    const { generation, sole } = pair;
-    const intent = { exchangeId, operation, kind, externalRef, generation, sole, run: start.run };
+    const externalRef = start.externalRef ?? `vault-${exchangeId}`;
     const seen = await letOut(
       context,
       record,
-      { force: start.force, endpoint },
-      async (seen) => await context.session.recordIntent({ ...intent, seen }),
+      { exchangeId, operation, kind, externalRef, generation, sole, run },
+      force,
     );
     try {
       await recordAttempts(context, handover, pair, true);
@@ -78,17 +140,27 @@ export async function sendStart(
       throw error;
     }
     context.emit({ type: "starting", operation, generation, attempt });
+    const call: StartCall = {
+      step: "start",
+      uuid,
+      kind,
+      operation,
+      externalRef,
+      credentials,
+      device,
+      newVault,
+    };
     const reply = await context.service.call(call, context.signal);
     const answer = reply.type === "not-sent" ? undefined : reply.answer;
-    const success = answer && readStartSuccess(endpoint, context.session.uuid, answer);
-    await noteStart(context.breaker, seen, reply, endpoint, success !== undefined);
-    if (success !== undefined) return { exchangeId, success, pair, record };
-    const refusable = { ...pair, endpoint };
-    const result = await judgeFailure(context, refusable, exchangeId, reply, attempt, unanswered);
-    if (reply.type === "no-answer") unanswered += 1;
-    context.emit({ type: "retrying", step: "start", cause: result.cause, waitMs: result.waitMs });
+    const outcome = outcomeOf(reply, call, answer && readStartSuccess(call, answer));
+    await noteStart(context.breaker, seen, reply, outcome);
+    if (outcome.type === "accepted") return { exchangeId, success: outcome.success, pair, record };
+    const sent = { exchangeId, pair, attempt };
+    const { cause, waitMs } = await repeatAfter(context, sent, outcome, isFirst);
+    if (reply.type === "no-answer") isFirst = false;
+    context.emit({ type: "retrying", step: "start", cause, waitMs });
     const left = reply.type === "no-answer" ? (await currentRecord(context)).last : null;
-    await pause(context, result.waitMs, left ?? undefined);
+    await pause(context, waitMs, left ?? undefined);
   }
 }
 
@@ -102,10 +174,10 @@ async function guardedAgain(context: ExchangeContext, start: Start): Promise<Vau
 }
 
 /** Counters travel only with a document that leaves this state; no other start needs to read them. */
-export async function recordAttempts(
+async function recordAttempts(
   context: ExchangeContext,
   handover: Handover,
-  { sole }: Pick<ChosenPair, "sole">,
+  { sole }: ChosenPair,
   isSending: boolean,
 ): Promise<void> {
   if (!handover.leavesState) return;
@@ -122,80 +194,4 @@ export async function recordAttempts(
     sole,
     ...defined({ breaker }),
   });
-}
-
-/** Returns the wait before the next attempt; everything else is thrown. */
-async function judgeFailure(
-  context: ExchangeContext,
-  planned: ChosenPair & { endpoint: Endpoint },
-  exchangeId: string,
-  reply: Reply,
-  attempt: number,
-  unanswered: number,
-): Promise<Repeat> {
-  if (reply.type === "not-sent") return await notSent(context, exchangeId, reply, attempt);
-  if (reply.type === "no-answer" && !refusesCredentials(reply, planned.endpoint)) {
-    return await noAnswer(context, planned, exchangeId, reply, attempt, unanswered);
-  }
-  return await refusedBy(context, exchangeId, planned, reply.answer, attempt);
-}
-
-/**
- * Reverts what ① counted. Returns the wait before the next attempt.
- * @throws `network` at the deadline, `interrupted`
- */
-export async function notSent(
-  context: ExchangeContext,
-  exchangeId: string,
-  reply: Reply & { type: "not-sent" },
-  attempt: number,
-): Promise<Repeat> {
-  await context.session.revertIntent(exchangeId, note(context, "network", reply.cause));
-  if (context.signal.aborted) throw interrupted(context);
-  const { waitMs, inTime } = nextTry(context, attempt, reply);
-  if (inTime) return { waitMs, cause: reply.cause };
-  throw new VaultError("network", `no connection to the service: ${reply.cause}`, {
-    uuid: context.session.uuid,
-    hint: reply.hint ?? "nothing was sent; run it again when the service is available",
-  });
-}
-
-async function noAnswer(
-  context: ExchangeContext,
-  planned: ChosenPair & { endpoint: Endpoint },
-  exchangeId: string,
-  reply: Reply & { type: "no-answer" },
-  attempt: number,
-  unanswered: number,
-): Promise<Repeat> {
-  const { session, policy } = context;
-  await session.noteUnanswered(
-    exchangeId,
-    note(context, reply.tooLarge ? "service" : "network", reply.cause),
-  );
-  const record = await currentRecord(context);
-  if (context.signal.aborted) throw interrupted(context, record.last ?? undefined);
-  if (reply.tooLarge) {
-    throw new VaultError(
-      "service",
-      `the start was sent, but its response is too large: ${reply.cause}`,
-      {
-        uuid: session.uuid,
-        hint: `the stored credentials are still valid; it counts as a start, and so does each repetition; vault status ${session.uuid}`,
-      },
-    );
-  }
-  const { waitMs, inTime } = nextTry(context, attempt);
-  const mayRetry = planned.sole && unanswered === 0 && allowsRetry(record, policy);
-  if (mayRetry && inTime) return { waitMs, cause: reply.cause };
-  throw new VaultError(
-    "network",
-    `the start was sent, but no complete response came back: ${reply.cause}`,
-    {
-      uuid: session.uuid,
-      retry: "after-status",
-      service: reply.answer && serviceDetails(reply.answer),
-      hint: `the stored credentials are kept; it counts as an unacknowledged start${planned.sole ? "" : " and a possibly failed attempt"}; ${trialDue(context.breaker, record)}; vault status ${session.uuid} (then run it again)`,
-    },
-  );
 }

@@ -1,5 +1,5 @@
 import { VaultError } from "../../errors.ts";
-import type { Endpoint, Kind, Operation } from "../../protocol/endpoints.ts";
+import type { Kind, Operation } from "../../protocol/endpoints.ts";
 import { findEndpoint, isOnline, kindList, kinds } from "../../protocol/endpoints.ts";
 import type { CreditCard, Device } from "../../protocol/fields.ts";
 import type { KnownVault, RunPart } from "../records.ts";
@@ -38,28 +38,27 @@ export interface Start {
   run?: RunPart | undefined;
 }
 
+/** Whether the acknowledgement waits for something else: such a start must not be the last that is allowed. */
+export const waitsForEnd = ({ noAck, takesTime }: Pick<Start, "noAck" | "takesTime">): boolean =>
+  noAck || takesTime === true;
+
 /** A start whose kind is as yet as the command line has it, if at all. */
 export type Unchecked = Omit<Start, "kind"> & { kind?: Kind | undefined };
 
 /**
- * Checks all of a start that can be refused without a lock: kind, endpoint, device.
+ * Checks all of a start that can be refused without a lock: kind, endpoint, device. Returns the kind.
  * @throws `usage`, `invalid-input`, `no-credentials`
  */
 export function checkStart(
   record: KnownVault | null,
-  {
-    uuid,
-    operation,
-    given,
-    ...start
-  }: Pick<Unchecked, "device" | "given" | "kind" | "operation" | "uuid">,
-): { kind: Kind; endpoint: Endpoint } {
+  start: Pick<Unchecked, "device" | "given" | "kind" | "operation" | "uuid">,
+): Kind {
+  const { uuid, operation, given } = start;
   const known = record !== null && record.generations.length > 0;
   if (!known && given === undefined) throw noCredentials(uuid);
   // A recovery document has been adopted, with the kind that it says.
   const kind = chooseKind(uuid, record, given?.type === "recovery" ? undefined : start.kind);
-  const endpoint = findEndpoint(kind, operation, "start");
-  if (endpoint === undefined) {
+  if (findEndpoint(kind, operation, "start") === undefined) {
     const able = kinds.filter((k) => findEndpoint(k, operation, "start") !== undefined);
     throw new VaultError("invalid-input", `the interface has no ${operation} of ${kind} vaults`, {
       uuid,
@@ -80,7 +79,7 @@ export function checkStart(
       },
     );
   }
-  return { kind, endpoint };
+  return kind;
 }
 
 /**
