@@ -1,6 +1,7 @@
 import type { Kind } from "../protocol/endpoints.ts";
-import type { RecoveryDocument } from "./recovery/document.ts";
-import type { Attempts, Credentials, OpenExchange } from "./records.ts";
+import type { RecoveryDocument } from "./records.ts";
+import type { Attempts, OpenExchange } from "./records.ts";
+import type { Credentials } from "../protocol/requests.ts";
 import type { HoldReason, Settled } from "./states.ts";
 
 /** What the user receives between ② and ③; with the outcome of the exchange, once it is known. */

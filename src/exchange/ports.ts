@@ -9,7 +9,6 @@ import type {
   CounterReset,
   CreatedVault,
   Creation,
-  Credentials,
   ErrorNote,
   InterruptedCreation,
   ExchangeRecord,
@@ -20,6 +19,7 @@ import type {
   VaultRecord,
   VaultSummary,
 } from "./records.ts";
+import type { Credentials } from "../protocol/requests.ts";
 import type { Breaker, ServiceBreaker } from "./breaker.ts";
 import type { HoldReason } from "./states.ts";
 

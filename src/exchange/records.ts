@@ -1,14 +1,10 @@
-import type { Pair, StartSuccess } from "../protocol/answers.ts";
+import type { StartSuccess } from "../protocol/answers.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
 import type { VaultDates } from "../protocol/extended-answers.ts";
 import type { Device } from "../protocol/fields.ts";
+import type { Credentials } from "../protocol/requests.ts";
 import type { CarriedBreaker, Seen } from "./breaker.ts";
 import type { ExchangeState, HoldReason } from "./states.ts";
-
-/** A pair with the hashedPin that is sent with it. */
-export interface Credentials extends Pair {
-  hashedPin?: string | undefined;
-}
 
 /**
  * Standing of a stored pair. `imported`: given, not yet proven by a start. `offered`: received from a start, not yet
@@ -244,17 +240,36 @@ export interface InterruptedCreation extends Creation {
   startedAt: string;
 }
 
-export interface AdoptedExchange {
-  exchangeId: string;
+/**
+ * The recovery document that --credentials-out and --save-cmd receive before the end call. With it, another machine can finish
+ * the exchange (DESIGN, Ephemeral use).
+ */
+export interface RecoveryDocument {
+  uuid: string;
+  label: string | null;
   kind: Kind;
+  exchangeId: string;
   operation: Operation;
+  /** Null, like the next two, in a document that does not say it. */
+  externalRef: string | null;
+  startedAt: string | null;
+  /** Number of the new credentials in the state that wrote the document. */
+  generation: number | null;
   old: Credentials;
-  new: Pair;
+  new: Credentials;
   token: string;
   tokenExpiry: string | null;
   device?: Device | undefined;
   /** A read of a limited vault that was not delivered: it waits for a decision. */
-  unread: boolean;
+  unread?: true | undefined;
+}
+
+/** What a state needs of the document of an exchange that it adopts. */
+export interface AdoptedExchange extends Omit<
+  RecoveryDocument,
+  "uuid" | "label" | "externalRef" | "startedAt" | "generation" | "unread"
+> {
+  unread?: boolean | undefined;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { VaultSession } from "../exchange/ports.ts";
-import type { Credentials, Intent, VaultRecord } from "../exchange/records.ts";
+import type { Intent, VaultRecord } from "../exchange/records.ts";
+import type { Credentials } from "../protocol/requests.ts";
 import type { Pair } from "../protocol/answers.ts";
 import { fingerprint } from "../secrets/fingerprints.ts";
 import type { SealingKey } from "../secrets/sealing.ts";

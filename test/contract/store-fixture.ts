@@ -1,6 +1,7 @@
 import { afterEach, beforeEach } from "vitest";
 import type { Clock, Store, VaultSession, Waiting } from "../../src/exchange/ports.ts";
-import type { Credentials, Intent, Started, VaultRecord } from "../../src/exchange/records.ts";
+import type { Intent, Started, VaultRecord } from "../../src/exchange/records.ts";
+import type { Credentials } from "../../src/protocol/requests.ts";
 
 /** A clock that stands still until somebody sleeps. */
 export class TestClock implements Clock {

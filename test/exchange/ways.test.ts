@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Credentials } from "../../src/exchange/records.ts";
+import type { Credentials } from "../../src/protocol/requests.ts";
 import { ack, currentIsAccepted, known, knownVault, run, starts } from "./world.ts";
 import type { World } from "./world.ts";
 

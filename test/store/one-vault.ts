@@ -1,4 +1,4 @@
-import type { Credentials } from "../../src/exchange/records.ts";
+import type { Credentials } from "../../src/protocol/requests.ts";
 import { deriveKey } from "../../src/secrets/sealing.ts";
 import type { MergedVault, MergeOptions } from "../../src/store/backup/merge/merge-contents.ts";
 import { mergeContents } from "../../src/store/backup/merge/merge-contents.ts";

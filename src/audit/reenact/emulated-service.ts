@@ -10,7 +10,8 @@ import type { Application } from "../../protocol/requests.ts";
 import type { Call } from "../../sandbox/model/call.ts";
 import { Sandbox } from "../../sandbox/model/model.ts";
 import type { Policy } from "../../sandbox/model/policy.ts";
-import type { Pair, State, VaultState } from "../../sandbox/model/state.ts";
+import type { Pair } from "../../protocol/answers.ts";
+import type { State, VaultState } from "../../sandbox/model/state.ts";
 import { demoDevice } from "../../sandbox/seeds/seeds.ts";
 
 /** Result of a call. `locked-already`: refused because the vault was locked; `locked-now`: refused, and this call locked it. */

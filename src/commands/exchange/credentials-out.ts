@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
-import type { Credentials } from "../../exchange/records.ts";
+import type { Credentials } from "../../protocol/requests.ts";
 import type { GivenCredentials } from "../../exchange/recovery/document.ts";
 import { pairsOf, parseCredentials, vaultOf } from "../../exchange/recovery/document.ts";
 import { obstacleAt, removeLeftovers, replaceFile } from "../../files/durable-file.ts";

@@ -7,7 +7,7 @@ import { VaultError } from "../../errors.ts";
 import type { Delivery, Handover } from "../../exchange/delivery.ts";
 import { HandoverFailure } from "../../exchange/delivery.ts";
 import type { Attempts } from "../../exchange/records.ts";
-import type { RecoveryDocument } from "../../exchange/recovery/document.ts";
+import type { RecoveryDocument } from "../../exchange/records.ts";
 import {
   credentialsJson,
   deviceOf,

@@ -7,7 +7,7 @@ import { withErrorFacts } from "../error-facts.ts";
 import { HandoverFailure } from "../delivery.ts";
 import type { ExchangeRecord, OpenExchange, VaultRecord } from "../records.ts";
 import { recoveryDocument } from "../recovery/exchange.ts";
-import type { RecoveryDocument } from "../recovery/document.ts";
+import type { RecoveryDocument } from "../records.ts";
 import { sendEnd } from "./send.ts";
 import { serviceDetails, wording } from "../service-errors.ts";
 import { heldError } from "./settle.ts";

@@ -2,12 +2,13 @@ import * as z from "zod/mini";
 import { defined } from "../../defined.ts";
 import { VaultError } from "../../errors.ts";
 import { date } from "../../protocol/answers.ts";
-import type { Kind, Operation } from "../../protocol/endpoints.ts";
+import type { Kind } from "../../protocol/endpoints.ts";
 import { kinds, operations } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
-import type { Attempts, Credentials } from "../records.ts";
+import type { Attempts, RecoveryDocument } from "../records.ts";
 import { device, opaque, uuid } from "../../protocol/fields.ts";
 import { parseGivenJson } from "../../protocol/json.ts";
+import type { Credentials } from "../../protocol/requests.ts";
 import { onlineCredentials } from "../../protocol/requests.ts";
 import { validate } from "../../protocol/validate.ts";
 
@@ -96,29 +97,6 @@ const withCredentials = z.object({
 /** The format of documents, the first one. It is read for ever. */
 const newestFormat = 2 as const;
 
-/**
- * The recovery document that --credentials-out and --save-cmd receive before the end call. With it, another machine can finish
- * the exchange (DESIGN, Ephemeral use).
- */
-export interface RecoveryDocument {
-  uuid: string;
-  label: string | null;
-  kind: Kind;
-  exchangeId: string;
-  operation: Operation;
-  /** Null, like the next two, in a document that does not say it. */
-  externalRef: string | null;
-  startedAt: string | null;
-  /** Number of the new credentials in the state that wrote the document. */
-  generation: number | null;
-  old: z.infer<typeof onlineCredentials>;
-  new: z.infer<typeof onlineCredentials>;
-  token: string;
-  tokenExpiry: string | null;
-  device?: Device | undefined;
-  unread?: true | undefined;
-}
-
 export type GivenCredentials = {
   attempts?: Attempts | undefined;
   /** The document, byte for byte as --credentials had it. */
@@ -126,7 +104,7 @@ export type GivenCredentials = {
 } & (
   | {
       type: "pair";
-      credentials: z.infer<typeof onlineCredentials>;
+      credentials: Credentials;
       /** Vault and kind, if a document names them. */
       uuid?: string;
       kind?: Kind;
@@ -238,7 +216,7 @@ export function credentialsJson(
     uuid: string;
     label: string | null;
     kind: Kind;
-    credentials: z.infer<typeof onlineCredentials>;
+    credentials: Credentials;
     device?: Device | undefined;
   },
   counted?: Attempts,

@@ -2,8 +2,7 @@ import { VaultError } from "../../errors.ts";
 import { isOnline } from "../../protocol/endpoints.ts";
 import type { ExchangeContext } from "../context.ts";
 import { isUnread } from "../context.ts";
-import type { AdoptionOutcome, OpenExchange, VaultRecord } from "../records.ts";
-import type { RecoveryDocument } from "./document.ts";
+import type { AdoptionOutcome, OpenExchange, RecoveryDocument, VaultRecord } from "../records.ts";
 
 /** Reads the recovery document of an exchange after ② from the state. */
 export async function recoveryDocument(
@@ -29,7 +28,7 @@ export async function recoveryDocument(
     tokenExpiry: exchange.tokenExpiry,
     generation: exchange.newGeneration,
     ...(device === null || device === undefined || !isOnline(exchange.kind) ? {} : { device }),
-    ...(isUnread(exchange) ? { unread: true as const } : {}),
+    ...(isUnread(exchange) ? { unread: true } : {}),
   };
 }
 
@@ -43,17 +42,7 @@ export async function adoptRecovery(
   document: RecoveryDocument,
 ): Promise<AdoptionOutcome> {
   checkRecovery(context.session.uuid, document);
-  return await context.session.adopt({
-    exchangeId: document.exchangeId,
-    kind: document.kind,
-    operation: document.operation ?? "get",
-    old: document.old,
-    new: document.new,
-    token: document.token,
-    tokenExpiry: document.tokenExpiry,
-    device: document.device,
-    unread: document.unread === true,
-  });
+  return await context.session.adopt(document);
 }
 
 /**

@@ -8,7 +8,8 @@ import { candidates, chosenGeneration, currentGeneration } from "./candidates.ts
 import type { ExchangeContext } from "../context.ts";
 import { guardDevice, guardLastStart, refusedBeforeError } from "../guard.ts";
 import { judge, mustPersonChoose } from "../lockout.ts";
-import type { Credentials, Generation, VaultRecord } from "../records.ts";
+import type { Generation, VaultRecord } from "../records.ts";
+import type { Credentials } from "../../protocol/requests.ts";
 import { choices, circumstances, hintOf, waysOn } from "../ways.ts";
 import type { Start } from "./start.ts";
 import { waitsForEnd } from "./start.ts";

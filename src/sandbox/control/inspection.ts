@@ -1,6 +1,7 @@
 import type { Kind, Operation } from "../../protocol/endpoints.ts";
 import type { CreditCard } from "../../protocol/fields.ts";
-import type { LockReason, Pair, VaultCounts, VaultState } from "../model/state.ts";
+import type { Pair } from "../../protocol/answers.ts";
+import type { LockReason, VaultCounts, VaultState } from "../model/state.ts";
 
 /** State of a vault in the service, for tests in the same process. */
 export interface Inspection {

@@ -14,7 +14,8 @@ import type { LoggedRequest } from "./request-log.ts";
 import { RequestLog } from "./request-log.ts";
 import { createCall, deleteCall, infoCall } from "./single.ts";
 import { samePair, start } from "./start.ts";
-import type { AuditItem, Pair, State, VaultInput, VaultState, World } from "./state.ts";
+import type { Pair } from "../../protocol/answers.ts";
+import type { AuditItem, State, VaultInput, VaultState, World } from "./state.ts";
 import type { KnownVault } from "./vaults.ts";
 import { createVault, findVault, knownVault, lock, unlock } from "./vaults.ts";
 

@@ -1,7 +1,8 @@
 import type { AnyEndpoint } from "../../protocol/endpoints.ts";
 import type { Call, StartBody } from "./call.ts";
 import { samePair } from "./start.ts";
-import type { Pair, VaultState } from "./state.ts";
+import type { Pair } from "../../protocol/answers.ts";
+import type { VaultState } from "./state.ts";
 
 /** A request that arrived, for tests that check what a client sends. */
 export interface LoggedRequest {

@@ -6,7 +6,8 @@ import type { Call, StartBody } from "./call.ts";
 import { isOutcome, openVault, recordCall } from "./call.ts";
 import type { Outcome } from "./outcome.ts";
 import { refuse, success } from "./outcome.ts";
-import type { Pair, PendingExchange, VaultState, World } from "./state.ts";
+import type { Pair } from "../../protocol/answers.ts";
+import type { PendingExchange, VaultState, World } from "./state.ts";
 import { lock } from "./vaults.ts";
 
 /**

@@ -1,3 +1,4 @@
+import type { Pair } from "../../protocol/answers.ts";
 import type { Kind, Operation } from "../../protocol/endpoints.ts";
 import type { CreditCard, Device, Metadata } from "../../protocol/fields.ts";
 import type { Application } from "../../protocol/requests.ts";
@@ -14,11 +15,6 @@ export interface State {
   audit: AuditItem[];
   /** Number of random values drawn: a seeded sandbox continues after them when restarted. */
   drawn: number;
-}
-
-export interface Pair {
-  encryptedData: string;
-  payload: string;
 }
 
 /** Description of a vault to create. A seed file is a list of these. */

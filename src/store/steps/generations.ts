@@ -1,5 +1,6 @@
 import { VaultError } from "../../errors.ts";
-import type { Credentials, Placed, Standing } from "../../exchange/records.ts";
+import type { Placed, Standing } from "../../exchange/records.ts";
+import type { Credentials } from "../../protocol/requests.ts";
 import type { Pair } from "../../protocol/answers.ts";
 import type { Device } from "../../protocol/fields.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";

@@ -4,10 +4,10 @@ import type {
   AdoptionOutcome,
   CreatedVault,
   Creation,
-  Credentials,
   NewPair,
   Placed,
 } from "../../exchange/records.ts";
+import type { Credentials } from "../../protocol/requests.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { Pair } from "../../protocol/answers.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";
@@ -49,7 +49,7 @@ export function adopt(
   key: SealingKey,
   document: AdoptedExchange,
 ): AdoptionOutcome {
-  const { exchangeId, operation, kind, device, unread } = document;
+  const { exchangeId, operation, kind, device, unread = false } = document;
   const vault = knownVault(rows, kind);
   const known = findExchange(rows, exchangeId);
   if (known !== undefined && openStates.includes(known.state)) return "open";
