@@ -30,6 +30,7 @@ const table: Record<string, Allowance> = {
   host: { parts: ["terminal", "errors"], types: ["exchange/ports"] },
   errors: { parts: ["defined"], types: ["exchange/states"] },
   defined: { parts: [] },
+  suggest: { parts: [] },
   commands: {
     parts: [
       "cli",
@@ -44,12 +45,21 @@ const table: Record<string, Allowance> = {
       "protocol",
       "errors",
       "defined",
+      "suggest",
     ],
     types: ["app", "open-state", "host"],
     packages: ["commander", "zod"],
   },
   cli: {
-    parts: ["completion", "settings/definitions", "terminal", "protocol", "errors", "defined"],
+    parts: [
+      "completion",
+      "settings/definitions",
+      "terminal",
+      "protocol",
+      "errors",
+      "defined",
+      "suggest",
+    ],
     types: ["app", "host", "exchange"],
     packages: ["commander", "zod", "@inquirer/prompts", "marked"],
   },
@@ -76,7 +86,7 @@ const table: Record<string, Allowance> = {
   secrets: { parts: ["files", "protocol", "errors"], packages: ["@napi-rs/keyring"] },
   files: { parts: ["errors"], types: ["exchange/ports"], packages: ["node:sqlite"] },
   settings: {
-    parts: ["secrets", "files", "protocol", "errors", "defined"],
+    parts: ["secrets", "files", "protocol", "errors", "defined", "suggest"],
     types: ["exchange/ports", "store/keys/rekey"],
     packages: ["conf", "zod"],
   },

@@ -1,6 +1,6 @@
 import type { CommanderError } from "commander";
 import { commandAt, locate, optionsAt } from "../completion/tree.ts";
-import { suggest } from "../completion/suggest.ts";
+import { suggest } from "../suggest.ts";
 import type { CommandNode } from "../completion/tree.ts";
 import { VaultError } from "../errors.ts";
 

@@ -1,5 +1,6 @@
 import { VaultError } from "../errors.ts";
 import { parseJson } from "../protocol/json.ts";
+import { distance } from "../suggest.ts";
 import type { SettingDefinition } from "./definitions.ts";
 import { configKeys, definitionOf, settingNames } from "./definitions.ts";
 import { parseDevice } from "./device.ts";
@@ -112,7 +113,7 @@ export const valueText = (value: ConfigValue): string =>
   typeof value === "object" ? JSON.stringify(value) : String(value);
 
 /** The candidate with the smallest edit distance, if it is small. */
-export function nearest(text: string, candidates: readonly string[]): string | undefined {
+function nearest(text: string, candidates: readonly string[]): string | undefined {
   const rated = candidates.map((name) => ({
     name,
     distance: distance(text.toLowerCase(), name.toLowerCase()),
@@ -121,18 +122,4 @@ export function nearest(text: string, candidates: readonly string[]): string | u
   return best !== undefined && best.distance <= Math.max(2, Math.floor(text.length / 3))
     ? best.name
     : undefined;
-}
-
-/** Levenshtein distance. */
-export function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }

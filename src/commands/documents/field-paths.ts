@@ -3,7 +3,7 @@ import { VaultError } from "../../errors.ts";
 import type { Kind, Operation } from "../../protocol/endpoints.ts";
 import { findEndpoint } from "../../protocol/endpoints.ts";
 import { responseVault } from "../../protocol/responses.ts";
-import { distance } from "../../settings/config-keys.ts";
+import { distance } from "../../suggest.ts";
 import { dryRun, got, receipt } from "./exchange.ts";
 
 /** Number of paths that an error names. */

@@ -4,7 +4,7 @@ import { describeCommand } from "../../cli/describe.ts";
 import type { Topic } from "../../cli/topics.ts";
 import { topics } from "../../cli/topics.ts";
 import type { ExitCodesDocument, TopicDocument } from "../documents/help.ts";
-import { suggest } from "../../completion/suggest.ts";
+import { suggest } from "../../suggest.ts";
 import type { CommandNode } from "../../completion/tree.ts";
 import { errorKinds, VaultError } from "../../errors.ts";
 

@@ -29,7 +29,7 @@ function compare(
 }
 
 /** Edit distance with insertion, deletion, substitution and transposition (optimal string alignment). */
-function distance(a: string, b: string): number {
+export function distance(a: string, b: string): number {
   const rows = Array.from({ length: a.length + 1 }, (_, i) => [
     i,
     ...Array.from({ length: b.length }, () => 0),
