@@ -15,10 +15,9 @@ import { directoryOf, openHistory, openState, type OpenState } from "./open-stat
 import { once } from "./settings/once.ts";
 import type { NamedProfile } from "./settings/profile.ts";
 import { isShared, passwordSeen } from "./settings/location.ts";
-import { readSettings } from "./settings/read-settings.ts";
 import type { Sourced } from "./settings/definitions.ts";
 import type { GivenFlags, Settings } from "./settings/settings.ts";
-import { resolveSettings, serviceName } from "./settings/settings.ts";
+import { readSettings, resolveSettings, serviceName } from "./settings/settings.ts";
 import { settingWorld } from "./settings/sources.ts";
 import { valueSources } from "./settings/stdin.ts";
 import type { StateHistory } from "./store/journal/history.ts";

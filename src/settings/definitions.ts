@@ -1,8 +1,7 @@
 import { VaultError } from "../errors.ts";
 import { defaults } from "../protocol/limits.ts";
-import { parseDuration } from "./duration.ts";
 import { checkLocation } from "./location.ts";
-import { checkPattern } from "./pattern.ts";
+import { checkPattern, parseDuration } from "./parsers.ts";
 
 /** A value as it was given, with its source, as errors name it. */
 export interface Sourced {

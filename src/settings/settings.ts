@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
 import { isLoopback } from "../protocol/address.ts";
 import { defaults } from "../protocol/limits.ts";
@@ -10,8 +11,8 @@ import {
   settingNames,
   waysToSet,
 } from "./definitions.ts";
-import type { Profile } from "./profile.ts";
-import { profileValue } from "./profile.ts";
+import type { NamedProfile, Profile } from "./profile.ts";
+import { findProfile, profileValue } from "./profile.ts";
 
 /** The flags that were given, as commander parses them. */
 export type GivenFlags = Readonly<Partial<Record<SettingName, string | boolean>>>;
@@ -51,6 +52,57 @@ export function resolveSettings(
     stateKeySource: stateKeySource ?? (statePassphrase && "passphrase"),
     policy: { failedAttempts: lockAfterFailed, unackedStarts: lockAfterUnacked },
   };
+}
+
+interface SettingsPlace {
+  /** The configuration directory. */
+  directory: string;
+  /** Name of the profile; undefined for the current one. */
+  profile: string | undefined;
+  flags: GivenFlags;
+  host: { env: Readonly<Record<string, string | undefined>>; uid: number | undefined };
+}
+
+/** The effective settings, and where they come from. */
+interface ReadSettings {
+  settings: Settings;
+  profile: NamedProfile;
+  /** Why the configuration cannot be used. */
+  problem?: VaultError;
+}
+
+/**
+ * Reads the effective settings. If they cannot be used, `lenient` returns the problem with the defaults, and the output that was
+ * asked for; `fixes-configuration` returns the problem of an invalid profile with the settings without it, and treats a missing
+ * profile as empty.
+ * @throws what `findProfile` and `resolveSettings` throw; with `lenient` only for an invalid output
+ */
+export async function readSettings(
+  place: SettingsPlace,
+  mode: "lenient" | "fixes-configuration" | undefined,
+): Promise<ReadSettings> {
+  const { directory, profile: name, flags, host } = place;
+  const { env, uid } = host;
+  const fixes = mode === "fixes-configuration";
+  let profile: NamedProfile = { name: name ?? "default", exists: false, settings: {} };
+  try {
+    profile = await findProfile(directory, name, fixes, uid);
+    return { settings: resolveSettings(flags, env, profile.settings), profile };
+  } catch (error) {
+    if (mode === undefined || !(error instanceof VaultError)) throw error;
+    // A configuration that cannot be read cannot be changed either.
+    if (fixes && !profile.exists) throw error;
+    if (fixes) return { settings: resolveSettings(flags, env, {}), profile, problem: error };
+    return {
+      settings: resolveSettings(
+        defined({ output: flags.output }),
+        { VAULTSVC_OUTPUT: env["VAULTSVC_OUTPUT"] },
+        {},
+      ),
+      profile,
+      problem: error,
+    };
+  }
 }
 
 const byDefault = (text: string | undefined): Sourced | undefined =>

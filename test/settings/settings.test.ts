@@ -7,7 +7,7 @@ import {
   resolveSettings,
   serviceName,
 } from "../../src/settings/settings.ts";
-import { parseDuration } from "../../src/settings/duration.ts";
+import { parseDuration } from "../../src/settings/parsers.ts";
 import { findProfile, profileValue } from "../../src/settings/profile.ts";
 import { readSecret, readValue } from "../../src/secrets/secret-value.ts";
 import { asVaultError } from "../../src/errors.ts";

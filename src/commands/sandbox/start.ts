@@ -9,7 +9,7 @@ import { readPolicy } from "../../sandbox/model/policy.ts";
 import { readSeed } from "../../sandbox/seeds/seeds.ts";
 import type { SandboxSettings } from "../../sandbox/server/start-sandbox.ts";
 import { startSandbox } from "../../sandbox/server/start-sandbox.ts";
-import { parseDuration } from "../../settings/duration.ts";
+import { parseDuration } from "../../settings/parsers.ts";
 import type { StartDocument } from "../documents/sandbox.ts";
 import type { EmulationOptions, StartOptions } from "./descriptor.ts";
 import { importVaults, runProgram, settingsFor, withoutSettings } from "./folder.ts";
