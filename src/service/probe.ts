@@ -2,6 +2,7 @@ import { defined } from "../defined.ts";
 import { connectCause, duration, exchangeCause, GivenUp, named } from "./causes.ts";
 import type { ConnectionOptions, Peer, Progress } from "./connection.ts";
 import { makeConnection } from "./connection.ts";
+import { pathBefore } from "./request.ts";
 import { withTimeLimit } from "./time-limit.ts";
 
 export interface ProbeOptions extends ConnectionOptions {
@@ -38,12 +39,9 @@ export type Probe =
 export async function probe(options: ProbeOptions, signal: AbortSignal): Promise<Probe> {
   const connection = makeConnection(options);
   const { route } = connection;
-  const path = `${route.origin.pathname}/${options.apiPrefix}`
-    .replaceAll(/\/{2,}/g, "/")
-    .replace(/\/$/, "");
   const request = {
     method: "HEAD" as const,
-    path: path === "" ? "/" : path,
+    path: pathBefore(options) || "/",
     headers: { connection: "close", "user-agent": `vault/${options.version}` },
     body: undefined,
   };

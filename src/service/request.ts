@@ -136,13 +136,15 @@ function address(
   endpoint: AnyEndpoint,
   uuid: string,
 ): Pick<HttpRequest, "method" | "path"> {
-  const url = originOf(target.baseUrl);
+  return { method: endpoint.method, path: `${pathBefore(target)}${endpoint.path(uuid)}` };
+}
+
+/** The path that all endpoints have in front: that of the base URL and the prefix, without a final slash. */
+export function pathBefore({ baseUrl, apiPrefix }: Pick<Target, "apiPrefix" | "baseUrl">): string {
+  const url = originOf(baseUrl);
   // Assigning `pathname` percent-encodes what a path cannot contain.
-  url.pathname = `${url.pathname}/${target.apiPrefix}`
-    .replaceAll(/\/{2,}/g, "/")
-    .replace(/\/$/, "");
-  const prefix = url.pathname === "/" ? "" : url.pathname;
-  return { method: endpoint.method, path: `${prefix}${endpoint.path(uuid)}` };
+  url.pathname = `${url.pathname}/${apiPrefix}`.replaceAll(/\/{2,}/g, "/").replace(/\/$/, "");
+  return url.pathname === "/" ? "" : url.pathname;
 }
 
 function commonHeaders(target: Target, kind: Kind): Record<string, string> {
