@@ -10,9 +10,9 @@ export function packageOf(id: string): string | null {
   return match?.[1] ?? null;
 }
 
-/** The folder of the package that a module belongs to, or null for our own. */
+/** The folder of the package that a module belongs to, or null for our own and what the bundler makes. */
 function folderOf(id: string): string | null {
-  return /.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? null;
+  return /^[^\0]*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? null;
 }
 
 /** The texts of a package's licences: files of their own, or the last section of its README. */

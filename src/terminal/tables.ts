@@ -84,7 +84,7 @@ export function shrink(widths: readonly number[], available: number, narrowest: 
 }
 
 /** The time that cli-table3 takes grows with the square of the rows of a table: lists are drawn a part at a time. */
-const rowsAtATime = 100;
+const rowsAtATime = 20;
 
 /** Draws rows in columns of these widths, without borders. Control characters in cells are escaped. Ends with a newline. */
 export function drawRows(
