@@ -189,6 +189,11 @@ export function outcomeOf<Success>(
   return refused && refused.is === "credentials" ? refused : reply;
 }
 
-/** The answer that accepts a single call. */
+/** Whether nothing was sent, or the service has counted nothing. */
+export const isTakenBack = (outcome: Outcome): boolean =>
+  outcome.type === "not-sent" ||
+  (outcome.type === "refused" && !isSuccess(outcome.answer) && outcome.start === "not-counted");
+
+/** The whole answer that says SUCCESS. */
 export const acceptedBy = (reply: Reply): Answer | undefined =>
   reply.type === "answer" && isSuccess(reply.answer) ? reply.answer : undefined;

@@ -1,9 +1,8 @@
 import type { ErrorFacts } from "../errors.ts";
 import { VaultError } from "../errors.ts";
-import { isSuccess } from "../protocol/answers.ts";
 import type { ExchangeContext } from "./context.ts";
 import { currentRecord } from "./context.ts";
-import { dispositionOf } from "./dispositions.ts";
+import { acceptedBy, isTakenBack, outcomeOf } from "./dispositions.ts";
 import { spentBy } from "./lockout.ts";
 import type { Reply, Send, StartCall } from "./ports.ts";
 import type { Settled } from "./states.ts";
@@ -54,8 +53,8 @@ export async function withErrorFacts<T>(
 
 /** Whether a start counts toward lockout: it got no answer, or a refusal that the service counts. */
 function counts(reply: Reply, call: StartCall): boolean {
-  if (reply.type !== "answer") return reply.type === "no-answer";
-  return !isSuccess(reply.answer) && dispositionOf(reply.answer, call).start !== "not-counted";
+  const outcome = outcomeOf(reply, call, acceptedBy(reply));
+  return outcome.type !== "accepted" && !isTakenBack(outcome);
 }
 
 /** The counters; nothing if they cannot be read, since the error is then about the state itself. */

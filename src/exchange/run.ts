@@ -173,9 +173,14 @@ async function deliverAndEnd(
   );
   // The start counts, so a repetition is not safe.
   if (ended.outcome === "expired")
-    throw expiredError(context, { ...exchange, state: "expired" }, ended.answer, "after-status");
+    throw expiredError(
+      context.session.uuid,
+      { ...exchange, state: "expired" },
+      ended.answer,
+      "after-status",
+    );
   if (ended.outcome === "in-doubt")
-    throw inDoubtError(context, { ...exchange, state: "in-doubt" }, ended.answer);
+    throw inDoubtError(context.session.uuid, { ...exchange, state: "in-doubt" }, ended.answer);
   context.emit({ type: "acknowledged", generation: exchange.newGeneration ?? 0 });
   try {
     await handover.confirm(delivery.credentials);

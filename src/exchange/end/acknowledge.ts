@@ -38,16 +38,17 @@ async function acknowledgeWith(
   context: ExchangeContext,
   choice: AckChoice,
 ): Promise<OpenExchange | null> {
+  const { uuid } = context.session;
   const record = await currentRecord(context);
   const { open } = record;
   if (open === null) return lastAcknowledged(record);
-  if (open.state === "in-doubt") throw inDoubtError(context, open);
+  if (open.state === "in-doubt") throw inDoubtError(uuid, open);
   if (open.state !== "ending") await meetObligations(context, record, open, choice);
   const ended = await sendEnd(context, open, open.delivered, true);
   const after = await currentRecord(context);
-  if (ended.outcome === "in-doubt") throw inDoubtError(context, after.open ?? open, ended.answer);
+  if (ended.outcome === "in-doubt") throw inDoubtError(uuid, after.open ?? open, ended.answer);
   if (ended.outcome === "expired")
-    throw expiredError(context, { ...open, state: "expired" }, ended.answer, "safe");
+    throw expiredError(uuid, { ...open, state: "expired" }, ended.answer, "safe");
   const last = lastAcknowledged(after);
   return last?.id === open.id ? last : { ...open, state: "acknowledged" };
 }
@@ -101,12 +102,7 @@ async function saveNow(
   }
 }
 
-export function inDoubtError(
-  context: { session: Pick<ExchangeContext["session"], "uuid"> },
-  exchange: ExchangeRecord,
-  answer?: Answer,
-): VaultError {
-  const { uuid } = context.session;
+export function inDoubtError(uuid: string, exchange: ExchangeRecord, answer?: Answer): VaultError {
   const isUpdate = exchange.operation === "update";
   const why =
     answer === undefined
@@ -125,12 +121,11 @@ export function inDoubtError(
 }
 
 export function expiredError(
-  context: ExchangeContext,
+  uuid: string,
   exchange: ExchangeRecord,
   answer: Answer,
   retry: Retry,
 ): VaultError {
-  const { uuid } = context.session;
   const what =
     exchange.operation === "update"
       ? "the update was not applied"

@@ -1,20 +1,15 @@
 import { VaultError } from "../../errors.ts";
 import { dispositionOf, refusal } from "../dispositions.ts";
-import type { ExchangeEvent } from "../events.ts";
+import type { ExchangeContext } from "../context.ts";
 import { nextTry } from "../next-try.ts";
-import type { Clock, Reply, Service, SingleCall } from "../ports.ts";
+import type { Reply, SingleCall } from "../ports.ts";
 import { serviceDetails, unsupported, wording } from "../service-errors.ts";
 
 /** Everything that a call outside an exchange needs. */
-export interface SingleContext {
-  service: Service;
-  clock: Clock;
-  /** Aborted by the first SIGINT or SIGTERM. */
-  signal: AbortSignal;
-  /** The time limit for waiting and retrying, on `Clock.elapsed`. */
-  deadline: number;
-  emit(event: ExchangeEvent): void;
-}
+export type SingleContext = Pick<
+  ExchangeContext,
+  "clock" | "deadline" | "emit" | "service" | "signal"
+>;
 
 /**
  * Sends a call that counts nothing toward lockout. Repeats it until the deadline if it surely did not arrive or came too early

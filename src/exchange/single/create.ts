@@ -9,16 +9,15 @@ import type { Creation } from "../records.ts";
 import type { Credentials } from "../../protocol/requests.ts";
 import { acceptedBy, outcomeOf } from "../dispositions.ts";
 import { serviceDetails } from "../service-errors.ts";
-import type { GateContext } from "../start/breaker-gate.ts";
+import type { ExchangeContext } from "../context.ts";
 import { claimIfTrial, noteStart, withdraw } from "../start/breaker-gate.ts";
 import type { SingleContext } from "./call.ts";
 import { refusedSingle, sendSingle } from "./call.ts";
 import { defined } from "../../defined.ts";
 
-interface CreateContext extends SingleContext, Pick<GateContext, "breaker" | "probe"> {
+interface CreateContext
+  extends SingleContext, Pick<ExchangeContext, "breaker" | "learnSecret" | "probe" | "redact"> {
   store: Pick<Store, "beginCreation" | "completeCreation" | "failCreation">;
-  redact(text: string): string;
-  learnSecret(secret: string): void;
 }
 
 export interface CreateRequest {

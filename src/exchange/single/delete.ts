@@ -18,11 +18,8 @@ import { letOut, noteStart } from "../start/breaker-gate.ts";
 import { serviceDetails, wording } from "../service-errors.ts";
 import { notSent, refused } from "../start/repeat.ts";
 
-interface DeleteRequest extends Pick<Start, "device" | "force"> {
-  externalRef?: string | undefined;
-  /** Delete it although an exchange is open or in doubt. */
-  discardPending: boolean;
-}
+/** What a person asks for; `discardPending`: delete it although an exchange is open or in doubt. */
+type DeleteRequest = Pick<Start, "device" | "discardPending" | "externalRef" | "force">;
 
 export interface Deleted {
   kind: Kind;
@@ -77,7 +74,7 @@ export function checkDelete(
   const { open } = record;
   const doubt = open.state === "in-doubt";
   const found = doubt
-    ? inDoubtError({ session: { uuid } }, open).message
+    ? inDoubtError(uuid, open).message
     : `an exchange of this vault is ${open.state}`;
   throw new VaultError(doubt ? "in-doubt" : "pending", `not deleted: ${found}`, {
     uuid,

@@ -1,10 +1,11 @@
 import { VaultError } from "../../errors.ts";
-import { isSuccess, object } from "../../protocol/answers.ts";
+import { object } from "../../protocol/answers.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import type { Breaker, Response, Seen, ServiceBreaker } from "../breaker.ts";
 import { after, BreakerChanged, noResponse, passage } from "../breaker.ts";
 import type { ExchangeContext } from "../context.ts";
 import type { Outcome } from "../dispositions.ts";
+import { isTakenBack } from "../dispositions.ts";
 import type { ProbeCall, Reply } from "../ports.ts";
 import type { Intent, VaultRecord } from "../records.ts";
 import { inFile } from "../ways.ts";
@@ -221,11 +222,6 @@ export async function withdraw(breaker: ServiceBreaker, seen: Seen | null): Prom
   const { breaker: before } = seen;
   await breaker.change((now) => after(now, { type: "withdrawn", before }));
 }
-
-/** Whether nothing was sent, or the service has counted nothing. */
-const isTakenBack = (outcome: Outcome): boolean =>
-  outcome.type === "not-sent" ||
-  (outcome.type === "refused" && !isSuccess(outcome.answer) && outcome.start === "not-counted");
 
 /** What a reply shows of what stands between here and the service. */
 export function responseOf(reply: Reply): Response {
