@@ -27,6 +27,15 @@ describe("what is left at ②, not delivered", () => {
     expect(await ack(limited, { unread: true })).toBe("acknowledged");
   });
 
+  it("a vault stays limited where a later response does not say how many uses remain", async () => {
+    const world = await knownVault(3);
+    await run(world, "get");
+    world.weather = ["uses-unsaid"];
+    await run(world, "get", { dies: true });
+    expect(await ack(world)).toBe("pending");
+    expect(ends(world)).toBe(1);
+  });
+
   it("where the guard forbids another start, get acknowledges first; for a limited vault it is left to a person (8)", async () => {
     for (const [maxUsage, code, acknowledged] of [
       [undefined, "ok", 2],

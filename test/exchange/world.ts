@@ -30,6 +30,7 @@ export type Weather =
   | "server-error"
   | "broken-after"
   | "unusable"
+  | "uses-unsaid"
   | "clock-set-back";
 
 /** Thrown where a process dies: whatever it was doing stops there. */
@@ -196,6 +197,8 @@ export class World {
     }
     // A SUCCESS without what it must have.
     if (weather === "unusable") delete parsed["transactionToken"];
+    if (weather === "uses-unsaid")
+      delete (parsed["vault"] as Record<string, unknown>)["usesRemaining"];
     return { type: "answer", answer: { httpStatus: response.status, body: parsed } };
   }
 }
