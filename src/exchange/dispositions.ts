@@ -183,10 +183,12 @@ export function outcomeOf<Success>(
   success: Success | undefined,
 ): Outcome<Success> {
   if (success !== undefined) return { type: "accepted", success };
-  if (reply.type === "answer") return dispositionOf(reply.answer, call);
-  const refused = reply.type === "no-answer" && reply.answer && dispositionOf(reply.answer, call);
+  const refused = (answer: Answer): Refused => dispositionOf(answer, call);
+  if (reply.type === "answer") return refused(reply.answer);
+  if (reply.type === "not-sent" || reply.answer === undefined) return reply;
+  const said = refused(reply.answer);
   // A 5xx in which the service's own words refuse the credentials counts as a refusal, whatever else broke.
-  return refused && refused.is === "credentials" ? refused : reply;
+  return said.is === "credentials" ? said : reply;
 }
 
 /** Whether nothing was sent, or the service has counted nothing. */

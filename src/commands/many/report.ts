@@ -4,7 +4,7 @@ import { counted } from "../../terminal/count.ts";
 import type { Palette } from "../../terminal/palette.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import { jsonText, printableLine } from "../../terminal/redactor.ts";
-import { wrapMessage } from "../../terminal/wrap-message.ts";
+import { wrapMessage } from "../../terminal/streams.ts";
 import type { GetDocument, UpdateDocument } from "../documents/exchange.ts";
 import type { ManyEvent } from "../documents/many.ts";
 import type { Causes } from "./causes.ts";

@@ -7,28 +7,14 @@ import { readReadyFile } from "./ready.ts";
 import type { AuditItem } from "../model/state.ts";
 
 /** Control of a sandbox that runs in another process. */
-export interface ControlClient {
-  /** Describes it as it is now. */
-  ready(): Promise<RunningDocument>;
-  /** Ends it as Ctrl-C would. */
-  stop(): Promise<void>;
-  /** Restores the seed and removes all faults. Returns the number of vaults. */
-  reset(): Promise<number>;
-  audit(): Promise<AuditItem[]>;
-  lock(uuid: string): Promise<PublicInspection>;
-  unlock(uuid: string): Promise<PublicInspection>;
-  inspect(uuid: string): Promise<PublicInspection>;
-  /** Returns the number of rules set afterwards. */
-  addFaults(rules: readonly FaultRule[]): Promise<number>;
-  clearFaults(): Promise<void>;
-}
+export type ControlClient = ReturnType<typeof connectControl>;
 
 /**
  * Connects to the sandbox of a ready file. Each call reads the file again and throws `usage` if it is missing or not a ready file,
  * `network` if nothing listens, `unauthorized` if another sandbox does, `invalid-input` for an unknown vault or an invalid rule, and
  * `service` otherwise.
  */
-export function connectControl(readyFile: string): ControlClient {
+export function connectControl(readyFile: string) {
   const call = async (
     method: "GET" | "POST" | "DELETE",
     path: string,
@@ -65,19 +51,20 @@ export function connectControl(readyFile: string): ControlClient {
   ): Promise<PublicInspection> =>
     (await call(method, `${path}/${encodeURIComponent(uuid)}`))["vault"] as PublicInspection;
   return {
+    /** Describes it as it is now. */
     ready: async () => (await call("GET", "ready")) as unknown as RunningDocument,
-    stop: async () => {
-      await call("POST", "stop");
-    },
+    /** Ends it as Ctrl-C would. */
+    stop: async () => void (await call("POST", "stop")),
+    /** Restores the seed and removes all faults. Returns the number of vaults. */
     reset: async () => (await call("POST", "reset"))["vaults"] as number,
     audit: async () => (await call("GET", "audit"))["items"] as AuditItem[],
-    lock: (uuid) => vault("POST", "lock", uuid),
-    unlock: (uuid) => vault("POST", "unlock", uuid),
-    inspect: (uuid) => vault("GET", "vaults", uuid),
-    addFaults: async (rules) => (await call("POST", "faults", { rules }))["armed"] as number,
-    clearFaults: async () => {
-      await call("DELETE", "faults");
-    },
+    lock: async (uuid: string) => await vault("POST", "lock", uuid),
+    unlock: async (uuid: string) => await vault("POST", "unlock", uuid),
+    inspect: async (uuid: string) => await vault("GET", "vaults", uuid),
+    /** Returns the number of rules set afterwards. */
+    addFaults: async (rules: readonly FaultRule[]) =>
+      (await call("POST", "faults", { rules }))["armed"] as number,
+    clearFaults: async () => void (await call("DELETE", "faults")),
   };
 }
 
