@@ -70,7 +70,7 @@ export interface Descriptor {
   fields?:
     | readonly string[]
     | ((options: Readonly<Record<string, unknown>>) => readonly string[] | undefined);
-  /** Runs even if the configuration cannot be used: with the defaults, or to fix it. `App.configuration` holds the problem. */
+  /** Runs even if the configuration cannot be used: with the defaults, or to fix it. `configuration` of the settings holds the problem. */
   mode?: "lenient" | "fixes-configuration";
 }
 

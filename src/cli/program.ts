@@ -66,9 +66,13 @@ export async function runProgram(
       }
       if (globals["color"] !== undefined) host.chooseColor(globals["color"] === true);
       const app = await (await wiring()).createApp(host, globals, version, command.mode);
-      edge.json = app.output.format !== "table";
+      edge.json = app.io.output.format !== "table";
       const { parseOptions } = await import("./parse-options.ts");
-      const options = await withVault(app, command, parseOptions(command, input, app.output.field));
+      const options = await withVault(
+        app,
+        command,
+        parseOptions(command, input, app.io.output.field),
+      );
       result.exitCode = await runLabelled(app, command, options);
     };
   const output = helpOutput(host, (text) => (result.text += text));
@@ -90,8 +94,8 @@ async function runLabelled(app: App, { run }: Command, options: object): Promise
   try {
     return (await run?.(app, options as never)) ?? 0;
   } catch (error) {
-    if (app.output.format === "table" || !(error instanceof VaultError)) throw error;
-    throw await (await import("./vault-name.ts")).withLabel(app, error);
+    if (app.io.output.format === "table" || !(error instanceof VaultError)) throw error;
+    throw await (await import("./vault-name.ts")).withLabel(app.state, error);
   }
 }
 

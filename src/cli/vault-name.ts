@@ -1,4 +1,5 @@
-import type { App } from "../app.ts";
+import type { Io } from "../parts/io.ts";
+import type { StatePart } from "../parts/state.ts";
 import { VaultError } from "../errors.ts";
 import { isUuid } from "../protocol/fields.ts";
 import { printableLine } from "../terminal/redactor.ts";
@@ -13,10 +14,13 @@ const listedAtMost = 10;
  * UUID that lost some in a script must not name another vault.
  * @throws as `VaultNames.find`
  */
-export async function vaultNamed(app: Pick<App, "ask" | "store">, name: string): Promise<string> {
+export async function vaultNamed(
+  { io, state }: { io: Io; state: StatePart },
+  name: string,
+): Promise<string> {
   if (isUuid(name)) return name;
-  const names = new VaultNames(await (await app.store()).list());
-  return names.find(name, { shown: printableLine(name), exact: !app.ask.isPossible }).uuid;
+  const names = new VaultNames(await (await state.store()).list());
+  return names.find(name, { shown: printableLine(name), exact: !io.ask.isPossible }).uuid;
 }
 
 interface FindOptions {
@@ -124,10 +128,10 @@ const unknown = (shown: string | undefined): VaultError =>
   );
 
 /** The error with the label of the vault that it is about; null where the vault has none, or the state cannot be read. */
-export async function withLabel(app: Pick<App, "store">, error: VaultError): Promise<VaultError> {
+export async function withLabel(state: StatePart, error: VaultError): Promise<VaultError> {
   const { uuid } = error.facts;
   if (uuid === undefined) return error;
-  const [record] = await (async () => await (await app.store()).find(uuid))().catch(() => []);
+  const [record] = await (async () => await (await state.store()).find(uuid))().catch(() => []);
   return error.with({ label: record?.label ?? null });
 }
 

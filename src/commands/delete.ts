@@ -1,21 +1,9 @@
+import type { Prompts } from "../cli/prompts.ts";
 import type { App } from "../app.ts";
 import { command, vaultArgument } from "../cli/command.ts";
 import { VaultError } from "../errors.ts";
 import type { DeleteDocument } from "./documents/exchange.ts";
 import { exchangeFlags, extended } from "./exchange/flags.ts";
-
-type Needs = Pick<
-  App,
-  | "ask"
-  | "device"
-  | "lock"
-  | "narrator"
-  | "output"
-  | "service"
-  | "serviceName"
-  | "settings"
-  | "store"
->;
 
 /** Deletes a vault at the service; exit 0 means that it is gone, and its credentials here too. */
 export const deleteVault = command(
@@ -38,7 +26,7 @@ export const deleteVault = command(
     examples: ["vault delete $VAULT", "vault delete $VAULT --external-ref 'closed account 2291'"],
     fields: ["deleted"],
   },
-  async (app: Needs, options) => {
+  async (app: App, options) => {
     const [{ askSettings, askVault }, { lookUp }, { checkDelete, deleteVault }] = await Promise.all(
       [
         import("./exchange/ask.ts"),
@@ -48,15 +36,15 @@ export const deleteVault = command(
     );
     await askSettings(app);
     const target = await askVault(app, options.uuid, "delete");
-    await app.service();
+    await app.service.client();
     const discardPending = options.discardPending === true;
     // A vault that is unknown or has an open exchange is refused before a question.
     const record = await lookUp(app, target);
     checkDelete(target, record, discardPending);
-    await confirmByUuid(app, options.yes === true, target, record?.label ?? null);
-    const context = await app.lock(target);
+    await confirmByUuid(app.io.ask, options.yes === true, target, record?.label ?? null);
+    const context = await app.service.lock(target);
     try {
-      const device = await app.device();
+      const device = await app.service.device();
       const deleted = await deleteVault(context, {
         externalRef: options.externalRef,
         force: options.force === true,
@@ -73,7 +61,7 @@ export const deleteVault = command(
         uuid: target,
         hint: "nothing is left to do",
       };
-      await app.output.printDone(document, () => line, done);
+      await app.io.output.printDone(document, () => line, done);
       return 0;
     } finally {
       await context.session.release();
@@ -86,14 +74,14 @@ export const deleteVault = command(
  * @throws `usage` where nobody can be asked, `canceled` on a No
  */
 async function confirmByUuid(
-  app: Pick<App, "ask">,
+  ask: Prompts,
   yes: boolean,
   target: string,
   label: string | null,
 ): Promise<void> {
   if (yes) return;
   const question = `Delete vault ${target}${label === null ? "" : ` (${label})`} at the service, permanently?`;
-  if (!app.ask.isPossible) {
+  if (!ask.isPossible) {
     throw new VaultError("usage", `confirmation required: ${question}`, {
       uuid: target,
       hint: "use --yes to confirm",
@@ -102,7 +90,7 @@ async function confirmByUuid(
   const wanted = target.slice(-4).toLowerCase();
   const rule = (typed: string): string | null =>
     ["", wanted].includes(typed.trim().toLowerCase()) ? null : "these are not its last four";
-  const typed = await app.ask.text({
+  const typed = await ask.text({
     message: `${question} Type the last four characters of its UUID (Enter to keep it)`,
     rule,
   });

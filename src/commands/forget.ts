@@ -4,11 +4,6 @@ import { VaultError } from "../errors.ts";
 import type { ForgetDocument } from "./documents/state.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 
-type Needs = Pick<
-  App,
-  "ask" | "lock" | "narrator" | "output" | "serviceName" | "settings" | "store"
->;
-
 /** Removes a vault's credentials, labels and exchanges; counters and fingerprints outlive it. */
 export const forget = command(
   {
@@ -30,7 +25,7 @@ export const forget = command(
     ],
     fields: ["forgotten"],
   },
-  async (app: Needs, options) => {
+  async (app: App, options) => {
     const [{ confirmOrFail }, { askVault }] = await Promise.all([
       import("../cli/prompts.ts"),
       import("./exchange/ask.ts"),
@@ -38,15 +33,15 @@ export const forget = command(
     const target = await askVault(app, options.uuid, "forget");
     const discardPending = options.discardPending === true;
     // The vault is not locked during the question, so it is checked again afterwards.
-    const found = await (await app.store()).find(target);
+    const found = await (await app.state.store()).find(target);
     if (found.length < 2) await check(target, found[0], discardPending);
     const question = `Remove the credentials of vault ${target} from this machine?`;
     const risk =
       mayBeTheOnlyOnes(found[0]) === null
         ? ""
         : " They may be the only ones: without a copy of them the vault is lost.";
-    await confirmOrFail(app.ask, options.yes === true, `${question}${risk}`);
-    const context = await app.lock(target, { local: true });
+    await confirmOrFail(app.io.ask, options.yes === true, `${question}${risk}`);
+    const context = await app.service.lock(target, { local: true });
     let label: string | null;
     let warning: string | null;
     try {
@@ -58,9 +53,9 @@ export const forget = command(
     } finally {
       await context.session.release();
     }
-    if (warning !== null) app.narrator.warn(warning);
+    if (warning !== null) app.io.narrator.warn(warning);
     const document: ForgetDocument = { forgotten: [{ uuid: target, label }] };
-    await app.output.printDone(
+    await app.io.output.printDone(
       document,
       () => `${target}  forgotten; the counters toward lockout are kept\n`,
     );

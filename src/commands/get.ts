@@ -1,9 +1,10 @@
+import type { Host } from "../host.ts";
+import type { Output } from "../cli/output.ts";
 import type { App } from "../app.ts";
 import { command, vaultsArgument } from "../cli/command.ts";
 import { VaultError } from "../errors.ts";
 import { exchangeFields, exchangeFlags, outFlag } from "./exchange/flags.ts";
 import { deliveryFlags, isMany, manyFlags, runFlag } from "./many/flags.ts";
-import type { ManyNeeds } from "./many/run.ts";
 
 /** Reads one vault. Exit 0 means: delivered and acknowledged, or held as --no-ack asked. */
 export const get = command(
@@ -30,11 +31,11 @@ export const get = command(
     ],
     fields: exchangeFields,
   },
-  async (app: ManyNeeds, { vaults, ...given }) => {
-    if (given.out !== undefined) refuseField(app);
+  async (app: App, { vaults, ...given }) => {
+    if (given.out !== undefined) refuseField(app.io.output);
     // Elsewhere than to standard output, or not at all.
     else if (given.outDir === undefined && given.exec === undefined && given.dryRun !== true)
-      refuseClosedOutput(app);
+      refuseClosedOutput(app.io.host);
     if (isMany({ vaults, ...given }))
       return await (await import("./many/run.ts")).runMany(app, { vaults, ...given }, "get");
     await (await import("./exchange/run.ts")).runOne(app, vaults[0], given, "get");
@@ -43,7 +44,7 @@ export const get = command(
 );
 
 /** Refuses a closed output: contents that nobody receives would count as delivered. */
-function refuseClosedOutput({ host }: Pick<App, "host">): void {
+function refuseClosedOutput(host: Host): void {
   if (!host.stdout.isClosed) return;
   throw new VaultError(
     "usage",
@@ -55,7 +56,7 @@ function refuseClosedOutput({ host }: Pick<App, "host">): void {
 }
 
 /** --out writes the whole document: a field of it would go nowhere. */
-function refuseField({ output }: Pick<App, "output">): void {
+function refuseField(output: Output): void {
   if (output.field === undefined) return;
   throw new VaultError(
     "usage",

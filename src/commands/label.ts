@@ -1,9 +1,9 @@
-import type { App } from "../app.ts";
+import type { Io } from "../parts/io.ts";
+import type { StatePart } from "../parts/state.ts";
+import type { ServicePart } from "../parts/service.ts";
 import { command, vaultArgument, text } from "../cli/command.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import type { LabelDocument } from "./documents/state.ts";
-
-type Needs = Pick<App, "lock" | "output" | "store">;
 
 /** Names a vault for the people of this machine. */
 export const label = command(
@@ -19,11 +19,14 @@ export const label = command(
     examples: ["vault label $VAULT 'spare card'", "vault label $VAULT checkout-7 --json"],
     fields: ["uuid", "label"],
   },
-  async (app: Needs, { uuid, text }) => {
+  async (
+    { io, state, service }: { io: Io; state: StatePart; service: ServicePart },
+    { uuid, text },
+  ) => {
     const { noCredentials } = await import("../exchange/start/start.ts");
     const { checkLabels } = await import("./exchange/check-labels.ts");
-    await checkLabels(app, [{ uuid, label: text }]);
-    const context = await app.lock(uuid, { local: true });
+    await checkLabels(state, [{ uuid, label: text }]);
+    const context = await service.lock(uuid, { local: true });
     try {
       if ((await context.session.read()) === null) throw noCredentials(uuid);
       await context.session.setLabel(text);
@@ -31,7 +34,7 @@ export const label = command(
       await context.session.release();
     }
     const document: LabelDocument = { uuid, label: text };
-    await app.output.printDone(document, () => `${uuid}  ${printableLine(text)}\n`);
+    await io.output.printDone(document, () => `${uuid}  ${printableLine(text)}\n`);
     return 0;
   },
 );

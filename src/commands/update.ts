@@ -1,7 +1,7 @@
+import type { App } from "../app.ts";
 import { command, vaultsArgument } from "../cli/command.ts";
 import { contentsFlags, exchangeFields, exchangeFlags } from "./exchange/flags.ts";
 import { isMany, manyFlags, runFlag } from "./many/flags.ts";
-import type { ManyNeeds } from "./many/run.ts";
 
 /** Updates one vault. Exit 0 means: acknowledged, so the update took effect; or held as --no-ack asked. */
 export const update = command(
@@ -27,7 +27,7 @@ export const update = command(
     ],
     fields: exchangeFields,
   },
-  async (app: ManyNeeds, { vaults, ...given }) => {
+  async (app: App, { vaults, ...given }) => {
     if (isMany({ vaults, ...given }))
       return await (await import("./many/run.ts")).runMany(app, { vaults, ...given }, "update");
     await (await import("./exchange/run.ts")).runOne(app, vaults[0], given, "update");

@@ -1,5 +1,5 @@
-import { noAttempts } from "../../src/exchange/recovery/reset-attempts.ts";
 import { describe, expect, it } from "vitest";
+import { noAttempts } from "../../src/exchange/recovery/reset-attempts.ts";
 import type { AdoptedExchange } from "../../src/exchange/records.ts";
 import type { Make } from "./store-fixture.ts";
 import {

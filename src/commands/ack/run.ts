@@ -1,3 +1,6 @@
+import type { Io } from "../../parts/io.ts";
+import type { Basics, SettingsPart } from "../../parts/settings.ts";
+import type { Local, StatePart } from "../../parts/state.ts";
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { acknowledgeOpen } from "../../exchange/end/acknowledge.ts";
@@ -19,14 +22,7 @@ import { createReport } from "../many/report.ts";
 import { newRun } from "../many/same-run.ts";
 import { runAll } from "../many/run-all.ts";
 import type { Turn } from "../many/turn.ts";
-import type { TurnNeeds } from "../many/turn.ts";
 import { takeTurns } from "../many/scheduler.ts";
-
-type Needs = TurnNeeds &
-  Pick<
-    App,
-    "ask" | "flags" | "output" | "secretOption" | "service" | "serviceName" | "sources" | "store"
-  >;
 
 interface Result {
   acknowledged: Acknowledged[];
@@ -34,20 +30,20 @@ interface Result {
 }
 
 /** Acknowledges exchanges. Exit 0 means all of them; one failure alone has its own code, any other 16. */
-export async function runAck(app: Needs, given: AckOptions): Promise<number> {
+export async function runAck(app: App, given: AckOptions): Promise<number> {
   const options = await askWhich(app, given);
   checkCombination(options);
   await askSettings(app);
-  await app.service();
+  await app.service.client();
   const result: Result = { acknowledged: [], failed: [] };
   const [uuid] = options.vaults;
   if (options.token !== undefined)
     result.acknowledged.push(await acknowledgeToken(app, { ...options, uuid }));
   else if (uuid !== undefined && !isMany(options)) await acknowledgeOne(app, uuid, options, result);
   else await acknowledgeMany(app, options, result);
-  if (isEvents(app, options)) return 0;
+  if (isEvents(app.io, options)) return 0;
   const failure = failureOf(result);
-  await print(app, result).catch((error: unknown) => {
+  await print(app.io, result).catch((error: unknown) => {
     throw failure ?? error;
   });
   if (failure !== undefined) throw failure;
@@ -68,20 +64,17 @@ function failureOf({ acknowledged, failed }: Result): VaultError | undefined {
 }
 
 /** On a terminal, asks for a pending exchange if the command line names none; all, if nothing is pending. */
-async function askWhich(
-  app: Pick<App, "ask" | "serviceName" | "settings" | "store">,
-  options: AckOptions,
-): Promise<AckOptions> {
+async function askWhich({ io, settings, state }: Local, options: AckOptions): Promise<AckOptions> {
   const { vaults, token, kind, operation } = options;
   const isAsked =
     vaults.length === 0 &&
     !isMany(options) &&
     [token, kind, operation].every((given) => given === undefined);
-  if (!isAsked || !app.ask.isPossible) return options;
+  if (!isAsked || !io.ask.isPossible) return options;
   const pending = (record: VaultRecord): boolean => record.open !== null;
-  const isAny = (await (await app.store()).list()).some(pending);
+  const isAny = (await (await state.store()).list()).some(pending);
   return isAny
-    ? { ...options, vaults: [await askVault(app, undefined, "ack", pending)] }
+    ? { ...options, vaults: [await askVault({ io, settings, state }, undefined, "ack", pending)] }
     : { ...options, all: true };
 }
 
@@ -108,33 +101,32 @@ function checkCombination(options: AckOptions): void {
 }
 
 /** Whether each outcome is an event: there is no document of all. */
-const isEvents = (
-  { host, output: { format, field } }: Pick<App, "host" | "output">,
-  options: AckOptions,
-): boolean =>
+const isEvents = ({ host, output: { format, field } }: Io, options: AckOptions): boolean =>
   isMany(options) &&
   field === undefined &&
   (format === "ndjson" ||
     (format === "table" && !host.stdout.isTTY && options.vaults.length === 0));
 
 /** Acknowledges many at a time. Fills the result, or tells each outcome at once and throws as `runAll`. */
-async function acknowledgeMany(app: Needs, options: AckOptions, result: Result): Promise<void> {
+async function acknowledgeMany(app: App, options: AckOptions, result: Result): Promise<void> {
   const vaults = options.all === true ? await pendingVaults(app, result) : options.vaults;
-  const known = new VaultNames(await (await app.store()).summaries(app.serviceName()));
-  const entries = await readNames(app, { vaults, from: options.from }, known);
+  const known = new VaultNames(
+    await (await app.state.store()).summaries(app.settings.serviceName()),
+  );
+  const entries = await readNames(app.io, { vaults, from: options.from }, known);
   const work = async ({ uuid }: Named, turn: Turn): Promise<Outcome> => {
     await acknowledge(app, await turn.lock(), uuid, options, result);
     return { ok: true };
   };
   const { concurrency, maxFailures } = options;
-  if (!isEvents(app, options)) {
+  if (!isEvents(app.io, options)) {
     const tell = async ({ uuid, label }: Named, outcome: Outcome): Promise<void> => {
       if ("error" in outcome)
         result.failed.push({ uuid, label, error: outcome.error.with({ uuid, label }) });
       return Promise.resolve();
     };
     const { stop } = await takeTurns(app, entries, { work, tell, concurrency, maxFailures });
-    if (app.host.interrupted.aborted)
+    if (app.io.host.interrupted.aborted)
       throw new VaultError("interrupted", "interrupted", {
         retry: "safe",
         hint: "vault ack --all",
@@ -146,7 +138,7 @@ async function acknowledgeMany(app: Needs, options: AckOptions, result: Result):
     vault,
     { ok: false, error },
   ]);
-  const name = newRun("ack", app.host);
+  const name = newRun("ack", app.io.host);
   const total = before.length + entries.length;
   const report = createReport(app, { operation: "ack", total, form: "ndjson" });
   const next = "the same command line again does the rest";
@@ -155,11 +147,11 @@ async function acknowledgeMany(app: Needs, options: AckOptions, result: Result):
 
 /** The vaults of this service with an open exchange; those of other services cannot be acknowledged here, and have failed. */
 async function pendingVaults(
-  app: Pick<App, "serviceName" | "store">,
+  { settings, state }: { settings: SettingsPart; state: StatePart },
   result: Result,
 ): Promise<string[]> {
-  const here = app.serviceName();
-  const pending = (await (await app.store()).list()).filter((record) => record.open !== null);
+  const here = settings.serviceName();
+  const pending = (await (await state.store()).list()).filter((record) => record.open !== null);
   for (const { uuid, label, service } of pending) {
     if (service !== here)
       result.failed.push({ uuid, label, error: otherService(uuid, here, service).with({ label }) });
@@ -168,24 +160,24 @@ async function pendingVaults(
 }
 
 async function acknowledgeOne(
-  app: Needs,
+  app: App,
   uuid: string,
   options: AckOptions,
   result: Result,
 ): Promise<void> {
   try {
-    await acknowledge(app, await app.lock(uuid), uuid, options, result);
+    await acknowledge(app, await app.service.lock(uuid), uuid, options, result);
   } catch (cause) {
     const failure = asVaultError(cause);
     if (["interrupted", "usage", "invalid-input"].includes(failure.code)) throw failure;
-    const error = await withLabel(app, failure.with({ uuid }));
+    const error = await withLabel(app.state, failure.with({ uuid }));
     result.failed.push({ uuid, label: error.facts.label ?? null, error });
   }
 }
 
 /** Acknowledges what is open of a held vault, and releases it. */
 async function acknowledge(
-  app: Pick<App, "host" | "redactor" | "settings">,
+  { io, settings }: Basics,
   context: ExchangeContext,
   uuid: string,
   { unread, saved, saveCmd }: AckOptions,
@@ -199,7 +191,10 @@ async function acknowledge(
       saved: saved === true,
       ...(saveCmd === undefined
         ? {}
-        : { save: async (document, given) => await saveRecovery(app, saveCmd, document, given) }),
+        : {
+            save: async (document, given) =>
+              await saveRecovery({ io, settings }, saveCmd, document, given),
+          }),
     });
     if (exchange !== null) result.acknowledged.push(asAcknowledged(record, exchange));
   } finally {
@@ -217,14 +212,14 @@ function asAcknowledged({ uuid, label }: VaultRecord, exchange: OpenExchange): A
   };
 }
 
-async function print(app: Pick<App, "output" | "redactor">, result: Result): Promise<void> {
+async function print(io: Io, result: Result): Promise<void> {
   const { acknowledged, failed } = result;
   const document: AckDocument = {
     acknowledged,
-    failed: failed.map((one) => ({ ...one, error: app.redactor.redactValue(one.error.toJSON()) })),
+    failed: failed.map((one) => ({ ...one, error: io.redactor.redactValue(one.error.toJSON()) })),
   };
-  await app.output.printDone(document, () =>
-    app.redactor.redact(
+  await io.output.printDone(document, () =>
+    io.redactor.redact(
       describe(result)
         .map((line) => `${line}\n`)
         .join(""),

@@ -1,4 +1,5 @@
-import type { App } from "../../app.ts";
+import type { Io } from "../../parts/io.ts";
+import type { ServicePart } from "../../parts/service.ts";
 import { VaultError } from "../../errors.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { summarize } from "../../exchange/context.ts";
@@ -19,14 +20,14 @@ type TokenOptions = Omit<AckOptions, "vaults"> & { uuid: string | undefined };
  * nothing is recorded; the vault is locked all the same.
  */
 export async function acknowledgeToken(
-  app: Pick<App, "lock" | "host" | "secretOption">,
+  { io, service }: { io: Io; service: ServicePart },
   options: TokenOptions,
 ): Promise<Acknowledged> {
   const { uuid, kind, operation } = options;
   if (uuid === undefined || kind === undefined || operation === undefined)
     throw new VaultError("internal", "ack --token was not checked");
-  const token = await app.secretOption(options.token ?? "", "--token");
-  const context = await app.lock(uuid);
+  const token = await io.secretOption(options.token ?? "", "--token");
+  const context = await service.lock(uuid);
   let label: string | null;
   try {
     const record = await context.session.read();
@@ -52,7 +53,7 @@ export async function acknowledgeToken(
     tokenExpiry: null,
     generation: null,
   };
-  const acknowledgedAt = new Date(app.host.now()).toISOString();
+  const acknowledgedAt = new Date(io.host.now()).toISOString();
   return {
     uuid,
     label,

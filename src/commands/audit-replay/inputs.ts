@@ -1,17 +1,18 @@
 import type { Stats } from "node:fs";
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
+import type { Local, StatePart } from "../../parts/state.ts";
+import type { Basics } from "../../parts/settings.ts";
+import type { Host } from "../../host.ts";
+import type { Narrator } from "../../terminal/narrator.ts";
 import { journalItems } from "../../audit/read/journal.ts";
 import type { ReplayOptions } from "../../audit/replay.ts";
 import { isStdin } from "../../secrets/secret-value.ts";
-import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { obstacleAt } from "../../files/durable-file.ts";
 import { checkNotOurs } from "../exchange/writable-file.ts";
 
-type Needs = Pick<App, "configuration" | "host" | "output" | "settings" | "stateDirectory">;
-
-type StateHistory = NonNullable<Awaited<ReturnType<App["history"]>>>;
+type StateHistory = NonNullable<Awaited<ReturnType<StatePart["history"]>>>;
 
 interface History extends Omit<StateHistory, "labels"> {
   labels: ReturnType<StateHistory["labels"]>;
@@ -28,17 +29,17 @@ interface Sources extends Pick<ReplayOptions, "inputs" | "journal" | "labels" | 
  * @throws `invalid-input` for a file that cannot be read
  */
 export async function openSources(
-  app: Pick<App, "history" | "host" | "narrator" | "settings">,
+  { io, settings, state }: Local,
   files: readonly string[],
   redact: boolean,
 ): Promise<Sources> {
   const inputs = files.map((file, index) => {
-    const input = inputOf(app, file);
+    const input = inputOf(io.host, file);
     return redact && file !== "-" ? { ...input, name: `file-${index + 1}` } : input;
   });
-  const history = await openHistory(app, files);
+  const history = await openHistory({ io, settings, state }, files);
   if (history === null && files.length === 0)
-    app.narrator.note(
+    io.narrator.note(
       "this machine has no state yet, so there is no journal; name a file to replay",
     );
   return {
@@ -49,14 +50,14 @@ export async function openSources(
         : history === null
           ? []
           : { [Symbol.iterator]: () => journalItems(history.journal()) },
-    ...(history === null ? {} : { own: ownOf(app, history), labels: history.labels }),
+    ...(history === null ? {} : { own: ownOf(io.narrator, history), labels: history.labels }),
     close: () => history?.close(),
   };
 }
 
-function inputOf(app: Pick<App, "host">, name: string): ReplayOptions["inputs"][number] {
-  if (name === "-") return { name: "standard input", stream: app.host.stdin.chunks() };
-  const path = resolve(app.host.cwd, name);
+function inputOf(host: Host, name: string): ReplayOptions["inputs"][number] {
+  if (name === "-") return { name: "standard input", stream: host.stdin.chunks() };
+  const path = resolve(host.cwd, name);
   const refuse = (why: string): VaultError =>
     new VaultError("invalid-input", `${name}: ${why}`, {
       hint: "name an export of audit items: NDJSON, JSON, CSV or TSV; - is standard input",
@@ -73,27 +74,27 @@ function inputOf(app: Pick<App, "host">, name: string): ReplayOptions["inputs"][
 }
 
 async function openHistory(
-  app: Pick<App, "history" | "narrator" | "settings">,
+  { io, settings, state }: Local,
   files: readonly string[],
 ): Promise<History | null> {
-  const { stateKey } = app.settings;
+  const { stateKey } = settings;
   if (files.includes("-") && stateKey?.fromFlag === true && isStdin(stateKey.text)) {
     throw new VaultError("usage", "--state-key: standard input already holds the audit items", {
       hint: "leave out --state-key: no key is needed here",
     });
   }
   try {
-    const history = await app.history();
+    const history = await state.history();
     return history === null ? null : { ...history, labels: history.labels() };
   } catch (error) {
     if (files.length === 0) throw error;
-    app.narrator.warn(`exchanges of this machine are not named: ${asVaultError(error).message}`);
+    io.narrator.warn(`exchanges of this machine are not named: ${asVaultError(error).message}`);
     return null;
   }
 }
 
 /** Warns once about a state that fails while it is read, and then does not read it again. */
-function ownOf(app: Pick<App, "narrator">, history: History): NonNullable<Sources["own"]> {
+function ownOf(narrator: Narrator, history: History): NonNullable<Sources["own"]> {
   let failed = false;
   return (externalRef, near) => {
     if (failed) return undefined;
@@ -101,7 +102,7 @@ function ownOf(app: Pick<App, "narrator">, history: History): NonNullable<Source
       return history.own(externalRef, near);
     } catch (error) {
       failed = true;
-      app.narrator.warn(`exchanges of this machine are not named: ${asVaultError(error).message}`);
+      narrator.warn(`exchanges of this machine are not named: ${asVaultError(error).message}`);
       return undefined;
     }
   };
@@ -115,22 +116,22 @@ export type ReportFlag = "--html" | "--markdown";
  * @throws `invalid-input` and `usage`
  */
 export function checkTarget(
-  app: Needs,
+  { io, settings }: Basics,
   flag: ReportFlag,
   page: string,
   files: readonly string[],
 ): void {
   const example = `${flag} report${flag === "--html" ? ".html" : ".md"}`;
   if (page === "-") {
-    if (app.output.format === "table" && app.output.field === undefined) return;
+    if (io.output.format === "table" && io.output.field === undefined) return;
     throw new VaultError("usage", `${flag} -: standard output already holds the document`, {
       hint: `name a file: ${example}`,
     });
   }
-  checkNotOurs(app, flag, page);
+  checkNotOurs({ io, settings }, flag, page);
   const real = (path: string): string => (existsSync(path) ? realpathSync(path) : path);
-  const target = real(resolve(app.host.cwd, page));
-  if (files.some((file) => file !== "-" && real(resolve(app.host.cwd, file)) === target)) {
+  const target = real(resolve(io.host.cwd, page));
+  if (files.some((file) => file !== "-" && real(resolve(io.host.cwd, file)) === target)) {
     throw new VaultError(
       "invalid-input",
       `${flag}: ${page} is one of the files to replay; nothing was written`,
@@ -139,7 +140,7 @@ export function checkTarget(
       },
     );
   }
-  const why = obstacleAt(resolve(app.host.cwd, page));
+  const why = obstacleAt(resolve(io.host.cwd, page));
   if (why !== null) {
     throw new VaultError("invalid-input", `${flag}: ${page} is ${why}; nothing was written`, {
       hint: `name a file, like ${example}; ${flag} - is standard output`,
@@ -149,7 +150,7 @@ export function checkTarget(
 
 /** @throws `usage` if two reports have the same target */
 export function checkDistinct(
-  { host }: Pick<App, "host">,
+  host: Host,
   { html, markdown }: { html?: string | undefined; markdown?: string | undefined },
 ): void {
   if (

@@ -1,8 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { resolve } from "node:path";
+import type { Io } from "../../parts/io.ts";
 import type { Replay } from "../../audit/replay.ts";
 import type { VaultReport } from "../../audit/report/report.ts";
-import type { App } from "../../app.ts";
+import type { Host } from "../../host.ts";
 import { VaultError } from "../../errors.ts";
 import { printable } from "../../terminal/redactor.ts";
 import { fieldPieces, jsonDocument, ndjsonDocument } from "./document.ts";
@@ -16,39 +17,39 @@ const portion = 1024 * 1024;
 
 /** Prints a replay as the flags ask. Writes the files first, so that they exist when the rest is printed. */
 export async function printReplay(
-  app: Pick<App, "host" | "narrator" | "output">,
+  io: Io,
   options: AuditReplayOptions,
   replay: Replay,
 ): Promise<void> {
   const vaults = (): Iterable<VaultReport> =>
     replay.vaults({ problems: options.problems === true });
   if (options.html !== undefined) {
-    await printReport(app, "--html", options.html, await page(app, replay, vaults()));
+    await printReport(io, "--html", options.html, await page(io.host, replay, vaults()));
   }
   if (options.markdown !== undefined) {
     const { writeMarkdown } = await import("../../audit/render/markdown.ts");
-    await printReport(app, "--markdown", options.markdown, writeMarkdown(replay.summary, vaults()));
+    await printReport(io, "--markdown", options.markdown, writeMarkdown(replay.summary, vaults()));
   }
   if (options.html === "-" || options.markdown === "-") return;
-  const { field, format } = app.output;
-  if (field !== undefined) return await printField(app, fieldPieces(replay, vaults(), field));
+  const { field, format } = io.output;
+  if (field !== undefined) return await printField(io.host, fieldPieces(replay, vaults(), field));
   if (format !== "table")
     return await print(
-      app,
+      io.host,
       format === "json" ? jsonDocument(replay, vaults()) : ndjsonDocument(replay, vaults()),
     );
-  await printViews(app, options, replay, vaults());
+  await printViews(io, options, replay, vaults());
 }
 
 async function printViews(
-  app: Pick<App, "host" | "narrator">,
+  io: Io,
   options: AuditReplayOptions,
   replay: Replay,
   vaults: Iterable<VaultReport>,
 ): Promise<void> {
   const { summary, whatIf, reenactment } = replay;
-  const { stdout, stderr } = app.host;
-  const view = { facts: stdout, now: app.host.now() };
+  const { stdout, stderr } = io.host;
+  const view = { facts: stdout, now: io.host.now() };
   const { auditSummary } = await import("../../audit/render/text/view.ts");
   const { auditBasis, columnLines } = await import("../../audit/render/text/basis.ts");
   const parts: string[] = [];
@@ -65,13 +66,13 @@ async function printViews(
   parts.push(await auditBasis(summary, view));
   await stdout.write(parts.join("\n"));
   for (const line of columnLines(summary)) {
-    if (stderr.isTTY) app.narrator.note(line);
-    else app.narrator.detail(line);
+    if (stderr.isTTY) io.narrator.note(line);
+    else io.narrator.detail(line);
   }
 }
 
 async function page(
-  app: Pick<App, "host">,
+  host: Host,
   replay: Replay,
   vaults: Iterable<VaultReport>,
 ): Promise<Iterable<string>> {
@@ -81,7 +82,7 @@ async function page(
   const title = ["Audit replay", ...summary.inputs.map(({ name }) => name)].join(" · ");
   return writeHtml({
     title,
-    generatedAt: new Date(app.host.now()).toISOString(),
+    generatedAt: new Date(host.now()).toISOString(),
     summary,
     vaults,
     ...beside,
@@ -90,14 +91,14 @@ async function page(
 
 /** Writes a report whole to a file, or prints it. */
 async function printReport(
-  app: Pick<App, "host" | "narrator">,
+  io: Io,
   flag: ReportFlag,
   file: string,
   pieces: Iterable<string>,
 ): Promise<void> {
-  if (file === "-") return await print(app, pieces);
+  if (file === "-") return await print(io.host, pieces);
   try {
-    replaceFile(resolve(app.host.cwd, file), portions(pieces));
+    replaceFile(resolve(io.host.cwd, file), portions(pieces));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
@@ -106,13 +107,13 @@ async function printReport(
       cause: error,
     });
   }
-  app.narrator.close(`written to ${file}`);
+  io.narrator.close(`written to ${file}`);
 }
 
 /** Prints a value; on a terminal with a newline and made safe, because it comes from a log. */
-async function printField(app: Pick<App, "host">, pieces: Iterable<string>): Promise<void> {
-  const { isTTY } = app.host.stdout;
-  await print(app, isTTY ? forTerminal(pieces) : pieces);
+async function printField(host: Host, pieces: Iterable<string>): Promise<void> {
+  const { isTTY } = host.stdout;
+  await print(host, isTTY ? forTerminal(pieces) : pieces);
 }
 
 function* forTerminal(pieces: Iterable<string>): Generator<string> {
@@ -121,11 +122,11 @@ function* forTerminal(pieces: Iterable<string>): Generator<string> {
 }
 
 /** Prints pieces as fast as they are read, and handles signals between them. */
-async function print(app: Pick<App, "host">, pieces: Iterable<string>): Promise<void> {
+async function print(host: Host, pieces: Iterable<string>): Promise<void> {
   for (const text of portions(pieces)) {
-    await app.host.stdout.write(text);
+    await host.stdout.write(text);
     await setImmediate();
-    app.host.interrupted.throwIfAborted();
+    host.interrupted.throwIfAborted();
   }
 }
 

@@ -1,5 +1,5 @@
+import type { Basics } from "../../parts/settings.ts";
 import type { ReplayOptions } from "../../audit/replay.ts";
-import type { App } from "../../app.ts";
 import { grouped } from "../../terminal/count.ts";
 import type { Progress } from "../../terminal/progress.ts";
 import type { AuditReplayOptions } from "./options.ts";
@@ -13,7 +13,7 @@ interface Reading {
 
 /** Opens a progress bar on a terminal, for reading files. */
 export async function openProgress(
-  { host, flags }: Pick<App, "flags" | "host">,
+  { io: { host }, settings: { flags } }: Basics,
   { files }: AuditReplayOptions,
 ) {
   const isQuiet = (flags as Readonly<Record<string, unknown>>)["quiet"] === true;

@@ -1,8 +1,10 @@
+import type { Local } from "../../parts/state.ts";
 import type { Replay, ReplayOptions } from "../../audit/replay.ts";
 import { replay } from "../../audit/replay.ts";
 import type { Rules } from "../../audit/fold/rules.ts";
 import { newestRelease } from "../../audit/fold/rules.ts";
-import type { App } from "../../app.ts";
+import type { Host } from "../../host.ts";
+import type { Settings } from "../../settings/settings.ts";
 import { VaultError } from "../../errors.ts";
 import { defaults } from "../../protocol/limits.ts";
 import { documentRoots } from "./document.ts";
@@ -16,33 +18,29 @@ import type { AuditFinding, AuditReplayFlags } from "./descriptor.ts";
 import { defined } from "../../defined.ts";
 import { count as inNumber } from "../../terminal/count.ts";
 
-type Needs = Pick<
-  App,
-  | "configuration"
-  | "flags"
-  | "history"
-  | "host"
-  | "narrator"
-  | "output"
-  | "settings"
-  | "stateDirectory"
->;
-
 /** Replays audit items. Calls no service, changes nothing. Exits with 17 after the output if a --fail-on condition is met. */
-export async function runAuditReplay(app: Needs, flags: AuditReplayFlags): Promise<number> {
+export async function runAuditReplay(
+  { io, settings, state }: Local,
+  flags: AuditReplayFlags,
+): Promise<number> {
   const options = parseAuditReplay(flags);
-  checkField(app.output.field, documentRoots);
-  if (options.html !== undefined) checkTarget(app, "--html", options.html, options.files);
+  checkField(io.output.field, documentRoots);
+  if (options.html !== undefined)
+    checkTarget({ io, settings }, "--html", options.html, options.files);
   if (options.markdown !== undefined)
-    checkTarget(app, "--markdown", options.markdown, options.files);
-  checkDistinct(app, options);
-  const between = spanOf(app, options);
-  const { interrupted } = app.host;
-  const sources = await openSources(app, options.files, options.redact === true);
-  const bar = await openProgress(app, options);
+    checkTarget({ io, settings }, "--markdown", options.markdown, options.files);
+  checkDistinct(io.host, options);
+  const between = spanOf(io.host, options);
+  const { interrupted } = io.host;
+  const sources = await openSources(
+    { io, settings, state },
+    options.files,
+    options.redact === true,
+  );
+  const bar = await openProgress({ io, settings }, options);
   let opened: Replay | undefined;
   try {
-    const rules = rulesOf(app, options);
+    const rules = rulesOf(settings, options);
     const replayed = await replay(
       defined({
         inputs: sources.inputs,
@@ -63,15 +61,15 @@ export async function runAuditReplay(app: Needs, flags: AuditReplayFlags): Promi
         labels: sources.labels,
         progress: bar?.update,
         signal: interrupted,
-        now: app.host.now(),
+        now: io.host.now(),
       }),
     );
     opened = replayed;
     bar?.clear();
     if (options.vault !== undefined && replayed.summary.vaults === 0)
-      app.narrator.warn(`no item names vault ${options.vault}`);
+      io.narrator.warn(`no item names vault ${options.vault}`);
     const finding = findingOf(replayed, options.failOn ?? []);
-    await printReplay(app, options, replayed).catch((error: unknown) => {
+    await printReplay(io, options, replayed).catch((error: unknown) => {
       // A reader that closes the output early does not change the finding.
       throw interrupted.aborted || error instanceof VaultError ? error : (finding ?? error);
     });
@@ -93,7 +91,7 @@ export async function runAuditReplay(app: Needs, flags: AuditReplayFlags): Promi
 
 /** @throws `usage` for an empty span of time */
 function spanOf(
-  { host }: Pick<App, "host">,
+  host: Host,
   { since, until }: AuditReplayOptions,
 ): Pick<ReplayOptions, "since" | "until"> {
   const now = host.now();
@@ -107,7 +105,7 @@ function spanOf(
   return defined({ since: from, until: to });
 }
 
-function rulesOf({ settings }: Pick<App, "settings">, options: AuditReplayOptions): Rules {
+function rulesOf(settings: Settings, options: AuditReplayOptions): Rules {
   return {
     limits: settings.policy,
     tokenLifetimeMs: options.tokenLifetimeMs ?? settings.tokenLifetime,

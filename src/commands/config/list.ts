@@ -1,3 +1,5 @@
+import type { Basics, SettingsPart } from "../../parts/settings.ts";
+import type { Local } from "../../parts/state.ts";
 import { configPath, readConfiguration } from "../../settings/config-file.ts";
 import type { ConfigValue } from "../../settings/config-keys.ts";
 import { checkKey, isSecretKey, typedValue, valueText } from "../../settings/config-keys.ts";
@@ -6,7 +8,7 @@ import { configKeys, definitionOf, settingNames, waysToSet } from "../../setting
 import { isShared, withoutPassword } from "../../settings/location.ts";
 import { profileValue } from "../../settings/profile.ts";
 import { findSetting } from "../../settings/settings.ts";
-import type { App } from "../../app.ts";
+import type { NamedProfile } from "../../settings/profile.ts";
 import { VaultError } from "../../errors.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import { shownSetting } from "../../terminal/secrets.ts";
@@ -19,41 +21,29 @@ import type {
 } from "../documents/setup.ts";
 import type { get, list } from "./descriptor.ts";
 
-type Needs = Pick<
-  App,
-  | "configuration"
-  | "flags"
-  | "host"
-  | "narrator"
-  | "output"
-  | "profile"
-  | "settings"
-  | "state"
-  | "stateDirectory"
->;
-
 type ShownSetting = ConfigListDocument["settings"][number];
 
 /** What the profile holds; with --origin every setting, its effective value and where that comes from. */
 export async function runConfigList(
-  app: Needs,
+  { io, settings }: Basics,
   { origin }: OptionsOf<typeof list>,
 ): Promise<number> {
-  warnOfProblem(app);
-  const configuration = await readConfiguration(app.configuration.directory);
-  const settings = origin === true ? await everySetting(app) : ofProfile(app);
-  const { profile } = app;
-  const path = configPath(app.configuration.directory);
+  warnOfProblem({ io, settings });
+  const configuration = await readConfiguration(settings.configuration.directory);
+  const wanted =
+    origin === true ? await everySetting({ io, settings }) : ofProfile(settings.profileInUse);
+  const { profileInUse: profile } = settings;
+  const path = configPath(settings.configuration.directory);
   const document: ConfigListDocument = {
     profile: profile.name,
     profiles: Object.keys(configuration?.profiles ?? {}),
     path,
-    settings,
+    settings: wanted,
   };
-  await app.output.print(
+  await io.output.print(
     document,
     async ({ facts }) =>
-      await asTable(facts, profile.name, settings, document.profiles, origin === true),
+      await asTable(facts, profile.name, wanted, document.profiles, origin === true),
   );
   return 0;
 }
@@ -62,11 +52,14 @@ export async function runConfigList(
  * The effective value of one setting, raw; a secret only with --reveal.
  * @throws `usage` where it is not set
  */
-export async function runConfigGet(app: Needs, { key }: OptionsOf<typeof get>): Promise<number> {
-  warnOfProblem(app);
+export async function runConfigGet(
+  { io, settings, state }: Local,
+  { key }: OptionsOf<typeof get>,
+): Promise<number> {
+  warnOfProblem({ io, settings });
   if (key !== "currentProfile") checkKey(key);
-  const settings = await everySetting(app);
-  const shown = settings.find((setting) => setting.key === key);
+  const wanted = await everySetting({ io, settings });
+  const shown = wanted.find((setting) => setting.key === key);
   if (shown?.value === undefined || shown.value === null) {
     const name = configKeys.get(key);
     throw new VaultError("usage", `${key} is not set`, {
@@ -74,54 +67,51 @@ export async function runConfigGet(app: Needs, { key }: OptionsOf<typeof get>): 
     });
   }
   const sealed =
-    app.output.reveal && isSecretKey(key) ? profileValue(app.profile.settings, key) : undefined;
+    io.output.reveal && isSecretKey(key)
+      ? profileValue(settings.profileInUse.settings, key)
+      : undefined;
   const revealed =
     sealed === undefined
       ? undefined
-      : await (await app.state()).keys.openSecret({ profile: app.profile.name, key }, sealed);
+      : await (
+          await state.open()
+        ).keys.openSecret({ profile: settings.profileInUse.name, key }, sealed);
   const value = revealed ?? shown.value;
   const document: ConfigGetDocument = { ...shown, value };
-  await app.output.print(document, () => `${valueText(value)}\n`);
+  await io.output.print(document, () => `${valueText(value)}\n`);
   return 0;
 }
 
 /** Prints the paths of configuration, key file and state. */
-export async function runConfigPath(
-  app: Pick<App, "configuration" | "output" | "settings" | "stateDirectory">,
-): Promise<number> {
+export async function runConfigPath({ io, settings }: Basics): Promise<number> {
   const document: ConfigPathDocument = {
-    config: configPath(app.configuration.directory),
-    keyFile: app.settings.stateKeyFile ?? app.configuration.keyFile,
-    state: isShared(app.settings.state)
-      ? withoutPassword(app.settings.state)
-      : app.stateDirectory(),
+    config: configPath(settings.configuration.directory),
+    keyFile: settings.stateKeyFile ?? settings.configuration.keyFile,
+    state: isShared(settings.state) ? withoutPassword(settings.state) : settings.stateDirectory(),
   };
   const rows = [
     ["Configuration", document.config] as const,
     ["Key file", document.keyFile] as const,
     ["State", document.state] as const,
   ];
-  await app.output.print(document, async ({ facts: { color, columns } }) => {
+  await io.output.print(document, async ({ facts: { color, columns } }) => {
     const { factsTable } = await import("../../terminal/tables.ts");
     return factsTable(rows, { palette: await createPalette(color), columns });
   });
   return 0;
 }
 
-function warnOfProblem({
-  configuration: { problem },
-  narrator,
-  profile,
-}: Pick<App, "configuration" | "narrator" | "profile">): void {
-  if (problem !== undefined)
-    narrator.warn(`profile ${profile.name} is not valid: ${problem.message}`);
+function warnOfProblem({ io, settings }: Basics): void {
+  const { configuration, profileInUse } = settings;
+  if (configuration.problem !== undefined)
+    io.narrator.warn(`profile ${profileInUse.name} is not valid: ${configuration.problem.message}`);
 }
 
-function ofProfile({ profile }: Pick<App, "profile">): ShownSetting[] {
-  return [...configKeys.keys()].flatMap((key) => inProfile({ profile }, key));
+function ofProfile(profile: NamedProfile): ShownSetting[] {
+  return [...configKeys.keys()].flatMap((key) => inProfile(profile, key));
 }
 
-function inProfile({ profile }: Pick<App, "profile">, key: string): ShownSetting[] {
+function inProfile(profile: NamedProfile, key: string): ShownSetting[] {
   const value = profileValue(profile.settings, key);
   return value === undefined
     ? []
@@ -132,13 +122,18 @@ const shownValue = (key: string, text: string, isSecret: boolean): ConfigValue =
   typedValue(key, shownSetting(text, isSecret));
 
 /** Every setting by its config key, or by its name where it has none. */
-async function everySetting(app: Needs): Promise<ShownSetting[]> {
-  const current = (await readConfiguration(app.configuration.directory))?.currentProfile;
-  return settingNames.map((name) => effective(app, name, current));
+async function everySetting({ io, settings }: Basics): Promise<ShownSetting[]> {
+  const current = (await readConfiguration(settings.configuration.directory))?.currentProfile;
+  return settingNames.map((name) => effective({ io, settings }, name, current));
 }
 
-function effective(app: Needs, name: SettingName, current: string | undefined): ShownSetting {
-  const { flags, host, profile } = app;
+function effective(
+  { io, settings }: Basics,
+  name: SettingName,
+  current: string | undefined,
+): ShownSetting {
+  const { flags, profileInUse: profile } = settings;
+  const { host } = io;
   const found = findSetting(name, flags, host.env, profile.settings);
   const { form, key = name } = definitionOf(name);
   if (found !== undefined) {
@@ -150,22 +145,19 @@ function effective(app: Needs, name: SettingName, current: string | undefined): 
   }
   if (name === "profile" && current !== undefined)
     return { key, value: profile.name, origin: "config key currentProfile" };
-  const value = defaultOf(app, name);
+  const value = defaultOf(settings, name);
   return value === null
     ? { key, value, origin: null }
     : { key, value: typedValue(key, value), origin: "default" };
 }
 
 /** Default of a setting as `config list` shows it, or null. */
-export function defaultOf(
-  app: Pick<App, "configuration" | "settings" | "stateDirectory">,
-  name: SettingName,
-): string | null {
+export function defaultOf(settings: SettingsPart, name: SettingName): string | null {
   const ofMachine: Partial<Record<SettingName, string>> = {
-    state: app.stateDirectory(),
-    configDir: app.configuration.directory,
-    stateKeyFile: app.configuration.keyFile,
-    stateKeySource: app.settings.stateKeySource ?? "file",
+    state: settings.stateDirectory(),
+    configDir: settings.configuration.directory,
+    stateKeyFile: settings.configuration.keyFile,
+    stateKeySource: settings.stateKeySource ?? "file",
   };
   return ofMachine[name] ?? definitionOf(name).fallback ?? null;
 }

@@ -1,4 +1,8 @@
 import { isAbsolute, resolve } from "node:path";
+import type { Io } from "../../parts/io.ts";
+import type { Basics, SettingsPart } from "../../parts/settings.ts";
+import type { Local, StatePart } from "../../parts/state.ts";
+import type { Output } from "../../cli/output.ts";
 import { checkIdentifier } from "../../settings/transport/client-options.ts";
 import type { Configuration } from "../../settings/config-file.ts";
 import type { ConfigValue } from "../../settings/config-keys.ts";
@@ -21,7 +25,6 @@ import type { Profile } from "../../settings/profile.ts";
 import { profileValue, withValue } from "../../settings/profile.ts";
 import { findSetting } from "../../settings/settings.ts";
 import { readValue } from "../../secrets/secret-value.ts";
-import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { shownSetting } from "../../terminal/secrets.ts";
 import type { OptionsOf } from "../../cli/command.ts";
@@ -33,31 +36,19 @@ import type {
 import type { set, unset, use } from "./descriptor.ts";
 import { defaultOf } from "./list.ts";
 
-type Needs = Pick<
-  App,
-  | "configuration"
-  | "host"
-  | "narrator"
-  | "output"
-  | "profile"
-  | "secretOption"
-  | "sources"
-  | "state"
->;
-
 /** Checks a value as its flag is checked, seals it where it is a secret, and writes it into the profile. */
 export async function runConfigSet(
-  app: Needs,
+  { io, settings, state }: Local,
   { key, value: given }: OptionsOf<typeof set>,
 ): Promise<number> {
   checkKey(key);
-  const whole = await valueOf(app, key, given);
+  const whole = await valueOf({ io, settings }, key, given);
   const value = key === "state" ? withoutPassword(whole) : whole;
-  if (value !== whole) app.narrator.warn(`${passwordSeen(whole, "VALUE")}; ${passwordDropped}`);
-  await checkSource(app, key, value);
-  const local = await stateFor(app, key, value);
+  if (value !== whole) io.narrator.warn(`${passwordSeen(whole, "VALUE")}; ${passwordDropped}`);
+  await checkSource({ settings, state }, key, value);
+  const local = await stateFor({ settings, state }, key, value);
   if (key === "state") await local.checkAddress(whole);
-  const { name } = app.profile;
+  const { name } = settings.profileInUse;
   let shown: ConfigValue = "";
   await local.configure(async (current) => {
     const profile = profileIn(current, name);
@@ -69,21 +60,21 @@ export async function runConfigSet(
       typeof stored === "string" ? shownSetting(stored, isSecretKey(key)) : (stored as ConfigValue);
     return withProfile(current, name, withValue(profile, key, stored));
   });
-  const [, apiKeyId] = profileValue(app.profile.settings, "apiKey")?.split(":") ?? [];
+  const [, apiKeyId] = profileValue(settings.profileInUse.settings, "apiKey")?.split(":") ?? [];
   const isSealedWith = async (file: string): Promise<boolean> => {
-    const { keys } = await app.state({
-      ...app.profile,
-      settings: withValue(app.profile.settings, key, file),
+    const { keys } = await state.open({
+      ...settings.profileInUse,
+      settings: withValue(settings.profileInUse.settings, key, file),
     });
     return keys.keyEntries()?.some(({ id }) => id === apiKeyId) === true;
   };
   if (key === "stateKeyFile" && apiKeyId !== undefined && !(await isSealedWith(value))) {
-    app.narrator.warn(
+    io.narrator.warn(
       "the apiKey of this profile was encrypted with the former key file; set it again",
     );
   }
   return await print(
-    app,
+    io.output,
     { profile: name, key, value: shown },
     `${key} = ${valueText(shown)} (profile ${name})`,
   );
@@ -91,26 +82,23 @@ export async function runConfigSet(
 
 /** Removes a setting from the profile; one that is not set is no error. */
 export async function runConfigUnset(
-  app: Pick<
-    App,
-    "configuration" | "host" | "output" | "profile" | "settings" | "state" | "stateDirectory"
-  >,
+  { io, settings, state }: Local,
   { key }: OptionsOf<typeof unset>,
 ): Promise<number> {
   checkKey(key);
-  const { name } = app.profile;
+  const { name } = settings.profileInUse;
   await (
-    await stateFor(app, key, undefined)
+    await stateFor({ settings, state }, key, undefined)
   ).configure(async (current) => {
     const profile = profileIn(current, name);
     return Promise.resolve(withProfile(current, name, withValue(profile, key, undefined)));
   });
   const setting = configKeys.get(key);
   const isSetElsewhere =
-    setting === undefined || findSetting(setting, {}, app.host.env, {}) !== undefined;
-  const fallback = isSetElsewhere ? null : defaultOf(app, setting);
+    setting === undefined || findSetting(setting, {}, io.host.env, {}) !== undefined;
+  const fallback = isSetElsewhere ? null : defaultOf(settings, setting);
   const line = `Removed ${key} from profile ${name}${fallback === null ? "" : `; the default ${fallback} applies`}`;
-  return await print(app, { profile: name, key, value: null }, line);
+  return await print(io.output, { profile: name, key, value: null }, line);
 }
 
 /**
@@ -118,58 +106,57 @@ export async function runConfigUnset(
  * @throws `usage` for one that is not there
  */
 export async function runConfigUse(
-  app: Pick<App, "output" | "state">,
+  { io, state }: { io: Io; state: StatePart },
   { name }: OptionsOf<typeof use>,
 ): Promise<number> {
   await (
-    await app.state()
+    await state.open()
   ).configure(async (current) => {
     profileIn(current, name);
     return Promise.resolve({ ...current, currentProfile: name });
   });
-  return await print(app, { profile: name }, `Switched to profile ${name}`);
+  return await print(io.output, { profile: name }, `Switched to profile ${name}`);
 }
 
-async function valueOf(
-  app: Pick<App, "configuration" | "host" | "secretOption" | "sources">,
-  key: string,
-  given: string,
-): Promise<string> {
+async function valueOf({ io, settings }: Basics, key: string, given: string): Promise<string> {
   const source = `config key ${key}`;
   if (key === "state") checkLocation(given, source);
   if (isPathKey(key) && given !== "" && !/^[a-z]+:\/\//i.test(given)) {
-    return isAbsolute(given) ? given : resolve(app.host.cwd, given);
+    return isAbsolute(given) ? given : resolve(io.host.cwd, given);
   }
-  if (isJsonKey(key)) return await readValue(given, source, app.sources);
+  if (isJsonKey(key)) return await readValue(given, source, io.sources);
   if (!isSecretKey(key)) return given;
   // What the profile says of its state and key decides what the secret is sealed with.
-  if (app.configuration.problem !== undefined) throw app.configuration.problem;
-  const secret = await app.secretOption(given, source);
+  if (settings.configuration.problem !== undefined) throw settings.configuration.problem;
+  const secret = await io.secretOption(given, source);
   if (key === "apiKey") checkIdentifier(secret, source, "nothing was changed");
   return secret;
 }
 
 /** The state with which a key is changed: that of the settings, unless the key is what names it, and may be wrong. */
 const stateFor = async (
-  app: Pick<App, "profile" | "state">,
+  { settings, state }: { settings: SettingsPart; state: StatePart },
   key: string,
   value: string | undefined,
-): ReturnType<App["state"]> =>
-  await app.state(
+): ReturnType<StatePart["open"]> =>
+  await state.open(
     key === "state"
-      ? { ...app.profile, settings: withValue(app.profile.settings, key, value) }
+      ? {
+          ...settings.profileInUse,
+          settings: withValue(settings.profileInUse.settings, key, value),
+        }
       : undefined,
   );
 
 /** Refuses a source that the key file contradicts: it would stop every command. */
 async function checkSource(
-  app: Pick<App, "profile" | "state">,
+  { settings, state }: { settings: SettingsPart; state: StatePart },
   key: string,
   value: string,
 ): Promise<void> {
   if (key !== "stateKeySource") return;
   parseConfigValue(key, value, {});
-  const keys = (await app.state(app.profile, true)).keys.keyEntries();
+  const keys = (await state.open(settings.profileInUse, true)).keys.keyEntries();
   if (keys === null || keys.some(({ source }) => source === value)) return;
   throw new VaultError(
     "usage",
@@ -196,7 +183,7 @@ const withProfile = (current: Configuration, name: string, profile: Profile): Co
 
 type Document = ConfigSetDocument | ConfigUnsetDocument | ConfigUseDocument;
 
-async function print(app: Pick<App, "output">, document: Document, line: string): Promise<number> {
-  await app.output.printDone(document, () => `${line}\n`);
+async function print(output: Output, document: Document, line: string): Promise<number> {
+  await output.printDone(document, () => `${line}\n`);
   return 0;
 }

@@ -1,3 +1,7 @@
+import type { Io } from "../../parts/io.ts";
+import type { ServicePart } from "../../parts/service.ts";
+import type { Local } from "../../parts/state.ts";
+import type { Prompts } from "../../cli/prompts.ts";
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { Store, VaultSession } from "../../exchange/ports.ts";
@@ -25,38 +29,18 @@ import { checkLabels } from "../exchange/check-labels.ts";
 import { singleContext } from "../exchange/single-context.ts";
 import { defined } from "../../defined.ts";
 
-type Needs = Pick<
-  App,
-  | "ask"
-  | "configuration"
-  | "device"
-  | "host"
-  | "narrator"
-  | "output"
-  | "redactor"
-  | "secretOption"
-  | "service"
-  | "serviceName"
-  | "settings"
-  | "sources"
-  | "stateDirectory"
-  | "store"
-  | "waiting"
-  | "withLock"
->;
-
 /** Creates a vault. Exit 0 means: its credentials are in the state (and in --credentials-out). */
-export async function runCreate(app: Needs, options: CreateOptions): Promise<number> {
+export async function runCreate(app: App, options: CreateOptions): Promise<number> {
   const metadata = readMetadata(options.metadata);
   return await withCredentialsOut(app, options, async (out) => {
     out?.checkEmpty();
-    const kind = await chooseKind(app, options);
-    checkCreateOptions(options, kind, app.host.now());
+    const kind = await chooseKind(app.io.ask, options);
+    checkCreateOptions(options, kind, app.io.host.now());
     await askSettings(app);
     const vault = await readVault(app, options, kind);
-    const device = isOnline(kind) ? await neededDevice(app) : undefined;
-    await app.service();
-    await checkLabels(app, [{ label: options.label }]);
+    const device = isOnline(kind) ? await neededDevice(app.service) : undefined;
+    await app.service.client();
+    await checkLabels(app.state, [{ label: options.label }]);
     await warnAboutInterrupted(app);
     const outcome = await create(app, options, {
       kind,
@@ -65,28 +49,28 @@ export async function runCreate(app: Needs, options: CreateOptions): Promise<num
       metadata,
       label: options.label,
     });
-    return await reportOutcome(app, options, kind, outcome, out);
+    return await reportOutcome(app.io, options, kind, outcome, out);
   });
 }
 
-async function chooseKind(app: Pick<App, "ask">, options: CreateOptions): Promise<Kind> {
+async function chooseKind(ask: Prompts, options: CreateOptions): Promise<Kind> {
   if (options.kind !== undefined) return options.kind;
-  if (app.ask.isPossible) return await askKind(app, "get");
+  if (ask.isPossible) return await askKind(ask, "get");
   throw new VaultError("usage", "--kind is missing; nothing was sent", {
     hint: `use --kind ${kindList}`,
   });
 }
 
 async function readVault(
-  app: Needs,
+  app: App,
   options: CreateOptions,
   kind: Kind,
 ): Promise<CreateRequest["vault"]> {
-  const given = await readContents(app, options);
-  const hashedPin = await readHashedPin(app, options);
+  const given = await readContents(app.io, options);
+  const hashedPin = await readHashedPin(app.io, options);
   const { maxUsage, expiryDate } = options;
   return {
-    ...(await completeContents(app, kind, given)),
+    ...(await completeContents(app.io, kind, given)),
     ...defined({
       hashedPin,
       maxUsage,
@@ -97,8 +81,8 @@ async function readVault(
   };
 }
 
-async function neededDevice(app: Pick<App, "device">): Promise<Device> {
-  const device = await app.device();
+async function neededDevice(service: ServicePart): Promise<Device> {
+  const device = await service.device();
   if (device !== undefined) return device;
   throw new VaultError(
     "usage",
@@ -111,13 +95,13 @@ async function neededDevice(app: Pick<App, "device">): Promise<Device> {
 
 /** Locks the creation's id like a vault's, so that the encryption key cannot change meanwhile and others see that it is under way. */
 async function create(
-  app: Needs,
+  app: App,
   options: CreateOptions,
   request: Omit<CreateRequest, "creation"> & { kind: Kind },
 ): Promise<CreateOutcome> {
-  const store = await app.store();
-  const service = app.serviceName();
-  const { id, held } = await lockNew(app, store, service);
+  const store = await app.state.store();
+  const service = app.settings.serviceName();
+  const { id, held } = await lockNew(app.io, store, service);
   const creation = {
     id,
     service,
@@ -125,7 +109,7 @@ async function create(
     externalRef: options.externalRef ?? `vault-${id}`,
   };
   try {
-    const { redactor } = app;
+    const { redactor } = app.io;
     const single = await singleContext(app);
     const context = {
       ...single,
@@ -146,12 +130,12 @@ async function create(
  * while the encryption key changes, it waits.
  */
 async function lockNew(
-  app: Pick<App, "host" | "waiting">,
+  io: Io,
   store: Store,
   service: string,
 ): Promise<{ id: string; held: VaultSession }> {
-  const { waiting } = app;
-  const ids = createIds(app.host);
+  const { waiting } = io;
+  const ids = createIds(io.host);
   for (let tries = 10; ; tries -= 1) {
     const id = ids.next();
     try {
@@ -178,17 +162,15 @@ async function lockNew(
 }
 
 /** Warns about interrupted creations, once each: the program can do nothing about them. */
-async function warnAboutInterrupted(
-  app: Pick<App, "host" | "narrator" | "serviceName" | "store">,
-): Promise<void> {
-  const store = await app.store();
-  for (const left of await store.interruptedCreations(app.serviceName())) {
+async function warnAboutInterrupted({ io, settings, state }: Local): Promise<void> {
+  const store = await state.store();
+  for (const left of await store.interruptedCreations(settings.serviceName())) {
     try {
       const held = await store.lock(left.service, left.id, {
         deadline: 0,
-        signal: app.host.interrupted,
+        signal: io.host.interrupted,
       });
-      app.narrator.warn(
+      io.narrator.warn(
         `a create of ${left.startedAt} was interrupted; a vault may exist whose credentials nobody has; ${findIt(left)}`,
       );
       await store.dismissCreation(left);
@@ -202,7 +184,7 @@ async function warnAboutInterrupted(
 
 /** Reports the outcome. Credentials that could not be stored are printed, because they exist nowhere else. */
 async function reportOutcome(
-  app: Pick<App, "host" | "narrator" | "output">,
+  io: Io,
   options: CreateOptions,
   kind: Kind,
   outcome: CreateOutcome,
@@ -211,7 +193,7 @@ async function reportOutcome(
   if (outcome.type === "unreadable") {
     // If it holds credentials after all, this is the only copy.
     const whole: CreateDocument = { answer: outcome.answer.body };
-    await app.host.stdout.write(`${jsonText(whole)}\n`);
+    await io.host.stdout.write(`${jsonText(whole)}\n`);
     throw outcome.error;
   }
   const { success, credentials } = outcome;
@@ -221,7 +203,7 @@ async function reportOutcome(
   const saved = await save(out, credentialsJson({ uuid, label, kind, credentials }));
   if (outcome.type === "unstored") {
     const only: CreateDocument = { uuid, label, vault: { ...vault, credentials }, kind };
-    if (saved !== true) await app.host.stdout.write(`${jsonText(only)}\n`);
+    if (saved !== true) await io.host.stdout.write(`${jsonText(only)}\n`);
     const where =
       saved === true ? `are in ${options.credentialsOut}` : "were printed, and exist nowhere else";
     throw new VaultError(
@@ -244,7 +226,7 @@ async function reportOutcome(
     created: { generation, fingerprint },
   };
   const { createdTable } = await import("../info/view.ts");
-  await app.output.printDone(
+  await io.output.printDone(
     document,
     async (view) => await createdTable({ ...outcome, kind, label, fingerprint }, view),
     {
@@ -253,7 +235,7 @@ async function reportOutcome(
       hint: `vault status ${uuid} (do not create it again)`,
     },
   );
-  app.narrator.close(
+  io.narrator.close(
     `Credentials stored (generation ${generation}). To read the vault: vault get ${uuid}`,
   );
   if (saved !== false) return 0;

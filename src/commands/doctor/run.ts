@@ -1,3 +1,7 @@
+import type { StatePart } from "../../parts/state.ts";
+import type { Basics } from "../../parts/settings.ts";
+import type { Remote } from "../../parts/service.ts";
+import type { Host } from "../../host.ts";
 import { configPath } from "../../settings/config-file.ts";
 import { checkSigner } from "../../settings/jwt/jwt.ts";
 import { settingWorld } from "../../settings/sources.ts";
@@ -13,25 +17,11 @@ import type { StateFacts } from "./state.ts";
 import { stateFindings } from "./state.ts";
 import { vaultFindings } from "./vaults.ts";
 
-type Needs = Pick<
-  App,
-  | "configuration"
-  | "host"
-  | "output"
-  | "probe"
-  | "redactor"
-  | "service"
-  | "serviceName"
-  | "settings"
-  | "sources"
-  | "state"
->;
-
 /** Runs all checks and prints their findings. Exit 17 with --fail-on if there is one of that level or worse, after the document. */
-export async function runDoctor(app: Needs, options: DoctorOptions): Promise<number> {
+export async function runDoctor(app: App, options: DoctorOptions): Promise<number> {
   const checks = await examine(app, options);
   const { doctorTable, summary } = await import("./view.ts");
-  await app.output.print({ checks }, async ({ facts }) => await doctorTable(checks, facts));
+  await app.io.output.print({ checks }, async ({ facts }) => await doctorTable(checks, facts));
   const bad = options.failOn === "warn" ? ["warn", "error"] : ["error"];
   if (options.failOn === undefined || !checks.some(({ level }) => bad.includes(level))) return 0;
   throw new VaultError("finding", summary(checks), {
@@ -39,13 +29,13 @@ export async function runDoctor(app: Needs, options: DoctorOptions): Promise<num
   });
 }
 
-async function examine(app: Needs, options: DoctorOptions): Promise<Finding[]> {
-  const { problem } = app.configuration;
-  const findings = [nodeFinding(app)];
+async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
+  const { problem } = app.settings.configuration;
+  const findings = [nodeFinding(app.io.host)];
   // Which state and which service are meant is not known then.
   if (problem !== undefined) return [...findings, failed("configuration", problem)];
-  const now = app.host.now();
-  const found = await inspect(app).catch(asVaultError);
+  const now = app.io.host.now();
+  const found = await inspect(app.state).catch(asVaultError);
   const facts = found instanceof VaultError ? null : found;
   const vaults = facts?.vaults ?? null;
   findings.push(await configurationFinding(app), await applicationFinding(app, vaults ?? [], now));
@@ -59,10 +49,10 @@ async function examine(app: Needs, options: DoctorOptions): Promise<Finding[]> {
   return findings;
 }
 
-const inspect = async (app: Pick<App, "state">): Promise<StateFacts> =>
-  await (await (await app.state()).state.whole()).inspect();
+const inspect = async (state: StatePart): Promise<StateFacts> =>
+  await (await (await state.open()).state.whole()).inspect();
 
-function nodeFinding({ host }: Pick<App, "host">): Finding {
+function nodeFinding(host: Host): Finding {
   const [major = 0, minor = 0] = host.versions.node.split(".").map(Number);
   const fits = major > 24 || (major === 24 && minor >= 15) || (major === 22 && minor >= 19);
   if (!fits)
@@ -83,9 +73,11 @@ function nodeFinding({ host }: Pick<App, "host">): Finding {
 }
 
 async function configurationFinding({
-  configuration: { directory, profile },
-  host,
-}: Pick<App, "configuration" | "host">): Promise<Finding> {
+  io: { host },
+  settings: {
+    configuration: { directory, profile },
+  },
+}: Basics): Promise<Finding> {
   const file = configPath(directory);
   const named = profile === undefined ? "" : `, profile ${profile}`;
   try {
@@ -109,14 +101,14 @@ async function configurationFinding({
 
 /** Base URL, and all that a request needs to be written; none is, so only the state can say what the service thinks of it. */
 async function applicationFinding(
-  app: Needs,
+  app: App,
   vaults: readonly VaultRecord[],
   now: number,
 ): Promise<Finding> {
   try {
-    const name = app.serviceName();
-    await app.service();
-    await checkSigner(app.settings, settingWorld(app));
+    const name = app.settings.serviceName();
+    await app.service.client();
+    await checkSigner(app.settings, settingWorld(app.io));
     const application = `${app.settings.appUuid} at ${name}`;
     const refusal = lastRefusal(vaults.filter(({ service }) => service === name));
     if (refusal === null)
@@ -145,11 +137,16 @@ function lastRefusal(vaults: readonly VaultRecord[]): VaultRecord["lastError"] {
 }
 
 async function serviceFindings(
-  app: Pick<App, "host" | "probe" | "serviceName">,
+  { io, settings, service }: Remote,
   tokenSeconds: number | null,
 ): Promise<Finding[]> {
   try {
-    return probeFindings(app.serviceName(), await app.probe(), tokenSeconds, app.host.now());
+    return probeFindings(
+      settings.serviceName(),
+      await service.probe(),
+      tokenSeconds,
+      io.host.now(),
+    );
   } catch (error) {
     // A base URL that is missing or wrong is told already.
     if (error instanceof VaultError) return [];

@@ -1,10 +1,10 @@
-import type { App } from "../../app.ts";
+import type { ServicePart } from "../../parts/service.ts";
 import type { Finding } from "../documents/setup.ts";
 import { ok, warning } from "./finding.ts";
 import { count } from "../../terminal/count.ts";
 import { isLoopback } from "../../protocol/address.ts";
 
-type Probe = Awaited<ReturnType<App["probe"]>>;
+type Probe = Awaited<ReturnType<ServicePart["probe"]>>;
 type Reached = Extract<Probe, { reached: true }>;
 
 const day = 86_400_000;

@@ -1,7 +1,10 @@
+import type { Io } from "../../parts/io.ts";
+import type { Basics } from "../../parts/settings.ts";
+import type { Local } from "../../parts/state.ts";
 import { parseDevice } from "../../settings/device.ts";
 import { readValue } from "../../secrets/secret-value.ts";
 import { serviceName } from "../../settings/settings.ts";
-import type { App } from "../../app.ts";
+import type { Prompts } from "../../cli/prompts.ts";
 import { VaultError } from "../../errors.ts";
 import type { Unchecked } from "../../exchange/start/start.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
@@ -22,29 +25,28 @@ import { learn, readCredentials } from "./given.ts";
  */
 
 /** The base URL, which names the service of a vault; the answer holds for this command. */
-export async function askBaseUrl(app: Pick<App, "ask" | "narrator" | "settings">): Promise<void> {
-  const { settings } = app;
-  if (settings.baseUrl !== undefined || !app.ask.isPossible) return;
-  settings.baseUrl = await typedBaseUrl(app);
-  app.narrator.close("To store settings in a profile: vault init");
+export async function askBaseUrl({ io, settings }: Basics): Promise<void> {
+  if (settings.baseUrl !== undefined || !io.ask.isPossible) return;
+  settings.baseUrl = await typedBaseUrl({ io, settings });
+  io.narrator.close("To store settings in a profile: vault init");
 }
 
 /** Asks for the settings that every call of the service needs. */
-export async function askSettings(app: Pick<App, "ask" | "narrator" | "settings">): Promise<void> {
-  await askBaseUrl(app);
-  const { settings } = app;
-  if ((settings.appUuid !== undefined && settings.apiKey !== undefined) || !app.ask.isPossible)
+export async function askSettings({ io, settings }: Basics): Promise<void> {
+  await askBaseUrl({ io, settings });
+
+  if ((settings.appUuid !== undefined && settings.apiKey !== undefined) || !io.ask.isPossible)
     return;
-  settings.appUuid ??= await typedAppUuid(app);
+  settings.appUuid ??= await typedAppUuid(io.ask);
   if (settings.apiKey === undefined) {
-    const text = await app.ask.secret({ message: "API key", rule: isUuid });
+    const text = await io.ask.secret({ message: "API key", rule: isUuid });
     settings.apiKey = { text, source: "--api-key", fromFlag: false };
   }
 }
 
 /** The base URL as a person types it; with only Enter, `initial`. */
 export const typedBaseUrl = async (
-  { ask, settings }: Pick<App, "ask" | "settings">,
+  { io: { ask }, settings }: Basics,
   initial?: string,
 ): Promise<string> =>
   await ask.text({
@@ -54,24 +56,24 @@ export const typedBaseUrl = async (
   });
 
 /** The uuid of the application as a person types it. */
-export const typedAppUuid = async ({ ask }: Pick<App, "ask">): Promise<string> =>
+export const typedAppUuid = async (ask: Prompts): Promise<string> =>
   await ask.text({ message: "Application UUID", rule: isUuid });
 
 /** The given vault, or one chosen from those known here that fit `which`, or one whose uuid is typed. */
 export async function askVault(
-  app: Pick<App, "ask" | "serviceName" | "settings" | "store">,
+  { io, settings, state }: Local,
   given: string | undefined,
   command: string,
   which: (record: VaultRecord) => boolean = () => true,
 ): Promise<string> {
   if (given !== undefined) return given;
-  if (!app.ask.isPossible) {
+  if (!io.ask.isPossible) {
     throw new VaultError("usage", "a vault is missing (its UUID or label)", {
       hint: `vault status (lists the vaults); vault ${command.split(" ")[0]} --help`,
     });
   }
-  const here = app.settings.baseUrl === undefined ? undefined : app.serviceName();
-  const known = (await (await app.store()).list()).filter(
+  const here = settings.baseUrl === undefined ? undefined : settings.serviceName();
+  const known = (await (await state.store()).list()).filter(
     (record) =>
       record.generations.length > 0 && (here ?? record.service) === record.service && which(record),
   );
@@ -86,14 +88,14 @@ export async function askVault(
     description: "not known here yet",
   };
   const chosen =
-    known.length === 0 ? "" : await app.ask.choose("Which vault?", [...choices, another]);
-  return chosen === "" ? await app.ask.text({ message: "Vault UUID", rule: isUuid }) : chosen;
+    known.length === 0 ? "" : await io.ask.choose("Which vault?", [...choices, another]);
+  return chosen === "" ? await io.ask.text({ message: "Vault UUID", rule: isUuid }) : chosen;
 }
 
 /** Asks for the kind of an unknown vault, among those that support the operation. */
-export async function askKind(app: Pick<App, "ask">, operation: Operation): Promise<Kind> {
+export async function askKind(ask: Prompts, operation: Operation): Promise<Kind> {
   const able = kinds.filter((kind) => findEndpoint(kind, operation, "start") !== undefined);
-  return await app.ask.choose(
+  return await ask.choose(
     "What kind of vault is it?",
     able.map((kind) => ({ value: kind, name: kind })),
   );
@@ -101,50 +103,50 @@ export async function askKind(app: Pick<App, "ask">, operation: Operation): Prom
 
 /** Asks for the kind, credentials and device that the first start of a vault needs. */
 export async function askForStart(
-  app: Pick<App, "ask" | "redactor" | "sources">,
+  io: Io,
   record: VaultRecord | null,
   start: Unchecked,
 ): Promise<Unchecked> {
-  if (!app.ask.isPossible || start.given?.type === "recovery") return start;
+  if (!io.ask.isPossible || start.given?.type === "recovery") return start;
   const known = record !== null && record.generations.length > 0;
-  const kind = start.kind ?? (known ? record.kind : await askKind(app, start.operation));
+  const kind = start.kind ?? (known ? record.kind : await askKind(io.ask, start.operation));
   const asked =
     known || start.given !== undefined
       ? start
-      : { ...start, ...(await askPair(app, kind, start.hashedPin)) };
+      : { ...start, ...(await askPair(io, kind, start.hashedPin)) };
   if (asked.given?.type === "recovery") return asked;
   const deviceKnown =
     asked.device !== undefined || record?.generations.some((g) => g.device !== null) === true;
-  const device = isOnline(kind) && !deviceKnown ? await askDevice(app) : asked.device;
+  const device = isOnline(kind) && !deviceKnown ? await askDevice(io) : asked.device;
   return { ...asked, kind, device };
 }
 
 /** A pair and its hashedPin, or a recovery document. */
 export async function askPair(
-  app: Pick<App, "ask" | "redactor" | "sources">,
+  io: Io,
   kind: Kind,
   hashedPin?: string,
 ): Promise<{ given: GivenCredentials; hashedPin?: string | undefined }> {
   const message = "Credentials (JSON in one line, @FILE, or encryptedData alone)";
-  const first = (await app.ask.secret({ message, rule: isPair })).trim();
+  const first = (await io.ask.secret({ message, rule: isPair })).trim();
   if (!/^[@{]/.test(first)) {
     const payload = (
-      await app.ask.secret({ message: "Credentials, second part (payload)", rule: isThere })
+      await io.ask.secret({ message: "Credentials, second part (payload)", rule: isThere })
     ).trim();
     return await withPin(
-      app,
+      io,
       { type: "pair", credentials: { encryptedData: first, payload } },
       kind,
       hashedPin,
     );
   }
-  const text = first.startsWith("{") ? first : await readValue(first, "Credentials", app.sources);
-  const given = readCredentials(app, text, "Credentials");
-  return given.type === "recovery" ? { given } : await withPin(app, given, kind, hashedPin);
+  const text = first.startsWith("{") ? first : await readValue(first, "Credentials", io.sources);
+  const given = readCredentials(io.redactor, text, "Credentials");
+  return given.type === "recovery" ? { given } : await withPin(io, given, kind, hashedPin);
 }
 
 async function withPin(
-  app: Pick<App, "ask" | "redactor">,
+  io: Io,
   given: GivenCredentials & { type: "pair" },
   kind: Kind,
   hashedPin = given.credentials.hashedPin,
@@ -152,19 +154,19 @@ async function withPin(
   let pin = hashedPin;
   if (isOnline(kind) && pin === undefined) {
     const rule: Rule = (answer) => (answer === "" ? null : ruleOf(base64)(answer));
-    pin = (await app.ask.secret({ message: "Hashed PIN (empty if none)", rule })) || undefined;
+    pin = (await io.ask.secret({ message: "Hashed PIN (empty if none)", rule })) || undefined;
   }
-  learn(app, { ...given.credentials, hashedPin: pin });
+  learn(io.redactor.add, { ...given.credentials, hashedPin: pin });
   return { given, hashedPin: pin };
 }
 
-async function askDevice(app: Pick<App, "ask" | "sources">) {
-  const text = await app.ask.text({
+async function askDevice(io: Io) {
+  const text = await io.ask.text({
     message: "Device for this online vault (@FILE or JSON)",
     rule: (answer) =>
       answer.startsWith("@") ? null : ruleFrom((json) => parseDevice(json, "device"))(answer),
   });
-  return parseDevice(await readValue(text, "device", app.sources), "device");
+  return parseDevice(await readValue(text, "device", io.sources), "device");
 }
 
 /** The rule of a field of the interface. */

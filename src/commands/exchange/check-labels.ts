@@ -1,4 +1,4 @@
-import type { App } from "../../app.ts";
+import type { StatePart } from "../../parts/state.ts";
 import { VaultError } from "../../errors.ts";
 
 /**
@@ -6,12 +6,12 @@ import { VaultError } from "../../errors.ts";
  * @throws `usage`
  */
 export async function checkLabels(
-  app: Pick<App, "store">,
+  state: StatePart,
   given: readonly { uuid?: string; label?: string | undefined }[],
 ): Promise<void> {
   if (given.every(({ label }) => label === undefined)) return;
   const owners = new Map(
-    (await (await app.store()).list()).map(({ uuid, label }) => [label, uuid.toLowerCase()]),
+    (await (await state.store()).list()).map(({ uuid, label }) => [label, uuid.toLowerCase()]),
   );
   for (const { uuid, label } of given) {
     if (label === undefined) continue;

@@ -1,5 +1,5 @@
+import type { Io } from "../../parts/io.ts";
 import { isStdin, readSecret, readValue } from "../../secrets/secret-value.ts";
-import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import type { Contents } from "../../exchange/start/start.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
@@ -52,19 +52,16 @@ export function checkContentsOptions(options: ContentsOptions, kind?: Kind): voi
  * Reads and validates the given contents, and registers them with the redaction.
  * @throws `usage` and `invalid-input`, never showing a value
  */
-export async function readContents(
-  app: Pick<App, "host" | "redactor" | "secretOption" | "sources">,
-  options: ContentsOptions,
-): Promise<GivenContents> {
+export async function readContents(io: Io, options: ContentsOptions): Promise<GivenContents> {
   checkContentsOptions(options);
   const card =
     options.card === undefined
-      ? await readParts(app, options)
-      : parseCard(await readSecret(options.card, "--card", app.sources));
-  if (card.number !== undefined) app.redactor.add(card.number);
+      ? await readParts(io, options)
+      : parseCard(await readSecret(options.card, "--card", io.sources));
+  if (card.number !== undefined) io.redactor.add(card.number);
   if (options.content === undefined) return { card, content: undefined };
-  const content = await readExactly(app, options.content);
-  app.redactor.add(content);
+  const content = await readExactly(io, options.content);
+  io.redactor.add(content);
   return { card, content };
 }
 
@@ -73,16 +70,16 @@ export async function readContents(
  * @throws `usage` naming what is missing, `interrupted`
  */
 export async function completeContents(
-  app: Pick<App, "ask" | "redactor">,
+  io: Io,
   kind: Kind,
   given: GivenContents,
 ): Promise<Contents> {
   if (isCreditCard(kind))
     return {
-      creditCard: app.ask.isPossible ? await askCard(app, given.card) : completeCard(given.card),
+      creditCard: io.ask.isPossible ? await askCard(io, given.card) : completeCard(given.card),
     };
   if (given.content !== undefined) return { content: given.content };
-  if (app.ask.isPossible) return { content: await askContent(app) };
+  if (io.ask.isPossible) return { content: await askContent(io) };
   throw new VaultError("usage", "--content is missing; nothing was sent", {
     hint: "use --content @FILE, - or env:NAME",
   });
@@ -117,18 +114,15 @@ const flagOf = {
   expiry: "--expiry",
 } as const;
 
-async function readParts(
-  app: Pick<App, "secretOption" | "sources">,
-  options: ContentsOptions,
-): Promise<Partial<CreditCard>> {
+async function readParts(io: Io, options: ContentsOptions): Promise<Partial<CreditCard>> {
   const { cardNumber, cardName, expiry } = options;
   const name =
     cardName === undefined
       ? {}
-      : checkPart("name", await readValue(cardName, "--card-name", app.sources), "--card-name");
+      : checkPart("name", await readValue(cardName, "--card-name", io.sources), "--card-name");
   const date = expiry === undefined ? {} : parseExpiry(expiry);
   if (cardNumber === undefined) return { ...name, ...date };
-  const number = await app.secretOption(cardNumber, "--card-number");
+  const number = await io.secretOption(cardNumber, "--card-number");
   return { ...name, ...date, ...checkPart("number", digitsOf(number), "--card-number") };
 }
 
@@ -180,10 +174,10 @@ function checkPart<K extends keyof CreditCard>(
 }
 
 /** Reads the contents byte for byte: a final newline stays, and a file that is not UTF-8 is refused. */
-async function readExactly(app: Pick<App, "host" | "sources">, spec: string): Promise<string> {
-  if (isStdin(spec)) return await app.sources.readStdin("--content");
-  if (!spec.startsWith("@")) return await readSecret(spec, "--content", app.sources);
-  const bytes = await app.host.readFile(spec.slice(1)).catch((error: NodeJS.ErrnoException) => {
+async function readExactly(io: Io, spec: string): Promise<string> {
+  if (isStdin(spec)) return await io.sources.readStdin("--content");
+  if (!spec.startsWith("@")) return await readSecret(spec, "--content", io.sources);
+  const bytes = await io.host.readFile(spec.slice(1)).catch((error: NodeJS.ErrnoException) => {
     throw invalid(
       "--content",
       `cannot read the file ${spec.slice(1) || '""'} (${error.code ?? "unreadable"})`,
@@ -210,15 +204,12 @@ function invalid(where: string, rule: string): VaultError {
 }
 
 /** Asks for the missing parts of a card, each until it is valid (specification, section 2.7). */
-async function askCard(
-  app: Pick<App, "ask" | "redactor">,
-  given: Partial<CreditCard>,
-): Promise<CreditCard> {
-  const { redactor } = app;
+async function askCard(io: Io, given: Partial<CreditCard>): Promise<CreditCard> {
+  const { redactor } = io;
   const number =
     given.number ??
     digitsOf(
-      await app.ask.text({
+      await io.ask.text({
         message: "Card number",
         rule: ruleFrom((typed) => checkPart("number", digitsOf(typed), "the number")),
         // In groups, as it stands on the card; what has been taken does not stay on the screen.
@@ -227,25 +218,23 @@ async function askCard(
     );
   redactor.add(number);
   const nameRule = ruleFrom((typed) => checkPart("name", typed, "the name"));
-  const name = given.name ?? (await app.ask.text({ message: "Name on the card", rule: nameRule }));
+  const name = given.name ?? (await io.ask.text({ message: "Name on the card", rule: nameRule }));
   if (given.expiryMonth !== undefined && given.expiryYear !== undefined) {
     return { number, name, expiryMonth: given.expiryMonth, expiryYear: given.expiryYear };
   }
   return {
     number,
     name,
-    ...parseExpiry(
-      await app.ask.text({ message: "Expiry (MM/YYYY)", rule: ruleFrom(parseExpiry) }),
-    ),
+    ...parseExpiry(await io.ask.text({ message: "Expiry (MM/YYYY)", rule: ruleFrom(parseExpiry) })),
   };
 }
 
 /** The text of a generic vault, one line of it; not shown. */
-async function askContent(app: Pick<App, "ask" | "redactor">): Promise<string> {
-  const content = await app.ask.secret({
+async function askContent(io: Io): Promise<string> {
+  const content = await io.ask.secret({
     message: "New contents (one line; for more, use --content @FILE)",
     rule: notEmpty,
   });
-  app.redactor.add(content);
+  io.redactor.add(content);
   return content;
 }

@@ -1,6 +1,7 @@
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import type { App } from "../../app.ts";
+import type { Io } from "../../parts/io.ts";
+import type { Basics } from "../../parts/settings.ts";
 import { VaultError } from "../../errors.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import type { Credentials } from "../../protocol/requests.ts";
@@ -9,8 +10,6 @@ import { pairsOf, parseCredentials, vaultOf } from "../../exchange/recovery/docu
 import { obstacleAt, removeLeftovers, replaceFile } from "../../files/durable-file.ts";
 import type { RecoveryFile } from "../documents/recovery.ts";
 import { checkWritable } from "./writable-file.ts";
-
-type Needs = Pick<App, "configuration" | "host" | "settings" | "stateDirectory" | "withLock">;
 
 /** A document is a few thousand bytes. */
 const longest = 1024 * 1024;
@@ -157,7 +156,7 @@ export class CredentialsOut {
  * @throws `invalid-input` for a file that cannot be written, `busy`, `interrupted`, and what the work throws.
  */
 export async function withCredentialsOut<T>(
-  app: Needs,
+  { io, settings }: Basics,
   {
     credentialsOut: path,
     dryRun,
@@ -166,7 +165,7 @@ export async function withCredentialsOut<T>(
 ): Promise<T> {
   if (path === undefined) return await work(undefined);
   return await withCredentialsFile(
-    app,
+    { io, settings },
     { flag: "--credentials-out", path, reads: dryRun === true },
     work,
   );
@@ -186,26 +185,26 @@ interface Named {
  * @throws as `withCredentialsOut`
  */
 export async function withCredentialsFile<T>(
-  app: Needs,
+  { io, settings }: Basics,
   named: Named,
   work: (out: CredentialsOut) => Promise<T>,
 ): Promise<T> {
   const { flag, path, reads } = named;
-  checkWritable(app, flag, path);
-  const whole = resolve(app.host.cwd, path);
+  checkWritable({ io, settings }, flag, path);
+  const whole = resolve(io.host.cwd, path);
   // A file has one lock, whatever path leads to it.
   const file = join(realpathSync(dirname(whole)), basename(whole));
   const begin = async (): Promise<T> =>
     await work(new CredentialsOut(path, file, readContent(named, file)));
   if (reads) return await begin();
-  return await locked(app, named, file, async () => {
+  return await locked(io, named, file, async () => {
     removeLeftovers(file);
     return await begin();
   });
 }
 
 async function locked<T>(
-  app: Pick<App, "host" | "withLock">,
+  io: Io,
   { flag, path }: Named,
   file: string,
   work: () => Promise<T>,
@@ -219,13 +218,14 @@ async function locked<T>(
     );
   let isHeld = false;
   try {
-    return await app.withLock(lock, path, async () => {
+    const { withLockFile } = await import("../../files/lock-file.ts");
+    return await withLockFile(lock, path, io.host, io.waiting, async () => {
       isHeld = true;
       return await work();
     });
   } catch (error) {
     if (isHeld) throw error;
-    if (app.host.interrupted.aborted) {
+    if (io.host.interrupted.aborted) {
       throw new VaultError(
         "interrupted",
         `interrupted while waiting for another run that is using ${path}; nothing was sent`,

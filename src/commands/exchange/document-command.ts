@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
-import type { App } from "../../app.ts";
+import type { Basics } from "../../parts/settings.ts";
 import { HandoverFailure } from "../../exchange/delivery.ts";
 import { environmentWithoutSecrets, forwardLines } from "../../settings/child-command.ts";
 import { pause } from "../../terminal/signals.ts";
@@ -89,10 +89,11 @@ export async function runWithDocument(
 }
 
 /** What a command of the user runs with: this program's folder, time-out and messages, and its environment without secrets. */
-export function childOf(
-  app: Pick<App, "host" | "redactor" | "settings">,
-): Omit<DocumentCommand, "flag" | "command" | "signal"> {
-  const { host, redactor, settings } = app;
+export function childOf({
+  io,
+  settings,
+}: Basics): Omit<DocumentCommand, "flag" | "command" | "signal"> {
+  const { host, redactor } = io;
   return {
     cwd: host.cwd,
     timeoutMs: settings.timeout,
@@ -109,12 +110,11 @@ export interface Exec {
 }
 
 /** What all children of a run have in common: the environment is searched for secrets once. Only a second signal ends them. */
-export function prepareExec(
-  app: Pick<App, "host" | "redactor" | "settings">,
-  command: string,
-  run: string,
-): Exec {
-  return { command: { ...childOf(app), flag: "--exec", command, signal: app.host.killed }, run };
+export function prepareExec({ io, settings }: Basics, command: string, run: string): Exec {
+  return {
+    command: { ...childOf({ io, settings }), flag: "--exec", command, signal: io.host.killed },
+    run,
+  };
 }
 
 /**

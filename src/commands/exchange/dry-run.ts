@@ -1,4 +1,4 @@
-import type { App } from "../../app.ts";
+import type { Basics } from "../../parts/settings.ts";
 import { defined } from "../../defined.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import type { OpenExchange, VaultRecord } from "../../exchange/records.ts";
@@ -16,7 +16,7 @@ import type { DryRunDocument } from "../documents/exchange.ts";
  * @throws what `previewStart` throws
  */
 export async function dryRun(
-  app: Pick<App, "output" | "settings">,
+  { io, settings }: Basics,
   context: ExchangeContext,
   start: Start,
 ): Promise<void> {
@@ -44,7 +44,7 @@ export async function dryRun(
       method: endpoint.method,
       url: `${session.service}${endpoint.path(session.uuid)}`,
       body: defined({
-        application: { apiKey: "«secret»", uuid: app.settings.appUuid ?? "«missing»" },
+        application: { apiKey: "«secret»", uuid: settings.appUuid ?? "«missing»" },
         device: sent.device,
         newVault: start.newVault && maskedContents(start.newVault),
         externalRef: start.externalRef ?? "vault-«exchange id»",
@@ -66,7 +66,7 @@ export async function dryRun(
     },
     guard: refusal?.message ?? "allows it",
   };
-  await app.output.print(document, () => `${describe(document)}\n`);
+  await io.output.print(document, () => `${describe(document)}\n`);
 }
 
 /** What goes with given credentials that are not recorded yet. */

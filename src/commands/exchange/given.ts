@@ -1,4 +1,5 @@
-import type { App } from "../../app.ts";
+import type { Io } from "../../parts/io.ts";
+import type { ServicePart } from "../../parts/service.ts";
 import { VaultError } from "../../errors.ts";
 import type { GivenCredentials } from "../../exchange/recovery/document.ts";
 import { deviceOf, pairsOf, parseCredentials } from "../../exchange/recovery/document.ts";
@@ -15,14 +16,14 @@ import type { Redactor } from "../../terminal/redactor.ts";
  * @throws `usage` and `invalid-input`
  */
 export async function readStart(
-  app: Pick<App, "device" | "redactor" | "secretOption" | "sources">,
+  { io, service }: { io: Io; service: ServicePart },
   uuid: string,
   operation: Operation,
   options: ExchangeOptions,
 ): Promise<Unchecked> {
-  const given = await readGiven(app, options);
+  const given = await readGiven(io, options);
   const pair = given?.type === "pair" ? given : undefined;
-  const hashedPin = await readHashedPin(app, options);
+  const hashedPin = await readHashedPin(io, options);
   return {
     uuid,
     label: null,
@@ -30,7 +31,7 @@ export async function readStart(
     kind: options.kind ?? pair?.kind,
     given,
     hashedPin: hashedPin ?? pair?.credentials.hashedPin,
-    device: (await app.device()) ?? deviceOf(given),
+    device: (await service.device()) ?? deviceOf(given),
     generation: options.generation,
     ...commonOf(options),
     takesTime: options.saveCmd !== undefined,
@@ -85,20 +86,20 @@ export function checkPairOptions({
 }
 
 async function readGiven(
-  app: Pick<App, "redactor" | "secretOption" | "sources">,
+  io: Io,
   { credentials, encryptedData, payload }: ExchangeOptions,
 ): Promise<GivenCredentials | undefined> {
   if (encryptedData !== undefined && payload !== undefined) {
     const pair = {
-      encryptedData: await app.secretOption(encryptedData, "--encrypted-data"),
-      payload: await app.secretOption(payload, "--payload"),
+      encryptedData: await io.secretOption(encryptedData, "--encrypted-data"),
+      payload: await io.secretOption(payload, "--payload"),
     };
     return { type: "pair", credentials: pair };
   }
   if (credentials === undefined) return undefined;
-  const exact = await readSecret(credentials, "--credentials", app.sources, readExactly);
-  app.redactor.add(exact.trim());
-  return { ...readCredentials(app, exact, "--credentials"), exact };
+  const exact = await readSecret(credentials, "--credentials", io.sources, readExactly);
+  io.redactor.add(exact.trim());
+  return { ...readCredentials(io.redactor, exact, "--credentials"), exact };
 }
 
 /**
@@ -106,11 +107,11 @@ async function readGiven(
  * @throws `invalid-input`
  */
 export async function readHashedPin(
-  app: Pick<App, "secretOption">,
+  io: Io,
   options: Pick<ExchangeOptions, "hashedPin">,
 ): Promise<string | undefined> {
   if (options.hashedPin === undefined) return undefined;
-  const value = await app.secretOption(options.hashedPin, "--hashed-pin");
+  const value = await io.secretOption(options.hashedPin, "--hashed-pin");
   const checked = validate(base64, value);
   if (checked.ok) return value;
   throw new VaultError("invalid-input", `--hashed-pin: ${checked.violations[0]?.rule}`, {
@@ -119,32 +120,23 @@ export async function readHashedPin(
 }
 
 /** Parses credentials, and registers their secrets with the redaction. */
-export function readCredentials(
-  app: Pick<App, "redactor">,
-  text: string,
-  flag: string,
-): GivenCredentials {
+export function readCredentials(redactor: Redactor, text: string, flag: string): GivenCredentials {
   const parsed = parseCredentials(text, flag);
-  learnAll(app, parsed);
+  learnAll(redactor.add, parsed);
   return parsed;
 }
 
-/** What registers secrets. */
-interface Learning {
-  redactor: Pick<Redactor, "add">;
-}
-
 /** Registers all secrets of a document with the redaction. */
-export function learnAll(app: Learning, given: GivenCredentials): void {
-  for (const pair of pairsOf(given)) learn(app, pair);
-  if (given.type === "recovery") app.redactor.add(given.document.token);
+export function learnAll(add: Redactor["add"], given: GivenCredentials): void {
+  for (const pair of pairsOf(given)) learn(add, pair);
+  if (given.type === "recovery") add(given.document.token);
 }
 
 /** Registers a pair with the redaction. */
 export function learn(
-  app: Learning,
+  add: Redactor["add"],
   pair: { encryptedData: string; payload: string; hashedPin?: string | undefined },
 ): void {
   for (const value of [pair.encryptedData, pair.payload, pair.hashedPin])
-    if (value !== undefined) app.redactor.add(value);
+    if (value !== undefined) add(value);
 }

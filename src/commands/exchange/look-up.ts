@@ -1,4 +1,5 @@
-import type { App } from "../../app.ts";
+import type { SettingsPart } from "../../parts/settings.ts";
+import type { StatePart } from "../../parts/state.ts";
 import { otherService } from "../../exchange/start/start.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 
@@ -7,12 +8,12 @@ import type { VaultRecord } from "../../exchange/records.ts";
  * @throws `no-credentials` where it is known under other base URLs only, unless it is to move here (`rebind`)
  */
 export async function lookUp(
-  app: Pick<App, "serviceName" | "store">,
+  { settings, state }: { settings: SettingsPart; state: StatePart },
   uuid: string,
   rebind = false,
 ): Promise<VaultRecord | null> {
-  const known = await (await app.store()).find(uuid);
-  const service = app.serviceName();
+  const known = await (await state.store()).find(uuid);
+  const service = settings.serviceName();
   const [elsewhere] = known;
   const here = known.find((record) => record.service === service);
   if (here !== undefined || elsewhere === undefined) return here ?? null;

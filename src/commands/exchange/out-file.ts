@@ -1,7 +1,8 @@
 import { accessSync, constants, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import * as z from "zod/mini";
-import type { App } from "../../app.ts";
+import type { Basics } from "../../parts/settings.ts";
+import type { Host } from "../../host.ts";
 import { VaultError } from "../../errors.ts";
 import { obstacleAt, replaceFile } from "../../files/durable-file.ts";
 import { createFolder } from "../../files/private-directory.ts";
@@ -12,19 +13,17 @@ import { jsonText } from "../../terminal/redactor.ts";
 import type { GetDocument } from "../documents/exchange.ts";
 import { checkNotOurs, checkWritable } from "./writable-file.ts";
 
-type Needs = Pick<App, "configuration" | "host" | "settings" | "stateDirectory">;
-
 /**
  * Checks, before anything is sent, that --out can be written for this vault.
  * @throws `invalid-input`, and `usage` if --credentials-out names the same file
  */
 export function checkOut(
-  app: Needs,
+  { io, settings }: Basics,
   { credentialsOut }: { credentialsOut?: string | undefined },
   out: string,
   uuid: string,
 ): void {
-  const { cwd } = app.host;
+  const { cwd } = io.host;
   if (credentialsOut !== undefined && resolve(cwd, credentialsOut) === resolve(cwd, out)) {
     throw new VaultError(
       "usage",
@@ -34,7 +33,7 @@ export function checkOut(
       },
     );
   }
-  checkWritable(app, "--out", out);
+  checkWritable({ io, settings }, "--out", out);
   check("--out", cwd, out, uuid);
 }
 
@@ -42,9 +41,9 @@ export function checkOut(
  * Makes the folder of --out-dir (0700) if it is missing.
  * @throws `invalid-input` if its files could not be written
  */
-export function prepareOutDir(app: Needs, folder: string): void {
-  const path = resolve(app.host.cwd, folder);
-  checkNotOurs(app, "--out-dir", join(path, "x"));
+export function prepareOutDir({ io, settings }: Basics, folder: string): void {
+  const path = resolve(io.host.cwd, folder);
+  checkNotOurs({ io, settings }, "--out-dir", join(path, "x"));
   try {
     if (statSync(path, { throwIfNoEntry: false }) === undefined) createFolder(path);
     if (!statSync(path).isDirectory()) throw Object.assign(new Error(), { code: "ENOTDIR" });
@@ -65,7 +64,7 @@ export function prepareOutDir(app: Needs, folder: string): void {
  * Checks, before the start of a vault, that its file in the folder of --out-dir can be written.
  * @throws `invalid-input`
  */
-export function checkTarget({ host }: Pick<App, "host">, folder: string, uuid: string): void {
+export function checkTarget(host: Host, folder: string, uuid: string): void {
   check("--out-dir", host.cwd, fileOf(folder, uuid), uuid);
 }
 
@@ -73,16 +72,12 @@ export function checkTarget({ host }: Pick<App, "host">, folder: string, uuid: s
  * Writes the contents of a vault into the folder of --out-dir: whole and durable when it returns.
  * @throws an error that names the file if that holds something else by now; Node's error
  */
-export function writeOut(app: Pick<App, "host">, folder: string, document: GetDocument): void {
-  writeOutFile(app, fileOf(folder, document.uuid), document);
+export function writeOut(host: Host, folder: string, document: GetDocument): void {
+  writeOutFile(host, fileOf(folder, document.uuid), document);
 }
 
 /** As `writeOut`, for the file of --out. */
-export function writeOutFile(
-  { host }: Pick<App, "host">,
-  path: string,
-  document: GetDocument,
-): void {
+export function writeOutFile(host: Host, path: string, document: GetDocument): void {
   const file = resolve(host.cwd, path);
   const why = reasonAgainst(file, document.uuid);
   if (why !== null) throw new Error(`${path} ${why}`);
@@ -90,11 +85,7 @@ export function writeOutFile(
 }
 
 /** Returns the path of a vault's file in the folder of --out-dir, if it is missing or empty; else null. */
-export function missingIn(
-  { host }: Pick<App, "host">,
-  folder: string,
-  uuid: string,
-): string | null {
+export function missingIn(host: Host, folder: string, uuid: string): string | null {
   const path = fileOf(folder, uuid);
   const { size = 0 } = statSync(resolve(host.cwd, path), { throwIfNoEntry: false }) ?? {};
   return size > 0 ? null : path;

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
-import type { App } from "../../app.ts";
+import type { Io } from "../../parts/io.ts";
+import type { Basics } from "../../parts/settings.ts";
+import type { Output } from "../../cli/output.ts";
 import { hasField } from "../../cli/output.ts";
 import type { View } from "../../cli/vault-view.ts";
 import { defined } from "../../defined.ts";
@@ -22,8 +24,6 @@ import type { CredentialsOut } from "./credentials-out.ts";
 import { ReplacedFile } from "./credentials-out.ts";
 import type { Exec } from "./document-command.ts";
 import { learnAll } from "./given.ts";
-
-type Needs = Pick<App, "ask" | "host" | "narrator" | "output" | "redactor" | "settings">;
 
 /** Where the contents of a read go, and then the recovery document; to stdout if nothing else is named. */
 export interface Outputs {
@@ -75,7 +75,7 @@ export function updateDocument(delivery: Delivery): UpdateDocument {
 }
 
 /** Prints the contents (a read), then serves --credentials-out and --save-cmd: in this order, all before an end call. */
-export function createHandover(app: Needs, outputs: Outputs, start: Start): Handover {
+export function createHandover({ io, settings }: Basics, outputs: Outputs, start: Start): Handover {
   const { out, saveCmd } = outputs;
   const { uuid, label, kind, given } = start;
   const leaves = out !== undefined || saveCmd !== undefined;
@@ -96,14 +96,14 @@ export function createHandover(app: Needs, outputs: Outputs, start: Start): Hand
       isDelivered = true;
       const recovery = leaves ? await delivery.recovery() : undefined;
       const isShown =
-        start.operation !== "get" || (await deliverContents(app, delivery, outputs, start));
+        start.operation !== "get" || (await deliverContents(io, delivery, outputs, start));
       if (recovery !== undefined) {
         const { unread, ...rest } = recovery;
         const document = isShown ? rest : defined({ ...rest, unread });
         if (out !== undefined)
           await writeRecovery(out, recoveryJson(document, spent && started(spent)), uuid);
         if (saveCmd !== undefined)
-          replaced = await saveRecovery(app, saveCmd, document, replaced ?? null);
+          replaced = await saveRecovery({ io, settings }, saveCmd, document, replaced ?? null);
       }
       if (!isShown) throw masked(delivery, false);
     },
@@ -169,7 +169,7 @@ async function count(out: CredentialsOut, uuid: string, document: RecoveryFile):
  * @throws HandoverFailure
  */
 async function deliverContents(
-  app: Needs,
+  io: Io,
   delivery: Delivery,
   outputs: Outputs,
   { noAck }: Start,
@@ -180,8 +180,8 @@ async function deliverContents(
   if ([outFile, outDir, exec, print].some((output) => output !== undefined)) {
     await orHeld(outputs, saveOwed, async () => {
       if (outFile !== undefined)
-        (await import("./out-file.ts")).writeOutFile(app, outFile, document);
-      if (outDir !== undefined) (await import("./out-file.ts")).writeOut(app, outDir, document);
+        (await import("./out-file.ts")).writeOutFile(io.host, outFile, document);
+      if (outDir !== undefined) (await import("./out-file.ts")).writeOut(io.host, outDir, document);
       if (exec !== undefined)
         await (await import("./document-command.ts")).runForVault(exec, document);
       if (outDir === undefined && exec === undefined)
@@ -189,11 +189,11 @@ async function deliverContents(
     });
     return true;
   }
-  let reveal = app.output.reveal;
-  if (delivery.lastRead && !showsContents(app, reveal)) reveal = await askToReveal(app);
-  const isWhole = !delivery.lastRead || showsContents(app, reveal);
+  let reveal = io.output.reveal;
+  if (delivery.lastRead && !showsContents(io.output, reveal)) reveal = await askToReveal(io);
+  const isWhole = !delivery.lastRead || showsContents(io.output, reveal);
   if (!isWhole && !noAck) throw masked(delivery, saveOwed);
-  await orHeld(outputs, saveOwed, async () => await printOne(app, delivery, document, reveal));
+  await orHeld(outputs, saveOwed, async () => await printOne(io, delivery, document, reveal));
   return isWhole;
 }
 
@@ -212,15 +212,15 @@ const masked = (delivery: Delivery, saveOwed: boolean): HandoverFailure =>
   );
 
 /** Whether the chosen output holds the contents whole. */
-function showsContents(app: Pick<App, "output">, reveal: boolean): boolean {
-  const { field, format } = app.output;
+function showsContents(output: Output, reveal: boolean): boolean {
+  const { field, format } = output;
   if (field !== undefined) return ["vault", "vault.creditCard", "vault.content"].includes(field);
   return format !== "table" || reveal;
 }
 
-async function askToReveal(app: Pick<App, "ask" | "output">): Promise<boolean> {
-  if (!app.ask.isPossible || app.output.field !== undefined) return false;
-  return await app.ask.confirm(
+async function askToReveal(io: Io): Promise<boolean> {
+  if (!io.ask.isPossible || io.output.field !== undefined) return false;
+  return await io.ask.confirm(
     "This is the last read of this vault, and the contents would be masked. Show them?",
   );
 }
@@ -228,18 +228,18 @@ async function askToReveal(app: Pick<App, "ask" | "output">): Promise<boolean> {
 const isContents = (field: string): boolean => /^vault\.(?:creditCard|content)(?:\.|$)/.test(field);
 
 async function printOne(
-  app: Pick<App, "narrator" | "output">,
+  io: Io,
   delivery: Delivery,
   document: GetDocument,
   reveal: boolean,
 ): Promise<void> {
-  const { field } = app.output;
+  const { field } = io.output;
   // An optional field: the contents themselves are not, and without them nothing is acknowledged.
   if (field !== undefined && !isContents(field) && !hasField(document, field)) {
-    app.narrator.warn(`--field ${field}: the service did not send it; nothing was printed`);
+    io.narrator.warn(`--field ${field}: the service did not send it; nothing was printed`);
     return;
   }
-  await app.output.print(document, async (view) => await tableOf(delivery, { ...view, reveal }));
+  await io.output.print(document, async (view) => await tableOf(delivery, { ...view, reveal }));
 }
 
 /** @throws HandoverFailure where the contents cannot be written, and `interrupted` */
@@ -296,17 +296,17 @@ async function writeRecovery(
  * the command prints goes to stderr.
  */
 export async function saveRecovery(
-  app: Pick<App, "host" | "redactor" | "settings">,
+  { io, settings }: Basics,
   command: string,
   document: RecoveryDocument,
   given: string | null,
 ): Promise<string> {
-  learnAll(app, { type: "recovery", document, attempts: undefined });
+  learnAll(io.redactor.add, { type: "recovery", document, attempts: undefined });
   const text = `${JSON.stringify(recoveryJson(document))}\n`;
   try {
     const { childOf, runWithDocument } = await import("./document-command.ts");
     await runWithDocument(
-      { ...childOf(app), flag: "--save-cmd", command, signal: app.host.interrupted },
+      { ...childOf({ io, settings }), flag: "--save-cmd", command, signal: io.host.interrupted },
       text,
       {
         VAULTSVC_EXCHANGE_ID: document.exchangeId,

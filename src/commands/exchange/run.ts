@@ -1,3 +1,4 @@
+import type { Basics, SettingsPart } from "../../parts/settings.ts";
 import type { App } from "../../app.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
 import { VaultError } from "../../errors.ts";
@@ -21,29 +22,6 @@ import { checkPairOptions, readStart } from "./given.ts";
 import { lookUp } from "./look-up.ts";
 import { createHandover, updateDocument } from "./outputs.ts";
 
-/** What an exchange works with, from the command line to its end. */
-export type ExchangeNeeds = Pick<
-  App,
-  | "ask"
-  | "configuration"
-  | "device"
-  | "lock"
-  | "host"
-  | "narrator"
-  | "output"
-  | "profile"
-  | "redactor"
-  | "secretOption"
-  | "service"
-  | "serviceName"
-  | "settings"
-  | "sources"
-  | "stateDirectory"
-  | "store"
-  | "waiting"
-  | "withLock"
->;
-
 type Options = ExchangeOptions & ContentsOptions;
 
 /**
@@ -51,14 +29,14 @@ type Options = ExchangeOptions & ContentsOptions;
  * @throws `usage`, `invalid-input`, `no-credentials`, `busy`, `interrupted` at a question, and what `runExchange` throws
  */
 export async function runOne(
-  app: ExchangeNeeds,
+  app: App,
   vault: string | undefined,
   options: Options,
   operation: Operation,
 ): Promise<void> {
   const contents =
     operation === "update"
-      ? await (await import("./contents.ts")).readContents(app, options)
+      ? await (await import("./contents.ts")).readContents(app.io, options)
       : undefined;
   checkPairOptions(options);
   await withCredentialsOut(app, options, async (out) => {
@@ -68,7 +46,7 @@ export async function runOne(
     await lockedFirst(app, asked, options, async (record, locked) => {
       const start = await completeStart(app, options, asked, record, out, contents);
       const { out: outFile, saveCmd } = options;
-      const outputs = { outFile, out, saveCmd, stop: app.host.interrupted };
+      const outputs = { outFile, out, saveCmd, stop: app.io.host.interrupted };
       const handover = createHandover(app, outputs, start);
       const dryRun = options.dryRun === true;
       const delivery = await lockAndRun(app, start, handover, { out, locked, dryRun });
@@ -82,17 +60,20 @@ export async function runOne(
  * the place of the start; but nobody, and no pipe, is asked for more then.
  */
 async function lockedFirst(
-  app: ExchangeNeeds,
+  app: App,
   { uuid, operation }: Unchecked,
   { dryRun }: Options,
   work: (record: VaultRecord | null, locked: ExchangeContext | undefined) => Promise<void>,
 ): Promise<void> {
   // Missing settings are reported before anything is written.
-  const service = await app.service();
+  const service = await app.service.client();
   const isLockedFirst =
-    operation === "get" && !app.ask.isPossible && dryRun !== true && (await app.store()).isShared;
+    operation === "get" &&
+    !app.io.ask.isPossible &&
+    dryRun !== true &&
+    (await app.state.store()).isShared;
   const [locked] = isLockedFirst
-    ? await Promise.all([app.lock(uuid), service.reserveAhead({}, app.waiting.deadline)])
+    ? await Promise.all([app.service.lock(uuid), service.reserveAhead({}, app.io.waiting.deadline)])
     : [];
   try {
     const record = locked === undefined ? await lookUp(app, uuid) : await locked.session.read();
@@ -104,7 +85,7 @@ async function lockedFirst(
 
 /** Asks for what the command line lacks, and checks all that needs no lock. */
 async function completeStart(
-  app: ExchangeNeeds,
+  app: App,
   options: Options,
   asked: Unchecked,
   record: VaultRecord | null,
@@ -114,9 +95,9 @@ async function completeStart(
   const { uuid, operation } = asked;
   const isDryRun = options.dryRun === true;
   // A start that is certain to be refused is refused before a person is asked.
-  if (record !== null && app.ask.isPossible && asked.given?.type !== "recovery" && !isDryRun)
-    refuseEarly(record, asked, app.settings.policy, (await app.store()).now());
-  const start = await askForStart(app, record, asked);
+  if (record !== null && app.io.ask.isPossible && asked.given?.type !== "recovery" && !isDryRun)
+    refuseEarly(record, asked, app.settings.policy, (await app.state.store()).now());
+  const start = await askForStart(app.io, record, asked);
   const { given, generation, force } = start;
   const named = vaultOf(given);
   if (named !== undefined) checkRecovery(uuid, { uuid: named });
@@ -134,30 +115,32 @@ async function completeStart(
   if (options.out !== undefined)
     (await import("./out-file.ts")).checkOut(app, options, options.out, uuid);
   const kind = given?.type === "recovery" ? given.document.kind : checkStart(record, start);
-  const { field } = app.output;
+  const { field } = app.io.output;
   if (field !== undefined) {
     const { checkFieldPath } = await import("../documents/field-paths.ts");
     checkFieldPath(field, { operation, kind, dryRun: isDryRun });
   }
   if (generation !== undefined && force && !isDryRun) {
     const question = `Send generation ${generation} of vault ${uuid} anyway? Wrong credentials count toward lockout.`;
-    await confirmOrFail(app.ask, options.yes === true, question);
+    await confirmOrFail(app.io.ask, options.yes === true, question);
   }
   const isNew = record === null && out?.isState !== true && !isDryRun;
   if (isNew && (out !== undefined || options.saveCmd !== undefined))
-    app.narrator.warn(`vault ${uuid} is new to this state; the lockout guard knows only this run`);
+    app.io.narrator.warn(
+      `vault ${uuid} is new to this state; the lockout guard knows only this run`,
+    );
   const checked = { ...start, kind, label: record?.label ?? labelOf(given) };
   if (contents === undefined) return checked;
   const { checkContentsOptions, completeContents } = await import("./contents.ts");
   checkContentsOptions(options, kind);
-  const newVault = await completeContents(app, kind, contents);
+  const newVault = await completeContents(app.io, kind, contents);
   if (!isDryRun && options.yes !== true) await confirmUpdate(app, checked, newVault);
   return { ...checked, newVault };
 }
 
 /** Locks the vault and runs its exchange; --dry-run prints what that would be. */
 async function lockAndRun(
-  app: ExchangeNeeds,
+  app: App,
   start: Start,
   handover: Handover,
   {
@@ -167,7 +150,7 @@ async function lockAndRun(
   }: { out: CredentialsOut | undefined; locked: ExchangeContext | undefined; dryRun: boolean },
 ): Promise<Delivery | undefined> {
   const context: ExchangeContext = {
-    ...(locked ?? (await app.lock(start.uuid))),
+    ...(locked ?? (await app.service.lock(start.uuid))),
     file: out?.isState === true ? out.path : undefined,
   };
   try {
@@ -181,7 +164,7 @@ async function lockAndRun(
 }
 
 /** Tells the outcome: the receipt of an update, and the closing line. */
-async function tell(app: ExchangeNeeds, start: Start, delivery: Delivery): Promise<void> {
+async function tell(app: App, start: Start, delivery: Delivery): Promise<void> {
   const { uuid, newVault } = start;
   const { exchange } = delivery;
   const isHeld = exchange.state === "held";
@@ -193,25 +176,25 @@ async function tell(app: ExchangeNeeds, start: Start, delivery: Delivery): Promi
       exchange: summarize(exchange),
       hint: isHeld ? `vault ack ${uuid}` : `vault status ${uuid}`,
     };
-    await app.output.printDone(
+    await app.io.output.printDone(
       updateDocument(delivery),
       async (view) => await receiptTable(delivery, newVault, view),
       done,
     );
   }
   const stored = `New credentials stored (generation ${exchange.newGeneration ?? 0})`;
-  app.narrator.close(
+  app.io.narrator.close(
     isHeld ? `${stored}; the exchange is held. To finish it: vault ack ${uuid}` : `${stored}.`,
   );
 }
 
 async function confirmUpdate(
-  app: Pick<App, "ask" | "host" | "profile" | "settings">,
+  { io, settings }: Basics,
   { uuid, label }: Start,
   contents: Contents,
 ): Promise<void> {
-  const { settings, ask, host } = app;
-  const question = `${productionMark(app)}Send these new contents to vault ${uuid}${label === null ? "" : ` (${label})`}?`;
+  const { ask, host } = io;
+  const question = `${productionMark(settings)}Send these new contents to vault ${uuid}${label === null ? "" : ` (${label})`}?`;
   // An update with a live profile needs --yes where nobody can be asked.
   if (!ask.isPossible) {
     if (settings.live) await confirmOrFail(ask, false, question);
@@ -226,7 +209,7 @@ async function confirmUpdate(
 }
 
 /** What questions before an update with a live profile begin with. */
-export const productionMark = ({ settings, profile }: Pick<App, "profile" | "settings">): string =>
+export const productionMark = (settings: SettingsPart): string =>
   settings.live
-    ? `Production profile ${profile.name} (${settings.baseUrl ?? "no base URL"}): `
+    ? `Production profile ${settings.profileInUse.name} (${settings.baseUrl ?? "no base URL"}): `
     : "";

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import type { App } from "../../app.ts";
+import type { Basics } from "../../parts/settings.ts";
 import { VaultError } from "../../errors.ts";
 import { obstacleAt } from "../../files/durable-file.ts";
 
@@ -8,17 +8,13 @@ import { obstacleAt } from "../../files/durable-file.ts";
  * The program's own files must not be written over by what a flag names.
  * @throws `invalid-input`
  */
-export function checkNotOurs(
-  app: Pick<App, "configuration" | "host" | "settings" | "stateDirectory">,
-  flag: string,
-  path: string,
-): void {
+export function checkNotOurs({ io, settings }: Basics, flag: string, path: string): void {
   const real = (file: string): string => {
-    const folder = dirname(resolve(app.host.cwd, file));
+    const folder = dirname(resolve(io.host.cwd, file));
     return join(existsSync(folder) ? realpathSync(folder) : folder, basename(file));
   };
-  const config = app.configuration.directory;
-  const keyFile = app.settings.stateKeyFile ?? app.configuration.keyFile;
+  const config = settings.configuration.directory;
+  const keyFile = settings.stateKeyFile ?? settings.configuration.keyFile;
   const files = [
     join(config, "config.json"),
     join(config, "config.lock"),
@@ -28,7 +24,7 @@ export function checkNotOurs(
   const target = real(path);
   if (
     !files.includes(target) &&
-    !target.startsWith(real(join(app.stateDirectory(), "x")).slice(0, -1))
+    !target.startsWith(real(join(settings.stateDirectory(), "x")).slice(0, -1))
   )
     return;
   throw new VaultError(
@@ -45,17 +41,17 @@ export function checkNotOurs(
  * @throws `invalid-input`
  */
 export function checkWritable(
-  app: Pick<App, "configuration" | "host" | "settings" | "stateDirectory">,
+  { io, settings }: Basics,
   flag: "--credentials" | "--credentials-out" | "--out",
   path: string,
 ): void {
-  checkNotOurs(app, flag, path);
-  const folder = dirname(resolve(app.host.cwd, path));
+  checkNotOurs({ io, settings }, flag, path);
+  const folder = dirname(resolve(io.host.cwd, path));
   const refuse = (why: string): VaultError =>
     new VaultError("invalid-input", `${flag}: ${why}; nothing was sent`, {
       hint: `name a file in a folder that you can write to, such as ${flag} ./${flag === "--out" ? "vault" : "pair"}.json`,
     });
-  const why = obstacleAt(resolve(app.host.cwd, path));
+  const why = obstacleAt(resolve(io.host.cwd, path));
   if (why !== null) throw refuse(`${path} is ${why}`);
   try {
     accessSync(folder, constants.W_OK | constants.X_OK);

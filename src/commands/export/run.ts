@@ -1,3 +1,6 @@
+import type { Io } from "../../parts/io.ts";
+import type { ServicePart } from "../../parts/service.ts";
+import type { Narrator } from "../../terminal/narrator.ts";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { choosePairs } from "../../exchange/start/choose-pair.ts";
@@ -13,16 +16,11 @@ import { askVault } from "../exchange/ask.ts";
 import { serialize } from "../../cli/output.ts";
 import { defined } from "../../defined.ts";
 
-type Needs = Pick<
-  App,
-  "ask" | "lock" | "host" | "narrator" | "output" | "serviceName" | "settings" | "store"
->;
-
 /**
  * Prints credentials in plain text.
  * @throws `no-credentials` for a vault that has none
  */
-export async function runExport(app: Needs, options: ExportOptions): Promise<number> {
+export async function runExport(app: App, options: ExportOptions): Promise<number> {
   if (options.uuid !== undefined && options.all === true) {
     throw new VaultError("usage", "--all excludes a vault", {
       hint: "vault export VAULT; vault export --all",
@@ -35,7 +33,7 @@ export async function runExport(app: Needs, options: ExportOptions): Promise<num
   }
   const uuid = options.all === true ? undefined : await askVault(app, options.uuid, "export");
   try {
-    await app.host.stdout.write(
+    await app.io.host.stdout.write(
       uuid === undefined ? await exportAll(app) : await exportPair(app, uuid, options.generation),
     );
   } catch (error) {
@@ -49,50 +47,52 @@ export async function runExport(app: Needs, options: ExportOptions): Promise<num
 }
 
 async function exportPair(
-  app: Pick<App, "lock" | "host" | "narrator" | "output">,
+  { io, service }: { io: Io; service: ServicePart },
   uuid: string,
   generation: number | undefined,
 ): Promise<string> {
-  const exported = await exportOne(app, uuid, generation);
-  const { field, format } = app.output;
+  const exported = await exportOne({ io, service }, uuid, generation);
+  const { field, format } = io.output;
   const asJson = { field, format: format === "table" ? "json" : format } as const;
-  return serialize(exported, asJson, app.host.stdout.isTTY) ?? "";
+  return serialize(exported, asJson, io.host.stdout.isTTY) ?? "";
 }
 
 /** The form that `import --file` reads: a line a vault, or with --json one document. Vaults of one service only. */
-async function exportAll(app: Needs): Promise<string> {
-  const records = (await (await app.store()).list()).filter(
+async function exportAll(app: App): Promise<string> {
+  const records = (await (await app.state.store()).list()).filter(
     (record) => record.generations.length > 0,
   );
   const services = [...new Set(records.map((record) => record.service))];
   const here =
-    app.settings.baseUrl === undefined && services.length === 1 ? services[0] : app.serviceName();
+    app.settings.baseUrl === undefined && services.length === 1
+      ? services[0]
+      : app.settings.serviceName();
   const others = services.filter((service) => service !== here);
   if (others.length > 0)
-    app.narrator.warn(
+    app.io.narrator.warn(
       `vaults of other services are not included (${others.join(", ")}); choose one with --base-url`,
     );
   const exported: ExportedVault[] = [];
   for (const record of records.filter((r) => r.service === here))
     exported.push(await exportOne(app, record.uuid));
-  const { field, format } = app.output;
+  const { field, format } = app.io.output;
   if (field !== undefined || format === "json")
-    return serialize(exported, app.output, app.host.stdout.isTTY) ?? "";
+    return serialize(exported, app.io.output, app.io.host.stdout.isTTY) ?? "";
   return exported.map((one) => `${jsonText(one)}\n`).join("");
 }
 
 async function exportOne(
-  app: Pick<App, "lock" | "narrator">,
+  { io, service }: { io: Io; service: ServicePart },
   target: string,
   generation?: number,
 ): Promise<ExportedVault> {
-  const context = await app.lock(target, { local: true });
+  const context = await service.lock(target, { local: true });
   try {
     const record = await context.session.read();
     if (record === null || record.generations.length === 0) throw noCredentials(target);
     const device = record.generations.find((g) => g.device !== null)?.device;
     const { uuid, label, kind } = record;
-    const credentials = await credentialsOf(app, context, record, generation);
+    const credentials = await credentialsOf(io.narrator, context, record, generation);
     return { uuid, label, kind, credentials, ...defined({ device: device ?? undefined }) };
   } finally {
     await context.session.release();
@@ -101,7 +101,7 @@ async function exportOne(
 
 /** What the next start would send first; of the exchange that this belongs to, where one is open, the recovery document. */
 async function credentialsOf(
-  app: Pick<App, "narrator">,
+  narrator: Narrator,
   context: ExchangeContext,
   record: VaultRecord,
   generation?: number,
@@ -123,7 +123,7 @@ async function credentialsOf(
   const given = isOfOpen ? [open.baseGeneration, open.newGeneration ?? 0] : [chosen];
   const rest = others.map((pair) => pair.generation).filter((each) => !given.includes(each));
   if (rest.length > 0) {
-    app.narrator.warn(
+    narrator.warn(
       `vault ${uuid}: exported generation ${chosen}, but ${rest.join(", ")} may be valid instead; vault get ${uuid} finds out, ` +
         `vault export ${uuid} --generation N prints it`,
     );

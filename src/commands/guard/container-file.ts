@@ -1,7 +1,9 @@
 import { existsSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { resolve } from "node:path";
-import type { App } from "../../app.ts";
+import type { Basics } from "../../parts/settings.ts";
+import type { Host } from "../../host.ts";
+import type { Narrator } from "../../terminal/narrator.ts";
 import { VaultError } from "../../errors.ts";
 import { closed } from "../../exchange/breaker.ts";
 import type { GivenCredentials } from "../../exchange/recovery/document.ts";
@@ -18,19 +20,6 @@ import { ReplacedFile, withCredentialsFile } from "../exchange/credentials-out.t
 import { learnAll } from "../exchange/given.ts";
 import { describeBreaker, describeCounters } from "../status/vault-status.ts";
 
-export type FileNeeds = Pick<
-  App,
-  | "configuration"
-  | "host"
-  | "narrator"
-  | "output"
-  | "redactor"
-  | "serviceName"
-  | "settings"
-  | "stateDirectory"
-  | "withLock"
->;
-
 interface Request {
   vault: string;
   /** As the command line has it. */
@@ -40,14 +29,17 @@ interface Request {
 }
 
 /** Shows or resets the counters in the file of a container. Needs no state and no service. */
-export async function guardFile(app: FileNeeds, { vault, named, to }: Request): Promise<number> {
-  const path = pathOf(app, named);
+export async function guardFile(
+  { io, settings }: Basics,
+  { vault, named, to }: Request,
+): Promise<number> {
+  const path = pathOf(io.host, named);
   const { attempts, label } = await withCredentialsFile(
-    app,
+    { io, settings },
     { flag: "--credentials", path, reads: to === undefined },
     async (out) => {
       const given = parseCredentials(out.content ?? "", `--credentials: ${path}`);
-      learnAll(app, given);
+      learnAll(io.redactor.add, given);
       const uuid = vaultOf(given) ?? vault;
       if (uuid.toLowerCase() !== vault.toLowerCase()) {
         throw invalid(
@@ -58,24 +50,24 @@ export async function guardFile(app: FileNeeds, { vault, named, to }: Request): 
       }
       const before = given.attempts ?? noAttempts;
       const attempts = to === undefined ? before : resetAttempts(before, to);
-      if (to !== undefined) await write(app, out, { uuid, given, before, attempts });
+      if (to !== undefined) await write(io.narrator, out, { uuid, given, before, attempts });
       return { attempts, label: labelOf(given) };
     },
   );
-  const { policy, baseUrl } = app.settings;
+  const { policy, baseUrl } = settings;
   const vaults = [describeCounters({ uuid: vault, label, ...attempts }, policy, [])];
   const { breaker } = attempts;
-  const service = baseUrl === undefined ? "the service" : app.serviceName();
+  const service = baseUrl === undefined ? "the service" : settings.serviceName();
   const breakers =
     breaker === undefined
       ? []
       : [
           describeBreaker(
             { ...closed, ...breaker, lostAt: Date.parse(breaker.lostAt), service },
-            app.host.now(),
+            io.host.now(),
           ),
         ];
-  await app.output.print(
+  await io.output.print(
     { vaults, breakers },
     async (view) => await (await import("../status/view.ts")).guardList({ vaults, breakers }, view),
   );
@@ -86,7 +78,7 @@ const invalid = (flag: string, why: string, facts: { hint?: string; uuid?: strin
   new VaultError("invalid-input", `${flag}: ${why}`, facts);
 
 /** The file, which is named as by --credentials (@FILE) or as by --credentials-out (FILE). */
-function pathOf(app: Pick<App, "host">, named: string): string {
+function pathOf(host: Host, named: string): string {
   const path = named.startsWith("@") ? named.slice(1) : named;
   const hint = "vault guard UUID --reset --unanswered --credentials FILE";
   if (/^(?:-$|env:|\s*[[{"])/.test(path)) {
@@ -96,14 +88,14 @@ function pathOf(app: Pick<App, "host">, named: string): string {
       { hint },
     );
   }
-  if (!existsSync(resolve(app.host.cwd, path)))
+  if (!existsSync(resolve(host.cwd, path)))
     throw invalid("--credentials", `there is no file ${path}; nothing was changed`, { hint });
   return path;
 }
 
 /** Writes the counters durably. Where nothing changes, warns and writes nothing. */
 async function write(
-  app: Pick<App, "narrator">,
+  narrator: Narrator,
   out: CredentialsOut,
   {
     uuid,
@@ -114,7 +106,7 @@ async function write(
 ): Promise<void> {
   if (isDeepStrictEqual(before, attempts)) {
     const why = given.attempts === undefined ? "holds no counters" : "holds these counters already";
-    app.narrator.warn(`${out.path} ${why}; it was not changed`);
+    narrator.warn(`${out.path} ${why}; it was not changed`);
     return;
   }
   const kind = given.type === "recovery" ? given.document.kind : given.kind;

@@ -4,10 +4,6 @@ import { defined } from "../../defined.ts";
 import { VaultError } from "../../errors.ts";
 import { after } from "../../exchange/breaker.ts";
 import type { CounterReset } from "../../exchange/records.ts";
-import type { FileNeeds } from "./container-file.ts";
-
-type Needs = Pick<App, "ask" | "lock" | "host" | "output" | "serviceName" | "settings" | "store"> &
-  FileNeeds;
 
 /** Shows the counters and the circuit breakers; with --reset, takes a person's word about them. */
 export const guard = command(
@@ -52,7 +48,7 @@ export const guard = command(
     ],
     fields: ["vaults", "breakers"],
   },
-  async (app: Needs, { vaults: names, all, failed, starts, credentials, ...flags }) => {
+  async (app: App, { vaults: names, all, failed, starts, credentials, ...flags }) => {
     const { reset = false, unanswered = false, yes = false } = flags;
     const isCounted = failed !== undefined || starts !== undefined;
     checkOptions({ names, all: all === true, reset, unanswered, isCounted, file: credentials });
@@ -67,7 +63,7 @@ export const guard = command(
         import("../../cli/prompts.ts"),
       ]);
       const [vault = ""] = names;
-      await confirmOrFail(app.ask, yes || !reset || to !== "all", unlockedQuestion(vault));
+      await confirmOrFail(app.io.ask, yes || !reset || to !== "all", unlockedQuestion(vault));
       return await guardFile(app, { vault, named: credentials, to: reset ? to : undefined });
     }
     const [{ noCredentials }, { describeBreaker, describeGuard }, { vaultNamed }] =
@@ -78,7 +74,7 @@ export const guard = command(
       ]);
     const given: string[] = [];
     for (const name of names) given.push((await vaultNamed(app, name)).toLowerCase());
-    const store = await app.store();
+    const store = await app.state.store();
     if (unanswered && (all === true || given.length > 0))
       await takeBack(app, all === true ? null : given, yes);
     else if (reset) given.push(await resetCounters(app, given[0], to, yes));
@@ -93,7 +89,7 @@ export const guard = command(
     const breakers = (await store.breakers()).map((breaker) =>
       describeBreaker(breaker, store.breaker(breaker.service).now()),
     );
-    await app.output.print(
+    await app.io.output.print(
       { vaults, breakers },
       async (view) =>
         await (await import("../status/view.ts")).guardList({ vaults, breakers }, view),
@@ -138,14 +134,14 @@ function checkOptions({ names, all, reset, unanswered, isCounted, file }: Given)
 }
 
 /** Takes back what unanswered starts of these vaults, or of all of the service, have counted, and closes the circuit breaker. */
-async function takeBack(app: Needs, given: readonly string[] | null, yes: boolean): Promise<void> {
+async function takeBack(app: App, given: readonly string[] | null, yes: boolean): Promise<void> {
   const [{ confirmOrFail }, { noCredentials }] = await Promise.all([
     import("../../cli/prompts.ts"),
     import("../../exchange/start/start.ts"),
   ]);
-  const store = await app.store();
+  const store = await app.state.store();
   const listed = await store.list();
-  const service = given === null ? app.serviceName() : undefined;
+  const service = given === null ? app.settings.serviceName() : undefined;
   const counted = listed.filter(
     (record) =>
       record.service === service && (record.unansweredStarts > 0 || record.possiblyFailed > 0),
@@ -157,7 +153,7 @@ async function takeBack(app: Needs, given: readonly string[] | null, yes: boolea
   if (unknown !== undefined) throw noCredentials(unknown);
   // About one vault, the flags are a person's word already.
   await confirmOrFail(
-    app.ask,
+    app.io.ask,
     yes || given?.length === 1,
     `Take back what unanswered starts of ${uuids.length} vaults have counted, and close the circuit breaker? Only do this if the audit log shows none of them.`,
   );
@@ -175,7 +171,7 @@ const unlockedQuestion = (uuid: string): string =>
 
 /** Asks for the vault where it is not given. Returns it. */
 async function resetCounters(
-  app: Needs,
+  app: App,
   given: string | undefined,
   to: CounterReset,
   yes: boolean,
@@ -192,19 +188,19 @@ async function resetCounters(
   }
   // The vault is not locked during the question.
   if (
-    !(await (await app.store()).list()).some(
+    !(await (await app.state.store()).list()).some(
       (record) => record.uuid.toLowerCase() === uuid.toLowerCase(),
     )
   )
     throw noCredentials(uuid);
-  await confirmOrFail(app.ask, yes || to !== "all", unlockedQuestion(uuid));
+  await confirmOrFail(app.io.ask, yes || to !== "all", unlockedQuestion(uuid));
   await resetOne(app, uuid, to);
   return uuid.toLowerCase();
 }
 
 /** Returns the service of the vault. */
-async function resetOne(app: Needs, uuid: string, to: CounterReset): Promise<string> {
-  const { session } = await app.lock(uuid, { local: true });
+async function resetOne(app: App, uuid: string, to: CounterReset): Promise<string> {
+  const { session } = await app.service.lock(uuid, { local: true });
   try {
     if ((await session.read()) === null)
       throw (await import("../../exchange/start/start.ts")).noCredentials(uuid);

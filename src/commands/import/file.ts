@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { App } from "../../app.ts";
+import type { ValueSources } from "../../secrets/secret-value.ts";
 import type { GivenCredentials } from "../../exchange/recovery/document.ts";
 import { parseCredentials } from "../../exchange/recovery/document.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
@@ -30,13 +30,13 @@ export const placeName = (place: Place): string =>
  * @throws `invalid-input` with the place of the first entry that is not valid
  */
 export async function readImportFile(
-  app: Pick<App, "sources">,
+  sources: ValueSources,
   path: string,
   rebind: boolean,
 ): Promise<{ place: Place; entry: Entry }[]> {
   const entries: { place: Place; entry: Entry }[] = [];
   let list: string | undefined;
-  for await (const lines of linesOf(app, {
+  for await (const lines of linesOf(sources, {
     flag: "--file",
     path,
     example: "vault import --file vaults.ndjson",

@@ -1,3 +1,8 @@
+import type { Io } from "../../parts/io.ts";
+import type { SettingsPart } from "../../parts/settings.ts";
+import type { StatePart } from "../../parts/state.ts";
+import type { ServicePart } from "../../parts/service.ts";
+import type { ValueSources } from "../../secrets/secret-value.ts";
 import type { App } from "../../app.ts";
 import { readSecret } from "../../secrets/secret-value.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
@@ -27,38 +32,23 @@ import { placed } from "../many/lines.ts";
 import { learnAll } from "../exchange/given.ts";
 import { defined } from "../../defined.ts";
 
-type Needs = Pick<
-  App,
-  | "ask"
-  | "device"
-  | "lock"
-  | "narrator"
-  | "output"
-  | "redactor"
-  | "service"
-  | "serviceName"
-  | "settings"
-  | "sources"
-  | "store"
->;
-
 interface Outcome {
   imported: Imported[];
   failed: { place: Place; uuid: string; label: string | null; error: VaultError }[];
 }
 
 /** Records pairs as unproven generations. With --file: exit 16 where some of them could not be. */
-export async function runImport(app: Needs, options: ImportOptions): Promise<number> {
+export async function runImport(app: App, options: ImportOptions): Promise<number> {
   if (options.file !== undefined) return await importFile(app, options.file, options);
   const entry = await readOne(app, options);
   await checkEntry(app, entry);
-  await checkLabels(app, [entry]);
-  await print(app, { imported: [await importOne(app, entry)], failed: [] });
+  await checkLabels(app.state, [entry]);
+  await print(app.io, { imported: [await importOne(app, entry)], failed: [] });
   return 0;
 }
 
 /** Every entry is checked before the first is recorded. */
-async function importFile(app: Needs, file: string, options: ImportOptions): Promise<number> {
+async function importFile(app: App, file: string, options: ImportOptions): Promise<number> {
   const extra = (["uuid", "kind", "credentials", "label"] as const).find(
     (name) => options[name] !== undefined,
   );
@@ -66,10 +56,10 @@ async function importFile(app: Needs, file: string, options: ImportOptions): Pro
     throw new VaultError("usage", `--file and ${extra} exclude each other`, {
       hint: "vault import --file vaults.ndjson",
     });
-  const entries = await readImportFile(app, file, options.rebind === true);
+  const entries = await readImportFile(app.io.sources, file, options.rebind === true);
   for (const { place, entry } of entries) await checkPlaced(app, place, entry);
   await checkLabels(
-    app,
+    app.state,
     entries.map(({ entry }) => entry),
   );
   const outcome: Outcome = { imported: [], failed: [] };
@@ -77,13 +67,13 @@ async function importFile(app: Needs, file: string, options: ImportOptions): Pro
     try {
       outcome.imported.push(await importOne(app, entry));
     } catch (cause) {
-      const error = await withLabel(app, asVaultError(cause).with({ uuid: entry.uuid }));
+      const error = await withLabel(app.state, asVaultError(cause).with({ uuid: entry.uuid }));
       outcome.failed.push({ place, uuid: entry.uuid, label: error.facts.label ?? null, error });
       if (concernsAll(outcome)) break;
     }
   }
   const failure = failureOf(outcome, entries.length);
-  await print(app, outcome).catch((error: unknown) => {
+  await print(app.io, outcome).catch((error: unknown) => {
     throw failure ?? error;
   });
   if (failure !== undefined) throw failure;
@@ -109,71 +99,71 @@ function failureOf(outcome: Outcome, entries: number): VaultError | undefined {
   );
 }
 
-async function print(
-  app: Pick<App, "output" | "redactor">,
-  { imported, failed }: Outcome,
-): Promise<void> {
+async function print(io: Io, { imported, failed }: Outcome): Promise<void> {
   const errors = failed.map(({ place, error, ...vault }) => ({
     ...place,
     ...vault,
-    error: app.redactor.redactValue(error.toJSON()),
+    error: io.redactor.redactValue(error.toJSON()),
   }));
   const document: ImportDocument = { imported, failed: errors };
   const lines = [
     ...imported.map((one) => `${one.uuid}  imported as generation ${one.generation} (${one.kind})`),
     ...failed.map(
       ({ place, uuid, error }) =>
-        `${uuid}  ${placeName(place)} not imported: ${app.redactor.redact(error.message)}`,
+        `${uuid}  ${placeName(place)} not imported: ${io.redactor.redact(error.message)}`,
     ),
   ];
-  await app.output.printDone(document, () =>
+  await io.output.printDone(document, () =>
     lines.map((text) => `${printableLine(text)}\n`).join(""),
   );
 }
 
-async function readOne(app: Needs, options: ImportOptions): Promise<Entry> {
+async function readOne(app: App, options: ImportOptions): Promise<Entry> {
   await askBaseUrl(app);
   const uuid = await askVault(app, options.uuid, "import");
   const { kind, given } =
     options.credentials === undefined
       ? await askGiven(app, uuid, options)
-      : await readGiven(app, options);
-  const device = (await app.device()) ?? deviceOf(given);
+      : await readGiven(app.io.sources, options);
+  const device = (await app.service.device()) ?? deviceOf(given);
   return { uuid, kind, given, device, label: options.label, rebind: options.rebind === true };
 }
 
 async function readGiven(
-  app: Pick<App, "sources">,
+  sources: ValueSources,
   { kind, credentials = "" }: ImportOptions,
 ): Promise<Pick<Entry, "kind" | "given">> {
   const given = parseCredentials(
-    await readSecret(credentials, "--credentials", app.sources),
+    await readSecret(credentials, "--credentials", sources),
     "--credentials",
   );
   return { kind: kind ?? kindOf(given), given };
 }
 
 async function askGiven(
-  app: Needs,
+  app: App,
   uuid: string,
   { kind, rebind }: ImportOptions,
 ): Promise<Pick<Entry, "kind" | "given">> {
   if (rebind === true) return { kind, given: undefined };
-  if (!app.ask.isPossible)
+  if (!app.io.ask.isPossible)
     throw new VaultError("usage", "--credentials is missing", {
       hint: `vault import ${uuid} --credentials @FILE`,
     });
   const known = (await lookUp(app, uuid))?.kind;
-  const chosen = kind ?? known ?? (await askKind(app, "get"));
-  const { given, hashedPin } = await askPair(app, chosen);
+  const chosen = kind ?? known ?? (await askKind(app.io.ask, "get"));
+  const { given, hashedPin } = await askPair(app.io, chosen);
   if (given.type === "recovery") return { kind: chosen, given };
   const credentials = { ...given.credentials, ...defined({ hashedPin }) };
   return { kind: chosen, given: { ...given, credentials } };
 }
 
 /** What is missing or does not fit, before anything is written. */
-async function checkEntry(app: Pick<App, "serviceName" | "store">, entry: Entry): Promise<void> {
-  const known = await lookUp(app, entry.uuid, entry.rebind);
+async function checkEntry(
+  { settings, state }: { settings: SettingsPart; state: StatePart },
+  entry: Entry,
+): Promise<void> {
+  const known = await lookUp({ settings, state }, entry.uuid, entry.rebind);
   if (entry.given?.type === "pair") chooseKind(entry.uuid, known, entry.kind);
   const named = vaultOf(entry.given);
   if (named !== undefined) checkRecovery(entry.uuid, { uuid: named });
@@ -181,12 +171,12 @@ async function checkEntry(app: Pick<App, "serviceName" | "store">, entry: Entry)
 
 /** The same of an entry of --file. One of another service is left for its own turn: it does not stop the others. */
 async function checkPlaced(
-  app: Pick<App, "serviceName" | "store">,
+  { settings, state }: { settings: SettingsPart; state: StatePart },
   place: Place,
   entry: Entry,
 ): Promise<void> {
   try {
-    await checkEntry(app, entry);
+    await checkEntry({ settings, state }, entry);
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
     if (error.code !== "no-credentials") throw placed(`--file ${placeName(place)}`, error);
@@ -194,22 +184,22 @@ async function checkPlaced(
 }
 
 async function importOne(
-  app: Pick<App, "lock" | "narrator" | "redactor" | "service">,
+  { io, service }: { io: Io; service: ServicePart },
   entry: Entry,
 ): Promise<Imported> {
   // A plain pair is sent nowhere, and a file may hold very many.
-  if (entry.given?.type === "recovery") learnAll(app, entry.given);
-  const context = await app.lock(entry.uuid, { rebind: entry.rebind });
+  if (entry.given?.type === "recovery") learnAll(io.redactor.add, entry.given);
+  const context = await service.lock(entry.uuid, { rebind: entry.rebind });
   try {
     let generation: number | undefined;
     if (entry.given?.type === "recovery") {
-      await app.service();
+      await service.client();
       const outcome = await adoptRecovery(context, entry.given.document);
       if (entry.given.attempts !== undefined)
         await context.session.mergeAttempts(entry.given.attempts);
       if (outcome === "open") await settleRecovery(context);
       else if (outcome === "candidates")
-        app.narrator.warn(
+        io.narrator.warn(
           `vault ${entry.uuid}: another exchange is open, so this one was not acknowledged; its credentials are kept and tried later`,
         );
     } else if (entry.given !== undefined) {

@@ -1,3 +1,4 @@
+import type { Local } from "../../parts/state.ts";
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
@@ -16,32 +17,19 @@ import { lookUp } from "../exchange/look-up.ts";
 import { singleContext } from "../exchange/single-context.ts";
 import { defined } from "../../defined.ts";
 
-type Needs = Pick<
-  App,
-  | "ask"
-  | "host"
-  | "narrator"
-  | "output"
-  | "service"
-  | "serviceName"
-  | "settings"
-  | "store"
-  | "waiting"
->;
-
 /** Sends no credentials of the vault; of what is known here it changes the dates only. */
-export async function runInfo(app: Needs, options: InfoOptions): Promise<number> {
+export async function runInfo(app: App, options: InfoOptions): Promise<number> {
   await askSettings(app);
   const target = await askVault(app, options.uuid, "info");
-  await app.service();
+  await app.service.client();
   const record = await lookUp(app, target);
   const asked = kindOf(target, record, options.kind);
   const info = await fetchInfo(app, target, asked);
-  for (const message of info.warnings) app.narrator.warn(message);
+  for (const message of info.warnings) app.io.narrator.warn(message);
   if (record !== null) await noteDates(app, target, info);
   const vault = { uuid: target, label: record?.label ?? null, kind: asked };
   const document: InfoDocument = { ...vault, info: info.info };
-  await app.output.print(
+  await app.io.output.print(
     document,
     async (view) => await (await import("./view.ts")).infoTable(vault, info, view),
   );
@@ -66,19 +54,15 @@ function kindOf(target: string, record: VaultRecord | null, given: Kind | undefi
   });
 }
 
-async function fetchInfo(
-  app: Pick<App, "host" | "narrator" | "service" | "serviceName" | "store" | "waiting">,
-  target: string,
-  asked: Kind,
-): Promise<InfoSuccess> {
+async function fetchInfo(app: App, target: string, asked: Kind): Promise<InfoSuccess> {
   const context = await singleContext(app);
   const call: SingleCall = { step: "info", kind: asked, uuid: target };
   const reply = await sendSingle(context, call, 2);
-  const breaker = (await app.store()).breaker(app.serviceName());
+  const breaker = (await app.state.store()).breaker(app.settings.serviceName());
   await breaker.read();
   await noteResponse(breaker, reply);
   if (reply.type === "no-answer") {
-    if (app.host.interrupted.aborted)
+    if (app.io.host.interrupted.aborted)
       throw new VaultError("interrupted", "interrupted; nothing was changed", { retry: "safe" });
     throw new VaultError(
       reply.tooLarge ? "service" : "network",
@@ -109,15 +93,15 @@ async function fetchInfo(
 
 /** Where another process holds the vault its own exchange will bring newer dates: this does not wait for it. */
 async function noteDates(
-  app: Pick<App, "host" | "narrator" | "serviceName" | "store">,
+  { io, settings, state }: Local,
   target: string,
   dates: InfoSuccess,
 ): Promise<void> {
-  const store = await app.store();
+  const store = await state.store();
   try {
-    const session = await store.lock(app.serviceName(), target, {
+    const session = await store.lock(settings.serviceName(), target, {
       deadline: 0,
-      signal: app.host.interrupted,
+      signal: io.host.interrupted,
     });
     try {
       const { expiryDate, autoLockDate, dateCreated, lastModified } = dates;
@@ -127,6 +111,6 @@ async function noteDates(
     }
   } catch (error) {
     const { code, message } = asVaultError(error);
-    if (code !== "busy") app.narrator.warn(`the dates could not be recorded: ${message}`);
+    if (code !== "busy") io.narrator.warn(`the dates could not be recorded: ${message}`);
   }
 }

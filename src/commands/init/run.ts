@@ -1,4 +1,6 @@
 import { isAbsolute, resolve } from "node:path";
+import type { Basics } from "../../parts/settings.ts";
+import type { Narrator } from "../../terminal/narrator.ts";
 import { checkIdentifier } from "../../settings/transport/client-options.ts";
 import { configPath, readConfiguration } from "../../settings/config-file.ts";
 import { isJsonKey, isPathKey, parseConfigValue } from "../../settings/config-keys.ts";
@@ -24,25 +26,8 @@ import { isUuid, typedAppUuid, typedBaseUrl } from "../exchange/ask.ts";
 import { defined } from "../../defined.ts";
 import { askLocation, obstacleTo } from "./shared-state.ts";
 
-type Needs = Pick<
-  App,
-  | "ask"
-  | "configuration"
-  | "flags"
-  | "host"
-  | "narrator"
-  | "output"
-  | "probe"
-  | "profile"
-  | "redactor"
-  | "secretSetting"
-  | "settings"
-  | "sources"
-  | "state"
->;
-
 /** Makes a profile, or changes what is asked for in one, after a question; nothing is written before all answers are there. */
-export async function runInit(app: Needs, options: InitOptions): Promise<number> {
+export async function runInit(app: App, options: InitOptions): Promise<number> {
   const name = await nameOf(app);
   const former = await mayChange(app, name, options.force === true);
   // A key that was sealed for another state, or from another source, is of no use.
@@ -52,7 +37,7 @@ export async function runInit(app: Needs, options: InitOptions): Promise<number>
   const missing = requiredSettings.filter(
     (each) => given(app, each) === undefined && !inProfile(each),
   );
-  if (missing.length > 0 && !app.ask.isPossible) throw missingSettings(missing, []);
+  if (missing.length > 0 && !app.io.ask.isPossible) throw missingSettings(missing, []);
   let profile = await keptFlags(app, former);
   for (const [key, value] of [
     ["baseUrl", await baseUrlOf(app, former)] as const,
@@ -63,23 +48,24 @@ export async function runInit(app: Needs, options: InitOptions): Promise<number>
   if (options.stateKeySource !== undefined)
     profile = withValue(profile, "stateKeySource", options.stateKeySource);
   const apiKey =
-    inProfile("apiKey") && !app.ask.isPossible && given(app, "apiKey") === undefined
+    inProfile("apiKey") && !app.io.ask.isPossible && given(app, "apiKey") === undefined
       ? undefined
       : await apiKeyOf(app);
   const formerState = profileValue(former, "state");
   const asksState = given(app, "state") === undefined && isAsked(app);
   const location = asksState ? await askLocation(app, name, formerState) : undefined;
-  if (location !== undefined) profile = withValue(profile, "state", storable(app, location));
+  if (location !== undefined)
+    profile = withValue(profile, "state", storable(app.io.narrator, location));
   else if (asksState && isShared(formerState)) profile = withValue(profile, "state", undefined);
   const live = await isLive(app, options);
   if (live !== undefined) profile = withValue(profile, "live", live || undefined);
 
-  const local = await app.state({
+  const local = await app.state.open({
     name,
     exists: false,
     settings: location === undefined ? profile : { ...profile, state: location },
   });
-  const obstacle = app.ask.isPossible
+  const obstacle = app.io.ask.isPossible
     ? await obstacleTo(local, app.settings.stateKey !== undefined)
     : null;
   const after = await local.configure(async (current) => {
@@ -96,19 +82,20 @@ export async function runInit(app: Needs, options: InitOptions): Promise<number>
     return { ...current, ...defined({ currentProfile }), profiles };
   });
   const current = (after.currentProfile ?? "default") === name;
-  const path = configPath(app.configuration.directory);
+  const path = configPath(app.settings.configuration.directory);
   const how = current ? "" : `; to use it: --profile ${name}, or vault config use ${name}`;
   const document: InitDocument = { profile: name, path, current };
-  await app.output.printDone(document, () => `Saved profile ${name} (${path})${how}\n`);
-  if (app.ask.isPossible) await verify(app, resolveSettings(app.flags, app.host.env, profile));
+  await app.io.output.printDone(document, () => `Saved profile ${name} (${path})${how}\n`);
+  if (app.io.ask.isPossible)
+    await verify(app, resolveSettings(app.settings.flags, app.io.host.env, profile));
   const used = current ? "" : ` --profile ${name}`;
-  if (obstacle !== null) app.narrator.warn(obstacle.message);
+  if (obstacle !== null) app.io.narrator.warn(obstacle.message);
   const steps = [
     ...(obstacle?.steps ?? []),
     `vault doctor${used}`,
     `vault import --file vaults.ndjson${used}`,
   ];
-  for (const step of steps) app.narrator.close(`next: ${step}`);
+  for (const step of steps) app.io.narrator.close(`next: ${step}`);
   return 0;
 }
 
@@ -116,31 +103,34 @@ export async function runInit(app: Needs, options: InitOptions): Promise<number>
 const verifyMs = 5000;
 
 /** Says whether the service responds; the profile is saved in any case. Key and token are verified by the first call only. */
-async function verify(app: Needs, settings: Settings): Promise<void> {
-  const probe = await app.probe({ ...settings, timeout: Math.min(settings.timeout, verifyMs) });
+async function verify(app: App, settings: Settings): Promise<void> {
+  const probe = await app.service.probe({
+    ...settings,
+    timeout: Math.min(settings.timeout, verifyMs),
+  });
   const { probeFindings } = await import("../doctor/service.ts");
   for (const { check, level, message, hint } of probeFindings(
     serviceName(settings),
     probe,
     null,
-    app.host.now(),
+    app.io.host.now(),
   )) {
-    if (level !== "ok") app.narrator.warn(`${message}${hint === null ? "" : `: ${hint}`}`);
-    else if (check === "service") app.narrator.close(message);
+    if (level !== "ok") app.io.narrator.warn(`${message}${hint === null ? "" : `: ${hint}`}`);
+    else if (check === "service") app.io.narrator.close(message);
   }
 }
 
-async function nameOf(app: Pick<App, "ask" | "flags" | "host" | "profile">): Promise<string> {
+async function nameOf({ io, settings }: Basics): Promise<string> {
   const rule = (name: string): string | null =>
     /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)
       ? null
       : "must be letters, digits, dots, dashes and underscores, such as staging";
-  const given = findSetting("profile", app.flags, app.host.env, {})?.text;
+  const given = findSetting("profile", settings.flags, io.host.env, {})?.text;
   const name =
     given ??
-    (app.ask.isPossible
-      ? await app.ask.text({ message: "Profile name", initial: "default", rule })
-      : app.profile.name);
+    (io.ask.isPossible
+      ? await io.ask.text({ message: "Profile name", initial: "default", rule })
+      : settings.profileInUse.name);
   const wrong = rule(name);
   if (wrong !== null)
     throw new VaultError("invalid-input", `--profile: ${wrong}`, {
@@ -150,98 +140,90 @@ async function nameOf(app: Pick<App, "ask" | "flags" | "host" | "profile">): Pro
 }
 
 /** The profile that is there already and may be changed; an empty one where there is none. */
-async function mayChange(
-  app: Pick<App, "ask" | "configuration">,
-  name: string,
-  force: boolean,
-): Promise<Profile> {
-  const profiles = (await readConfiguration(app.configuration.directory))?.profiles ?? {};
+async function mayChange({ io, settings }: Basics, name: string, force: boolean): Promise<Profile> {
+  const profiles = (await readConfiguration(settings.configuration.directory))?.profiles ?? {};
   const former = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (former === undefined) return {};
   if (force) return former;
-  if (!app.ask.isPossible) {
+  if (!io.ask.isPossible) {
     throw new VaultError("usage", `profile ${name} already exists`, {
       hint: `use --force to change what is given, or choose another name with --profile; vault config set KEY VALUE --profile ${name} (changes one setting)`,
     });
   }
-  if (await app.ask.confirm(`Profile ${name} already exists. Change it?`)) return former;
+  if (await io.ask.confirm(`Profile ${name} already exists. Change it?`)) return former;
   throw new VaultError("canceled", "canceled; nothing was changed", { retry: "safe" });
 }
 
 /** The former profile with the settings that are given by flags. */
-async function keptFlags(
-  app: Pick<App, "flags" | "host" | "narrator" | "sources">,
-  former: Profile,
-): Promise<Profile> {
+async function keptFlags({ io, settings }: Basics, former: Profile): Promise<Profile> {
   let profile = former;
   for (const name of settingNames) {
     const { init, key } = definitionOf(name);
-    const given = app.flags[name];
+    const given = settings.flags[name];
     if (init !== "kept" || key === undefined || typeof given !== "string") continue;
-    const text = isJsonKey(key) ? await readValue(given, `--${name}`, app.sources) : given;
+    const text = isJsonKey(key) ? await readValue(given, `--${name}`, io.sources) : given;
     const whole =
       isPathKey(key) && !isAbsolute(text) && !/^[a-z]+:\/\//i.test(text)
-        ? resolve(app.host.cwd, text)
+        ? resolve(io.host.cwd, text)
         : text;
-    profile = withValue(profile, key, parseConfigValue(key, storable(app, whole), profile));
+    profile = withValue(profile, key, parseConfigValue(key, storable(io.narrator, whole), profile));
   }
   return profile;
 }
 
 /** A value as the profile stores it: the address of a state without its password. */
-function storable(app: Pick<App, "narrator">, value: string): string {
+function storable(narrator: Narrator, value: string): string {
   const stored = withoutPassword(value);
-  if (stored !== value) app.narrator.warn(passwordDropped);
+  if (stored !== value) narrator.warn(passwordDropped);
   return stored;
 }
 
 /** The value of a flag or a variable. A profile that is there already supplies defaults for questions, and what is not asked. */
-const given = (app: Pick<App, "flags" | "host">, name: SettingName): string | undefined =>
-  findSetting(name, app.flags, app.host.env, {})?.text;
+const given = ({ io, settings }: Basics, name: SettingName): string | undefined =>
+  findSetting(name, settings.flags, io.host.env, {})?.text;
 
-async function baseUrlOf(app: Needs, former: Profile): Promise<string> {
+async function baseUrlOf(app: App, former: Profile): Promise<string> {
   const initial = profileValue(former, "baseUrl");
-  const kept = app.ask.isPossible ? undefined : initial;
+  const kept = app.io.ask.isPossible ? undefined : initial;
   const baseUrl = given(app, "baseUrl") ?? kept ?? (await typedBaseUrl(app, initial));
   serviceName({ ...app.settings, baseUrl });
   return baseUrl;
 }
 
-async function appUuidOf(
-  app: Pick<App, "ask" | "flags" | "host">,
-  former: Profile,
-): Promise<string> {
-  const kept = app.ask.isPossible ? undefined : profileValue(former, "appUuid");
-  const answer = given(app, "appUuid") ?? kept ?? (await typedAppUuid(app));
+async function appUuidOf({ io, settings }: Basics, former: Profile): Promise<string> {
+  const kept = io.ask.isPossible ? undefined : profileValue(former, "appUuid");
+  const answer = given({ io, settings }, "appUuid") ?? kept ?? (await typedAppUuid(io.ask));
   const wrong = isUuid(answer);
   if (wrong !== null)
     throw new VaultError("invalid-input", `--app-uuid: ${wrong}`, { hint: "nothing was changed" });
   return answer;
 }
 
-async function apiKeyOf(app: Needs): Promise<string> {
-  const found = findSetting("apiKey", app.flags, app.host.env, {});
+async function apiKeyOf(app: App): Promise<string> {
+  const found = findSetting("apiKey", app.settings.flags, app.io.host.env, {});
   const read = async (): Promise<string> =>
     found === undefined
-      ? await app.ask.secret({ message: "API key (stored encrypted)", rule: isUuid })
-      : await app.secretSetting(found);
+      ? await app.io.ask.secret({ message: "API key (stored encrypted)", rule: isUuid })
+      : await app.state.secretSetting(found);
   const key = await read();
-  app.redactor.add(key);
+  app.io.redactor.add(key);
   checkIdentifier(key, found?.source ?? "--api-key", "nothing was changed");
   return key;
 }
 
 /** Whether anything else was asked for: a person who gave all by flags has decided. */
-const isAsked = (app: Pick<App, "ask" | "flags" | "host">): boolean =>
-  app.ask.isPossible &&
-  (["baseUrl", "appUuid", "apiKey"] as const).some((name) => given(app, name) === undefined);
+const isAsked = ({ io, settings }: Basics): boolean =>
+  io.ask.isPossible &&
+  (["baseUrl", "appUuid", "apiKey"] as const).some(
+    (name) => given({ io, settings }, name) === undefined,
+  );
 
 /** Undefined where nobody has said so. */
 async function isLive(
-  app: Pick<App, "ask" | "flags" | "host">,
+  { io, settings }: Basics,
   options: InitOptions,
 ): Promise<boolean | undefined> {
   if (options.live === true) return true;
-  if (!isAsked(app)) return undefined;
-  return await app.ask.confirm("Is this production? (adds a banner, confirms updates)");
+  if (!isAsked({ io, settings })) return undefined;
+  return await io.ask.confirm("Is this production? (adds a banner, confirms updates)");
 }

@@ -1,18 +1,19 @@
-import type { App } from "../../app.ts";
+import type { Io } from "../../parts/io.ts";
+import type { StatePart } from "../../parts/state.ts";
+import type { OpenState } from "../../parts/open-state.ts";
 import { VaultError } from "../../errors.ts";
-import type { OpenState } from "../../open-state.ts";
 import { isShared, withoutPassword } from "../../settings/location.ts";
 
 const here = "on this machine";
 
 /** Asks for the address of a shared state, until it has the right form; undefined for a state on this machine. */
 export async function askLocation(
-  app: Pick<App, "ask" | "narrator" | "state">,
+  { io, state }: { io: Io; state: StatePart },
   profile: string,
   former: string | undefined,
 ): Promise<string | undefined> {
   for (;;) {
-    const location = await app.ask.text({
+    const location = await io.ask.text({
       message: "Place of the state, such as postgres://user@host/database",
       rule: (answer) =>
         answer === here || isShared(answer)
@@ -23,11 +24,11 @@ export async function askLocation(
     });
     if (location === here) return undefined;
     try {
-      await app.state({ name: profile, exists: false, settings: { state: location } });
+      await state.open({ name: profile, exists: false, settings: { state: location } });
       return location;
     } catch (error) {
       if (!(error instanceof VaultError)) throw error;
-      app.narrator.warn(error.message);
+      io.narrator.warn(error.message);
     }
   }
 }

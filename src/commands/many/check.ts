@@ -1,4 +1,4 @@
-import type { App } from "../../app.ts";
+import type { Basics } from "../../parts/settings.ts";
 import { VaultError } from "../../errors.ts";
 import type { Operation } from "../../protocol/endpoints.ts";
 import type { ManyExchangeOptions } from "./in-turn.ts";
@@ -50,7 +50,7 @@ export function checkNothingOfOne(options: ManyExchangeOptions, operation: Opera
  * @throws `usage` for an output that cannot have many
  */
 export function formOf(
-  { host, flags, output }: Pick<App, "flags" | "host" | "output">,
+  { io: { host, output }, settings: { flags } }: Basics,
   options: ManyOptions & { dryRun?: boolean | undefined },
   operation: Operation,
 ): "ndjson" | "rows" {

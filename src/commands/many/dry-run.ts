@@ -1,4 +1,4 @@
-import type { App } from "../../app.ts";
+import type { Basics } from "../../parts/settings.ts";
 import type { Start } from "../../exchange/start/start.ts";
 import type { View } from "../../cli/vault-view.ts";
 import { grouped } from "../../terminal/count.ts";
@@ -18,12 +18,12 @@ const mostRows = 100;
 
 /** --dry-run: prints what would be done with many vaults. `form`: what the command prints if --output does not say. */
 export async function dryRun(
-  app: Pick<App, "host" | "output" | "settings">,
+  { io, settings }: Basics,
   todo: readonly Pick<Start, "noAck">[],
   skipped: readonly Skipped[],
   form: "ndjson" | "rows",
 ): Promise<void> {
-  const { rate } = app.settings;
+  const { rate } = settings;
   const calls = todo.reduce((sum, { noAck }) => sum + (noAck ? 1 : 2), 0);
   const document: PlanDocument = {
     plan: {
@@ -33,14 +33,11 @@ export async function dryRun(
       skipped: skipped.map(({ start: { uuid }, reason }) => ({ uuid, reason })),
     },
   };
-  const { format, field } = app.output;
+  const { format, field } = io.output;
   if (form === "ndjson" && format === "table" && field === undefined)
-    await app.host.stdout.write(`${jsonText(document)}\n`);
+    await io.host.stdout.write(`${jsonText(document)}\n`);
   else
-    await app.output.print(
-      document,
-      async (view) => await planTable(document, skipped, rate, view),
-    );
+    await io.output.print(document, async (view) => await planTable(document, skipped, rate, view));
 }
 
 async function planTable(

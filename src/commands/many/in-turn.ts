@@ -1,3 +1,4 @@
+import type { App } from "../../app.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { settleInterrupted } from "../../exchange/end/settle.ts";
 import { withErrorFacts } from "../../exchange/error-facts.ts";
@@ -9,7 +10,6 @@ import { learnAll } from "../exchange/given.ts";
 import { checkTarget } from "../exchange/out-file.ts";
 import type { Outputs } from "../exchange/outputs.ts";
 import { createHandover, updateDocument } from "../exchange/outputs.ts";
-import type { ExchangeNeeds } from "../exchange/run.ts";
 import type { ManyOptions } from "./flags.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Report } from "./report.ts";
@@ -27,28 +27,28 @@ interface Run extends SameRun {
 
 /** What is done in each vault's turn: its exchange, unless the run has acknowledged it before. */
 export async function exchangesOf(
-  app: ExchangeNeeds,
+  app: App,
   { outDir, exec }: ManyExchangeOptions,
   run: Run,
 ): Promise<(start: Start, turn: Turn) => Promise<Outcome>> {
   const { name, delivery, report } = run;
-  const store = await app.store();
+  const store = await app.state.store();
   const outputs: Outputs = {
     outDir,
     exec: exec === undefined ? undefined : prepareExec(app, exec, name),
     print: async (document, view) => await report.contents(document, view),
-    stop: app.host.killed,
+    stop: app.io.host.killed,
   };
   return async (start, turn) => {
     const { uuid, given, newVault } = start;
-    if (outDir !== undefined) checkTarget(app, outDir, uuid);
-    if (given !== undefined) learnAll({ redactor: { add: turn.learn } }, given);
+    if (outDir !== undefined) checkTarget(app.io.host, outDir, uuid);
+    if (given !== undefined) learnAll(turn.learn, given);
     if (newVault !== undefined)
       turn.learn("content" in newVault ? newVault.content : newVault.creditCard.number);
     const context = await turn.lock();
     try {
       // Only now: before, another process may have had it.
-      const [begun] = run.isNamed ? await store.run(app.serviceName(), name, uuid) : [];
+      const [begun] = run.isNamed ? await store.run(app.settings.serviceName(), name, uuid) : [];
       if (begun !== undefined) checkSameRun(run, begun, start);
       if (begun?.state === "acknowledged") return { ok: true, earlier: true };
       if (begun?.state === "ending" && (await isSettled(context))) return { ok: true };

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { App } from "../../app.ts";
+import type { ValueSources } from "../../secrets/secret-value.ts";
 import { optionTypes } from "../../cli/option-types.ts";
 import type { ErrorKind } from "../../errors.ts";
 import { VaultError } from "../../errors.ts";
@@ -41,7 +41,7 @@ export interface Line {
  * worthwhile.
  * @throws `invalid-input` if it cannot be read, `interrupted`
  */
-export async function* linesOf(app: Pick<App, "sources">, file: VaultFile): AsyncGenerator<Line[]> {
+export async function* linesOf(sources: ValueSources, file: VaultFile): AsyncGenerator<Line[]> {
   let count = 0;
   // Of a line whose end has not come: put together once, since it may be as long as the file.
   let rest: string[] = [];
@@ -52,7 +52,7 @@ export async function* linesOf(app: Pick<App, "sources">, file: VaultFile): Asyn
       .map((text, index) => ({ number: first + index, text }))
       .filter(({ text }) => text.trim() !== "");
   };
-  for await (const piece of readable(app, file)) {
+  for await (const piece of readable(sources, file)) {
     const end = piece.lastIndexOf("\n");
     if (end >= 0) {
       yield numbered([...rest, piece.slice(0, end)].join("").split("\n"));
@@ -64,11 +64,11 @@ export async function* linesOf(app: Pick<App, "sources">, file: VaultFile): Asyn
 }
 
 async function* readable(
-  app: Pick<App, "sources">,
+  sources: ValueSources,
   { flag, path, example }: VaultFile,
 ): AsyncGenerator<string> {
   try {
-    yield* app.sources.readPieces(path, flag);
+    yield* sources.readPieces(path, flag);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (cause instanceof VaultError || path === "-" || code === undefined) throw cause;

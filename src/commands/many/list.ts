@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
-import type { App } from "../../app.ts";
+import type { Io } from "../../parts/io.ts";
+import type { ValueSources } from "../../secrets/secret-value.ts";
 import type { VaultNames } from "../../cli/vault-name.ts";
 import { byLabel } from "../../cli/vault-name.ts";
 import { VaultError } from "../../errors.ts";
@@ -26,7 +27,6 @@ export interface ListChoice {
 }
 
 type ListOperation = Operation | "ack";
-type Needs = Pick<App, "ask" | "sources">;
 
 /** What is asked for with all vaults, where a line does not say it itself. */
 export type ForAll = Omit<Unchecked, "label" | "uuid">;
@@ -39,30 +39,30 @@ export type ForAll = Omit<Unchecked, "label" | "uuid">;
  * and `no-credentials`, as for a single vault
  */
 export async function readStarts(
-  app: Needs,
+  io: Io,
   choice: ListChoice,
   forAll: ForAll,
   known: VaultNames<KnownVault>,
 ): Promise<Start[]> {
-  return await readList(app, choice, forAll.operation, known, (line, vault) =>
+  return await readList(io, choice, forAll.operation, known, (line, vault) =>
     startOf(forAll, line, vault),
   );
 }
 
 /** As `readStarts`, of vaults that are acknowledged. */
 export async function readNames(
-  app: Needs,
+  io: Io,
   choice: ListChoice,
   known: VaultNames<KnownVault>,
 ): Promise<Named[]> {
-  return await readList(app, choice, "ack", known, ({ uuid }, vault) => {
+  return await readList(io, choice, "ack", known, ({ uuid }, vault) => {
     if (vault === undefined || vault.generations.length === 0) throw noCredentials(uuid);
     return { uuid, label: vault.label };
   });
 }
 
 async function readList<Vault>(
-  app: Needs,
+  io: Io,
   choice: ListChoice,
   operation: ListOperation,
   known: VaultNames<KnownVault>,
@@ -70,7 +70,7 @@ async function readList<Vault>(
 ): Promise<Vault[]> {
   checkChoice(choice, operation);
   const { all, from } = choice;
-  const lister = new Lister(app, operation, known, make);
+  const lister = new Lister(io, operation, known, make);
   if (from !== undefined) return await lister.readFile(from);
   return all === true ? lister.all() : choice.vaults.map((name) => lister.named(name));
 }
@@ -133,12 +133,12 @@ class Lister<Vault> {
   readonly #make: Make<Vault>;
   readonly #known: VaultNames<KnownVault>;
   readonly #exact: boolean;
-  readonly #sources: Needs["sources"];
+  readonly #sources: ValueSources;
   /** Where each vault stands, by its UUID in lower case. */
   readonly #places = new Map<string, string | number>();
 
   constructor(
-    { ask, sources }: Needs,
+    { ask, sources }: Io,
     operation: ListOperation,
     known: VaultNames<KnownVault>,
     make: Make<Vault>,
@@ -177,10 +177,11 @@ class Lister<Vault> {
     const entries: Vault[] = [];
     const operation = this.#operation;
     const hint = `nothing was sent; a valid line: a UUID, a label, or ${examples[operation]}`;
-    for await (const lines of linesOf(
-      { sources: this.#sources },
-      { flag: "--from", path, example: usages[operation] },
-    )) {
+    for await (const lines of linesOf(this.#sources, {
+      flag: "--from",
+      path,
+      example: usages[operation],
+    })) {
       for (const { number, text } of lines) {
         const where = `--from line ${number}`;
         const line = text.trim();

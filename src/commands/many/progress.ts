@@ -1,4 +1,4 @@
-import type { App } from "../../app.ts";
+import type { Basics } from "../../parts/settings.ts";
 import { grouped } from "../../terminal/count.ts";
 import type { Progress } from "../../terminal/progress.ts";
 import { createProgressBar, measuredSeconds, progressParts } from "../../terminal/progress.ts";
@@ -20,7 +20,7 @@ const tickMs = 1000;
  * second. `tally` may change all the time.
  */
 export function showProgress(
-  { flags, host, narrator }: Pick<App, "flags" | "host" | "narrator">,
+  { io: { host, narrator }, settings: { flags } }: Basics,
   tally: Readonly<Tally>,
 ): { update: () => void; close: () => void } {
   const began = host.elapsed();

@@ -1,4 +1,6 @@
-import type { App } from "../../app.ts";
+import type { Io } from "../../parts/io.ts";
+import type { Basics } from "../../parts/settings.ts";
+import type { Redactor } from "../../terminal/redactor.ts";
 import type { MakeView } from "../../cli/output.ts";
 import { counted } from "../../terminal/count.ts";
 import type { Palette } from "../../terminal/palette.ts";
@@ -46,14 +48,15 @@ interface ReportOptions {
   form: "ndjson" | "rows";
 }
 
-type Needs = Pick<App, "flags" | "host" | "narrator" | "output" | "redactor">;
-
 /** Creates the report of one command, and shows progress until it is closed. It holds no more for many vaults than for a few. */
-export function createReport(app: Needs, { operation, total, form }: ReportOptions): Report {
-  const { host, narrator, redactor } = app;
+export function createReport(
+  { io, settings }: Basics,
+  { operation, total, form }: ReportOptions,
+): Report {
+  const { host, narrator, redactor } = io;
   const tally: Tally = { total, done: 0, earlier: 0, failed: 0, skipped: 0 };
   const causes = createCauses(redactor.redact);
-  const progress = showProgress(app, tally);
+  const progress = showProgress({ io, settings }, tally);
   let palette: Promise<Palette> | undefined;
   const printLine = async (event: ManyEvent): Promise<void> =>
     await host.stdout.write(`${jsonText(event)}\n`);
@@ -80,7 +83,7 @@ export function createReport(app: Needs, { operation, total, form }: ReportOptio
           ...rest,
           ...(settled.length === 0 ? {} : { settled }),
         });
-      else await app.output.print(document, view);
+      else await io.output.print(document, view);
     },
     receipt: async ({ settled, ...rest }) => {
       if (form === "ndjson")
@@ -92,10 +95,10 @@ export function createReport(app: Needs, { operation, total, form }: ReportOptio
     },
     outcome: async (entry, outcome) => {
       count(entry, outcome);
-      if (form === "ndjson") await printLine(outcomeLine(app, entry, outcome));
+      if (form === "ndjson") await printLine(outcomeLine(io.redactor, entry, outcome));
       else if (!isStopped(outcome))
         await host.stdout.write(
-          row(app, entry, outcome, await (palette ??= createPalette(host.stdout.color))),
+          row(io, entry, outcome, await (palette ??= createPalette(host.stdout.color))),
         );
       progress.update();
     },
@@ -123,11 +126,7 @@ export function createReport(app: Needs, { operation, total, form }: ReportOptio
   };
 }
 
-function outcomeLine(
-  { redactor }: Pick<App, "redactor">,
-  { uuid, label }: Named,
-  outcome: Outcome,
-): ManyEvent {
+function outcomeLine(redactor: Redactor, { uuid, label }: Named, outcome: Outcome): ManyEvent {
   const shown =
     "error" in outcome
       ? {
@@ -143,7 +142,7 @@ const isStopped = (outcome: Outcome): boolean =>
 
 /** A row on a terminal: `UUID  failed   LABEL: what failed`. */
 function row(
-  { host, redactor }: Pick<App, "host" | "redactor">,
+  { host, redactor }: Io,
   { uuid, label }: Named,
   outcome: Outcome,
   palette: Palette,

@@ -1,9 +1,9 @@
-import type { App } from "../../app.ts";
+import type { Remote } from "../../parts/service.ts";
+import type { Host } from "../../host.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { count, counted, grouped } from "../../terminal/count.ts";
 import type { Named, Outcome } from "./outcome.ts";
 import type { Report } from "./report.ts";
-import type { TurnNeeds } from "./turn.ts";
 import type { Taken, Turns } from "./scheduler.ts";
 import { takeTurns } from "./scheduler.ts";
 
@@ -26,11 +26,11 @@ interface All<Vault extends Named> {
  * @throws what has stopped them; `partial` where some failed or were skipped
  */
 export async function runAll<Vault extends Named>(
-  app: TurnNeeds,
+  app: Remote,
   todo: readonly Vault[],
   all: All<Vault>,
 ): Promise<void> {
-  const { host, narrator } = app;
+  const { host, narrator } = app.io;
   const { report, name, next, before } = all;
   const beganAt = host.elapsed();
   const onSignal = (): void =>
@@ -84,7 +84,7 @@ function* stopped(left: readonly Named[]): Iterable<[Named, Outcome]> {
 
 /** What the command ends with. The summary has the counts and the causes. */
 function endOf(
-  host: Pick<App["host"], "interrupted">,
+  host: Pick<Host, "interrupted">,
   { name, next, report }: Pick<All<Named>, "name" | "next" | "report">,
   { stop }: Pick<Taken<Named>, "stop">,
 ): VaultError | undefined {

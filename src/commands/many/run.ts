@@ -1,4 +1,5 @@
 import { setFlagsFromString } from "node:v8";
+import type { Basics } from "../../parts/settings.ts";
 import type { App } from "../../app.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
 import { VaultNames } from "../../cli/vault-name.ts";
@@ -10,7 +11,6 @@ import type { Operation } from "../../protocol/endpoints.ts";
 import { askSettings } from "../exchange/ask.ts";
 import { commonOf } from "../exchange/given.ts";
 import { missingIn, prepareOutDir } from "../exchange/out-file.ts";
-import type { ExchangeNeeds } from "../exchange/run.ts";
 import { productionMark } from "../exchange/run.ts";
 import { checkNothingOfOne, formOf } from "./check.ts";
 import type { ManyExchangeOptions } from "./in-turn.ts";
@@ -21,16 +21,13 @@ import { createReport } from "./report.ts";
 import { runAll } from "./run-all.ts";
 import type { SameRun } from "./same-run.ts";
 import { checkSameRun, deliveryOf, newRun } from "./same-run.ts";
-import type { TurnNeeds } from "./turn.ts";
-
-export type ManyNeeds = ExchangeNeeds & TurnNeeds & Pick<App, "flags">;
 
 /**
  * Reads or updates many vaults. Everything is checked before anything is sent.
  * @throws `usage`, `invalid-input`; after the summary what has stopped all of them, or `partial` where some failed or were skipped
  */
 export async function runMany(
-  app: ManyNeeds,
+  app: App,
   options: ManyExchangeOptions,
   operation: Operation,
 ): Promise<number> {
@@ -38,15 +35,15 @@ export async function runMany(
   const form = formOf(app, options, operation);
   await askSettings(app);
   // Missing settings are reported before a list is read.
-  await app.service();
+  await app.service.client();
   const isNamed = options.run !== undefined;
-  const name = options.run ?? newRun(operation, app.host);
+  const name = options.run ?? newRun(operation, app.io.host);
   const { outDir } = options;
   const run: SameRun = {
     name,
     operation,
-    delivery: deliveryOf(app.host, operation, options),
-    missing: (uuid) => (outDir === undefined ? null : missingIn(app, outDir, uuid)),
+    delivery: deliveryOf(app.io.host, operation, options),
+    missing: (uuid) => (outDir === undefined ? null : missingIn(app.io.host, outDir, uuid)),
   };
   const list = await inLittleMemory(async () => await sortedList(app, options, run));
   const { todo, skipped } = list;
@@ -104,21 +101,21 @@ function* knownOf({ earlier, skipped }: SortedList): Iterable<[Start, Outcome]> 
 
 /** Reads the list, and what is left to do of it in a run that may have begun before. What the state knows of all is forgotten then. */
 async function sortedList(
-  app: ManyNeeds,
+  app: App,
   options: ManyExchangeOptions,
   run: SameRun,
 ): Promise<SortedList> {
   const { name, operation } = run;
-  const [store, service] = [await app.store(), app.serviceName()];
+  const [store, service] = [await app.state.store(), app.settings.serviceName()];
   const known = new VaultNames(await store.summaries(service));
   const forAll = {
     operation,
     kind: options.kind,
-    device: await app.device(),
+    device: await app.service.device(),
     ...commonOf(options),
     takesTime: options.exec !== undefined,
   };
-  const starts = await readStarts(app, options, forAll, known);
+  const starts = await readStarts(app.io, options, forAll, known);
   const begun = new Map(
     (options.run === undefined ? [] : await store.run(service, name)).map((one) => [one.uuid, one]),
   );
@@ -157,11 +154,12 @@ function whySkipped(
 }
 
 /** @throws `canceled`, `interrupted`; `usage` where nobody can be asked about a live profile */
-async function confirmUpdates(
-  app: Pick<App, "ask" | "profile" | "settings">,
-  count: number,
-): Promise<void> {
-  const { settings, ask } = app;
+async function confirmUpdates({ io, settings }: Basics, count: number): Promise<void> {
+  const { ask } = io;
   if (count === 0 || (!ask.isPossible && !settings.live)) return;
-  await confirmOrFail(ask, false, `${productionMark(app)}Send new contents to ${count} vaults?`);
+  await confirmOrFail(
+    ask,
+    false,
+    `${productionMark(settings)}Send new contents to ${count} vaults?`,
+  );
 }

@@ -1,7 +1,7 @@
+import type { Remote } from "../../parts/service.ts";
 import { VaultError } from "../../errors.ts";
 import type { Reply } from "../../exchange/ports.ts";
 import type { Named, Outcome } from "./outcome.ts";
-import type { TurnNeeds } from "./turn.ts";
 import { Turn } from "./turn.ts";
 
 export interface Turns<Vault extends Named> {
@@ -40,11 +40,11 @@ const answeredStart = ["rejected", "locked"];
  * has comes last.
  */
 export async function takeTurns<Vault extends Named>(
-  app: TurnNeeds,
+  app: Remote,
   vaults: readonly Vault[],
   turns: Turns<Vault>,
 ): Promise<Taken<Vault>> {
-  const { host } = app;
+  const { host } = app.io;
   const { promise: isDone, resolve: done } = Promise.withResolvers<void>();
   const active = new Set<Turn>();
   const later: Vault[] = [];

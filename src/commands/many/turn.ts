@@ -1,4 +1,4 @@
-import type { App } from "../../app.ts";
+import type { Remote } from "../../parts/service.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import type { ExchangeEvent } from "../../exchange/events.ts";
@@ -6,11 +6,6 @@ import type { Clock, Reply, Service } from "../../exchange/ports.ts";
 import { once } from "../../settings/once.ts";
 import type { SecretScope } from "../../terminal/redactor.ts";
 import { Interruption } from "../../terminal/signals.ts";
-
-export type TurnNeeds = Pick<
-  App,
-  "exchangeService" | "lock" | "host" | "narrator" | "redactor" | "settings"
->;
 
 interface TurnOptions {
   uuid: string;
@@ -31,7 +26,7 @@ interface TurnOptions {
  * are forgotten at its end; the first interruption stops it only where nothing is under way.
  */
 export class Turn {
-  readonly #app: TurnNeeds;
+  readonly #app: Remote;
   readonly #options: TurnOptions;
   readonly #secrets: SecretScope;
   readonly #stop = new AbortController();
@@ -48,13 +43,14 @@ export class Turn {
   #waits: "no" | "trial" | "longer" | "connection" = "no";
   readonly #onSignal = (): void => this.#stopIfIdle();
 
-  constructor(app: TurnNeeds, options: TurnOptions) {
+  constructor(app: Remote, options: TurnOptions) {
+    const { host, redactor } = app.io;
     this.#app = app;
     this.#options = options;
-    this.#secrets = app.redactor.scope();
-    this.#beganAt = app.host.elapsed();
-    app.host.interrupted.addEventListener("abort", this.#onSignal);
-    app.host.killed.addEventListener("abort", this.#onSignal);
+    this.#secrets = redactor.scope();
+    this.#beganAt = host.elapsed();
+    host.interrupted.addEventListener("abort", this.#onSignal);
+    host.killed.addEventListener("abort", this.#onSignal);
   }
 
   /** How long it took until its first call waited for a place under the rate limit, in milliseconds. */
@@ -73,7 +69,7 @@ export class Turn {
 
   /** Stands still in the queue of the rate limit. */
   #elapsed(): number {
-    return (this.#queuesSince ?? this.#app.host.elapsed()) - this.#queued;
+    return (this.#queuesSince ?? this.#app.io.host.elapsed()) - this.#queued;
   }
 
   /** Registers a secret for redaction until the turn is over. */
@@ -84,7 +80,8 @@ export class Turn {
    * @throws what `lockVault` throws
    */
   async lock(): Promise<ExchangeContext> {
-    const { host, settings } = this.#app;
+    const { io, settings, service } = this.#app;
+    const { host } = io;
     const { uuid, waits, probing } = this.#options;
     const clock: Clock = {
       now: () => host.now(),
@@ -93,32 +90,31 @@ export class Turn {
     };
     const deadline = host.elapsed() + settings.maxWait;
     const waiting = { deadline: waits ? deadline : host.elapsed(), signal: this.#stop.signal };
-    // One for the whole exchange: it has its place under the rate limit.
-    const service = once(async () => this.#watched(await this.#app.exchangeService(this.learn)));
     const own = {
       clock,
       waiting,
-      service,
+      // One for the whole exchange: it has its place under the rate limit.
+      service: once(async () => this.#watched(await service.clientFor(this.learn))),
       probing,
       learnSecret: this.learn,
       emit: (event: ExchangeEvent): void => this.#follow(event),
     };
-    return { ...(await this.#app.lock(uuid, {}, own)), deadline };
+    return { ...(await service.lock(uuid, {}, own)), deadline };
   }
 
   /** The error that a turn has ended with, which outlives the secrets that it may repeat. */
   failure(error: unknown): VaultError {
     const { code, message, facts } = asVaultError(error);
     const { cause, ...shown } = facts;
-    return new VaultError(code, this.#app.redactor.redact(message), {
-      ...this.#app.redactor.redactValue(shown),
+    return new VaultError(code, this.#app.io.redactor.redact(message), {
+      ...this.#app.io.redactor.redactValue(shown),
       cause,
     });
   }
 
   end(): void {
     this.#isOver = true;
-    const { interrupted, killed } = this.#app.host;
+    const { interrupted, killed } = this.#app.io.host;
     interrupted.removeEventListener("abort", this.#onSignal);
     killed.removeEventListener("abort", this.#onSignal);
     this.#secrets.end();
@@ -126,12 +122,12 @@ export class Turn {
 
   #watched(service: Service): Service {
     const queued = async <T>(wait: () => Promise<T>): Promise<T> => {
-      const from = (this.#queuesSince = this.#app.host.elapsed());
+      const from = (this.#queuesSince = this.#app.io.host.elapsed());
       this.#preparedMs ??= from - this.#beganAt;
       try {
         return await wait();
       } finally {
-        this.#queued += this.#app.host.elapsed() - from;
+        this.#queued += this.#app.io.host.elapsed() - from;
         this.#queuesSince = null;
         this.#hasPlace = true;
         this.#options.onProgress();
@@ -148,7 +144,7 @@ export class Turn {
   }
 
   #follow(event: ExchangeEvent): void {
-    const { narrator } = this.#app;
+    const { narrator } = this.#app.io;
     const { uuid, onService, onProgress } = this.#options;
     if (event.type === "warning") narrator.warn(`vault ${uuid}: ${event.message}`);
     if (event.type === "settled") narrator.tell(event);
@@ -165,7 +161,7 @@ export class Turn {
   }
 
   #stopIfIdle(): void {
-    const { interrupted, killed } = this.#app.host;
+    const { interrupted, killed } = this.#app.io.host;
     if (this.#isOver || !interrupted.aborted || (this.#isUnderWay && !killed.aborted)) return;
     this.#stop.abort(
       killed.aborted ? killed.reason : (interrupted.reason ?? new Interruption("SIGINT")),

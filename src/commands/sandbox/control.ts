@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
-import type { App } from "../../app.ts";
+import type { Basics, SettingsPart } from "../../parts/settings.ts";
+import type { Output } from "../../cli/output.ts";
 import { VaultError } from "../../errors.ts";
 import { auditExport, exportEndings } from "../../sandbox/control/audit-export.ts";
 import type { ControlClient } from "../../sandbox/control/client.ts";
@@ -25,43 +26,43 @@ import { describeVaults, findRunning, readyFileOf, theRunning } from "./running.
 import { count } from "../../terminal/count.ts";
 
 const connect = (
-  app: Pick<App, "sandboxFile">,
+  settings: SettingsPart,
   options: { readyFile?: string | undefined },
-): ControlClient => connectControl(readyFileOf(app, options));
+): ControlClient => connectControl(readyFileOf(settings, options));
 
 type Document =
   AuditDocument | FaultDocument | LockDocument | ResetDocument | StatusDocument | StopDocument;
 
-async function print(app: Pick<App, "output">, document: Document, line: string): Promise<number> {
-  await app.output.printDone(document, () => `${line}\n`);
+async function print(output: Output, document: Document, line: string): Promise<number> {
+  await output.printDone(document, () => `${line}\n`);
   return 0;
 }
 
 /** Prints what a shell exports to use the running sandbox, with a state in which its vaults are imported. */
 export async function runEnv(
-  app: Pick<App, "host" | "output" | "sandboxFile">,
+  { io, settings }: Basics,
   options: OptionsOf<typeof env>,
 ): Promise<number> {
-  const { ready, readyFile } = await theRunning(app, options);
-  const settings = {
-    ...settingsFor(ready, await preparedFolder(app, ready, readyFile), ready.apiPrefix),
-    VAULTSVC_SANDBOX: resolve(app.host.cwd, readyFile),
+  const { ready, readyFile } = await theRunning(settings, options);
+  const wanted = {
+    ...settingsFor(ready, await preparedFolder(io.host, ready, readyFile), ready.apiPrefix),
+    VAULTSVC_SANDBOX: resolve(io.host.cwd, readyFile),
   };
-  const lines = Object.entries(settings).map(
+  const lines = Object.entries(wanted).map(
     ([name, value]) => `export ${name}=${shellQuoted(value)}\n`,
   );
-  const document: EnvDocument = { env: settings };
-  await app.output.print(document, () => lines.join(""));
+  const document: EnvDocument = { env: wanted };
+  await io.output.print(document, () => lines.join(""));
   return 0;
 }
 
 export async function runStatus(
-  app: Pick<App, "output" | "sandboxFile">,
+  { io, settings }: Basics,
   options: OptionsOf<typeof status>,
 ): Promise<number> {
-  const readyFile = readyFileOf(app, options);
+  const readyFile = readyFileOf(settings, options);
   const running = await findRunning(readyFile);
-  if (running === null) return await print(app, { running: false }, "No sandbox is running.");
+  if (running === null) return await print(io.output, { running: false }, "No sandbox is running.");
   const { baseUrl, application, vaults } = running.ready;
   const shown = vaults.map(({ uuid, label, kind }) => ({ uuid, label, kind }));
   const document: StatusDocument = {
@@ -72,50 +73,54 @@ export async function runStatus(
     vaults: shown,
   };
   return await print(
-    app,
+    io.output,
     document,
     [`The sandbox listens at ${baseUrl}`, "", ...describeVaults(vaults)].join("\n"),
   );
 }
 
 export async function runStop(
-  app: Pick<App, "output" | "sandboxFile">,
+  { io, settings }: Basics,
   options: OptionsOf<typeof stop>,
 ): Promise<number> {
-  const { client, ready } = await theRunning(app, options);
+  const { client, ready } = await theRunning(settings, options);
   await client.stop();
-  return await print(app, { stopped: ready.baseUrl }, `Stopped the sandbox at ${ready.baseUrl}.`);
+  return await print(
+    io.output,
+    { stopped: ready.baseUrl },
+    `Stopped the sandbox at ${ready.baseUrl}.`,
+  );
 }
 
 export async function runReset(
-  app: Pick<App, "output" | "sandboxFile">,
+  { io, settings }: Basics,
   options: OptionsOf<typeof reset>,
 ): Promise<number> {
-  const vaults = await connect(app, options).reset();
+  const vaults = await connect(settings, options).reset();
   return await print(
-    app,
+    io.output,
     { vaults },
     `Reset ${vaults} vaults and removed all faults. The new credentials are in the ready file.`,
   );
 }
 
 export async function runLock(
-  app: Pick<App, "output" | "sandboxFile">,
+  { io, settings }: Basics,
   options: OptionsOf<typeof lock>,
 ): Promise<number> {
-  const found = await connect(app, options).lock(options.uuid);
-  return await printVault(app, found);
+  const found = await connect(settings, options).lock(options.uuid);
+  return await printVault(io.output, found);
 }
 
 export async function runUnlock(
-  app: Pick<App, "output" | "sandboxFile">,
+  { io, settings }: Basics,
   options: OptionsOf<typeof lock>,
 ): Promise<number> {
-  const found = await connect(app, options).unlock(options.uuid);
-  return await printVault(app, found);
+  const found = await connect(settings, options).unlock(options.uuid);
+  return await printVault(io.output, found);
 }
 
-async function printVault(app: Pick<App, "output">, found: PublicInspection): Promise<number> {
+async function printVault(output: Output, found: PublicInspection): Promise<number> {
   const {
     uuid,
     label,
@@ -135,14 +140,14 @@ async function printVault(app: Pick<App, "output">, found: PublicInspection): Pr
   const counters = { unackedStarts, failedAttempts, usesRemaining };
   const dates = { expiryDate, autoLockDate, dateCreated, lastModified };
   return await print(
-    app,
+    output,
     { uuid, label, kind, status, lockReason, exchange, ...counters, ...dates },
     `${uuid} is ${status}`,
   );
 }
 
 export async function runFault(
-  app: Pick<App, "output" | "sandboxFile">,
+  { io, settings }: Basics,
   options: OptionsOf<typeof fault>,
 ): Promise<number> {
   if (options.clear !== true && options.faults.length === 0) {
@@ -151,31 +156,35 @@ export async function runFault(
     });
   }
   const rules = options.faults.map(parseFault);
-  const client = connect(app, options);
+  const client = connect(settings, options);
   if (options.clear === true) await client.clearFaults();
   const armed = rules.length === 0 ? 0 : await client.addFaults(rules);
-  return await print(app, { armed }, armed === 0 ? "No faults." : `${count(armed, "fault")} set.`);
+  return await print(
+    io.output,
+    { armed },
+    armed === 0 ? "No faults." : `${count(armed, "fault")} set.`,
+  );
 }
 
 /** Prints the audit items, or writes them to a file in the form that its name asks for. */
 export async function runAudit(
-  app: Pick<App, "host" | "output" | "sandboxFile">,
+  { io, settings }: Basics,
   options: OptionsOf<typeof audit>,
 ): Promise<number> {
   if (options.export !== undefined)
-    return await exportAudit(app, options.export, () => connect(app, options).audit());
-  const items = await connect(app, options).audit();
-  if (app.output.format === "ndjson") {
-    await app.host.stdout.write(items.map((item) => `${jsonText(item)}\n`).join(""));
+    return await exportAudit(io.output, options.export, () => connect(settings, options).audit());
+  const items = await connect(settings, options).audit();
+  if (io.output.format === "ndjson") {
+    await io.host.stdout.write(items.map((item) => `${jsonText(item)}\n`).join(""));
     return 0;
   }
   const document: AuditDocument = { items };
-  await app.output.print(document, async ({ facts }) => await asTable(facts, items));
+  await io.output.print(document, async ({ facts }) => await asTable(facts, items));
   return 0;
 }
 
 async function exportAudit(
-  app: Pick<App, "output">,
+  output: Output,
   path: string,
   audit: ControlClient["audit"],
 ): Promise<number> {
@@ -183,7 +192,7 @@ async function exportAudit(
   const items = await audit();
   await writeExport(path, toForm(items));
   return await print(
-    app,
+    output,
     { items: items.length, file: path },
     `Wrote ${items.length} items to ${path}`,
   );

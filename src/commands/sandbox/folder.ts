@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { App } from "../../app.ts";
+import type { Host } from "../../host.ts";
 import { defined } from "../../defined.ts";
 import { VaultError } from "../../errors.ts";
 import type { ReadyDocument, RunningDocument } from "../../sandbox/control/ready.ts";
@@ -38,12 +38,12 @@ export function withoutSettings(env: Readonly<Record<string, string | undefined>
  * @throws `internal` with what it says if it fails
  */
 export async function runProgram(
-  app: Pick<App, "host">,
+  host: Host,
   args: readonly string[],
   env: Environment,
   input: string,
 ): Promise<void> {
-  const [runtime = "", ...entry] = app.host.program;
+  const [runtime = "", ...entry] = host.program;
   const child = spawn(runtime, [...entry, ...args], { env, stdio: ["pipe", "ignore", "pipe"] });
   let errors = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
@@ -64,7 +64,7 @@ export const shellQuoted = (text: string): string => `'${text.replaceAll("'", St
 
 /** Imports every vault of a sandbox, with its device, into the state that `env` names. */
 export async function importVaults(
-  app: Pick<App, "host">,
+  host: Host,
   { vaults }: ReadyDocument,
   env: Environment,
 ): Promise<void> {
@@ -77,9 +77,9 @@ export async function importVaults(
   }));
   const lines = known.map((vault) => `${JSON.stringify(vault)}\n`).join("");
   await runProgram(
-    app,
+    host,
     ["import", "--file", "-", "--json"],
-    { ...withoutSettings(app.host.env), ...env },
+    { ...withoutSettings(host.env), ...env },
     lines,
   );
 }
@@ -89,7 +89,7 @@ export async function importVaults(
  * at the first call and removed when another run has taken its place.
  */
 export async function preparedFolder(
-  app: Pick<App, "host">,
+  host: Host,
   ready: RunningDocument,
   readyFile: string,
 ): Promise<string> {
@@ -102,7 +102,7 @@ export async function preparedFolder(
   for (const old of readdirSync(all))
     if (old.startsWith("env-")) rmSync(join(all, old), { recursive: true, force: true });
   mkdirSync(folder, { mode: 0o700 });
-  await importVaults(app, ready, settingsFor(ready, folder, ready.apiPrefix));
+  await importVaults(host, ready, settingsFor(ready, folder, ready.apiPrefix));
   writeFileSync(done, "");
   return folder;
 }
@@ -122,7 +122,7 @@ export interface PrivateSandbox {
  * @throws what `startSandbox` throws
  */
 export async function openPrivateSandbox(
-  app: Pick<App, "host" | "settings">,
+  host: Host,
   settings: SandboxSettings,
 ): Promise<PrivateSandbox> {
   const folder = mkdtempSync(join(tmpdir(), "vault-sandbox-"));
@@ -135,9 +135,9 @@ export async function openPrivateSandbox(
     // Where `vault sandbox fault` and the like look for it, run with this state.
     running = await startSandbox({ ...settings, readyFile: join(folder, "state-sandbox.json") });
     const ours = settingsFor(running.ready, folder, settings.prefix);
-    await importVaults(app, running.ready, ours);
-    const rest = withoutSettings(app.host.env);
-    const PATH = [commandsIn(folder, app.host.program), rest["PATH"]].filter(Boolean).join(":");
+    await importVaults(host, running.ready, ours);
+    const rest = withoutSettings(host.env);
+    const PATH = [commandsIn(folder, host.program), rest["PATH"]].filter(Boolean).join(":");
     return {
       folder,
       running,

@@ -1,4 +1,4 @@
-import type { App } from "../../app.ts";
+import type { Basics } from "../../parts/settings.ts";
 import { VaultError } from "../../errors.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
@@ -9,13 +9,14 @@ import type { Scenario } from "./scenarios.ts";
 import { failures, Rehearsal } from "./scenarios.ts";
 import { sandboxSettings } from "./start.ts";
 
-type Needs = Pick<App, "flags" | "host" | "narrator" | "output" | "settings">;
-
 /**
  * Runs a program through every failure of every call that it makes.
  * @throws `usage` where it fails without a failure already, `finding` where a vault was lost or locked
  */
-export async function runRehearse(app: Needs, options: RehearseOptions): Promise<number> {
+export async function runRehearse(
+  { io, settings }: Basics,
+  options: RehearseOptions,
+): Promise<number> {
   const { check, setup, command } = options;
   if (check === undefined) {
     throw new VaultError(
@@ -26,19 +27,23 @@ export async function runRehearse(app: Needs, options: RehearseOptions): Promise
       },
     );
   }
-  app.narrator.warn(`${command.join(" ")} will run many times, against sandboxes`);
-  const rehearsal = new Rehearsal(app, sandboxSettings(app, options), { setup, check, command });
+  io.narrator.warn(`${command.join(" ")} will run many times, against sandboxes`);
+  const rehearsal = new Rehearsal({ io, settings }, sandboxSettings({ io, settings }, options), {
+    setup,
+    check,
+    command,
+  });
   const calls = await rehearsal.listCalls();
   const scenarios: Scenario[] = [];
   for (const call of calls) {
     for (const failure of failures) {
-      app.narrator.detail(`call ${call.n} of ${calls.length}, ${failure}`);
+      io.narrator.detail(`call ${call.n} of ${calls.length}, ${failure}`);
       scenarios.push(await rehearsal.play(call, failure));
     }
   }
   const { warnings } = rehearsal;
   const document: RehearseDocument = { scenarios, warnings };
-  await app.output.print(document, async ({ facts }) => await asTable(facts, scenarios));
+  await io.output.print(document, async ({ facts }) => await asTable(facts, scenarios));
   const bad = (outcome: Scenario["outcome"]): number =>
     scenarios.filter((each) => each.outcome === outcome).length;
   const found = [

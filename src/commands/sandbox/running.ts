@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { App } from "../../app.ts";
+import type { SettingsPart } from "../../parts/settings.ts";
 import { VaultError } from "../../errors.ts";
 import type { ControlClient } from "../../sandbox/control/client.ts";
 import { connectControl } from "../../sandbox/control/client.ts";
@@ -14,8 +14,8 @@ interface Running {
 type Chosen = { readyFile?: string | undefined };
 
 /** Where the ready file is, unless the command line says otherwise: one sandbox a user is the ordinary case. */
-export const readyFileOf = (app: Pick<App, "sandboxFile">, options: Chosen): string =>
-  options.readyFile ?? app.sandboxFile();
+export const readyFileOf = (settings: SettingsPart, options: Chosen): string =>
+  options.readyFile ?? settings.sandboxFile();
 
 /** The sandbox of a ready file, or null where none runs (any more). */
 export async function findRunning(readyFile: string): Promise<Running | null> {
@@ -32,8 +32,8 @@ export async function findRunning(readyFile: string): Promise<Running | null> {
 }
 
 /** @throws `network` where none runs */
-export async function theRunning(app: Pick<App, "sandboxFile">, options: Chosen): Promise<Running> {
-  const running = await findRunning(readyFileOf(app, options));
+export async function theRunning(settings: SettingsPart, options: Chosen): Promise<Running> {
+  const running = await findRunning(readyFileOf(settings, options));
   if (running !== null) return running;
   throw new VaultError("network", "no sandbox is running", {
     hint: "vault sandbox start",

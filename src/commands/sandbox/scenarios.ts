@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
 import { mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
-import type { App } from "../../app.ts";
+import type { Basics } from "../../parts/settings.ts";
+import type { Host } from "../../host.ts";
 import { VaultError } from "../../errors.ts";
 import type { FaultRule } from "../../sandbox/faults/faults.ts";
 import type { SandboxSettings } from "../../sandbox/server/start-sandbox.ts";
@@ -35,19 +36,17 @@ interface Commands {
   command: readonly string[];
 }
 
-type Needs = Pick<App, "host" | "settings">;
-
 const hint = "vault sandbox exec -- COMMAND";
 
 /** Plays scenarios, each in a fresh working directory with a fresh sandbox. */
 export class Rehearsal {
   /** What the scenarios did not go as planned in. */
   readonly warnings: string[] = [];
-  readonly #app: Needs;
+  readonly #app: Basics;
   readonly #settings: SandboxSettings;
   readonly #commands: Commands;
 
-  constructor(app: Needs, settings: SandboxSettings, commands: Commands) {
+  constructor(app: Basics, settings: SandboxSettings, commands: Commands) {
     this.#app = app;
     this.#settings = settings;
     this.#commands = commands;
@@ -119,7 +118,7 @@ export class Rehearsal {
     settings: Partial<SandboxSettings>,
     play: (sandbox: PrivateSandbox, run: Runner) => Promise<T>,
   ): Promise<T> {
-    const sandbox = await openPrivateSandbox(this.#app, { ...this.#settings, ...settings });
+    const sandbox = await openPrivateSandbox(this.#app.io.host, { ...this.#settings, ...settings });
     try {
       const cwd = join(sandbox.folder, "work");
       mkdirSync(cwd);
@@ -144,7 +143,7 @@ interface Runner {
 /** Not "ignore": that is no standard output at all, without which `vault get` sends nothing. */
 const nowhere = once(() => openSync("/dev/null", "w"));
 
-function throwIfInterrupted(host: Needs["host"]): void {
+function throwIfInterrupted(host: Host): void {
   if (host.interrupted.aborted)
     throw new VaultError("interrupted", "interrupted: the rehearsal is incomplete", {
       retry: "safe",
@@ -153,7 +152,7 @@ function throwIfInterrupted(host: Needs["host"]): void {
 
 /** Runs what the rehearsal is about, in its directory and environment; what it prints goes nowhere, but with --debug to stderr. */
 function runnerIn(
-  { host, settings }: Needs,
+  { io: { host }, settings }: Basics,
   cwd: string,
   env: Record<string, string>,
   commands: Commands,

@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { App } from "../../app.ts";
+import type { Basics, SettingsPart } from "../../parts/settings.ts";
 import { defined } from "../../defined.ts";
 import { VaultError } from "../../errors.ts";
 import type { ReadyDocument } from "../../sandbox/control/ready.ts";
@@ -15,8 +15,6 @@ import type { EmulationOptions, StartOptions } from "./descriptor.ts";
 import { importVaults, runProgram, settingsFor, withoutSettings } from "./folder.ts";
 import { describeVaults, findRunning, readyFileOf } from "./running.ts";
 
-type Needs = Pick<App, "flags" | "host" | "output" | "profile" | "settings" | "sandboxFile">;
-
 /** On a new machine there is none yet. What goes wrong with it is reported where the file is written. */
 function makeFolderOf(file: string): void {
   try {
@@ -30,28 +28,28 @@ function makeFolderOf(file: string): void {
  * Serves until the first SIGINT or SIGTERM, or `vault sandbox stop`.
  * @throws `usage` where the ready file is that of a running sandbox, or the profile is not that of a sandbox
  */
-export async function runStart(app: Needs, options: StartOptions): Promise<number> {
+export async function runStart({ io, settings }: Basics, options: StartOptions): Promise<number> {
   // From here on a signal stops the sandbox in order.
-  const { interrupted } = app.host;
-  const readyFile = readyFileOf(app, options);
+  const { interrupted } = io.host;
+  const readyFile = readyFileOf(settings, options);
   if ((await findRunning(readyFile)) !== null) {
     throw new VaultError("usage", `a sandbox is already running (ready file: ${readyFile})`, {
       hint: "vault sandbox stop; vault sandbox start --ready-file FILE (starts another one)",
     });
   }
-  const profile = ownProfile(app, readyFile);
+  const profile = ownProfile(settings, readyFile);
   if (options.readyFile === undefined) makeFolderOf(readyFile);
-  const settings = {
-    ...sandboxSettings(app, options),
+  const wanted = {
+    ...sandboxSettings({ io, settings }, options),
     port: options.port ?? 0,
     readyFile,
     ...defined({ dataFolder: options.data }),
   };
-  const sandbox = await startSandbox(settings);
+  const sandbox = await startSandbox(wanted);
   try {
-    if (profile !== undefined) await makeProfile(app, profile, sandbox.ready);
+    if (profile !== undefined) await makeProfile({ io, settings }, profile, sandbox.ready);
     const document: StartDocument = sandbox.ready;
-    await app.output.print(document, () => describe(sandbox.ready, readyFile, profile?.name));
+    await io.output.print(document, () => describe(sandbox.ready, readyFile, profile?.name));
     await Promise.race([stopped(interrupted), sandbox.stopped]);
     return 0;
   } finally {
@@ -61,28 +59,25 @@ export async function runStart(app: Needs, options: StartOptions): Promise<numbe
 
 /** What the options of a command that starts a sandbox say about its behavior. */
 export function sandboxSettings(
-  app: Pick<App, "flags" | "host" | "settings">,
+  { io, settings }: Basics,
   options: EmulationOptions,
 ): SandboxSettings {
   return {
-    now: () => app.host.now(),
-    prefix: app.settings.apiPrefix,
+    now: () => io.host.now(),
+    prefix: settings.apiPrefix,
     latencyMs: options.latency === undefined ? 0 : parseDuration(options.latency, "--latency"),
-    policy: policyOf(app, options),
+    policy: policyOf(settings, options),
     seed: readSeed(options.seed ?? "demo"),
   };
 }
 
-function policyOf(
-  app: Pick<App, "flags" | "settings">,
-  options: EmulationOptions,
-): Partial<Policy> {
+function policyOf(settings: SettingsPart, options: EmulationOptions): Partial<Policy> {
   return {
     ...(options.policy === undefined ? {} : readPolicy(options.policy)),
     ...defined({
       tokenTtlMs:
         options.tokenTtl === undefined ? undefined : parseDuration(options.tokenTtl, "--token-ttl"),
-      rate: app.flags.rate === undefined ? undefined : app.settings.rate,
+      rate: settings.flags.rate === undefined ? undefined : settings.rate,
     }),
   };
 }
@@ -94,12 +89,12 @@ interface OwnProfile {
 }
 
 /** The profile that --profile asks for. One that is there must be that of an earlier sandbox. */
-function ownProfile(app: Needs, readyFile: string): OwnProfile | undefined {
-  const name = app.flags.profile;
+function ownProfile(settings: SettingsPart, readyFile: string): OwnProfile | undefined {
+  const name = settings.flags.profile;
   if (typeof name !== "string") return undefined;
   const folder = join(readyFile.replace(/\.json$/, ""), `profile-${name}`);
-  const { exists, settings } = app.profile;
-  if (exists && settings["state"] !== join(folder, "state")) {
+  const { exists, settings: wanted } = settings.profileInUse;
+  if (exists && wanted["state"] !== join(folder, "state")) {
     throw new VaultError("usage", `profile ${name} does not belong to a sandbox`, {
       hint: "choose another name with --profile",
     });
@@ -109,28 +104,24 @@ function ownProfile(app: Needs, readyFile: string): OwnProfile | undefined {
 
 /** Makes the profile anew, as a user would: a new sandbox has another address and other credentials. */
 async function makeProfile(
-  app: Needs,
+  { io, settings }: Basics,
   { name, folder }: OwnProfile,
   ready: ReadyDocument,
 ): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const { VAULTSVC_CONFIG_DIR: _own, ...settings } = settingsFor(
-    ready,
-    folder,
-    app.settings.apiPrefix,
-  );
-  const { VAULTSVC_CONFIG_DIR: config } = app.host.env;
+  const { VAULTSVC_CONFIG_DIR: _own, ...wanted } = settingsFor(ready, folder, settings.apiPrefix);
+  const { VAULTSVC_CONFIG_DIR: config } = io.host.env;
   const place = defined({ VAULTSVC_CONFIG_DIR: config }) as Record<string, string>;
-  const { VAULTSVC_STATE: state = "", VAULTSVC_API_PREFIX: prefix = "" } = settings;
-  const env = { ...withoutSettings(app.host.env), ...settings, ...place };
+  const { VAULTSVC_STATE: state = "", VAULTSVC_API_PREFIX: prefix = "" } = wanted;
+  const env = { ...withoutSettings(io.host.env), ...wanted, ...place };
   await runProgram(
-    app,
+    io.host,
     ["init", "--profile", name, "--state", state, "--api-prefix", prefix, "--force", "--no-input"],
     env,
     "",
   );
-  await importVaults(app, ready, { ...place, VAULTSVC_PROFILE: name });
+  await importVaults(io.host, ready, { ...place, VAULTSVC_PROFILE: name });
 }
 
 function describe(

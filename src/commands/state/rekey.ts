@@ -1,23 +1,10 @@
-import type { App } from "../../app.ts";
+import type { Local } from "../../parts/state.ts";
 import { VaultError } from "../../errors.ts";
 import { parseGivenKey } from "../../secrets/key-source.ts";
 import { askNewPassphrase, confirmOrFail } from "../../cli/prompts.ts";
 import type { RekeyDocument } from "../documents/state.ts";
 import type { RekeyOptions } from "./descriptor.ts";
 import { count } from "../../terminal/count.ts";
-
-type Needs = Pick<
-  App,
-  | "ask"
-  | "narrator"
-  | "output"
-  | "profile"
-  | "redactor"
-  | "secretOption"
-  | "secretSetting"
-  | "settings"
-  | "state"
->;
 
 type Source = NonNullable<RekeyOptions["to"]>;
 
@@ -39,20 +26,21 @@ export function checkRekey(options: RekeyOptions): RekeyOptions {
 }
 
 /** Changes the key of all sealed values, or where it comes from. */
-export async function runRekey(app: Needs, given: RekeyOptions): Promise<number> {
+export async function runRekey(
+  { io, settings, state }: Local,
+  given: RekeyOptions,
+): Promise<number> {
   const options = checkRekey(given);
-  const local = await app.state(app.profile, true);
+  const local = await state.open(settings.profileInUse, true);
   const now: Source =
-    app.settings.stateKey === undefined
-      ? (local.keys.keyEntries()?.at(-1)?.source ?? "file")
-      : "given";
+    settings.stateKey === undefined ? (local.keys.keyEntries()?.at(-1)?.source ?? "file") : "given";
   // Several keys mean that an earlier run was interrupted: the variable may hold the new passphrase.
   const unfinished = (local.keys.keyEntries()?.length ?? 0) > 1;
   const to =
-    (await adopted(app, options, local.keys.keyEntries())) ??
-    (await newKey(app, options, now, unfinished));
+    (await adopted({ io, settings, state }, options, local.keys.keyEntries())) ??
+    (await newKey({ io, settings, state }, options, now, unfinished));
   await confirmOrFail(
-    app.ask,
+    io.ask,
     options.yes === true,
     `Change the encryption key (${now} to ${to.source})? Earlier backups of the state need the old key, which is removed.`,
   );
@@ -61,13 +49,13 @@ export async function runRekey(app: Needs, given: RekeyOptions): Promise<number>
   const where = [...states, "the configuration"].join(", ");
   const line = `Re-encrypted ${count(values, "value")} with key ${id}, source ${source} (${where})`;
   const document: RekeyDocument = { rekeyed };
-  await app.output.printDone(document, () => `${line}\n`);
+  await io.output.printDone(document, () => `${line}\n`);
   if (local.state.isShared)
-    app.narrator.close(
+    io.narrator.close(
       `Every other machine that uses ${local.state.shown} needs key ${id}: ${handOver(local.keyFile, to.source)}`,
     );
   if (to.source === "passphrase" || to.source === "given")
-    app.narrator.close("Keep it away from the state: nothing can be opened without it.");
+    io.narrator.close("Keep it away from the state: nothing can be opened without it.");
   return 0;
 }
 
@@ -78,7 +66,7 @@ const handOver = (keyFile: string, source: Source): string =>
 
 /** The key that --state-key gives, if the key file has another one: other machines use it already. */
 async function adopted(
-  { secretSetting, settings }: Needs,
+  { settings, state: { secretSetting } }: Local,
   { to, newStateKey }: RekeyOptions,
   keys: readonly { id: string; source: Source }[] | null,
 ): Promise<NewKey | null> {
@@ -102,7 +90,7 @@ type NewKey =
   | { source: "given"; key: string };
 
 async function newKey(
-  app: Needs,
+  { io, settings, state }: Local,
   { to, newPassphrase, newStateKey }: RekeyOptions,
   now: Source,
   unfinished: boolean,
@@ -111,26 +99,31 @@ async function newKey(
   if (source === "file" || source === "keyring") return { source };
   if (source === "given") {
     if (newStateKey === undefined) throw missing("the new key", "--new-state-key @FILE");
-    return { source, key: await app.secretOption(newStateKey, "--new-state-key") };
+    return { source, key: await io.secretOption(newStateKey, "--new-state-key") };
   }
   return {
     source,
-    passphrase: await newPhrase(app, newPassphrase, now !== "passphrase" || unfinished),
+    passphrase: await newPhrase(
+      { io, settings, state },
+      newPassphrase,
+      now !== "passphrase" || unfinished,
+    ),
   };
 }
 
 /** Reads the new passphrase. VAULTSVC_STATE_PASSPHRASE is the new one only if there was none: else it opens the state. */
 async function newPhrase(
-  app: Needs,
+  { io, settings, state }: Local,
   given: string | undefined,
   byVariable: boolean,
 ): Promise<string> {
-  const { statePassphrase } = app.settings;
-  if (given !== undefined) return await app.secretOption(given, "--new-passphrase");
-  if (byVariable && statePassphrase !== undefined) return await app.secretSetting(statePassphrase);
-  if (!app.ask.isPossible) throw missing("the new passphrase", "--new-passphrase @FILE");
-  const passphrase = await askNewPassphrase(app.ask);
-  app.redactor.add(passphrase);
+  const { statePassphrase } = settings;
+  if (given !== undefined) return await io.secretOption(given, "--new-passphrase");
+  if (byVariable && statePassphrase !== undefined)
+    return await state.secretSetting(statePassphrase);
+  if (!io.ask.isPossible) throw missing("the new passphrase", "--new-passphrase @FILE");
+  const passphrase = await askNewPassphrase(io.ask);
+  io.redactor.add(passphrase);
   return passphrase;
 }
 

@@ -1,8 +1,8 @@
+import type { OpenState } from "../../parts/open-state.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import type { Cell } from "../../terminal/tables.ts";
 import { factsTable, listTable } from "../../terminal/tables.ts";
 import { count } from "../../terminal/count.ts";
-import type { OpenState } from "../../open-state.ts";
 import type { View } from "../../cli/vault-view.ts";
 import type { RestoreDocument, RestoredVault } from "../documents/state.ts";
 import { pendingCell } from "./view.ts";

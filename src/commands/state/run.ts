@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
-import type { App } from "../../app.ts";
+import type { Io } from "../../parts/io.ts";
+import type { Local, StatePart } from "../../parts/state.ts";
 import type {
   BackupDocument,
   ClaimDocument,
@@ -21,21 +22,15 @@ import { confirmOrFail } from "../../cli/prompts.ts";
 import { checkLocation, passwordSeen } from "../../settings/location.ts";
 import { count } from "../../terminal/count.ts";
 
-type BackupNeeds = Pick<
-  App,
-  "configuration" | "host" | "output" | "settings" | "state" | "stateDirectory"
->;
-type RestoreNeeds = Pick<App, "ask" | "host" | "narrator" | "output" | "state" | "waiting">;
-
 /** Creates the state and its key, as far as there are none. */
 export async function runStateInit(
-  app: Pick<App, "narrator" | "output" | "state">,
+  { io, state }: { io: Io; state: StatePart },
   options: StateInitOptions,
 ): Promise<number> {
-  const { state, key } = await app.state();
-  const { shown } = state;
-  const { created, updated, keyId } = await state.create(options.grant);
-  const told = state.isShared
+  const { state: opened, key } = await state.open();
+  const { shown } = opened;
+  const { created, updated, keyId } = await opened.create(options.grant);
+  const told = opened.isShared
     ? {
         keyFile: null,
         made: `Created the shared state ${shown}`,
@@ -53,14 +48,14 @@ export async function runStateInit(
       };
   const document: StateInitDocument = { state: shown, keyFile: told.keyFile, created };
   const what = created ? told.made : updated ? `Brought up to date: ${shown}` : told.there;
-  await app.output.printDone(document, () => `${what} (${told.key})\n`);
-  if (created) app.narrator.close(told.advice);
+  await io.output.printDone(document, () => `${what} (${told.key})\n`);
+  if (created) io.narrator.close(told.advice);
   return 0;
 }
 
 /** Moves the whole state to another place, or gives an unfinished move up, after a question. */
 export async function runMove(
-  app: Pick<App, "ask" | "narrator" | "output" | "state">,
+  { io, state }: { io: Io; state: StatePart },
   options: MoveOptions,
 ): Promise<number> {
   const { cancel = false, to: location, yes = false } = options;
@@ -73,13 +68,13 @@ export async function runMove(
       },
     );
   }
-  const local = await app.state();
+  const local = await state.open();
   const from = local.state.shown;
   if (location === undefined) {
-    await confirmOrFail(app.ask, yes, `Give the unfinished move of the state ${from} up?`);
+    await confirmOrFail(io.ask, yes, `Give the unfinished move of the state ${from} up?`);
     const { to } = await local.cancelMove();
     const document: MoveDocument = { canceled: { from, to } };
-    await app.output.printDone(
+    await io.output.printDone(
       document,
       () => `Gave the move to ${to} up; the state ${from} is used as before\n`,
     );
@@ -87,38 +82,38 @@ export async function runMove(
   }
   checkLocation(location, "--to");
   const seen = passwordSeen(location, "--to");
-  if (seen !== undefined) app.narrator.warn(seen);
+  if (seen !== undefined) io.narrator.warn(seen);
   const { to, run } = await local.move(location);
   await confirmOrFail(
-    app.ask,
+    io.ask,
     yes,
     `Move the state from ${from} to ${to}? Nobody can use it meanwhile.`,
   );
   const { vaults } = await run();
   const document: MoveDocument = { moved: { from, to, vaults } };
-  await app.output.printDone(
+  await io.output.printDone(
     document,
     () => `Moved the state to ${to}${vaults === null ? "" : ` (${count(vaults, "vault")})`}\n`,
   );
-  app.narrator.close(`Next, on every machine: vault config set state '${to}'`);
+  io.narrator.close(`Next, on every machine: vault config set state '${to}'`);
   return 0;
 }
 
 /** Makes a copy of a shared state the original, or uses a state again that was moved to a place that is gone, after a question. */
 export async function runClaim(
-  app: Pick<App, "ask" | "output" | "state" | "waiting">,
+  { io, state }: { io: Io; state: StatePart },
   options: ClaimOptions,
 ): Promise<number> {
-  const { state } = await app.state();
-  const { shown } = state;
+  const { state: opened } = await state.open();
+  const { shown } = opened;
   await confirmOrFail(
-    app.ask,
+    io.ask,
     options.yes === true,
     `Use ${shown} from now on? If its original, or the place that it was moved to, is still used anywhere, vaults get lost.`,
   );
-  await (await state.whole()).claim(app.waiting);
+  await (await opened.whole()).claim(io.waiting);
   const document: ClaimDocument = { claimed: { state: shown } };
-  await app.output.printDone(
+  await io.output.printDone(
     document,
     () => `Claimed ${shown}; no credentials count as proven until they are used again\n`,
   );
@@ -126,62 +121,68 @@ export async function runClaim(
 }
 
 /** Writes a backup of the whole state. */
-export async function runBackup(app: BackupNeeds, options: BackupOptions): Promise<number> {
-  const file = resolve(app.host.cwd, options.file);
-  if (options.force === true) checkNotOurs(app, "FILE", file);
-  const { state, key } = await app.state();
-  const facts = await (await state.whole()).backup(file, options.force === true);
+export async function runBackup(
+  { io, settings, state }: Local,
+  options: BackupOptions,
+): Promise<number> {
+  const file = resolve(io.host.cwd, options.file);
+  if (options.force === true) checkNotOurs({ io, settings }, "FILE", file);
+  const { state: opened, key } = await state.open();
+  const facts = await (await opened.whole()).backup(file, options.force === true);
   const document: BackupDocument = { backup: { ...facts, key: { inBackup: false, ...key } } };
   const { backupTable } = await import("./view.ts");
-  await app.output.printDone(document, async (view) => await backupTable(facts, key, view));
+  await io.output.printDone(document, async (view) => await backupTable(facts, key, view));
   return 0;
 }
 
 /** Merges a backup into the state, after a question if there is one. */
-export async function runRestore(app: RestoreNeeds, options: RestoreOptions): Promise<number> {
-  const file = resolve(app.host.cwd, options.file);
-  const { state } = await app.state();
-  const place = state.shown;
+export async function runRestore(
+  { io, state }: { io: Io; state: StatePart },
+  options: RestoreOptions,
+): Promise<number> {
+  const file = resolve(io.host.cwd, options.file);
+  const { state: opened } = await state.open();
+  const place = opened.shown;
   const {
     backup,
     vaults: foreseen,
     isDamaged,
     run,
   } = await (
-    await state.whole()
+    await opened.whole()
   ).prepareRestore({ file, serviceRestored: options.serviceRestored === true });
   const { askedBefore, restoredTable, restoredVault } = await import("./restored.ts");
   const question = isDamaged
     ? `The state in ${place} is damaged. Move it aside and restore ${count(backup.vaults, "vault")} from the backup?`
     : foreseen &&
       `Merge the backup into the state in ${place}? ${askedBefore(foreseen.map(restoredVault))}`;
-  if (question !== null) await confirmOrFail(app.ask, options.yes === true, question);
-  const facts = await run(app.waiting);
+  if (question !== null) await confirmOrFail(io.ask, options.yes === true, question);
+  const facts = await run(io.waiting);
   const vaults = facts.vaults.map(restoredVault);
   const inDoubt = vaults.filter(
     ({ exchange }) => exchange?.state === "in-doubt" && exchange.from === "file",
   ).length;
   if (facts.aside !== null)
-    app.narrator.warn(
+    io.narrator.warn(
       `the damaged state was moved to ${facts.aside}; what it had that the backup lacks is only there`,
     );
   if (inDoubt > 0)
-    app.narrator.warn(
+    io.narrator.warn(
       `${count(inDoubt, "exchange")} may have been acknowledged since the backup was made; in doubt until the next get`,
     );
   const { keyId, format } = backup;
   const pending = vaults.filter(({ exchange }) => exchange !== null).length;
   const restored = { file, pending, keyId, format, state: place, aside: facts.aside, vaults };
   const document: RestoreDocument = { restored };
-  await app.output.printDone(document, async (view) => await restoredTable(restored, view));
+  await io.output.printDone(document, async (view) => await restoredTable(restored, view));
   return 0;
 }
 
 /** Lists the locks on vaults: none are on record for a state on this machine. */
-export async function runLocks(app: Pick<App, "output" | "store">): Promise<number> {
-  const locks = await (await app.store()).locks();
+export async function runLocks({ io, state }: { io: Io; state: StatePart }): Promise<number> {
+  const locks = await (await state.store()).locks();
   const document: LocksDocument = { locks: locks ?? [] };
   const { locksTable } = await import("./view.ts");
-  await app.output.print(document, async (view) => await locksTable(locks, view));
+  await io.output.print(document, async (view) => await locksTable(locks, view));
   return 0;
 }

@@ -1,4 +1,6 @@
-import type { App } from "../../app.ts";
+import type { Local, StatePart } from "../../parts/state.ts";
+import type { Narrator } from "../../terminal/narrator.ts";
+import type { Output } from "../../cli/output.ts";
 import { VaultError } from "../../errors.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import { byLabel } from "../../cli/vault-name.ts";
@@ -8,12 +10,13 @@ import type { View } from "../../cli/vault-view.ts";
 import type { VaultStatus } from "../documents/state.ts";
 import { describeVault } from "./vault-status.ts";
 
-type Needs = Pick<App, "host" | "narrator" | "output" | "settings" | "store">;
-
 /** Reads the state only. Exit 17 with --fail-on if what it names was found, after the document. */
-export async function runStatus(app: Needs, options: StatusOptions): Promise<number> {
-  const store = await app.store();
-  const records = await chosen(app, options);
+export async function runStatus(
+  { io, settings, state }: Local,
+  options: StatusOptions,
+): Promise<number> {
+  const store = await state.store();
+  const records = await chosen(state, options);
   const lastReads = new Map(
     (await store.lastReads()).map(({ service, uuid, at }) => [`${service} ${uuid}`, at]),
   );
@@ -22,7 +25,7 @@ export async function runStatus(app: Needs, options: StatusOptions): Promise<num
     const exchanges =
       options.history === true ? await store.exchanges(record.service, record.uuid, 20) : undefined;
     const lastReadAt = lastReads.get(`${record.service} ${record.uuid}`) ?? null;
-    const vault = describeVault(record, lastReadAt, exchanges, app.settings.policy, app.host.now());
+    const vault = describeVault(record, lastReadAt, exchanges, settings.policy, io.host.now());
     if (options.pending !== true || vault.exchange !== null) vaults.push(vault);
   }
   const found = (options.failOn ?? []).flatMap((finding) =>
@@ -32,10 +35,10 @@ export async function runStatus(app: Needs, options: StatusOptions): Promise<num
   const [first] = found;
   const finding =
     first && new VaultError("finding", message, { hint: `vault status ${first.uuid}` });
-  await print(app, vaults, options).catch((error: unknown) => {
+  await print(io.output, vaults, options).catch((error: unknown) => {
     throw finding ?? error;
   });
-  if (options.uuid === undefined) sayNext(app, vaults);
+  if (options.uuid === undefined) sayNext(io.narrator, vaults);
   if (finding !== undefined) throw finding;
   return 0;
 }
@@ -44,7 +47,7 @@ export async function runStatus(app: Needs, options: StatusOptions): Promise<num
 const namedAtMost = 5;
 
 /** The commands that finish what is pending: one for all that can be acknowledged, one for each other vault. */
-function sayNext({ narrator }: Pick<App, "narrator">, vaults: readonly VaultStatus[]): void {
+function sayNext(narrator: Narrator, vaults: readonly VaultStatus[]): void {
   const waiting = vaults.filter(
     ({ exchange, locked, guard }) => !locked && (exchange !== null || !guard.allows),
   );
@@ -63,8 +66,8 @@ function sayNext({ narrator }: Pick<App, "narrator">, vaults: readonly VaultStat
   for (const way of ways) narrator.close(`next: ${way}`);
 }
 
-async function chosen(app: Pick<App, "store">, options: StatusOptions): Promise<VaultRecord[]> {
-  const records = await (await app.store()).list();
+async function chosen(state: StatePart, options: StatusOptions): Promise<VaultRecord[]> {
+  const records = await (await state.store()).list();
   if (options.uuid === undefined) return records.toSorted(byLabel);
   const wanted = options.uuid.toLowerCase();
   const found = records.filter((record) => record.uuid.toLowerCase() === wanted);
@@ -78,12 +81,8 @@ function has(vault: VaultStatus, finding: NonNullable<StatusOptions["failOn"]>[n
   return vault.atRisk;
 }
 
-async function print(
-  app: Pick<App, "output">,
-  vaults: VaultStatus[],
-  options: StatusOptions,
-): Promise<void> {
-  await app.output.print({ vaults }, async (view) => await table(vaults, options, view));
+async function print(output: Output, vaults: VaultStatus[], options: StatusOptions): Promise<void> {
+  await output.print({ vaults }, async (view) => await table(vaults, options, view));
 }
 
 async function table(vaults: VaultStatus[], options: StatusOptions, view: View): Promise<string> {

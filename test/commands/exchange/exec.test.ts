@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { prepareExec, runForVault } from "../../../src/commands/exchange/document-command.ts";
 import type { GetDocument } from "../../../src/commands/documents/exchange.ts";
 import { HandoverFailure } from "../../../src/exchange/delivery.ts";
-import { createRedactor } from "../../../src/terminal/redactor.ts";
+import { fakeBasics } from "../../support/fake-app.ts";
 import { fakeHost } from "../../support/fake-host.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 
@@ -41,18 +41,9 @@ async function run(
       HARMLESS: "yes",
     },
   });
-  const redactor = createRedactor();
-  for (const secret of [apiKey, "4111111111111111"]) redactor.add(secret);
-  host.stderr.redactWith(redactor);
-  const exec = prepareExec(
-    {
-      host,
-      redactor,
-      settings: { timeout: timeoutMs } as Parameters<typeof prepareExec>[0]["settings"],
-    },
-    command,
-    "payday",
-  );
+  const app = fakeBasics(host, { timeout: timeoutMs });
+  for (const secret of [apiKey, "4111111111111111"]) app.io.redactor.add(secret);
+  const exec = prepareExec(app, command, "payday");
   const running = runForVault(exec, { ...document, label });
   if (killed) setTimeout(() => host.kill(), 100);
   const failure = await running.then(

@@ -12,6 +12,7 @@ import { describe, expect, it } from "vitest";
 import type { GetDocument } from "../../../src/commands/documents/exchange.ts";
 import { checkTarget, prepareOutDir, writeOut } from "../../../src/commands/exchange/out-file.ts";
 import { asVaultError } from "../../../src/errors.ts";
+import { fakeBasics } from "../../support/fake-app.ts";
 import { fakeHost } from "../../support/fake-host.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 
@@ -38,13 +39,15 @@ const documentOf = (uuid: string, number = "4111111111111111"): GetDocument => (
 /** A program in a folder of its own, with its state and configuration there. */
 function inFolder() {
   const cwd = tempDir();
-  const app = {
-    host: fakeHost({ cwd }),
-    configuration: { directory: join(cwd, "config"), keyFile: join(cwd, "config", "key") },
-    settings: {},
-    stateDirectory: () => join(cwd, "state"),
-  } as unknown as Parameters<typeof prepareOutDir>[0];
-  return { app, cwd };
+  const host = fakeHost({ cwd });
+  const configuration = {
+    directory: join(cwd, "config"),
+    keyFile: join(cwd, "config", "key"),
+    profile: undefined,
+    problem: undefined,
+  };
+  const app = fakeBasics(host, { configuration, stateDirectory: () => join(cwd, "state") });
+  return { app, host, cwd };
 }
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
@@ -60,12 +63,12 @@ function failure(work: () => void): string {
 
 describe("the folder of --out-dir", () => {
   it("is made for its owner alone, with its parents, and receives a file a vault, whole and nothing beside it", () => {
-    const { app, cwd } = inFolder();
+    const { app, host, cwd } = inFolder();
     prepareOutDir(app, "some/cards");
     expect(modeOf(join(cwd, "some", "cards"))).toBe(0o700);
     prepareOutDir(app, "some/cards");
-    checkTarget(app, "some/cards", uuid);
-    writeOut(app, "some/cards", documentOf(uuid));
+    checkTarget(host, "some/cards", uuid);
+    writeOut(host, "some/cards", documentOf(uuid));
     const file = join(cwd, "some", "cards", `${uuid}.json`);
     expect(readFileSync(file, "utf8")).toBe(`${JSON.stringify(documentOf(uuid), null, 2)}\n`);
     expect(modeOf(file)).toBe(0o600);
@@ -73,16 +76,16 @@ describe("the folder of --out-dir", () => {
   });
 
   it("is left as it is if it is there, and earlier contents of the same vault are replaced", () => {
-    const { app, cwd } = inFolder();
+    const { app, host, cwd } = inFolder();
     mkdirSync(join(cwd, "cards"), { mode: 0o755 });
     prepareOutDir(app, "cards");
     expect(modeOf(join(cwd, "cards"))).toBe(0o755);
-    writeOut(app, "cards", documentOf(uuid));
-    expect(failure(() => checkTarget(app, "cards", uuid.toUpperCase().toLowerCase()))).toBe("");
-    writeOut(app, "cards", documentOf(uuid, "5555555555554444"));
+    writeOut(host, "cards", documentOf(uuid));
+    expect(failure(() => checkTarget(host, "cards", uuid.toUpperCase().toLowerCase()))).toBe("");
+    writeOut(host, "cards", documentOf(uuid, "5555555555554444"));
     expect(readFileSync(join(cwd, "cards", `${uuid}.json`), "utf8")).toContain("5555555555554444");
     writeFileSync(join(cwd, "cards", `${another}.json`), "\n");
-    expect(failure(() => checkTarget(app, "cards", another))).toBe("");
+    expect(failure(() => checkTarget(host, "cards", another))).toBe("");
   });
 
   it.each<[string, (file: string) => void, RegExp]>([
@@ -100,14 +103,14 @@ describe("the folder of --out-dir", () => {
     ["a link", (file) => symlinkSync("/dev/null", file), /is a symbolic link/],
     ["a folder", (file) => mkdirSync(file), /is not a file/],
   ])("keeps %s: the vault is refused before its start, and not written", (_, place, why) => {
-    const { app, cwd } = inFolder();
+    const { host, cwd } = inFolder();
     mkdirSync(join(cwd, "cards"));
     place(join(cwd, "cards", `${uuid}.json`));
-    const told = failure(() => checkTarget(app, "cards", uuid));
+    const told = failure(() => checkTarget(host, "cards", uuid));
     expect(told).toMatch(/^invalid-input: --out-dir: cards\/.*nothing was sent$/);
     expect(told).toMatch(why);
     const before = readdirSync(join(cwd, "cards"));
-    expect(failure(() => writeOut(app, "cards", documentOf(uuid)))).toMatch(why);
+    expect(failure(() => writeOut(host, "cards", documentOf(uuid)))).toMatch(why);
     expect(readdirSync(join(cwd, "cards"))).toEqual(before);
   });
 

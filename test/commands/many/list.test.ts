@@ -8,7 +8,7 @@ import { asVaultError } from "../../../src/errors.ts";
 import type { Named } from "../../../src/commands/many/outcome.ts";
 import type { KnownVault } from "../../../src/exchange/records.ts";
 import type { Start } from "../../../src/exchange/start/start.ts";
-import { valueSources } from "../../../src/settings/stdin.ts";
+import { fakeBasics } from "../../support/fake-app.ts";
 import { fakeHost } from "../../support/fake-host.ts";
 
 const uuidOf = (n: number): string => `${String(n).padStart(8, "0")}-0000-4000-8000-00000000abcd`;
@@ -46,8 +46,8 @@ async function read(
   isPossible = true,
   vaults = known,
 ) {
-  const { sources } = valueSources(fakeHost({ input, files: { list: input } }), () => undefined);
-  const app = { ask: { isPossible } as Parameters<typeof readNames>[0]["ask"], sources };
+  const { io } = fakeBasics(fakeHost({ input, files: { list: input } }));
+  const app = { ...io, ask: { ...io.ask, isPossible } };
   const list = { vaults: [], ...choice };
   const names = new VaultNames(vaults);
   if (operation === "ack") return await readNames(app, list, names);
@@ -258,17 +258,13 @@ describe("a list in a file", () => {
     expect(await failure(read({ from: "missing" }))).toBe(
       "invalid-input: --from: cannot read the file missing (ENOENT)",
     );
-    const { sources } = valueSources(
-      fakeHost({ input: Buffer.from([0x73, 0xff, 0x0a]) }),
-      () => undefined,
+    const { io } = fakeBasics(fakeHost({ input: Buffer.from([0x73, 0xff, 0x0a]) }));
+    expect(await failure(readNames(io, { vaults: [], from: "-" }, new VaultNames(known)))).toBe(
+      "invalid-input: --from: standard input must be UTF-8",
     );
-    const ask = { isPossible: false } as Parameters<typeof readNames>[0]["ask"];
-    expect(
-      await failure(readNames({ ask, sources }, { vaults: [], from: "-" }, new VaultNames(known))),
-    ).toBe("invalid-input: --from: standard input must be UTF-8");
-    await expect(
-      readNames({ ask, sources }, { vaults: [], from: "-" }, new VaultNames(known)),
-    ).rejects.toThrow(/already read for --from/);
+    await expect(readNames(io, { vaults: [], from: "-" }, new VaultNames(known))).rejects.toThrow(
+      /already read for --from/,
+    );
   });
 
   const named = (n: number, form: string): unknown => {
@@ -315,12 +311,11 @@ describe("a list in a file", () => {
           ...host.stdin,
           chunks: () => Readable.from(pieces) as AsyncIterable<Uint8Array>,
         };
-        const { sources } = valueSources({ ...host, stdin }, () => undefined);
-        const ask = { isPossible: false } as Parameters<typeof readNames>[0]["ask"];
+        const { io } = fakeBasics({ ...host, stdin });
         expect(
           (
             await readStarts(
-              { ask, sources },
+              io,
               { vaults: [], from: "-" },
               { operation: "get", ...common },
               new VaultNames(vaults),
@@ -396,16 +391,8 @@ it(
       for (let at = 0; at < text.length; at += 4096)
         yield await Promise.resolve(Buffer.from(text.slice(at, at + 4096)));
     };
-    const { sources } = valueSources(
-      { ...host, stdin: { ...host.stdin, chunks: pieces } },
-      () => undefined,
-    );
-    const ask = { isPossible: false } as Parameters<typeof readNames>[0]["ask"];
-    const entries = await readNames(
-      { ask, sources },
-      { vaults: [], from: "-" },
-      new VaultNames(known),
-    );
+    const { io } = fakeBasics({ ...host, stdin: { ...host.stdin, chunks: pieces } });
+    const entries = await readNames(io, { vaults: [], from: "-" }, new VaultNames(known));
     expect(entries.map(({ uuid }) => uuid)).toEqual([uuidOf(1), uuidOf(2), uuidOf(3)]);
   },
 );

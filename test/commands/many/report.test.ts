@@ -89,7 +89,7 @@ afterEach(() => void vi.useRealTimers());
 describe("lines for a program", () => {
   test("are one write each, and as their schema says", async () => {
     const { app, report, written } = open({ total: 5, form: "ndjson" });
-    app.redactor.add("hunter2");
+    app.io.redactor.add("hunter2");
     await report.contents(contents, () => "");
     await report.contents({ ...contents, settled: [settled] }, () => "");
     await report.receipt(receipt);
@@ -153,7 +153,7 @@ describe("lines for a program", () => {
 describe("rows for a person", () => {
   async function run(columns: number) {
     const { app, report, written } = open({ total: 14, isTTY: true, columns });
-    app.redactor.add("hunter2");
+    app.io.redactor.add("hunter2");
     await report.contents(contents, () => "  Vault  its contents\n");
     await report.outcome({ uuid: uuid(1), label: "payroll" }, done);
     await report.outcome({ uuid: uuid(2), label: null }, { ok: true, earlier: true });
@@ -325,13 +325,13 @@ describe("failures by cause", () => {
 
   test("keep what was redacted when they came", async () => {
     const { app, report, written } = open({ total: 1, isTTY: true });
-    app.redactor.add("hunter2");
+    app.io.redactor.add("hunter2");
     await report.outcome(
       contents,
       failed(new VaultError("service", "said hunter2", { hint: "not hunter2" })),
     );
     // The secrets of an exchange are forgotten with it.
-    app.host.stderr.redactWith({ redact: (text) => text, redactValue: (value) => value });
+    app.io.host.stderr.redactWith({ redact: (text) => text, redactValue: (value) => value });
     await report.end({});
     expect(written.stderr).toContain("said «redacted»");
     expect(written.screen).not.toContain("hunter2");
@@ -356,7 +356,7 @@ describe("progress", () => {
     await report.outcome({ uuid: uuid(1), label: null }, { ok: true, earlier: true });
     for (let n = 2; n < 12; n += 1) {
       pass(200);
-      app.narrator.warn("slow");
+      app.io.narrator.warn("slow");
       await Promise.all(
         [1, 2].map(
           async (k) =>

@@ -1,8 +1,5 @@
-import { createOutput } from "../../../src/cli/output.ts";
-import type { App } from "../../../src/app.ts";
-import { createNarrator } from "../../../src/terminal/narrator.ts";
-import { createRedactor } from "../../../src/terminal/redactor.ts";
 import { dataStream, messageStream } from "../../../src/terminal/streams.ts";
+import { fakeBasics } from "../../support/fake-app.ts";
 import { fakeHost } from "../../support/fake-host.ts";
 
 export interface PartsOptions {
@@ -56,17 +53,11 @@ export function printingParts(options: PartsOptions = {}) {
     elapsed: () => elapsed,
     terminal: () => ({ input: process.stdin, output }),
   });
-  const redactor = createRedactor();
-  stderr.redactWith(redactor);
-  const narrator = createNarrator({ stderr, quiet, verbose, json: format !== "table" });
-  const app = {
+  const app = fakeBasics(
     host,
-    narrator,
-    redactor,
-    output: createOutput(host, { format, field, reveal: true }, narrator.warn),
-    flags: { quiet, verbose } as App["flags"],
-    settings: { rate: 25 } as App["settings"],
-  };
+    { rate: 25, output: format },
+    { quiet, verbose, reveal: true, ...(field === undefined ? {} : { field }) },
+  );
   const pass = (milliseconds: number): void => void (elapsed += milliseconds);
   return { app, written, pass, flush: async () => await stderr.flush() };
 }

@@ -1,10 +1,11 @@
 import { expect, it } from "vitest";
-import type { TurnNeeds } from "../../../src/commands/many/turn.ts";
+import type { ServicePart } from "../../../src/parts/service.ts";
 import { Turn } from "../../../src/commands/many/turn.ts";
 import type { ExchangeContext } from "../../../src/exchange/context.ts";
 import type { Own } from "../../../src/exchange/lock-vault.ts";
 import type { Service } from "../../../src/exchange/ports.ts";
-import { createRedactor } from "../../../src/terminal/redactor.ts";
+import { fakeBasics } from "../../support/fake-app.ts";
+import { fakeHost } from "../../support/fake-host.ts";
 
 it("has one place under the rate limit for its whole exchange, and its patience stands still in that queue", async () => {
   let elapsed = 1000;
@@ -19,17 +20,13 @@ it("has one place under the rate limit for its whole exchange, and its patience 
   };
   const service = { admit } as unknown as Service;
   const app = {
-    host: {
-      elapsed: () => elapsed,
-      interrupted: new AbortController().signal,
-      killed: new AbortController().signal,
-    },
-    settings: { maxWait: 5000 },
-    redactor: createRedactor(),
-    exchangeService: async () => Promise.resolve(void (opened += 1)).then(() => service),
-    lock: async (_uuid: string, _options: object, given: Own) =>
-      Promise.resolve((own = given)).then(() => ({}) as ExchangeContext),
-  } as unknown as TurnNeeds;
+    ...fakeBasics(Object.assign(fakeHost(), { elapsed: () => elapsed }), { maxWait: 5000 }),
+    service: {
+      clientFor: async () => Promise.resolve(void (opened += 1)).then(() => service),
+      lock: async (_uuid: string, _options: object, given: Own) =>
+        Promise.resolve((own = given)).then(() => ({}) as ExchangeContext),
+    } as unknown as ServicePart,
+  };
   const turn = new Turn(app, {
     uuid: "x",
     waits: true,

@@ -1,31 +1,23 @@
 import { basename, dirname, join } from "node:path";
-import { passphraseOnTerminal, type Prompts } from "./cli/prompts.ts";
-import { defined } from "./defined.ts";
-import type { Waiting } from "./exchange/ports.ts";
-import { checkOwner } from "./files/owner.ts";
-import type { Host } from "./host.ts";
-import type { KeyAccess, KeySource } from "./secrets/key-source.ts";
-import { keyPlace, parseGivenKey } from "./secrets/key-source.ts";
-import { isShared } from "./settings/location.ts";
-import { profileValue, type Profile } from "./settings/profile.ts";
-import type { Sourced } from "./settings/definitions.ts";
-import type { Settings } from "./settings/settings.ts";
-import type { RekeyPlan } from "./store/keys/rekey.ts";
-import type { StateHistory } from "./store/journal/history.ts";
-import { absolute, stateDirectory } from "./store/paths.ts";
-import type { LocalState } from "./store/sqlite/store.ts";
-import type { State, WholeState } from "./store/state.ts";
-import type { Narrator } from "./terminal/narrator.ts";
-import type { Redactor } from "./terminal/redactor.ts";
+import { passphraseOnTerminal } from "../cli/prompts.ts";
+import { defined } from "../defined.ts";
+import { directoryOf, type Basics } from "./settings.ts";
+import { checkOwner } from "../files/owner.ts";
+import type { Host } from "../host.ts";
+import type { KeyAccess, KeySource } from "../secrets/key-source.ts";
+import { keyPlace, parseGivenKey } from "../secrets/key-source.ts";
+import { isShared } from "../settings/location.ts";
+import { profileValue, type Profile } from "../settings/profile.ts";
+import type { Sourced } from "../settings/definitions.ts";
+import type { Settings } from "../settings/settings.ts";
+import type { RekeyPlan } from "../store/keys/rekey.ts";
+import type { StateHistory } from "../store/journal/history.ts";
+import { absolute, stateDirectory } from "../store/paths.ts";
+import type { LocalState } from "../store/sqlite/store.ts";
+import type { State, WholeState } from "../store/state.ts";
 
 /** What opening a state takes of the program. */
-interface Needs {
-  host: Host;
-  configuration: { directory: string; keyFile: string };
-  waiting: Waiting;
-  narrator: Pick<Narrator, "warn">;
-  redactor: Pick<Redactor, "add">;
-  ask: Prompts;
+interface Needs extends Basics {
   secretSetting: (setting: Sourced) => Promise<string>;
 }
 
@@ -33,16 +25,20 @@ interface Needs {
 export type OpenState = Awaited<ReturnType<typeof openState>>;
 
 /** The state with its keys. With `anySource` each value is opened with the key that it names, whatever is configured. */
-export async function openState(app: Needs, settings: Settings, anySource = false) {
-  const { host, configuration, waiting, narrator, redactor, secretSetting } = app;
+export async function openState(
+  { io, settings: { configuration }, secretSetting }: Needs,
+  settings: Settings,
+  anySource = false,
+) {
+  const { host, waiting, narrator, redactor, ask } = io;
   const [
     { changeConfiguration, openProfileSecret, sealedConfiguration },
     { realFolder },
     { openStore },
   ] = await Promise.all([
-    import("./settings/profile-secrets.ts"),
-    import("./store/keys/known-states.ts"),
-    import("./store/sqlite/store.ts"),
+    import("../settings/profile-secrets.ts"),
+    import("../store/keys/known-states.ts"),
+    import("../store/sqlite/store.ts"),
   ]);
   const directory = checkedDirectory(host, settings);
   // One file may be reached by several names.
@@ -55,13 +51,13 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
   const place = { directory: configuration.directory, clock: host, waiting, keyFileOf };
   const sealed = sealedConfiguration(place, path);
   const { stateKey, statePassphrase } = settings;
-  const askPassphrase = passphraseOnTerminal(app.ask, redactor.add);
+  const askPassphrase = passphraseOnTerminal(ask, redactor.add);
   const access: KeyAccess = {
     passphrase: async (id) =>
       statePassphrase === undefined
         ? await askPassphrase(id)
         : await secretSetting(statePassphrase),
-    keyring: async () => await (await import("./secrets/os-keyring.ts")).openOsKeyring(),
+    keyring: async () => await (await import("../secrets/os-keyring.ts")).openOsKeyring(),
     sealedInConfiguration: async () => (await sealed.secrets())[0]?.sealed.split(":")[1] ?? null,
   };
   const key = stateKey && (await secretSetting(stateKey));
@@ -84,7 +80,7 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
   const sharing = { ...options, waiting, env: host.env, pid: host.pid, learnSecret: redactor.add };
   const stateAt = async (location: string): Promise<State> =>
     isShared(location)
-      ? (await import("./store/postgres/open.ts")).openShared({
+      ? (await import("../store/postgres/open.ts")).openShared({
           location,
           ...sharing,
           // What this machine keeps of shared states is in one place, whatever the state in use.
@@ -107,7 +103,7 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
     /** Checks the address of a shared state. Throws `usage`. */
     checkAddress: async (location: string) => {
       if (isShared(location))
-        (await import("./store/postgres/address.ts")).addressHere(
+        (await import("../store/postgres/address.ts")).addressHere(
           location,
           host.env,
           () => undefined,
@@ -115,13 +111,13 @@ export async function openState(app: Needs, settings: Settings, anySource = fals
     },
     /** A move of the state to another place: where to, and what does it. */
     move: async (location: string) => {
-      const { moveState } = await import("./store/whole/move.ts");
+      const { moveState } = await import("../store/whole/move.ts");
       const [from, to] = await Promise.all([state.whole(), wholeAt(location)]);
       return { to: to.shown, run: async () => await moveState(from, to, waiting) };
     },
     /** Ends a move that is not finished. */
     cancelMove: async () => {
-      const { cancelMove } = await import("./store/whole/move.ts");
+      const { cancelMove } = await import("../store/whole/move.ts");
       return await cancelMove(await state.whole(), wholeAt, waiting);
     },
     keyFile: path,
@@ -152,7 +148,7 @@ export async function openHistory(
 ): Promise<StateHistory | null> {
   if (isShared(settings.state)) return await (await (await state()).state.whole()).history();
   return await (
-    await import("./store/journal/history.ts")
+    await import("../store/journal/history.ts")
   ).openHistory(checkedDirectory(host, settings), host);
 }
 
@@ -162,7 +158,3 @@ function checkedDirectory(host: Host, { state }: Settings): string {
   checkOwner(directory, host.uid, "the state");
   return directory;
 }
-
-/** The directory of a state on this machine; the default one beside a shared state. */
-export const directoryOf = (host: Host, location: string | undefined): string =>
-  location === undefined || isShared(location) ? stateDirectory(host) : absolute(host, location);

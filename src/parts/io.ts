@@ -1,0 +1,76 @@
+import { createOutput, type Output } from "../cli/output.ts";
+import { createPrompts, type Prompts } from "../cli/prompts.ts";
+import type { Waiting } from "../exchange/ports.ts";
+import type { Host } from "../host.ts";
+import type { ValueSources } from "../secrets/secret-value.ts";
+import { once } from "../settings/once.ts";
+import type { GivenFlags, Settings } from "../settings/settings.ts";
+import { settingWorld } from "../settings/sources.ts";
+import { valueSources } from "../settings/stdin.ts";
+import { createNarrator, type Narrator } from "../terminal/narrator.ts";
+import { createRedactor, type Redactor } from "../terminal/redactor.ts";
+
+/** What a command reads, and where it speaks: the machine, its streams, and the person before it. */
+export interface Io {
+  host: Host;
+  /** The result, on stdout. */
+  output: Output;
+  /** What happens meanwhile, on stderr. */
+  narrator: Narrator;
+  /** The secrets that no output but a revealed result may show. */
+  redactor: Redactor;
+  ask: Prompts;
+  /** Where the values of options come from: files, variables, standard input. */
+  sources: ValueSources;
+  /** A secret from where an option has it, which the redactor knows from then on. */
+  secretOption: (spec: string, flag: string) => Promise<string>;
+  /** When all waiting and retrying of this command ends; the time starts at the first wait. */
+  waiting: Waiting;
+}
+
+/** Makes the part. The redactor stands between the program and stderr from then on. */
+export function createIo(
+  host: Host,
+  flags: GivenFlags & Readonly<Record<string, unknown>>,
+  settings: Settings,
+): Io {
+  const redactor = createRedactor();
+  host.stderr.redactWith(redactor);
+  const narrator = createNarrator({
+    stderr: host.stderr,
+    quiet: flags["quiet"] === true,
+    verbose: flags["verbose"] === true,
+    json: settings.output !== "table",
+  });
+  const { sources, isStdinTaken } = valueSources(host, narrator.warn);
+  const mayAsk = (): boolean =>
+    host.stdin.isTTY &&
+    host.stderr.isTTY &&
+    !isStdinTaken() &&
+    flags["input"] !== false &&
+    (host.env["CI"] ?? "") === "";
+  const choice = {
+    format: settings.output,
+    field: flags["field"] as string | undefined,
+    reveal: flags["reveal"] === true,
+  };
+  const world = settingWorld({ host, sources, redactor });
+  // The time that a person takes to answer questions is not waiting.
+  const deadline = once(() => host.elapsed() + settings.maxWait);
+  return {
+    host,
+    output: createOutput(host, choice, narrator.warn),
+    narrator,
+    redactor,
+    ask: createPrompts(host, mayAsk),
+    sources,
+    secretOption: async (spec, flag) =>
+      await world.readGiven({ text: spec, source: flag, fromFlag: true }),
+    waiting: {
+      get deadline() {
+        return deadline();
+      },
+      signal: host.interrupted,
+    },
+  };
+}

@@ -1,0 +1,129 @@
+import type { ExchangeContext } from "../exchange/context.ts";
+import type { LockOptions, Own } from "../exchange/lock-vault.ts";
+import type { Service } from "../exchange/ports.ts";
+import type { Device } from "../protocol/fields.ts";
+import type { ServiceFor } from "../service/open-service.ts";
+import type { Probe } from "../service/probe.ts";
+import { once } from "../settings/once.ts";
+import { serviceName, type Settings } from "../settings/settings.ts";
+import { settingWorld } from "../settings/sources.ts";
+import type { Basics } from "./settings.ts";
+import type { Local } from "./state.ts";
+
+/** The service, and the exchange with it. Nothing is connected before the first call. */
+export interface ServicePart {
+  /** The client. Throws `usage` where the application's uuid or key is missing. */
+  client: () => Promise<Service>;
+  /** A client for one of several exchanges at a time, as `client`. `learnSecret` is told each secret of its calls and answers. */
+  clientFor: (learnSecret: (secret: string) => void) => Promise<Service>;
+  /** Whether the service of these settings (default: of this command) can be reached; names no vault. Throws as `serviceName`. */
+  probe: (settings?: Settings) => Promise<Probe>;
+  /** What starts say about this device. */
+  device: () => Promise<Device | undefined>;
+  /** Locks a vault of the state for what is done with it: see `lockVault`. */
+  lock: (uuid: string, options?: LockOptions, own?: Own) => Promise<ExchangeContext>;
+}
+
+/** The parts of whatever calls the service, and leaves the state to the exchange. */
+export interface Remote extends Basics {
+  service: ServicePart;
+}
+
+export function createService(below: Local, version: string): ServicePart {
+  const { io, settings } = below;
+  const { narrator, redactor } = io;
+  const clients = once(async () => await openClients(below, version));
+  const client = once(async () =>
+    (await clients())({ learnSecret: redactor.add, waitFor: narrator.waitFor }),
+  );
+  return {
+    client,
+    clientFor: async (learnSecret) => (await clients())({ learnSecret }),
+    probe: async (wanted = settings) => {
+      serviceName(wanted);
+      const { baseUrl = "", apiPrefix, timeout: timeoutMs } = wanted;
+      const [{ readTransport }, { probe }] = await Promise.all([
+        import("../settings/transport/transport.ts"),
+        import("../service/probe.ts"),
+      ]);
+      return await probe(
+        {
+          baseUrl,
+          apiPrefix,
+          timeoutMs,
+          version,
+          ...(await readTransport(wanted, settingWorld(io))),
+        },
+        io.host.interrupted,
+      );
+    },
+    device: once(
+      async () =>
+        settings.device &&
+        (await (await import("../settings/device.ts")).readDevice(settings.device, io.sources)),
+    ),
+    lock: async (uuid, options, own) => await lock(below, client, uuid, options, own),
+  };
+}
+
+async function openClients({ io, settings, state }: Local, version: string): Promise<ServiceFor> {
+  const { host, narrator } = io;
+  const name = settings.serviceName();
+  if (settings.live)
+    narrator.note(`Production profile ${settings.profileInUse.name}: ${settings.baseUrl}`);
+  const [{ readClientSettings }, { openService }] = await Promise.all([
+    import("../settings/transport/client-options.ts"),
+    import("../service/open-service.ts"),
+  ]);
+  const client = await readClientSettings(settings, settingWorld(io), state.secretSetting);
+  const queue = `${name} ${client.application.uuid.toLowerCase()}`;
+  return await openService({
+    ...client,
+    version,
+    limit: {
+      rate: settings.rate,
+      clock: host,
+      latencyMs: async () => await (await state.store()).latencyMs(),
+      reserveSlot: async (now, intervalMs, longestMs) =>
+        await (await state.store()).reserveSlot(queue, now, intervalMs, longestMs),
+    },
+    trace: settings.debug ? (event) => void host.stderr.writeJson(event) : undefined,
+  });
+}
+
+async function lock(
+  { io, settings, state }: Local,
+  client: () => Promise<Service>,
+  uuid: string,
+  options?: LockOptions,
+  own: Own = {},
+): Promise<ExchangeContext> {
+  const { host, narrator, redactor } = io;
+  const [store, { lockVault }] = await Promise.all([
+    state.store(),
+    import("../exchange/lock-vault.ts"),
+  ]);
+  let who = "another process that is";
+  const locked = lockVault(
+    {
+      store,
+      service: client,
+      serviceName: settings.serviceName,
+      isConfigured: settings.baseUrl !== undefined,
+      clock: host,
+      policy: settings.policy,
+      killed: host.killed,
+      emit: narrator.tell,
+      redact: redactor.redact,
+      learnSecret: redactor.add,
+      ...own,
+      waiting: { ...(own.waiting ?? io.waiting), tell: (holder) => (who = holder) },
+    },
+    uuid,
+    options,
+  );
+  // One of many is not waited for by a person.
+  return own.waiting === undefined
+    ? await narrator.waitFor(() => `${who} using vault ${uuid}`, locked)
+    : await locked;
+}
