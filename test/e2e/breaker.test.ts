@@ -1,9 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { Behind, Rule } from "../support/gateway.ts";
 import { behindGateway, fleet } from "../support/gateway.ts";
-import { expectExit, expectFarFromLock, firstGetArgs } from "../support/lab.ts";
+import {
+  expectExit,
+  expectFarFromLock,
+  firstGetArgs,
+  outcomesOf,
+  summaryOf,
+} from "../support/lab.ts";
 import { errorOf, machineFor, readJson } from "../support/machine.ts";
-import { outcomesOf, summaryOf } from "../support/many.ts";
 import type { RunResult } from "../support/run-vault.ts";
 
 const html = (status: number): Rule => ({ status });

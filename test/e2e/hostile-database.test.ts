@@ -5,7 +5,7 @@ import type { Lab } from "../support/lab.ts";
 import { expectError, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
-import { memoryReport } from "../support/peak-memory.ts";
+import { memoryReport } from "../support/run-vault.ts";
 import { onLoopback } from "../support/loopback.ts";
 
 /** A message of the protocol: its type, and its body. */

@@ -1,9 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { expectExit, expectFarFromLock, offlineNote } from "../support/lab.ts";
+import {
+  acknowledged,
+  expectExit,
+  expectFarFromLock,
+  importAll,
+  manyVaults,
+  offlineNote,
+  outcomesOf,
+  summaryOf,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { machineFor } from "../support/machine.ts";
-import type { ManyVaults } from "../support/many.ts";
-import { acknowledged, importAll, manyVaults, outcomesOf, summaryOf } from "../support/many.ts";
+import type { ManyVaults } from "../support/lab.ts";
 import type { Proxy } from "../support/tcp-proxy.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 

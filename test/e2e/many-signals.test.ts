@@ -1,9 +1,18 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { expectExit, expectFarFromLock, expectInStep, offlineNote } from "../support/lab.ts";
-import type { ManyVaults } from "../support/many.ts";
-import { acknowledged, contentsOf, manyVaults, outcomesOf, summaryOf } from "../support/many.ts";
+import {
+  acknowledged,
+  contentsOf,
+  expectExit,
+  expectFarFromLock,
+  expectInStep,
+  manyVaults,
+  offlineNote,
+  outcomesOf,
+  summaryOf,
+} from "../support/lab.ts";
+import type { ManyVaults } from "../support/lab.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { mayMount, resizeDisk, smallDisk } from "../support/disks.ts";
 

@@ -1,10 +1,18 @@
-import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Lab } from "../support/lab.ts";
-import { card, expectExit, offlineCard, openLab } from "../support/lab.ts";
-import type { ManyVaults } from "../support/many.ts";
-import { eventsOf, importAll, manyVaults, outcomesOf, summaryOf } from "../support/many.ts";
+import type { Lab, ManyVaults } from "../support/lab.ts";
+import {
+  card,
+  eventsOf,
+  expectExit,
+  importAll,
+  manyVaults,
+  offlineCard,
+  openLab,
+  outcomesOf,
+  summaryOf,
+} from "../support/lab.ts";
 
 /** Five vaults with labels, imported on one machine. */
 const five = async (): Promise<ManyVaults> =>

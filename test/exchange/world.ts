@@ -6,12 +6,11 @@ import type { Attempts, VaultRecord } from "../../src/exchange/records.ts";
 import type { Credentials } from "../../src/protocol/requests.ts";
 import { createIds } from "../../src/exchange/ulid.ts";
 import { openSandbox } from "../../src/sandbox/server/start-sandbox.ts";
-import type { SandboxResponse } from "../../src/sandbox/model/messages.ts";
 import { sendProbe } from "../../src/exchange/start/breaker-gate.ts";
 import type { HttpRequest } from "../../src/service/request.ts";
 import { requestOf } from "../../src/service/request.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
-import { application, creditCard, target } from "../support/emulated-target.ts";
+import { answerOf, application, creditCard, serviceName, target } from "../support/in-process.ts";
 import type { AckChoice } from "../../src/exchange/end/acknowledge.ts";
 import { acknowledgeOpen } from "../../src/exchange/end/acknowledge.ts";
 import type { Delivery, Handover } from "../../src/exchange/delivery.ts";
@@ -35,8 +34,6 @@ export type Weather =
 
 /** Thrown where a process dies: whatever it was doing stops there. */
 class Crash extends Error {}
-
-const service = "https://vaults.test/vaultsvc/v1-2";
 
 /** A vault at an emulated service, a real state on disk, a clock that only waiting advances, and a network with faults. */
 export class World {
@@ -100,7 +97,7 @@ export class World {
 
   /** Runs `use` with the vault locked, as one process would. */
   async hold<T>(use: (context: ExchangeContext) => Promise<T>): Promise<T> {
-    const session = await this.#store.lock(service, this.uuid, {
+    const session = await this.#store.lock(serviceName, this.uuid, {
       deadline: this.#slept + 5000,
       signal: this.#interrupt.signal,
     });
@@ -108,7 +105,7 @@ export class World {
       return await use({
         session,
         service: this.#service,
-        breaker: this.#store.breaker(service),
+        breaker: this.#store.breaker(serviceName),
         probe: async () =>
           await sendProbe({
             service: this.#service,
@@ -176,30 +173,22 @@ export class World {
     if (weather === "request-lost") return { type: "no-answer", cause: "reset" };
     if (weather === "server-error")
       return { type: "no-answer", cause: "HTTP 503", httpStatus: 503 };
-    const { method, path, headers, body } = request;
-    const response: SandboxResponse = this.#handle({
-      method,
-      path,
-      headers,
-      body: JSON.stringify(body) ?? "",
-      remoteAddress: "127.0.0.1",
-    });
+    const answer = answerOf(this.#handle, request);
     if (weather === "response-lost") return { type: "no-answer", cause: "reset" };
     if (weather === "garbled") return { type: "no-answer", cause: "not JSON" };
-    const parsed = JSON.parse(response.body) as Record<string, unknown>;
     if (weather === "broken-after") {
       return {
         type: "no-answer",
         cause: "HTTP 503",
         httpStatus: 503,
-        answer: { httpStatus: 503, body: parsed },
+        answer: { ...answer, httpStatus: 503 },
       };
     }
     // A SUCCESS without what it must have.
-    if (weather === "unusable") delete parsed["transactionToken"];
+    if (weather === "unusable") delete answer.body["transactionToken"];
     if (weather === "uses-unsaid")
-      delete (parsed["vault"] as Record<string, unknown>)["usesRemaining"];
-    return { type: "answer", answer: { httpStatus: response.status, body: parsed } };
+      delete (answer.body["vault"] as Record<string, unknown>)["usesRemaining"];
+    return { type: "answer", answer };
   }
 }
 

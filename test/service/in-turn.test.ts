@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { expect, test, vi } from "vitest";
 import { openService } from "../../src/service/open-service.ts";
-import { realClock } from "../support/read-with.ts";
+import { realClock } from "../support/in-process.ts";
 import {
   answeringTcp,
   application,

@@ -4,7 +4,7 @@ import { defaults } from "../../src/protocol/limits.ts";
 import { openService } from "../../src/service/open-service.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { offlineNote, openLab } from "../support/lab.ts";
-import { readWith, realClock } from "../support/read-with.ts";
+import { readWith, realClock } from "../support/in-process.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { application, endCall, httpServer, json, never, startCall, success } from "./servers.ts";
 

@@ -5,13 +5,11 @@ import type { Socket } from "node:net";
 import { main } from "../../src/main.ts";
 import { fakeHost } from "./fake-host.ts";
 import type { Certificate } from "./keys.ts";
-import type { Lab } from "./lab.ts";
-import { expectExit, offlineNote, openLab } from "./lab.ts";
+import type { Lab, ManyVaults } from "./lab.ts";
+import { expectExit, importAll, offlineNote, openLab } from "./lab.ts";
 import { onLoopback } from "./loopback.ts";
 import type { Machine } from "./machine.ts";
 import { machineFor } from "./machine.ts";
-import type { ManyVaults } from "./many.ts";
-import { importAll } from "./many.ts";
 import type { RunResult } from "./run-vault.ts";
 import { cleanEnv } from "./run-vault.ts";
 

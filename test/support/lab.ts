@@ -10,6 +10,7 @@ import type { Machine, MachineOptions } from "./machine.ts";
 import { errorOf, machineFor } from "./machine.ts";
 import type { RunResult } from "./run-vault.ts";
 import { atEndOfFile } from "./end-of-file.ts";
+import type { LoggedRequest } from "../../src/sandbox/model/request-log.ts";
 
 /** A service and the machines that use it. */
 export interface Lab {
@@ -175,3 +176,96 @@ export async function expectNothingLost(
         : [exported];
   expect(pairs.filter((pair) => service.sandbox.accepts(vault.uuid, pair)).length).toBe(1);
 }
+
+export type Calls = readonly Pick<LoggedRequest, "step" | "status">[];
+
+/** Starts and end calls of a vault that arrived after the first so many requests, in their order. */
+export const callsSince = ({ service }: Pick<Lab, "service">, uuid: string, from: number): Calls =>
+  service.sandbox
+    .requests()
+    .slice(from)
+    .filter((request) => request.uuid === uuid);
+
+/**
+ * One exchange at a time: start, end, start, end. Only a process that was killed can leave a start without its end call, or an end
+ * call that is sent a second time; so each break of the order, and each refusal, needs one that was killed.
+ */
+export function expectOrder(calls: Calls, killed: number): void {
+  const told = calls.map(({ step, status }) => `${step} ${status}`).join(", ");
+  let breaks = 0;
+  for (const [index, { step }] of calls.entries()) {
+    const before = index === 0 ? "end" : calls[index - 1]?.step;
+    if (before === step) breaks += 1;
+  }
+  // A start that was the last of all is one without its end call too.
+  if (calls.at(-1)?.step === "start") breaks += 1;
+  expect(breaks, told).toBeLessThanOrEqual(killed);
+  expect(calls.filter(({ status }) => status !== 200).length, told).toBeLessThanOrEqual(killed);
+}
+
+/** A line that a command with many vaults has printed. */
+interface ManyEvent {
+  event: string;
+  uuid: string;
+  label: string | null;
+  ok: boolean;
+  /** True of an outcome; a number in a summary. */
+  earlier?: true | number;
+  skipped?: string;
+  error?: { code: string; message: string; exitCode: number };
+  vault?: { content?: string; creditCard: { number: string } };
+  run: string;
+  done: number;
+  failed: number;
+  calls: number;
+}
+
+/** The whole lines; the last one may be cut off where the command was killed. */
+export function eventsOf({ stdout }: Pick<RunResult, "stdout">): ManyEvent[] {
+  const lines = stdout.split("\n").slice(0, -1);
+  return lines.map((line) => JSON.parse(line) as ManyEvent);
+}
+
+const ofKind = (result: Pick<RunResult, "stdout">, kind: string): ManyEvent[] =>
+  eventsOf(result).filter(({ event }) => event === kind);
+
+export const outcomesOf = (result: Pick<RunResult, "stdout">): ManyEvent[] =>
+  ofKind(result, "outcome");
+export const contentsOf = (result: Pick<RunResult, "stdout">): ManyEvent[] =>
+  ofKind(result, "contents");
+export const summaryOf = (result: Pick<RunResult, "stdout">): ManyEvent | undefined =>
+  ofKind(result, "summary").at(-1);
+
+export interface ManyVaults {
+  lab: Lab;
+  machine: Machine;
+  uuids: string[];
+}
+
+/** Vaults with the labels v1, v2, …, imported on one machine. */
+export async function manyVaults(
+  seed: readonly VaultInput[],
+  settings: Partial<SandboxSettings> = {},
+): Promise<ManyVaults> {
+  const lab = await openLab([...seed], settings);
+  const machine = lab.machine();
+  await importAll(lab, machine);
+  return { lab, machine, uuids: lab.service.vaults.map(({ uuid }) => uuid) };
+}
+
+export async function importAll(lab: Lab, machine: Machine): Promise<void> {
+  const lines = lab.service.vaults.map(({ uuid, kind, credentials }, index) => ({
+    uuid,
+    kind,
+    credentials,
+    label: `v${index + 1}`,
+  }));
+  const file = machine.file("vaults.ndjson", lines.map((line) => JSON.stringify(line)).join("\n"));
+  expectExit(await machine.vault("import", "--file", file), 0);
+}
+
+/** Vaults that the service has acknowledged so many exchanges of. */
+export const acknowledged = ({ service }: Pick<Lab, "service">, times = 1): string[] =>
+  service.vaults
+    .map(({ uuid }) => uuid)
+    .filter((uuid) => service.sandbox.inspect(uuid).counts.acknowledged === times);

@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { once } from "node:events";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { checkPrinted } from "./documents.ts";
 import { tempDir } from "./temp-dir.ts";
 import { atEndOfFile } from "./end-of-file.ts";
@@ -196,4 +196,22 @@ export async function xargs(
   child.stdin?.end(words.join("\n"));
   const [code] = (await once(child, "close")) as [number | null];
   return { code, stderr };
+}
+
+/** What makes a program that is run with `env` tell how much memory it had. */
+interface MemoryReport {
+  env: Record<string, string>;
+  /** The most that it had, once it has ended. */
+  kilobytes(): number;
+}
+
+export function memoryReport(): MemoryReport {
+  const file = join(tempDir("memory"), "kilobytes");
+  return {
+    env: {
+      NODE_OPTIONS: `--require=${join(import.meta.dirname, "peak-memory.cjs")}`,
+      MEMORY_FILE: file,
+    },
+    kilobytes: () => Number(readFileSync(file, "utf8")),
+  };
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { isWhole } from "../support/campaign.ts";
-import { memoryReport } from "../support/peak-memory.ts";
+import { memoryReport } from "../support/run-vault.ts";
 
 interface Measured {
   count: number;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { killEverywhere } from "./kill-everywhere.ts";
-import { operations, sharedOperations } from "./operations.ts";
+import { operations, sharedOperations } from "./operations/operations.ts";
 import { openRewindLab, openSharedRewindLab } from "./rewind-lab.ts";
 import type { RewindLab } from "./rewind-lab.ts";
 import { changesSomething, straceMissing } from "./strace.ts";
-import { wholes } from "./whole-operations.ts";
+import { wholes } from "./operations/keeping.ts";
 
 const named = operations.map((operation, nth) => [operation.name, operation, nth] as const);
 const whole = wholes.map((operation, nth) => [operation.name, operation, nth] as const);

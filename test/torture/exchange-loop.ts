@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { defaults } from "../../src/protocol/limits.ts";
 import { openService } from "../../src/service/open-service.ts";
 import { openShared } from "../../src/store/postgres/open.ts";
-import { readWith, realClock } from "../support/read-with.ts";
+import { readWith, realClock } from "../support/in-process.ts";
 
 /** What a loop is told by its only argument, as JSON. */
 export interface LoopOptions {

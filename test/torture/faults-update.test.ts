@@ -1,3 +1,3 @@
-import { faultSuite } from "./fault-suite.ts";
+import { faultSuite } from "./faults/suite.ts";
 
 faultSuite("update", 16);

@@ -2,21 +2,21 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Dice } from "../support/dice.ts";
 import {
+  callsSince,
   card,
   expectExit,
   expectFarFromLock,
   expectInStep,
   expectNothingLost,
+  expectOrder,
   offlineCard,
   openLab,
 } from "../support/lab.ts";
-import { callsSince, expectOrder } from "./call-order.ts";
 import { isWhole, tried } from "../support/campaign.ts";
 import { runKilledAt } from "../support/crash.ts";
-import type { Lab } from "../support/lab.ts";
+import type { Calls, Lab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
-import type { Calls } from "./call-order.ts";
 
 /** One process of a round: a command, and the step before which it is killed; 0 is none. */
 interface Process {

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { isWhole, tried } from "../support/campaign.ts";
 import { compiled } from "../support/run-vault.ts";
-import type { Operation } from "./operation.ts";
+import type { Operation } from "./operations/operation.ts";
 import type { RewindLab } from "./rewind-lab.ts";
 import type { CrashPoint, IsEvent, Traced } from "./strace.ts";
 import { crashPoints, isEvent, killedAt, traced } from "./strace.ts";

@@ -14,12 +14,12 @@ import {
   offlineNote,
   onlineCard,
   openLab,
+  outcomesOf,
 } from "../support/lab.ts";
 import type { Lab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
-import { outcomesOf } from "../support/many.ts";
-import { memoryOf } from "../support/peak-memory.ts";
+import { memoryReport } from "../support/run-vault.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { isWhole, tried } from "../support/campaign.ts";
 import { journalProblems, localJournal } from "./journal-check.ts";
@@ -209,12 +209,14 @@ class LongRun {
     const { stateDir } = this.machine;
     const size = (name: string): number =>
       statSync(join(stateDir, name), { throwIfNoEntry: false })?.size ?? 0;
+    const memory = memoryReport();
+    expectExit(await this.machine.vaultWith({ env: memory.env }, "status", "--json"), 0);
     this.sizes.push({
       commands: this.commands,
       database: size("vault.db"),
       wal: size("vault.db-wal"),
       files: readdirSync(stateDir, { recursive: true }).length,
-      kilobytes: await memoryOf(this.machine, "status", "--json"),
+      kilobytes: memory.kilobytes(),
     });
     for (const name of readdirSync(this.machine.home))
       if (name.startsWith("backup-")) rmSync(join(this.machine.home, name));

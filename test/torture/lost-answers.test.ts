@@ -4,9 +4,8 @@ import type { Rule } from "../support/gateway.ts";
 import { fleet } from "../support/gateway.ts";
 import { isWhole, tried } from "../support/campaign.ts";
 import { Dice } from "../support/dice.ts";
-import { expectExit, expectFarFromLock } from "../support/lab.ts";
+import { expectExit, expectFarFromLock, outcomesOf } from "../support/lab.ts";
 import { errorOf } from "../support/machine.ts";
-import { outcomesOf } from "../support/many.ts";
 
 interface Status {
   generations?: { generation: number; fingerprint: string }[];

@@ -1,24 +1,23 @@
 import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { callsSince, expectOrder } from "./call-order.ts";
-import type { Lab } from "../support/lab.ts";
 import {
+  acknowledged,
+  callsSince,
+  contentsOf,
   expectExit,
   expectFarFromLock,
   expectInStep,
-  offlineNote,
-  openLab,
-} from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import {
-  acknowledged,
-  contentsOf,
+  expectOrder,
   importAll,
   manyVaults,
+  offlineNote,
+  openLab,
   outcomesOf,
   summaryOf,
-} from "../support/many.ts";
+} from "../support/lab.ts";
+import type { Lab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
 import type { RunResult } from "../support/run-vault.ts";
 

@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { Lab } from "../support/lab.ts";
 import {
+  callsSince,
   expectExit,
   expectFarFromLock,
   expectInStep,
+  expectOrder,
   offlineNote,
   openLab,
 } from "../support/lab.ts";
-import { callsSince, expectOrder } from "./call-order.ts";
 import { certificateAuthority } from "../support/keys.ts";
 import { isWhole, tried } from "../support/campaign.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";

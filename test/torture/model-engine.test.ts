@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { isWhole, tried } from "../support/campaign.ts";
-import { Conformance } from "./model/conformance.ts";
+import { Conformance } from "./model/conformance/conformance.ts";
 import { pathsOver, viewOf, walk } from "./model/cover.ts";
 import { allBounds } from "./model/protocol.ts";
 

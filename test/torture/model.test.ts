@@ -9,12 +9,11 @@ import { holderFlaws } from "./model/holders/flaws.ts";
 import { holdersModel } from "./model/holders/rules.ts";
 import { allBounds, asDesigned, protocol } from "./model/protocol.ts";
 import { walk } from "./model/cover.ts";
-import { waysOn } from "./model/next.ts";
-import { RealStore } from "./model/real-store.ts";
-import { differentWays } from "./model/real-ways.ts";
+import { waysOn } from "./model/client.ts";
+import { RealStore } from "./model/conformance/store.ts";
+import { differentWays } from "./model/conformance/conformance.ts";
 import type { Store } from "./model/state.ts";
-import { callsFor, modelled, taken } from "./model/store-calls.ts";
-import { comparable, Stores } from "./model/stores.ts";
+import { callsFor, comparable, modelled, Stores, taken } from "./model/conformance/calls.ts";
 
 const named = <T extends { name: string }>(all: readonly T[], name: string): T => {
   const found = all.find((bounds) => bounds.name === name);

@@ -10,7 +10,7 @@ import {
   stepsOf,
   writeDisk,
 } from "./disk-record.ts";
-import { operations } from "./operations.ts";
+import { operations } from "./operations/operations.ts";
 import { openRewindLab } from "./rewind-lab.ts";
 import { straceMissing, traced } from "./strace.ts";
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { isWhole, tried } from "../support/campaign.ts";
 import { closeConnections } from "../support/shared-state.ts";
-import { TeamWorld } from "./team-world.ts";
+import { TeamWorld } from "./team/world.ts";
 
 const [worlds, steps] = isWhole ? [150, 150] : [4, 100];
 

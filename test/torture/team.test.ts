@@ -13,7 +13,7 @@ import { closeConnections } from "../support/shared-state.ts";
 import { startServer } from "../support/postgres.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 import { journalProblems, sharedJournal } from "./journal-check.ts";
-import { Team } from "./team.ts";
+import { Team } from "./team/team.ts";
 
 const seconds = isWhole ? 300 : 20;
 const seed = Array.from({ length: isWhole ? 200 : 40 }, (_, n) =>

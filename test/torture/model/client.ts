@@ -1,10 +1,52 @@
-import { isOpen, meet } from "./breaker.ts";
 import type { Command, Exchange, Generation, Point, Process, State, Store } from "./state.ts";
 import { exchangeOf, generationOf, openOf } from "./state.ts";
-import { lockAt } from "./service-part.ts";
-import type { Way } from "./next.ts";
-import { waysOn } from "./next.ts";
-import { isSole } from "./store-part.ts";
+import { lockAt } from "./service.ts";
+import { isSole } from "./store.ts";
+
+/** ① of the last start has no outcome: its process has died, or is about to. */
+export function isFound({ exchanges, breaker }: Store): boolean {
+  const last = exchanges.at(-1);
+  return last?.state === "intent" && last.id > breaker.closedAfter;
+}
+
+/** Only a trial goes out: the last start, of whatever process, was not answered. */
+export const isOpen = (store: Store): boolean => store.breaker.isOpen || isFound(store);
+
+function open({ breaker }: Store): void {
+  if (!breaker.isOpen) Object.assign(breaker, { isOpen: true, isHinted: false });
+}
+
+/** A start was answered, or a person says that the service works. */
+export function close(store: Store): void {
+  store.breaker = { isOpen: false, isHinted: false, closedAfter: store.exchanges.at(-1)?.id ?? 0 };
+}
+
+/** Who is about to start meets a start without an outcome. */
+function meet(store: Store): void {
+  if (isFound(store)) open(store);
+}
+
+/** A trial is claimed with its ①: a process that dies leaves nothing to be cleaned up. */
+export function claim(store: Store, trial: Process["trial"]): void {
+  if (trial === "at once") store.breaker.isHinted = true;
+}
+
+/** What the reply to a start says of the service; nothing if the start is taken back. */
+export function noteStart({ store, truth }: State, { reply, trial, fenced }: Process): void {
+  if (reply === "not-sent" || reply === "rate" || reply === "application") {
+    if (trial !== "at once") return;
+    store.breaker.isHinted = false;
+    truth.atOnce -= 1;
+  } else if (reply === "no-answer") {
+    open(store);
+    if (!fenced) truth.isSilent = true;
+  } else if (!fenced) {
+    // Not by the answer to a start that was sent before the one that is lost. Also where it is closed, but for a success: its start may
+    // stay on record without an outcome.
+    if (store.breaker.isOpen || reply !== "success") close(store);
+    Object.assign(truth, { isSilent: false, atOnce: 0 });
+  }
+}
 
 /** The decisions of a process, as DESIGN has them; what is wrong on purpose (flaws.ts) replaces one of them. */
 export interface Client {
@@ -231,4 +273,60 @@ export function tryStart(client: Client, state: State, place: number): string | 
   if (at === "trial") meet(state.store);
   Object.assign(process, { at, reply: null, late: false, exchange: null, trial: null });
   return undefined;
+}
+
+/** What a refusal names as the next thing to do. By hand, from DESIGN: `differentWays` compares it with the program's table. */
+export type Way =
+  | "get"
+  | "get --discard-pending"
+  /** Of the candidates that were not refused, which are listed: if the right one is among them. */
+  | "get --generation N"
+  | "get --generation N --force"
+  | "ack"
+  | "ack --saved"
+  | "ack --unread"
+  | "import"
+  /** If an administrator has unlocked the vault. */
+  | "guard --reset"
+  /** If the audit log shows none of the unanswered starts. */
+  | "guard --reset --unanswered"
+  /** What the audit log shows. */
+  | "guard --reset --failed N --starts N";
+
+/** The ways on after a command that has ended with this code, the best first: none may lead back to the same with nothing changed. */
+export function waysOn(client: Client, store: Store, code: string): Way[] {
+  const open = openOf(store);
+  if (code === "locked")
+    return open?.state === "ending" ? ["guard --reset", "ack"] : ["guard --reset"];
+  const isUnread = open?.operation === "get" && open.limited && !open.delivered;
+  if (open?.state === "ending") return ["ack"];
+  if (open?.state === "held") {
+    if (open.saveOwed) return ["ack --saved", "get --discard-pending"];
+    return isUnread ? ["get --discard-pending", "ack --unread"] : ["ack", "get --discard-pending"];
+  }
+  if (open?.state === "started") {
+    if (!isUnread) return ["ack"];
+    return client.guardRefuses(store) ? ["ack --unread"] : ["get", "ack --unread"];
+  }
+  if (client.guardRefuses(store)) return guardedWays(client, store);
+  const candidates = client.candidates(store);
+  if (candidates.every((number) => isRefused(store, number))) return ["import"];
+  return code === "guard" && candidates.length > 1 ? ["get --generation N", "import"] : ["get"];
+}
+
+/** Past the guard, of which a person knows by the audit log which one is right. */
+function guardedWays(client: Client, store: Store): Way[] {
+  const shown = "guard --reset --failed N --starts N";
+  const without = {
+    ...store,
+    unacked: store.unacked - store.unanswered,
+    failed: store.failed - store.possibly,
+  };
+  if (!client.guardRefuses(without)) return ["guard --reset --unanswered", shown];
+  if (store.failed + 1 < lockAt.failed) return [shown];
+  const first = client.candidates(store).find((number) => !isRefused(store, number));
+  // Of what was refused only other credentials lead on; what was imported last needs no second import.
+  if (first === undefined) return ["import", shown];
+  const again = generationOf(store, first)?.standing === "imported" ? [] : (["import"] as const);
+  return ["get --generation N --force", ...again, shown];
 }

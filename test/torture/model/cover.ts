@@ -1,7 +1,7 @@
 import { keyOf } from "./keys.ts";
 import { protocol } from "./protocol.ts";
 import type { State } from "./state.ts";
-import { lockAt } from "./service-part.ts";
+import { lockAt } from "./service.ts";
 import type { Bounds, ModelStep } from "./world.ts";
 
 /** A way of the code: from a state in which no process runs, one command or one thing that happens. */

@@ -1,11 +1,10 @@
 import type { Parts } from "./moves.ts";
 import { asDesigned } from "./protocol.ts";
-import { close } from "./breaker.ts";
-import { waysOn } from "./next.ts";
-import { lockAt } from "./service-part.ts";
+import { close, waysOn } from "./client.ts";
+import { lockAt } from "./service.ts";
 import type { Store } from "./state.ts";
 import { exchangeOf, openOf } from "./state.ts";
-import type { StoreSteps } from "./store-part.ts";
+import type { StoreSteps } from "./store.ts";
 
 /** A mistake that the program could have made, where it can be seen, and the rule that it breaks. */
 export interface Flaw {

@@ -1,7 +1,7 @@
-import { isOpen } from "./breaker.ts";
+import { isOpen } from "./client.ts";
 import type { Exchange, Generation, Process, State, Store } from "./state.ts";
 import { generationOf, openStates } from "./state.ts";
-import { lockAt } from "./service-part.ts";
+import { lockAt } from "./service.ts";
 
 /** Pairs are named in the order in which they are met. */
 class Names {

@@ -1,10 +1,9 @@
-import { claim, noteStart } from "./breaker.ts";
+import { choose, claim, finish, noteStart, tryStart } from "./client.ts";
 import type { Client } from "./client.ts";
-import { choose, finish, tryStart } from "./client.ts";
 import type { Point, Process, State, Store } from "./state.ts";
 import { exchangeOf, generationOf } from "./state.ts";
-import type { StoreSteps } from "./store-part.ts";
-import { NotTaken } from "./store-part.ts";
+import type { StoreSteps } from "./store.ts";
+import { NotTaken } from "./store.ts";
 
 /** What the model is put together from. */
 export interface Parts {

@@ -5,7 +5,7 @@ import type { Parts } from "./moves.ts";
 import { isInStep, violation } from "./rules.ts";
 import type { Command, State } from "./state.ts";
 import { firstState } from "./state.ts";
-import { storeSteps } from "./store-part.ts";
+import { storeSteps } from "./store.ts";
 import type { Bounds } from "./world.ts";
 import { steps } from "./world.ts";
 

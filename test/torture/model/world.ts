@@ -1,9 +1,8 @@
 import type { Step } from "./checker.ts";
-import { close } from "./breaker.ts";
-import { begin } from "./client.ts";
+import { begin, close } from "./client.ts";
 import type { Parts } from "./moves.ts";
 import * as moves from "./moves.ts";
-import { lockAt, serviceEnd, serviceStart } from "./service-part.ts";
+import { lockAt, serviceEnd, serviceStart } from "./service.ts";
 import type { Command, EndReply, Point, Process, StartReply, State } from "./state.ts";
 import { edit, exchangeOf, generationOf, openOf } from "./state.ts";
 

@@ -4,8 +4,8 @@ import type { Flaw } from "../flaws.ts";
 import { decides, writes } from "../flaws.ts";
 import type { Store } from "../state.ts";
 import { exchangeOf, generationOf } from "../state.ts";
-import type { StoreSteps } from "../store-part.ts";
-import { NotTaken } from "../store-part.ts";
+import type { StoreSteps } from "../store.ts";
+import { NotTaken } from "../store.ts";
 
 const { steps } = asDesigned;
 

@@ -1,14 +1,22 @@
 import type { Model } from "../checker.ts";
 import { client, isRefused } from "../client.ts";
 import type { Parts } from "../moves.ts";
-import { lockAt } from "../service-part.ts";
+import { lockAt } from "../service.ts";
 import type { Command, Process, Store } from "../state.ts";
 import { generationOf, openOf } from "../state.ts";
-import { isSuperseded, liveWith } from "../store-part.ts";
-import { keyOf, prune } from "./keys.ts";
+import { isSuperseded, liveWith } from "../store.ts";
+import {
+  editHolders,
+  firstHolders,
+  keyOf,
+  letters,
+  pairsOf,
+  papersOf,
+  prune,
+  storeAt,
+} from "./state.ts";
 import { take } from "./papers.ts";
 import type { HolderBounds, Holders } from "./state.ts";
-import { editHolders, firstHolders, letters, pairsOf, papersOf, storeAt } from "./state.ts";
 import { holderSteps } from "./world.ts";
 
 /** The rules of DESIGN, More than one holder. */

@@ -2,12 +2,11 @@ import type { Step } from "../checker.ts";
 import { begin } from "../client.ts";
 import type { Parts } from "../moves.ts";
 import * as moves from "../moves.ts";
-import { serviceEnd, serviceStart } from "../service-part.ts";
+import { serviceEnd, serviceStart } from "../service.ts";
 import type { EndReply, Process, StartReply } from "../state.ts";
 import { generationOf } from "../state.ts";
-import { keepFile, putOut, readFile } from "./papers.ts";
-import type { Add } from "./people.ts";
-import { happen } from "./people.ts";
+import { happen, keepFile, putOut, readFile } from "./papers.ts";
+import type { Add } from "./papers.ts";
 import type { HolderBounds, Holders, Left } from "./state.ts";
 import { editHolders, letters, on, storeAt } from "./state.ts";
 

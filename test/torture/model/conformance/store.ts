@@ -1,16 +1,16 @@
-import type { ServiceBreaker } from "../../../src/exchange/breaker.ts";
-import type { Clock, VaultSession } from "../../../src/exchange/ports.ts";
-import { fingerprint } from "../../../src/secrets/fingerprints.ts";
-import { parseGivenKey } from "../../../src/secrets/key-source.ts";
-import { seal } from "../../../src/secrets/sealing.ts";
-import { sealToken } from "../../../src/store/steps/exchange-rows.ts";
-import type { ExchangeRow } from "../../../src/store/steps/rows.ts";
-import { isFound } from "./breaker.ts";
-import { kind, RealPairs, service, uuid } from "./real-pairs.ts";
-import { openPostgresRows } from "./postgres-rows.ts";
-import type { BreakerTimes, RealRows, Row } from "./real-rows.ts";
-import { openSqliteRows } from "./sqlite-rows.ts";
-import type { Exchange, Generation, Store } from "./state.ts";
+import type { ServiceBreaker } from "../../../../src/exchange/breaker.ts";
+import type { Clock, VaultSession } from "../../../../src/exchange/ports.ts";
+import { fingerprint } from "../../../../src/secrets/fingerprints.ts";
+import { parseGivenKey } from "../../../../src/secrets/key-source.ts";
+import { seal } from "../../../../src/secrets/sealing.ts";
+import { sealToken } from "../../../../src/store/steps/exchange-rows.ts";
+import type { ExchangeRow } from "../../../../src/store/steps/rows.ts";
+import { isFound } from "../client.ts";
+import { serviceName } from "../../../support/in-process.ts";
+import { kind, RealPairs, uuid } from "./service.ts";
+import { openPostgresRows, openSqliteRows } from "./rows.ts";
+import type { BreakerTimes, RealRows, Row } from "./rows.ts";
+import type { Exchange, Generation, Store } from "../state.ts";
 
 /** A start without an outcome opens the breaker, once it is met. */
 const isLeft = (last: ExchangeRow | undefined, { closedAt }: BreakerTimes): boolean =>
@@ -249,7 +249,7 @@ export class RealStore {
   }
 
   #place(): { state: string | undefined; service: string; uuid: string } {
-    return { state: this.#rows.state, service, uuid };
+    return { state: this.#rows.state, service: serviceName, uuid };
   }
 
   #once(name: string, make: () => string): string {

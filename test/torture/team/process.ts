@@ -1,14 +1,77 @@
-import { after } from "../../src/exchange/breaker.ts";
-import { asVaultError } from "../../src/errors.ts";
-import { acknowledgeOpen } from "../../src/exchange/end/acknowledge.ts";
-import { lockVault } from "../../src/exchange/lock-vault.ts";
-import type { Call, Clock, Reply, Service, VaultSession } from "../../src/exchange/ports.ts";
-import { runExchange } from "../../src/exchange/run.ts";
-import type { Start } from "../../src/exchange/start/start.ts";
-import type { PostgresStore } from "../../src/store/postgres/store.ts";
-import { writing } from "./model/real-engine.ts";
+import type { Call, Clock, Reply, Service, VaultSession } from "../../../src/exchange/ports.ts";
+import { openSandbox } from "../../../src/sandbox/server/start-sandbox.ts";
+import { fingerprint } from "../../../src/secrets/fingerprints.ts";
+import type { HttpRequest } from "../../../src/service/request.ts";
+import { requestOf } from "../../../src/service/request.ts";
+import type { Dice } from "../../support/dice.ts";
+import { answerOf, application, creditCard, lockHere, target } from "../../support/in-process.ts";
+import { after } from "../../../src/exchange/breaker.ts";
+import { asVaultError } from "../../../src/errors.ts";
+import { acknowledgeOpen } from "../../../src/exchange/end/acknowledge.ts";
+import { runExchange } from "../../../src/exchange/run.ts";
+import type { Start } from "../../../src/exchange/start/start.ts";
+import type { PostgresStore } from "../../../src/store/postgres/store.ts";
+import { writing } from "../model/conformance/engine.ts";
 
-export const vaultService = "https://vaults.test/vaultsvc/v1-2";
+type Sending = (name: string, call: () => Reply) => Promise<Reply>;
+
+/** The service with one vault, behind a network whose weather is drawn by lot. */
+export class TeamService {
+  readonly sandbox;
+  readonly uuid: string;
+  readonly #handle;
+  readonly #dice: Dice;
+  readonly #log: string[];
+
+  constructor(seed: string, now: () => number, dice: Dice, log: string[]) {
+    const { sandbox, handle } = openSandbox({
+      now,
+      randomSeed: seed,
+      application,
+      seed: [{ kind: "credit-card/offline", creditCard }],
+      policy: { tokenTtlMs: 60_000, rate: 0 },
+    });
+    this.sandbox = sandbox;
+    this.#handle = handle;
+    this.uuid = sandbox.vaults()[0]?.uuid ?? "";
+    this.#dice = dice;
+    this.#log = log;
+  }
+
+  /** What sends the calls of one process, each by way of `sending`. */
+  calls(sending: Sending, mayFail: boolean): (call: Call) => Promise<Reply> {
+    return async (call) =>
+      await sending(call.step, () => this.#exchange(call.step, requestOf(target, call), mayFail));
+  }
+
+  /** Fingerprint of the pair that it accepts. */
+  accepted(): string {
+    return fingerprint(this.uuid, this.sandbox.inspect(this.uuid).currentPair);
+  }
+
+  /** An administrator unlocks the vault. */
+  unlock(): void {
+    this.sandbox.unlock(this.uuid);
+  }
+
+  #exchange(name: string, request: HttpRequest, mayFail: boolean): Reply {
+    const weather = mayFail
+      ? this.#dice.draw([
+          { weight: 20, what: "fine" },
+          { weight: 1, what: "not sent" },
+          { weight: 1, what: "lost" },
+          { weight: 1, what: "answer lost" },
+        ]).what
+      : "fine";
+    this.#log.push(`  ${name}: ${weather}`);
+    if (weather === "not sent") return { type: "not-sent", cause: "connection refused" };
+    if (weather === "lost") return { type: "no-answer", cause: "reset" };
+    const answer = answerOf(this.#handle, request);
+    return weather === "answer lost"
+      ? { type: "no-answer", cause: "reset" }
+      : { type: "answer", answer };
+  }
+}
 
 export type Command =
   | "get"
@@ -81,7 +144,6 @@ export class TeamProcess {
 
   async #run(command: Command): Promise<void> {
     const { clock, uuid, send, probe } = this.#around;
-    const signal = new AbortController().signal;
     const store = this.store;
     let call = "";
     const sending: Service = {
@@ -89,8 +151,7 @@ export class TeamProcess {
       reserveAhead: async () => Promise.resolve(),
       call: async (sent) => await send(sent),
     };
-    const nothing = (): undefined => undefined;
-    const context = await lockVault(
+    const context = await lockHere(
       {
         store: {
           breaker: store.breaker.bind(store),
@@ -102,8 +163,6 @@ export class TeamProcess {
           await this.#gate(`send ${call}`);
           return sending;
         },
-        serviceName: () => vaultService,
-        isConfigured: true,
         probing: async () =>
           Promise.resolve(
             probe()
@@ -111,13 +170,8 @@ export class TeamProcess {
               : { type: "no-answer", cause: "reset" },
           ),
         clock,
-        policy: { failedAttempts: 3, unackedStarts: 5 },
-        waiting: { deadline: clock.elapsed() + 30, signal },
-        killed: signal,
-        emit: nothing,
-        redact: (text) => text,
-        learnSecret: nothing,
       },
+      30,
       uuid,
     );
     const { service } = context;
@@ -143,14 +197,7 @@ export class TeamProcess {
         label: null,
         kind: "credit-card/offline",
         operation: command === "update" ? "update" : "get",
-        newVault: {
-          creditCard: {
-            number: "4111111111111111",
-            name: "Ada Lovelace",
-            expiryMonth: 4,
-            expiryYear: 2031,
-          },
-        },
+        newVault: { creditCard },
         force: false,
         noAck: command === "get --no-ack",
         discardPending: command === "get --discard-pending",

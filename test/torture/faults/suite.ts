@@ -1,6 +1,10 @@
 import { readFileSync } from "node:fs";
-import type { Operation, Row } from "./fault-rows.ts";
-import type { Step } from "./faulty-service.ts";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import type { Case, Operation, Row } from "./cases.ts";
+import type { Step } from "./service.ts";
+import { isWhole, sample, tried } from "../../support/campaign.ts";
+import { cases, nameOf, tryCase } from "./cases.ts";
 
 const columns: Record<keyof Row, string> = {
   fault: "what the call meets",
@@ -33,13 +37,13 @@ a second call, the answer to the first is lost on the way, after processing.
 `;
 
 /** One row, its cells as wide as they are: what a short run compares. */
-export const line = (row: Row): string =>
+const line = (row: Row): string =>
   `| ${(Object.keys(columns) as (keyof Row)[]).map((key) => cell(row[key])).join(" | ")} |`;
 
 const cell = (text: string): string => text.replaceAll("|", "\\|");
 
 /** The whole document, in the order of the cases. */
-export function render(operation: Operation, rows: Record<Step, readonly Row[]>): string {
+function render(operation: Operation, rows: Record<Step, readonly Row[]>): string {
   const section = (title: string, of: readonly Row[]): string => `\n## ${title}\n\n${table(of)}`;
   return (
     head(operation) +
@@ -61,8 +65,45 @@ function table(rows: readonly Row[]): string {
 }
 
 /** The rows of a section as `line` has them. */
-export function linesOf(file: string, step: Step): string[] {
+function linesOf(file: string, step: Step): string[] {
   const [, start = "", end = ""] = readFileSync(file, "utf8").split(/^## /m);
   const rows = (step === "start" ? start : end).split("\n").filter((text) => text.startsWith("|"));
   return rows.slice(2).map((text) => text.replaceAll(/ +(?=\|)/g, " "));
+}
+
+/** The table of one operation: the whole campaign writes or compares all of it, the short one some of its rows. */
+export function faultSuite(operation: Operation, most: number): void {
+  const file = join(import.meta.dirname, "..", `faults-${operation}.md`);
+  const all = cases(operation);
+  const found = new Map<string, Row>();
+
+  describe.concurrent(`every fault at every call of ${operation}`, () => {
+    it.each(sample(all, most).map((one) => [nameOf(one), one] as const))(
+      "%s",
+      async (name, one: Case) => {
+        const row = await tryCase(one);
+        found.set(name, row);
+        if (isWhole) return;
+        const index = all
+          .filter(({ step }) => step === one.step)
+          .findIndex((other) => nameOf(other) === name);
+        expect(line(row).replaceAll(/ +(?=\|)/g, " ")).toBe(linesOf(file, one.step)[index]);
+        tried("faults at a call", 1);
+      },
+    );
+  });
+
+  describe.runIf(isWhole)(`the table of ${operation}`, () => {
+    it("is the one in the repository", async () => {
+      const rows = (step: Case["step"]): Row[] =>
+        all.filter((one) => one.step === step).flatMap((one) => found.get(nameOf(one)) ?? []);
+      expect(found.size).toBe(all.length);
+      await expect(
+        render(operation, { start: rows("start"), end: rows("end") }),
+      ).toMatchFileSnapshot(file);
+      tried("faults at a call", found.size);
+    });
+  });
+
+  afterAll(() => found.clear());
 }

@@ -1,21 +1,23 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import type { VaultInput } from "../../src/sandbox/model/state.ts";
+import type { VaultInput } from "../../../src/sandbox/model/state.ts";
 import {
   card,
+  contentsOf,
+  eventsOf,
   expectExit,
   expectFarFromLock,
   expectNothingLost,
   note,
   offlineCard,
   offlineNote,
-} from "../support/lab.ts";
-import { contentsOf, eventsOf, outcomesOf } from "../support/many.ts";
-import { tempDir } from "../support/temp-dir.ts";
+  outcomesOf,
+} from "../../support/lab.ts";
+import { tempDir } from "../../support/temp-dir.ts";
 import type { Operation } from "./operation.ts";
 import { here, inStep } from "./operation.ts";
-import type { RewindLab } from "./rewind-lab.ts";
+import type { RewindLab } from "../rewind-lab.ts";
 
 const newCard = { ...card, number: "5555555555554444" };
 const three = (input: VaultInput): VaultInput[] => [input, input, input];
@@ -130,7 +132,8 @@ export const many: Operation[] = [
     onDisk: true,
     seed: three(offlineNote),
     prepare: async (lab) => {
-      lab.machine.env["NODE_OPTIONS"] = `--require=${join(import.meta.dirname, "fixed-names.cjs")}`;
+      lab.machine.env["NODE_OPTIONS"] =
+        `--require=${join(import.meta.dirname, "..", "fixed-names.cjs")}`;
       await warmAll(lab);
     },
     args: (lab) => ["get", "--all", ...run, "--out-dir", files(lab)],

@@ -2,14 +2,14 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
-import { onLoopback } from "../support/loopback.ts";
-import { Faults } from "../../src/sandbox/faults/faults.ts";
-import { createHandler } from "../../src/sandbox/server/handler.ts";
-import type { SandboxResponse } from "../../src/sandbox/model/messages.ts";
-import { Sandbox } from "../../src/sandbox/model/model.ts";
-import type { State, VaultInput } from "../../src/sandbox/model/state.ts";
-import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
-import type { Certificate } from "../support/keys.ts";
+import { onLoopback } from "../../support/loopback.ts";
+import { Faults } from "../../../src/sandbox/faults/faults.ts";
+import { createHandler } from "../../../src/sandbox/server/handler.ts";
+import type { SandboxResponse } from "../../../src/sandbox/model/messages.ts";
+import { Sandbox } from "../../../src/sandbox/model/model.ts";
+import type { State, VaultInput } from "../../../src/sandbox/model/state.ts";
+import type { KnownVault } from "../../../src/sandbox/model/vaults.ts";
+import type { Certificate } from "../../support/keys.ts";
 
 export type Step = "start" | "end";
 export type Which = "first" | "second" | "every";

@@ -2,15 +2,21 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
-import type { Pair } from "../../src/protocol/answers.ts";
-import { migrations } from "../../src/store/sqlite/schema.ts";
-import { lockPath, lockSlots } from "../../src/store/sqlite/vault-lock.ts";
-import { expectExit, expectFarFromLock, note, offlineNote } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { credentialsIn, documentOf } from "../support/machine.ts";
+import type { Pair } from "../../../src/protocol/answers.ts";
+import { migrations } from "../../../src/store/sqlite/schema.ts";
+import { lockPath, lockSlots } from "../../../src/store/sqlite/vault-lock.ts";
+import {
+  expectError,
+  expectExit,
+  expectFarFromLock,
+  note,
+  offlineNote,
+} from "../../support/lab.ts";
+import type { Machine } from "../../support/machine.ts";
+import { credentialsIn, documentOf } from "../../support/machine.ts";
 import type { Operation } from "./operation.ts";
 import { ackGoesOn, get, getGoesOn, given, here, inStep, nothingLost, warm } from "./operation.ts";
-import type { RewindLab } from "./rewind-lab.ts";
+import type { RewindLab } from "../rewind-lab.ts";
 
 const backupFile = ({ machine }: RewindLab): string => join(machine.home, "backup.db");
 
@@ -113,7 +119,9 @@ export const keeping: Operation[] = [
  * The older state is today's, and the program that opens it is the one of tomorrow,
  * with a migration that a hook adds. That one does not run in this process.
  */
-const nextVersion = { NODE_OPTIONS: `--require=${join(import.meta.dirname, "next-version.cjs")}` };
+const nextVersion = {
+  NODE_OPTIONS: `--require=${join(import.meta.dirname, "..", "next-version.cjs")}`,
+};
 
 export const migration: Operation = {
   name: "get, which brings an older state to a new schema",
@@ -147,3 +155,57 @@ export const migration: Operation = {
     db.close();
   },
 };
+
+const folder = ({ machine }: RewindLab): string => join(machine.home, "moved");
+
+/** The state is at the new place, as of a whole move, and the old one says so. */
+async function moved(lab: RewindLab, from: string, to: string): Promise<void> {
+  const at = (state: string): string[] => [...get(lab), "--state", state];
+  expectExit(await here(lab, "state", "move", "--state", from, "--to", to, "--yes"), 0);
+  expectError(await here(lab, ...at(from)), 14, "state", /was moved to/);
+  expect(documentOf(await here(lab, ...at(to))).vault).toMatchObject({ content: note });
+}
+
+/** Of a whole shared state: the same machine goes on. */
+export const wholes: Operation[] = [
+  {
+    name: "state move, to a directory",
+    seed: [offlineNote],
+    prepare: warm,
+    args: (lab) => ["state", "move", "--to", folder(lab), "--yes", "--json"],
+    goesOn: async (lab) => await moved(lab, lab.machine.stateDir, folder(lab)),
+  },
+  {
+    name: "state move, from a directory",
+    seed: [offlineNote],
+    prepare: async (lab) => {
+      lab.machine.env["PAIR0"] = JSON.stringify(lab.vaults[0]?.credentials);
+      expectExit(await here(lab, ...get(lab, ...given(lab)), "--state", folder(lab)), 0);
+    },
+    args: (lab) => [
+      "state",
+      "move",
+      "--state",
+      folder(lab),
+      "--to",
+      lab.machine.stateDir,
+      "--yes",
+      "--json",
+    ],
+    goesOn: async (lab) => await moved(lab, folder(lab), lab.machine.stateDir),
+  },
+  {
+    name: "state rekey",
+    seed: [offlineNote],
+    prepare: async (lab) => {
+      await warm(lab);
+      expectExit(await here(lab, ...get(lab), "--no-ack"), 0);
+    },
+    args: () => ["state", "rekey", "--yes", "--json"],
+    goesOn: async (lab) => {
+      await nothingLost(lab);
+      expectExit(await here(lab, "state", "rekey", "--yes"), 0);
+      await ackGoesOn(lab);
+    },
+  },
+];

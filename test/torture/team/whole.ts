@@ -1,10 +1,10 @@
 import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Dice } from "../support/dice.ts";
-import type { Machine } from "../support/machine.ts";
-import { documentOf } from "../support/machine.ts";
-import type { Postgres } from "../support/postgres.ts";
-import type { RunResult } from "../support/run-vault.ts";
+import type { Dice } from "../../support/dice.ts";
+import type { Machine } from "../../support/machine.ts";
+import { documentOf } from "../../support/machine.ts";
+import type { Postgres } from "../../support/postgres.ts";
+import type { RunResult } from "../../support/run-vault.ts";
 
 /** Commands that change the whole state, or where it is. */
 const operations = ["init", "move", "restore", "rekey", "claim"] as const;

@@ -1,16 +1,75 @@
-import type { Call, Reply } from "../../../src/exchange/ports.ts";
-import { Faults } from "../../../src/sandbox/faults/faults.ts";
-import type { Handler } from "../../../src/sandbox/server/handler.ts";
-import { createHandler } from "../../../src/sandbox/server/handler.ts";
-import { Sandbox } from "../../../src/sandbox/model/model.ts";
-import type { State as SandboxState, VaultState } from "../../../src/sandbox/model/state.ts";
-import type { Pair } from "../../../src/protocol/answers.ts";
-import type { HttpRequest } from "../../../src/service/request.ts";
-import { requestOf } from "../../../src/service/request.ts";
-import type { RealPairs } from "./real-pairs.ts";
-import { kind, uuid } from "./real-pairs.ts";
-import type { Operation, Service } from "./state.ts";
-import { application, creditCard, target } from "../../support/emulated-target.ts";
+import { combinationOf } from "../../../../src/exchange/start/choose-pair.ts";
+import type { Pair } from "../../../../src/protocol/answers.ts";
+import { fingerprint } from "../../../../src/secrets/fingerprints.ts";
+import type { Call, Reply } from "../../../../src/exchange/ports.ts";
+import { Faults } from "../../../../src/sandbox/faults/faults.ts";
+import type { Handler } from "../../../../src/sandbox/server/handler.ts";
+import { createHandler } from "../../../../src/sandbox/server/handler.ts";
+import { Sandbox } from "../../../../src/sandbox/model/model.ts";
+import type { State as SandboxState, VaultState } from "../../../../src/sandbox/model/state.ts";
+import type { HttpRequest } from "../../../../src/service/request.ts";
+import { requestOf } from "../../../../src/service/request.ts";
+import type { Operation, Service } from "../state.ts";
+import { answerOf, application, creditCard, target } from "../../../support/in-process.ts";
+
+export const uuid = "aaaaaaaa-bbbb-4ccc-8ddd-000000000001";
+export const kind = "credit-card/offline";
+
+/** Which real pair, and which real token, a number of the model stands for. */
+export class RealPairs {
+  readonly #pairs = new Map<number, Pair>();
+  readonly #numbers = new Map<string, number>();
+  readonly #tokens = new Map<string, number>();
+  /** Above all numbers that the model has in use. */
+  #fresh = 1_000_000;
+
+  /** The pair of a number, made up if it has none yet. */
+  pair(number: number): Pair {
+    const known = this.#pairs.get(number);
+    if (known !== undefined) return known;
+    const pair = { encryptedData: `data ${number}`, payload: `payload ${number}` };
+    this.#know(number, pair);
+    this.#tokens.set(this.token(number), number);
+    return pair;
+  }
+
+  token(number: number): string {
+    return `token ${number}`;
+  }
+
+  /** The number of a pair that the service has handed out with this token. */
+  offered(pair: Pair, token: string): number {
+    const known = this.#numbers.get(fingerprint(uuid, pair));
+    const number = known ?? (this.#fresh += 1);
+    if (known === undefined) this.#know(number, pair);
+    this.#tokens.set(token, number);
+    return number;
+  }
+
+  /**
+   * By the pair, its fingerprint or the combination that it is refused in.
+   * @throws for one that was never seen
+   */
+  number(what: Pair | string): number {
+    const found = this.#numbers.get(typeof what === "string" ? what : fingerprint(uuid, what));
+    if (found === undefined) throw new Error("a pair that nobody has handed out");
+    return found;
+  }
+
+  numberOfToken(token: string): number {
+    return this.#tokens.get(token) ?? -1;
+  }
+
+  combination(number: number): string {
+    return combinationOf(uuid, kind, this.pair(number));
+  }
+
+  #know(number: number, pair: Pair): void {
+    this.#pairs.set(number, pair);
+    this.#numbers.set(fingerprint(uuid, pair), number);
+    this.#numbers.set(combinationOf(uuid, kind, pair), number);
+  }
+}
 
 const lifetime = 86_400_000;
 const midnight = Date.parse("2026-11-20T00:00:00Z");
@@ -168,21 +227,11 @@ export class RealService {
     }
   }
 
-  #arrive(
-    { method, path, headers, body }: HttpRequest,
-    which: "harsh" | "idempotent",
-  ): { httpStatus: number; body: Record<string, unknown> } {
-    const text = JSON.stringify(body) ?? "";
-    const answer = this.#handlers[which]({
-      method,
-      path,
-      headers,
-      body: text,
-      remoteAddress: "127.0.0.1",
-    });
+  #arrive(request: HttpRequest, which: "harsh" | "idempotent"): ReturnType<typeof answerOf> {
+    const answer = answerOf(this.#handlers[which], request);
     const { pending } = this.#sandbox.inspect(uuid);
     if (pending !== null) this.#pairs.offered(pending.offered, pending.token);
-    return { httpStatus: answer.status, body: JSON.parse(answer.body) as Record<string, unknown> };
+    return answer;
   }
 
   #vault(): VaultState {

@@ -1,15 +1,18 @@
-import { createIds } from "../../../src/exchange/ulid.ts";
-import { durableKey, isBeyondCounting } from "./keys.ts";
-import { asDesigned } from "./protocol.ts";
-import { RealEngine } from "./real-engine.ts";
-import type { Event } from "./real-engine.ts";
-import { kind } from "./real-pairs.ts";
-import { RealService } from "./real-service.ts";
-import type { Engine } from "./real-store.ts";
-import { RealStore } from "./real-store.ts";
-import type { Generation, Process, State, Store } from "./state.ts";
-import { exchangeOf, generationOf, openOf } from "./state.ts";
-import type { ModelStep } from "./world.ts";
+import { createIds } from "../../../../src/exchange/ulid.ts";
+import { durableKey, isBeyondCounting } from "../keys.ts";
+import { asDesigned } from "../protocol.ts";
+import { RealEngine } from "./engine.ts";
+import type { Event } from "./engine.ts";
+import { kind, RealService } from "./service.ts";
+import type { Engine } from "./store.ts";
+import { RealStore } from "./store.ts";
+import type { Generation, Process, State, Store } from "../state.ts";
+import { exchangeOf, generationOf, openOf } from "../state.ts";
+import type { ModelStep } from "../world.ts";
+import type { VaultRecord } from "../../../../src/exchange/records.ts";
+import { waysOn as realWaysOn } from "../../../../src/exchange/ways.ts";
+import { client, waysOn } from "../client.ts";
+import type { Way } from "../client.ts";
 
 const noon = Date.parse("2026-11-20T12:00:00Z");
 
@@ -226,3 +229,40 @@ export class Conformance {
     if (inModel !== inCode) throw new Differs(`${told}\n\nmodel: ${inModel}\ncode:  ${inCode}`);
   }
 }
+
+const policy = { failedAttempts: 3, unackedStarts: 5 };
+
+/** A command that the program names, as the model does. */
+function wayIn(command: string): string {
+  const [, name = "", rest = ""] = /^vault (\w+) \S+(.*)$/.exec(command) ?? [];
+  if (name === "import") return "import";
+  return `${name}${rest}`
+    .replace(/--generation \d+/, "--generation N")
+    .replace("--save-cmd CMD", "--saved");
+}
+
+/**
+ * Where the table of the program (src/exchange/ways.ts) leads on from a durable state otherwise than the model does; undefined where
+ * both name the same commands in the same order. What the service last said of the vault is no part of the model's durable state.
+ */
+export async function differentWays(
+  real: RealStore,
+  store: Store,
+  modelled: typeof waysOn = waysOn,
+): Promise<string | undefined> {
+  await real.load(store);
+  const known = await real.session.read();
+  if (known === null) throw new Error("the vault is not known");
+  for (const code of ["", "locked"]) {
+    const record = { ...known, lastError: code === "" ? null : errorOf(code) };
+    const ways = realWaysOn(record, { policy, now: noon }).map(({ command }) => wayIn(command));
+    // Where nothing is to be done, a read is what comes next.
+    const inCode = ways.length === 0 ? ["get"] : ways;
+    const inModel: readonly Way[] = modelled(client, store, code);
+    if (inCode.join() !== inModel.join())
+      return `${code} ${JSON.stringify(store)}\nmodel: ${inModel.join("; ")}\ncode:  ${inCode.join("; ")}`;
+  }
+  return undefined;
+}
+
+const errorOf = (code: string): VaultRecord["lastError"] => ({ at: "", code, message: "" });

@@ -1,21 +1,21 @@
-import { VaultError, asVaultError } from "../../../src/errors.ts";
-import { acknowledgeOpen } from "../../../src/exchange/end/acknowledge.ts";
-import type { Breaker, ServiceBreaker } from "../../../src/exchange/breaker.ts";
-import { after } from "../../../src/exchange/breaker.ts";
-import type { ExchangeContext } from "../../../src/exchange/context.ts";
-import { HandoverFailure } from "../../../src/exchange/delivery.ts";
-import type { EndCall, Reply, StartCall, VaultSession } from "../../../src/exchange/ports.ts";
-import { runExchange } from "../../../src/exchange/run.ts";
-import type { Start } from "../../../src/exchange/start/start.ts";
-import { createIds } from "../../../src/exchange/ulid.ts";
-import { kind } from "./real-pairs.ts";
-import type { RealService } from "./real-service.ts";
-import type { RealStore } from "./real-store.ts";
-import type { Command } from "./state.ts";
+import { asVaultError, VaultError } from "../../../../src/errors.ts";
+import { acknowledgeOpen } from "../../../../src/exchange/end/acknowledge.ts";
+import type { Breaker, ServiceBreaker } from "../../../../src/exchange/breaker.ts";
+import { after } from "../../../../src/exchange/breaker.ts";
+import type { ExchangeContext } from "../../../../src/exchange/context.ts";
+import { HandoverFailure } from "../../../../src/exchange/delivery.ts";
+import type { EndCall, Reply, StartCall, VaultSession } from "../../../../src/exchange/ports.ts";
+import { runExchange } from "../../../../src/exchange/run.ts";
+import type { Start } from "../../../../src/exchange/start/start.ts";
+import { createIds } from "../../../../src/exchange/ulid.ts";
+import { kind } from "./service.ts";
+import type { RealService } from "./service.ts";
+import type { RealStore } from "./store.ts";
+import type { Command } from "../state.ts";
 
 /** A call of a port, as the engine makes it: it goes on when it is let. */
 interface Asked {
-  /** In the words of `askedBy` (model-path.ts). */
+  /** In the words of `askedBy` (conformance.ts). */
   call: string;
   /** With what the network, or the user, makes of it. */
   go(outcome: string): void;

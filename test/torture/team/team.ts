@@ -1,19 +1,18 @@
 import { cpSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { killHook } from "../support/crash.ts";
-import { Dice } from "../support/dice.ts";
-import { card, expectExit } from "../support/lab.ts";
-import type { Lab } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import type { Postgres } from "../support/postgres.ts";
-import { outcomesOf } from "../support/many.ts";
-import type { RunResult } from "../support/run-vault.ts";
-import { isWhole } from "../support/campaign.ts";
-import { tempDir } from "../support/temp-dir.ts";
-import { isWholeOperation, locationIn, placeOf, TeamWhole } from "./team-whole.ts";
+import { killHook } from "../../support/crash.ts";
+import { Dice } from "../../support/dice.ts";
+import { card, expectExit, outcomesOf } from "../../support/lab.ts";
+import type { Lab } from "../../support/lab.ts";
+import type { Machine } from "../../support/machine.ts";
+import type { Postgres } from "../../support/postgres.ts";
+import type { RunResult } from "../../support/run-vault.ts";
+import { isWhole } from "../../support/campaign.ts";
+import { tempDir } from "../../support/temp-dir.ts";
+import { isWholeOperation, locationIn, placeOf, TeamWhole } from "./whole.ts";
 
-const clockHook = join(import.meta.dirname, "clock-jump.cjs");
+const clockHook = join(import.meta.dirname, "..", "clock-jump.cjs");
 
 /** What a command may end with whatever happens to the database and to its process: never a bug, a lost pair or a lock. */
 const allowed = [0, 8, 11, 12, 13, 14];

@@ -1,17 +1,17 @@
 import { expect } from "vitest";
-import type { Pair } from "../../src/protocol/answers.ts";
-import type { VaultInput } from "../../src/sandbox/model/state.ts";
+import type { Pair } from "../../../src/protocol/answers.ts";
+import type { VaultInput } from "../../../src/sandbox/model/state.ts";
 import {
   expectExit,
   expectFarFromLock,
   expectInStep,
   expectNothingLost,
   note,
-} from "../support/lab.ts";
-import type { GetDocument } from "../support/machine.ts";
-import { credentialsIn, documentOf, errorOf } from "../support/machine.ts";
-import type { RunResult } from "../support/run-vault.ts";
-import type { RewindLab } from "./rewind-lab.ts";
+} from "../../support/lab.ts";
+import type { GetDocument } from "../../support/machine.ts";
+import { credentialsIn, documentOf, errorOf } from "../../support/machine.ts";
+import type { RunResult } from "../../support/run-vault.ts";
+import type { RewindLab } from "../rewind-lab.ts";
 
 /** A command that is cut off at any instant, and what must hold then. */
 export interface Operation {

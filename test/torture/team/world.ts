@@ -1,16 +1,16 @@
 import pg from "pg";
-import type { Reply } from "../../src/exchange/ports.ts";
-import { Dice } from "../support/dice.ts";
-import type { SharedState } from "../support/shared-state.ts";
-import { SchemaCopy, sharedState } from "../support/shared-state.ts";
-import type { Proxy } from "../support/tcp-proxy.ts";
-import { tcpProxy } from "../support/tcp-proxy.ts";
-import { postgres } from "../support/postgres.ts";
-import { setBack } from "../../src/store/postgres/set-back.ts";
-import type { PostgresStore } from "../../src/store/postgres/store.ts";
-import type { Command } from "./team-process.ts";
-import { TeamProcess, vaultService } from "./team-process.ts";
-import { TeamService } from "./team-service.ts";
+import type { Reply } from "../../../src/exchange/ports.ts";
+import { Dice } from "../../support/dice.ts";
+import type { SharedState } from "../../support/shared-state.ts";
+import { SchemaCopy, sharedState } from "../../support/shared-state.ts";
+import type { Proxy } from "../../support/tcp-proxy.ts";
+import { tcpProxy } from "../../support/tcp-proxy.ts";
+import { postgres } from "../../support/postgres.ts";
+import { setBack } from "../../../src/store/postgres/set-back.ts";
+import type { PostgresStore } from "../../../src/store/postgres/store.ts";
+import type { Command } from "./process.ts";
+import { TeamProcess, TeamService } from "./process.ts";
+import { serviceName } from "../../support/in-process.ts";
 
 /** What a command may end with, whatever happens. */
 const allowed = [
@@ -85,7 +85,7 @@ export class TeamWorld {
     const world = new TeamWorld(state, seed, await proxies, sql, schema);
     for (const place of world.#proxies.keys()) world.#processes[place] = world.#another(place);
     const { store, clock } = world.#state;
-    const session = await store.lock(vaultService, world.#service.uuid, {
+    const session = await store.lock(serviceName, world.#service.uuid, {
       deadline: clock.elapsed(),
       signal: new AbortController().signal,
     });

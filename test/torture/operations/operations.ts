@@ -1,7 +1,6 @@
-import { exchanges } from "./exchange-operations.ts";
-import { keeping, migration } from "./keeping-operations.ts";
-import { heldOnes, leftOnes } from "./left-exchanges.ts";
-import { many } from "./many-operations.ts";
+import { exchanges, heldOnes, leftOnes } from "./exchanges.ts";
+import { keeping, migration } from "./keeping.ts";
+import { many } from "./many.ts";
 import type { Operation } from "./operation.ts";
 
 export const operations: readonly Operation[] = [

@@ -1,4 +1,4 @@
-import type { Fault, StruckCall } from "./faulty-service.ts";
+import type { Fault, StruckCall } from "./service.ts";
 
 type Json = Record<string, unknown>;
 

@@ -1,0 +1,133 @@
+import { setTimeout } from "node:timers/promises";
+import type { ExchangeContext } from "../../src/exchange/context.ts";
+import { currentRecord } from "../../src/exchange/context.ts";
+import type { LockContext } from "../../src/exchange/lock-vault.ts";
+import { lockVault } from "../../src/exchange/lock-vault.ts";
+import type { Clock, Reply, Service } from "../../src/exchange/ports.ts";
+import { runExchange } from "../../src/exchange/run.ts";
+import type { Handler } from "../../src/sandbox/server/handler.ts";
+import type { HttpRequest, Target } from "../../src/service/request.ts";
+
+// Exchanges without a process, a command or a socket: the real engine, against the emulated service as a function.
+
+export const application = {
+  apiKey: "0a0a0a0a-1111-4222-8333-444444444444",
+  uuid: "0b0b0b0b-1111-4222-8333-444444444444",
+};
+
+/** Where calls go that reach the emulated service without a socket. */
+export const target: Target = {
+  baseUrl: "https://vaults.test",
+  apiPrefix: "/vaultsvc/v1-2",
+  application,
+  version: "test",
+};
+
+/** Name of that service in a state. */
+export const serviceName = "https://vaults.test/vaultsvc/v1-2";
+
+/** What its vault holds. */
+export const creditCard = {
+  number: "4111111111111111",
+  name: "Ada Lovelace",
+  expiryMonth: 4,
+  expiryYear: 2031,
+};
+
+/** What the emulated service answers to a request that has arrived. */
+export function answerOf(
+  handle: Handler,
+  { method, path, headers, body }: HttpRequest,
+): Extract<Reply, { type: "answer" }>["answer"] {
+  const response = handle({
+    method,
+    path,
+    headers,
+    body: JSON.stringify(body) ?? "",
+    remoteAddress: "127.0.0.1",
+  });
+  return {
+    httpStatus: response.status,
+    body: JSON.parse(response.body) as Record<string, unknown>,
+  };
+}
+
+/** The clock of this machine. */
+export const realClock: Clock = {
+  now: () => Date.now(),
+  elapsed: () => performance.now(),
+  sleep: async (ms, signal) =>
+    await setTimeout(ms, undefined, signal === undefined ? {} : { signal }),
+};
+
+const nothing = (): undefined => undefined;
+const never = new AbortController().signal;
+
+/** Locks a vault as a command does, for whoever waits so long, hears nothing and is never interrupted. */
+export async function lockHere(
+  parts: Pick<LockContext, "store" | "clock" | "service"> & Partial<LockContext>,
+  waitMs: number,
+  uuid: string,
+): Promise<ExchangeContext> {
+  const { clock } = parts;
+  return await lockVault(
+    {
+      serviceName: () => serviceName,
+      isConfigured: true,
+      policy: { unackedStarts: 5, failedAttempts: 3 },
+      waiting: { deadline: clock.elapsed() + waitMs, signal: never },
+      killed: never,
+      emit: nothing,
+      redact: (text) => text,
+      learnSecret: nothing,
+      ...parts,
+    },
+    uuid,
+  );
+}
+
+/** Reads a vault that the state knows: a whole `get` in this process, without a command around it. `deliver` takes its contents. */
+export async function readWith(
+  {
+    store,
+    clock,
+    serviceName,
+    service,
+  }: Pick<LockContext, "store" | "clock"> & { serviceName: string; service: Service },
+  uuid: string,
+  deliver: (vault: Record<string, unknown>) => Promise<void> = async () => Promise.resolve(),
+): Promise<void> {
+  const parts = {
+    store,
+    clock,
+    service: async () => Promise.resolve(service),
+    serviceName: () => serviceName,
+    probing: async () =>
+      Promise.reject(new Error("the service answers, so that nobody asks whether it does")),
+  };
+  const context = await lockHere(parts, 120_000, uuid);
+  try {
+    const handover = {
+      leavesState: false,
+      recordAttempts: async () => Promise.resolve(),
+      deliver: async ({ vault }: { vault: Record<string, unknown> }) => await deliver(vault),
+      confirm: async () => Promise.resolve(),
+    };
+    const { kind } = await currentRecord(context);
+    await runExchange(
+      context,
+      {
+        uuid,
+        label: null,
+        kind,
+        operation: "get",
+        force: false,
+        noAck: false,
+        discardPending: false,
+      },
+      handover,
+    );
+  } finally {
+    await context.session.release();
+  }
+}

@@ -1,0 +1,241 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import pg from "pg";
+import type { ServiceBreaker } from "../../../../src/exchange/breaker.ts";
+import type { Clock, VaultSession } from "../../../../src/exchange/ports.ts";
+import type { CredentialsRow, ExchangeRow, VaultRow } from "../../../../src/store/steps/rows.ts";
+import { all, one, run } from "../../../../src/store/sqlite/query.ts";
+import { openStore } from "../../../../src/store/sqlite/store.ts";
+import { memoryFolder } from "../../../support/campaign.ts";
+import { serviceName } from "../../../support/in-process.ts";
+import { uuid } from "./service.ts";
+import { openShared } from "../../../../src/store/postgres/open.ts";
+import type { PostgresStore } from "../../../../src/store/postgres/store.ts";
+import { postgres } from "../../../support/postgres.ts";
+import { tempDir } from "../../../support/temp-dir.ts";
+
+export type Row = Record<string, string | number | null>;
+
+/** The rows of a vault that a model gives; their columns are those of both engines. */
+interface ModelRows {
+  vault: Row;
+  credentials: Row[];
+  /** In their order. */
+  exchanges: Row[];
+  superseded: Row[];
+  refusals: Row[];
+  breaker: BreakerTimes;
+}
+
+/** When the circuit breaker has opened, null where it is closed; when it was last closed; and whether an answer let a trial out. */
+export interface BreakerTimes {
+  lostAt: number | null;
+  closedAt: number;
+  hint: "none" | "given" | "used";
+}
+
+/** The rows of one vault in a real state. */
+export interface RealRows {
+  /** Id of the state to which sealed values are bound, if it is a shared one. */
+  readonly state?: string;
+  /** Holds the vault with the rows as they were written. */
+  readonly session: VaultSession;
+  /** Of its service. */
+  readonly breaker: ServiceBreaker;
+  write(rows: ModelRows): Promise<void>;
+  read(): Promise<{
+    vault: VaultRow;
+    /** Those of which the pair is kept. */
+    credentials: CredentialsRow[];
+    exchanges: ExchangeRow[];
+    refusals: { combination: string }[];
+    breaker: BreakerTimes;
+  }>;
+  close(): Promise<void>;
+}
+
+const tables = ["credentials", "exchanges", "superseded", "refusals"] as const;
+
+export async function openSqliteRows(clock: Clock, key: string): Promise<RealRows> {
+  const directory = mkdtempSync(join(memoryFolder, "vault-model-"));
+  const store = openStore({
+    directory,
+    keySource: { type: "given", key },
+    clock,
+    platform: "linux",
+    warn: () => undefined,
+  });
+  const lock = async (): Promise<VaultSession> =>
+    await store.lock(serviceName, uuid, {
+      deadline: clock.now() + 60_000,
+      signal: new AbortController().signal,
+    });
+  let session = await lock();
+  const db = new DatabaseSync(join(directory, "vault.db"));
+  db.exec("PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF");
+  /** Of the only vault. */
+  const vault = "(SELECT id FROM vaults)";
+  const insert = (table: string, row: Row): void => {
+    const columns = Object.keys(row);
+    const sql = `INSERT INTO ${table} (vault, ${columns.join(", ")}) VALUES (${vault}, ${columns.map(() => "?").join(", ")})`;
+    run(db, sql, ...Object.values(row));
+  };
+  return {
+    get session() {
+      return session;
+    },
+    get breaker() {
+      return store.breaker(serviceName);
+    },
+    write: async (rows) => {
+      // A session knows the rows as they were when it began.
+      await session.release();
+      db.exec("BEGIN IMMEDIATE");
+      for (const table of tables) run(db, `DELETE FROM ${table}`);
+      const assigned = Object.keys(rows.vault).map((column) => `${column} = ?`);
+      run(db, `UPDATE vaults SET ${assigned.join(", ")}`, ...Object.values(rows.vault));
+      run(db, "DELETE FROM breakers");
+      const { lostAt, closedAt, hint } = rows.breaker;
+      run(
+        db,
+        "INSERT INTO breakers VALUES (?, 1, ?, 0, ?, NULL, NULL, ?)",
+        serviceName,
+        lostAt,
+        hint,
+        closedAt,
+      );
+      for (const table of tables) for (const row of rows[table]) insert(table, row);
+      db.exec("COMMIT");
+      session = await lock();
+    },
+    read: async () =>
+      Promise.resolve({
+        vault: one<VaultRow>(db, "SELECT * FROM vaults") as VaultRow,
+        credentials: all<CredentialsRow>(
+          db,
+          "SELECT * FROM credentials WHERE sealed IS NOT NULL ORDER BY generation",
+        ),
+        exchanges: all<ExchangeRow>(db, "SELECT * FROM exchanges ORDER BY seq"),
+        refusals: all<{ combination: string }>(db, "SELECT combination FROM refusals"),
+        breaker: one<BreakerTimes>(
+          db,
+          "SELECT lost_at AS lostAt, closed_at AS closedAt, hint FROM breakers",
+        ) as BreakerTimes,
+      }),
+    close: async () => {
+      await session.release();
+      db.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+let made = 0;
+
+export async function openPostgresRows(clock: Clock, key: string): Promise<RealRows> {
+  const schema = `model_${(made += 1)}`;
+  const location = (await postgres()).location(schema);
+  const nothing = (): undefined => undefined;
+  const keySource = { type: "given", key } as const;
+  const waiting = { deadline: Number.POSITIVE_INFINITY, signal: new AbortController().signal };
+  /** A machine that has seen nothing yet: else it would bring back what it has acknowledged. */
+  const machine = (): PostgresStore => {
+    const place = {
+      directory: tempDir("model"),
+      platform: process.platform,
+      keys: new Map(),
+      waiting,
+    };
+    return openShared({
+      location,
+      env: {},
+      pid: process.pid,
+      keySource,
+      clock,
+      warn: nothing,
+      learnSecret: nothing,
+      ...place,
+    });
+  };
+  let store = machine();
+  await store.create();
+  const db = new pg.Client({ connectionString: location });
+  await db.connect();
+  await db.query(`SET search_path = ${schema}; SET synchronous_commit = off`);
+  const lock = async (): Promise<VaultSession> => {
+    const locked = await store.lock(serviceName, uuid, {
+      deadline: clock.now() + 60_000,
+      signal: new AbortController().signal,
+    });
+    const acknowledge = locked.acknowledge.bind(locked);
+    // It is used for one command after the other, so that none gives it back.
+    return Object.assign(locked, {
+      acknowledge: async (exchange: string) => await acknowledge(exchange),
+    });
+  };
+  let session = await lock();
+  const { rows: meta } = await db.query<{ value: string }>(
+    "SELECT value FROM meta WHERE name = 'state'",
+  );
+  const vault = "(SELECT id FROM vaults)";
+  const text = (value: string | number | null): string =>
+    typeof value === "string" ? `'${value}'` : String(value);
+  const insert = (table: string, row: Row): string =>
+    `INSERT INTO ${table} (vault, ${Object.keys(row).join(", ")}) VALUES (${[vault, ...Object.values(row).map(text)].join(", ")})`;
+  return {
+    state: meta[0]?.value ?? "",
+    get session() {
+      return session;
+    },
+    get breaker() {
+      return store.breaker(serviceName);
+    },
+    write: async (rows) => {
+      // A session knows the rows as they were when it began.
+      await session.release();
+      store.close();
+      store = machine();
+      const numbered = {
+        ...rows,
+        exchanges: rows.exchanges.map((row, index) => ({ ...row, seq: index + 1 })),
+      };
+      const { lostAt, closedAt, hint } = rows.breaker;
+      const assigned = Object.entries(rows.vault).map(
+        ([column, value]) => `${column} = ${text(value)}`,
+      );
+      await db.query(
+        [
+          "BEGIN",
+          ...tables.map((table) => `DELETE FROM ${table}`),
+          `UPDATE vaults SET ${assigned.join(", ")}`,
+          "DELETE FROM breakers",
+          `INSERT INTO breakers (service, version, lost_at, lost_trials, hint, closed_at)
+            VALUES (${[serviceName, 1, lostAt, 0, hint, closedAt].map(text).join(", ")})`,
+          ...tables.flatMap((table) => numbered[table].map((row) => insert(table, row))),
+          "COMMIT",
+        ].join(";"),
+      );
+      session = await lock();
+    },
+    read: async () => {
+      const rows = (from: string): string =>
+        `(SELECT coalesce(json_agg(found), '[]') FROM (${from}) AS found)`;
+      const { rows: found } = await db.query<{ read: Awaited<ReturnType<RealRows["read"]>> }>(
+        `SELECT json_build_object('vault', (SELECT to_json(vaults) FROM vaults),
+          'credentials', ${rows("SELECT * FROM credentials WHERE sealed IS NOT NULL ORDER BY generation")},
+          'exchanges', ${rows("SELECT * FROM exchanges ORDER BY seq")},
+          'refusals', ${rows("SELECT combination FROM refusals")},
+          'breaker', (SELECT json_build_object('lostAt', lost_at, 'closedAt', closed_at, 'hint', hint) FROM breakers)) AS read`,
+      );
+      const [{ read } = { read: undefined }] = found;
+      if (read === undefined) throw new Error("the state says nothing");
+      return read;
+    },
+    close: async () => {
+      await session.release();
+      store.close();
+      await db.end();
+    },
+  };
+}
