@@ -5,7 +5,7 @@ import type { Host } from "../host.ts";
 import type { ValueSources } from "../secrets/secret-value.ts";
 import { once } from "../settings/once.ts";
 import type { GivenFlags, Settings } from "../settings/settings.ts";
-import { settingWorld } from "../settings/sources.ts";
+import { readGiven } from "../settings/sources.ts";
 import { valueSources } from "../settings/stdin.ts";
 import { createNarrator, type Narrator } from "../terminal/narrator.ts";
 import { createRedactor, type Redactor } from "../terminal/redactor.ts";
@@ -54,7 +54,6 @@ export function createIo(
     field: flags["field"] as string | undefined,
     reveal: flags["reveal"] === true,
   };
-  const world = settingWorld({ host, sources, redactor });
   // The time that a person takes to answer questions is not waiting.
   const deadline = once(() => host.elapsed() + settings.maxWait);
   return {
@@ -65,7 +64,7 @@ export function createIo(
     ask: createPrompts(host, mayAsk),
     sources,
     secretOption: async (spec, flag) =>
-      await world.readGiven({ text: spec, source: flag, fromFlag: true }),
+      await readGiven({ sources, redactor }, { text: spec, source: flag, fromFlag: true }),
     waiting: {
       get deadline() {
         return deadline();

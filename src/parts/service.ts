@@ -6,7 +6,6 @@ import type { ServiceFor } from "../service/open-service.ts";
 import type { Probe } from "../service/probe.ts";
 import { once } from "../settings/once.ts";
 import { serviceName, type Settings } from "../settings/settings.ts";
-import { settingWorld } from "../settings/sources.ts";
 import type { Basics } from "./settings.ts";
 import type { Local } from "./state.ts";
 
@@ -52,7 +51,7 @@ export function createService(below: Local, version: string): ServicePart {
           apiPrefix,
           timeoutMs,
           version,
-          ...(await readTransport(wanted, settingWorld(io))),
+          ...(await readTransport(wanted, io)),
         },
         io.host.interrupted,
       );
@@ -75,7 +74,7 @@ async function openClients({ io, settings, state }: Local, version: string): Pro
     import("../settings/transport/client-options.ts"),
     import("../service/open-service.ts"),
   ]);
-  const client = await readClientSettings(settings, settingWorld(io), state.secretSetting);
+  const client = await readClientSettings(settings, io, state.secretSetting);
   const queue = `${name} ${client.application.uuid.toLowerCase()}`;
   return await openService({
     ...client,

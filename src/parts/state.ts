@@ -1,7 +1,7 @@
 import { once } from "../settings/once.ts";
 import type { Sourced } from "../settings/definitions.ts";
 import type { NamedProfile } from "../settings/profile.ts";
-import { settingWorld } from "../settings/sources.ts";
+import { readGiven } from "../settings/sources.ts";
 import type { StateHistory } from "../store/journal/history.ts";
 import type { State } from "../store/state.ts";
 import { openHistory, openState, type OpenState } from "./open-state.ts";
@@ -24,9 +24,8 @@ export interface Local extends Basics {
 }
 
 export function createState({ io, settings }: Basics): StatePart {
-  const world = settingWorld(io);
   const secretSetting = async (setting: Sourced): Promise<string> => {
-    if (setting.fromProfile !== true) return await world.readGiven(setting);
+    if (setting.fromProfile !== true) return await readGiven(io, setting);
     const at = {
       profile: settings.profileInUse.name,
       key: setting.source.replace("config key ", ""),

@@ -9,20 +9,20 @@ import { resolveSettings } from "../../src/settings/settings.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { claimsOf, jwtKeys, makeJwt } from "../support/keys.ts";
 import { tempDir } from "../support/temp-dir.ts";
-import { fakeWorld } from "./sources.ts";
+import { fakeIo } from "./sources.ts";
 
 const never = new AbortController().signal;
 const keys = jwtKeys();
-type Made = ReturnType<typeof fakeWorld>;
+type Made = ReturnType<typeof fakeIo>;
 
 async function tokenOf(
   profile: object,
-  made: Made = fakeWorld(),
+  made: Made = fakeIo(),
   flags: Record<string, string> = {},
 ): Promise<BearerToken | undefined> {
   return await createBearerToken(
-    resolveSettings(flags, made.world.env, profile as Record<string, unknown>),
-    made.world,
+    resolveSettings(flags, made.io.host.env, profile as Record<string, unknown>),
+    made.io,
   );
 }
 
@@ -45,7 +45,7 @@ describe("which token", () => {
   });
 
   test("flag over environment over profile", async () => {
-    const made = fakeWorld({ env: { VAULTSVC_JWT: "from.the.environment" } });
+    const made = fakeIo({ env: { VAULTSVC_JWT: "from.the.environment" } });
     expect(await ready(await tokenOf(profile, made, { jwt: "from.the.flag" }))).toBe(
       "from.the.flag",
     );
@@ -54,7 +54,7 @@ describe("which token", () => {
   });
 
   test("every token is made known as a secret, and its signature alone", async () => {
-    const made = fakeWorld();
+    const made = fakeIo();
     await ready(await tokenOf(profile, made));
     await tokenOf(profile, made, { jwt: "from.the.flag" });
     expect(made.told.secrets).toEqual([
@@ -68,7 +68,7 @@ describe("which token", () => {
   });
 
   test.each(["Bearer a.b.c", "a.b.c\r\nx-evil: 1", "a.b.ç", ""])("%j is no token", async (jwt) => {
-    expect(await failure(tokenOf({}, fakeWorld(), { jwt }))).toBe(
+    expect(await failure(tokenOf({}, fakeIo(), { jwt }))).toBe(
       "invalid-input: --jwt: must be only a token: letters, digits and . _ ~ + / = -",
     );
   });
@@ -79,7 +79,7 @@ describe("signed here", () => {
   const files = { "/key.pem": keys.privateKey };
 
   test("ES384, with the claims, for five minutes", async () => {
-    const made = fakeWorld({ files });
+    const made = fakeIo({ files });
     const jwt = (await ready(await tokenOf(profile, made))) ?? "";
     const [header = "", payload = "", signature = ""] = jwt.split(".");
     expect(JSON.parse(Buffer.from(header, "base64url").toString())).toEqual({
@@ -100,7 +100,7 @@ describe("signed here", () => {
   });
 
   test("the same one until a minute before its end, then another", async () => {
-    const made = fakeWorld({ files });
+    const made = fakeIo({ files });
     const token = await tokenOf(profile, made);
     const first = await ready(token);
     made.clock.now += 239_000;
@@ -115,9 +115,9 @@ describe("signed here", () => {
     const older = createPrivateKey(keys.privateKey)
       .export({ type: "sec1", format: "pem" })
       .toString();
-    expect(
-      await ready(await tokenOf(profile, fakeWorld({ files: { "/key.pem": older } }))),
-    ).toMatch(/^ey/);
+    expect(await ready(await tokenOf(profile, fakeIo({ files: { "/key.pem": older } })))).toMatch(
+      /^ey/,
+    );
   });
 
   const encrypted = createPrivateKey(keys.privateKey)
@@ -148,7 +148,7 @@ describe("signed here", () => {
       "/key.pem: the key is encrypted; it must be in a file without a passphrase that only you can read",
     ],
   ])("%s is refused, naming the config key", async (_, pem, message) => {
-    const made = fakeWorld(pem === undefined ? {} : { files: { "/key.pem": pem } });
+    const made = fakeIo(pem === undefined ? {} : { files: { "/key.pem": pem } });
     expect(await failure(ready(await tokenOf(profile, made)))).toBe(
       `invalid-input: config key jwt.privateKeyFile: ${message}`,
     );
@@ -168,7 +168,7 @@ describe("signed here", () => {
       "jwt.command: excludes jwt.privateKeyFile",
     ],
   ])("%j is refused", async (jwt, message) => {
-    expect(await failure(tokenOf({ jwt }, fakeWorld({ files })).then(ready))).toBe(
+    expect(await failure(tokenOf({ jwt }, fakeIo({ files })).then(ready))).toBe(
       `invalid-input: config key ${message}`,
     );
   });
@@ -177,12 +177,12 @@ describe("signed here", () => {
 describe("by command", () => {
   const run = async (
     command: string,
-    made: Made = fakeWorld({ env: { PATH: "/usr/bin:/bin" } }),
+    made: Made = fakeIo({ env: { PATH: "/usr/bin:/bin" } }),
     flags = {},
   ) => await ready(await tokenOf({ jwt: { command } }, made, flags));
 
   test("what it prints, trimmed; what it says on stderr is passed on", async () => {
-    const made = fakeWorld({ env: { PATH: "/usr/bin:/bin" } });
+    const made = fakeIo({ env: { PATH: "/usr/bin:/bin" } });
     expect(await run("echo talk >&2; printf ' a.b.c \\n\\n'", made)).toBe("a.b.c");
     expect(made.told.said).toBe("talk\n");
   });
@@ -195,8 +195,8 @@ describe("by command", () => {
       HTTPS_PROXY: "http://ada:the-secret-key@p:1",
       KEPT: "1",
     };
-    const made = fakeWorld({ env });
-    made.world.learnSecret("the-secret-key");
+    const made = fakeIo({ env });
+    made.io.redactor.add("the-secret-key");
     expect(
       await run('echo "${VAULTSVC_API_KEY-none}.${COPY-none}.${HTTPS_PROXY+there}$KEPT"', made),
     ).toBe("none.none.there1");
@@ -229,7 +229,7 @@ describe("by command", () => {
   test("an interruption ends it", async () => {
     const interruption = new AbortController();
     const marker = join(tempDir("jwt"), "started");
-    const made = fakeWorld({ env: { PATH: "/usr/bin:/bin" } });
+    const made = fakeIo({ env: { PATH: "/usr/bin:/bin" } });
     const token = await tokenOf(
       { jwt: { command: `echo talk >&2; touch ${marker}; exec sleep 600` } },
       made,
@@ -242,7 +242,7 @@ describe("by command", () => {
   });
 
   test("run again when its token is about to end, once for calls at the same moment", async () => {
-    const made = fakeWorld({ env: { PATH: "/usr/bin:/bin" } });
+    const made = fakeIo({ env: { PATH: "/usr/bin:/bin" } });
     const count = join(tempDir("jwt"), "count");
     const runs = (): number => readFileSync(count, "utf8").length;
     const jwt = makeJwt(keys, { exp: made.clock.now / 1000 + 100 });
@@ -258,7 +258,7 @@ describe("by command", () => {
   });
 
   test("a token that does not say when it ends is taken to be good for five minutes", async () => {
-    const made = fakeWorld({ env: { PATH: "/usr/bin:/bin" } });
+    const made = fakeIo({ env: { PATH: "/usr/bin:/bin" } });
     const count = join(tempDir("jwt"), "count");
     const token = await tokenOf({ jwt: { command: `printf x >> ${count}; echo opaque` } }, made);
     for (const after of [0, 239_000, 1000]) {
@@ -269,7 +269,7 @@ describe("by command", () => {
   });
 
   test("one that failed is run again for the next call", async () => {
-    const made = fakeWorld({ env: { PATH: "/usr/bin:/bin" } });
+    const made = fakeIo({ env: { PATH: "/usr/bin:/bin" } });
     const flag = join(tempDir("jwt"), "flag");
     const token = await tokenOf(
       { jwt: { command: `test -e ${flag} && echo a.b.c || { touch ${flag}; exit 1; }` } },

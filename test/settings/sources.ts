@@ -1,7 +1,7 @@
-import type { SettingWorld } from "../../src/settings/sources.ts";
+import type { SettingIo } from "../../src/settings/sources.ts";
 
-/** A world with given files, variables and time, which records secrets, warnings and output. */
-export function fakeWorld({
+/** Files, variables and time as they are given, with a record of secrets, warnings and output. */
+export function fakeIo({
   files = {},
   env = {},
 }: { files?: Record<string, string>; env?: Record<string, string> } = {}) {
@@ -12,26 +12,37 @@ export function fakeWorld({
     ended: [] as number[],
   };
   const clock = { now: Date.parse("2026-11-21T12:00:00Z") };
-  const world: SettingWorld = {
-    env,
-    now: () => clock.now,
-    readFile: async (path) => {
-      const text = files[path];
-      return text === undefined
-        ? await Promise.reject(Object.assign(new Error("no"), { code: "ENOENT" }))
-        : Promise.resolve(text);
+  const readFile = async (path: string): Promise<string> => {
+    const text = files[path];
+    return text === undefined
+      ? await Promise.reject(Object.assign(new Error("no"), { code: "ENOENT" }))
+      : Promise.resolve(text);
+  };
+  const io: SettingIo = {
+    host: {
+      env,
+      now: () => clock.now,
+      readFile: async (path) => Buffer.from(await readFile(path)),
+      endGroup: (pid) => {
+        told.ended.push(pid);
+        process.kill(-pid, "SIGKILL");
+      },
+      stderr: { writeColored: (text) => (told.said += text) },
     },
-    readGiven: async ({ text }) =>
-      Promise.resolve(files[text.replace(/^@/, "")] ?? env[text.replace(/^env:/, "")] ?? text),
-    learnSecret: (secret) => void (told.secrets.includes(secret) || told.secrets.push(secret)),
-    redact: (text) =>
-      told.secrets.reduce((redacted, secret) => redacted.replaceAll(secret, "…"), text),
-    warn: (message) => void told.warnings.push(message),
-    forward: (text) => (told.said += text),
-    endGroup: (pid) => {
-      told.ended.push(pid);
-      process.kill(-pid, "SIGKILL");
+    sources: {
+      env,
+      readFile,
+      readStdin: async () => await Promise.reject(new Error("nothing is read from stdin")),
+      readPieces: () => {
+        throw new Error("nothing is read in pieces");
+      },
+      warn: (message) => void told.warnings.push(message),
+    },
+    redactor: {
+      add: (secret) => void (told.secrets.includes(secret) || told.secrets.push(secret)),
+      redact: (text) =>
+        told.secrets.reduce((redacted, secret) => redacted.replaceAll(secret, "…"), text),
     },
   };
-  return { world, told, clock };
+  return { io, told, clock };
 }

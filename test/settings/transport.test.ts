@@ -5,7 +5,7 @@ import { resolveSettings } from "../../src/settings/settings.ts";
 import { readTransport } from "../../src/settings/transport/transport.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { certificateAuthority } from "../support/keys.ts";
-import { fakeWorld } from "./sources.ts";
+import { fakeIo } from "./sources.ts";
 
 const baseUrl = "https://vaults.example.com";
 
@@ -18,14 +18,14 @@ interface Given {
 }
 
 async function transport(given: Given) {
-  const made = fakeWorld({ env: given.env ?? {}, files: given.files ?? {} });
+  const made = fakeIo({ env: given.env ?? {}, files: given.files ?? {} });
   const flags = {
     baseUrl: given.baseUrl ?? baseUrl,
     ...(given.flag === undefined ? {} : { proxy: given.flag }),
   };
   const read = await readTransport(
-    resolveSettings(flags, made.world.env, given.profile ?? {}),
-    made.world,
+    resolveSettings(flags, made.io.host.env, given.profile ?? {}),
+    made.io,
   );
   return { ...read, told: made.told };
 }

@@ -4,7 +4,6 @@ import type { Remote } from "../../parts/service.ts";
 import type { Host } from "../../host.ts";
 import { configPath } from "../../settings/config-file.ts";
 import { checkSigner } from "../../settings/jwt/jwt.ts";
-import { settingWorld } from "../../settings/sources.ts";
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
@@ -108,7 +107,7 @@ async function applicationFinding(
   try {
     const name = app.settings.serviceName();
     await app.service.client();
-    await checkSigner(app.settings, settingWorld(app.io));
+    await checkSigner(app.settings, app.io);
     const application = `${app.settings.appUuid} at ${name}`;
     const refusal = lastRefusal(vaults.filter(({ service }) => service === name));
     if (refusal === null)

@@ -2,7 +2,8 @@ import { VaultError } from "../../errors.ts";
 import { environmentWithoutSecrets } from "../child-command.ts";
 import { once } from "../once.ts";
 import type { Settings } from "../settings.ts";
-import type { SettingWorld } from "../sources.ts";
+import type { SettingIo } from "../sources.ts";
+import { readGiven, readText } from "../sources.ts";
 
 /** The bearer token of an application, in memory only. */
 export interface BearerToken {
@@ -29,11 +30,11 @@ const assumedLifetimeMs = 300_000;
  */
 export async function createBearerToken(
   settings: Settings,
-  world: SettingWorld,
+  io: SettingIo,
 ): Promise<BearerToken | undefined> {
   const { jwt, jwtCommand, jwtPrivateKeyFile } = settings;
   if (jwt !== undefined) {
-    const token = checked(await world.readGiven(jwt), jwt.source, world);
+    const token = checked(await readGiven(io, jwt), jwt.source, io);
     return { ready: async () => Promise.resolve(), current: () => token };
   }
   if (jwtCommand !== undefined) {
@@ -44,34 +45,41 @@ export async function createBearerToken(
     }
     const { text: command, source } = jwtCommand;
     const { runTokenCommand } = await import("./command.ts");
-    const { endGroup, forward } = world;
     // Also learns a token with other text around it, which is refused.
     const learnSecrets = (output: string): void =>
-      output.match(/[A-Za-z0-9._~+/=-]{16,}/g)?.forEach((token) => learnToken(token, world));
+      output.match(/[A-Za-z0-9._~+/=-]{16,}/g)?.forEach((token) => learnToken(token, io));
     return renewed(async (signal) => {
-      const env = environmentWithoutSecrets(world.env, world.redact);
+      const env = environmentWithoutSecrets(io.host.env, io.redactor.redact);
       const { timeout: timeoutMs } = settings;
       return checked(
         await runTokenCommand(
-          { command, source, env, timeoutMs, endGroup, learnSecrets, forward },
+          {
+            command,
+            source,
+            env,
+            timeoutMs,
+            endGroup: (pid) => io.host.endGroup(pid),
+            learnSecrets,
+            forward: (text) => void io.host.stderr.writeColored(text),
+          },
           signal,
         ),
         source,
-        world,
+        io,
       );
-    }, world);
+    }, io);
   }
   if (!signsHere(settings)) return undefined;
-  const sign = once(async () => await signer(settings, world));
-  return renewed(async (signal) => await (await sign())(signal), world);
+  const sign = once(async () => await signer(settings, io));
+  return renewed(async (signal) => await (await sign())(signal), io);
 }
 
 /**
  * Checks key and claims of a token that is signed here. Runs no command.
  * @throws `invalid-input`, as the first `ready` would
  */
-export async function checkSigner(settings: Settings, world: SettingWorld): Promise<void> {
-  if (signsHere(settings)) await signer(settings, world);
+export async function checkSigner(settings: Settings, io: SettingIo): Promise<void> {
+  if (signsHere(settings)) await signer(settings, io);
 }
 
 const signsHere = ({ jwt, jwtCommand, jwtPrivateKeyFile, jwtClaims }: Settings): boolean =>
@@ -81,7 +89,7 @@ const signsHere = ({ jwt, jwtCommand, jwtPrivateKeyFile, jwtClaims }: Settings):
 
 async function signer(
   { jwtPrivateKeyFile: file, jwtClaims: claimsSpec }: Settings,
-  world: SettingWorld,
+  io: SettingIo,
 ): Promise<Obtain> {
   if (file === undefined)
     throw missing("jwt.privateKeyFile", "the key file that signs them is missing");
@@ -90,7 +98,7 @@ async function signer(
   const claims = parseClaims(claimsSpec);
   let pem: string;
   try {
-    pem = await world.readFile(file.text);
+    pem = await readText(io, file.text);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new VaultError(
@@ -102,8 +110,7 @@ async function signer(
     );
   }
   const key = parsePrivateKey(pem, `${file.source}: ${file.text}`);
-  return async () =>
-    Promise.resolve(checked(signJwt(key, claims, world.now()), file.source, world));
+  return async () => Promise.resolve(checked(signJwt(key, claims, io.host.now()), file.source, io));
 }
 
 const missing = (key: string, what: string): VaultError =>
@@ -112,18 +119,18 @@ const missing = (key: string, what: string): VaultError =>
   });
 
 /** A token that is renewed in time. Concurrent calls share one renewal. */
-function renewed(obtain: Obtain, { now }: SettingWorld): BearerToken {
+function renewed(obtain: Obtain, { host }: SettingIo): BearerToken {
   let held: { token: string; renewAt: number } | undefined;
   let underWay: Promise<void> | undefined;
   const renew = async (signal: AbortSignal): Promise<void> => {
-    const askedAt = now();
+    const askedAt = host.now();
     const token = await obtain(signal);
     const lifetimeMs = (expiryOf(token) ?? askedAt + assumedLifetimeMs) - askedAt;
     held = { token, renewAt: askedAt + lifetimeMs - Math.min(marginMs, lifetimeMs / 2) };
   };
   return {
     async ready(signal) {
-      if (held !== undefined && now() < held.renewAt) return;
+      if (held !== undefined && host.now() < held.renewAt) return;
       underWay ??= renew(signal).finally(() => (underWay = undefined));
       await underWay;
     },
@@ -132,8 +139,8 @@ function renewed(obtain: Obtain, { now }: SettingWorld): BearerToken {
 }
 
 /** @throws `invalid-input` unless the token has only the characters of a bearer token (RFC 6750), which cannot end the header */
-function checked(token: string, source: string, world: SettingWorld): string {
-  learnToken(token, world);
+function checked(token: string, source: string, io: SettingIo): string {
+  learnToken(token, io);
   if (/^[A-Za-z0-9._~+/=-]+$/.test(token)) return token;
   throw new VaultError(
     "invalid-input",
@@ -148,9 +155,9 @@ function checked(token: string, source: string, world: SettingWorld): string {
  * Registers the token, its header value (which a service may repeat in base64) and its signature as secrets. The part before the
  * signature proves nothing.
  */
-function learnToken(token: string, { learnSecret }: SettingWorld): void {
+function learnToken(token: string, { redactor }: SettingIo): void {
   for (const secret of [token, `Bearer ${token}`, token.split(".")[2]])
-    if (secret !== undefined) learnSecret(secret);
+    if (secret !== undefined) redactor.add(secret);
 }
 
 /** `exp` of a token in milliseconds since the epoch, if it has one. */

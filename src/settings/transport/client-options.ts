@@ -7,7 +7,7 @@ import { createBearerToken } from "../jwt/jwt.ts";
 import type { Sourced } from "../definitions.ts";
 import type { Settings } from "../settings.ts";
 import { missingIn, missingSettings } from "../settings.ts";
-import type { SettingWorld } from "../sources.ts";
+import type { SettingIo } from "../sources.ts";
 import type { Transport } from "./transport.ts";
 import { readTransport } from "./transport.ts";
 
@@ -23,7 +23,7 @@ interface ClientSettings extends Transport {
 /** @throws `usage` if a setting is missing, `invalid-input` for one that is wrong, which it names; never shows a secret */
 export async function readClientSettings(
   settings: Settings,
-  world: SettingWorld,
+  io: SettingIo,
   readSecret: (spec: Sourced) => Promise<string>,
 ): Promise<ClientSettings> {
   const { appUuid: uuid, baseUrl = "", apiPrefix, timeout: timeoutMs } = settings;
@@ -32,14 +32,14 @@ export async function readClientSettings(
   const apiKey = await readSecret(settings.apiKey);
   checkIdentifier(uuid, "--app-uuid", "nothing was sent");
   checkIdentifier(apiKey, "--api-key", "nothing was sent");
-  const transport = await readTransport(settings, world);
+  const transport = await readTransport(settings, io);
   return {
     baseUrl,
     apiPrefix,
     application: { apiKey, uuid },
     timeoutMs,
     ...transport,
-    token: await createBearerToken(settings, world),
+    token: await createBearerToken(settings, io),
   };
 }
 

@@ -4,7 +4,8 @@ import { isLoopback } from "../../protocol/address.ts";
 import { matchesNoProxy } from "./no-proxy.ts";
 import type { Sourced } from "../definitions.ts";
 import type { Settings } from "../settings.ts";
-import type { SettingWorld } from "../sources.ts";
+import type { SettingIo } from "../sources.ts";
+import { readGiven, readText } from "../sources.ts";
 import { defined } from "../../defined.ts";
 
 interface ProxySetting {
@@ -29,13 +30,13 @@ export interface Transport {
  */
 export async function readTransport(
   settings: Pick<Settings, "baseUrl" | "ca" | "proxy">,
-  world: SettingWorld,
+  io: SettingIo,
 ): Promise<Transport> {
   const target = new URL(settings.baseUrl ?? "");
-  const proxy = await chooseProxy(target, settings.proxy, world);
-  const unverified = world.env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0";
+  const proxy = await chooseProxy(target, settings.proxy, io);
+  const unverified = io.host.env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0";
   if (unverified && target.protocol === "https:") {
-    world.warn(
+    io.sources.warn(
       isLoopback(target.hostname)
         ? `NODE_TLS_REJECT_UNAUTHORIZED=0: the certificate of ${target.host} is not checked`
         : "NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect: certificates are checked, except on this machine",
@@ -43,19 +44,16 @@ export async function readTransport(
   }
   return defined({
     unverified,
-    ca: settings.ca && (await readCertificates(settings.ca, world)),
+    ca: settings.ca && (await readCertificates(settings.ca, io)),
     proxy,
   });
 }
 
 /** The certificates of a PEM file, and those of NODE_EXTRA_CA_CERTS. */
-async function readCertificates(
-  { text: path, source }: Sourced,
-  { readFile }: SettingWorld,
-): Promise<string[]> {
+async function readCertificates({ text: path, source }: Sourced, io: SettingIo): Promise<string[]> {
   let text: string;
   try {
-    text = await readFile(path);
+    text = await readText(io, path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new VaultError(
@@ -98,27 +96,23 @@ function isCertificate(pem: string): boolean {
 export async function chooseProxy(
   target: URL,
   given: Sourced | undefined,
-  world: SettingWorld,
+  io: SettingIo,
 ): Promise<ProxySetting | undefined> {
-  if (given?.fromFlag === true) return await flagProxy(given, world);
+  if (given?.fromFlag === true) return await flagProxy(given, io);
   if (isLoopback(target.hostname)) return undefined;
-  const noProxy = variable(world.env, ["no_proxy", "NO_PROXY"]);
+  const noProxy = variable(io.host.env, ["no_proxy", "NO_PROXY"]);
   if (noProxy !== undefined && matchesNoProxy(target, noProxy.text)) return undefined;
   const scheme = target.protocol === "https:" ? "https_proxy" : "http_proxy";
-  const found = variable(world.env, [scheme, scheme.toUpperCase()]) ?? given;
-  return found === undefined ? undefined : parseProxy(found.text, found.source, world);
+  const found = variable(io.host.env, [scheme, scheme.toUpperCase()]) ?? given;
+  return found === undefined ? undefined : parseProxy(found.text, found.source, io);
 }
 
 /** The proxy of the flag: `@FILE`, `-`, `env:NAME` or the URL itself, since it may contain a password. */
-async function flagProxy(given: Sourced, world: SettingWorld): Promise<ProxySetting | undefined> {
+async function flagProxy(given: Sourced, io: SettingIo): Promise<ProxySetting | undefined> {
   const isElsewhere = /^(@|-$|env:)/.test(given.text);
-  const proxy = parseProxy(
-    isElsewhere ? await world.readGiven(given) : given.text,
-    given.source,
-    world,
-  );
+  const proxy = parseProxy(isElsewhere ? await readGiven(io, given) : given.text, given.source, io);
   if (!isElsewhere && proxy !== undefined && proxy.url.password !== "") {
-    world.warn(
+    io.sources.warn(
       `${given.source} has a password on the command line, where other users of this machine can see it; use ${given.source} @FILE, - or env:NAME`,
     );
   }
@@ -126,14 +120,14 @@ async function flagProxy(given: Sourced, world: SettingWorld): Promise<ProxySett
 }
 
 function variable(
-  env: SettingWorld["env"],
+  env: SettingIo["host"]["env"],
   names: readonly string[],
 ): Pick<Sourced, "text" | "source"> | undefined {
   const name = names.find((candidate) => (env[candidate] ?? "") !== "");
   return name === undefined ? undefined : { text: env[name] ?? "", source: name };
 }
 
-function parseProxy(text: string, source: string, world: SettingWorld): ProxySetting | undefined {
+function parseProxy(text: string, source: string, io: SettingIo): ProxySetting | undefined {
   if (text === "") return undefined;
   // Without a scheme it means http, as with curl.
   const whole = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
@@ -152,7 +146,7 @@ function parseProxy(text: string, source: string, world: SettingWorld): ProxySet
   // USER:PASSWORD too, because the header sends it in base64, which the redactor recognizes.
   if (userInfo.password !== "") {
     for (const secret of [userInfo.password, url.password, `${userInfo.user}:${userInfo.password}`])
-      world.learnSecret(secret);
+      io.redactor.add(secret);
   }
   return { url, source };
 }
