@@ -38,7 +38,7 @@ function commit(): string {
 const joined: Record<string, string[]> = {
   program: ["commands/program", "completion/candidates", "cli/describe"],
   app: ["app"],
-  options: ["cli/parse-options", "commands/exchange/writable-file", "terminal/count"],
+  options: ["cli/parse-options", "handover/writable-file", "terminal/count"],
   database: ["store/sqlite/known-vaults", "store/journal/history"],
   state: [
     "cli/vault-name",
@@ -54,9 +54,9 @@ const joined: Record<string, string[]> = {
     "terminal/narrator",
   ],
   exchange: [
-    "commands/exchange/outputs",
-    "commands/exchange/look-up",
-    "commands/exchange/run",
+    "handover/handover",
+    "input/look-up",
+    "runs/one",
     "exchange/lock-vault",
     "service/open-service",
     "settings/transport/client-options",

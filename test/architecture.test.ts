@@ -30,8 +30,13 @@ const table: Record<string, Allowance> = {
   errors: { parts: ["defined"], types: ["exchange/states"] },
   defined: { parts: [] },
   suggest: { parts: [] },
+  // Each reads as the help does: the file or folder of a command has its name.
   commands: {
     parts: [
+      "runs",
+      "input",
+      "handover",
+      "documents",
       "cli",
       "exchange",
       "audit",
@@ -48,6 +53,49 @@ const table: Record<string, Allowance> = {
     ],
     types: ["app", "parts", "host"],
     packages: ["commander", "zod"],
+  },
+  // The exchange of one vault, and of many.
+  runs: {
+    parts: [
+      "input",
+      "handover",
+      "documents",
+      "cli",
+      "exchange",
+      "terminal",
+      "settings",
+      "protocol",
+      "errors",
+      "defined",
+    ],
+    types: ["app", "parts", "host"],
+  },
+  // What a command line gives, what its files hold, and what a person is asked.
+  input: {
+    parts: ["cli", "exchange", "terminal", "settings", "secrets", "protocol", "errors"],
+    types: ["parts"],
+    packages: ["zod"],
+  },
+  // Where contents and credentials go before they are acknowledged.
+  handover: {
+    parts: [
+      "input",
+      "cli",
+      "exchange",
+      "terminal",
+      "settings",
+      "files",
+      "protocol",
+      "errors",
+      "defined",
+    ],
+    types: ["documents", "parts", "host"],
+    packages: ["zod"],
+  },
+  // What commands print as JSON.
+  documents: {
+    parts: ["exchange/states", "audit", "protocol", "errors", "suggest"],
+    packages: ["zod"],
   },
   cli: {
     parts: [

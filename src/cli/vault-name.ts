@@ -135,7 +135,8 @@ export async function withLabel(state: StatePart, error: VaultError): Promise<Va
   return error.with({ label: record?.label ?? null });
 }
 
-type Named = { uuid: string; label: string | null };
+/** A vault, by what people and the service call it. */
+export type Named = { uuid: string; label: string | null };
 
 /** Order of vaults in lists: by label without regard to case, those without one last; then by UUID. */
 export function byLabel(a: Named, b: Named): number {

@@ -2,8 +2,8 @@ import type { Prompts } from "../cli/prompts.ts";
 import type { App } from "../app.ts";
 import { command, vaultArgument } from "../cli/command.ts";
 import { VaultError } from "../errors.ts";
-import type { DeleteDocument } from "./documents/exchange.ts";
-import { exchangeFlags, extended } from "./exchange/flags.ts";
+import type { DeleteDocument } from "../documents/exchange.ts";
+import { exchangeFlags, extended } from "../input/flags.ts";
 
 /** Deletes a vault at the service; exit 0 means that it is gone, and its credentials here too. */
 export const deleteVault = command(
@@ -29,8 +29,8 @@ export const deleteVault = command(
   async (app: App, options) => {
     const [{ askSettings, askVault }, { lookUp }, { checkDelete, deleteVault }] = await Promise.all(
       [
-        import("./exchange/ask.ts"),
-        import("./exchange/look-up.ts"),
+        import("../input/ask.ts"),
+        import("../input/look-up.ts"),
         import("../exchange/single/delete.ts"),
       ],
     );

@@ -1,7 +1,7 @@
 import type { App } from "../app.ts";
 import { command, vaultArgument } from "../cli/command.ts";
 import { VaultError } from "../errors.ts";
-import type { ForgetDocument } from "./documents/state.ts";
+import type { ForgetDocument } from "../documents/state.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 
 /** Removes a vault's credentials, labels and exchanges; counters and fingerprints outlive it. */
@@ -28,7 +28,7 @@ export const forget = command(
   async (app: App, options) => {
     const [{ confirmOrFail }, { askVault }] = await Promise.all([
       import("../cli/prompts.ts"),
-      import("./exchange/ask.ts"),
+      import("../input/ask.ts"),
     ]);
     const target = await askVault(app, options.uuid, "forget");
     const discardPending = options.discardPending === true;

@@ -3,8 +3,8 @@ import type { Output } from "../cli/output.ts";
 import type { App } from "../app.ts";
 import { command, vaultsArgument } from "../cli/command.ts";
 import { VaultError } from "../errors.ts";
-import { exchangeFields, exchangeFlags, outFlag } from "./exchange/flags.ts";
-import { deliveryFlags, isMany, manyFlags, runFlag } from "./many/flags.ts";
+import { exchangeFields, exchangeFlags, outFlag } from "../input/flags.ts";
+import { deliveryFlags, isMany, manyFlags, runFlag } from "../input/flags.ts";
 
 /** Reads one vault. Exit 0 means: delivered and acknowledged, or held as --no-ack asked. */
 export const get = command(
@@ -37,8 +37,8 @@ export const get = command(
     else if (given.outDir === undefined && given.exec === undefined && given.dryRun !== true)
       refuseClosedOutput(app.io.host);
     if (isMany({ vaults, ...given }))
-      return await (await import("./many/run.ts")).runMany(app, { vaults, ...given }, "get");
-    await (await import("./exchange/run.ts")).runOne(app, vaults[0], given, "get");
+      return await (await import("../runs/many.ts")).runMany(app, { vaults, ...given }, "get");
+    await (await import("../runs/one.ts")).runOne(app, vaults[0], given, "get");
     return 0;
   },
 );

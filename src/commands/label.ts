@@ -3,7 +3,7 @@ import type { StatePart } from "../parts/state.ts";
 import type { ServicePart } from "../parts/service.ts";
 import { command, vaultArgument, text } from "../cli/command.ts";
 import { printableLine } from "../terminal/redactor.ts";
-import type { LabelDocument } from "./documents/state.ts";
+import type { LabelDocument } from "../documents/state.ts";
 
 /** Names a vault for the people of this machine. */
 export const label = command(
@@ -24,7 +24,7 @@ export const label = command(
     { uuid, text },
   ) => {
     const { noCredentials } = await import("../exchange/start/start.ts");
-    const { checkLabels } = await import("./exchange/check-labels.ts");
+    const { checkLabels } = await import("../input/look-up.ts");
     await checkLabels(state, [{ uuid, label: text }]);
     const context = await service.lock(uuid, { local: true });
     try {

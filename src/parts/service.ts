@@ -4,6 +4,7 @@ import type { Service } from "../exchange/ports.ts";
 import type { Device } from "../protocol/fields.ts";
 import type { ServiceFor } from "../service/open-service.ts";
 import type { Probe } from "../service/probe.ts";
+import type { SingleContext } from "../exchange/single/call.ts";
 import { once } from "../settings/once.ts";
 import { serviceName, type Settings } from "../settings/settings.ts";
 import type { Basics } from "./settings.ts";
@@ -15,6 +16,8 @@ export interface ServicePart {
   client: () => Promise<Service>;
   /** A client for one of several exchanges at a time, as `client`. `learnSecret` is told each secret of its calls and answers. */
   clientFor: (learnSecret: (secret: string) => void) => Promise<Service>;
+  /** What a call outside of an exchange works with. */
+  single: () => Promise<SingleContext>;
   /** Whether the service of these settings (default: of this command) can be reached; names no vault. Throws as `serviceName`. */
   probe: (settings?: Settings) => Promise<Probe>;
   /** What starts say about this device. */
@@ -37,6 +40,13 @@ export function createService(below: Local, version: string): ServicePart {
   );
   return {
     client,
+    single: async () => ({
+      service: await client(),
+      clock: io.host,
+      signal: io.host.interrupted,
+      deadline: io.waiting.deadline,
+      emit: narrator.tell,
+    }),
     clientFor: async (learnSecret) => (await clients())({ learnSecret }),
     probe: async (wanted = settings) => {
       serviceName(wanted);

@@ -8,7 +8,7 @@ import { topics } from "../../src/cli/topics.ts";
 import { locate } from "../../src/completion/tree.ts";
 import type { CommandNode } from "../../src/completion/tree.ts";
 import { describeCommand } from "../../src/cli/describe.ts";
-import { documentNames } from "../../src/commands/documents/schemas.ts";
+import { documentNames } from "../../src/documents/schemas.ts";
 import { main } from "../../src/main.ts";
 import { vault } from "../../src/commands/program.ts";
 import { checkDocument } from "../support/documents.ts";

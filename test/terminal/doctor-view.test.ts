@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import stringWidth from "string-width";
 import { describe, expect, test } from "vitest";
-import { doctorTable } from "../../src/commands/doctor/view.ts";
+import { doctorTable } from "../../src/commands/doctor/run.ts";
 
 const vault = "123e4567-e89b-42d3-a456-426614174000";
 const findings = [

@@ -1,6 +1,6 @@
 import type { Descriptor, OptionsOf } from "../../cli/command.ts";
 import { vaultsArgument, text } from "../../cli/command.ts";
-import { manyFlags } from "../many/flags.ts";
+import { manyFlags } from "../../input/flags.ts";
 
 export const ack = {
   name: "ack",

@@ -10,7 +10,7 @@ import type { EndCall } from "../../exchange/ports.ts";
 import { serviceDetails, wording } from "../../exchange/service-errors.ts";
 import { isSuccess } from "../../protocol/answers.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
-import type { Acknowledged } from "../documents/exchange.ts";
+import type { Acknowledged } from "../../documents/exchange.ts";
 import type { AckOptions } from "./descriptor.ts";
 
 type TokenOptions = Omit<AckOptions, "vaults"> & { uuid: string | undefined };

@@ -1,7 +1,7 @@
 import type { Replay } from "../../audit/replay.ts";
 import { VaultError } from "../../errors.ts";
 import { jsonText } from "../../terminal/redactor.ts";
-import type { AuditRest, AuditSummary, AuditVault } from "../documents/audit.ts";
+import type { AuditRest, AuditSummary, AuditVault } from "../../documents/audit.ts";
 import { fieldOf } from "../../cli/output.ts";
 
 /** A list in a document, created and written element by element, because there may be a million. */

@@ -10,7 +10,7 @@ import type { ReplayOptions } from "../../audit/replay.ts";
 import { isStdin } from "../../secrets/secret-value.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { obstacleAt } from "../../files/durable-file.ts";
-import { checkNotOurs } from "../exchange/writable-file.ts";
+import { checkNotOurs } from "../../handover/writable-file.ts";
 
 type StateHistory = NonNullable<Awaited<ReturnType<StatePart["history"]>>>;
 

@@ -18,7 +18,7 @@ import type {
   ConfigGetDocument,
   ConfigListDocument,
   ConfigPathDocument,
-} from "../documents/setup.ts";
+} from "../../documents/setup.ts";
 import type { get, list } from "./descriptor.ts";
 
 type ShownSetting = ConfigListDocument["settings"][number];

@@ -32,7 +32,7 @@ import type {
   ConfigSetDocument,
   ConfigUnsetDocument,
   ConfigUseDocument,
-} from "../documents/setup.ts";
+} from "../../documents/setup.ts";
 import type { set, unset, use } from "./descriptor.ts";
 import { defaultOf } from "./list.ts";
 

@@ -1,7 +1,7 @@
 import type { Descriptor, OptionsOf } from "../../cli/command.ts";
 import { text } from "../../cli/command.ts";
 import { kindList } from "../../protocol/endpoints.ts";
-import { contentsFlags, exchangeFlags, extended } from "../exchange/flags.ts";
+import { contentsFlags, exchangeFlags, extended } from "../../input/flags.ts";
 
 export const create = {
   name: "create",

@@ -9,7 +9,7 @@ import {
   metadataValue,
 } from "../../protocol/fields.ts";
 import { validate } from "../../protocol/validate.ts";
-import { checkContentsOptions } from "../exchange/contents.ts";
+import { checkContentsOptions } from "../../input/contents.ts";
 import type { CreateOptions } from "./descriptor.ts";
 
 /**

@@ -16,17 +16,16 @@ import type { Device } from "../../protocol/fields.ts";
 import { instant } from "../../protocol/fields.ts";
 import { jsonText } from "../../terminal/redactor.ts";
 import { namedFingerprint } from "../../terminal/secrets.ts";
-import type { CreateDocument } from "../documents/exchange.ts";
-import type { RecoveryFile } from "../documents/recovery.ts";
+import type { CreateDocument } from "../../documents/exchange.ts";
+import type { RecoveryFile } from "../../documents/recovery.ts";
 import type { CreateOptions } from "./descriptor.ts";
-import { askKind, askSettings } from "../exchange/ask.ts";
-import { completeContents, readContents } from "../exchange/contents.ts";
+import { askKind, askSettings } from "../../input/ask.ts";
+import { completeContents, readContents } from "../../input/contents.ts";
 import { checkCreateOptions, readMetadata } from "./options.ts";
-import type { CredentialsOut } from "../exchange/credentials-out.ts";
-import { readHashedPin } from "../exchange/given.ts";
-import { withCredentialsOut } from "../exchange/credentials-out.ts";
-import { checkLabels } from "../exchange/check-labels.ts";
-import { singleContext } from "../exchange/single-context.ts";
+import type { CredentialsOut } from "../../handover/credentials-out.ts";
+import { readHashedPin } from "../../input/read-start.ts";
+import { withCredentialsOut } from "../../handover/credentials-out.ts";
+import { checkLabels } from "../../input/look-up.ts";
 import { defined } from "../../defined.ts";
 
 /** Creates a vault. Exit 0 means: its credentials are in the state (and in --credentials-out). */
@@ -110,7 +109,7 @@ async function create(
   };
   try {
     const { redactor } = app.io;
-    const single = await singleContext(app);
+    const single = await app.service.single();
     const context = {
       ...single,
       breaker: store.breaker(service),

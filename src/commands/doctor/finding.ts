@@ -1,5 +1,5 @@
 import type { VaultError } from "../../errors.ts";
-import type { Finding } from "../documents/setup.ts";
+import type { Finding } from "../../documents/setup.ts";
 
 export const ok = (check: string, message: string, hint: string | null = null): Finding => ({
   check,

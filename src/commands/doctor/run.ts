@@ -9,17 +9,21 @@ import { asVaultError, VaultError } from "../../errors.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import { when } from "../../terminal/time.ts";
 import type { DoctorOptions } from "./descriptor.ts";
-import type { Finding } from "../documents/setup.ts";
+import type { Finding } from "../../documents/setup.ts";
 import { failed, ok, unverified, warning } from "./finding.ts";
 import { limiterFinding, probeFindings } from "./service.ts";
 import type { StateFacts } from "./state.ts";
 import { stateFindings } from "./state.ts";
 import { vaultFindings } from "./vaults.ts";
+import type { Palette } from "../../terminal/palette.ts";
+import { createPalette } from "../../terminal/palette.ts";
+import type { TerminalFacts } from "../../terminal/streams.ts";
+import type { Cell, Painted } from "../../terminal/tables.ts";
+import { count } from "../../terminal/count.ts";
 
 /** Runs all checks and prints their findings. Exit 17 with --fail-on if there is one of that level or worse, after the document. */
 export async function runDoctor(app: App, options: DoctorOptions): Promise<number> {
   const checks = await examine(app, options);
-  const { doctorTable, summary } = await import("./view.ts");
   await app.io.output.print({ checks }, async ({ facts }) => await doctorTable(checks, facts));
   const bad = options.failOn === "warn" ? ["warn", "error"] : ["error"];
   if (options.failOn === undefined || !checks.some(({ level }) => bad.includes(level))) return 0;
@@ -152,3 +156,44 @@ async function serviceFindings(
     throw error;
   }
 }
+
+/** Each finding with what to do below it, then the sum. Lines fit the columns; color where the stream has it. */
+export async function doctorTable(
+  findings: readonly Finding[],
+  facts: TerminalFacts,
+): Promise<string> {
+  const { rowsTable } = await import("../../terminal/tables.ts");
+  const palette = await createPalette(facts.color);
+  const rows = findings.flatMap(({ check, level, message, hint }): Cell[][] => {
+    const isFine = level === "ok" || level === "info";
+    // Each way out on a line of its own, as errors have it.
+    const ways = hint?.replaceAll("; ", "\n  ");
+    return [
+      [
+        { text: level, paint: levelPaint(level, palette) },
+        { text: check, paint: palette.dim },
+        isFine ? message : { text: message, paint: palette.strong },
+      ],
+      ...(ways === undefined
+        ? []
+        : [["", "", { text: `→ ${ways}`, paint: isFine ? palette.dim : palette.code }]]),
+    ];
+  });
+  return `${rowsTable(rows, facts.columns)}\n  ${summary(findings)}\n`;
+}
+
+/** `1 error, 2 warnings, 9 ok, 1 not verified`. */
+export function summary(findings: readonly Finding[]): string {
+  const n = (level: Finding["level"]): number =>
+    findings.filter((finding) => finding.level === level).length;
+  const parts = [
+    ...(n("error") > 0 ? [count(n("error"), "error")] : []),
+    ...(n("warn") > 0 ? [count(n("warn"), "warning")] : []),
+    `${n("ok")} ok`,
+    ...(n("info") > 0 ? [`${n("info")} not verified`] : []),
+  ];
+  return parts.join(", ");
+}
+
+const levelPaint = (level: Finding["level"], palette: Palette): Painted["paint"] =>
+  ({ ok: palette.good, info: palette.dim, warn: palette.warn, error: palette.bad })[level];

@@ -1,5 +1,5 @@
 import type { ServicePart } from "../../parts/service.ts";
-import type { Finding } from "../documents/setup.ts";
+import type { Finding } from "../../documents/setup.ts";
 import { ok, warning } from "./finding.ts";
 import { count } from "../../terminal/count.ts";
 import { isLoopback } from "../../protocol/address.ts";

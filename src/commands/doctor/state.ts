@@ -1,7 +1,7 @@
 import type { OpenState } from "../../parts/open-state.ts";
 import { liveGenerations } from "../../exchange/start/candidates.ts";
 import { when } from "../../terminal/time.ts";
-import type { Finding } from "../documents/setup.ts";
+import type { Finding } from "../../documents/setup.ts";
 import { count } from "../../terminal/count.ts";
 import { failed, ok, unverified, warning } from "./finding.ts";
 

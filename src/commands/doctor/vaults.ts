@@ -4,7 +4,7 @@ import type { Circumstances } from "../../exchange/ways.ts";
 import { hintOf, waysOn } from "../../exchange/ways.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import { when } from "../../terminal/time.ts";
-import type { Finding } from "../documents/setup.ts";
+import type { Finding } from "../../documents/setup.ts";
 import { count } from "../../terminal/count.ts";
 import { ok, warning } from "./finding.ts";
 

@@ -10,9 +10,9 @@ import { noCredentials } from "../../exchange/start/start.ts";
 import { bareCredentials, recoveryJson } from "../../exchange/recovery/document.ts";
 import { recoveryDocument } from "../../exchange/recovery/exchange.ts";
 import { jsonText } from "../../terminal/redactor.ts";
-import type { ExportedVault } from "../documents/state.ts";
+import type { ExportedVault } from "../../documents/state.ts";
 import type { ExportOptions } from "./descriptor.ts";
-import { askVault } from "../exchange/ask.ts";
+import { askVault } from "../../input/ask.ts";
 import { serialize } from "../../cli/output.ts";
 import { defined } from "../../defined.ts";
 

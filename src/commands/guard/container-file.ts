@@ -15,9 +15,9 @@ import {
 } from "../../exchange/recovery/document.ts";
 import { noAttempts, resetAttempts } from "../../exchange/recovery/reset-attempts.ts";
 import type { Attempts, CounterReset } from "../../exchange/records.ts";
-import type { CredentialsOut } from "../exchange/credentials-out.ts";
-import { ReplacedFile, withCredentialsFile } from "../exchange/credentials-out.ts";
-import { learnAll } from "../exchange/given.ts";
+import type { CredentialsOut } from "../../handover/credentials-out.ts";
+import { ReplacedFile, withCredentialsFile } from "../../handover/credentials-out.ts";
+import { learnAll } from "../../input/read-start.ts";
 import { describeBreaker, describeCounters } from "../status/vault-status.ts";
 
 interface Request {

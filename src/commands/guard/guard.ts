@@ -179,7 +179,7 @@ async function resetCounters(
   const [{ confirmOrFail }, { noCredentials }, { askVault }] = await Promise.all([
     import("../../cli/prompts.ts"),
     import("../../exchange/start/start.ts"),
-    import("../exchange/ask.ts"),
+    import("../../input/ask.ts"),
   ]);
   const uuid = await askVault(app, given, "guard --reset");
   if (to === "unanswered") {

@@ -3,7 +3,7 @@ import type { WholeProgram } from "../../cli/command.ts";
 import { describeCommand } from "../../cli/describe.ts";
 import type { Topic } from "../../cli/topics.ts";
 import { topics } from "../../cli/topics.ts";
-import type { ExitCodesDocument, TopicDocument } from "../documents/help.ts";
+import type { ExitCodesDocument, TopicDocument } from "../../documents/help.ts";
 import { suggest } from "../../suggest.ts";
 import type { CommandNode } from "../../completion/tree.ts";
 import { errorKinds, VaultError } from "../../errors.ts";
@@ -42,7 +42,7 @@ export async function helpText(
  * @throws `usage` for words that name no document
  */
 async function schema(words: readonly string[]): Promise<object> {
-  const { allSchemas, documentNames, schemaOf } = await import("../documents/schemas.ts");
+  const { allSchemas, documentNames, schemaOf } = await import("../../documents/schemas.ts");
   if (words.length === 0) return allSchemas();
   const name = documentNames.find((each) => each === words.join(" "));
   if (name !== undefined) return schemaOf(name);

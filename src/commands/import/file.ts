@@ -5,7 +5,7 @@ import { parseCredentials } from "../../exchange/recovery/document.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
 import { parseGivenJson } from "../../protocol/json.ts";
-import { checkObject, givenCredentials, linesOf, vaultProperties } from "../many/lines.ts";
+import { checkObject, givenCredentials, linesOf, vaultProperties } from "../../input/lines.ts";
 
 const line = z.object({ ...vaultProperties, credentials: givenCredentials });
 

@@ -21,15 +21,15 @@ import {
 } from "../../exchange/recovery/document.ts";
 import { printableLine } from "../../terminal/redactor.ts";
 import { withLabel } from "../../cli/vault-name.ts";
-import type { Imported, ImportDocument } from "../documents/state.ts";
+import type { Imported, ImportDocument } from "../../documents/state.ts";
 import type { ImportOptions } from "./descriptor.ts";
-import { askBaseUrl, askKind, askPair, askVault } from "../exchange/ask.ts";
+import { askBaseUrl, askKind, askPair, askVault } from "../../input/ask.ts";
 import type { Entry, Place } from "./file.ts";
 import { kindOf, placeName, readImportFile } from "./file.ts";
-import { checkLabels } from "../exchange/check-labels.ts";
-import { lookUp } from "../exchange/look-up.ts";
-import { placed } from "../many/lines.ts";
-import { learnAll } from "../exchange/given.ts";
+import { checkLabels } from "../../input/look-up.ts";
+import { lookUp } from "../../input/look-up.ts";
+import { placed } from "../../input/lines.ts";
+import { learnAll } from "../../input/read-start.ts";
 import { defined } from "../../defined.ts";
 
 interface Outcome {

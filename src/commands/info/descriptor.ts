@@ -1,7 +1,7 @@
 import type { Descriptor, OptionsOf } from "../../cli/command.ts";
 import { vaultArgument } from "../../cli/command.ts";
 import { kindList } from "../../protocol/endpoints.ts";
-import { extended } from "../exchange/flags.ts";
+import { extended } from "../../input/flags.ts";
 
 export const info = {
   name: "info",

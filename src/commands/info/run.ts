@@ -10,11 +10,10 @@ import type { Kind } from "../../protocol/endpoints.ts";
 import { kindList } from "../../protocol/endpoints.ts";
 import type { InfoSuccess } from "../../protocol/extended-answers.ts";
 import { isOtherVault, readInfo } from "../../protocol/extended-answers.ts";
-import type { InfoDocument } from "../documents/exchange.ts";
+import type { InfoDocument } from "../../documents/exchange.ts";
 import type { InfoOptions } from "./descriptor.ts";
-import { askSettings, askVault } from "../exchange/ask.ts";
-import { lookUp } from "../exchange/look-up.ts";
-import { singleContext } from "../exchange/single-context.ts";
+import { askSettings, askVault } from "../../input/ask.ts";
+import { lookUp } from "../../input/look-up.ts";
 import { defined } from "../../defined.ts";
 
 /** Sends no credentials of the vault; of what is known here it changes the dates only. */
@@ -55,7 +54,7 @@ function kindOf(target: string, record: VaultRecord | null, given: Kind | undefi
 }
 
 async function fetchInfo(app: App, target: string, asked: Kind): Promise<InfoSuccess> {
-  const context = await singleContext(app);
+  const context = await app.service.single();
   const call: SingleCall = { step: "info", kind: asked, uuid: target };
   const reply = await sendSingle(context, call, 2);
   const breaker = (await app.state.store()).breaker(app.settings.serviceName());

@@ -20,9 +20,9 @@ import {
 } from "../../settings/settings.ts";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
-import type { InitDocument } from "../documents/setup.ts";
+import type { InitDocument } from "../../documents/setup.ts";
 import type { InitOptions } from "./descriptor.ts";
-import { isUuid, typedAppUuid, typedBaseUrl } from "../exchange/ask.ts";
+import { isUuid, typedAppUuid, typedBaseUrl } from "../../input/ask.ts";
 import { defined } from "../../defined.ts";
 import { askLocation, obstacleTo } from "./shared-state.ts";
 

@@ -3,11 +3,18 @@ import { VaultError } from "../../errors.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
 import { count } from "../../terminal/count.ts";
-import type { RehearseDocument } from "../documents/sandbox.ts";
+import type { RehearseDocument } from "../../documents/sandbox.ts";
 import type { RehearseOptions } from "./descriptor.ts";
-import type { Scenario } from "./scenarios.ts";
-import { failures, Rehearsal } from "./scenarios.ts";
 import { sandboxSettings } from "./start.ts";
+import { spawn } from "node:child_process";
+import { mkdirSync, openSync } from "node:fs";
+import { join } from "node:path";
+import type { Host } from "../../host.ts";
+import type { FaultRule } from "../../sandbox/faults/faults.ts";
+import type { SandboxSettings } from "../../sandbox/server/start-sandbox.ts";
+import { once } from "../../settings/once.ts";
+import type { PrivateSandbox } from "./folder.ts";
+import { openPrivateSandbox } from "./folder.ts";
 
 /**
  * Runs a program through every failure of every call that it makes.
@@ -72,4 +79,194 @@ async function asTable(facts: TerminalFacts, scenarios: readonly Scenario[]): Pr
     palette,
     columns: facts.columns,
   });
+}
+
+/** What happens to a call: it never arrives or its response is lost; or the program is killed, before or after it is processed. */
+export const failures = ["lost-before", "lost-after", "killed-before", "killed-after"] as const;
+type Failure = (typeof failures)[number];
+
+/** A call that the program makes; `n` counts from 1. */
+export interface RehearsedCall {
+  n: number;
+  method: string;
+  endpoint: string;
+}
+
+export interface Scenario {
+  call: RehearsedCall;
+  failure: Failure;
+  /** `locked`: the vault can be read once an administrator has unlocked it; `lost`: nobody holds credentials that are valid. */
+  outcome: "fine" | "locked" | "lost";
+  /** Exit code of the check. */
+  check: number;
+}
+
+interface Commands {
+  setup: string | undefined;
+  check: string;
+  command: readonly string[];
+}
+
+const hint = "vault sandbox exec -- COMMAND";
+
+/** Plays scenarios, each in a fresh working directory with a fresh sandbox. */
+export class Rehearsal {
+  /** What the scenarios did not go as planned in. */
+  readonly warnings: string[] = [];
+  readonly #app: Basics;
+  readonly #settings: SandboxSettings;
+  readonly #commands: Commands;
+
+  constructor(app: Basics, settings: SandboxSettings, commands: Commands) {
+    this.#app = app;
+    this.#settings = settings;
+    this.#commands = commands;
+  }
+
+  /**
+   * Runs the program without a failure. Returns the calls that it makes.
+   * @throws `usage` where the program, its preparation or its check fails
+   */
+  async listCalls(): Promise<RehearsedCall[]> {
+    return await this.#inSandbox({}, async (sandbox, run) => {
+      const code = await run.command();
+      if (code !== 0)
+        throw new VaultError("usage", `the command exits with ${code} even without a failure`, {
+          hint,
+        });
+      const calls = sandbox.running.sandbox
+        .requests()
+        .map(({ method, endpoint }, index) => ({ n: index + 1, method, endpoint }));
+      if (calls.length === 0)
+        throw new VaultError("usage", "the command makes no call to the sandbox", { hint });
+      const checked = await run.check();
+      if (checked !== 0)
+        throw new VaultError("usage", `--check exits with ${checked} even without a failure`, {
+          hint,
+        });
+      return calls;
+    });
+  }
+
+  /** Runs the program with a failure, then without one, then the check. */
+  async play(call: RehearsedCall, failure: Failure): Promise<Scenario> {
+    const rule: FaultRule = {
+      match: {},
+      action: failure.endsWith("before") ? "drop-before" : "drop-after",
+      skip: call.n - 1,
+    };
+    let met = false;
+    let kill: (() => void) | undefined;
+    const onFault = (): void => {
+      met = true;
+      // Killed first: what comes of the connection afterwards, the program does not see.
+      if (failure.startsWith("killed")) kill?.();
+    };
+    return await this.#inSandbox(
+      { faults: [rule], onFault },
+      async ({ running: { sandbox, faults } }, run) => {
+        await run.command((killer) => (kill = killer));
+        if (!met) this.warnings.push(`call ${call.n} was not made in the run for ${failure}`);
+        faults.clear();
+        await run.command();
+        const check = await run.check();
+        const locked = sandbox
+          .vaults()
+          .filter(({ uuid }) => sandbox.inspect(uuid).state === "locked");
+        for (const { uuid } of locked) sandbox.unlock(uuid);
+        const readable = check === 0 || (locked.length > 0 && (await run.check()) === 0);
+        return {
+          call,
+          failure,
+          outcome: readable ? (locked.length > 0 ? "locked" : "fine") : "lost",
+          check,
+        };
+      },
+    );
+  }
+
+  async #inSandbox<T>(
+    settings: Partial<SandboxSettings>,
+    play: (sandbox: PrivateSandbox, run: Runner) => Promise<T>,
+  ): Promise<T> {
+    const sandbox = await openPrivateSandbox(this.#app.io.host, { ...this.#settings, ...settings });
+    try {
+      const cwd = join(sandbox.folder, "work");
+      mkdirSync(cwd);
+      const run = runnerIn(this.#app, cwd, sandbox.env, this.#commands);
+      const { setup } = this.#commands;
+      const prepared = setup === undefined ? 0 : await run.shell(setup);
+      if (prepared !== 0) throw new VaultError("usage", `--setup exits with ${prepared}`, { hint });
+      return await play(sandbox, run);
+    } finally {
+      await sandbox.close();
+    }
+  }
+}
+
+interface Runner {
+  /** Gives a function that kills the program and all that it started. */
+  command(started?: (kill: () => void) => void): Promise<number>;
+  check(): Promise<number>;
+  shell(line: string): Promise<number>;
+}
+
+/** Not "ignore": that is no standard output at all, without which `vault get` sends nothing. */
+const nowhere = once(() => openSync("/dev/null", "w"));
+
+function throwIfInterrupted(host: Host): void {
+  if (host.interrupted.aborted)
+    throw new VaultError("interrupted", "interrupted: the rehearsal is incomplete", {
+      retry: "safe",
+    });
+}
+
+/** Runs what the rehearsal is about, in its directory and environment; what it prints goes nowhere, but with --debug to stderr. */
+function runnerIn(
+  { io: { host }, settings }: Basics,
+  cwd: string,
+  env: Record<string, string>,
+  commands: Commands,
+): Runner {
+  const run = async (
+    words: readonly string[],
+    started?: (kill: () => void) => void,
+  ): Promise<number> => {
+    throwIfInterrupted(host);
+    const [program = "", ...args] = words;
+    const output = settings.debug ? 2 : nowhere();
+    const child = spawn(program, args, {
+      cwd,
+      env,
+      stdio: ["ignore", output, output],
+      detached: true,
+    });
+    const kill = (): void => {
+      if (child.pid !== undefined) host.endGroup(child.pid);
+    };
+    started?.(kill);
+    host.interrupted.addEventListener("abort", kill, { once: true });
+    try {
+      const code = await new Promise<number | null>((resolve, reject) => {
+        child.once("error", (cause: NodeJS.ErrnoException) =>
+          reject(
+            new VaultError("usage", `${program} cannot be started (${cause.code})`, { cause }),
+          ),
+        );
+        child.once("exit", resolve);
+      });
+      // Whatever it left running must not go on beside the next one.
+      kill();
+      throwIfInterrupted(host);
+      return code ?? 137;
+    } finally {
+      host.interrupted.removeEventListener("abort", kill);
+    }
+  };
+  const shell = async (line: string): Promise<number> => await run(["/bin/sh", "-c", line]);
+  return {
+    command: async (started) => await run(commands.command, started),
+    check: async () => await shell(commands.check),
+    shell,
+  };
 }

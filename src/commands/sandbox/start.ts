@@ -10,7 +10,7 @@ import { readSeed } from "../../sandbox/seeds/seeds.ts";
 import type { SandboxSettings } from "../../sandbox/server/start-sandbox.ts";
 import { startSandbox } from "../../sandbox/server/start-sandbox.ts";
 import { parseDuration } from "../../settings/parsers.ts";
-import type { StartDocument } from "../documents/sandbox.ts";
+import type { StartDocument } from "../../documents/sandbox.ts";
 import type { EmulationOptions, StartOptions } from "./descriptor.ts";
 import { importVaults, runProgram, settingsFor, withoutSettings } from "./folder.ts";
 import { describeVaults, findRunning, readyFileOf } from "./running.ts";

@@ -2,7 +2,7 @@ import type { Local } from "../../parts/state.ts";
 import { VaultError } from "../../errors.ts";
 import { parseGivenKey } from "../../secrets/key-source.ts";
 import { askNewPassphrase, confirmOrFail } from "../../cli/prompts.ts";
-import type { RekeyDocument } from "../documents/state.ts";
+import type { RekeyDocument } from "../../documents/state.ts";
 import type { RekeyOptions } from "./descriptor.ts";
 import { count } from "../../terminal/count.ts";
 

@@ -4,7 +4,7 @@ import type { Cell } from "../../terminal/tables.ts";
 import { factsTable, listTable } from "../../terminal/tables.ts";
 import { count } from "../../terminal/count.ts";
 import type { View } from "../../cli/vault-view.ts";
-import type { RestoreDocument, RestoredVault } from "../documents/state.ts";
+import type { RestoreDocument, RestoredVault } from "../../documents/state.ts";
 import { pendingCell } from "./view.ts";
 
 type Whole = Awaited<ReturnType<OpenState["state"]["whole"]>>;

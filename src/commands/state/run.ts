@@ -8,7 +8,7 @@ import type {
   MoveDocument,
   RestoreDocument,
   StateInitDocument,
-} from "../documents/state.ts";
+} from "../../documents/state.ts";
 import type {
   BackupOptions,
   ClaimOptions,
@@ -16,7 +16,7 @@ import type {
   RestoreOptions,
   StateInitOptions,
 } from "./descriptor.ts";
-import { checkNotOurs } from "../exchange/writable-file.ts";
+import { checkNotOurs } from "../../handover/writable-file.ts";
 import { VaultError } from "../../errors.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
 import { checkLocation, passwordSeen } from "../../settings/location.ts";

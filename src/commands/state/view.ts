@@ -2,7 +2,7 @@ import { createPalette } from "../../terminal/palette.ts";
 import type { Cell } from "../../terminal/tables.ts";
 import { factsTable, listTable } from "../../terminal/tables.ts";
 import { distance } from "../../terminal/time.ts";
-import type { LocksDocument } from "../documents/state.ts";
+import type { LocksDocument } from "../../documents/state.ts";
 import type { View } from "../../cli/vault-view.ts";
 import { count } from "../../terminal/count.ts";
 

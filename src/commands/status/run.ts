@@ -7,7 +7,7 @@ import { byLabel } from "../../cli/vault-name.ts";
 import { noCredentials } from "../../exchange/start/start.ts";
 import type { StatusOptions } from "./descriptor.ts";
 import type { View } from "../../cli/vault-view.ts";
-import type { VaultStatus } from "../documents/state.ts";
+import type { VaultStatus } from "../../documents/state.ts";
 import { describeVault } from "./vault-status.ts";
 
 /** Reads the state only. Exit 17 with --fail-on if what it names was found, after the document. */

@@ -13,7 +13,7 @@ import type {
   ServiceBreaker,
   VaultGuard,
   VaultStatus,
-} from "../documents/state.ts";
+} from "../../documents/state.ts";
 
 /** An exchange as the JSON documents show it: no secret in it. */
 function describeExchange(exchange: ExchangeRecord, now: number): ExchangeStatus {

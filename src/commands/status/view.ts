@@ -9,7 +9,7 @@ import { distance, when } from "../../terminal/time.ts";
 import { hintOf } from "../../exchange/ways.ts";
 import type { Row, View } from "../../cli/vault-view.ts";
 import { knownFacts } from "../../cli/vault-view.ts";
-import type { GuardDocument, ServiceBreaker, VaultStatus } from "../documents/state.ts";
+import type { GuardDocument, ServiceBreaker, VaultStatus } from "../../documents/state.ts";
 
 /** One row a vault. */
 export async function statusList(vaults: readonly VaultStatus[], view: View): Promise<string> {

@@ -1,0 +1,80 @@
+import * as z from "zod/mini";
+import { VaultError } from "../errors.ts";
+import type { Kind, Operation } from "../protocol/endpoints.ts";
+import { findEndpoint } from "../protocol/endpoints.ts";
+import { responseVault } from "../protocol/responses.ts";
+import { distance } from "../suggest.ts";
+import { dryRun, got, receipt } from "./exchange.ts";
+
+/** Number of paths that an error names. */
+const mostNamed = 3;
+
+interface Printed {
+  operation: Operation;
+  kind: Kind;
+  dryRun: boolean;
+}
+
+/**
+ * Refuses a --field that the document of an exchange with a vault of this kind cannot have, before anything is sent.
+ * @throws `usage`, with the nearest paths
+ */
+export function checkFieldPath(field: string, { operation, kind, dryRun: isPlan }: Printed): void {
+  const endpoint = findEndpoint(kind, operation, "start");
+  if (endpoint === undefined) return;
+  const vault = responseVault(endpoint);
+  const document = isPlan
+    ? dryRun
+    : operation === "get"
+      ? z.extend(got, { vault })
+      : z.extend(receipt, { vault });
+  const paths = pathsOf(z.toJSONSchema(document, { io: "input", unrepresentable: "any" }));
+  // Of an array, every place has the same fields.
+  const path = field.replaceAll(/\.\d+(?=\.|$)/g, ".0");
+  if (
+    paths.some(
+      (known) => known === path || (known.endsWith(".*") && path.startsWith(known.slice(0, -1))),
+    )
+  )
+    return;
+  const near = nearest(path, paths).slice(0, mostNamed);
+  throw new VaultError(
+    "usage",
+    `--field ${field}: a ${operation} of a ${kind} vault prints no such field; nothing was sent`,
+    {
+      hint: `the nearest: ${near.join(", ")}; --json shows the document`,
+    },
+  );
+}
+
+interface Schema {
+  properties?: Record<string, Schema>;
+  items?: Schema;
+  anyOf?: Schema[];
+}
+
+/** All paths of a document; `.*` at the end stands for whatever the service says there. */
+function pathsOf(schema: object, prefix = ""): string[] {
+  const { properties, items, anyOf = [] } = schema as Schema;
+  const at = (name: string): string => (prefix === "" ? name : `${prefix}.${name}`);
+  const inner = Object.entries({ ...properties, ...(items === undefined ? {} : { 0: items }) });
+  const open = properties !== undefined && inner.length === 0 ? [at("*")] : [];
+  return [
+    ...open,
+    ...inner.flatMap(([name, value]) => [at(name), ...pathsOf(value, at(name))]),
+    ...anyOf.flatMap((one) => pathsOf(one, prefix)),
+  ];
+}
+
+/** The paths by their edit distance. What is left out in front costs little: people write creditCard.number. */
+function nearest(path: string, paths: readonly string[]): string[] {
+  const parts = path.split(".").length;
+  const costOf = (known: string): number => {
+    const end = known.split(".").slice(-parts).join(".");
+    return Math.min(distance(path, known), distance(path, end) + 0.5);
+  };
+  const rated = paths
+    .filter((known) => !known.endsWith("*"))
+    .map((known) => ({ known, cost: costOf(known) }));
+  return rated.toSorted((a, b) => a.cost - b.cost).map(({ known }) => known);
+}

@@ -1,0 +1,278 @@
+import { readFileSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import type { Io } from "../parts/io.ts";
+import type { Basics } from "../parts/settings.ts";
+import { VaultError } from "../errors.ts";
+import type { ExchangeContext } from "../exchange/context.ts";
+import type { Credentials } from "../protocol/requests.ts";
+import type { GivenCredentials } from "../exchange/recovery/document.ts";
+import { pairsOf, parseCredentials, vaultOf } from "../exchange/recovery/document.ts";
+import { obstacleAt, removeLeftovers, replaceFile } from "../files/durable-file.ts";
+import type { RecoveryFile } from "../documents/recovery.ts";
+import { checkWritable } from "./writable-file.ts";
+
+/** A document is a few thousand bytes. */
+const longest = 1024 * 1024;
+
+/** Thrown where somebody else has replaced the file: it holds what this run does not know, and stays as it is. */
+export class ReplacedFile extends Error {}
+
+/** The file of --credentials-out. One run at a time has it, and replaces only what it found there or has written itself. */
+export class CredentialsOut {
+  /** As the command line has it. */
+  readonly path: string;
+  readonly #file: string;
+  /** What this run found, or has written last; null where nothing was. */
+  #content: string | null;
+  /** The file holds what --credentials read: it is the only state. */
+  #isState = false;
+  /** Credentials in the file that --credentials did not read: the state must have them. */
+  #unknown: GivenCredentials | undefined;
+
+  constructor(path: string, file: string, content: string | null) {
+    this.path = path;
+    this.#file = file;
+    this.#content = content;
+  }
+
+  /** What it holds, as far as this run knows; null where there is nothing. */
+  get content(): string | null {
+    return this.#content;
+  }
+
+  get isState(): boolean {
+    return this.#isState;
+  }
+
+  /**
+   * Whether the content may be replaced, as far as that can be told without a state; `given` is what --credentials read.
+   *
+   * @throws `invalid-input` for another vault's credentials, and for what is neither credentials nor empty.
+   */
+  check(uuid: string, given: string | undefined): void {
+    this.#isState = given !== undefined && given === this.#content;
+    if (this.#isState || this.#isEmpty()) return;
+    const held = this.#parse(this.#content ?? "");
+    const named = vaultOf(held);
+    if (named !== undefined && named.toLowerCase() !== uuid.toLowerCase()) {
+      throw new VaultError(
+        "invalid-input",
+        `--credentials-out: ${this.path} holds credentials of vault ${named}; nothing was sent`,
+        {
+          uuid,
+          hint: "name another file; this may be their only copy",
+        },
+      );
+    }
+    this.#unknown = held;
+  }
+
+  /**
+   * Refuses a file with content, for a new vault: it cannot be its own.
+   * @throws `invalid-input`
+   */
+  checkEmpty(): void {
+    if (this.#isEmpty()) return;
+    throw new VaultError(
+      "invalid-input",
+      `--credentials-out: ${this.path} is not empty, and is not replaced; nothing was sent`,
+      {
+        hint: "name another file",
+      },
+    );
+  }
+
+  /**
+   * The other half of `check`: whether the state has all credentials that the file holds, or `given` is the same.
+   *
+   * @throws `invalid-input` where replacing the file could lose the vault.
+   */
+  async checkKnown(
+    { session }: Pick<ExchangeContext, "session">,
+    given: readonly Credentials[],
+  ): Promise<void> {
+    if (this.#unknown === undefined) return;
+    const record = await session.read();
+    const known = [...given];
+    for (const { generation } of record?.generations ?? [])
+      known.push(await session.credentials(generation));
+    for (const held of pairsOf(this.#unknown)) {
+      const isKnown = known.some(
+        (one) => one.encryptedData === held.encryptedData && one.payload === held.payload,
+      );
+      if (isKnown || (await session.isSuperseded(held))) continue;
+      throw new VaultError(
+        "invalid-input",
+        `--credentials-out: ${this.path} holds credentials that this state does not know; it may be their only copy; nothing was sent`,
+        {
+          uuid: session.uuid,
+          hint: `vault get ${session.uuid} --credentials @${this.path} --credentials-out ${this.path} (continues from it); or name another file`,
+        },
+      );
+    }
+  }
+
+  /**
+   * Replaces the file, durably.
+   *
+   * @throws ReplacedFile, and Node's error where it cannot be written.
+   */
+  async write(document: RecoveryFile): Promise<void> {
+    if (contentOf(this.#file) !== this.#content) {
+      throw new ReplacedFile(
+        `${this.path} was replaced by another run or program since this one began; it was not changed`,
+      );
+    }
+    const text = `${JSON.stringify(document)}\n`;
+    if (text === this.#content) return;
+    replaceFile(this.#file, text);
+    this.#content = text;
+  }
+
+  #isEmpty(): boolean {
+    return this.#content === null || this.#content.trim() === "";
+  }
+
+  #parse(content: string): GivenCredentials {
+    try {
+      return parseCredentials(content, `--credentials-out: ${this.path}`);
+    } catch (error) {
+      throw new VaultError(
+        "invalid-input",
+        `${(error as Error).message}; it is not replaced, and nothing was sent`,
+        {
+          hint: "name another file, or move this one away",
+          cause: error,
+        },
+      );
+    }
+  }
+}
+
+/**
+ * Does the work with the file of --credentials-out, where there is one: locked, so that another run on the same file begins
+ * with what this one leaves. A --dry-run writes nothing, and locks nothing.
+ *
+ * @throws `invalid-input` for a file that cannot be written, `busy`, `interrupted`, and what the work throws.
+ */
+export async function withCredentialsOut<T>(
+  { io, settings }: Basics,
+  {
+    credentialsOut: path,
+    dryRun,
+  }: { credentialsOut?: string | undefined; dryRun?: boolean | undefined },
+  work: (out: CredentialsOut | undefined) => Promise<T>,
+): Promise<T> {
+  if (path === undefined) return await work(undefined);
+  return await withCredentialsFile(
+    { io, settings },
+    { flag: "--credentials-out", path, reads: dryRun === true },
+    work,
+  );
+}
+
+/** The file of credentials that a flag names. */
+interface Named {
+  flag: "--credentials" | "--credentials-out";
+  path: string;
+  /** Nothing is written. */
+  reads: boolean;
+}
+
+/**
+ * As `withCredentialsOut`, for whichever flag names the file.
+ *
+ * @throws as `withCredentialsOut`
+ */
+export async function withCredentialsFile<T>(
+  { io, settings }: Basics,
+  named: Named,
+  work: (out: CredentialsOut) => Promise<T>,
+): Promise<T> {
+  const { flag, path, reads } = named;
+  checkWritable({ io, settings }, flag, path);
+  const whole = resolve(io.host.cwd, path);
+  // A file has one lock, whatever path leads to it.
+  const file = join(realpathSync(dirname(whole)), basename(whole));
+  const begin = async (): Promise<T> =>
+    await work(new CredentialsOut(path, file, readContent(named, file)));
+  if (reads) return await begin();
+  return await locked(io, named, file, async () => {
+    removeLeftovers(file);
+    return await begin();
+  });
+}
+
+async function locked<T>(
+  io: Io,
+  { flag, path }: Named,
+  file: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const lock = join(dirname(file), `.${basename(file)}.vault-lock`);
+  const why = obstacleAt(lock);
+  if (why !== null)
+    throw new VaultError(
+      "invalid-input",
+      `${flag}: ${lock}, its lock, is ${why}; nothing was sent`,
+    );
+  let isHeld = false;
+  try {
+    const { withLockFile } = await import("../files/lock-file.ts");
+    return await withLockFile(lock, path, io.host, io.waiting, async () => {
+      isHeld = true;
+      return await work();
+    });
+  } catch (error) {
+    if (isHeld) throw error;
+    if (io.host.interrupted.aborted) {
+      throw new VaultError(
+        "interrupted",
+        `interrupted while waiting for another run that is using ${path}; nothing was sent`,
+        {
+          retry: "safe",
+        },
+      );
+    }
+    if (error instanceof VaultError && error.code === "busy") {
+      throw new VaultError("busy", `another run is using ${path} (${flag}); nothing was sent`, {
+        hint: "run it again when it has finished, or wait longer with --max-wait",
+      });
+    }
+    throw new VaultError(
+      "invalid-input",
+      `${flag}: ${path} cannot be locked: ${(error as Error).message}`,
+      {
+        hint: `check ${lock}: it is empty, and may be removed while no run is using it`,
+        cause: error,
+      },
+    );
+  }
+}
+
+function readContent({ flag, path }: Named, file: string): string | null {
+  const unreadable = (why: string): VaultError =>
+    new VaultError(
+      "invalid-input",
+      `${flag}: ${path} ${why}; it is not replaced, and nothing was sent`,
+      {
+        hint: "name another file, or move this one away",
+      },
+    );
+  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > longest)
+    throw unreadable("is too long for credentials");
+  try {
+    return contentOf(file);
+  } catch (error) {
+    throw unreadable(`cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+}
+
+function contentOf(file: string): string | null {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+}

@@ -1,0 +1,139 @@
+import { spawn } from "node:child_process";
+import type { Socket } from "node:net";
+import type { Basics } from "../parts/settings.ts";
+import { HandoverFailure } from "../exchange/delivery.ts";
+import { environmentWithoutSecrets, forwardLines } from "../settings/child-command.ts";
+import { pause } from "../terminal/signals.ts";
+import type { GetDocument } from "../documents/exchange.ts";
+
+/** A command of the user that receives a document. */
+export interface DocumentCommand {
+  /** The flag that it comes from, for messages. */
+  flag: "--save-cmd" | "--exec";
+  command: string;
+  cwd: string;
+  timeoutMs: number;
+  /** Without this program's secrets. */
+  env: Record<string, string>;
+  /** Ends the command. */
+  signal: AbortSignal;
+  /** Kills a process and all that it started. */
+  endGroup: (pid: number) => void;
+  /** What the command prints, on either stream, by whole lines. */
+  say: (lines: string) => void;
+}
+
+/** Wait for the last output: processes that the command leaves behind may keep its streams open. */
+const lastWordsMs = 200;
+
+/** What /bin/sh runs first: standard input becomes the socket on which an unread rest is noticed. */
+const readFromSocket = 'exec /bin/sh -c "$1" <&3 3<&-';
+
+/**
+ * Runs a command with `document` on its standard input, and `more` in its environment. Resolves when the command has read all of
+ * it and exited 0; else rejects with an Error that says what went wrong. The command and what it started are ended at the
+ * time-out, and by the signal.
+ */
+export async function runWithDocument(
+  { flag, command, cwd, timeoutMs, env, signal, endGroup, say }: DocumentCommand,
+  document: string,
+  more: Record<string, string>,
+): Promise<void> {
+  const child = spawn("/bin/sh", ["-c", readFromSocket, "sh", command], {
+    stdio: ["ignore", "pipe", "pipe", "pipe"],
+    cwd,
+    env: { ...env, ...more },
+    detached: true,
+  });
+  let unread = false;
+  let ended: string | undefined;
+  const end = (why: string): void => {
+    ended ??= why;
+    if (child.pid !== undefined) endGroup(child.pid);
+  };
+  const input = child.stdio[3] as Socket;
+  // Closing a socket with unread data resets it: that is how a command that did not read everything is noticed.
+  input.on("error", () => (unread = true));
+  input.resume();
+  input.end(document);
+  for (const stream of [child.stdout, child.stderr])
+    if (stream !== null) forwardLines(stream, (lines) => say(lines));
+  const closed = new Promise<void>((resolve) => void child.once("close", () => resolve()));
+  const timer = setTimeout(
+    () => end(`did not finish within ${timeoutMs / 1000}s and was stopped`),
+    timeoutMs,
+  );
+  const onAbort = (): void => end("was interrupted and stopped");
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    const { code, by } = await new Promise<{ code: number | null; by: string | null }>(
+      (resolve, reject) => {
+        child.once("error", reject);
+        child.once("exit", (code, by) => resolve({ code, by }));
+      },
+    );
+    await Promise.race([closed, pause(lastWordsMs)]);
+    // On a busy machine the timer can come before the reset that the socket has received by now.
+    await new Promise((resolve) => void setImmediate(resolve));
+    if (ended !== undefined) throw new Error(`${flag} ${ended}`);
+    if (code !== 0) throw new Error(`${flag} failed with ${by ?? `exit code ${code}`}`);
+    if (unread) throw new Error(`${flag} did not read the whole document from its standard input`);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+    input.destroy();
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+  }
+}
+
+/** What a command of the user runs with: this program's folder, time-out and messages, and its environment without secrets. */
+export function childOf({
+  io,
+  settings,
+}: Basics): Omit<DocumentCommand, "flag" | "command" | "signal"> {
+  const { host, redactor } = io;
+  return {
+    cwd: host.cwd,
+    timeoutMs: settings.timeout,
+    env: environmentWithoutSecrets(host.env, (text) => redactor.redact(text)),
+    endGroup: (pid) => host.endGroup(pid),
+    say: (lines) => void host.stderr.writeColored(lines),
+  };
+}
+
+/** The command of --exec, for all vaults of a run. */
+export interface Exec {
+  command: DocumentCommand;
+  run: string;
+}
+
+/** What all children of a run have in common: the environment is searched for secrets once. Only a second signal ends them. */
+export function prepareExec({ io, settings }: Basics, command: string, run: string): Exec {
+  return {
+    command: { ...childOf({ io, settings }), flag: "--exec", command, signal: io.host.killed },
+    run,
+  };
+}
+
+/**
+ * Gives the document of one vault to --exec. Resolves when the command has taken it over: read whole, and ended with 0.
+ * @throws HandoverFailure for everything else
+ */
+export async function runForVault({ command, run }: Exec, document: GetDocument): Promise<void> {
+  const { uuid, label } = document;
+  try {
+    await runWithDocument(command, `${JSON.stringify(document)}\n`, {
+      VAULTSVC_VAULT_UUID: uuid,
+      VAULTSVC_VAULT_LABEL: label ?? "",
+      VAULTSVC_DELIVERY_ID: `${run}-${uuid}`,
+    });
+  } catch (error) {
+    throw new HandoverFailure("exec", (error as Error).message, {
+      delivered: false,
+      saveOwed: false,
+      hint: `with --discard-pending the same command line passes it on once more; vault ack ${uuid} (if it was taken over nevertheless)`,
+    });
+  }
+}

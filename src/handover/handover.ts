@@ -1,0 +1,326 @@
+import { createHash } from "node:crypto";
+import type { Io } from "../parts/io.ts";
+import type { Basics } from "../parts/settings.ts";
+import type { Output } from "../cli/output.ts";
+import { hasField } from "../cli/output.ts";
+import type { View } from "../cli/vault-view.ts";
+import { defined } from "../defined.ts";
+import { VaultError } from "../errors.ts";
+import type { Delivery, Handover } from "../exchange/delivery.ts";
+import { HandoverFailure } from "../exchange/delivery.ts";
+import type { Attempts } from "../exchange/records.ts";
+import type { RecoveryDocument } from "../exchange/records.ts";
+import {
+  credentialsJson,
+  deviceOf,
+  documentWith,
+  recoveryJson,
+} from "../exchange/recovery/document.ts";
+import { noAttempts } from "../exchange/recovery/reset-attempts.ts";
+import type { Start } from "../exchange/start/start.ts";
+import type { GetDocument, UpdateDocument } from "../documents/exchange.ts";
+import type { RecoveryFile } from "../documents/recovery.ts";
+import type { CredentialsOut } from "./credentials-out.ts";
+import { ReplacedFile } from "./credentials-out.ts";
+import type { Exec } from "./document-command.ts";
+import { learnAll } from "../input/read-start.ts";
+
+/** Where the contents of a read go, and then the recovery document; to stdout if nothing else is named. */
+export interface Outputs {
+  /** --out */
+  outFile?: string | undefined;
+  /** --out-dir */
+  outDir?: string | undefined;
+  /** --exec */
+  exec?: Exec | undefined;
+  /** Prints the contents as one of many vaults, as a line or as the table of `view`. */
+  print?:
+    ((document: GetDocument, view: (view: View) => Promise<string>) => Promise<void>) | undefined;
+  /** Ends the delivery. */
+  stop: AbortSignal;
+  /** --credentials-out */
+  out?: CredentialsOut | undefined;
+  saveCmd?: string | undefined;
+}
+
+/** What a read prints. */
+export const getDocument = ({
+  uuid,
+  label,
+  vault,
+  kind,
+  exchange,
+  settled,
+}: Delivery): GetDocument => ({
+  uuid,
+  label,
+  vault,
+  kind,
+  exchange: {
+    id: exchange.id,
+    operation: exchange.operation,
+    externalRef: exchange.externalRef,
+    startedAt: exchange.startedAt,
+    tokenExpiry: exchange.tokenExpiry,
+    generation: exchange.newGeneration ?? 0,
+  },
+  settled: [...settled],
+});
+
+/** What an update prints, once its outcome is known. */
+export function updateDocument(delivery: Delivery): UpdateDocument {
+  const { state, acknowledgedAt } = delivery.exchange;
+  const document = getDocument(delivery);
+  return { ...document, exchange: { ...document.exchange, state, acknowledgedAt } };
+}
+
+/** Prints the contents (a read), then serves --credentials-out and --save-cmd: in this order, all before an end call. */
+export function createHandover({ io, settings }: Basics, outputs: Outputs, start: Start): Handover {
+  const { out, saveCmd } = outputs;
+  const { uuid, label, kind, given } = start;
+  const leaves = out !== undefined || saveCmd !== undefined;
+  let spent: Attempts | undefined;
+  let isDelivered = false;
+  let replaced = given?.exact === undefined ? undefined : sha256(given.exact);
+  return {
+    leavesState: leaves,
+    get replaces() {
+      return replaced;
+    },
+    async recordAttempts(attempts) {
+      spent = attempts;
+      if (out?.isState !== true || isDelivered || given === undefined) return;
+      await count(out, uuid, documentWith(given, { uuid, label, kind }, attempts));
+    },
+    async deliver(delivery) {
+      isDelivered = true;
+      const recovery = leaves ? await delivery.recovery() : undefined;
+      const isShown =
+        start.operation !== "get" || (await deliverContents(io, delivery, outputs, start));
+      if (recovery !== undefined) {
+        const { unread, ...rest } = recovery;
+        const document = isShown ? rest : defined({ ...rest, unread });
+        if (out !== undefined)
+          await writeRecovery(out, recoveryJson(document, spent && started(spent)), uuid);
+        if (saveCmd !== undefined)
+          replaced = await saveRecovery({ io, settings }, saveCmd, document, replaced ?? null);
+      }
+      if (!isShown) throw masked(delivery, false);
+    },
+    async confirm(credentials) {
+      try {
+        const counted = out?.isState === true && saveCmd === undefined ? soleAttempts : undefined;
+        await out?.write(
+          credentialsJson({ uuid, label, kind, credentials, device: deviceOf(given) }, counted),
+        );
+      } catch (error) {
+        if (error instanceof ReplacedFile) throw error;
+        throw new Error(
+          `${out?.path} could not be replaced with the new credentials (${(error as Error).message}); it still holds the recovery document`,
+          { cause: error },
+        );
+      }
+    },
+  };
+}
+
+/** What a file says that is the only place of its credentials, once a start or an acknowledgement from here has proven them. */
+const soleAttempts: Attempts = { ...noAttempts, sole: true };
+
+/** The counts once a start has been accepted, which resets the failed attempts and closes the breaker. */
+const started = (spent: Attempts): Attempts => ({
+  ...spent,
+  unansweredStarts: Math.max(0, spent.unansweredStarts - 1),
+  quietStarts: 0,
+  failedAttempts: 0,
+  possiblyFailed: 0,
+  sole: false,
+  breaker: undefined,
+});
+
+/** Writes the counts durably: without that nothing may be sent. */
+async function count(out: CredentialsOut, uuid: string, document: RecoveryFile): Promise<void> {
+  try {
+    await out.write(document);
+  } catch (error) {
+    const { message } = error as Error;
+    if (error instanceof ReplacedFile) {
+      throw new VaultError("busy", `${message}; nothing was sent`, {
+        uuid,
+        hint: "run it again; it starts from what the file holds now",
+        cause: error,
+      });
+    }
+    throw new VaultError(
+      "state",
+      `--credentials-out ${out.path} could not be written (${message}); nothing was sent`,
+      {
+        uuid,
+        hint: "free some space there or make it writable, then run it again",
+        cause: error,
+      },
+    );
+  }
+}
+
+/**
+ * Delivers the contents, and returns whether they are whole. The last read of a limited vault is not if the output masks it: with
+ * --no-ack it is printed nevertheless, because nothing is acknowledged.
+ * @throws HandoverFailure
+ */
+async function deliverContents(
+  io: Io,
+  delivery: Delivery,
+  outputs: Outputs,
+  { noAck }: Start,
+): Promise<boolean> {
+  const { outFile, outDir, exec, print, out, saveCmd } = outputs;
+  const saveOwed = out !== undefined || saveCmd !== undefined;
+  const document = getDocument(delivery);
+  if ([outFile, outDir, exec, print].some((output) => output !== undefined)) {
+    await orHeld(outputs, saveOwed, async () => {
+      if (outFile !== undefined)
+        (await import("./out-file.ts")).writeOutFile(io.host, outFile, document);
+      if (outDir !== undefined) (await import("./out-file.ts")).writeOut(io.host, outDir, document);
+      if (exec !== undefined)
+        await (await import("./document-command.ts")).runForVault(exec, document);
+      if (outDir === undefined && exec === undefined)
+        await print?.(document, async (view) => await tableOf(delivery, view));
+    });
+    return true;
+  }
+  let reveal = io.output.reveal;
+  if (delivery.lastRead && !showsContents(io.output, reveal)) reveal = await askToReveal(io);
+  const isWhole = !delivery.lastRead || showsContents(io.output, reveal);
+  if (!isWhole && !noAck) throw masked(delivery, saveOwed);
+  await orHeld(outputs, saveOwed, async () => await printOne(io, delivery, document, reveal));
+  return isWhole;
+}
+
+const tableOf = async (delivery: Delivery, view: View): Promise<string> =>
+  await (await import("../cli/vault-view.ts")).vaultTable(delivery, view);
+
+const masked = (delivery: Delivery, saveOwed: boolean): HandoverFailure =>
+  new HandoverFailure(
+    "masked",
+    "this is the last read of a limited vault, and the chosen output would not show its contents",
+    {
+      delivered: false,
+      saveOwed,
+      hint: `vault get ${delivery.uuid} --discard-pending --reveal (or --json)`,
+    },
+  );
+
+/** Whether the chosen output holds the contents whole. */
+function showsContents(output: Output, reveal: boolean): boolean {
+  const { field, format } = output;
+  if (field !== undefined) return ["vault", "vault.creditCard", "vault.content"].includes(field);
+  return format !== "table" || reveal;
+}
+
+async function askToReveal(io: Io): Promise<boolean> {
+  if (!io.ask.isPossible || io.output.field !== undefined) return false;
+  return await io.ask.confirm(
+    "This is the last read of this vault, and the contents would be masked. Show them?",
+  );
+}
+
+const isContents = (field: string): boolean => /^vault\.(?:creditCard|content)(?:\.|$)/.test(field);
+
+async function printOne(
+  io: Io,
+  delivery: Delivery,
+  document: GetDocument,
+  reveal: boolean,
+): Promise<void> {
+  const { field } = io.output;
+  // An optional field: the contents themselves are not, and without them nothing is acknowledged.
+  if (field !== undefined && !isContents(field) && !hasField(document, field)) {
+    io.narrator.warn(`--field ${field}: the service did not send it; nothing was printed`);
+    return;
+  }
+  await io.output.print(document, async (view) => await tableOf(delivery, { ...view, reveal }));
+}
+
+/** @throws HandoverFailure where the contents cannot be written, and `interrupted` */
+async function orHeld(
+  { stop }: Outputs,
+  saveOwed: boolean,
+  write: () => Promise<void>,
+): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    if (stop.aborted)
+      throw new VaultError("interrupted", "interrupted while delivering the contents", {
+        cause: error,
+      });
+    if (error instanceof HandoverFailure) throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why =
+      code === "EPIPE" ? "the output was closed" : code === "ENOSPC" ? "the disk is full" : message;
+    throw new HandoverFailure("delivery", `the contents could not be delivered: ${why}`, {
+      delivered: false,
+      saveOwed,
+    });
+  }
+}
+
+async function writeRecovery(
+  out: CredentialsOut,
+  document: RecoveryFile,
+  uuid: string,
+): Promise<void> {
+  const facts = { delivered: true, saveOwed: true };
+  try {
+    await out.write(document);
+  } catch (error) {
+    const { message } = error as Error;
+    if (error instanceof ReplacedFile) {
+      const hint = `vault get ${uuid} --credentials @${out.path} --credentials-out ${out.path} --discard-pending (starts again from it)`;
+      throw new HandoverFailure("credentials-out", `--credentials-out: ${message}`, {
+        ...facts,
+        hint,
+      });
+    }
+    throw new HandoverFailure(
+      "credentials-out",
+      `--credentials-out ${out.path} could not be written: ${message}`,
+      facts,
+    );
+  }
+}
+
+/**
+ * Gives the recovery document to --save-cmd, to replace the one with the hash `given`, and returns the hash of what it gave. What
+ * the command prints goes to stderr.
+ */
+export async function saveRecovery(
+  { io, settings }: Basics,
+  command: string,
+  document: RecoveryDocument,
+  given: string | null,
+): Promise<string> {
+  learnAll(io.redactor.add, { type: "recovery", document, attempts: undefined });
+  const text = `${JSON.stringify(recoveryJson(document))}\n`;
+  try {
+    const { childOf, runWithDocument } = await import("./document-command.ts");
+    await runWithDocument(
+      { ...childOf({ io, settings }), flag: "--save-cmd", command, signal: io.host.interrupted },
+      text,
+      {
+        VAULTSVC_EXCHANGE_ID: document.exchangeId,
+        // Of the document that is to be replaced: a database replaces its row only where the row still has it. Empty if there is none.
+        VAULTSVC_GIVEN_SHA256: given ?? "",
+      },
+    );
+    return sha256(text);
+  } catch (error) {
+    throw new HandoverFailure("save-cmd", (error as Error).message, {
+      delivered: true,
+      saveOwed: true,
+    });
+  }
+}
+
+const sha256 = (text: string): string => createHash("sha256").update(text, "utf8").digest("hex");

@@ -1,0 +1,131 @@
+import { accessSync, constants, readFileSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import * as z from "zod/mini";
+import type { Basics } from "../parts/settings.ts";
+import type { Host } from "../host.ts";
+import { VaultError } from "../errors.ts";
+import { obstacleAt, replaceFile } from "../files/durable-file.ts";
+import { createFolder } from "../files/private-directory.ts";
+import { uuid } from "../protocol/fields.ts";
+import { parseJson } from "../protocol/json.ts";
+import { validate } from "../protocol/validate.ts";
+import { jsonText } from "../terminal/redactor.ts";
+import type { GetDocument } from "../documents/exchange.ts";
+import { checkNotOurs, checkWritable } from "./writable-file.ts";
+
+/**
+ * Checks, before anything is sent, that --out can be written for this vault.
+ * @throws `invalid-input`, and `usage` if --credentials-out names the same file
+ */
+export function checkOut(
+  { io, settings }: Basics,
+  { credentialsOut }: { credentialsOut?: string | undefined },
+  out: string,
+  uuid: string,
+): void {
+  const { cwd } = io.host;
+  if (credentialsOut !== undefined && resolve(cwd, credentialsOut) === resolve(cwd, out)) {
+    throw new VaultError(
+      "usage",
+      "--out and --credentials-out name the same file; nothing was sent",
+      {
+        hint: "--out vault.json --credentials-out pair.json",
+      },
+    );
+  }
+  checkWritable({ io, settings }, "--out", out);
+  check("--out", cwd, out, uuid);
+}
+
+/**
+ * Makes the folder of --out-dir (0700) if it is missing.
+ * @throws `invalid-input` if its files could not be written
+ */
+export function prepareOutDir({ io, settings }: Basics, folder: string): void {
+  const path = resolve(io.host.cwd, folder);
+  checkNotOurs({ io, settings }, "--out-dir", join(path, "x"));
+  try {
+    if (statSync(path, { throwIfNoEntry: false }) === undefined) createFolder(path);
+    if (!statSync(path).isDirectory()) throw Object.assign(new Error(), { code: "ENOTDIR" });
+    accessSync(path, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why =
+      code === "ENOTDIR" || code === "EEXIST"
+        ? "is not a folder"
+        : `cannot be written to (${code})`;
+    throw new VaultError("invalid-input", `--out-dir: ${folder} ${why}; nothing was sent`, {
+      hint: "name a folder that you can write to, such as --out-dir ./vaults",
+    });
+  }
+}
+
+/**
+ * Checks, before the start of a vault, that its file in the folder of --out-dir can be written.
+ * @throws `invalid-input`
+ */
+export function checkTarget(host: Host, folder: string, uuid: string): void {
+  check("--out-dir", host.cwd, fileOf(folder, uuid), uuid);
+}
+
+/**
+ * Writes the contents of a vault into the folder of --out-dir: whole and durable when it returns.
+ * @throws an error that names the file if that holds something else by now; Node's error
+ */
+export function writeOut(host: Host, folder: string, document: GetDocument): void {
+  writeOutFile(host, fileOf(folder, document.uuid), document);
+}
+
+/** As `writeOut`, for the file of --out. */
+export function writeOutFile(host: Host, path: string, document: GetDocument): void {
+  const file = resolve(host.cwd, path);
+  const why = reasonAgainst(file, document.uuid);
+  if (why !== null) throw new Error(`${path} ${why}`);
+  replaceFile(file, `${jsonText(document, 2)}\n`);
+}
+
+/** Returns the path of a vault's file in the folder of --out-dir, if it is missing or empty; else null. */
+export function missingIn(host: Host, folder: string, uuid: string): string | null {
+  const path = fileOf(folder, uuid);
+  const { size = 0 } = statSync(resolve(host.cwd, path), { throwIfNoEntry: false }) ?? {};
+  return size > 0 ? null : path;
+}
+
+const fileOf = (folder: string, uuid: string): string => join(folder, `${uuid}.json`);
+
+function check(flag: string, cwd: string, path: string, uuid: string): void {
+  const why = reasonAgainst(resolve(cwd, path), uuid);
+  if (why === null) return;
+  throw new VaultError(
+    "invalid-input",
+    `${flag}: ${path} ${why}, and is not replaced; nothing was sent`,
+    {
+      uuid,
+      hint: "name another place, or move this file away",
+    },
+  );
+}
+
+const contentsOfVault = z.looseObject({
+  uuid,
+  vault: z.looseObject({}),
+  exchange: z.looseObject({}),
+});
+
+/** Why a file is not to be replaced; null if it is new or empty, or holds earlier contents of the same vault. */
+function reasonAgainst(file: string, vault: string): string | null {
+  const obstacle = obstacleAt(file);
+  if (obstacle !== null) return `is ${obstacle}`;
+  try {
+    const text = readFileSync(file, "utf8");
+    if (text.trim() === "") return null;
+    const held = validate(contentsOfVault, parseJson(text));
+    return held.ok && held.value.uuid.toLowerCase() === vault.toLowerCase() ? null : other;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return null;
+    return code === undefined ? other : `cannot be read (${code})`;
+  }
+}
+
+const other = "holds something else than contents of this vault";

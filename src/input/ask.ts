@@ -1,0 +1,187 @@
+import type { Io } from "../parts/io.ts";
+import type { Basics } from "../parts/settings.ts";
+import type { Local } from "../parts/state.ts";
+import { parseDevice } from "../settings/device.ts";
+import { readValue } from "../secrets/secret-value.ts";
+import { serviceName } from "../settings/settings.ts";
+import type { Prompts } from "../cli/prompts.ts";
+import { VaultError } from "../errors.ts";
+import type { Unchecked } from "../exchange/start/start.ts";
+import type { VaultRecord } from "../exchange/records.ts";
+import type { GivenCredentials } from "../exchange/recovery/document.ts";
+import { parseCredentials } from "../exchange/recovery/document.ts";
+import type { Kind, Operation } from "../protocol/endpoints.ts";
+import { findEndpoint, isOnline, kinds } from "../protocol/endpoints.ts";
+import { base64, uuid as identifier } from "../protocol/fields.ts";
+import { validate } from "../protocol/validate.ts";
+import type { Rule } from "../cli/prompts.ts";
+import { ruleFrom } from "../cli/prompts.ts";
+import { byLabel } from "../cli/vault-name.ts";
+import { learn, readCredentials } from "./read-start.ts";
+
+/**
+ * Questions for what the command line lacks. Where nobody can be asked, a later usage error says how to supply it. All throw
+ * `interrupted` on Ctrl-C; nothing has been written or sent by then.
+ */
+
+/** The base URL, which names the service of a vault; the answer holds for this command. */
+export async function askBaseUrl({ io, settings }: Basics): Promise<void> {
+  if (settings.baseUrl !== undefined || !io.ask.isPossible) return;
+  settings.baseUrl = await typedBaseUrl({ io, settings });
+  io.narrator.close("To store settings in a profile: vault init");
+}
+
+/** Asks for the settings that every call of the service needs. */
+export async function askSettings({ io, settings }: Basics): Promise<void> {
+  await askBaseUrl({ io, settings });
+
+  if ((settings.appUuid !== undefined && settings.apiKey !== undefined) || !io.ask.isPossible)
+    return;
+  settings.appUuid ??= await typedAppUuid(io.ask);
+  if (settings.apiKey === undefined) {
+    const text = await io.ask.secret({ message: "API key", rule: isUuid });
+    settings.apiKey = { text, source: "--api-key", fromFlag: false };
+  }
+}
+
+/** The base URL as a person types it; with only Enter, `initial`. */
+export const typedBaseUrl = async (
+  { io: { ask }, settings }: Basics,
+  initial?: string,
+): Promise<string> =>
+  await ask.text({
+    message: "Base URL of the service",
+    rule: ruleFrom((baseUrl) => serviceName({ ...settings, baseUrl })),
+    initial,
+  });
+
+/** The uuid of the application as a person types it. */
+export const typedAppUuid = async (ask: Prompts): Promise<string> =>
+  await ask.text({ message: "Application UUID", rule: isUuid });
+
+/** The given vault, or one chosen from those known here that fit `which`, or one whose uuid is typed. */
+export async function askVault(
+  { io, settings, state }: Local,
+  given: string | undefined,
+  command: string,
+  which: (record: VaultRecord) => boolean = () => true,
+): Promise<string> {
+  if (given !== undefined) return given;
+  if (!io.ask.isPossible) {
+    throw new VaultError("usage", "a vault is missing (its UUID or label)", {
+      hint: `vault status (lists the vaults); vault ${command.split(" ")[0]} --help`,
+    });
+  }
+  const here = settings.baseUrl === undefined ? undefined : settings.serviceName();
+  const known = (await (await state.store()).list()).filter(
+    (record) =>
+      record.generations.length > 0 && (here ?? record.service) === record.service && which(record),
+  );
+  const choices = known.toSorted(byLabel).map(({ uuid, label, kind }) => ({
+    value: uuid,
+    name: `${uuid}  ${label ?? ""}`.trimEnd(),
+    description: kind,
+  }));
+  const another = {
+    value: "",
+    name: "another vault, by its UUID",
+    description: "not known here yet",
+  };
+  const chosen =
+    known.length === 0 ? "" : await io.ask.choose("Which vault?", [...choices, another]);
+  return chosen === "" ? await io.ask.text({ message: "Vault UUID", rule: isUuid }) : chosen;
+}
+
+/** Asks for the kind of an unknown vault, among those that support the operation. */
+export async function askKind(ask: Prompts, operation: Operation): Promise<Kind> {
+  const able = kinds.filter((kind) => findEndpoint(kind, operation, "start") !== undefined);
+  return await ask.choose(
+    "What kind of vault is it?",
+    able.map((kind) => ({ value: kind, name: kind })),
+  );
+}
+
+/** Asks for the kind, credentials and device that the first start of a vault needs. */
+export async function askForStart(
+  io: Io,
+  record: VaultRecord | null,
+  start: Unchecked,
+): Promise<Unchecked> {
+  if (!io.ask.isPossible || start.given?.type === "recovery") return start;
+  const known = record !== null && record.generations.length > 0;
+  const kind = start.kind ?? (known ? record.kind : await askKind(io.ask, start.operation));
+  const asked =
+    known || start.given !== undefined
+      ? start
+      : { ...start, ...(await askPair(io, kind, start.hashedPin)) };
+  if (asked.given?.type === "recovery") return asked;
+  const deviceKnown =
+    asked.device !== undefined || record?.generations.some((g) => g.device !== null) === true;
+  const device = isOnline(kind) && !deviceKnown ? await askDevice(io) : asked.device;
+  return { ...asked, kind, device };
+}
+
+/** A pair and its hashedPin, or a recovery document. */
+export async function askPair(
+  io: Io,
+  kind: Kind,
+  hashedPin?: string,
+): Promise<{ given: GivenCredentials; hashedPin?: string | undefined }> {
+  const message = "Credentials (JSON in one line, @FILE, or encryptedData alone)";
+  const first = (await io.ask.secret({ message, rule: isPair })).trim();
+  if (!/^[@{]/.test(first)) {
+    const payload = (
+      await io.ask.secret({ message: "Credentials, second part (payload)", rule: isThere })
+    ).trim();
+    return await withPin(
+      io,
+      { type: "pair", credentials: { encryptedData: first, payload } },
+      kind,
+      hashedPin,
+    );
+  }
+  const text = first.startsWith("{") ? first : await readValue(first, "Credentials", io.sources);
+  const given = readCredentials(io.redactor, text, "Credentials");
+  return given.type === "recovery" ? { given } : await withPin(io, given, kind, hashedPin);
+}
+
+async function withPin(
+  io: Io,
+  given: GivenCredentials & { type: "pair" },
+  kind: Kind,
+  hashedPin = given.credentials.hashedPin,
+) {
+  let pin = hashedPin;
+  if (isOnline(kind) && pin === undefined) {
+    const rule: Rule = (answer) => (answer === "" ? null : ruleOf(base64)(answer));
+    pin = (await io.ask.secret({ message: "Hashed PIN (empty if none)", rule })) || undefined;
+  }
+  learn(io.redactor.add, { ...given.credentials, hashedPin: pin });
+  return { given, hashedPin: pin };
+}
+
+async function askDevice(io: Io) {
+  const text = await io.ask.text({
+    message: "Device for this online vault (@FILE or JSON)",
+    rule: (answer) =>
+      answer.startsWith("@") ? null : ruleFrom((json) => parseDevice(json, "device"))(answer),
+  });
+  return parseDevice(await readValue(text, "device", io.sources), "device");
+}
+
+/** The rule of a field of the interface. */
+const ruleOf =
+  (field: Parameters<typeof validate>[0]): Rule =>
+  (answer) => {
+    const checked = validate(field, answer);
+    return checked.ok ? null : (checked.violations[0]?.rule ?? "does not fit");
+  };
+
+export const isUuid = ruleOf(identifier);
+const isThere: Rule = (answer) => (answer.trim() === "" ? "must not be empty" : null);
+
+/** Leaves files unread until the answer is accepted. */
+const isPair: Rule = (answer) =>
+  answer.trim().startsWith("{")
+    ? ruleFrom((json) => parseCredentials(json, "the credentials"))(answer)
+    : isThere(answer);

@@ -1,0 +1,240 @@
+import type { Io } from "../parts/io.ts";
+import { isStdin, readSecret, readValue } from "../secrets/secret-value.ts";
+import { VaultError } from "../errors.ts";
+import type { Contents } from "../exchange/start/start.ts";
+import type { Kind } from "../protocol/endpoints.ts";
+import { isCreditCard } from "../protocol/endpoints.ts";
+import type { CreditCard } from "../protocol/fields.ts";
+import { creditCard } from "../protocol/fields.ts";
+import { parseJson } from "../protocol/json.ts";
+import { validate } from "../protocol/validate.ts";
+import { notEmpty, ruleFrom } from "../cli/prompts.ts";
+import { shownCardNumber } from "../terminal/secrets.ts";
+import type { ContentsOptions } from "./flags.ts";
+
+/** What was given of them: each part is valid, and `completeContents` asks for those that are missing. */
+export interface GivenContents {
+  card: Partial<CreditCard>;
+  content: string | undefined;
+}
+
+/**
+ * Refuses options that exclude each other or do not fit the kind of the vault. Reads nothing.
+ * @throws `usage`
+ */
+export function checkContentsOptions(options: ContentsOptions, kind?: Kind): void {
+  const parts = (["cardNumber", "cardName", "expiry"] as const).filter(
+    (name) => options[name] !== undefined,
+  );
+  const usage = (message: string, hint: string): VaultError =>
+    new VaultError("usage", `${message}; nothing was sent`, { hint });
+  if (options.card !== undefined && parts.length > 0) {
+    throw usage(
+      `--card and ${flagOf[parts[0] ?? "cardNumber"]} exclude each other`,
+      "give the card in one form",
+    );
+  }
+  const isCard = options.card !== undefined || parts.length > 0;
+  if (isCard && options.content !== undefined)
+    throw usage("a card and --content exclude each other", "a vault holds one of them");
+  if (kind === undefined) return;
+  if (isCard && !isCreditCard(kind))
+    throw usage(`a ${kind} vault holds no card`, "use --content @FILE");
+  if (options.content !== undefined && isCreditCard(kind)) {
+    throw usage(
+      `a ${kind} vault holds a card, not --content`,
+      "use --card @FILE, or --card-number, --card-name and --expiry",
+    );
+  }
+}
+
+/**
+ * Reads and validates the given contents, and registers them with the redaction.
+ * @throws `usage` and `invalid-input`, never showing a value
+ */
+export async function readContents(io: Io, options: ContentsOptions): Promise<GivenContents> {
+  checkContentsOptions(options);
+  const card =
+    options.card === undefined
+      ? await readParts(io, options)
+      : parseCard(await readSecret(options.card, "--card", io.sources));
+  if (card.number !== undefined) io.redactor.add(card.number);
+  if (options.content === undefined) return { card, content: undefined };
+  const content = await readExactly(io, options.content);
+  io.redactor.add(content);
+  return { card, content };
+}
+
+/**
+ * All that a vault of this kind holds: what was given, and on a terminal the answers to questions about the rest.
+ * @throws `usage` naming what is missing, `interrupted`
+ */
+export async function completeContents(
+  io: Io,
+  kind: Kind,
+  given: GivenContents,
+): Promise<Contents> {
+  if (isCreditCard(kind))
+    return {
+      creditCard: io.ask.isPossible ? await askCard(io, given.card) : completeCard(given.card),
+    };
+  if (given.content !== undefined) return { content: given.content };
+  if (io.ask.isPossible) return { content: await askContent(io) };
+  throw new VaultError("usage", "--content is missing; nothing was sent", {
+    hint: "use --content @FILE, - or env:NAME",
+  });
+}
+
+function completeCard({ number, name, expiryMonth, expiryYear }: Partial<CreditCard>): CreditCard {
+  if (
+    number !== undefined &&
+    name !== undefined &&
+    expiryMonth !== undefined &&
+    expiryYear !== undefined
+  ) {
+    return { number, name, expiryMonth, expiryYear };
+  }
+  const missing = [
+    ...(number === undefined ? ["--card-number"] : []),
+    ...(name === undefined ? ["--card-name"] : []),
+    ...(expiryMonth === undefined || expiryYear === undefined ? ["--expiry"] : []),
+  ];
+  const message =
+    missing.length === 3
+      ? "the card is missing"
+      : `${missing.join(" and ")} ${missing.length === 1 ? "is" : "are"} missing`;
+  throw new VaultError("usage", `${message}; nothing was sent`, {
+    hint: "use --card @FILE (or -, env:NAME), or --card-number @FILE --card-name 'Ada Lovelace' --expiry 04/2029",
+  });
+}
+
+const flagOf = {
+  cardNumber: "--card-number",
+  cardName: "--card-name",
+  expiry: "--expiry",
+} as const;
+
+async function readParts(io: Io, options: ContentsOptions): Promise<Partial<CreditCard>> {
+  const { cardNumber, cardName, expiry } = options;
+  const name =
+    cardName === undefined
+      ? {}
+      : checkPart("name", await readValue(cardName, "--card-name", io.sources), "--card-name");
+  const date = expiry === undefined ? {} : parseExpiry(expiry);
+  if (cardNumber === undefined) return { ...name, ...date };
+  const number = await io.secretOption(cardNumber, "--card-number");
+  return { ...name, ...date, ...checkPart("number", digitsOf(number), "--card-number") };
+}
+
+/** @throws `invalid-input` */
+function parseExpiry(given: string): Pick<CreditCard, "expiryMonth" | "expiryYear"> {
+  const [, month, year] = /^(\d{1,2})\/(\d{4})$/.exec(given) ?? [];
+  if (month === undefined || year === undefined)
+    throw invalid("--expiry", "must be month and year, such as 04/2029");
+  return {
+    ...checkPart("expiryMonth", Number(month), "--expiry"),
+    ...checkPart("expiryYear", Number(year), "--expiry"),
+  };
+}
+
+function parseCard(json: string): CreditCard {
+  const checked = validate(creditCard, readJson(json));
+  if (checked.ok) return checked.value;
+  const [first] = checked.violations;
+  throw invalid(first?.path ? `--card.${first.path}` : "--card", first?.rule ?? "does not fit");
+}
+
+function readJson(json: string): unknown {
+  try {
+    return parseJson(json);
+  } catch {
+    throw invalid("--card", "not valid JSON");
+  }
+}
+
+const fine: CreditCard = {
+  number: "4111111111111111",
+  name: "Ada Lovelace",
+  expiryMonth: 4,
+  expiryYear: 2029,
+};
+
+/**
+ * One part of a card, by the rule of section 2.7.
+ * @throws `invalid-input` naming the flag and the rule
+ */
+function checkPart<K extends keyof CreditCard>(
+  part: K,
+  value: CreditCard[K],
+  flagName: string,
+): Pick<CreditCard, K> {
+  const checked = validate(creditCard, { ...fine, [part]: value });
+  if (!checked.ok) throw invalid(flagName, checked.violations[0]?.rule ?? "does not fit");
+  return { [part]: value } as Pick<CreditCard, K>;
+}
+
+/** Reads the contents byte for byte: a final newline stays, and a file that is not UTF-8 is refused. */
+async function readExactly(io: Io, spec: string): Promise<string> {
+  if (isStdin(spec)) return await io.sources.readStdin("--content");
+  if (!spec.startsWith("@")) return await readSecret(spec, "--content", io.sources);
+  const bytes = await io.host.readFile(spec.slice(1)).catch((error: NodeJS.ErrnoException) => {
+    throw invalid(
+      "--content",
+      `cannot read the file ${spec.slice(1) || '""'} (${error.code ?? "unreadable"})`,
+    );
+  });
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw invalid("--content", `the file ${spec.slice(1)} must be UTF-8`);
+  }
+}
+
+/** A number as it stands on the card. */
+const digitsOf = (typed: string): string => typed.replaceAll(/[ -]/g, "");
+
+function invalid(where: string, rule: string): VaultError {
+  const ways =
+    where === "--content"
+      ? "use --content @FILE, - or env:NAME"
+      : `a valid card: {"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}`;
+  return new VaultError("invalid-input", `${where}: ${rule}`, {
+    hint: `nothing was sent; ${ways}`,
+  });
+}
+
+/** Asks for the missing parts of a card, each until it is valid (specification, section 2.7). */
+async function askCard(io: Io, given: Partial<CreditCard>): Promise<CreditCard> {
+  const { redactor } = io;
+  const number =
+    given.number ??
+    digitsOf(
+      await io.ask.text({
+        message: "Card number",
+        rule: ruleFrom((typed) => checkPart("number", digitsOf(typed), "the number")),
+        // In groups, as it stands on the card; what has been taken does not stay on the screen.
+        shown: (typed, { isFinal }) => shownCardNumber(digitsOf(typed), !isFinal),
+      }),
+    );
+  redactor.add(number);
+  const nameRule = ruleFrom((typed) => checkPart("name", typed, "the name"));
+  const name = given.name ?? (await io.ask.text({ message: "Name on the card", rule: nameRule }));
+  if (given.expiryMonth !== undefined && given.expiryYear !== undefined) {
+    return { number, name, expiryMonth: given.expiryMonth, expiryYear: given.expiryYear };
+  }
+  return {
+    number,
+    name,
+    ...parseExpiry(await io.ask.text({ message: "Expiry (MM/YYYY)", rule: ruleFrom(parseExpiry) })),
+  };
+}
+
+/** The text of a generic vault, one line of it; not shown. */
+async function askContent(io: Io): Promise<string> {
+  const content = await io.ask.secret({
+    message: "New contents (one line; for more, use --content @FILE)",
+    rule: notEmpty,
+  });
+  io.redactor.add(content);
+  return content;
+}

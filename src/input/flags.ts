@@ -1,0 +1,168 @@
+import type { OptionSpec, OptionValues } from "../cli/command.ts";
+import { text } from "../cli/command.ts";
+import { kindList } from "../protocol/endpoints.ts";
+
+type Flags = Readonly<Record<string, OptionSpec>>;
+
+/** Flags of every command that takes many vaults. */
+export const manyFlags = {
+  from: {
+    flag: "--from <file>",
+    help: "take the vaults of a list, one a line or NDJSON (- is standard input)",
+    value: text,
+  },
+  all: { flag: "--all", help: "take every vault that the state knows at this service" },
+  concurrency: {
+    flag: "--concurrency <n>",
+    help: "take at most N at a time (as many as the rate limit feeds)",
+    value: (is) => is.wholeNumber,
+  },
+  maxFailures: {
+    flag: "--max-failures <n>",
+    help: "begin no other vault after N failures",
+    value: (is) => is.wholeNumber,
+  },
+} as const satisfies Flags;
+
+/** Flag of what can be continued. */
+export const runFlag = {
+  run: {
+    flag: "--run <name>",
+    help: "name a run of many vaults; the same command line again continues it",
+    value: (is) => is.runName,
+  },
+} as const satisfies Flags;
+
+/** Where the contents of many vaults go, in place of stdout. */
+export const deliveryFlags = {
+  outDir: {
+    flag: "--out-dir <directory>",
+    help: "write the contents of each vault to UUID.json there (0600)",
+    value: text,
+  },
+  exec: {
+    flag: "--exec <command>",
+    help: "pass each vault's document to a shell command; acknowledge if it ends with 0",
+    value: text,
+  },
+} as const satisfies Flags;
+
+export type ManyOptions = OptionValues<typeof manyFlags & typeof runFlag & typeof deliveryFlags> & {
+  vaults: readonly string[];
+};
+
+/** Whether a command line is about many vaults: what is done with one alone has its own output. */
+export const isMany = ({ vaults, ...options }: Partial<ManyOptions>): boolean =>
+  (vaults ?? []).length > 1 ||
+  (["from", "all", "concurrency", "maxFailures", "run", "outDir", "exec"] as const).some(
+    (name) => options[name] !== undefined,
+  );
+
+/** Flags of every exchange. */
+export const exchangeFlags = {
+  kind: {
+    flag: "--kind <kind>",
+    help: `${kindList} (required the first time, then remembered)`,
+    value: (is) => is.kind,
+  },
+  credentials: {
+    flag: "--credentials <secret>",
+    help: "credentials as JSON, or a recovery document: @FILE, -, env:NAME",
+    value: text,
+  },
+  encryptedData: {
+    flag: "--encrypted-data <secret>",
+    help: "credentials in two parts, with --payload: @FILE, -, env:NAME",
+    value: text,
+  },
+  payload: {
+    flag: "--payload <secret>",
+    help: "the other part, with --encrypted-data: @FILE, -, env:NAME",
+    value: text,
+  },
+  hashedPin: {
+    flag: "--hashed-pin <secret>",
+    help: "hashed PIN of an online vault: @FILE, -, env:NAME",
+    value: text,
+  },
+  externalRef: {
+    flag: "--external-ref <text>",
+    help: "your reference in the service's audit log, 1 to 64 characters",
+    value: (is) => is.externalRef,
+  },
+  ack: { flag: "--no-ack", help: "hold the exchange after delivery; vault ack finishes it" },
+  discardPending: {
+    flag: "--discard-pending",
+    help: "drop a held or unacknowledged exchange and start again with the old credentials",
+  },
+  credentialsOut: {
+    flag: "--credentials-out <file>",
+    help: "write a recovery document to FILE before acknowledging, then replace it with the new credentials",
+    value: text,
+  },
+  saveCmd: {
+    flag: "--save-cmd <command>",
+    help: "pass the recovery document to a shell command before acknowledging",
+    value: text,
+  },
+  dryRun: {
+    flag: "--dry-run",
+    help: "show what would be sent and how it would count toward lockout; send nothing",
+  },
+  generation: {
+    flag: "--generation <n>",
+    help: "start with these stored credentials; with --force, even superseded or refused ones",
+    value: (is) => is.wholeNumber,
+  },
+  force: { flag: "--force", help: "send a request that the guard would refuse" },
+} as const satisfies Flags;
+
+/** Of a read. */
+export const outFlag = {
+  out: {
+    flag: "--out <file>",
+    help: "write the contents to FILE (0600) instead of printing them",
+    value: text,
+  },
+} as const satisfies Flags;
+
+export type ExchangeOptions = OptionValues<typeof exchangeFlags> &
+  Partial<OptionValues<typeof outFlag>> & { yes?: boolean | undefined };
+
+/** The contents of a vault: `update` and `create` share them. */
+export const contentsFlags = {
+  card: {
+    flag: "--card <value>",
+    help: 'card as JSON {"number","name","expiryMonth","expiryYear"}: @FILE, -, env:NAME',
+    value: text,
+  },
+  cardNumber: {
+    flag: "--card-number <value>",
+    help: "card number, 8 to 19 digits: @FILE, -, env:NAME",
+    value: text,
+  },
+  cardName: {
+    flag: "--card-name <text>",
+    help: "name on the card, at most 30 characters",
+    value: text,
+  },
+  expiry: { flag: "--expiry <MM/YYYY>", help: "expiry of the card, such as 04/2029", value: text },
+  content: {
+    flag: "--content <value>",
+    help: "contents of a generic vault (extended), byte for byte: @FILE, -, env:NAME",
+    value: text,
+  },
+} as const satisfies Flags;
+
+export type ContentsOptions = OptionValues<typeof contentsFlags>;
+
+/** What `--field` may begin with: of the document, or of the one that --dry-run prints for one vault or for many. */
+export function exchangeFields(
+  options: Readonly<Record<string, unknown>>,
+): readonly string[] | undefined {
+  return options["dryRun"] === true && isMany(options) ? ["plan"] : undefined;
+}
+
+/** Stands in the description of each operation of which the specification shows no shape. */
+export const extended =
+  "Extended: not part of the documented interface; your service may not support it.";

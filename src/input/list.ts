@@ -1,0 +1,257 @@
+import * as z from "zod/mini";
+import type { Io } from "../parts/io.ts";
+import type { ValueSources } from "../secrets/secret-value.ts";
+import type { VaultNames, Named } from "../cli/vault-name.ts";
+import { byLabel } from "../cli/vault-name.ts";
+import { VaultError } from "../errors.ts";
+import { checkRecovery } from "../exchange/recovery/exchange.ts";
+import { deviceOf, labelOf, parseCredentials, vaultOf } from "../exchange/recovery/document.ts";
+import type { KnownVault } from "../exchange/records.ts";
+import type { Contents, Start, Unchecked } from "../exchange/start/start.ts";
+import { checkStart, noCredentials } from "../exchange/start/start.ts";
+import type { Kind, Operation } from "../protocol/endpoints.ts";
+import { creditCard, externalRef, uuid } from "../protocol/fields.ts";
+import { printableLine } from "../terminal/redactor.ts";
+import { checkContentsOptions } from "./contents.ts";
+import { linesOf, placed, readObject, vaultProperties } from "./lines.ts";
+
+/** Which vaults: `vaults`, `from` and `all` exclude each other. */
+export interface ListChoice {
+  /** Names on the command line. */
+  vaults: readonly string[];
+  /** A file, or `-`: a vault a line, or NDJSON. */
+  from?: string | undefined;
+  /** Every known vault with credentials. */
+  all?: boolean | undefined;
+}
+
+type ListOperation = Operation | "ack";
+
+/** What is asked for with all vaults, where a line does not say it itself. */
+export type ForAll = Omit<Unchecked, "label" | "uuid">;
+
+/**
+ * Reads the list of a command that starts with many vaults and checks all that can be checked before anything is sent (contract, Many
+ * vaults); `known` are the vaults known at this service. Secrets in the list are not registered with the redaction: that is done
+ * when the turn of their vault comes.
+ * @throws `invalid-input` with the line for what is wrong in a file, and never with a value; for names on the command line `usage`
+ * and `no-credentials`, as for a single vault
+ */
+export async function readStarts(
+  io: Io,
+  choice: ListChoice,
+  forAll: ForAll,
+  known: VaultNames<KnownVault>,
+): Promise<Start[]> {
+  return await readList(io, choice, forAll.operation, known, (line, vault) =>
+    startOf(forAll, line, vault),
+  );
+}
+
+/** As `readStarts`, of vaults that are acknowledged. */
+export async function readNames(
+  io: Io,
+  choice: ListChoice,
+  known: VaultNames<KnownVault>,
+): Promise<Named[]> {
+  return await readList(io, choice, "ack", known, ({ uuid }, vault) => {
+    if (vault === undefined || vault.generations.length === 0) throw noCredentials(uuid);
+    return { uuid, label: vault.label };
+  });
+}
+
+async function readList<Vault>(
+  io: Io,
+  choice: ListChoice,
+  operation: ListOperation,
+  known: VaultNames<KnownVault>,
+  make: Make<Vault>,
+): Promise<Vault[]> {
+  checkChoice(choice, operation);
+  const { all, from } = choice;
+  const lister = new Lister(io, operation, known, make);
+  if (from !== undefined) return await lister.readFile(from);
+  return all === true ? lister.all() : choice.vaults.map((name) => lister.named(name));
+}
+
+/** Makes a vault of the list from its line, and from what is known of it. */
+type Make<Vault> = (line: Given, vault: KnownVault | undefined) => Vault;
+
+function checkChoice({ vaults, from, all }: ListChoice, operation: ListOperation): void {
+  const given = [
+    ...(vaults.length > 0 ? ["a vault"] : []),
+    ...(from === undefined ? [] : ["--from"]),
+    ...(all === true ? ["--all"] : []),
+  ];
+  if (given.length <= 1) return;
+  throw new VaultError("usage", `${given.join(" and ")} exclude each other`, {
+    hint: `vault ${operation} VAULT…; vault ${operation} --from FILE; vault ${operation} --all`,
+  });
+}
+
+const hasNothingElse = (words: readonly string[]) => ({
+  error: ({ code, keys }: { code?: string | undefined; keys?: readonly string[] }): string =>
+    code === "unrecognized_keys"
+      ? `has an unknown property ${printableLine((keys ?? []).join(", "))}; known are ${words.join(", ")}`
+      : 'must be an object, such as {"uuid":"…"}',
+});
+
+const strict = <T extends z.core.$ZodLooseShape>(shape: T) =>
+  z.strictObject(shape, hasNothingElse(Object.keys(shape)));
+
+const read = { ...vaultProperties, externalRef: z.optional(externalRef) };
+const contents = {
+  card: z.optional(creditCard),
+  content: z.optional(z.string({ error: "must be text" })),
+};
+
+const get = strict({ ...read });
+const update = strict({ ...read, ...contents });
+const ack = strict({ uuid });
+
+/** One vault of the list as it is given. */
+type Given = z.infer<typeof update>;
+
+const objects: Readonly<Record<ListOperation, z.core.$ZodType<Given>>> = { get, update, ack };
+
+const examples: Readonly<Record<ListOperation, string>> = {
+  get: '{"uuid":"…","kind":"generic/offline","credentials":{…}}',
+  update:
+    '{"uuid":"…","card":{"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}}',
+  ack: '{"uuid":"…"}',
+};
+
+const usages: Readonly<Record<ListOperation, string>> = {
+  get: "vault get --from vaults.txt",
+  update: "vault update --from updates.ndjson",
+  ack: "vault ack --from vaults.txt",
+};
+
+class Lister<Vault> {
+  readonly #operation: ListOperation;
+  readonly #make: Make<Vault>;
+  readonly #known: VaultNames<KnownVault>;
+  readonly #exact: boolean;
+  readonly #sources: ValueSources;
+  /** Where each vault stands, by its UUID in lower case. */
+  readonly #places = new Map<string, string | number>();
+
+  constructor(
+    { ask, sources }: Io,
+    operation: ListOperation,
+    known: VaultNames<KnownVault>,
+    make: Make<Vault>,
+  ) {
+    this.#operation = operation;
+    this.#make = make;
+    this.#known = known;
+    this.#exact = !ask.isPossible;
+    this.#sources = sources;
+  }
+
+  all(): Vault[] {
+    const able = Array.from(this.#known.vaults).filter(({ generations }) => generations.length > 0);
+    return able.sort(byLabel).map((vault) => this.#make({ uuid: vault.uuid }, vault));
+  }
+
+  /** A vault of the command line. */
+  named(name: string): Vault {
+    const { uuid, vault } = this.#known.find(name, {
+      shown: printableLine(name),
+      exact: this.#exact,
+    });
+    const before = this.#place(uuid, name);
+    if (before === undefined) return this.#make({ uuid }, vault);
+    throw new VaultError(
+      "usage",
+      `${printableLine(name)}: the same vault as ${printableLine(String(before))}`,
+      {
+        uuid,
+        hint: "name each vault once",
+      },
+    );
+  }
+
+  async readFile(path: string): Promise<Vault[]> {
+    const entries: Vault[] = [];
+    const operation = this.#operation;
+    const hint = `nothing was sent; a valid line: a UUID, a label, or ${examples[operation]}`;
+    for await (const lines of linesOf(this.#sources, {
+      flag: "--from",
+      path,
+      example: usages[operation],
+    })) {
+      for (const { number, text } of lines) {
+        const where = `--from line ${number}`;
+        const line = text.trim();
+        const given = line.startsWith("{")
+          ? readObject(line, objects[operation], where, hint)
+          : undefined;
+        try {
+          entries.push(this.#listed(given ?? line, number));
+        } catch (error) {
+          throw error instanceof VaultError ? placed(where, error, "invalid-input") : error;
+        }
+      }
+    }
+    return entries;
+  }
+
+  #listed(given: Given | string, line: number): Vault {
+    const isName = typeof given === "string";
+    const { uuid, vault } = this.#known.find(isName ? given : given.uuid, { exact: this.#exact });
+    const before = this.#place(uuid, line);
+    if (before !== undefined) {
+      throw new VaultError("invalid-input", `the same vault as in line ${before}`, {
+        uuid,
+        hint: "nothing was sent; list each vault once",
+      });
+    }
+    return this.#make(isName ? { uuid } : { ...given, uuid }, vault);
+  }
+
+  /** Records where a vault stands. Returns where it stood before. */
+  #place(uuid: string, place: string | number): string | number | undefined {
+    const key = uuid.toLowerCase();
+    const before = this.#places.get(key);
+    if (before === undefined) this.#places.set(key, place);
+    return before;
+  }
+}
+
+function startOf(forAll: ForAll, line: Given, vault: KnownVault | undefined): Start {
+  const { uuid } = line;
+  const { operation } = forAll;
+  const given =
+    line.credentials && parseCredentials(JSON.stringify(line.credentials), "credentials");
+  const named = vaultOf(given);
+  if (named !== undefined) checkRecovery(uuid, { uuid: named });
+  const pair = given?.type === "pair" ? given : undefined;
+  const device = line.device ?? deviceOf(given) ?? forAll.device;
+  const asked = { uuid, operation, kind: line.kind ?? pair?.kind ?? forAll.kind, given, device };
+  const kind = given?.type === "recovery" ? given.document.kind : checkStart(vault ?? null, asked);
+  return {
+    ...forAll,
+    uuid,
+    label: vault?.label ?? line.label ?? labelOf(given),
+    kind,
+    given,
+    hashedPin: pair?.credentials.hashedPin,
+    device,
+    externalRef: line.externalRef ?? forAll.externalRef,
+    newVault: operation === "update" ? contentsOf(line, kind) : undefined,
+  };
+}
+
+/**
+ * The new contents of a vault.
+ * @throws `invalid-input` if there are none, `usage` if they do not fit the kind of the vault
+ */
+function contentsOf({ card, content }: Given, kind: Kind): Contents {
+  if (card === undefined && content === undefined)
+    throw new VaultError("invalid-input", "card or content is missing", {
+      hint: "nothing was sent",
+    });
+  checkContentsOptions({ card: card && "given", content }, kind);
+  return card === undefined ? { content: content ?? "" } : { creditCard: card };
+}

@@ -1,0 +1,73 @@
+import type { App } from "../app.ts";
+import type { ExchangeContext } from "../exchange/context.ts";
+import { settleInterrupted } from "../exchange/end/settle.ts";
+import { withErrorFacts } from "../exchange/error-facts.ts";
+import { runExchange } from "../exchange/run.ts";
+import type { Start } from "../exchange/start/start.ts";
+import { prepareExec } from "../handover/document-command.ts";
+import type { ContentsOptions, ExchangeOptions } from "../input/flags.ts";
+import { learnAll } from "../input/read-start.ts";
+import { checkTarget } from "../handover/out-file.ts";
+import type { Outputs } from "../handover/handover.ts";
+import { createHandover, updateDocument } from "../handover/handover.ts";
+import type { ManyOptions } from "../input/flags.ts";
+import type { Outcome } from "./outcome.ts";
+import type { Report } from "./report.ts";
+import type { SameRun } from "./same-run.ts";
+import { checkSameRun, digestOf } from "./same-run.ts";
+import type { Turn } from "./turn.ts";
+
+export type ManyExchangeOptions = ManyOptions & ExchangeOptions & ContentsOptions;
+
+interface Run extends SameRun {
+  /** Whether the name was given, so that it may have begun before, or be shared. */
+  isNamed: boolean;
+  report: Report;
+}
+
+/** What is done in each vault's turn: its exchange, unless the run has acknowledged it before. */
+export async function exchangesOf(
+  app: App,
+  { outDir, exec }: ManyExchangeOptions,
+  run: Run,
+): Promise<(start: Start, turn: Turn) => Promise<Outcome>> {
+  const { name, delivery, report } = run;
+  const store = await app.state.store();
+  const outputs: Outputs = {
+    outDir,
+    exec: exec === undefined ? undefined : prepareExec(app, exec, name),
+    print: async (document, view) => await report.contents(document, view),
+    stop: app.io.host.killed,
+  };
+  return async (start, turn) => {
+    const { uuid, given, newVault } = start;
+    if (outDir !== undefined) checkTarget(app.io.host, outDir, uuid);
+    if (given !== undefined) learnAll(turn.learn, given);
+    if (newVault !== undefined)
+      turn.learn("content" in newVault ? newVault.content : newVault.creditCard.number);
+    const context = await turn.lock();
+    try {
+      // Only now: before, another process may have had it.
+      const [begun] = run.isNamed ? await store.run(app.settings.serviceName(), name, uuid) : [];
+      if (begun !== undefined) checkSameRun(run, begun, start);
+      if (begun?.state === "acknowledged") return { ok: true, earlier: true };
+      if (begun?.state === "ending" && (await isSettled(context))) return { ok: true };
+      const inRun = { ...start, run: { name, digest: digestOf(start), delivery } };
+      const delivered = await runExchange(context, inRun, createHandover(app, outputs, inRun));
+      if (start.operation === "update") await report.receipt(updateDocument(delivered));
+      return { ok: true };
+    } finally {
+      await context.session.release();
+    }
+  };
+}
+
+/** Sends the end call that an earlier command of the run has left; whether nothing remains to be done then. */
+async function isSettled(context: ExchangeContext): Promise<boolean> {
+  return await withErrorFacts(context, async (watched) => {
+    const record = await watched.session.read();
+    if (record?.open?.state !== "ending") return false;
+    const [settled] = await settleInterrupted(watched, record.open);
+    return settled?.outcome === "acknowledged" || settled?.outcome === "applied";
+  });
+}

@@ -1,0 +1,243 @@
+import { setFlagsFromString } from "node:v8";
+import type { Basics } from "../parts/settings.ts";
+import type { App } from "../app.ts";
+import { confirmOrFail } from "../cli/prompts.ts";
+import { VaultNames } from "../cli/vault-name.ts";
+import type { Policy } from "../exchange/lockout.ts";
+import type { VaultSummary } from "../exchange/records.ts";
+import { whatFirst } from "../exchange/start/decide.ts";
+import type { Start } from "../exchange/start/start.ts";
+import type { Operation } from "../protocol/endpoints.ts";
+import { askSettings } from "../input/ask.ts";
+import { commonOf } from "../input/read-start.ts";
+import { missingIn, prepareOutDir } from "../handover/out-file.ts";
+import { productionMark } from "./one.ts";
+import type { ManyExchangeOptions } from "./in-turn.ts";
+import { exchangesOf } from "./in-turn.ts";
+import { readStarts } from "../input/list.ts";
+import type { Outcome, SkipReason } from "./outcome.ts";
+import { createReport } from "./report.ts";
+import { runAll } from "./run-all.ts";
+import type { SameRun } from "./same-run.ts";
+import { checkSameRun, deliveryOf, newRun } from "./same-run.ts";
+import { VaultError } from "../errors.ts";
+import type { ManyOptions } from "../input/flags.ts";
+
+/**
+ * Reads or updates many vaults. Everything is checked before anything is sent.
+ * @throws `usage`, `invalid-input`; after the summary what has stopped all of them, or `partial` where some failed or were skipped
+ */
+export async function runMany(
+  app: App,
+  options: ManyExchangeOptions,
+  operation: Operation,
+): Promise<number> {
+  checkNothingOfOne(options, operation);
+  const form = formOf(app, options, operation);
+  await askSettings(app);
+  // Missing settings are reported before a list is read.
+  await app.service.client();
+  const isNamed = options.run !== undefined;
+  const name = options.run ?? newRun(operation, app.io.host);
+  const { outDir } = options;
+  const run: SameRun = {
+    name,
+    operation,
+    delivery: deliveryOf(app.io.host, operation, options),
+    missing: (uuid) => (outDir === undefined ? null : missingIn(app.io.host, outDir, uuid)),
+  };
+  const list = await inLittleMemory(async () => await sortedList(app, options, run));
+  const { todo, skipped } = list;
+  const total = todo.length + list.earlier.length + skipped.length;
+  if (options.dryRun === true) {
+    await (await import("./dry-run.ts")).dryRunOfMany(app, todo, skipped, form);
+    return skipped.length === 0 ? 0 : 16;
+  }
+  if (operation === "update" && options.yes !== true) await confirmUpdates(app, todo.length);
+  if (outDir !== undefined) prepareOutDir(app, outDir);
+  const report = createReport(app, { operation, total, form });
+  const work = await exchangesOf(app, options, { ...run, isNamed, report });
+  const { concurrency, maxFailures } = options;
+  const take = async (): Promise<void> =>
+    await runAll(app, todo, {
+      work,
+      report,
+      name,
+      next: restOf(name),
+      before: knownOf(list),
+      concurrency,
+      maxFailures,
+    });
+  // Without a rate limit, as for a test, time is worth more.
+  await (app.settings.rate === 0 ? take() : inLittleMemory(take));
+  return 0;
+}
+
+/** Garbage that waits for its collection takes more than a list of 100,000 vaults. Code compiled at the end is of use without this, too. */
+async function inLittleMemory<T>(work: () => Promise<T>): Promise<T> {
+  setFlagsFromString("--optimize-for-size");
+  try {
+    return await work();
+  } finally {
+    setFlagsFromString("--no-optimize-for-size");
+  }
+}
+
+const restOf = (name: string): string =>
+  `the same command line with --run ${name} does the rest, and sends nothing for what is done`;
+
+/** A list, by what is left to do of it. */
+interface SortedList {
+  todo: Start[];
+  /** Acknowledged in the same run before. */
+  earlier: Start[];
+  skipped: { start: Start; reason: SkipReason }[];
+}
+
+/** The outcomes that are known before anything is sent. */
+function* knownOf({ earlier, skipped }: SortedList): Iterable<[Start, Outcome]> {
+  for (const start of earlier) yield [start, { ok: true, earlier: true }];
+  for (const { start, reason } of skipped) yield [start, { ok: false, skipped: reason }];
+}
+
+/** Reads the list, and what is left to do of it in a run that may have begun before. What the state knows of all is forgotten then. */
+async function sortedList(
+  app: App,
+  options: ManyExchangeOptions,
+  run: SameRun,
+): Promise<SortedList> {
+  const { name, operation } = run;
+  const [store, service] = [await app.state.store(), app.settings.serviceName()];
+  const known = new VaultNames(await store.summaries(service));
+  const forAll = {
+    operation,
+    kind: options.kind,
+    device: await app.service.device(),
+    ...commonOf(options),
+    takesTime: options.exec !== undefined,
+  };
+  const starts = await readStarts(app.io, options, forAll, known);
+  const begun = new Map(
+    (options.run === undefined ? [] : await store.run(service, name)).map((one) => [one.uuid, one]),
+  );
+  if (begun.size > 0) {
+    const listed = new Map(starts.map((start) => [start.uuid.toLowerCase(), start]));
+    for (const one of begun.values()) checkSameRun(run, one, listed.get(one.uuid));
+  }
+  const takesLimited = options.outDir !== undefined || options.exec !== undefined;
+  const list: SortedList = { todo: [], earlier: [], skipped: [] };
+  for (const start of starts) {
+    const isDone = begun.get(start.uuid.toLowerCase())?.state === "acknowledged";
+    const vault = known.vault(start.uuid);
+    const reason =
+      isDone || vault === undefined
+        ? null
+        : whySkipped(vault, start, takesLimited, app.settings.policy, store.now());
+    if (isDone) list.earlier.push(start);
+    else if (reason === null) list.todo.push(start);
+    else list.skipped.push({ start, reason });
+  }
+  return list;
+}
+
+/** `takesLimited`: the contents of limited vaults reach somebody who keeps them. `now` is by the clock of the state. */
+function whySkipped(
+  vault: VaultSummary,
+  start: Start,
+  takesLimited: boolean,
+  policy: Policy,
+  now: number,
+): SkipReason | null {
+  if (vault.lastError === "locked" || vault.lastError === "gone") return "locked";
+  const first = whatFirst(vault, start, policy, now);
+  if (first === "held" || first === "guard") return first;
+  return start.operation === "get" && vault.limited && !takesLimited ? "limited" : null;
+}
+
+/** @throws `canceled`, `interrupted`; `usage` where nobody can be asked about a live profile */
+async function confirmUpdates({ io, settings }: Basics, count: number): Promise<void> {
+  const { ask } = io;
+  if (count === 0 || (!ask.isPossible && !settings.live)) return;
+  await confirmOrFail(
+    ask,
+    false,
+    `${productionMark(settings)}Send new contents to ${count} vaults?`,
+  );
+}
+
+/** Flags that say something about one vault. */
+const ofOne = {
+  credentials: "--credentials",
+  encryptedData: "--encrypted-data",
+  payload: "--payload",
+  hashedPin: "--hashed-pin",
+  credentialsOut: "--credentials-out",
+  saveCmd: "--save-cmd",
+  generation: "--generation",
+  force: "--force",
+  out: "--out",
+  card: "--card",
+  cardNumber: "--card-number",
+  cardName: "--card-name",
+  expiry: "--expiry",
+  content: "--content",
+} as const;
+
+/**
+ * Refuses flags that say something about one vault, and updates whose contents do not stand in a list.
+ * @throws `usage`
+ */
+export function checkNothingOfOne(options: ManyExchangeOptions, operation: Operation): void {
+  const [given] = Object.entries(ofOne).filter(
+    ([name]) => (options as Record<string, unknown>)[name] !== undefined,
+  );
+  if (given !== undefined) {
+    throw new VaultError("usage", `${given[1]} is about one vault, and excludes many`, {
+      hint: "write what belongs to one of them into its line of --from; vault help many-vaults",
+    });
+  }
+  if (operation === "get" || options.from !== undefined) return;
+  throw new VaultError(
+    "usage",
+    "the contents of many vaults must stand in a list: --from is missing",
+    {
+      hint: 'vault update --from FILE (lines such as {"uuid":"…","card":{…}})',
+    },
+  );
+}
+
+/**
+ * How a command with many vaults prints: lines for a program, or rows for a person.
+ * @throws `usage` for an output that cannot have many
+ */
+export function formOf(
+  { io: { host, output }, settings: { flags } }: Basics,
+  options: ManyOptions & { dryRun?: boolean | undefined },
+  operation: Operation,
+): "ndjson" | "rows" {
+  const usage = (message: string, hint: string): VaultError =>
+    new VaultError("usage", `${message}; nothing was sent`, { hint });
+  if (options.dryRun === true) return output.format === "table" ? "rows" : "ndjson";
+  if (output.field !== undefined)
+    throw usage(
+      "--field prints one value, and there are many vaults",
+      "use -o ndjson, and a tool such as jq",
+    );
+  if (flags["output"] === "json")
+    throw usage("--json prints one document, and there are many vaults", "use -o ndjson");
+  const isForProgram = [options.from, options.all, options.exec, options.outDir].some(
+    (given) => given !== undefined,
+  );
+  if (output.format !== "table" || (isForProgram && !host.stdout.isTTY)) return "ndjson";
+  const reachesNobody =
+    operation === "get" &&
+    options.outDir === undefined &&
+    options.exec === undefined &&
+    !output.reveal;
+  if (reachesNobody)
+    throw usage(
+      "nobody would get the contents, which rows show masked",
+      "use -o ndjson, --out-dir, --exec or --reveal",
+    );
+  return "rows";
+}

@@ -1,0 +1,215 @@
+import type { Basics, SettingsPart } from "../parts/settings.ts";
+import type { App } from "../app.ts";
+import { confirmOrFail } from "../cli/prompts.ts";
+import { VaultError } from "../errors.ts";
+import type { ExchangeContext } from "../exchange/context.ts";
+import { summarize } from "../exchange/context.ts";
+import type { Delivery, Handover } from "../exchange/delivery.ts";
+import type { VaultRecord } from "../exchange/records.ts";
+import { checkRecovery } from "../exchange/recovery/exchange.ts";
+import { labelOf, pairsOf, vaultOf } from "../exchange/recovery/document.ts";
+import { runExchange } from "../exchange/run.ts";
+import { refuseEarly } from "../exchange/start/decide.ts";
+import type { Contents, Start, Unchecked } from "../exchange/start/start.ts";
+import { checkStart } from "../exchange/start/start.ts";
+import type { Operation } from "../protocol/endpoints.ts";
+import { askForStart, askSettings, askVault } from "../input/ask.ts";
+import type { GivenContents } from "../input/contents.ts";
+import type { CredentialsOut } from "../handover/credentials-out.ts";
+import { withCredentialsOut } from "../handover/credentials-out.ts";
+import type { ContentsOptions, ExchangeOptions } from "../input/flags.ts";
+import { checkPairOptions, readStart } from "../input/read-start.ts";
+import { lookUp } from "../input/look-up.ts";
+import { createHandover, updateDocument } from "../handover/handover.ts";
+
+type Options = ExchangeOptions & ContentsOptions;
+
+/**
+ * Reads or updates one vault, while the file of --credentials-out is locked.
+ * @throws `usage`, `invalid-input`, `no-credentials`, `busy`, `interrupted` at a question, and what `runExchange` throws
+ */
+export async function runOne(
+  app: App,
+  vault: string | undefined,
+  options: Options,
+  operation: Operation,
+): Promise<void> {
+  const contents =
+    operation === "update"
+      ? await (await import("../input/contents.ts")).readContents(app.io, options)
+      : undefined;
+  checkPairOptions(options);
+  await withCredentialsOut(app, options, async (out) => {
+    await askSettings(app);
+    const uuid = await askVault(app, vault, operation);
+    const asked = await readStart(app, uuid, operation, options);
+    await lockedFirst(app, asked, options, async (record, locked) => {
+      const start = await completeStart(app, options, asked, record, out, contents);
+      const { out: outFile, saveCmd } = options;
+      const outputs = { outFile, out, saveCmd, stop: app.io.host.interrupted };
+      const handover = createHandover(app, outputs, start);
+      const dryRun = options.dryRun === true;
+      const delivery = await lockAndRun(app, start, handover, { out, locked, dryRun });
+      if (delivery !== undefined) await tell(app, start, delivery);
+    });
+  });
+}
+
+/**
+ * What the state knows of the vault, before questions are asked. With a shared state one round trip reads the vault, locks it and asks for
+ * the place of the start; but nobody, and no pipe, is asked for more then.
+ */
+async function lockedFirst(
+  app: App,
+  { uuid, operation }: Unchecked,
+  { dryRun }: Options,
+  work: (record: VaultRecord | null, locked: ExchangeContext | undefined) => Promise<void>,
+): Promise<void> {
+  // Missing settings are reported before anything is written.
+  const service = await app.service.client();
+  const isLockedFirst =
+    operation === "get" &&
+    !app.io.ask.isPossible &&
+    dryRun !== true &&
+    (await app.state.store()).isShared;
+  const [locked] = isLockedFirst
+    ? await Promise.all([app.service.lock(uuid), service.reserveAhead({}, app.io.waiting.deadline)])
+    : [];
+  try {
+    const record = locked === undefined ? await lookUp(app, uuid) : await locked.session.read();
+    await work(record === null || record.generations.length === 0 ? null : record, locked);
+  } finally {
+    await locked?.session.release();
+  }
+}
+
+/** Asks for what the command line lacks, and checks all that needs no lock. */
+async function completeStart(
+  app: App,
+  options: Options,
+  asked: Unchecked,
+  record: VaultRecord | null,
+  out: CredentialsOut | undefined,
+  contents: GivenContents | undefined,
+): Promise<Start> {
+  const { uuid, operation } = asked;
+  const isDryRun = options.dryRun === true;
+  // A start that is certain to be refused is refused before a person is asked.
+  if (record !== null && app.io.ask.isPossible && asked.given?.type !== "recovery" && !isDryRun)
+    refuseEarly(record, asked, app.settings.policy, (await app.state.store()).now());
+  const start = await askForStart(app.io, record, asked);
+  const { given, generation, force } = start;
+  const named = vaultOf(given);
+  if (named !== undefined) checkRecovery(uuid, { uuid: named });
+  out?.check(uuid, given?.exact);
+  if (generation !== undefined && given !== undefined && out?.isState !== true) {
+    throw new VaultError(
+      "usage",
+      "--generation chooses stored credentials and excludes given ones",
+      {
+        uuid,
+        hint: "leave one of them out; or give the same file by --credentials @FILE and --credentials-out FILE",
+      },
+    );
+  }
+  if (options.out !== undefined)
+    (await import("../handover/out-file.ts")).checkOut(app, options, options.out, uuid);
+  const kind = given?.type === "recovery" ? given.document.kind : checkStart(record, start);
+  const { field } = app.io.output;
+  if (field !== undefined) {
+    const { checkFieldPath } = await import("../documents/field-paths.ts");
+    checkFieldPath(field, { operation, kind, dryRun: isDryRun });
+  }
+  if (generation !== undefined && force && !isDryRun) {
+    const question = `Send generation ${generation} of vault ${uuid} anyway? Wrong credentials count toward lockout.`;
+    await confirmOrFail(app.io.ask, options.yes === true, question);
+  }
+  const isNew = record === null && out?.isState !== true && !isDryRun;
+  if (isNew && (out !== undefined || options.saveCmd !== undefined))
+    app.io.narrator.warn(
+      `vault ${uuid} is new to this state; the lockout guard knows only this run`,
+    );
+  const checked = { ...start, kind, label: record?.label ?? labelOf(given) };
+  if (contents === undefined) return checked;
+  const { checkContentsOptions, completeContents } = await import("../input/contents.ts");
+  checkContentsOptions(options, kind);
+  const newVault = await completeContents(app.io, kind, contents);
+  if (!isDryRun && options.yes !== true) await confirmUpdate(app, checked, newVault);
+  return { ...checked, newVault };
+}
+
+/** Locks the vault and runs its exchange; --dry-run prints what that would be. */
+async function lockAndRun(
+  app: App,
+  start: Start,
+  handover: Handover,
+  {
+    out,
+    locked,
+    dryRun,
+  }: { out: CredentialsOut | undefined; locked: ExchangeContext | undefined; dryRun: boolean },
+): Promise<Delivery | undefined> {
+  const context: ExchangeContext = {
+    ...(locked ?? (await app.service.lock(start.uuid))),
+    file: out?.isState === true ? out.path : undefined,
+  };
+  try {
+    await out?.checkKnown(context, pairsOf(start.given));
+    if (!dryRun) return await runExchange(context, start, handover);
+    await (await import("./dry-run.ts")).dryRun(app, context, start);
+    return undefined;
+  } finally {
+    await context.session.release();
+  }
+}
+
+/** Tells the outcome: the receipt of an update, and the closing line. */
+async function tell(app: App, start: Start, delivery: Delivery): Promise<void> {
+  const { uuid, newVault } = start;
+  const { exchange } = delivery;
+  const isHeld = exchange.state === "held";
+  if (newVault !== undefined) {
+    const { receiptTable } = await import("../cli/vault-view.ts");
+    const done = {
+      what: `the update is ${exchange.state}`,
+      uuid,
+      exchange: summarize(exchange),
+      hint: isHeld ? `vault ack ${uuid}` : `vault status ${uuid}`,
+    };
+    await app.io.output.printDone(
+      updateDocument(delivery),
+      async (view) => await receiptTable(delivery, newVault, view),
+      done,
+    );
+  }
+  const stored = `New credentials stored (generation ${exchange.newGeneration ?? 0})`;
+  app.io.narrator.close(
+    isHeld ? `${stored}; the exchange is held. To finish it: vault ack ${uuid}` : `${stored}.`,
+  );
+}
+
+async function confirmUpdate(
+  { io, settings }: Basics,
+  { uuid, label }: Start,
+  contents: Contents,
+): Promise<void> {
+  const { ask, host } = io;
+  const question = `${productionMark(settings)}Send these new contents to vault ${uuid}${label === null ? "" : ` (${label})`}?`;
+  // An update with a live profile needs --yes where nobody can be asked.
+  if (!ask.isPossible) {
+    if (settings.live) await confirmOrFail(ask, false, question);
+    return;
+  }
+  const { contentsTable } = await import("../cli/vault-view.ts");
+  await host.stderr.writeColored(
+    await contentsTable(contents, { facts: host.stderr, now: host.now(), reveal: false }),
+  );
+  if (await ask.confirm(question)) return;
+  throw new VaultError("canceled", "canceled; nothing was sent", { uuid, retry: "safe" });
+}
+
+/** What questions before an update with a live profile begin with. */
+export const productionMark = (settings: SettingsPart): string =>
+  settings.live
+    ? `Production profile ${settings.profileInUse.name} (${settings.baseUrl ?? "no base URL"}): `
+    : "";

@@ -1,0 +1,398 @@
+import { Readable } from "node:stream";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { ForAll, ListChoice } from "../../src/input/list.ts";
+import { VaultNames } from "../../src/cli/vault-name.ts";
+import { readNames, readStarts } from "../../src/input/list.ts";
+import { asVaultError } from "../../src/errors.ts";
+import type { Named } from "../../src/cli/vault-name.ts";
+import type { KnownVault } from "../../src/exchange/records.ts";
+import type { Start } from "../../src/exchange/start/start.ts";
+import { fakeBasics } from "../support/fake-app.ts";
+import { fakeHost } from "../support/fake-host.ts";
+
+const uuidOf = (n: number): string => `${String(n).padStart(8, "0")}-0000-4000-8000-00000000abcd`;
+const generation = { proven: true, device: null };
+const vault = (n: number, label: string | null, more: Partial<KnownVault> = {}): KnownVault => ({
+  uuid: uuidOf(n),
+  label,
+  kind: "credit-card/offline",
+  generations: [generation],
+  ...more,
+});
+const known = [
+  vault(1, "spare"),
+  vault(2, "Checkout"),
+  vault(3, null),
+  vault(4, "notes", { kind: "generic/offline" }),
+  vault(5, "forgotten", { generations: [] }),
+];
+const ofCard = "credit-card/offline";
+const note = "generic/offline";
+const pair = { encryptedData: "c2VjcmV0LTE=", payload: "c2VjcmV0LTI=" };
+const card = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2029 };
+
+type Operation = "get" | "update" | "ack";
+type Choice = Partial<ListChoice> & { defaults?: Partial<ForAll> };
+
+/** What every vault of a list has that says nothing else. */
+const common = { force: false, noAck: false, discardPending: false };
+
+/** Reads a list. Of each vault, what is the same for all is left out. */
+async function read(
+  { defaults, ...choice }: Choice,
+  operation: Operation = "get",
+  input = "",
+  isPossible = true,
+  vaults = known,
+) {
+  const { io } = fakeBasics(fakeHost({ input, files: { list: input } }));
+  const app = { ...io, ask: { ...io.ask, isPossible } };
+  const list = { vaults: [], ...choice };
+  const names = new VaultNames(vaults);
+  if (operation === "ack") return await readNames(app, list, names);
+  const starts = await readStarts(app, list, { operation, ...common, ...defaults }, names);
+  const isForAll = (key: string): boolean => key === "operation" || key in common;
+  return starts.map((start): Partial<Start> & Named => ({
+    uuid: start.uuid,
+    label: start.label,
+    ...Object.fromEntries(Object.entries(start).filter(([key]) => !isForAll(key))),
+  }));
+}
+
+/** A list on standard input: lines, or objects. */
+const listed = async (
+  lines: readonly unknown[],
+  operation: Operation = "get",
+  choice: Choice = {},
+) =>
+  await read(
+    { from: "-", ...choice },
+    operation,
+    lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n"),
+  );
+
+async function failure(reading: Promise<unknown>): Promise<string> {
+  return await reading.then(
+    () => "read",
+    (error: unknown) => `${asVaultError(error).code}: ${asVaultError(error).message}`,
+  );
+}
+
+describe("a list in a file", () => {
+  it("has a vault a line, by UUID, label or first digits, or objects; empty lines are ignored", async () => {
+    const given = await listed([
+      "",
+      ` ${uuidOf(1).toUpperCase()} \r`,
+      "Checkout",
+      "00000003",
+      "",
+      { uuid: uuidOf(4), externalRef: "order-1" },
+    ]);
+    expect(given).toEqual([
+      { uuid: uuidOf(1), label: "spare", kind: ofCard },
+      { uuid: uuidOf(2), label: "Checkout", kind: ofCard },
+      { uuid: uuidOf(3), label: null, kind: ofCard },
+      { uuid: uuidOf(4), label: "notes", kind: note, externalRef: "order-1" },
+    ]);
+    expect(await read({ from: "list" }, "get", "spare\n")).toEqual([
+      { uuid: uuidOf(1), label: "spare", kind: ofCard },
+    ]);
+    expect(await listed([])).toEqual([]);
+  });
+
+  it("brings the credentials of a vault that is not known yet, as vault export writes them", async () => {
+    const line = { uuid: uuidOf(9), label: "new", kind: "generic/offline", credentials: pair };
+    expect(await listed([line])).toEqual([
+      {
+        uuid: uuidOf(9),
+        label: "new",
+        kind: "generic/offline",
+        given: { type: "pair", credentials: pair },
+      },
+    ]);
+    expect(
+      await listed([{ uuid: uuidOf(9), credentials: pair }], "get", {
+        defaults: { kind: "generic/offline" },
+      }),
+    ).toMatchObject([{ uuid: uuidOf(9), kind: "generic/offline" }]);
+  });
+
+  it("brings the new contents of each vault, or has those for all", async () => {
+    const lines = [
+      { uuid: uuidOf(1), card },
+      { uuid: uuidOf(4), content: "new text", externalRef: "ref" },
+    ];
+    expect(await listed(lines, "update")).toEqual([
+      { uuid: uuidOf(1), label: "spare", kind: ofCard, newVault: { creditCard: card } },
+      {
+        uuid: uuidOf(4),
+        label: "notes",
+        kind: note,
+        externalRef: "ref",
+        newVault: { content: "new text" },
+      },
+    ]);
+  });
+
+  const nothing = "nothing was sent";
+  it.each<[string, Operation, unknown[], string]>([
+    [
+      "a line that is not JSON",
+      "get",
+      ["spare", '{"uuid":"5105105105105101'],
+      "--from line 2: not valid JSON",
+    ],
+    [
+      "an object without a UUID",
+      "get",
+      [{ kind: "generic/offline" }],
+      "--from line 1: uuid is missing: must be 36 characters",
+    ],
+    ["a label as a UUID", "get", [{ uuid: "spare" }], "--from line 1: uuid must be 36 characters"],
+    [
+      "a property with a typing error",
+      "get",
+      [{ uuid: uuidOf(1), externalref: "x" }],
+      "--from line 1: has an unknown property externalref; known are uuid, ",
+    ],
+    [
+      "a property of another command",
+      "get",
+      [{ uuid: uuidOf(1), card }],
+      "--from line 1: has an unknown property card",
+    ],
+    [
+      "more than a UUID for ack",
+      "ack",
+      [{ uuid: uuidOf(1), kind: "generic/offline" }],
+      "--from line 1: has an unknown property kind",
+    ],
+    [
+      "a card with a wrong number",
+      "update",
+      ["", { uuid: uuidOf(1), card: { ...card, number: "5105105105105101" } }],
+      "--from line 2: card.number must be 8 to 19 digits",
+    ],
+    [
+      "a card and content",
+      "update",
+      [{ uuid: uuidOf(1), card, content: "x" }],
+      "--from line 1: a card and --content exclude each other",
+    ],
+    [
+      "a card for a generic vault",
+      "update",
+      [{ uuid: uuidOf(4), card }],
+      "--from line 1: a generic/offline vault holds no card",
+    ],
+    ["no new contents", "update", ["spare"], "--from line 1: card or content is missing"],
+    [
+      "credentials without a part",
+      "get",
+      [{ uuid: uuidOf(1), credentials: { payload: "x" } }],
+      "--from line 1: credentials.encryptedData: is missing",
+    ],
+    [
+      "a kind that a known vault does not have",
+      "get",
+      [{ uuid: uuidOf(1), kind: "generic/offline" }],
+      "--from line 1: --kind: vault",
+    ],
+    [
+      "a new vault without a kind",
+      "get",
+      [{ uuid: uuidOf(9), credentials: pair }],
+      "--from line 1: --kind is needed",
+    ],
+    [
+      "an online vault without a device",
+      "get",
+      [{ uuid: uuidOf(9), kind: "credit-card/online", credentials: pair }],
+      "--from line 1: vault",
+    ],
+    ["a UUID that is not known", "get", [uuidOf(9)], "--from line 1: no credentials are known"],
+    ["a vault that was forgotten", "ack", ["forgotten"], "--from line 1: no credentials are known"],
+    [
+      "a name that fits none",
+      "get",
+      ["spare", "", "5105105105105101"],
+      `--from line 3: no vault known here has this label or UUID; ${nothing}`,
+    ],
+    ["a name that fits several", "get", ["0000000"], "--from line 1: it fits 5 vaults"],
+    ["too few digits", "get", ["000"], "--from line 1: at least 4 digits"],
+    [
+      "a new vault that stands there twice",
+      "get",
+      [uuidOf(9), uuidOf(9).toUpperCase()].map((uuid) => ({
+        uuid,
+        kind: "generic/offline",
+        credentials: pair,
+      })),
+      "--from line 2: the same vault as in line 1",
+    ],
+    [
+      "a vault that stands there twice",
+      "get",
+      ["spare", "Checkout", { uuid: uuidOf(1).toUpperCase() }],
+      "--from line 3: the same vault as in line 1",
+    ],
+    [
+      "a document of another vault",
+      "get",
+      [
+        {
+          uuid: uuidOf(1),
+          credentials: { uuid: uuidOf(2), kind: "credit-card/offline", credentials: pair },
+        },
+      ],
+      "--from line 1: --credentials: this document belongs to vault",
+    ],
+  ])("with %s is refused with the line, and shows no value", async (_, operation, lines, says) => {
+    const told = await failure(listed(lines, operation));
+    expect(told).toContain(`invalid-input: ${says}`);
+    expect(told).not.toMatch(/5105|c2Vjc/);
+  });
+
+  it("is refused if it cannot be read, or is not UTF-8", async () => {
+    expect(await failure(read({ from: "missing" }))).toBe(
+      "invalid-input: --from: cannot read the file missing (ENOENT)",
+    );
+    const { io } = fakeBasics(fakeHost({ input: Buffer.from([0x73, 0xff, 0x0a]) }));
+    expect(await failure(readNames(io, { vaults: [], from: "-" }, new VaultNames(known)))).toBe(
+      "invalid-input: --from: standard input must be UTF-8",
+    );
+    await expect(readNames(io, { vaults: [], from: "-" }, new VaultNames(known))).rejects.toThrow(
+      /already read for --from/,
+    );
+  });
+
+  const named = (n: number, form: string): unknown => {
+    const { uuid, label } = known[n - 1] ?? vault(n, null);
+    return form === "object"
+      ? { uuid }
+      : form === "digits"
+        ? uuid.slice(0, 8)
+        : form === "label"
+          ? (label ?? uuid)
+          : uuid.toUpperCase();
+  };
+  const numbers = fc.shuffledSubarray([1, 2, 3, 4], { minLength: 1 });
+  const forms = fc.array(fc.constantFrom("uuid", "object", "digits", "label"), {
+    minLength: 5,
+    maxLength: 5,
+  });
+
+  it("keeps its order, whatever forms it has; a vault that is added again is told with both lines", async () => {
+    await fc.assert(
+      fc.asyncProperty(numbers, forms, fc.nat(3), async (chosen, how, again) => {
+        const lines = chosen.map((n, index) => named(n, how[index] ?? "uuid"));
+        expect((await listed(lines)).map(({ uuid }) => uuid)).toEqual(chosen.map(uuidOf));
+        const first = again % chosen.length;
+        const told = await failure(listed([...lines, named(chosen[first] ?? 1, how[4] ?? "uuid")]));
+        expect(told).toBe(
+          `invalid-input: --from line ${lines.length + 1}: the same vault as in line ${first + 1}`,
+        );
+      }),
+    );
+  });
+
+  it("is the same in whatever pieces it arrives", async () => {
+    const vaults = [vault(1, "Prüfung 𝒳"), vault(2, "ß")];
+    const bytes = Buffer.from(
+      'Prüfung 𝒳\r\n\n{"uuid":"00000002-0000-4000-8000-00000000abcd","label":"ß"}',
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(bytes.length)), async (cuts) => {
+        const ends = [...cuts.toSorted((a, b) => a - b), bytes.length];
+        const pieces = ends.map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end));
+        const host = fakeHost();
+        const stdin = {
+          ...host.stdin,
+          chunks: () => Readable.from(pieces) as AsyncIterable<Uint8Array>,
+        };
+        const { io } = fakeBasics({ ...host, stdin });
+        expect(
+          (
+            await readStarts(
+              io,
+              { vaults: [], from: "-" },
+              { operation: "get", ...common },
+              new VaultNames(vaults),
+            )
+          ).map(({ uuid }) => uuid),
+        ).toEqual([uuidOf(1), uuidOf(2)]);
+      }),
+    );
+  });
+});
+
+describe("vaults on the command line, and all", () => {
+  it("are named as for one vault, each once", async () => {
+    expect(await read({ vaults: ["spare", "00000003"] })).toEqual([
+      { uuid: uuidOf(1), label: "spare", kind: ofCard },
+      { uuid: uuidOf(3), label: null, kind: ofCard },
+    ]);
+    expect(await failure(read({ vaults: ["spare", "none"] }))).toBe(
+      `no-credentials: no vault known here has the label or UUID none; nothing was sent`,
+    );
+    expect(await failure(read({ vaults: ["0000000"] }))).toMatch(/^usage: 0000000 fits 5 vaults/);
+    expect(await failure(read({ vaults: ["spare", uuidOf(1)] }))).toBe(
+      `usage: ${uuidOf(1)}: the same vault as spare`,
+    );
+    expect(await failure(read({ vaults: [uuidOf(9)] }))).toMatch(/^no-credentials: /);
+  });
+
+  it.each(["get", "update", "ack"] as const)(
+    "are not named by digits where nobody can be asked: %s",
+    async (operation) => {
+      const says = "a part of a UUID is taken only on a terminal; nothing was sent";
+      expect(await failure(read({ vaults: ["00000001"] }, operation, "", false))).toBe(
+        `invalid-input: 00000001: ${says}`,
+      );
+      for (const line of ["00000001", "5105105105105101", uuidOf(1).slice(1)])
+        expect(await failure(read({ from: "-" }, operation, line, false))).toBe(
+          `invalid-input: --from line 1: ${says}`,
+        );
+    },
+  );
+
+  it("are all that have credentials, by label", async () => {
+    expect((await read({ all: true })).map(({ label }) => label)).toEqual([
+      "Checkout",
+      "notes",
+      "spare",
+      null,
+    ]);
+  });
+
+  it.each<Partial<ListChoice>>([
+    { vaults: ["spare"], from: "-" },
+    { vaults: ["spare"], all: true },
+    { from: "-", all: true },
+  ])("exclude each other: %o", async (choice) => {
+    expect(await failure(read(choice))).toMatch(/^usage: .* exclude each other/);
+  });
+});
+
+it("100,000 vaults by label and UUID take seconds, not minutes", async () => {
+  const many = Array.from({ length: 100_000 }, (_, n) => vault(n, `vault ${n}`));
+  const text = many.map(({ uuid, label }, n) => (n % 2 === 0 ? uuid : label)).join("\n");
+  expect(await read({ from: "-" }, "get", text, false, many)).toHaveLength(100_000);
+});
+
+it(
+  "a line as long as the file is read in a time that grows with its length",
+  { timeout: 15_000 },
+  async () => {
+    const host = fakeHost({});
+    const text = `${uuidOf(1)}\n${" ".repeat(20_000_000)}${uuidOf(2)}\n${uuidOf(3)}`;
+    const pieces = async function* () {
+      for (let at = 0; at < text.length; at += 4096)
+        yield await Promise.resolve(Buffer.from(text.slice(at, at + 4096)));
+    };
+    const { io } = fakeBasics({ ...host, stdin: { ...host.stdin, chunks: pieces } });
+    const entries = await readNames(io, { vaults: [], from: "-" }, new VaultNames(known));
+    expect(entries.map(({ uuid }) => uuid)).toEqual([uuidOf(1), uuidOf(2), uuidOf(3)]);
+  },
+);

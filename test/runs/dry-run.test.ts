@@ -1,0 +1,99 @@
+import { describe, expect, test } from "vitest";
+import { dryRunOfMany } from "../../src/runs/dry-run.ts";
+import { checkDocument } from "../support/documents.ts";
+import type { PartsOptions } from "./printing-parts.ts";
+import { printingParts, uuid } from "./printing-parts.ts";
+
+const skipped = [
+  { start: { uuid: uuid(1), label: "payroll" }, reason: "held" },
+  { start: { uuid: uuid(2), label: null }, reason: "guard" },
+  { start: { uuid: uuid(3), label: "a\u001Bb" }, reason: "held" },
+] as const;
+
+async function printed(
+  options: PartsOptions,
+  form: "ndjson" | "rows" = "rows",
+  shown: Parameters<typeof dryRunOfMany>[2] = skipped,
+): Promise<string> {
+  const { app, written } = printingParts(options);
+  const todo = Array.from({ length: 1997 }, (_, n) => ({ noAck: n >= 1990 }));
+  await dryRunOfMany(app, todo, shown, form);
+  expect([written.stdout.length, written.stderr]).toEqual([1, ""]);
+  return written.stdout.join("");
+}
+
+describe("the plan of many vaults", () => {
+  test("as JSON, in the form that is asked for, else as a line where lines are implied", async () => {
+    const document = {
+      plan: {
+        vaults: 1997,
+        calls: 3987,
+        seconds: 160,
+        skipped: skipped.map(({ start, reason }) => ({ uuid: start.uuid, reason })),
+      },
+    };
+    for (const name of ["get", "update", "ack"] as const) checkDocument(name, document);
+    const line = `${JSON.stringify(document)}\n`;
+    expect(await printed({ format: "ndjson" }, "ndjson")).toBe(line);
+    expect(await printed({}, "ndjson")).toBe(line);
+    expect(await printed({ format: "json" }, "ndjson")).toBe(
+      `${JSON.stringify(document, null, 2)}\n`,
+    );
+    expect(await printed({ field: "plan.calls" }, "ndjson")).toBe("3987");
+  });
+
+  test("at 80 columns", async () => {
+    expect(`\n${await printed({ isTTY: true })}`).toMatchInlineSnapshot(`
+      "
+      Nothing was sent. This would be done:
+        Vaults   1,997
+        Calls    3,987
+        Time     about 160 s at 25 calls a second
+        Skipped  3
+
+        Vault                                 Label     Skipped
+        ────────────────────────────────────  ────────  ───────
+        123e4567-e89b-42d3-a456-000000000001  payroll   held
+        123e4567-e89b-42d3-a456-000000000002            guard
+        123e4567-e89b-42d3-a456-000000000003  a\\u{1b}b  held
+
+        held   an exchange is held; vault ack finishes it, --discard-pending drops it
+        guard  the lockout guard would refuse the start; vault guard shows the
+               counters and the way on
+      "
+    `);
+  });
+
+  test("at 120 columns", async () => {
+    expect(`\n${await printed({ isTTY: true, columns: 120 })}`).toMatchInlineSnapshot(`
+      "
+      Nothing was sent. This would be done:
+        Vaults   1,997
+        Calls    3,987
+        Time     about 160 s at 25 calls a second
+        Skipped  3
+
+        Vault                                 Label     Skipped
+        ────────────────────────────────────  ────────  ───────
+        123e4567-e89b-42d3-a456-000000000001  payroll   held
+        123e4567-e89b-42d3-a456-000000000002            guard
+        123e4567-e89b-42d3-a456-000000000003  a\\u{1b}b  held
+
+        held   an exchange is held; vault ack finishes it, --discard-pending drops it
+        guard  the lockout guard would refuse the start; vault guard shows the counters and the way on
+      "
+    `);
+  });
+
+  test("with nothing skipped, and with more than a person reads", async () => {
+    const none = await printed({}, "rows", []);
+    expect(none.trimEnd().split("\n").at(-1)).toBe("  Skipped  0");
+    const many = Array.from({ length: 100_000 }, (_, n) => ({
+      start: { uuid: uuid(n), label: null },
+      reason: "locked" as const,
+    }));
+    const text = await printed({}, "rows", many);
+    expect(text).toContain("\n  and 99,900 more; --json lists them all\n");
+    expect(text.split("\n").length).toBeLessThan(120);
+  });
+});

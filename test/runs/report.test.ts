@@ -1,0 +1,410 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { GetDocument, UpdateDocument } from "../../src/documents/exchange.ts";
+import type { Outcome } from "../../src/runs/outcome.ts";
+import type { Summary } from "../../src/runs/report.ts";
+import { createReport } from "../../src/runs/report.ts";
+import { VaultError } from "../../src/errors.ts";
+import { checkDocument } from "../support/documents.ts";
+import type { PartsOptions } from "./printing-parts.ts";
+import { printingParts, shown, uuid } from "./printing-parts.ts";
+
+const exchange = {
+  id: "01J00000000000000000000000",
+  operation: "get" as const,
+  externalRef: "vault-01J00000000000000000000000",
+  startedAt: "2026-11-21T12:00:00.000Z",
+  tokenExpiry: "2026-11-21T12:05:00Z",
+  generation: 7,
+};
+const card = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 };
+const contents: GetDocument = {
+  uuid: uuid(1),
+  label: "payroll",
+  vault: { uuid: uuid(1), creditCard: card },
+  kind: "credit-card/offline",
+  exchange,
+  settled: [],
+};
+const receipt: UpdateDocument = {
+  ...contents,
+  exchange: {
+    ...exchange,
+    operation: "update",
+    state: "acknowledged",
+    acknowledgedAt: "2026-11-21T12:00:01.000Z",
+  },
+};
+const settled = {
+  exchange: { id: exchange.id, operation: "get", externalRef: "x" },
+  operation: "get",
+  outcome: "acknowledged",
+} as const;
+
+const rejected = (n: number, generation = 7): VaultError =>
+  new VaultError(
+    "rejected",
+    `the service refused the credentials of generation ${generation} ("no"); they will not be sent again`,
+    {
+      hint: `vault import ${uuid(n)} --credentials @FILE (adds the right ones); vault status ${uuid(n)} --history`,
+    },
+  );
+const cut = (n: number): VaultError =>
+  new VaultError(
+    "network",
+    "the start was sent, but no complete response came back: connection reset",
+    {
+      uuid: uuid(n),
+      hint: `the stored credentials are kept; vault status ${uuid(n)} (then run it again)`,
+    },
+  );
+
+const done: Outcome = { ok: true };
+const failed = (error: VaultError): Outcome => ({ ok: false, error });
+const skipped = (reason: "held" | "locked" | "guard" | "limited"): Outcome => ({
+  ok: false,
+  skipped: reason,
+});
+const summary: Summary = { run: "payroll", seconds: 171.23, calls: 4006 };
+
+function open(
+  options: PartsOptions & {
+    total: number;
+    operation?: "get" | "update" | "ack";
+    form?: "ndjson" | "rows";
+  },
+) {
+  const { total, operation = "get", form = "rows" } = options;
+  const parts = printingParts(options);
+  const report = createReport(parts.app, { operation, total, form });
+  const end = async (facts: Partial<Summary>): Promise<void> => {
+    await report.end({ ...summary, ...facts });
+    await parts.flush();
+  };
+  return { ...parts, report: { ...report, end } };
+}
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] }));
+afterEach(() => void vi.useRealTimers());
+
+describe("lines for a program", () => {
+  test("are one write each, and as their schema says", async () => {
+    const { app, report, written } = open({ total: 5, form: "ndjson" });
+    app.io.redactor.add("hunter2");
+    await report.contents(contents, () => "");
+    await report.contents({ ...contents, settled: [settled] }, () => "");
+    await report.receipt(receipt);
+    await report.outcome({ uuid: uuid(1), label: "payroll" }, done);
+    await report.outcome({ uuid: uuid(2), label: null }, { ok: true, earlier: true });
+    await report.outcome(
+      { uuid: uuid(3), label: "x" },
+      failed(new VaultError("service", "not hunter2\nbut more", { hint: "run it again" })),
+    );
+    await report.outcome({ uuid: uuid(4), label: null }, skipped("held"));
+    await report.outcome({ uuid: uuid(5), label: null }, { ok: false, skipped: "stopped" });
+    await report.end({});
+    expect(written.stdout.every((text) => text.indexOf("\n") === text.length - 1)).toBe(true);
+    const events = written.stdout.map((text) => JSON.parse(text) as unknown);
+    for (const event of events) checkDocument("event", event);
+    const { settled: _, ...vault } = contents;
+    expect(events).toEqual([
+      { event: "contents", ...vault },
+      { event: "contents", ...vault, settled: [settled] },
+      { event: "receipt", ...vault, exchange: receipt.exchange },
+      { event: "outcome", uuid: uuid(1), label: "payroll", ok: true },
+      { event: "outcome", uuid: uuid(2), label: null, ok: true, earlier: true },
+      {
+        event: "outcome",
+        uuid: uuid(3),
+        label: "x",
+        ok: false,
+        error: {
+          code: "service",
+          message: "not «redacted»\nbut more",
+          hint: "run it again",
+          exitCode: 13,
+          retry: "after-status",
+          uuid: uuid(3),
+          label: "x",
+        },
+      },
+      { event: "outcome", uuid: uuid(4), label: null, ok: false, skipped: "held" },
+      { event: "outcome", uuid: uuid(5), label: null, ok: false, skipped: "stopped" },
+      {
+        event: "summary",
+        run: "payroll",
+        done: 2,
+        earlier: 1,
+        failed: 1,
+        skipped: 2,
+        seconds: 171.23,
+        calls: 4006,
+      },
+    ]);
+    expect(written.stderr).toBe("");
+  });
+
+  test("reject as the output does", async () => {
+    const { report } = open({ total: 1, form: "ndjson", stdoutFails: { code: "ENOSPC" } });
+    await expect(report.contents(contents, () => "")).rejects.toMatchObject({ code: "ENOSPC" });
+    await expect(report.outcome(contents, done)).rejects.toMatchObject({ code: "ENOSPC" });
+  });
+});
+
+describe("rows for a person", () => {
+  async function run(columns: number) {
+    const { app, report, written } = open({ total: 14, isTTY: true, columns });
+    app.io.redactor.add("hunter2");
+    await report.contents(contents, () => "  Vault  its contents\n");
+    await report.outcome({ uuid: uuid(1), label: "payroll" }, done);
+    await report.outcome({ uuid: uuid(2), label: null }, { ok: true, earlier: true });
+    for (const n of [3, 4])
+      await report.outcome(
+        { uuid: uuid(n), label: `of hunter2\u001B ${n}` },
+        failed(rejected(n, n)),
+      );
+    await report.outcome({ uuid: uuid(5), label: null }, failed(cut(5)));
+    await report.outcome({ uuid: uuid(6), label: null }, skipped("locked"));
+    await report.outcome({ uuid: uuid(7), label: "mine" }, skipped("limited"));
+    await report.outcome({ uuid: uuid(8), label: null }, skipped("guard"));
+    for (const n of [9, 10, 11, 12])
+      await report.outcome({ uuid: uuid(n), label: null }, skipped("held"));
+    await report.outcome({ uuid: uuid(13), label: null }, { ok: false, skipped: "stopped" });
+    await report.end({});
+    return `\n${shown(written.screen)}`;
+  }
+
+  test("at 80 columns", async () => {
+    expect(await run(80)).toMatchInlineSnapshot(`
+      "
+        Vault  its contents
+      123e4567-e89b-42d3-a456-000000000001  done     payroll
+      123e4567-e89b-42d3-a456-000000000002  earlier
+      123e4567-e89b-42d3-a456-000000000003  failed   of «redacted»\\u{1b} 3: the
+        service refused the credentials of generation 3 ("no"); they will not be sent
+        again
+      123e4567-e89b-42d3-a456-000000000004  failed   of «redacted»\\u{1b} 4: the
+        service refused the credentials of generation 4 ("no"); they will not be sent
+        again
+      123e4567-e89b-42d3-a456-000000000005  failed   the start was sent, but no
+        complete response came back: connection reset
+      123e4567-e89b-42d3-a456-000000000006  skipped  the vault is locked, or gone
+      123e4567-e89b-42d3-a456-000000000007  skipped  mine: the number of its reads is
+        limited
+      123e4567-e89b-42d3-a456-000000000008  skipped  the lockout guard would refuse
+        the start
+      123e4567-e89b-42d3-a456-000000000009  skipped  an exchange is held
+      123e4567-e89b-42d3-a456-000000000010  skipped  an exchange is held
+      123e4567-e89b-42d3-a456-000000000011  skipped  an exchange is held
+      123e4567-e89b-42d3-a456-000000000012  skipped  an exchange is held
+      2 of 14 vaults read in 171.2 s (23.4 calls a second): 1 of them earlier, 3
+        failed, 7 skipped, 2 not started. Run payroll.
+      2 failed (rejected): the service refused the credentials of generation N ("no");
+        they will not be sent again
+        123e4567-e89b-42d3-a456-000000000003, 123e4567-e89b-42d3-a456-000000000004
+        next: vault import VAULT --credentials @FILE (adds the right ones)
+          or: vault status VAULT --history
+      1 failed (network): the start was sent, but no complete response came back:
+        connection reset
+        hint: the stored credentials are kept
+        next: vault status 123e4567-e89b-42d3-a456-000000000005 (then run it again)
+      4 skipped (held): an exchange is held
+        123e4567-e89b-42d3-a456-000000000009, 123e4567-e89b-42d3-a456-000000000010,
+          123e4567-e89b-42d3-a456-000000000011 and 1 more
+        hint: with --discard-pending the same command line starts again with the old
+          credentials
+        next: vault ack --all (finishes what is held)
+      1 skipped (locked): the vault is locked, or gone
+        hint: an administrator can unlock it in the console
+        next: vault guard 123e4567-e89b-42d3-a456-000000000006 --reset (after it was unlocked)
+          or: vault get 123e4567-e89b-42d3-a456-000000000006 (asks the service again where it is gone)
+      1 skipped (limited): the number of its reads is limited
+        123e4567-e89b-42d3-a456-000000000007
+        hint: another run with --out-dir or --exec keeps what they deliver
+      1 skipped (guard): the lockout guard would refuse the start
+        next: vault guard 123e4567-e89b-42d3-a456-000000000008 (shows the counters and the way on)
+      "
+    `);
+  });
+
+  test("at 120 columns", async () => {
+    expect(await run(120)).toMatchInlineSnapshot(`
+      "
+        Vault  its contents
+      123e4567-e89b-42d3-a456-000000000001  done     payroll
+      123e4567-e89b-42d3-a456-000000000002  earlier
+      123e4567-e89b-42d3-a456-000000000003  failed   of «redacted»\\u{1b} 3: the service refused the credentials of generation
+        3 ("no"); they will not be sent again
+      123e4567-e89b-42d3-a456-000000000004  failed   of «redacted»\\u{1b} 4: the service refused the credentials of generation
+        4 ("no"); they will not be sent again
+      123e4567-e89b-42d3-a456-000000000005  failed   the start was sent, but no complete response came back: connection reset
+      123e4567-e89b-42d3-a456-000000000006  skipped  the vault is locked, or gone
+      123e4567-e89b-42d3-a456-000000000007  skipped  mine: the number of its reads is limited
+      123e4567-e89b-42d3-a456-000000000008  skipped  the lockout guard would refuse the start
+      123e4567-e89b-42d3-a456-000000000009  skipped  an exchange is held
+      123e4567-e89b-42d3-a456-000000000010  skipped  an exchange is held
+      123e4567-e89b-42d3-a456-000000000011  skipped  an exchange is held
+      123e4567-e89b-42d3-a456-000000000012  skipped  an exchange is held
+      2 of 14 vaults read in 171.2 s (23.4 calls a second): 1 of them earlier, 3 failed, 7 skipped, 2 not started. Run
+        payroll.
+      2 failed (rejected): the service refused the credentials of generation N ("no"); they will not be sent again
+        123e4567-e89b-42d3-a456-000000000003, 123e4567-e89b-42d3-a456-000000000004
+        next: vault import VAULT --credentials @FILE (adds the right ones)
+          or: vault status VAULT --history
+      1 failed (network): the start was sent, but no complete response came back: connection reset
+        hint: the stored credentials are kept
+        next: vault status 123e4567-e89b-42d3-a456-000000000005 (then run it again)
+      4 skipped (held): an exchange is held
+        123e4567-e89b-42d3-a456-000000000009, 123e4567-e89b-42d3-a456-000000000010, 123e4567-e89b-42d3-a456-000000000011 and 1
+          more
+        hint: with --discard-pending the same command line starts again with the old credentials
+        next: vault ack --all (finishes what is held)
+      1 skipped (locked): the vault is locked, or gone
+        hint: an administrator can unlock it in the console
+        next: vault guard 123e4567-e89b-42d3-a456-000000000006 --reset (after it was unlocked)
+          or: vault get 123e4567-e89b-42d3-a456-000000000006 (asks the service again where it is gone)
+      1 skipped (limited): the number of its reads is limited
+        123e4567-e89b-42d3-a456-000000000007
+        hint: another run with --out-dir or --exec keeps what they deliver
+      1 skipped (guard): the lockout guard would refuse the start
+        next: vault guard 123e4567-e89b-42d3-a456-000000000008 (shows the counters and the way on)
+      "
+    `);
+  });
+
+  test("an update has its row alone, and what went well has no groups", async () => {
+    const { report, written } = open({ total: 1, operation: "update", isTTY: true });
+    await report.receipt(receipt);
+    await report.outcome(contents, done);
+    await report.end({ seconds: 0.31, calls: 2 });
+    expect(shown(written.screen)).toBe(
+      `${uuid(1)}  done     payroll\n1 vault updated in 0.3 s (6.5 calls a second). Run payroll.\n`,
+    );
+  });
+
+  test("--quiet has no messages, and without a terminal there are some only with --verbose", async () => {
+    for (const [options, isTold] of [
+      [{ isTTY: true, quiet: true }, false],
+      [{}, false],
+      [{ verbose: true }, true],
+    ] as const) {
+      const { report, written } = open({ total: 1, ...options });
+      await report.outcome(contents, failed(cut(1)));
+      await report.end({});
+      expect(written.stdout).toHaveLength(1);
+      expect(
+        written.stderr.startsWith(
+          "0 of 1 vault read in 171.2 s (23.4 calls a second): 1 failed. Run payroll.\n1 failed",
+        ),
+      ).toBe(isTold);
+      expect(written.stderr === "").toBe(!isTold);
+    }
+  });
+});
+
+describe("failures by cause", () => {
+  test("many have what they have in common, and one command for all that is left", async () => {
+    const { report, written } = open({ total: 2000, isTTY: true, columns: 120 });
+    for (let n = 0; n < 15; n += 1)
+      await report.outcome({ uuid: uuid(n), label: null }, failed(rejected(n, n)));
+    await report.outcome({ uuid: uuid(20), label: null }, failed(cut(20)));
+    await report.end({});
+    expect(`\n${written.stderr}`).toMatchInlineSnapshot(`
+      "
+      0 of 2,000 vaults read in 171.2 s (23.4 calls a second): 16 failed, 1,984 not started. Run payroll.
+      15 failed (rejected): the service refused the credentials of generation N ("no"); they will not be sent again
+        123e4567-e89b-42d3-a456-000000000000, 123e4567-e89b-42d3-a456-000000000001, 123e4567-e89b-42d3-a456-000000000002 and
+          12 more
+        next: vault import VAULT --credentials @FILE (adds the right ones)
+          or: vault status VAULT --history
+      1 failed (network): the start was sent, but no complete response came back: connection reset
+        hint: the stored credentials are kept
+        next: vault status 123e4567-e89b-42d3-a456-000000000020 (then run it again)
+      "
+    `);
+  });
+
+  test("keep what was redacted when they came", async () => {
+    const { app, report, written } = open({ total: 1, isTTY: true });
+    app.io.redactor.add("hunter2");
+    await report.outcome(
+      contents,
+      failed(new VaultError("service", "said hunter2", { hint: "not hunter2" })),
+    );
+    // The secrets of an exchange are forgotten with it.
+    app.io.host.stderr.redactWith({ redact: (text) => text, redactValue: (value) => value });
+    await report.end({});
+    expect(written.stderr).toContain("said «redacted»");
+    expect(written.screen).not.toContain("hunter2");
+  });
+
+  test("stay few, whatever the messages are", async () => {
+    const { report, written } = open({ total: 100_000, isTTY: true, columns: 120 });
+    for (let n = 0; n < 5000; n += 1)
+      await report.outcome(
+        { uuid: uuid(n), label: null },
+        failed(new VaultError("service", `oddity ${n}`)),
+      );
+    await report.end({});
+    expect(written.stderr.split("\n").length).toBeLessThan(60);
+    expect(written.stderr).toContain("4,980 failed (service): other errors\n");
+  });
+});
+
+describe("progress", () => {
+  test("is a bar that rows and messages do not break", async () => {
+    const { app, report, written, pass } = open({ total: 2000, isTTY: true });
+    await report.outcome({ uuid: uuid(1), label: null }, { ok: true, earlier: true });
+    for (let n = 2; n < 12; n += 1) {
+      pass(200);
+      app.io.narrator.warn("slow");
+      await Promise.all(
+        [1, 2].map(
+          async (k) =>
+            await report.outcome({ uuid: uuid(n), label: `${k}` }, k === 1 ? done : failed(cut(n))),
+        ),
+      );
+    }
+    const lines = shown(written.screen).split("\n");
+    expect(lines.at(-1)).toBe(
+      "░░░░░░░░░░░░░░░░    1 %  4 min left  11 of 2,000 done  10 failed  10.0 vaults/s",
+    );
+    expect(
+      lines
+        .slice(0, -1)
+        .filter(
+          (line) =>
+            !/^(vault: warning: slow|1.{35} {2}(done|earlier|failed).*| {2}\S.*)$/.test(line),
+        ),
+    ).toEqual([]);
+    expect(lines.filter((line) => line === "vault: warning: slow")).toHaveLength(10);
+    // Nothing is finished for a while.
+    pass(10_000);
+    vi.advanceTimersByTime(1000);
+    expect(shown(written.screen).split("\n").at(-1)).toContain("20 min left");
+    report.close();
+    vi.advanceTimersByTime(5000);
+    expect(shown(written.screen).split("\n").at(-1)).toBe("");
+  });
+
+  test("is a line a second with --verbose where there is no terminal", async () => {
+    const { report, written, pass, flush } = open({ total: 1500, verbose: true, form: "ndjson" });
+    for (let second = 1; second <= 2; second += 1) {
+      for (let n = 0; n < 300; n += 1) await report.outcome({ uuid: uuid(n), label: null }, done);
+      pass(1000);
+      vi.advanceTimersByTime(1000);
+    }
+    await report.outcome({ uuid: uuid(0), label: null }, skipped("held"));
+    pass(1000);
+    vi.advanceTimersByTime(1000);
+    report.close();
+    vi.advanceTimersByTime(5000);
+    await flush();
+    expect(written.stderr).toBe(
+      [
+        "20 %, 4 s left, 300 of 1,500 done, 300 vaults/s\n",
+        "40 %, 3 s left, 600 of 1,500 done, 300 vaults/s\n",
+        "40 %, 5 s left, 600 of 1,500 done, 200 vaults/s, 1 skipped\n",
+      ].join(""),
+    );
+  });
+});
