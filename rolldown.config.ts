@@ -36,7 +36,7 @@ function commit(): string {
  * these import.
  */
 const joined: Record<string, string[]> = {
-  program: ["commands/program", "completion/candidates", "cli/describe"],
+  program: ["commands/program", "completion/candidates", "cli/describe", "suggest"],
   app: ["app"],
   options: ["cli/parse-options", "handover/writable-file", "terminal/count"],
   database: ["store/sqlite/known-vaults", "store/journal/history"],
