@@ -169,6 +169,16 @@ test("the layout of src", () => {
   expect(layoutViolations(readTree(), table)).toEqual([]);
 });
 
+test("the model of the protocol takes nothing from the program but to be compared with it", () => {
+  const model = join(import.meta.dirname, "torture", "model");
+  const files = readdirSync(model, { recursive: true, encoding: "utf8" }).filter(
+    (file) => file.endsWith(".ts") && !file.startsWith("conformance"),
+  );
+  expect(files.length).toBeGreaterThan(15);
+  const imports = /from "[./]+src\//;
+  expect(files.filter((file) => imports.test(readFileSync(join(model, file), "utf8")))).toEqual([]);
+});
+
 describe("the check of the layout", () => {
   const fine = {
     "main.ts":

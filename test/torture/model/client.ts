@@ -71,7 +71,7 @@ export interface Client {
   /** What a command that has ended with this code names to be done next. */
   waysOn(client: Client, store: Store, code: string): Way[];
   /** A definite error about the token, with so many end calls unanswered before. */
-  deadToken(store: Store, exchange: number | null, before: number): "expire" | "markInDoubt";
+  deadToken(store: Store, exchange: number | null, before: number): "expired" | "inDoubt";
 }
 
 const failedWouldLock = (store: Store): boolean => store.failed + 1 >= lockAt.failed;
@@ -80,7 +80,7 @@ export const isRefused = (store: Store, number: number): boolean =>
   store.refused.includes(generationOf(store, number)?.pair ?? 0);
 
 export const client: Client = {
-  afterSuccess: ["store", "deliver", "ending", "send-end"],
+  afterSuccess: ["started", "deliver", "ending", "send-end"],
   toSettle(store, { do: operation, discard, force, lapsed }) {
     const open = openOf(store);
     if (open === undefined) return "by the start";
@@ -147,8 +147,8 @@ export const client: Client = {
       generationOf(store, exchange?.next ?? null)?.elsewhere === false &&
       exchange?.adopted === false;
     return before === 0 && isOursAlone && generationOf(store, exchange.base)?.refused === false
-      ? "expire"
-      : "markInDoubt";
+      ? "expired"
+      : "inDoubt";
   },
 };
 
@@ -189,7 +189,7 @@ export function begin(
     (g) => g.pair === state.service.pair && g.standing !== "superseded",
   );
   const pairs = command.chooses ? right.slice(-1).map((g) => g.number) : [];
-  state.processes[place] = { ...idle, at: "recordIntent", command, pairs };
+  state.processes[place] = { ...idle, at: "intent", command, pairs };
   const open = openOf(state.store);
   if (command.do === "ack") return beginAck(state, place, command, open);
   const settle = client.toSettle(state.store, command);
@@ -269,7 +269,7 @@ export function tryStart(client: Client, state: State, place: number): string | 
   const process = state.processes[place] as Process;
   if (!process.forced && client.guardRefuses(state.store, process.command))
     return finish(state, place, "guard");
-  const at = !process.forced && client.isOpen(state.store) ? "trial" : "recordIntent";
+  const at = !process.forced && client.isOpen(state.store) ? "trial" : "intent";
   if (at === "trial") meet(state.store);
   Object.assign(process, { at, reply: null, late: false, exchange: null, trial: null });
   return undefined;

@@ -39,19 +39,19 @@ export const flaws: Flaw[] = [
     mistake: "② after the end call",
     in: free,
     breaks: /^order: .* durable/,
-    parts: decides({ afterSuccess: ["deliver", "send-end", "store", "ending"] }),
+    parts: decides({ afterSuccess: ["deliver", "send-end", "started", "ending"] }),
   },
   {
     mistake: "③ after the end call",
     in: free,
     breaks: /^order: .* ③/,
-    parts: decides({ afterSuccess: ["store", "deliver", "send-end", "ending"] }),
+    parts: decides({ afterSuccess: ["started", "deliver", "send-end", "ending"] }),
   },
   {
     mistake: "the end call before the delivery",
     in: free,
     breaks: /^order: .* delivered/,
-    parts: decides({ afterSuccess: ["store", "ending", "send-end", "deliver"] }),
+    parts: decides({ afterSuccess: ["started", "ending", "send-end", "deliver"] }),
   },
   {
     mistake: "④ before the answer",
@@ -69,8 +69,8 @@ export const flaws: Flaw[] = [
     in: free,
     breaks: /^nothing lost/,
     parts: writes({
-      start(store, id, offered) {
-        steps.start(store, id, offered);
+      started(store, id, offered) {
+        steps.started(store, id, offered);
         supersede(store, exchangeOf(store, id)?.base);
       },
     }),
@@ -79,15 +79,15 @@ export const flaws: Flaw[] = [
     mistake: "a dead token means the old pair, whatever went unanswered before",
     in: free,
     breaks: /^nothing lost/,
-    parts: decides({ deadToken: () => "expire" }),
+    parts: decides({ deadToken: () => "expired" }),
   },
   {
     mistake: "a refusal marks a pair as superseded",
     in: "imports and misread errors",
     breaks: /^nothing lost/,
     parts: writes({
-      reject(store, id, counts) {
-        steps.reject(store, id, counts);
+      refused(store, id, counts) {
+        steps.refused(store, id, counts);
         supersede(store, exchangeOf(store, id)?.base);
       },
     }),
@@ -106,10 +106,10 @@ export const flaws: Flaw[] = [
     in: free,
     breaks: /^one exchange at a time: two/,
     parts: writes({
-      start(store, id, offered) {
+      started(store, id, offered) {
         const left = openOf(store);
         const state = left?.state;
-        steps.start(store, id, offered);
+        steps.started(store, id, offered);
         if (left !== undefined && state !== undefined) left.state = state;
       },
     }),
@@ -149,8 +149,8 @@ export const flaws: Flaw[] = [
     in: free,
     breaks: /^counting: .* starts/,
     parts: writes({
-      recordIntent(store, intent) {
-        steps.recordIntent(store, intent);
+      intent(store, intent) {
+        steps.intent(store, intent);
         store.unacked -= 1;
       },
     }),
@@ -159,15 +159,15 @@ export const flaws: Flaw[] = [
     mistake: "a start that went unanswered is taken back",
     in: free,
     breaks: /^counting: .* starts/,
-    parts: writes({ unanswered: (store, id) => steps.revertIntent(store, id) }),
+    parts: writes({ noWholeAnswer: (store, id) => steps.takenBack(store, id) }),
   },
   {
     mistake: "a success zeroes the starts",
     in: free,
     breaks: /^counting: .* starts/,
     parts: writes({
-      start(store, id, offered) {
-        steps.start(store, id, offered);
+      started(store, id, offered) {
+        steps.started(store, id, offered);
         store.unacked = 0;
       },
     }),
@@ -220,9 +220,9 @@ export const flaws: Flaw[] = [
     in: silent,
     breaks: /^stopped for nothing: .* guard/,
     parts: writes({
-      recordIntent(store, intent) {
+      intent(store, intent) {
         const { refusedSince } = store;
-        steps.recordIntent(Object.assign(store, { refusedSince: true }), intent);
+        steps.intent(Object.assign(store, { refusedSince: true }), intent);
         store.refusedSince = refusedSince;
       },
     }),
@@ -232,9 +232,9 @@ export const flaws: Flaw[] = [
     in: silent,
     breaks: /^stopped for nothing: .* guard/,
     parts: writes({
-      acknowledge(store, id) {
+      acknowledged(store, id) {
         const { failed, possibly } = store;
-        steps.acknowledge(store, id);
+        steps.acknowledged(store, id);
         Object.assign(store, { failed, possibly });
       },
     }),
@@ -244,9 +244,9 @@ export const flaws: Flaw[] = [
     in: free,
     breaks: /^counting: .* a later one has shown it/,
     parts: writes({
-      start(store, id, offered) {
+      started(store, id, offered) {
         const { unacked } = store;
-        steps.start(store, id, offered);
+        steps.started(store, id, offered);
         store.unacked = unacked + 1;
       },
     }),
@@ -256,9 +256,9 @@ export const flaws: Flaw[] = [
     in: silent,
     breaks: /^(in a circle: a reset|counting: .* a later one has shown it)/,
     parts: writes({
-      resetCounters(store, to) {
+      guardReset(store, to) {
         const { unacked } = store;
-        steps.resetCounters(store, to);
+        steps.guardReset(store, to);
         if (to === "unanswered") store.unacked = unacked;
       },
     }),
@@ -268,8 +268,8 @@ export const flaws: Flaw[] = [
     in: free,
     breaks: /^counting: .* starts/,
     parts: writes({
-      resetCounters(store, to) {
-        steps.resetCounters(store, to);
+      guardReset(store, to) {
+        steps.guardReset(store, to);
         for (const each of store.exchanges)
           Object.assign(each, { countedStart: 0, countedFailed: 0 });
       },
@@ -280,9 +280,9 @@ export const flaws: Flaw[] = [
     in: "imports and misread errors",
     breaks: /^counting: the service has counted more starts/,
     parts: writes({
-      resetCounters(store, to) {
+      guardReset(store, to) {
         const { unanswered } = store;
-        steps.resetCounters(store, to);
+        steps.guardReset(store, to);
         if (typeof to !== "string") store.unanswered = Math.min(unanswered, to.unacked);
       },
     }),
@@ -292,9 +292,9 @@ export const flaws: Flaw[] = [
     in: imported,
     breaks: /^(stopped for nothing|in a circle|no way|counting: .* a later one has shown it)/,
     parts: writes({
-      reject(store, id, counts) {
+      refused(store, id, counts) {
         const { unacked } = store;
-        steps.reject(store, id, counts);
+        steps.refused(store, id, counts);
         store.unacked = unacked;
       },
     }),
@@ -304,8 +304,8 @@ export const flaws: Flaw[] = [
     in: "imports and misread errors",
     breaks: /^never what was refused before/,
     parts: writes({
-      reject(store, id, counts) {
-        steps.reject(store, id, counts);
+      refused(store, id, counts) {
+        steps.refused(store, id, counts);
         const next = openOf(store)?.next;
         const offered = store.generations.find((g) => g.number === next)?.pair;
         store.refused = store.refused.filter((pair) => pair !== offered);

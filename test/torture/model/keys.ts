@@ -149,7 +149,7 @@ function exchangeKey(
   return `${key})`;
 }
 
-const beforeSuccess = ["trial", "recordIntent", "send-start", "start-answered"];
+const beforeSuccess = ["trial", "intent", "send-start", "start-answered"];
 
 function processKey(process: Process | null, names: Names, { store }: State): string {
   if (process === null) return "|";
@@ -173,7 +173,7 @@ function processKey(process: Process | null, names: Names, { store }: State): st
   if (process.late) key += "late";
   if (process.stale) key += "stale";
   key += names.of(process.offered);
-  if (at === "store" && process.limited) key += "L";
+  if (at === "started" && process.limited) key += "L";
   if (process.hold !== null)
     key += `${process.hold.delivered ? "d" : ""}${process.hold.saveOwed ? "w" : ""}h`;
   // Only in the middle of an end call is it asked whether any went unanswered before.

@@ -43,19 +43,19 @@ function onward({ client }: Parts, process: Process): void {
 /** The breaker lets a trial out, or does not while there is time. */
 export function tried(state: State, place: number, trial: Process["trial"]): string | undefined {
   if (trial === null) return finish(state, place, "network");
-  Object.assign(state.processes[place] as Process, { at: "recordIntent", trial });
+  Object.assign(state.processes[place] as Process, { at: "intent", trial });
   return undefined;
 }
 
 /** ①. It is noted as an exchange of its own for every start that is sent. */
-function recordIntent(parts: Parts, state: State, place: number): string | undefined {
+function intent(parts: Parts, state: State, place: number): string | undefined {
   const process = state.processes[place] as Process;
   const id = (state.fresh += 1);
   const { command, pairs, trial } = process;
   const operation = command.do === "update" ? "update" : "get";
   const code = write(parts, state, place, (steps, store) => {
     claim(store, trial);
-    steps.recordIntent(store, { id, operation, base: pairs[0] ?? 0 });
+    steps.intent(store, { id, operation, base: pairs[0] ?? 0 });
   });
   if (code !== undefined) return code;
   Object.assign(process, { at: "send-start", exchange: id });
@@ -67,7 +67,7 @@ function recordIntent(parts: Parts, state: State, place: number): string | undef
 export function startReplied(parts: Parts, state: State, process: Process): void {
   noteStart(state, process);
   process.at =
-    process.reply === "success" ? (parts.client.afterSuccess[0] ?? "store") : "start-answered";
+    process.reply === "success" ? (parts.client.afterSuccess[0] ?? "started") : "start-answered";
 }
 
 /** What is written of a start that was not accepted, and what follows. */
@@ -79,10 +79,10 @@ function startAnswered(parts: Parts, state: State, place: number): string | unde
     state.truth.refused.push(generationOf(state.store, process.pairs[0] ?? null)?.pair ?? 0);
   const refused = write(parts, state, place, (steps, store) => {
     if (reply === "not-sent" || reply === "rate" || reply === "application")
-      steps.revertIntent(store, id);
+      steps.takenBack(store, id);
     else if (reply === "refused" || reply === "locked" || reply === "gone")
-      steps.reject(store, id, reply === "refused");
-    else steps.unanswered(store, id);
+      steps.refused(store, id, reply === "refused");
+    else steps.noWholeAnswer(store, id);
   });
   if (refused !== undefined) return refused;
   switch (reply) {
@@ -120,7 +120,7 @@ function startAnswered(parts: Parts, state: State, place: number): string | unde
 }
 
 /** ② */
-function storePair(parts: Parts, state: State, place: number): string | undefined {
+function started(parts: Parts, state: State, place: number): string | undefined {
   const process = state.processes[place] as Process;
   const number = (state.fresh += 1);
   const pair = process.offered ?? 0;
@@ -130,7 +130,7 @@ function storePair(parts: Parts, state: State, place: number): string | undefine
   )?.pair;
   state.truth.refused = state.truth.refused.filter((refused) => refused !== base);
   const code = write(parts, state, place, (steps, store) => {
-    steps.start(store, process.exchange ?? 0, {
+    steps.started(store, process.exchange ?? 0, {
       number,
       pair,
       limited: process.limited || store.limited,
@@ -158,15 +158,15 @@ export function deliver(
   if (process.hold === null && process.command.noAck)
     process.hold = { delivered: true, saveOwed: false };
   if (process.hold === null) onward(parts, process);
-  else process.at = "hold";
+  else process.at = "held";
 }
 
-function hold(parts: Parts, state: State, place: number): string | undefined {
+function held(parts: Parts, state: State, place: number): string | undefined {
   const { exchange, hold, command } = state.processes[place] as Process;
   const facts = hold ?? { delivered: false, saveOwed: false };
   const wasAsked = command.noAck === true && facts.delivered && !facts.saveOwed;
   return (
-    write(parts, state, place, (steps, store) => steps.hold(store, exchange ?? 0, facts)) ??
+    write(parts, state, place, (steps, store) => steps.held(store, exchange ?? 0, facts)) ??
     finish(state, place, wasAsked ? "ok" : "pending")
   );
 }
@@ -206,12 +206,12 @@ function endAnswered(parts: Parts, state: State, place: number): string | undefi
   const { reply, before, late } = process;
   const settled =
     reply === "no-answer"
-      ? "markInDoubt"
+      ? "inDoubt"
       : parts.client.deadToken(state.store, process.exchange, before);
   const refused = write(parts, state, place, (steps, store) => {
-    if (reply === "success") steps.acknowledge(store, id);
+    if (reply === "success") steps.acknowledged(store, id);
     else if (reply === "token" || reply === "no-answer") steps[settled](store, id);
-    else steps.endAnswered(store, id);
+    else steps.endSettlesNothing(store, id);
     if (reply !== "no-answer" && reply !== "not-sent") parts.client.heard(store);
   });
   if (refused !== undefined) return reply === "success" ? "pending" : refused;
@@ -221,17 +221,17 @@ function endAnswered(parts: Parts, state: State, place: number): string | undefi
     return late ? finish(state, place, "pending") : again(process);
   if (process.purpose === "left") return choose(parts.client, state, place);
   if (reply === "success") return finish(state, place, "ok");
-  return finish(state, place, settled === "expire" ? "service" : "in-doubt");
+  return finish(state, place, settled === "expired" ? "service" : "in-doubt");
 }
 
 const writing: Partial<
   Record<Point, (parts: Parts, state: State, place: number) => string | undefined>
 > = {
-  recordIntent,
+  intent,
   "start-answered": startAnswered,
-  store: storePair,
+  started,
   deliver: (parts, state, place) => deliver(parts, state, place, "delivered"),
-  hold,
+  held,
   ending,
   "end-answered": endAnswered,
 };

@@ -1,9 +1,9 @@
-import type { Placed, Standing } from "../../../src/exchange/records.ts";
-import type { ExchangeState } from "../../../src/exchange/states.ts";
-
 /**
  * The protocol as a model: service, durable state and processes. Of a pair of credentials only its identity matters, and a token is as
  * good as the pair that it was handed out with: both are a number.
+ *
+ * The model is written from DESIGN and from the specification, in their words and in their order, and not from the program: it imports
+ * nothing of it. What compares the two is in conformance/, and only there.
  */
 export interface State {
   service: Service;
@@ -50,11 +50,26 @@ export interface Service {
   uses: number | null;
 }
 
+/** Of an exchange: ①, ②, held, ③, ④, and what else becomes of it. */
+type Stage =
+  | "intent"
+  | "started"
+  | "held"
+  | "ending"
+  | "acknowledged"
+  | "expired"
+  | "discarded"
+  | "rejected"
+  | "in-doubt";
+
+/** Of credentials among the candidates: before the others, or after them. */
+export type Placed = "successor" | "older";
+
 export interface Generation {
   /** Ascending. */
   number: number;
   pair: number;
-  standing: Standing;
+  standing: "imported" | "current" | "offered" | "superseded" | "void";
   proven: boolean;
   /** Also known outside of this state. */
   elsewhere: boolean;
@@ -69,7 +84,7 @@ export interface Generation {
 export interface Exchange {
   id: number;
   operation: Operation;
-  state: ExchangeState;
+  state: Stage;
   base: number;
   next: number | null;
   delivered: boolean;
@@ -157,14 +172,14 @@ export type Point =
   /** Waits until the breaker lets a trial out. */
   | "trial"
   /** ① */
-  | "recordIntent"
+  | "intent"
   | "send-start"
   /** It has an answer other than a success, and writes what that says. */
   | "start-answered"
   /** ② */
-  | "store"
+  | "started"
   | "deliver"
-  | "hold"
+  | "held"
   /** ③ */
   | "ending"
   | "send-end"
@@ -253,7 +268,7 @@ export const copyStore = (store: Store): Store => ({
 export const copyProcess = (process: Process | null): Process | null =>
   process === null ? null : { ...process, pairs: [...process.pairs], tried: [...process.tried] };
 
-export const openStates: readonly ExchangeState[] = ["started", "held", "ending", "in-doubt"];
+export const openStates: readonly Stage[] = ["started", "held", "ending", "in-doubt"];
 export const openOf = (store: Store): Exchange | undefined =>
   store.exchanges.find((e) => openStates.includes(e.state));
 export const exchangeOf = (store: Store, id: number | null): Exchange | undefined =>

@@ -1,39 +1,47 @@
-import type { Placed } from "../../../src/exchange/records.ts";
-import type { ExchangeState } from "../../../src/exchange/states.ts";
-import type { Document, Exchange, Generation, Operation, Store } from "./state.ts";
+import type { Document, Exchange, Generation, Operation, Placed, Store } from "./state.ts";
 import { exchangeOf, generationOf, openOf, openStates } from "./state.ts";
 
 /** Thrown where a step does not come from the state that the exchange is in: the transaction changes nothing. */
 export class NotTaken extends Error {}
 
 /**
- * The steps of the durable state, each one transaction: the names are those of `VaultSession`. They change the copy that
- * they are given; after `NotTaken` it is to be thrown away.
+ * The steps of the durable state, in the order and in the words of DESIGN, each one transaction: they change the copy that they are
+ * given, which is to be thrown away after `NotTaken`. Nothing here is taken from the program, which has other names for them;
+ * conformance/calls.ts says which of its calls is which step, and compares what both make of every durable state.
  */
 export interface StoreSteps {
-  recordIntent(store: Store, intent: { id: number; operation: Operation; base: number }): void;
-  revertIntent(store: Store, id: number): void;
-  unanswered(store: Store, id: number): void;
+  /** ① */
+  intent(store: Store, intent: { id: number; operation: Operation; base: number }): void;
+  /** No exchange was opened, and nothing was refused. */
+  takenBack(store: Store, id: number): void;
+  noWholeAnswer(store: Store, id: number): void;
   /** `counts` is false for a vault that is locked or gone. */
-  reject(store: Store, id: number, counts: boolean): void;
-  start(
+  refused(store: Store, id: number, counts: boolean): void;
+  /** ② */
+  started(
     store: Store,
     id: number,
     offered: { number: number; pair: number; limited: boolean; elsewhere: boolean },
   ): void;
-  hold(store: Store, id: number, facts: { delivered: boolean; saveOwed: boolean }): void;
+  held(store: Store, id: number, facts: { delivered: boolean; saveOwed: boolean }): void;
+  /** ③ */
   ending(store: Store, id: number, delivered: boolean): void;
-  endAnswered(store: Store, id: number): void;
-  acknowledge(store: Store, id: number): void;
-  expire(store: Store, id: number): void;
-  markInDoubt(store: Store, id: number): void;
+  /** ④ */
+  acknowledged(store: Store, id: number): void;
+  endSettlesNothing(store: Store, id: number): void;
+  expired(store: Store, id: number): void;
+  inDoubt(store: Store, id: number): void;
+  importPair(store: Store, given: { number: number; pair: number }): void;
   /** `numbers` are those of generations that have to be made. */
-  adopt(store: Store, document: Document, numbers: readonly [old: number, next: number]): void;
-  record(store: Store, given: { number: number; pair: number }): void;
-  takeOver(store: Store, attempts: Attempts): void;
-  markElsewhere(store: Store, generations: readonly number[]): void;
+  importDocument(
+    store: Store,
+    document: Document,
+    numbers: readonly [old: number, next: number],
+  ): void;
+  takeAttempts(store: Store, attempts: Attempts): void;
+  wentElsewhere(store: Store, generations: readonly number[]): void;
   /** To what an audit log shows; to nothing; or without what unanswered starts have counted. */
-  resetCounters(store: Store, to: "all" | "unanswered" | Pick<Store, "failed" | "unacked">): void;
+  guardReset(store: Store, to: "all" | "unanswered" | Pick<Store, "failed" | "unacked">): void;
 }
 
 /** What travels with credentials that have no state of their own. */
@@ -46,30 +54,47 @@ export interface Attempts {
   refused: readonly number[];
 }
 
-function inState(store: Store, id: number, from: readonly ExchangeState[]): Exchange {
-  const exchange = exchangeOf(store, id);
-  if (exchange === undefined || !from.includes(exchange.state)) throw new NotTaken();
-  return exchange;
-}
+// Counting toward lockout
 
 type Counts = Partial<Record<"unacked" | "unanswered" | "quiet" | "failed" | "possibly", number>>;
 
-function count(store: Store, by: Counts): void {
-  for (const [what, more] of Object.entries(by) as [keyof Counts, number][])
-    store[what] = Math.max(0, store[what] + more);
+/** What a start counts by its outcome: the rows of the table. */
+const counted = {
+  nothing: {},
+  refused: { failed: 1 },
+  "no whole answer, sole credentials": { unacked: 1, unanswered: 1, quiet: 1 },
+  "no whole answer, other credentials": { unacked: 1, unanswered: 1, failed: 1, possibly: 1 },
+  success: { unacked: 1 },
+} satisfies Record<string, Counts>;
+
+const withoutAnswer = ({ countedFailed }: Exchange): Counts =>
+  counted[`no whole answer, ${countedFailed === 0 ? "sole" : "other"} credentials`];
+
+function add(store: Store, counts: Counts, times: 1 | -1 = 1): void {
+  for (const [what, more] of Object.entries(counts) as [keyof Counts, number][])
+    store[what] = Math.max(0, store[what] + times * more);
 }
 
-/** A start that may still get no answer counts one start, and with other than sole credentials a possible failure. */
-const unansweredStart = ({ countedFailed }: Exchange, by: 1 | -1): Counts => ({
-  unacked: by,
-  unanswered: by,
-  ...(countedFailed === 1 ? { failed: by, possibly: by } : { quiet: by }),
-});
+/** A start has an outcome: until then it has counted as one without a whole answer, unless that was zeroed since. */
+function count(store: Store, start: Exchange, outcome: "nothing" | "refused" | "success"): void {
+  if (start.countedStart === 1) add(store, withoutAnswer(start), -1);
+  add(store, counted[outcome]);
+  Object.assign(start, { countedStart: Number(outcome === "success"), countedFailed: 0 });
+}
 
-/** Takes back what ① has counted, unless it was zeroed since. */
-function takeBack(store: Store, exchange: Exchange): void {
-  if (exchange.countedStart === 1) count(store, unansweredStart(exchange, -1));
-  Object.assign(exchange, { countedStart: 0, countedFailed: 0 });
+/** What they have counted stays as it is, whatever their outcome. */
+function nothingToTakeBack(starts: readonly Exchange[]): void {
+  for (const each of starts) Object.assign(each, { countedStart: 0, countedFailed: 0 });
+}
+
+/** An acknowledgement has arrived: starts up to that one are zero. */
+function zeroStartsUpTo(store: Store, acknowledged: Exchange): void {
+  const place = store.exchanges.indexOf(acknowledged) + 1;
+  const later = store.exchanges.slice(place).filter((e) => e.countedStart === 1);
+  nothingToTakeBack(store.exchanges.filter((e) => !later.includes(e)));
+  store.unacked = later.length;
+  const open = later.filter((e) => e.state === "intent").length;
+  store.unanswered = Math.min(store.unanswered, open);
 }
 
 /** Nobody else can have made them stale: made and proven here, known nowhere else, followed by none, and nothing was refused since. */
@@ -80,51 +105,90 @@ export function isSole(store: Store, number: number): boolean {
   );
 }
 
-/** The service has acknowledged an exchange: only starts after it count. */
-function zeroStarts(store: Store, acknowledged: Exchange): void {
-  const since = store.exchanges
-    .slice(store.exchanges.indexOf(acknowledged) + 1)
-    .filter((e) => e.countedStart === 1);
-  settleCounted(store.exchanges.filter((e) => !since.includes(e)));
-  Object.assign(store, {
-    unacked: since.length,
-    unanswered: Math.min(store.unanswered, since.filter((e) => e.state === "intent").length),
-  });
-}
+// More than one holder: what is known of credentials, and what proves them
 
-/** The start that an unanswered one may have failed like. */
-const isQuiet = ({ state, countedStart, countedFailed }: Exchange): boolean =>
-  state === "intent" && countedStart === 1 && countedFailed === 0;
+const unproven = { proven: false, refused: false, ended: false } as const;
+const live: readonly string[] = ["current", "imported", "offered"];
 
-/** A start was refused: so may have been those with the same credentials that got no answer. */
-function countRefusal(store: Store, base: number): void {
-  const same = store.exchanges.filter((e) => isQuiet(e) && e.base === base);
-  for (const each of same) each.countedFailed = 1;
-  count(store, { failed: 1 + same.length, possibly: same.length, quiet: -same.length });
-  store.refusedSince = true;
-}
+export const liveWith = (store: Store, pair: number): Generation | undefined =>
+  store.generations.findLast((g) => g.pair === pair && live.includes(g.standing));
+export const isSuperseded = (store: Store, pair: number): boolean =>
+  liveWith(store, pair) === undefined &&
+  store.generations.some((g) => g.pair === pair && g.standing === "superseded");
 
-/** How many superseded pairs are kept. */
-const keptSuperseded = 5;
+/** "The last few generations" of superseded pairs are kept. */
+const lastFew = 5;
 
-function makeCurrent(store: Store, number: number | null): void {
-  const current = generationOf(store, number);
-  if (current !== undefined)
-    Object.assign(current, {
-      standing: "current",
+function prove(store: Store, generation: Generation | undefined): void {
+  if (generation !== undefined)
+    Object.assign(generation, {
+      ...unproven,
       proven: true,
-      refused: false,
+      standing: "current",
       placed: null,
-      ended: false,
     });
-  const old = store.generations
-    .filter((g) => g.standing === "superseded")
-    .slice(0, -keptSuperseded);
-  if (old.length > 0) store.generations = store.generations.filter((g) => !old.includes(g));
+  const dead = store.generations.filter((g) => g.standing === "superseded").slice(0, -lastFew);
+  store.generations = store.generations.filter((g) => !dead.includes(g));
 }
 
-/** A pair was refused: an exchange that it had begun may have been acknowledged by somebody else. */
-function doubtOfferedBy(store: Store, base: number): void {
+/** A refusal is forgotten by an end call that has proven the very same credentials, or by an import of them. */
+function forgetRefusal(store: Store, { pair }: Generation): void {
+  store.refused = store.refused.filter((refused) => refused !== pair);
+  for (const each of store.generations) if (each.pair === pair) each.refused = false;
+}
+
+/** The generation that given credentials have here, which is known elsewhere from now on. */
+function known(store: Store, number: number, pair: number, placed: Placed | null): number {
+  const here = liveWith(store, pair);
+  if (here === undefined && isSuperseded(store, pair)) throw new NotTaken();
+  if (here !== undefined) here.elsewhere = true;
+  else
+    store.generations.push({
+      number,
+      pair,
+      standing: "imported",
+      elsewhere: true,
+      placed,
+      ...unproven,
+    });
+  return here?.number ?? number;
+}
+
+/** What is to be made of a recovery document: nothing, where all of it is known; or where its new credentials stand. */
+function ageOf(store: Store, document: Document): Placed | "known" | null {
+  const exchange = exchangeOf(store, document.exchange);
+  const next = liveWith(store, document.new);
+  if (exchange !== undefined && openStates.includes(exchange.state)) return "known";
+  if (next !== undefined && (next.proven || next.standing !== "imported")) return "known";
+  const [isOldDead, isNewDead] = [document.old, document.new].map((pair) =>
+    isSuperseded(store, pair),
+  );
+  // "followed here by others that a start has proved"
+  const isProven = store.generations.some((g) => g.proven && g.standing === "current");
+  const isFollowed = isProven && (isNewDead || (isOldDead && next === undefined));
+  if (isFollowed || (isOldDead && isNewDead)) throw new NotTaken();
+  if (store.proof !== null && document.new < store.proof) return "older";
+  return liveWith(store, document.old)?.standing === "current" ? "successor" : null;
+}
+
+// Settling what an earlier run left
+
+function inState(store: Store, id: number, from: readonly Exchange["state"][]): Exchange {
+  const exchange = exchangeOf(store, id);
+  if (exchange === undefined || !from.includes(exchange.state)) throw new NotTaken();
+  return exchange;
+}
+
+/** "A success settles it": what becomes of what was left, when a start with these credentials is accepted. */
+function settledBy(base: number, left: Exchange): Exchange["state"] {
+  const mayHaveArrived = left.state === "in-doubt" || left.ends > 0;
+  if (!mayHaveArrived) return "discarded";
+  if (left.next === base) return "acknowledged";
+  return left.base === base ? "expired" : "discarded";
+}
+
+/** "A refusal of the base of an expired or discarded exchange puts it in doubt again": somebody else may have acknowledged it. */
+function doubtWhatItHasBegun(store: Store, base: number): void {
   const left =
     openOf(store) ??
     store.exchanges.findLast(
@@ -139,50 +203,15 @@ function doubtOfferedBy(store: Store, base: number): void {
   if (next?.standing === "void") next.standing = "offered";
 }
 
-/** A pair that was refused may be the valid one since. */
-function forgetRefusal(store: Store, generation: Generation): void {
-  store.refused = store.refused.filter((refused) => refused !== generation.pair);
-  for (const each of store.generations) if (each.pair === generation.pair) each.refused = false;
-}
-
-/** What these starts have counted can no longer be taken back. */
-function settleCounted(exchanges: readonly Exchange[]): void {
-  for (const each of exchanges) Object.assign(each, { countedStart: 0, countedFailed: 0 });
-}
-
-const live: readonly string[] = ["current", "imported", "offered"];
-export const liveWith = (store: Store, pair: number): Generation | undefined =>
-  store.generations.findLast((g) => g.pair === pair && live.includes(g.standing));
-export const isSuperseded = (store: Store, pair: number): boolean =>
-  liveWith(store, pair) === undefined &&
-  store.generations.some((g) => g.pair === pair && g.standing === "superseded");
-
-/** The generation of a given pair: the live one that it is recorded as, or a new one. */
-function ensure(store: Store, number: number, pair: number, placed: Placed | null): number {
-  const known = liveWith(store, pair);
-  if (known !== undefined) {
-    known.elsewhere = true;
-    return known.number;
-  }
-  if (isSuperseded(store, pair)) throw new NotTaken();
-  store.generations.push({
-    number,
-    pair,
-    standing: "imported",
-    proven: false,
-    elsewhere: true,
-    refused: false,
-    placed,
-    ended: false,
-  });
-  return number;
-}
-
 export const storeSteps: StoreSteps = {
-  recordIntent(store, { id, operation, base }) {
+  intent(store, { id, operation, base }) {
     if (exchangeOf(store, id) !== undefined || generationOf(store, base) === undefined)
       throw new NotTaken();
-    const nothing = {
+    const start: Exchange = {
+      id,
+      operation,
+      state: "intent",
+      base,
       next: null,
       delivered: false,
       saveOwed: false,
@@ -191,160 +220,140 @@ export const storeSteps: StoreSteps = {
       adopted: false,
       seen: false,
       arrived: false,
-    };
-    const exchange: Exchange = {
-      id,
-      operation,
-      state: "intent",
-      base,
       countedStart: 1,
-      countedFailed: isSole(store, base) ? 0 : 1,
-      ...nothing,
+      countedFailed: Number(!isSole(store, base)),
     };
-    store.exchanges.push(exchange);
-    count(store, unansweredStart(exchange, 1));
+    store.exchanges.push(start);
+    add(store, withoutAnswer(start));
   },
-  revertIntent(store, id) {
-    const exchange = inState(store, id, ["intent"]);
-    takeBack(store, exchange);
-    exchange.state = "discarded";
+  takenBack(store, id) {
+    const start = inState(store, id, ["intent"]);
+    start.state = "discarded";
+    count(store, start, "nothing");
   },
-  unanswered(store, id) {
+  noWholeAnswer(store, id) {
     inState(store, id, ["intent"]);
   },
-  reject(store, id, counts) {
-    const exchange = inState(store, id, ["intent"]);
-    takeBack(store, exchange);
-    exchange.state = "rejected";
+  refused(store, id, counts) {
+    const start = inState(store, id, ["intent"]);
+    start.state = "rejected";
+    count(store, start, counts ? "refused" : "nothing");
     if (!counts) return;
-    countRefusal(store, exchange.base);
-    const base = generationOf(store, exchange.base);
+    // "unanswered starts with the same credentials become possible failures"
+    for (const each of store.exchanges) {
+      const isQuiet =
+        each.state === "intent" && each.countedStart === 1 && each.countedFailed === 0;
+      if (!isQuiet || each.base !== start.base) continue;
+      each.countedFailed = 1;
+      add(store, { failed: 1, possibly: 1 });
+      add(store, { quiet: 1 }, -1);
+    }
+    store.refusedSince = true;
+    const base = generationOf(store, start.base);
     if (base !== undefined) {
       base.refused = true;
-      if (!store.refused.includes(base.pair)) store.refused.push(base.pair);
+      store.refused = [...new Set([...store.refused, base.pair])];
     }
-    doubtOfferedBy(store, exchange.base);
+    doubtWhatItHasBegun(store, start.base);
   },
-  start(store, id, { number, pair, limited, elsewhere }) {
-    const exchange = inState(store, id, ["intent"]);
-    const base = generationOf(store, exchange.base);
+  started(store, id, { number, pair, limited, elsewhere }) {
+    const start = inState(store, id, ["intent"]);
+    const base = generationOf(store, start.base);
     if (base === undefined) throw new NotTaken();
-    takeBack(store, exchange);
-    // Where the credentials are those of an exchange, its acknowledgement has arrived.
+    count(store, start, "success");
+    Object.assign(start, { state: "started", next: number, limited });
+    // "or a SUCCESS to a later start with its new credentials (its acknowledgement has arrived)"
     const arrived = store.exchanges.find(
-      (e) => e.next === exchange.base && e.state !== "acknowledged",
+      (e) => e.next === start.base && e.state !== "acknowledged",
     );
-    if (arrived !== undefined) zeroStarts(store, arrived);
-    for (const left of store.exchanges) {
-      if (left.id === id || !(left.state === "intent" || openStates.includes(left.state))) continue;
-      const mayHaveArrived = left.state === "in-doubt" || left.ends > 0;
-      if (mayHaveArrived && left.next === exchange.base) left.state = "acknowledged";
-      else if (mayHaveArrived && left.base === exchange.base) left.state = "expired";
-      else left.state = "discarded";
-    }
-    for (const each of store.generations)
-      if (each.number !== exchange.base) each.standing = "superseded";
-    makeCurrent(store, exchange.base);
-    const facts = {
-      standing: "offered",
-      proven: false,
-      elsewhere,
-      refused: false,
-      placed: null,
-      ended: false,
-    } as const;
-    store.generations.push({ number, pair, ...facts });
-    Object.assign(exchange, { state: "started", next: number, limited, countedStart: 1 });
-    count(store, { unacked: 1 });
-    Object.assign(store, {
-      failed: 0,
-      possibly: 0,
-      quiet: 0,
-      refusedSince: false,
-      limited,
-      proof: pair,
-    });
+    if (arrived !== undefined) zeroStartsUpTo(store, arrived);
+    for (const left of store.exchanges)
+      if (left !== start && (left.state === "intent" || openStates.includes(left.state)))
+        left.state = settledBy(start.base, left);
+    for (const each of store.generations) if (each !== base) each.standing = "superseded";
+    prove(store, base);
     store.refused = store.refused.filter((refused) => refused !== base.pair);
-  },
-  hold(store, id, { delivered, saveOwed }) {
-    const exchange = inState(store, id, ["started", "held"]);
-    Object.assign(exchange, {
-      state: "held",
-      delivered: exchange.delivered || delivered,
-      saveOwed,
+    store.generations.push({
+      number,
+      pair,
+      standing: "offered",
+      elsewhere,
+      placed: null,
+      ...unproven,
     });
+    // "failed attempts are zero"
+    Object.assign(store, { failed: 0, possibly: 0, quiet: 0, refusedSince: false });
+    Object.assign(store, { limited, proof: pair });
+  },
+  held(store, id, { delivered, saveOwed }) {
+    const exchange = inState(store, id, ["started", "held"]);
+    exchange.delivered ||= delivered;
+    Object.assign(exchange, { state: "held", saveOwed });
   },
   ending(store, id, delivered) {
     const exchange = inState(store, id, ["started", "held", "ending"]);
-    Object.assign(exchange, {
-      state: "ending",
-      ends: exchange.ends + 1,
-      delivered: exchange.delivered || delivered,
-    });
+    exchange.delivered ||= delivered;
+    exchange.ends += 1;
+    exchange.state = "ending";
     const base = generationOf(store, exchange.base);
     if (base !== undefined) base.ended = true;
   },
-  endAnswered(store, id) {
-    const exchange = inState(store, id, ["ending"]);
-    exchange.ends = Math.max(0, exchange.ends - 1);
-  },
-  acknowledge(store, id) {
+  acknowledged(store, id) {
     const exchange = inState(store, id, ["ending"]);
     exchange.state = "acknowledged";
     const [next, base] = [generationOf(store, exchange.next), generationOf(store, exchange.base)];
+    // "A SUCCESS for an adopted exchange supersedes nothing: its new, then its old credentials are the next to be tried."
     if (exchange.adopted) {
       if (next?.standing === "imported") next.placed ??= "successor";
-      // The service has moved on from it, now or before.
       if (base?.standing === "imported") base.placed ??= "older";
       return;
     }
     if (base !== undefined) base.standing = "superseded";
-    makeCurrent(store, exchange.next);
+    prove(store, next);
     if (next !== undefined) forgetRefusal(store, next);
     // Its token was alive, so no start since was answered by the service: none with its old credentials has failed either.
     for (const each of store.exchanges.slice(store.exchanges.indexOf(exchange) + 1)) {
       if (each.state !== "intent" || each.base !== exchange.base) continue;
-      const possibly = Math.min(each.countedFailed, store.possibly);
-      count(store, { failed: -possibly, possibly: -possibly });
+      if (each.countedFailed === 1 && store.possibly > 0)
+        add(store, { failed: 1, possibly: 1 }, -1);
       each.countedFailed = 0;
     }
-    zeroStarts(store, exchange);
+    zeroStartsUpTo(store, exchange);
   },
-  expire(store, id) {
+  endSettlesNothing(store, id) {
+    const exchange = inState(store, id, ["ending"]);
+    exchange.ends = Math.max(0, exchange.ends - 1);
+  },
+  expired(store, id) {
     const exchange = inState(store, id, ["ending", "in-doubt"]);
+    exchange.state = "expired";
     const next = generationOf(store, exchange.next);
     if (next !== undefined) next.standing = "void";
-    exchange.state = "expired";
   },
-  markInDoubt(store, id) {
+  inDoubt(store, id) {
     inState(store, id, ["ending"]).state = "in-doubt";
   },
-  adopt(store, document, [old, next]) {
-    const known = exchangeOf(store, document.exchange);
-    if (known !== undefined && openStates.includes(known.state)) return;
-    const given = liveWith(store, document.new);
-    if (given !== undefined && (given.proven || given.standing !== "imported")) return;
-    const isProven = store.generations.some((g) => g.proven && g.standing === "current");
-    const [isOldDead, isNewDead] = [
-      isSuperseded(store, document.old),
-      isSuperseded(store, document.new),
-    ];
-    const isFollowed = isProven && (isNewDead || (isOldDead && given === undefined));
-    if (isFollowed || (isOldDead && isNewDead)) throw new NotTaken();
-    if (known !== undefined) {
+  importPair(store, { number, pair }) {
+    const here = liveWith(store, pair);
+    known(store, number, pair, null);
+    if (here !== undefined) forgetRefusal(store, here);
+  },
+  importDocument(store, document, [old, next]) {
+    const placed = ageOf(store, document);
+    if (placed === "known") return;
+    const exchange = exchangeOf(store, document.exchange);
+    if (exchange !== undefined) {
       // Dropped here; who imports it says that it may have been acknowledged elsewhere.
-      const dropped = generationOf(store, known.next);
+      const dropped = generationOf(store, exchange.next);
       if (dropped?.standing === "void") dropped.standing = "imported";
       return;
     }
-    const isOlder = store.proof !== null && document.new < store.proof;
-    const placed = isOlder
-      ? "older"
-      : liveWith(store, document.old)?.standing === "current"
-        ? "successor"
-        : null;
-    const base = isOldDead ? null : ensure(store, old, document.old, isOlder ? "older" : null);
-    const offered = isNewDead ? null : ensure(store, next, document.new, placed);
+    const older = placed === "older" ? placed : null;
+    const [isOldDead, isNewDead] = [document.old, document.new].map((pair) =>
+      isSuperseded(store, pair),
+    );
+    const base = isOldDead ? null : known(store, old, document.old, older);
+    const offered = isNewDead ? null : known(store, next, document.new, placed);
     // Where one of its pairs is superseded, the end call was answered to somebody, or never will be.
     if (base === null || offered === null || openOf(store) !== undefined) return;
     store.exchanges.push({
@@ -357,48 +366,42 @@ export const storeSteps: StoreSteps = {
       saveOwed: false,
       ends: Number(!document.unread),
       limited: document.unread,
-      countedStart: 1,
-      countedFailed: 0,
       adopted: true,
       seen: false,
       arrived: true,
+      countedStart: 1,
+      countedFailed: 0,
     });
-    store.unacked += 1;
+    add(store, counted.success);
   },
-  record(store, { number, pair }) {
-    const known = liveWith(store, pair);
-    ensure(store, number, pair, null);
-    if (known !== undefined) forgetRefusal(store, known);
-  },
-  takeOver(store, { unacked, unanswered, quiet, failed, possibly, refused }) {
+  takeAttempts(store, { unacked, unanswered, quiet, failed, possibly, refused }) {
+    // Of each counter what is certain is certain on both sides; the rest of the larger total is only possible.
     const answered = Math.max(store.unacked - store.unanswered, unacked - unanswered);
-    const definite = Math.max(store.failed - store.possibly, failed - possibly);
+    const certain = Math.max(store.failed - store.possibly, failed - possibly);
     store.unacked = Math.max(store.unacked, unacked);
-    store.unanswered = store.unacked - answered;
-    store.quiet = Math.max(store.quiet, quiet);
     store.failed = Math.max(store.failed, failed);
-    store.possibly = store.failed - definite;
-    for (const pair of refused) if (!store.refused.includes(pair)) store.refused.push(pair);
+    store.quiet = Math.max(store.quiet, quiet);
+    store.unanswered = store.unacked - answered;
+    store.possibly = store.failed - certain;
+    store.refused = [...new Set([...store.refused, ...refused])];
   },
-  markElsewhere(store, generations) {
+  wentElsewhere(store, generations) {
     for (const each of store.generations)
       if (generations.includes(each.number)) each.elsewhere = true;
   },
-  resetCounters(store, to) {
+  guardReset(store, to) {
     // Those that wait for an outcome, the newest first: what was shown to have arrived before is none of them.
-    const open = store.exchanges
-      .filter((e) => e.state === "intent" && e.countedStart === 1)
-      .toReversed();
+    const starts = store.exchanges.filter((e) => e.countedStart === 1);
+    const open = starts.filter((e) => e.state === "intent").toReversed();
     if (to === "unanswered") {
-      settleCounted(open.slice(0, store.unanswered));
-      count(store, { unacked: -store.unanswered, failed: -store.possibly });
+      nothingToTakeBack(open.slice(0, store.unanswered));
+      add(store, { unacked: store.unanswered, failed: store.possibly }, -1);
     } else {
-      Object.assign(store, to === "all" ? { unacked: 0, failed: 0 } : to);
+      const shown = to === "all" ? { unacked: 0, failed: 0 } : to;
+      Object.assign(store, shown);
       // As many as the audit log shows, the last ones, stay counted where an exchange before them turns out to be acknowledged.
-      const kept = store.exchanges
-        .filter((e) => e.countedStart === 1)
-        .slice(-store.unacked || Number.POSITIVE_INFINITY);
-      settleCounted(open.filter((e) => !kept.includes(e)));
+      const kept = shown.unacked === 0 ? [] : starts.slice(-shown.unacked);
+      nothingToTakeBack(open.filter((e) => !kept.includes(e)));
     }
     Object.assign(store, { unanswered: 0, quiet: 0, possibly: 0 });
   },

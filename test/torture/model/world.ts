@@ -102,7 +102,7 @@ export function reset(parts: Parts, to: State, how: Reset): void {
   const { service } = to;
   if (how === "guard --reset") Object.assign(service, { locked: false, failed: 0, unacked: 0 });
   const shown = { failed: service.failed, unacked: service.unacked };
-  parts.steps.resetCounters(
+  parts.steps.guardReset(
     to.store,
     how === "guard --reset" ? "all" : how === "guard --reset --unanswered" ? "unanswered" : shown,
   );
@@ -161,7 +161,7 @@ function whileFree(parts: Parts, bounds: Bounds, state: State): ModelStep[] {
 }
 
 export function importPair(parts: Parts, to: State, pair: number): void {
-  parts.steps.record(to.store, { number: (to.fresh += 1), pair });
+  parts.steps.importPair(to.store, { number: (to.fresh += 1), pair });
   to.truth.refused = to.truth.refused.filter((refused) => refused !== pair);
 }
 
@@ -181,10 +181,11 @@ function documentsOfOthers(parts: Parts, state: State): ModelStep[] {
     const old = to.service.pair;
     serviceStart(to.service, old, "get", offered);
     if (isOver) serviceEnd(to.service, offered, false);
-    parts.steps.adopt(to.store, { exchange, operation: "get", old, new: offered, unread: false }, [
-      base,
-      next,
-    ]);
+    parts.steps.importDocument(
+      to.store,
+      { exchange, operation: "get", old, new: offered, unread: false },
+      [base, next],
+    );
     // Only the last exchange is looked at for a start without an outcome, and others reach the service.
     to.truth.isSilent = to.store.breaker.isOpen;
     return {
@@ -239,10 +240,10 @@ function act(
     case "send-end":
       sendEnd(parts, bounds, place, go);
       break;
-    case "recordIntent":
+    case "intent":
     case "start-answered":
-    case "store":
-    case "hold":
+    case "started":
+    case "held":
     case "ending":
     case "end-answered":
       go(wordsFor(process), true, (to) => moves.writeNext(parts, to, place));
@@ -253,9 +254,9 @@ function act(
 
 function wordsFor({ at, reply }: Process): string {
   const words: Partial<Record<Point, string>> = {
-    recordIntent: "① intent",
-    store: "② started",
-    hold: "held",
+    intent: "① intent",
+    started: "② started",
+    held: "held",
     ending: "③ ending",
   };
   if (at === "start-answered") return `the start: ${reply}`;

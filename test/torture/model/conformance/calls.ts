@@ -118,7 +118,7 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
   const intents = store.generations.map(({ number }) =>
     call(
       `recordIntent with generation ${number}`,
-      (steps, s) => steps.recordIntent(s, { id, operation: "get", base: number }),
+      (steps, s) => steps.intent(s, { id, operation: "get", base: number }),
       async (session) =>
         await session.recordIntent({
           exchangeId: at,
@@ -137,18 +137,18 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
     ...intents,
     call(
       "revertIntent",
-      (steps, s) => steps.revertIntent(s, id),
+      (steps, s) => steps.takenBack(s, id),
       async (session) => await session.revertIntent(at, error),
     ),
     call(
       "unanswered",
-      (steps, s) => steps.unanswered(s, id),
+      (steps, s) => steps.noWholeAnswer(s, id),
       async (session) => await session.noteUnanswered(at, error),
     ),
     ...both.map((counts) =>
       call(
         `reject, ${counts}`,
-        (steps, s) => steps.reject(s, id, counts),
+        (steps, s) => steps.refused(s, id, counts),
         async (session) =>
           await session.reject(at, counts ? real.pairs.combination(basePair) : null, error),
       ),
@@ -157,7 +157,7 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
       call(
         `start, ${limited}`,
         (steps, s) =>
-          steps.start(s, id, { number: secondNew, pair: secondNew, limited, elsewhere: limited }),
+          steps.started(s, id, { number: secondNew, pair: secondNew, limited, elsewhere: limited }),
         async (session) =>
           await session.recordStarted(at, {
             pair: real.pairs.pair(secondNew),
@@ -178,7 +178,7 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
       both.map((saveOwed) =>
         call(
           `hold, ${delivered} ${saveOwed}`,
-          (steps, s) => steps.hold(s, id, { delivered, saveOwed }),
+          (steps, s) => steps.held(s, id, { delivered, saveOwed }),
           async (session) => await session.hold(at, "delivery", { delivered, saveOwed }),
         ),
       ),
@@ -192,22 +192,22 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
     ),
     call(
       "endAnswered",
-      (steps, s) => steps.endAnswered(s, id),
+      (steps, s) => steps.endSettlesNothing(s, id),
       async (session) => await session.noteEndAnswered(at, error),
     ),
     call(
       "acknowledge",
-      (steps, s) => steps.acknowledge(s, id),
+      (steps, s) => steps.acknowledged(s, id),
       async (session) => await session.acknowledge(at),
     ),
     call(
       "expire",
-      (steps, s) => steps.expire(s, id),
+      (steps, s) => steps.expired(s, id),
       async (session) => await session.expire(at, error),
     ),
     call(
       "markInDoubt",
-      (steps, s) => steps.markInDoubt(s, id),
+      (steps, s) => steps.inDoubt(s, id),
       async (session) => await session.markInDoubt(at, error),
     ),
   ];
@@ -215,14 +215,14 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
 
 const recording = (pair: number): Call => ({
   name: `record ${pair}`,
-  inModel: (steps, store) => steps.record(store, { number: secondNew, pair }),
+  inModel: (steps, store) => steps.importPair(store, { number: secondNew, pair }),
   inCode: async (session, real) =>
     await session.recordPair({ credentials: real.pairs.pair(pair), kind }),
 });
 
-const resetting = (to: Parameters<StoreSteps["resetCounters"]>[1]): Call => ({
+const resetting = (to: Parameters<StoreSteps["guardReset"]>[1]): Call => ({
   name: `resetCounters, ${JSON.stringify(to)}`,
-  inModel: (steps, store) => steps.resetCounters(store, to),
+  inModel: (steps, store) => steps.guardReset(store, to),
   inCode: async (session) =>
     await session.resetCounters(
       typeof to === "string" ? to : { unackedStarts: to.unacked, failedAttempts: to.failed },
@@ -231,7 +231,7 @@ const resetting = (to: Parameters<StoreSteps["resetCounters"]>[1]): Call => ({
 
 const takingOver = (counted: Omit<Attempts, "refused">): Call => ({
   name: `takeOver ${JSON.stringify(counted)}`,
-  inModel: (steps, store) => steps.takeOver(store, { ...counted, refused: [] }),
+  inModel: (steps, store) => steps.takeAttempts(store, { ...counted, refused: [] }),
   inCode: async (session) =>
     await session.mergeAttempts({
       unackedStarts: counted.unacked,
@@ -247,7 +247,7 @@ const takingOver = (counted: Omit<Attempts, "refused">): Call => ({
 const handingOut = (store: Store): Call => ({
   name: "markElsewhere",
   inModel: (steps, s) =>
-    steps.markElsewhere(
+    steps.wentElsewhere(
       s,
       s.generations.map(({ number }) => number),
     ),
@@ -287,7 +287,7 @@ function adoptions(store: Store): Call[] {
 
 const adopting = (document: Document): Call => ({
   name: `adopt ${JSON.stringify(document)}`,
-  inModel: (steps, store) => steps.adopt(store, document, [secondNew, thirdNew]),
+  inModel: (steps, store) => steps.importDocument(store, document, [secondNew, thirdNew]),
   inCode: async (session, real) =>
     await session.adopt({
       exchangeId: real.exchangeId(await real.read(), document.exchange),

@@ -27,7 +27,7 @@ function askedBy(state: State, process: Process): string {
   switch (at) {
     case "trial":
       return "trial";
-    case "recordIntent":
+    case "intent":
       return `recordIntent ${operation} ${place(generationOf(state.store, process.pairs[0] ?? null)?.pair)}`;
     case "send-start":
       return `send-start ${operation} ${place(generationOf(state.store, exchange?.base ?? null)?.pair)}`;
@@ -37,11 +37,11 @@ function askedBy(state: State, process: Process): string {
       if (reply === "refused" || reply === "locked" || reply === "gone")
         return `reject ${reply === "refused"}`;
       return "noteUnanswered";
-    case "store":
+    case "started":
       return `recordStarted ${process.limited || state.store.limited} ${process.command.out === true}`;
     case "deliver":
       return "deliver";
-    case "hold":
+    case "held":
       return `hold ${process.hold?.delivered} ${process.hold?.saveOwed}`;
     case "ending":
       return `recordEnding ${purpose === "own" || (purpose === "ack" && exchange?.delivered === true)}`;
@@ -50,9 +50,11 @@ function askedBy(state: State, process: Process): string {
     case "end-answered":
       if (reply === "success") return "acknowledge";
       if (reply === "no-answer") return "markInDoubt";
-      return reply === "token"
-        ? asDesigned.client.deadToken(state.store, process.exchange, process.before)
-        : "noteEndAnswered";
+      if (reply !== "token") return "noteEndAnswered";
+      return asDesigned.client.deadToken(state.store, process.exchange, process.before) ===
+        "expired"
+        ? "expire"
+        : "markInDoubt";
   }
 }
 

@@ -20,10 +20,10 @@ const supersedeOthers = (store: Store, than: number | null): void => {
 };
 
 /** A document is taken over in spite of what the state knows. */
-function adoptAnyway(change: (store: Store) => void): StoreSteps["adopt"] {
+function importAnyway(change: (store: Store) => void): StoreSteps["importDocument"] {
   return (store, document, numbers) => {
     change(store);
-    steps.adopt(store, document, numbers);
+    steps.importDocument(store, document, numbers);
   };
 }
 
@@ -59,9 +59,9 @@ export const holderFlaws: Flaw[] = [
     in: aged,
     breaks: /has superseded what the service accepts|no way leads back/,
     parts: writes({
-      acknowledge(store, id) {
+      acknowledged(store, id) {
         const { adopted, next } = exchangeOf(store, id) ?? { adopted: false, next: null };
-        steps.acknowledge(store, id);
+        steps.acknowledged(store, id);
         if (adopted) supersedeOthers(store, next);
       },
     }),
@@ -72,8 +72,8 @@ export const holderFlaws: Flaw[] = [
     breaks: /has superseded what the service accepts/,
     isFoundLate: true,
     parts: writes({
-      acknowledge(store, id) {
-        steps.acknowledge(store, id);
+      acknowledged(store, id) {
+        steps.acknowledged(store, id);
         const { adopted, next } = exchangeOf(store, id) ?? { adopted: true, next: null };
         if (!adopted) supersedeOthers(store, next);
       },
@@ -84,7 +84,7 @@ export const holderFlaws: Flaw[] = [
     in: documents.replace("SUCCESS", "ERROR"),
     breaks: /calls void what the service accepts/,
     parts: decides({
-      deadToken: (_store, _exchange, before) => (before === 0 ? "expire" : "markInDoubt"),
+      deadToken: (_store, _exchange, before) => (before === 0 ? "expired" : "inDoubt"),
     }),
   },
   {
@@ -93,8 +93,8 @@ export const holderFlaws: Flaw[] = [
     breaks: /the vault is locked/,
     isFoundLate: true,
     parts: writes({
-      recordIntent(store, intent) {
-        steps.recordIntent(store, intent);
+      intent(store, intent) {
+        steps.intent(store, intent);
         if (generationOf(store, intent.base)?.proven !== true) return;
         Object.assign(store, { failed: store.failed - 1, possibly: store.possibly - 1 });
         Object.assign(store.exchanges.at(-1) ?? {}, { countedFailed: 0 });
@@ -106,9 +106,9 @@ export const holderFlaws: Flaw[] = [
     in: documents,
     breaks: /./,
     parts: writes({
-      adopt(store, document, numbers) {
+      importDocument(store, document, numbers) {
         const before = store.exchanges.length;
-        steps.adopt(store, document, numbers);
+        steps.importDocument(store, document, numbers);
         if (store.exchanges.length === before) return;
         for (const each of store.generations)
           if (each.standing === "current") each.standing = "void";
@@ -120,12 +120,12 @@ export const holderFlaws: Flaw[] = [
     in: documents,
     breaks: /superseded credentials are sent/,
     parts: writes({
-      adopt(store, document, numbers) {
+      importDocument(store, document, numbers) {
         try {
-          steps.adopt(store, document, numbers);
+          steps.importDocument(store, document, numbers);
         } catch (error) {
           if (!(error instanceof NotTaken)) throw error;
-          steps.adopt({ ...store, generations: [] }, document, numbers);
+          steps.importDocument({ ...store, generations: [] }, document, numbers);
           const facts = {
             standing: "imported",
             proven: false,
@@ -156,7 +156,7 @@ export const holderFlaws: Flaw[] = [
     in: aged,
     breaks: /no way leads back/,
     parts: writes({
-      adopt: adoptAnyway((store) => {
+      importDocument: importAnyway((store) => {
         const isKnown = store.generations.some((g) => g.standing === "superseded");
         if (isKnown && store.generations.every((g) => g.standing === "superseded"))
           throw new NotTaken();
@@ -168,18 +168,18 @@ export const holderFlaws: Flaw[] = [
     in: colleague,
     breaks: /no way leads back/,
     parts: writes({
-      adopt: adoptAnyway((store) => {
+      importDocument: importAnyway((store) => {
         if (
           store.exchanges.some((e) => ["started", "held", "ending", "in-doubt"].includes(e.state))
         )
           throw new NotTaken();
       }),
-      record(store, given) {
+      importPair(store, given) {
         if (
           store.exchanges.some((e) => ["started", "held", "ending", "in-doubt"].includes(e.state))
         )
           throw new NotTaken();
-        steps.record(store, given);
+        steps.importPair(store, given);
       },
     }),
   },
@@ -188,8 +188,8 @@ export const holderFlaws: Flaw[] = [
     in: documents,
     breaks: /has superseded what the service accepts/,
     parts: writes({
-      reject(store, id, counts) {
-        steps.reject(store, id, counts);
+      refused(store, id, counts) {
+        steps.refused(store, id, counts);
         const base = generationOf(store, exchangeOf(store, id)?.base ?? null);
         if (base !== undefined) base.standing = "superseded";
       },

@@ -6,7 +6,7 @@ import type { Attempts } from "../store.ts";
 import { NotTaken } from "../store.ts";
 import type { Event, HolderBounds, Holders, Left, Paper } from "./state.ts";
 import { nothingCounted, pairsOf, same, storeAt } from "./state.ts";
-import { restored } from "./restored.ts";
+import { restored } from "../conformance/merge.ts";
 
 const describe = (paper: Paper): string =>
   "pair" in paper ? `export of ${paper.pair}` : `document ${paper.old}→${paper.new}`;
@@ -16,8 +16,9 @@ export function take(parts: Parts, to: Holders, place: number, paper: Paper): vo
   const store = storeAt(to, place);
   const before = JSON.stringify(store);
   try {
-    if ("pair" in paper) parts.steps.record(store, { number: (to.fresh += 1), pair: paper.pair });
-    else parts.steps.adopt(store, paper, [(to.fresh += 1), (to.fresh += 1)]);
+    if ("pair" in paper)
+      parts.steps.importPair(store, { number: (to.fresh += 1), pair: paper.pair });
+    else parts.steps.importDocument(store, paper, [(to.fresh += 1), (to.fresh += 1)]);
   } catch (error) {
     if (!(error instanceof NotTaken)) throw error;
     return false;
@@ -103,7 +104,7 @@ export function keepFile(
       isOpen: false,
       isSole: parts.fileIsSole?.acknowledged === true,
     };
-  else if (at === "recordIntent" || at === "start-answered")
+  else if (at === "intent" || at === "start-answered")
     holders.file = { ...file, attempts: attemptsOf(store), isOpen: isOpen(store) };
 }
 
@@ -117,7 +118,7 @@ export function readFile(parts: Parts, to: Holders): void {
     for (const each of store.generations)
       if (pairsOf(to.file.paper).includes(each.pair))
         Object.assign(each, { proven: true, elsewhere: false });
-  parts.steps.takeOver(store, to.file.attempts);
+  parts.steps.takeAttempts(store, to.file.attempts);
   store.breaker.isOpen = to.file.isOpen;
 }
 
@@ -147,13 +148,13 @@ export function happen(
   const out = exported(parts, store);
   if (may("export") && out !== undefined) {
     add(`export: ${describe(out.paper)}`, { events: 1 }, (to) => {
-      parts.steps.markElsewhere(storeOf(to), out.generations);
+      parts.steps.wentElsewhere(storeOf(to), out.generations);
       return put(bounds, to, out.paper) ? undefined : false;
     });
   }
   if (may("backup") && backup === null && store.generations.length > 0) {
     add("backup", { events: 1 }, (to) => {
-      parts.steps.markElsewhere(
+      parts.steps.wentElsewhere(
         storeOf(to),
         store.generations.map((g) => g.number),
       );

@@ -191,10 +191,10 @@ function personMoves(parts: Parts, bounds: HolderBounds, holders: Holders): Hold
       if (locked || isSpent || store.unacked + 1 >= lockAt.unacked) {
         go((to, kept) => {
           Object.assign(to.service, { locked: false, failed: 0, unacked: 0 });
-          parts.steps.resetCounters(kept, "all");
+          parts.steps.guardReset(kept, "all");
         });
       }
-      if (mayBeUnanswered) go((_, kept) => parts.steps.resetCounters(kept, "unanswered"));
+      if (mayBeUnanswered) go((_, kept) => parts.steps.guardReset(kept, "unanswered"));
       for (const paper of papersOf(holders))
         if (pairsOf(paper).includes(holders.service.pair))
           go((to) => take(parts, to, place, paper));

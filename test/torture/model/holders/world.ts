@@ -74,7 +74,7 @@ function writeOn(
   for (;;) {
     const process = holders.machines[place]?.process ?? null;
     if (process === null || requests.includes(process.at)) return { died };
-    if (holders.left.faults > 0 && process.at !== "recordIntent" && process.at !== "deliver") {
+    if (holders.left.faults > 0 && process.at !== "intent" && process.at !== "deliver") {
       const dead = editHolders(holders);
       on(dead, place, (view) => moves.die(view, 0));
       dead.left.faults -= 1;
