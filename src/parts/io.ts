@@ -5,8 +5,7 @@ import type { Host } from "../host.ts";
 import type { ValueSources } from "../secrets/secret-value.ts";
 import { once } from "../settings/once.ts";
 import type { GivenFlags, Settings } from "../settings/settings.ts";
-import { readGiven } from "../settings/sources.ts";
-import { valueSources } from "../settings/stdin.ts";
+import { readGiven, valueSources } from "../settings/sources.ts";
 import { createNarrator, type Narrator } from "../terminal/narrator.ts";
 import { createRedactor, type Redactor } from "../terminal/redactor.ts";
 
