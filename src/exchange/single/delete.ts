@@ -43,10 +43,7 @@ export async function deleteVault(
       await watched.session.read(),
       request.discardPending,
     );
-    const pairs = await choosePairs(watched, inDoubtIfEnding(record), record.kind, {
-      device: request.device,
-      force: request.force,
-    });
+    const pairs = await choosePairs(watched, inDoubtIfEnding(record), record.kind, request);
     for (const [index, pair] of pairs.entries()) {
       try {
         return await sendDelete(watched, record.kind, pair, request);
