@@ -8,7 +8,7 @@ import { checkRecovery } from "../exchange/recovery/exchange.ts";
 import { deviceOf, labelOf, parseCredentials, vaultOf } from "../exchange/recovery/document.ts";
 import type { KnownVault } from "../exchange/records.ts";
 import type { Contents, Start, Unchecked } from "../exchange/start/start.ts";
-import { checkStart, noCredentials } from "../exchange/start/start.ts";
+import { checkAsked, noCredentials } from "../exchange/start/start.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
 import { creditCard, externalRef, uuid } from "../protocol/fields.ts";
 import { printableLine } from "../terminal/redactor.ts";
@@ -229,7 +229,7 @@ function startOf(forAll: ForAll, line: Given, vault: KnownVault | undefined): St
   const pair = given?.type === "pair" ? given : undefined;
   const device = line.device ?? deviceOf(given) ?? forAll.device;
   const asked = { uuid, operation, kind: line.kind ?? pair?.kind ?? forAll.kind, given, device };
-  const kind = given?.type === "recovery" ? given.document.kind : checkStart(vault ?? null, asked);
+  const kind = checkAsked(vault ?? null, asked);
   return {
     ...forAll,
     uuid,

@@ -11,7 +11,7 @@ import { labelOf, pairsOf, vaultOf } from "../exchange/recovery/document.ts";
 import { runExchange } from "../exchange/run.ts";
 import { refuseEarly } from "../exchange/start/decide.ts";
 import type { Contents, Start, Unchecked } from "../exchange/start/start.ts";
-import { checkStart } from "../exchange/start/start.ts";
+import { checkAsked } from "../exchange/start/start.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { askForStart, askSettings, askVault } from "../input/ask.ts";
 import type { GivenContents } from "../input/contents.ts";
@@ -114,7 +114,7 @@ async function completeStart(
   }
   if (options.out !== undefined)
     (await import("../handover/out-file.ts")).checkOut(app, options, options.out, uuid);
-  const kind = given?.type === "recovery" ? given.document.kind : checkStart(record, start);
+  const kind = checkAsked(record, start);
   const { field } = app.io.output;
   if (field !== undefined) {
     const { checkFieldPath } = await import("../documents/field-paths.ts");

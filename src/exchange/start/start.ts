@@ -82,6 +82,13 @@ export function checkStart(
   return kind;
 }
 
+/** As `checkStart`, before the lock: a recovery document, which is adopted under it, has the kind of its exchange. */
+export const checkAsked = (
+  record: KnownVault | null,
+  asked: Parameters<typeof checkStart>[1],
+): Kind =>
+  asked.given?.type === "recovery" ? asked.given.document.kind : checkStart(record, asked);
+
 /**
  * The kind of the vault: the given one while no pair is proven, else the recorded one.
  * @throws `usage` if it is neither given nor recorded, `invalid-input` if it differs from that of a proven vault
