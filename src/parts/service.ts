@@ -3,7 +3,7 @@ import type { LockOptions, Own } from "../exchange/lock-vault.ts";
 import type { Service } from "../exchange/ports.ts";
 import type { Device } from "../protocol/fields.ts";
 import type { ServiceFor } from "../service/open-service.ts";
-import type { Probe } from "../service/probe.ts";
+import type { Reach } from "../service/reach.ts";
 import type { SingleContext } from "../exchange/single/call.ts";
 import { once } from "../settings/once.ts";
 import { serviceName, type Settings } from "../settings/settings.ts";
@@ -19,7 +19,7 @@ export interface ServicePart {
   /** What a call outside of an exchange works with. */
   single: () => Promise<SingleContext>;
   /** Whether the service of these settings (default: of this command) can be reached; names no vault. Throws as `serviceName`. */
-  probe: (settings?: Settings) => Promise<Probe>;
+  reach: (settings?: Settings) => Promise<Reach>;
   /** What starts say about this device. */
   device: () => Promise<Device | undefined>;
   /** Locks a vault of the state for what is done with it: see `lockVault`. */
@@ -48,14 +48,14 @@ export function createService(below: Local, version: string): ServicePart {
       emit: narrator.tell,
     }),
     clientFor: async (learnSecret) => (await clients())({ learnSecret }),
-    probe: async (wanted = settings) => {
+    reach: async (wanted = settings) => {
       serviceName(wanted);
       const { baseUrl = "", apiPrefix, timeout: timeoutMs } = wanted;
-      const [{ readTransport }, { probe }] = await Promise.all([
+      const [{ readTransport }, { reachService }] = await Promise.all([
         import("../settings/transport/transport.ts"),
-        import("../service/probe.ts"),
+        import("../service/reach.ts"),
       ]);
-      return await probe(
+      return await reachService(
         {
           baseUrl,
           apiPrefix,

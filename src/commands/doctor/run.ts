@@ -11,7 +11,7 @@ import { when } from "../../terminal/time.ts";
 import type { DoctorOptions } from "./descriptor.ts";
 import type { Finding } from "../../documents/setup.ts";
 import { failed, ok, unverified, warning } from "./finding.ts";
-import { limiterFinding, probeFindings } from "./service.ts";
+import { limiterFinding, reachFindings } from "./service.ts";
 import type { StateFacts } from "./state.ts";
 import { stateFindings } from "./state.ts";
 import { vaultFindings } from "./vaults.ts";
@@ -144,9 +144,9 @@ async function serviceFindings(
   tokenSeconds: number | null,
 ): Promise<Finding[]> {
   try {
-    return probeFindings(
+    return reachFindings(
       settings.serviceName(),
-      await service.probe(),
+      await service.reach(),
       tokenSeconds,
       io.host.now(),
     );

@@ -4,8 +4,8 @@ import { ok, warning } from "./finding.ts";
 import { count } from "../../terminal/count.ts";
 import { isLoopback } from "../../protocol/address.ts";
 
-type Probe = Awaited<ReturnType<ServicePart["probe"]>>;
-type Reached = Extract<Probe, { reached: true }>;
+type Reach = Awaited<ReturnType<ServicePart["reach"]>>;
+type Reached = Extract<Reach, { reached: true }>;
 
 const day = 86_400_000;
 /** A certificate that ends sooner draws a warning. */
@@ -18,14 +18,14 @@ const tokenDefault = 300;
 const queueMs = 1000;
 
 /** What one request without credentials has shown. `service` is the service's name. */
-export function probeFindings(
+export function reachFindings(
   service: string,
-  probe: Probe,
+  reach: Reach,
   tokenSeconds: number | null,
   now: number,
 ): Finding[] {
-  if (!probe.reached) {
-    const { cause: message, hint, untrusted } = probe;
+  if (!reach.reached) {
+    const { cause: message, hint, untrusted } = reach;
     return [
       {
         check: untrusted ? "tls" : "service",
@@ -36,9 +36,9 @@ export function probeFindings(
     ];
   }
   return [
-    serviceFinding(service, probe),
-    tlsFinding(new URL(service), probe, now),
-    clockFinding(probe, tokenSeconds),
+    serviceFinding(service, reach),
+    tlsFinding(new URL(service), reach, now),
+    clockFinding(reach, tokenSeconds),
   ];
 }
 

@@ -104,14 +104,14 @@ const verifyMs = 5000;
 
 /** Says whether the service responds; the profile is saved in any case. Key and token are verified by the first call only. */
 async function verify(app: App, settings: Settings): Promise<void> {
-  const probe = await app.service.probe({
+  const reach = await app.service.reach({
     ...settings,
     timeout: Math.min(settings.timeout, verifyMs),
   });
-  const { probeFindings } = await import("../doctor/service.ts");
-  for (const { check, level, message, hint } of probeFindings(
+  const { reachFindings } = await import("../doctor/service.ts");
+  for (const { check, level, message, hint } of reachFindings(
     serviceName(settings),
-    probe,
+    reach,
     null,
     app.io.host.now(),
   )) {

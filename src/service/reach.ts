@@ -5,14 +5,14 @@ import { makeConnection } from "./connection.ts";
 import { pathBefore } from "./request.ts";
 import { withTimeLimit } from "./time-limit.ts";
 
-export interface ProbeOptions extends ConnectionOptions {
+export interface ReachOptions extends ConnectionOptions {
   apiPrefix: string;
   timeoutMs: number;
   version: string;
 }
 
 /** What a service reveals without credentials. Times are milliseconds since the epoch. */
-export type Probe =
+export type Reach =
   | {
       reached: true;
       httpStatus: number;
@@ -36,7 +36,7 @@ export type Probe =
  * without credentials and about no vault. Any HTTP answer counts as reached. Uses no place under
  * the rate limit. Never rejects.
  */
-export async function probe(options: ProbeOptions, signal: AbortSignal): Promise<Probe> {
+export async function reachService(options: ReachOptions, signal: AbortSignal): Promise<Reach> {
   const connection = makeConnection(options);
   const { route } = connection;
   const request = {

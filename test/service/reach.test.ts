@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import type { ProbeOptions } from "../../src/service/probe.ts";
-import { probe } from "../../src/service/probe.ts";
+import type { ReachOptions } from "../../src/service/reach.ts";
+import { reachService } from "../../src/service/reach.ts";
 import { startProxy } from "../support/proxy-server.ts";
 import { certificateAuthority } from "../support/keys.ts";
 import { answeringTcp, httpServer, json, never, tcpServer } from "./servers.ts";
 
-const look = async (baseUrl: string, more: Partial<ProbeOptions> = {}) =>
-  await probe(
+const look = async (baseUrl: string, more: Partial<ReachOptions> = {}) =>
+  await reachService(
     { baseUrl, apiPrefix: "/vaultsvc/v1-2", timeoutMs: 5000, version: "1.2.3", ...more },
     never,
   );
