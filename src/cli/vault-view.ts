@@ -13,6 +13,7 @@ import type { TerminalFacts } from "../terminal/streams.ts";
 import type { Cell } from "../terminal/tables.ts";
 import { factsTable } from "../terminal/tables.ts";
 import { when } from "../terminal/time.ts";
+import type { InfoSuccess } from "../protocol/extended-answers.ts";
 
 export interface View {
   facts: TerminalFacts;
@@ -94,18 +95,28 @@ const readsLeft = (uses: number, text: string, palette: Palette): Cell => ({
 });
 
 function facts({ vault, exchange, fingerprint }: Delivery, view: View): Row[] {
-  const date = (value: unknown): string | undefined =>
-    typeof value === "string" ? printableLine(when(value, view.now)) : undefined;
   return [
-    ["Expires", date(vault["expiryDate"])],
-    ["Auto-locks", date(vault["autoLockDate"])],
-    ["Created", date(vault["dateCreated"])],
-    ["Last modified", date(vault["lastModified"])],
+    ...dateRows(vault, view),
     [
       "Credentials",
       `generation ${exchange.newGeneration}, ${shownFingerprint(namedFingerprint(fingerprint))}`,
     ],
     ["Reference", exchange.externalRef],
+  ];
+}
+
+/** The dates of a vault, in local time with their distance. */
+export function dateRows(
+  dates: { [Name in "expiryDate" | "autoLockDate" | "dateCreated" | "lastModified"]?: unknown },
+  { now }: View,
+): Row[] {
+  const date = (value: unknown): string | undefined =>
+    typeof value === "string" ? printableLine(when(value, now)) : undefined;
+  return [
+    ["Expires", date(dates.expiryDate)],
+    ["Auto-locks", date(dates.autoLockDate)],
+    ["Created", date(dates.dateCreated)],
+    ["Last modified", date(dates.lastModified)],
   ];
 }
 
@@ -148,4 +159,63 @@ function contentRows(
   if (typeof content === "string")
     rows.push(["Content", { text: reveal ? "below" : shownContent(content), paint: strong }]);
   return rows;
+}
+
+/** What the service says of a vault, dates in local time with their distance. */
+export async function infoTable(
+  vault: { uuid: string; kind: string; label: string | null },
+  info: InfoSuccess,
+  view: View,
+): Promise<string> {
+  const palette = await createPalette(view.facts.color);
+  const { usesRemaining, metadata } = info;
+  const rows: Row[] = [
+    ["Vault", { text: vault.uuid, paint: palette.strong }],
+    ["Label", vault.label === null ? undefined : printableLine(vault.label)],
+    ["Kind", vault.kind],
+    [
+      "Reads left",
+      usesRemaining === null
+        ? undefined
+        : {
+            text: String(usesRemaining),
+            paint: usesRemaining <= 1 ? palette.warn : palette.strong,
+          },
+    ],
+    ...dateRows(info, view),
+    ...Object.entries(metadata ?? {}).map(([key, value], index): Row => [
+      index === 0 ? "Metadata" : "",
+      printableLine(`${key} = ${value}`),
+    ]),
+  ];
+  return await knownFacts(view, palette, rows);
+}
+
+interface ShownCreated {
+  kind: string;
+  label: string | null;
+  generation: number;
+  fingerprint: string;
+  success: Pick<InfoSuccess, "expiryDate" | "autoLockDate" | "usesRemaining"> & { uuid: string };
+  credentials: { encryptedData: string; payload: string };
+}
+
+/** A vault that was created: its credentials by their fingerprint, unless revealed. */
+export async function createdTable(
+  { kind, label, generation, fingerprint, success, credentials }: ShownCreated,
+  view: View,
+): Promise<string> {
+  const palette = await createPalette(view.facts.color);
+  const { expiryDate, autoLockDate } = success;
+  const rows: Row[] = [
+    ["Vault", { text: success.uuid, paint: palette.strong }],
+    ["Label", label === null ? undefined : printableLine(label)],
+    ["Kind", kind],
+    ["Reads left", success.usesRemaining === null ? undefined : String(success.usesRemaining)],
+    ...dateRows({ expiryDate, autoLockDate }, view),
+    ["Credentials", `generation ${generation}, ${shownFingerprint(fingerprint)}`],
+  ];
+  const table = await knownFacts(view, palette, rows);
+  if (!view.reveal) return table;
+  return `${table}\nencryptedData ${printableLine(credentials.encryptedData)}\npayload ${printableLine(credentials.payload)}\n`;
 }

@@ -3,8 +3,14 @@ import type { Output } from "../cli/output.ts";
 import type { App } from "../app.ts";
 import { command, vaultsArgument } from "../cli/command.ts";
 import { VaultError } from "../errors.ts";
-import { exchangeFields, exchangeFlags, outFlag } from "../input/flags.ts";
-import { deliveryFlags, isMany, manyFlags, runFlag } from "../input/flags.ts";
+import {
+  exchangeFields,
+  exchangeFlags,
+  outFlag,
+  deliveryFlags,
+  manyFlags,
+  runFlag,
+} from "../input/flags.ts";
 
 /** Reads one vault. Exit 0 means: delivered and acknowledged, or held as --no-ack asked. */
 export const get = command(
@@ -31,15 +37,12 @@ export const get = command(
     ],
     fields: exchangeFields,
   },
-  async (app: App, { vaults, ...given }) => {
-    if (given.out !== undefined) refuseField(app.io.output);
+  async (app: App, options) => {
+    if (options.out !== undefined) refuseField(app.io.output);
     // Elsewhere than to standard output, or not at all.
-    else if (given.outDir === undefined && given.exec === undefined && given.dryRun !== true)
+    else if (options.outDir === undefined && options.exec === undefined && options.dryRun !== true)
       refuseClosedOutput(app.io.host);
-    if (isMany({ vaults, ...given }))
-      return await (await import("../runs/many.ts")).runMany(app, { vaults, ...given }, "get");
-    await (await import("../runs/one.ts")).runOne(app, vaults[0], given, "get");
-    return 0;
+    return await (await import("../runs/one.ts")).runVaults(app, options, "get");
   },
 );
 

@@ -1,7 +1,12 @@
 import type { App } from "../app.ts";
 import { command, vaultsArgument } from "../cli/command.ts";
-import { contentsFlags, exchangeFields, exchangeFlags } from "../input/flags.ts";
-import { isMany, manyFlags, runFlag } from "../input/flags.ts";
+import {
+  contentsFlags,
+  exchangeFields,
+  exchangeFlags,
+  manyFlags,
+  runFlag,
+} from "../input/flags.ts";
 
 /** Updates one vault. Exit 0 means: acknowledged, so the update took effect; or held as --no-ack asked. */
 export const update = command(
@@ -27,10 +32,6 @@ export const update = command(
     ],
     fields: exchangeFields,
   },
-  async (app: App, { vaults, ...given }) => {
-    if (isMany({ vaults, ...given }))
-      return await (await import("../runs/many.ts")).runMany(app, { vaults, ...given }, "update");
-    await (await import("../runs/one.ts")).runOne(app, vaults[0], given, "update");
-    return 0;
-  },
+  async (app: App, options) =>
+    await (await import("../runs/one.ts")).runVaults(app, options, "update"),
 );

@@ -16,7 +16,7 @@ import {
   updated,
   vault,
 } from "./parts.ts";
-import { errorBody } from "./error.ts";
+import { errorBody } from "./parts.ts";
 import { plan } from "./many.ts";
 
 export const got = z.object({ ...read, settled });

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { errorBody } from "./error.ts";
+import { errorBody } from "./parts.ts";
 import { count, read, settled, text, updated, vault } from "./parts.ts";
 
 // What commands with many vaults print: a line per event, or with --dry-run a plan.

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { auditReplay, auditSummary } from "./audit.ts";
-import { error } from "./error.ts";
+import { error } from "./parts.ts";
 import * as exchange from "./exchange.ts";
 import { help } from "./help.ts";
 import { manyEvent } from "./many.ts";

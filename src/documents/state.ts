@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { errorBody } from "./error.ts";
+import { errorBody } from "./parts.ts";
 import {
   counters,
   count,

@@ -8,8 +8,7 @@ import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
 import type { Delivery, Handover } from "../exchange/delivery.ts";
 import { HandoverFailure } from "../exchange/delivery.ts";
-import type { Attempts } from "../exchange/records.ts";
-import type { RecoveryDocument } from "../exchange/records.ts";
+import type { Attempts, RecoveryDocument } from "../exchange/records.ts";
 import {
   credentialsJson,
   deviceOf,

@@ -1,10 +1,10 @@
 import type { Io } from "../parts/io.ts";
-import type { Basics } from "../parts/settings.ts";
+import type { Basics, SettingsPart } from "../parts/settings.ts";
 import type { Local } from "../parts/state.ts";
 import { parseDevice } from "../settings/device.ts";
 import { readValue } from "../secrets/secret-value.ts";
 import { serviceName } from "../settings/settings.ts";
-import type { Prompts } from "../cli/prompts.ts";
+import type { Prompts, Rule } from "../cli/prompts.ts";
 import { VaultError } from "../errors.ts";
 import type { Unchecked } from "../exchange/start/start.ts";
 import type { VaultRecord } from "../exchange/records.ts";
@@ -14,7 +14,6 @@ import type { Kind, Operation } from "../protocol/endpoints.ts";
 import { findEndpoint, isOnline, kinds } from "../protocol/endpoints.ts";
 import { base64, uuid as identifier } from "../protocol/fields.ts";
 import { validate } from "../protocol/validate.ts";
-import type { Rule } from "../cli/prompts.ts";
 import { ruleFrom } from "../cli/prompts.ts";
 import { byLabel } from "../cli/vault-name.ts";
 import { learn, readCredentials } from "./read-start.ts";
@@ -185,3 +184,9 @@ const isPair: Rule = (answer) =>
   answer.trim().startsWith("{")
     ? ruleFrom((json) => parseCredentials(json, "the credentials"))(answer)
     : isThere(answer);
+
+/** What questions before an update with a live profile begin with. */
+export const productionMark = (settings: SettingsPart): string =>
+  settings.live
+    ? `Production profile ${settings.profileInUse.name} (${settings.baseUrl ?? "no base URL"}): `
+    : "";

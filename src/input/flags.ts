@@ -156,6 +156,9 @@ export const contentsFlags = {
 
 export type ContentsOptions = OptionValues<typeof contentsFlags>;
 
+/** What a command line says of an exchange, with one vault or with many. */
+export type VaultsOptions = ManyOptions & ExchangeOptions & ContentsOptions;
+
 /** What `--field` may begin with: of the document, or of the one that --dry-run prints for one vault or for many. */
 export function exchangeFields(
   options: Readonly<Record<string, unknown>>,

@@ -1,11 +1,22 @@
+import { basename, dirname, join } from "node:path";
 import { once } from "../settings/once.ts";
 import type { Sourced } from "../settings/definitions.ts";
-import type { NamedProfile } from "../settings/profile.ts";
 import { readGiven } from "../settings/sources.ts";
 import type { StateHistory } from "../store/journal/history.ts";
-import type { State } from "../store/state.ts";
-import { openHistory, openState, type OpenState } from "./open-state.ts";
-import type { Basics } from "./settings.ts";
+import type { State, WholeState } from "../store/state.ts";
+import { passphraseOnTerminal } from "../cli/prompts.ts";
+import { defined } from "../defined.ts";
+import { checkOwner } from "../files/owner.ts";
+import type { Host } from "../host.ts";
+import type { KeyAccess, KeySource } from "../secrets/key-source.ts";
+import { keyPlace, parseGivenKey } from "../secrets/key-source.ts";
+import { isShared } from "../settings/location.ts";
+import { profileValue, type NamedProfile, type Profile } from "../settings/profile.ts";
+import type { Settings } from "../settings/settings.ts";
+import type { RekeyPlan } from "../store/keys/rekey.ts";
+import { absolute, stateDirectory } from "../store/paths.ts";
+import type { LocalState } from "../store/sqlite/store.ts";
+import { directoryOf, type Basics } from "./settings.ts";
 
 /** What is kept: vaults, exchanges and counters, with the keys that seal them and the secrets of the configuration. */
 export interface StatePart {
@@ -45,4 +56,147 @@ export function createState({ io, settings }: Basics): StatePart {
     history: async () => await openHistory(io.host, settings, opened),
     secretSetting,
   };
+}
+
+/** What opening a state takes of the program. */
+interface Needs extends Basics {
+  secretSetting: (setting: Sourced) => Promise<string>;
+}
+
+/** The states that the settings name, and the configuration whose secrets the one on this machine seals. */
+export type OpenState = Awaited<ReturnType<typeof openState>>;
+
+/** The state with its keys. With `anySource` each value is opened with the key that it names, whatever is configured. */
+async function openState(
+  { io, settings: { configuration }, secretSetting }: Needs,
+  settings: Settings,
+  anySource = false,
+) {
+  const { host, waiting, narrator, redactor, ask } = io;
+  const [
+    { changeConfiguration, openProfileSecret, sealedConfiguration },
+    { realFolder },
+    { openStore },
+  ] = await Promise.all([
+    import("../settings/profile-secrets.ts"),
+    import("../store/keys/known-states.ts"),
+    import("../store/sqlite/store.ts"),
+  ]);
+  const directory = checkedDirectory(host, settings);
+  // One file may be reached by several names.
+  const keyFileOf = (profile: Profile): string => {
+    const path = absolute(host, profileValue(profile, "stateKeyFile") ?? configuration.keyFile);
+    return join(realFolder(dirname(path)), basename(path));
+  };
+  const path = keyFileOf({ stateKeyFile: settings.stateKeyFile });
+  for (const each of [dirname(path), path]) checkOwner(each, host.uid, "the key file");
+  const place = { directory: configuration.directory, clock: host, waiting, keyFileOf };
+  const sealed = sealedConfiguration(place, path);
+  const { stateKey, statePassphrase } = settings;
+  const askPassphrase = passphraseOnTerminal(ask, redactor.add);
+  const access: KeyAccess = {
+    passphrase: async (id) =>
+      statePassphrase === undefined
+        ? await askPassphrase(id)
+        : await secretSetting(statePassphrase),
+    keyring: async () => await (await import("../secrets/os-keyring.ts")).openOsKeyring(),
+    sealedInConfiguration: async () => (await sealed.secrets())[0]?.sealed.split(":")[1] ?? null,
+  };
+  const key = stateKey && (await secretSetting(stateKey));
+  const demand = anySource ? undefined : settings.stateKeySource;
+  const file: KeySource = { type: "file", path, access, ...defined({ demand }) };
+  const keySource: KeySource =
+    key === undefined || anySource ? file : { type: "given", key, path, access };
+  const given = key === undefined ? [] : [parseGivenKey(key)];
+  const cached = new Map(given.map((each) => [each.id, each]));
+  const options = {
+    directory,
+    keySource,
+    clock: host,
+    platform: host.platform,
+    warn: narrator.warn,
+    keys: cached,
+  };
+  // Its key also seals the secrets of the configuration.
+  const keys = openStore(options);
+  const sharing = { ...options, waiting, env: host.env, pid: host.pid, learnSecret: redactor.add };
+  const stateAt = async (location: string): Promise<State> =>
+    isShared(location)
+      ? (await import("../store/postgres/open.ts")).openShared({
+          location,
+          ...sharing,
+          // What this machine keeps of shared states is in one place, whatever the state in use.
+          directory: stateDirectory(host),
+        })
+      : openStore({ ...options, directory: directoryOf(host, location) });
+  const state = isShared(settings.state) ? await stateAt(settings.state) : keys;
+  const wholeAt = async (location: string): Promise<WholeState> =>
+    await (await stateAt(location)).whole();
+  return {
+    /** The state in use. */
+    state,
+    /** The keys of this machine, which seal the secrets of the configuration. */
+    keys: keys as Pick<LocalState, "keyEntries" | "openSecret" | "sealSecret">,
+    /** Where the key of the state comes from. */
+    key: keyPlace(keySource),
+    /** See `openProfileSecret`. */
+    openSecret: async (...secret: Parameters<LocalState["openSecret"]>) =>
+      await openProfileSecret(place, keys.openSecret.bind(keys), ...secret),
+    /** Checks the address of a shared state. Throws `usage`. */
+    checkAddress: async (location: string) => {
+      if (isShared(location))
+        (await import("../store/postgres/address.ts")).addressHere(
+          location,
+          host.env,
+          () => undefined,
+        );
+    },
+    /** A move of the state to another place: where to, and what does it. */
+    move: async (location: string) => {
+      const { moveState } = await import("../store/whole/move.ts");
+      const [from, to] = await Promise.all([state.whole(), wholeAt(location)]);
+      return { to: to.shown, run: async () => await moveState(from, to, waiting) };
+    },
+    /** Ends a move that is not finished. */
+    cancelMove: async () => {
+      const { cancelMove } = await import("../store/whole/move.ts");
+      return await cancelMove(await state.whole(), wholeAt, waiting);
+    },
+    keyFile: path,
+    /** See `changeConfiguration`. */
+    configure: async (change: Parameters<typeof changeConfiguration>[1]) =>
+      await changeConfiguration(place, change),
+    /** Changes the key of all sealed values. */
+    rekey: async (plan: Pick<RekeyPlan, "to" | "skipMissing">) =>
+      await keys.rekey({
+        ...plan,
+        keyFile: path,
+        configuration: sealed,
+        elsewhere: await (await state.whole()).resealing(waiting),
+        waiting,
+        machineDirectory: stateDirectory(host),
+      }),
+  };
+}
+
+/**
+ * What the journal tells, read only; null where there is none. Makes nothing, and needs no key on this machine.
+ * @throws `state`
+ */
+async function openHistory(
+  host: Host,
+  settings: Settings,
+  state: () => Promise<OpenState>,
+): Promise<StateHistory | null> {
+  if (isShared(settings.state)) return await (await (await state()).state.whole()).history();
+  return await (
+    await import("../store/journal/history.ts")
+  ).openHistory(checkedDirectory(host, settings), host);
+}
+
+/** The directory of the state, if it is not another user's. Throws `state`. */
+function checkedDirectory(host: Host, { state }: Settings): string {
+  const directory = directoryOf(host, state);
+  checkOwner(directory, host.uid, "the state");
+  return directory;
 }

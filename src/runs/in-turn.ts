@@ -5,19 +5,16 @@ import { withErrorFacts } from "../exchange/error-facts.ts";
 import { runExchange } from "../exchange/run.ts";
 import type { Start } from "../exchange/start/start.ts";
 import { prepareExec } from "../handover/document-command.ts";
-import type { ContentsOptions, ExchangeOptions } from "../input/flags.ts";
+import type { VaultsOptions } from "../input/flags.ts";
 import { learnAll } from "../input/read-start.ts";
 import { checkTarget } from "../handover/out-file.ts";
 import type { Outputs } from "../handover/handover.ts";
 import { createHandover, updateDocument } from "../handover/handover.ts";
-import type { ManyOptions } from "../input/flags.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Report } from "./report.ts";
 import type { SameRun } from "./same-run.ts";
 import { checkSameRun, digestOf } from "./same-run.ts";
 import type { Turn } from "./turn.ts";
-
-export type ManyExchangeOptions = ManyOptions & ExchangeOptions & ContentsOptions;
 
 interface Run extends SameRun {
   /** Whether the name was given, so that it may have begun before, or be shared. */
@@ -28,7 +25,7 @@ interface Run extends SameRun {
 /** What is done in each vault's turn: its exchange, unless the run has acknowledged it before. */
 export async function exchangesOf(
   app: App,
-  { outDir, exec }: ManyExchangeOptions,
+  { outDir, exec }: VaultsOptions,
   run: Run,
 ): Promise<(start: Start, turn: Turn) => Promise<Outcome>> {
   const { name, delivery, report } = run;

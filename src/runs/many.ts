@@ -8,11 +8,9 @@ import type { VaultSummary } from "../exchange/records.ts";
 import { whatFirst } from "../exchange/start/decide.ts";
 import type { Start } from "../exchange/start/start.ts";
 import type { Operation } from "../protocol/endpoints.ts";
-import { askSettings } from "../input/ask.ts";
+import { askSettings, productionMark } from "../input/ask.ts";
 import { commonOf } from "../input/read-start.ts";
 import { missingIn, prepareOutDir } from "../handover/out-file.ts";
-import { productionMark } from "./one.ts";
-import type { ManyExchangeOptions } from "./in-turn.ts";
 import { exchangesOf } from "./in-turn.ts";
 import { readStarts } from "../input/list.ts";
 import type { Outcome, SkipReason } from "./outcome.ts";
@@ -21,7 +19,7 @@ import { runAll } from "./run-all.ts";
 import type { SameRun } from "./same-run.ts";
 import { checkSameRun, deliveryOf, newRun } from "./same-run.ts";
 import { VaultError } from "../errors.ts";
-import type { ManyOptions } from "../input/flags.ts";
+import type { VaultsOptions, ManyOptions } from "../input/flags.ts";
 
 /**
  * Reads or updates many vaults. Everything is checked before anything is sent.
@@ -29,7 +27,7 @@ import type { ManyOptions } from "../input/flags.ts";
  */
 export async function runMany(
   app: App,
-  options: ManyExchangeOptions,
+  options: VaultsOptions,
   operation: Operation,
 ): Promise<number> {
   checkNothingOfOne(options, operation);
@@ -101,11 +99,7 @@ function* knownOf({ earlier, skipped }: SortedList): Iterable<[Start, Outcome]> 
 }
 
 /** Reads the list, and what is left to do of it in a run that may have begun before. What the state knows of all is forgotten then. */
-async function sortedList(
-  app: App,
-  options: ManyExchangeOptions,
-  run: SameRun,
-): Promise<SortedList> {
+async function sortedList(app: App, options: VaultsOptions, run: SameRun): Promise<SortedList> {
   const { name, operation } = run;
   const [store, service] = [await app.state.store(), app.settings.serviceName()];
   const known = new VaultNames(await store.summaries(service));
@@ -187,7 +181,7 @@ const ofOne = {
  * Refuses flags that say something about one vault, and updates whose contents do not stand in a list.
  * @throws `usage`
  */
-export function checkNothingOfOne(options: ManyExchangeOptions, operation: Operation): void {
+export function checkNothingOfOne(options: VaultsOptions, operation: Operation): void {
   const [given] = Object.entries(ofOne).filter(
     ([name]) => (options as Record<string, unknown>)[name] !== undefined,
   );

@@ -1,4 +1,4 @@
-import type { Basics, SettingsPart } from "../parts/settings.ts";
+import type { Basics } from "../parts/settings.ts";
 import type { App } from "../app.ts";
 import { confirmOrFail } from "../cli/prompts.ts";
 import { VaultError } from "../errors.ts";
@@ -13,27 +13,32 @@ import { refuseEarly } from "../exchange/start/decide.ts";
 import type { Contents, Start, Unchecked } from "../exchange/start/start.ts";
 import { checkAsked } from "../exchange/start/start.ts";
 import type { Operation } from "../protocol/endpoints.ts";
-import { askForStart, askSettings, askVault } from "../input/ask.ts";
+import { askForStart, askSettings, askVault, productionMark } from "../input/ask.ts";
 import type { GivenContents } from "../input/contents.ts";
 import type { CredentialsOut } from "../handover/credentials-out.ts";
 import { withCredentialsOut } from "../handover/credentials-out.ts";
-import type { ContentsOptions, ExchangeOptions } from "../input/flags.ts";
+import type { VaultsOptions } from "../input/flags.ts";
+import { isMany } from "../input/flags.ts";
 import { checkPairOptions, readStart } from "../input/read-start.ts";
 import { lookUp } from "../input/look-up.ts";
 import { createHandover, updateDocument } from "../handover/handover.ts";
 
-type Options = ExchangeOptions & ContentsOptions;
+/** Reads or updates what a command line names: one vault, or many in a run. Resolves to the exit code. */
+export async function runVaults(
+  app: App,
+  options: VaultsOptions,
+  operation: Operation,
+): Promise<number> {
+  if (isMany(options)) return await (await import("./many.ts")).runMany(app, options, operation);
+  await runOne(app, options, operation);
+  return 0;
+}
 
 /**
  * Reads or updates one vault, while the file of --credentials-out is locked.
  * @throws `usage`, `invalid-input`, `no-credentials`, `busy`, `interrupted` at a question, and what `runExchange` throws
  */
-export async function runOne(
-  app: App,
-  vault: string | undefined,
-  options: Options,
-  operation: Operation,
-): Promise<void> {
+async function runOne(app: App, options: VaultsOptions, operation: Operation): Promise<void> {
   const contents =
     operation === "update"
       ? await (await import("../input/contents.ts")).readContents(app.io, options)
@@ -41,7 +46,7 @@ export async function runOne(
   checkPairOptions(options);
   await withCredentialsOut(app, options, async (out) => {
     await askSettings(app);
-    const uuid = await askVault(app, vault, operation);
+    const uuid = await askVault(app, options.vaults[0], operation);
     const asked = await readStart(app, uuid, operation, options);
     await lockedFirst(app, asked, options, async (record, locked) => {
       const start = await completeStart(app, options, asked, record, out, contents);
@@ -62,7 +67,7 @@ export async function runOne(
 async function lockedFirst(
   app: App,
   { uuid, operation }: Unchecked,
-  { dryRun }: Options,
+  { dryRun }: VaultsOptions,
   work: (record: VaultRecord | null, locked: ExchangeContext | undefined) => Promise<void>,
 ): Promise<void> {
   // Missing settings are reported before anything is written.
@@ -86,7 +91,7 @@ async function lockedFirst(
 /** Asks for what the command line lacks, and checks all that needs no lock. */
 async function completeStart(
   app: App,
-  options: Options,
+  options: VaultsOptions,
   asked: Unchecked,
   record: VaultRecord | null,
   out: CredentialsOut | undefined,
@@ -207,9 +212,3 @@ async function confirmUpdate(
   if (await ask.confirm(question)) return;
   throw new VaultError("canceled", "canceled; nothing was sent", { uuid, retry: "safe" });
 }
-
-/** What questions before an update with a live profile begin with. */
-export const productionMark = (settings: SettingsPart): string =>
-  settings.live
-    ? `Production profile ${settings.profileInUse.name} (${settings.baseUrl ?? "no base URL"}): `
-    : "";

@@ -224,7 +224,7 @@ async function reportOutcome(
     kind,
     created: { generation, fingerprint },
   };
-  const { createdTable } = await import("../info/view.ts");
+  const { createdTable } = await import("../../cli/vault-view.ts");
   await io.output.printDone(
     document,
     async (view) => await createdTable({ ...outcome, kind, label, fingerprint }, view),

@@ -1,4 +1,4 @@
-import type { OpenState } from "../../parts/open-state.ts";
+import type { OpenState } from "../../parts/state.ts";
 import { liveGenerations } from "../../exchange/start/candidates.ts";
 import { when } from "../../terminal/time.ts";
 import type { Finding } from "../../documents/setup.ts";

@@ -187,12 +187,7 @@ async function resetCounters(
     return uuid.toLowerCase();
   }
   // The vault is not locked during the question.
-  if (
-    !(await (await app.state.store()).list()).some(
-      (record) => record.uuid.toLowerCase() === uuid.toLowerCase(),
-    )
-  )
-    throw noCredentials(uuid);
+  if ((await (await app.state.store()).find(uuid)).length === 0) throw noCredentials(uuid);
   await confirmOrFail(app.io.ask, yes || to !== "all", unlockedQuestion(uuid));
   await resetOne(app, uuid, to);
   return uuid.toLowerCase();

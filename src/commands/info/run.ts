@@ -30,7 +30,7 @@ export async function runInfo(app: App, options: InfoOptions): Promise<number> {
   const document: InfoDocument = { ...vault, info: info.info };
   await app.io.output.print(
     document,
-    async (view) => await (await import("./view.ts")).infoTable(vault, info, view),
+    async (view) => await (await import("../../cli/vault-view.ts")).infoTable(vault, info, view),
   );
   return 0;
 }

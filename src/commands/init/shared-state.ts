@@ -1,6 +1,5 @@
 import type { Io } from "../../parts/io.ts";
-import type { StatePart } from "../../parts/state.ts";
-import type { OpenState } from "../../parts/open-state.ts";
+import type { StatePart, OpenState } from "../../parts/state.ts";
 import { VaultError } from "../../errors.ts";
 import { isShared, withoutPassword } from "../../settings/location.ts";
 

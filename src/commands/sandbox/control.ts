@@ -19,8 +19,9 @@ import type {
   FaultDocument,
   LockDocument,
   ResetDocument,
+  StatusDocument,
+  StopDocument,
 } from "../../documents/sandbox.ts";
-import type { StatusDocument, StopDocument } from "../../documents/sandbox.ts";
 import { preparedFolder, settingsFor, shellQuoted } from "./folder.ts";
 import { describeVaults, findRunning, readyFileOf, theRunning } from "./running.ts";
 import { count } from "../../terminal/count.ts";

@@ -1,4 +1,4 @@
-import type { OpenState } from "../../parts/open-state.ts";
+import type { OpenState } from "../../parts/state.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import type { Cell } from "../../terminal/tables.ts";
 import { factsTable, listTable } from "../../terminal/tables.ts";

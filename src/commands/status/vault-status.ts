@@ -1,9 +1,8 @@
 import { candidates, currentGeneration } from "../../exchange/start/candidates.ts";
-import type { Policy } from "../../exchange/lockout.ts";
+import type { Policy, Counters } from "../../exchange/lockout.ts";
 import { summarize } from "../../exchange/context.ts";
 import type { Breaker } from "../../exchange/breaker.ts";
 import { passage } from "../../exchange/breaker.ts";
-import type { Counters } from "../../exchange/lockout.ts";
 import { judge } from "../../exchange/lockout.ts";
 import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
 import { waysOn } from "../../exchange/ways.ts";

@@ -8,7 +8,7 @@ import { listTable } from "../../terminal/tables.ts";
 import { distance, when } from "../../terminal/time.ts";
 import { hintOf } from "../../exchange/ways.ts";
 import type { Row, View } from "../../cli/vault-view.ts";
-import { knownFacts } from "../../cli/vault-view.ts";
+import { dateRows, knownFacts } from "../../cli/vault-view.ts";
 import type { GuardDocument, ServiceBreaker, VaultStatus } from "../../documents/state.ts";
 
 /** One row a vault. */
@@ -30,8 +30,6 @@ export async function statusList(vaults: readonly VaultStatus[], view: View): Pr
 /** Everything about one vault. */
 export async function statusTable(vault: VaultStatus, view: View): Promise<string> {
   const palette = await createPalette(view.facts.color);
-  const date = (value: string | null): string | undefined =>
-    value === null ? undefined : when(value, view.now);
   const rows: Row[] = [
     ["Vault", { text: vault.uuid, paint: palette.strong }],
     ["Label", vault.label === null ? undefined : printableLine(vault.label)],
@@ -55,17 +53,14 @@ export async function statusTable(vault: VaultStatus, view: View): Promise<strin
       "Failures",
       counter(vault.failedAttempts, vault.limits.failedAttempts, palette, "attempts in a row"),
     ],
-    ["Last read", date(vault.lastReadAt)],
+    ["Last read", vault.lastReadAt === null ? undefined : when(vault.lastReadAt, view.now)],
     [
       "Reads left",
       vault.usesRemaining === null
         ? undefined
         : `${vault.usesRemaining} (at the last read, which counts)`,
     ],
-    ["Expires", date(vault.expiryDate)],
-    ["Auto-locks", date(vault.autoLockDate)],
-    ["Created", date(vault.dateCreated)],
-    ["Last modified", date(vault.lastModified)],
+    ...dateRows(vault, view),
     [
       "Last error",
       vault.lastError === null
