@@ -39,7 +39,7 @@ export const operation = z.enum(operations);
 export const state = z.enum(exchangeStates);
 
 /** An exchange that is being delivered: its state is not known yet. */
-export const startedExchange = {
+const startedExchange = {
   id: text,
   operation,
   externalRef: text,

@@ -7,7 +7,7 @@ import { pause } from "../terminal/signals.ts";
 import type { GetDocument } from "../documents/exchange.ts";
 
 /** A command of the user that receives a document. */
-export interface DocumentCommand {
+interface DocumentCommand {
   /** The flag that it comes from, for messages. */
   flag: "--save-cmd" | "--exec";
   command: string;

@@ -43,14 +43,7 @@ export interface Outputs {
 }
 
 /** What a read prints. */
-export const getDocument = ({
-  uuid,
-  label,
-  vault,
-  kind,
-  exchange,
-  settled,
-}: Delivery): GetDocument => ({
+const getDocument = ({ uuid, label, vault, kind, exchange, settled }: Delivery): GetDocument => ({
   uuid,
   label,
   vault,

@@ -23,7 +23,7 @@ export const vaultProperties = {
 };
 
 /** A file of vaults that a flag names; `-` is standard input. */
-export interface VaultFile {
+interface VaultFile {
   flag: string;
   path: string;
   /** A command line that reads one, for hints. */

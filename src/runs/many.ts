@@ -181,7 +181,7 @@ const ofOne = {
  * Refuses flags that say something about one vault, and updates whose contents do not stand in a list.
  * @throws `usage`
  */
-export function checkNothingOfOne(options: VaultsOptions, operation: Operation): void {
+function checkNothingOfOne(options: VaultsOptions, operation: Operation): void {
   const [given] = Object.entries(ofOne).filter(
     ([name]) => (options as Record<string, unknown>)[name] !== undefined,
   );
@@ -204,7 +204,7 @@ export function checkNothingOfOne(options: VaultsOptions, operation: Operation):
  * How a command with many vaults prints: lines for a program, or rows for a person.
  * @throws `usage` for an output that cannot have many
  */
-export function formOf(
+function formOf(
   { io: { host, output }, settings: { flags } }: Basics,
   options: ManyOptions & { dryRun?: boolean | undefined },
   operation: Operation,

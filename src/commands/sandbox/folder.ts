@@ -11,7 +11,7 @@ import type { RunningSandbox, SandboxSettings } from "../../sandbox/server/start
 import { startSandbox } from "../../sandbox/server/start-sandbox.ts";
 
 /** Environment of a program that uses a sandbox. */
-export type Environment = Record<string, string>;
+type Environment = Record<string, string>;
 
 /** Variables of the program, with a state and a configuration of their own in `folder`. */
 export function settingsFor(ready: ReadyDocument, folder: string, apiPrefix?: string): Environment {

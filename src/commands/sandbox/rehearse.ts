@@ -82,17 +82,17 @@ async function asTable(facts: TerminalFacts, scenarios: readonly Scenario[]): Pr
 }
 
 /** What happens to a call: it never arrives or its response is lost; or the program is killed, before or after it is processed. */
-export const failures = ["lost-before", "lost-after", "killed-before", "killed-after"] as const;
+const failures = ["lost-before", "lost-after", "killed-before", "killed-after"] as const;
 type Failure = (typeof failures)[number];
 
 /** A call that the program makes; `n` counts from 1. */
-export interface RehearsedCall {
+interface RehearsedCall {
   n: number;
   method: string;
   endpoint: string;
 }
 
-export interface Scenario {
+interface Scenario {
   call: RehearsedCall;
   failure: Failure;
   /** `locked`: the vault can be read once an administrator has unlocked it; `lost`: nobody holds credentials that are valid. */
@@ -110,7 +110,7 @@ interface Commands {
 const hint = "vault sandbox exec -- COMMAND";
 
 /** Plays scenarios, each in a fresh working directory with a fresh sandbox. */
-export class Rehearsal {
+class Rehearsal {
   /** What the scenarios did not go as planned in. */
   readonly warnings: string[] = [];
   readonly #app: Basics;
