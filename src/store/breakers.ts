@@ -1,95 +1,64 @@
-import type { Breaker, ServiceBreaker } from "../exchange/breaker.ts";
+import type { Breaker, Seen } from "../exchange/breaker.ts";
 import { closed } from "../exchange/breaker.ts";
-import type { Statement } from "./steps/changes.ts";
+import type { Statement } from "./statement.ts";
 
-/** A row of `breakers`. A service that has none never failed to answer a start. */
-export interface BreakerRow {
-  service: string;
-  version: number;
-  lost_at: number | null;
-  lost_trials: number;
-  hint: Breaker["hint"];
-  http_status: number | null;
-  content_type: string | null;
-  closed_at: number;
-}
+/** The column of each fact. A service without a row never failed to answer a start. */
+const columns = {
+  version: "version",
+  lostAt: "lost_at",
+  lostTrials: "lost_trials",
+  hint: "hint",
+  httpStatus: "http_status",
+  contentType: "content_type",
+  closedAt: "closed_at",
+} satisfies Record<keyof Breaker, string>;
 
-/** The columns beside the service, in the order of `valuesOf`. */
-export const breakerColumns = [
-  "version",
-  "lost_at",
-  "lost_trials",
-  "hint",
-  "http_status",
-  "content_type",
-  "closed_at",
-] as const;
+const names = Object.keys(columns) as (keyof Breaker)[];
+const all = names.map((name) => `${columns[name]} AS "${name}"`).join(", ");
 
-export const valuesOf = (breaker: Breaker): (string | number | null)[] => [
-  breaker.version,
-  breaker.lostAt,
-  breaker.lostTrials,
-  breaker.hint,
-  breaker.httpStatus,
-  breaker.contentType,
-  breaker.closedAt,
-];
-
-export const breakerIn = (row: BreakerRow | undefined): Breaker =>
-  row === undefined
-    ? closed
-    : {
-        version: row.version,
-        lostAt: row.lost_at,
-        lostTrials: row.lost_trials,
-        hint: row.hint,
-        httpStatus: row.http_status,
-        contentType: row.content_type,
-        closedAt: row.closed_at,
-      };
+export const allBreakers = (prefix: string): Statement => ({
+  sql: `SELECT service, ${all} FROM ${prefix}breakers`,
+});
 
 export const breakerOf = (prefix: string, service: string): Statement => ({
-  sql: `SELECT * FROM ${prefix}breakers WHERE service = $1`,
+  sql: `SELECT ${all} FROM ${prefix}breakers WHERE service = $1`,
   values: [service],
 });
 
-export const allBreakers = (prefix: string): Statement => ({
-  sql: `SELECT * FROM ${prefix}breakers`,
-});
+/** What `breakerOf` returned. */
+export const breakerIn = ([row]: readonly unknown[]): Breaker =>
+  row === undefined ? closed : { ...(row as Breaker) };
 
-/** What one process last saw of the breakers of a state, by service. */
-export class KnownBreakers {
-  readonly #known = new Map<string, Breaker>();
-
-  of(service: string): Breaker {
-    return this.#known.get(service) ?? closed;
-  }
-
-  /** Returns what was seen. */
-  note(service: string, breaker: Breaker): Breaker {
-    this.#known.set(service, breaker);
-    return breaker;
-  }
-}
-
-/** How an engine reads and writes the row of a breaker. */
-interface BreakerPlace {
-  read(): Promise<Breaker>;
-  /** As `ServiceBreaker.change`. */
-  change(change: (breaker: Breaker) => Breaker): Promise<Breaker>;
-  now(): number;
-}
-
-/** The breaker of a service, with what this process knows of it. */
-export const storedBreaker = (
-  known: KnownBreakers,
+/** Writes a breaker where it is still as it was read, and returns a row then. */
+export function replacing(
+  prefix: string,
   service: string,
-  place: BreakerPlace,
-): ServiceBreaker => ({
-  get known() {
-    return known.of(service);
-  },
-  now: () => Math.round(place.now()),
-  read: async () => known.note(service, await place.read()),
-  change: async (change) => known.note(service, await place.change(change)),
-});
+  before: Breaker,
+  breaker: Breaker,
+): Required<Statement> {
+  const mark = (_: unknown, index: number): string => `$${index + 2}`;
+  const sql =
+    before.version === 0
+      ? `INSERT INTO ${prefix}breakers (service, ${Object.values(columns).join(", ")}) VALUES ($1, ${names.map(mark).join(", ")})
+          ON CONFLICT DO NOTHING RETURNING 1 AS done`
+      : `UPDATE ${prefix}breakers SET ${names.map((name, index) => `${columns[name]} = ${mark(name, index)}`).join(", ")}
+          WHERE service = $1 AND version = ${before.version} RETURNING 1 AS done`;
+  return { sql, values: [service, ...names.map((name) => breaker[name])] };
+}
+
+/**
+ * Claims the trial, if the start is one. Returns as many rows as it says where the breaker is as it was seen, and else another number:
+ * then the start must not go out.
+ */
+export const checkOf = (
+  prefix: string,
+  service: string,
+  { breaker, claim }: Seen,
+): Required<Statement> & { rows: number } =>
+  claim === null
+    ? {
+        sql: `SELECT 1 AS opened FROM ${prefix}breakers WHERE service = $1 AND lost_at IS NOT NULL`,
+        values: [service],
+        rows: 0,
+      }
+    : { ...replacing(prefix, service, breaker, claim), rows: 1 };

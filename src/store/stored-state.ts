@@ -1,51 +1,104 @@
 import type { Breaker, ServiceBreaker } from "../exchange/breaker.ts";
+import { closed } from "../exchange/breaker.ts";
 import type { Store } from "../exchange/ports.ts";
 import type {
   Creation,
   ErrorNote,
   ExchangeRecord,
   InterruptedCreation,
+  RunExchange,
+  VaultRecord,
+  VaultSummary,
 } from "../exchange/records.ts";
-import type { BreakerRow } from "./breakers.ts";
-import { allBreakers, breakerIn, breakerOf, KnownBreakers, storedBreaker } from "./breakers.ts";
+import { keyIdOf } from "../secrets/sealing.ts";
+import { allBreakers, breakerIn, breakerOf, replacing } from "./breakers.ts";
 import type { JournalEntry } from "./journal/journal.ts";
+import { appending } from "./journal/journal.ts";
+import type { Keyring } from "./keys/keyring.ts";
+import type { Labels } from "./read-vaults.ts";
+import { recordsIn, summariesOf, vaultsWhere } from "./read-vaults.ts";
+import type { Dialect, Statement, Value } from "./statement.ts";
 import type { ExchangeRow } from "./steps/rows.ts";
-import { exchangeRecord } from "./steps/vault-record.ts";
-import type { Statement } from "./steps/changes.ts";
+import { isListed } from "./steps/rows.ts";
+import { openDigest, openLabel } from "./steps/sealed.ts";
+import type { SummaryRow } from "./steps/vault-record.ts";
+import { exchangeRecord, runExchange, vaultSummary } from "./steps/vault-record.ts";
+import type { Durability } from "./vault-session.ts";
 
 /** What both engines do alike: plain queries, the journal of creations, breakers. */
 export abstract class StoredState {
-  /** What this process knows of the breakers. */
-  protected readonly breakersKnown = new KnownBreakers();
+  /** What this process last saw of the breakers, by service. */
+  protected readonly breakersKnown = new Map<string, Breaker>();
 
-  /** In front of the name of a table. */
-  protected abstract readonly prefix: string;
-  /** No rows where there is no state yet, and none is made. */
-  protected abstract query(statement: Statement): Promise<unknown[]>;
-  /** Appends to the journal without the lock of a vault; durable before it returns. Makes a state if there is none. */
-  protected abstract append(entry: JournalEntry): Promise<void>;
+  protected abstract readonly dialect: Dialect;
+  protected abstract readonly keyring: Keyring;
+  /** Runs queries on one snapshot. No rows where there is no state yet, and none is made. */
+  protected abstract read(statements: readonly Statement[]): Promise<unknown[][]>;
+  /** What opens labels, where they are sealed. */
+  protected abstract labels(): Promise<Labels | null>;
+  /**
+   * Writes without the lock of a vault, and returns rows; durable before that, and kept from operations on the whole state, unless it
+   * is `unsynced`. Makes a state if there is none.
+   */
+  protected abstract change(statement: Statement, durability: Durability): Promise<unknown[]>;
   /** Makes sure that the key is there. */
   protected abstract prepareKey(): Promise<void>;
-  /** As `ServiceBreaker.change`. */
-  protected abstract changeBreaker(
-    service: string,
-    change: (breaker: Breaker) => Breaker,
-  ): Promise<Breaker>;
   abstract now(): number;
 
+  async list(): Promise<VaultRecord[]> {
+    return await this.#vaults(isListed, []);
+  }
+
+  async find(uuid: string): Promise<VaultRecord[]> {
+    return await this.#vaults("vaults.uuid = $1 AND forgotten = 0", [uuid.toLowerCase()]);
+  }
+
+  async summaries(service: string): Promise<VaultSummary[]> {
+    const [labels, [open = [], vaults = []]] = await Promise.all([
+      this.labels(),
+      this.read(summariesOf(this.dialect, service)),
+    ]);
+    const exchanges = new Map(
+      (open as (ExchangeRow & { vault: Value })[]).map((row) => [row.vault, row]),
+    );
+    return (vaults as (SummaryRow & { id: Value })[]).map((row) => {
+      const place = { state: labels?.state, service, uuid: row.uuid };
+      if (labels !== null && row.label !== null)
+        row.label = openLabel(labels.key, place, row.label);
+      return vaultSummary(row, exchanges.get(row.id));
+    });
+  }
+
+  async run(service: string, name: string, uuid?: string): Promise<RunExchange[]> {
+    const statement = runExchangesOf(this.dialect.prefix, service, name, uuid);
+    const [labels, rows] = await Promise.all([this.labels(), this.#query(statement)]);
+    const open = async (row: ExchangeRow & { uuid: string }): Promise<string | null> => {
+      const { id, digest } = row;
+      const place = { state: labels?.state, service, uuid: row.uuid };
+      return digest === null
+        ? null
+        : openDigest(await this.keyring.key(keyIdOf(digest)), place, id, digest);
+    };
+    return await Promise.all(
+      (rows as (ExchangeRow & { uuid: string })[]).map(async (row) =>
+        runExchange(row, await open(row)),
+      ),
+    );
+  }
+
   async lastReads(): ReturnType<Store["lastReads"]> {
-    const rows = await this.query(lastReads(this.prefix));
+    const rows = await this.#query(lastReads(this.dialect.prefix));
     return rows as Awaited<ReturnType<Store["lastReads"]>>;
   }
 
   async exchanges(service: string, uuid: string, limit: number): Promise<ExchangeRecord[]> {
-    const rows = await this.query(exchangesOf(this.prefix, service, uuid.toLowerCase(), limit));
-    return (rows as ExchangeRow[]).map(exchangeRecord);
+    const statement = exchangesOf(this.dialect.prefix, service, uuid.toLowerCase(), limit);
+    return ((await this.#query(statement)) as ExchangeRow[]).map(exchangeRecord);
   }
 
   async beginCreation(creation: Creation): Promise<void> {
     await this.prepareKey();
-    await this.append(creationEntry(creation, "creating", this.time()));
+    await this.#append(creationEntry(creation, "creating", this.time()));
   }
 
   async failCreation(
@@ -53,34 +106,66 @@ export abstract class StoredState {
     outcome: "create-refused" | "create-unanswered",
     error: ErrorNote,
   ): Promise<void> {
-    await this.append(creationEntry(creation, outcome, this.time(), error));
+    await this.#append(creationEntry(creation, outcome, this.time(), error));
   }
 
   async interruptedCreations(service: string): Promise<InterruptedCreation[]> {
-    const rows = await this.query(interruptedCreations(this.prefix, service));
+    const rows = await this.#query(interruptedCreations(this.dialect.prefix, service));
     return (rows as CreatingRow[]).map((row) => interruptedCreation(service, row));
   }
 
   async dismissCreation(creation: InterruptedCreation): Promise<void> {
-    await this.append(dismissal(creation, this.time()));
+    await this.#append(dismissal(creation, this.time()));
   }
 
   breaker(service: string): ServiceBreaker {
-    return storedBreaker(this.breakersKnown, service, {
-      now: () => this.now(),
-      read: async () => {
-        const [row] = await this.query(breakerOf(this.prefix, service));
-        return breakerIn(row as BreakerRow | undefined);
+    const { breakersKnown: known, dialect } = this;
+    const note = (breaker: Breaker): Breaker => {
+      known.set(service, breaker);
+      return breaker;
+    };
+    const read = async (): Promise<Breaker> =>
+      note(breakerIn(await this.#query(breakerOf(dialect.prefix, service))));
+    return {
+      get known() {
+        return known.get(service) ?? closed;
       },
-      change: async (change) => await this.changeBreaker(service, change),
-    });
+      now: () => Math.round(this.now()),
+      read,
+      change: async (change) => {
+        for (let tries = 20; ; tries -= 1) {
+          const before = await read();
+          const breaker = change(before);
+          if (breaker === before) return before;
+          const replace = replacing(dialect.prefix, service, before, breaker);
+          const [done] = await this.change(replace, "unsynced");
+          if (done !== undefined || tries <= 1) return note(breaker);
+        }
+      },
+    };
   }
 
   async breakers(): ReturnType<Store["breakers"]> {
-    const rows = (await this.query(allBreakers(this.prefix))) as BreakerRow[];
-    return rows
-      .map((row) => ({ ...breakerIn(row), service: row.service }))
-      .toSorted((a, b) => (a.service < b.service ? -1 : 1));
+    const rows = await this.#query(allBreakers(this.dialect.prefix));
+    return (rows as Awaited<ReturnType<Store["breakers"]>>).toSorted((a, b) =>
+      a.service < b.service ? -1 : 1,
+    );
+  }
+
+  async #vaults(condition: string, values: readonly string[]): Promise<VaultRecord[]> {
+    const [labels, results] = await Promise.all([
+      this.labels(),
+      this.read(vaultsWhere(this.dialect, condition, values)),
+    ]);
+    return recordsIn(results, this.time(), labels);
+  }
+
+  async #query(statement: Statement): Promise<unknown[]> {
+    return (await this.read([statement]))[0] ?? [];
+  }
+
+  async #append(entry: JournalEntry): Promise<void> {
+    await this.change(appending(this.dialect.prefix, entry), "synced");
   }
 
   /** The time for rows and entries, ISO 8601. */
@@ -106,7 +191,7 @@ const exchangesOf = (prefix: string, service: string, uuid: string, limit: numbe
 });
 
 /** The newest exchange in a run, of all vaults of a service or of one. */
-export const runExchangesOf = (
+const runExchangesOf = (
   prefix: string,
   service: string,
   name: string,

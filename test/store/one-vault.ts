@@ -4,10 +4,14 @@ import type { MergedVault, MergeOptions } from "../../src/store/backup/merge/mer
 import { mergeContents } from "../../src/store/backup/merge/merge-contents.ts";
 import type { ContentRow, Contents } from "../../src/store/contents.ts";
 import * as ends from "../../src/store/steps/end.ts";
-import { openToken, sealToken } from "../../src/store/steps/exchange-rows.ts";
+import {
+  openToken,
+  sealToken,
+  openCredentials,
+  sealCredentials,
+} from "../../src/store/steps/sealed.ts";
 import { vaultRecord } from "../../src/store/steps/vault-record.ts";
 import { candidates } from "../../src/exchange/start/candidates.ts";
-import { openCredentials, sealCredentials } from "../../src/store/steps/generations.ts";
 import { adopt, recordPair } from "../../src/store/steps/import.ts";
 import type {
   CredentialsRow,

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { listed } from "../sqlite/query.ts";
+import { listed } from "../statement.ts";
 import type { JournalEntry } from "./journal.ts";
 
 /** An entry of the journal, with what only later entries reveal about it. */

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { one, rowsIn, run } from "../sqlite/query.ts";
-import type { Statement } from "../steps/changes.ts";
+import type { Statement } from "../statement.ts";
 
 /** How long journal entries and ended exchanges are kept. */
 const journalDays = 400;

@@ -1,6 +1,6 @@
 import { marksIn, notHere } from "../whole/marks.ts";
 import type { Address } from "./address.ts";
-import type { Statement } from "../steps/changes.ts";
+import type { Statement } from "../statement.ts";
 import type { Row } from "./connection.ts";
 import { cannotBeUsed } from "./connection.ts";
 import type { Database } from "./database.ts";

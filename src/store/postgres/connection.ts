@@ -1,7 +1,7 @@
 import pg from "pg";
 import type { Retry } from "../../errors.ts";
 import { VaultError } from "../../errors.ts";
-import type { Statement } from "../steps/changes.ts";
+import type { Statement } from "../statement.ts";
 import type { Address } from "./address.ts";
 import type { PlainClient, Wire } from "./client.ts";
 import { clientFor } from "./client.ts";
@@ -167,13 +167,13 @@ export class Connection {
    * @throws {AnswerLost} if the transaction may have been committed
    * @throws `state` if it may get lost although it was committed
    */
-  async transact(statements: readonly Statement[], mayTakeMs?: number): Promise<Row[][]> {
-    return await this.#transaction("READ COMMITTED", statements, mayTakeMs);
+  async transact(statements: readonly Statement[]): Promise<Row[][]> {
+    return await this.#transaction("READ COMMITTED", statements);
   }
 
-  /** Runs queries that see the same moment, and may take long. */
+  /** Runs queries that see the same moment. */
   async snapshot(queries: readonly Statement[]): Promise<Row[][]> {
-    return await this.#transaction("REPEATABLE READ READ ONLY", queries, wholeMs);
+    return await this.#transaction("REPEATABLE READ READ ONLY", queries);
   }
 
   /**
@@ -201,11 +201,7 @@ export class Connection {
     return result;
   }
 
-  async #transaction(
-    isolation: string,
-    statements: readonly Statement[],
-    mayTakeMs?: number,
-  ): Promise<Row[][]> {
+  async #transaction(isolation: string, statements: readonly Statement[]): Promise<Row[][]> {
     for (let tries = 5; ; tries -= 1) {
       try {
         const all = [
@@ -214,7 +210,7 @@ export class Connection {
           ...statements,
           { sql: "COMMIT" },
         ];
-        const results = await this.#send(all, mayTakeMs);
+        const results = await this.#send(all);
         if (results.at(-1)?.command !== "COMMIT")
           throw new AnswerLost(this.#address, "the transaction was rolled back");
         return results.slice(2, -1).map(({ rows }) => rows);

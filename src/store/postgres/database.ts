@@ -1,7 +1,7 @@
 import { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import type { Address } from "./address.ts";
-import type { Statement } from "../steps/changes.ts";
+import type { Statement } from "../statement.ts";
 import type { Row, Timing } from "./connection.ts";
 import { AnswerLost, Connection } from "./connection.ts";
 
@@ -115,6 +115,16 @@ export class Database {
     } catch (error) {
       if (!(error instanceof AnswerLost)) throw error;
       return await (await this.connect()).query(statement);
+    }
+  }
+
+  /** See `Connection.snapshot`; once more where the answer is lost. */
+  async snapshot(queries: readonly Statement[]): Promise<Row[][]> {
+    try {
+      return await (await this.connect()).snapshot(queries);
+    } catch (error) {
+      if (!(error instanceof AnswerLost)) throw error;
+      return await (await this.connect()).snapshot(queries);
     }
   }
 

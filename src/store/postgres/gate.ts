@@ -4,7 +4,7 @@ import type { Clock, Waiting } from "../../exchange/ports.ts";
 import type { Holder } from "../state.ts";
 import { busy, waitForLock } from "../wait-for-lock.ts";
 import type { WholeOperation } from "../whole/whole.ts";
-import type { Statement } from "../steps/changes.ts";
+import type { Statement } from "../statement.ts";
 import type { Row } from "./connection.ts";
 import { AnswerLost, codeOf, Connection, gateClosed, isLocked } from "./connection.ts";
 import type { Database } from "./database.ts";

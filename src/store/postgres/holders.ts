@@ -1,5 +1,5 @@
 import type { Holder, Lock } from "../state.ts";
-import type { Statement } from "../steps/changes.ts";
+import type { Statement } from "../statement.ts";
 import type { Row } from "./connection.ts";
 
 /** Of a lease: it has not ended. One that begins in the future is void: the database's clock was set back since. */

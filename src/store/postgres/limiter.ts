@@ -1,5 +1,5 @@
 import type { Clock } from "../../exchange/ports.ts";
-import type { Statement } from "../steps/changes.ts";
+import type { Statement } from "../statement.ts";
 import type { Database } from "./database.ts";
 import type { DatabaseClock } from "./database-clock.ts";
 

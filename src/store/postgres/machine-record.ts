@@ -9,7 +9,7 @@ import { createDatabase, openDatabase } from "../sqlite/open-database.ts";
 import { keyIdOf } from "../../secrets/sealing.ts";
 import { all, one, run } from "../sqlite/query.ts";
 import { retryBusyDatabase, StateDatabase } from "../sqlite/state-database.ts";
-import type { Durability } from "../stored-session.ts";
+import type { Durability } from "../vault-session.ts";
 import type { About } from "./about.ts";
 
 /** How long the last exchange of a vault is kept, in milliseconds. */

@@ -1,4 +1,4 @@
-import type { Statement } from "../steps/changes.ts";
+import type { Statement } from "../statement.ts";
 import { place } from "./schema.ts";
 
 /** The time of the database, as the columns have it. */

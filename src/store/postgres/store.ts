@@ -1,46 +1,39 @@
 import { randomUUID } from "node:crypto";
-import type { Breaker } from "../../exchange/breaker.ts";
 import { VaultError } from "../../errors.ts";
 import type { VaultSession, Waiting } from "../../exchange/ports.ts";
-import type {
-  CreatedVault,
-  Creation,
-  RunExchange,
-  VaultRecord,
-  VaultSummary,
-} from "../../exchange/records.ts";
+import type { CreatedVault, Creation, VaultRecord } from "../../exchange/records.ts";
+import { fingerprint } from "../../secrets/fingerprints.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
+import { breakerIn, breakerOf } from "../breakers.ts";
+import { prunedBefore, pruning } from "../journal/journal.ts";
 import { Keyring } from "../keys/keyring.ts";
-import type { JournalEntry } from "../journal/journal.ts";
-import { appending, prunedBefore, pruning } from "../journal/journal.ts";
+import type { Labels } from "../read-vaults.ts";
+import { readVault, storedVault } from "../read-vaults.ts";
 import type { Created, Lock, State } from "../state.ts";
+import type { Dialect, Statement } from "../statement.ts";
+import type { Added } from "../steps/import.ts";
 import { completeCreation } from "../steps/import.ts";
-import { openDigest } from "../steps/exchange-rows.ts";
-import type { ExchangeRow, Place } from "../steps/rows.ts";
-import { isListed } from "../steps/rows.ts";
-import type { SummaryRow } from "../steps/vault-record.ts";
-import { runExchange, vaultRecord, vaultSummary } from "../steps/vault-record.ts";
+import { completed, StoredState } from "../stored-state.ts";
+import type { Durability } from "../vault-session.ts";
+import { StoredVaultSession } from "../vault-session.ts";
+import type { Step } from "../write-vault.ts";
+import { make, statementsFor } from "../write-vault.ts";
 import type { About } from "./about.ts";
 import { aboutIn, aboutStatement } from "./about.ts";
-import { completed, runExchangesOf, StoredState } from "../stored-state.ts";
-import { breakerInRow, changeBreaker } from "./breakers.ts";
-import type { Statement } from "../steps/changes.ts";
+import type { Address } from "./address.ts";
 import type { Row } from "./connection.ts";
 import { AnswerLost, codeOf, gateClosed, isLocked } from "./connection.ts";
-import type { Address } from "./address.ts";
 import { Database } from "./database.ts";
 import { DatabaseClock } from "./database-clock.ts";
-import { checkIncarnation, isLater, warnOfWeakerTls } from "./incarnation.ts";
 import { passGate, transactAtGate } from "./gate.ts";
 import { holders, lockIn } from "./holders.ts";
+import { checkIncarnation, isLater, warnOfWeakerTls } from "./incarnation.ts";
 import { Lease } from "./lease.ts";
+import { dialectOf, LeasedVault } from "./leased-vault.ts";
 import { reserve } from "./limiter.ts";
 import { MachineRecord } from "./machine-record.ts";
 import { bringBack } from "./outbox.ts";
-import { openLabel, readVault, storedVault, summariesOf, vaultsWhere } from "./read-vaults.ts";
-import { PostgresVaultSession } from "./vault-session.ts";
 import type { PostgresWhole, SharedParts } from "./whole-state.ts";
-import { statementsFor } from "./write-vault.ts";
 
 interface Options extends Omit<SharedParts, "database" | "keyring" | "machine" | "schema"> {
   address: Address;
@@ -64,7 +57,8 @@ type Ready = About & { key: SealingKey; isSetBack: boolean };
 export class PostgresStore extends StoredState implements State {
   readonly shown: string;
   readonly isShared = true;
-  protected readonly prefix: string;
+  protected readonly dialect: Dialect;
+  protected readonly keyring: Keyring;
   readonly parts: SharedParts;
   readonly #time: Pick<DatabaseClock, "isKnown" | "latencyMs" | "note" | "now">;
   #ready: Promise<Ready> | null = null;
@@ -84,16 +78,16 @@ export class PostgresStore extends StoredState implements State {
   }: Options) {
     super();
     this.shown = address.shown;
-    this.prefix = `${address.schema}.`;
+    this.dialect = dialectOf(address.schema);
     this.#time = time;
     const machine = new MachineRecord({ directory, platform, clock, warn });
     const beforeLogin = async (): Promise<void> =>
       await warnOfWeakerTls({ address, machine, warn });
     const database = new Database(address, time, { clock, waiting, beforeLogin });
-    const keyring = new Keyring(keySource, address.shown, warn, keys);
+    this.keyring = new Keyring(keySource, address.shown, warn, keys);
     const { schema } = address;
     const given = { keySource, directory, clock, holder, warn };
-    this.parts = { ...given, schema, database, keyring, machine };
+    this.parts = { ...given, schema, database, keyring: this.keyring, machine };
   }
 
   async create(grant?: string): Promise<Created> {
@@ -114,21 +108,22 @@ export class PostgresStore extends StoredState implements State {
   }
 
   async lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession> {
-    const { schema, database, keyring, machine, warn } = this.parts;
+    const { schema, database, machine, warn } = this.parts;
+    const { dialect, breakersKnown: breakers, keyring } = this;
     const lower = uuid.toLowerCase();
     const prints = (await machine.vault(service, lower)).flatMap(({ fingerprint, kept }) => [
       fingerprint,
       kept ?? fingerprint,
     ]);
-    const reading = [
-      aboutStatement(schema),
-      ...readVault(schema, { service, uuid: lower, at: "" }, { prints }),
-    ];
-    const [lease, [[facts] = [], [row] = [], [breaker] = []], sentAt] = await Lease.take(
+    const [lease, [[facts] = [], breaker = [], ...read], sentAt] = await Lease.take(
       this.parts,
       lower,
       waiting,
-      reading,
+      [
+        aboutStatement(schema),
+        breakerOf(dialect.prefix, service),
+        ...readVault(dialect, { service, uuid: lower }, { prints }),
+      ],
     );
     try {
       const about = await this.#checked(facts, sentAt);
@@ -137,20 +132,11 @@ export class PostgresStore extends StoredState implements State {
         return await this.lock(service, uuid, waiting);
       }
       const { state, key } = about;
-      const vault = storedVault(this.#place(about, service, lower), key, row);
-      this.breakersKnown.note(service, breakerInRow(breaker));
-      const parts = {
-        schema,
-        state,
-        lease,
-        key,
-        database,
-        machine,
-        about,
-        now: () => this.#time.now(),
-        breakers: this.breakersKnown,
-      };
-      const session = new PostgresVaultSession(service, lower, parts, vault);
+      const vault = storedVault({ state, service, uuid: lower, at: this.time() }, read, about);
+      breakers.set(service, breakerIn(breaker));
+      const parts = { dialect, lease, key, database, machine, about, breakers };
+      const held = new LeasedVault({ ...parts, now: () => this.#time.now() });
+      const session = new StoredVaultSession(service, lower, held, vault);
       // Read again: a claim elsewhere has made less of it.
       for (const seen of await machine.vault(service, lower))
         await bringBack({ session, rows: vault.rows, seen, about, keyring, warn });
@@ -161,91 +147,39 @@ export class PostgresStore extends StoredState implements State {
     }
   }
 
-  async list(): Promise<VaultRecord[]> {
-    const vaults = await this.#vaults(isListed, []);
+  override async list(): Promise<VaultRecord[]> {
+    const vaults = await super.list();
     const { state } = await this.ready();
-    const seen = vaults.flatMap(({ service, uuid, label, kind, generations: [last] }) =>
-      last === undefined
-        ? []
-        : [
-            {
-              service,
-              uuid,
-              generation: last.generation,
-              fingerprint: last.fingerprint,
-              label,
-              kind,
-            },
-          ],
-    );
+    const seen = vaults.flatMap(({ service, uuid, label, kind, generations: [last] }) => {
+      if (last === undefined) return [];
+      const { generation, fingerprint } = last;
+      return [{ service, uuid, generation, fingerprint, label, kind }];
+    });
     await this.parts.machine.noteVaults(state, seen);
     return vaults;
   }
 
-  async find(uuid: string): Promise<VaultRecord[]> {
-    return await this.#vaults("vaults.uuid = $1 AND forgotten = 0", [uuid.toLowerCase()]);
-  }
-
-  async summaries(service: string): Promise<VaultSummary[]> {
-    const [ready, rows] = await Promise.all([
-      this.ready(),
-      this.parts.database.query(summariesOf(this.parts.schema, service)),
-    ]);
-    return (rows as unknown as (SummaryRow & { open: ExchangeRow | null })[]).map(
-      ({ open, ...row }) => {
-        const label =
-          row.label === null
-            ? null
-            : openLabel(ready.key, this.#place(ready, service, row.uuid), row.label);
-        return vaultSummary({ ...row, label }, open ?? undefined);
-      },
-    );
-  }
-
-  async run(service: string, name: string, uuid?: string): Promise<RunExchange[]> {
-    const statement = runExchangesOf(this.prefix, service, name, uuid);
-    const [ready, rows] = await Promise.all([this.ready(), this.parts.database.query(statement)]);
-    return (rows as unknown as Parameters<typeof runExchange>[0][]).map((row) =>
-      runExchange(
-        row,
-        row.digest === null
-          ? null
-          : openDigest(ready.key, this.#place(ready, service, row.uuid), row.id, row.digest),
-      ),
-    );
-  }
-
-  async completeCreation(
-    creation: Creation,
-    created: CreatedVault,
-  ): ReturnType<State["completeCreation"]> {
+  async completeCreation(creation: Creation, created: CreatedVault): Promise<Added> {
     const { schema, database, clock } = this.parts;
-    const service = creation.service;
+    const { dialect } = this;
+    const { service } = creation;
     const uuid = created.uuid.toLowerCase();
-    const reading = readVault(schema, { service, uuid, at: "" }, { pairs: [created.credentials] });
+    const prints = [fingerprint(uuid, created.credentials)];
+    const reading = readVault(dialect, { service, uuid }, { prints });
     for (let tries = 5; ; tries -= 1) {
       const sentAt = clock.elapsed();
-      const [[facts] = [], [row] = []] = await database.transact([
-        aboutStatement(schema),
-        ...reading,
-      ]);
+      const [[facts] = [], ...read] = await database.transact([aboutStatement(schema), ...reading]);
       const ready = await this.#checked(facts, sentAt);
-      const { key } = ready;
-      const { id, lastSeq, rows } = storedVault(this.#place(ready, service, uuid), key, row);
-      const after = structuredClone(rows);
+      const { state, key } = ready;
+      const vault = storedVault({ state, service, uuid, at: this.time() }, read, ready);
       // A label that another vault has taken meanwhile is no reason to lose the credentials.
-      const result = completeCreation(
-        after,
-        key,
-        creation,
-        tries > 3 ? created : { ...created, label: undefined },
-      );
+      const labelled = tries > 3 ? created : { ...created, label: undefined };
+      const step: Step<Added> = (rows) => completeCreation(rows, key, creation, labelled);
+      const made = make(vault.rows, step, () => key);
+      const changes = statementsFor(dialect, vault.id ?? randomUUID(), made, () => key);
       try {
-        await this.#write([
-          sameKey(schema, key.id),
-          ...statementsFor({ schema, id: id ?? randomUUID(), lastSeq, key }, rows, after),
-        ]);
-        return result;
+        await this.#write([sameKey(schema, key.id), ...changes]);
+        return made.result;
       } catch (error) {
         // Somebody else was faster, the key was changed, or the answer was lost.
         if (
@@ -253,8 +187,8 @@ export class PostgresStore extends StoredState implements State {
           (!["22012", "23505"].includes(codeOf(error)) && !(error instanceof AnswerLost))
         )
           throw error;
-        if ((await this.parts.database.query(completed(this.prefix, creation))).length > 0)
-          return result;
+        if ((await database.query(completed(dialect.prefix, creation))).length > 0)
+          return made.result;
       }
     }
   }
@@ -278,29 +212,29 @@ export class PostgresStore extends StoredState implements State {
     return this.#time.latencyMs();
   }
 
-  protected async query(statement: Statement): Promise<unknown[]> {
-    return await this.parts.database.query(statement);
+  protected async read(statements: readonly Statement[]): Promise<unknown[][]> {
+    const [first] = statements;
+    if (statements.length === 1 && first !== undefined)
+      return [await this.parts.database.query(first)];
+    return await this.parts.database.snapshot(statements);
   }
 
-  protected async append(entry: JournalEntry): Promise<void> {
-    await this.#write([appending(this.prefix, entry)]);
+  protected async labels(): Promise<Labels> {
+    return await this.ready();
+  }
+
+  protected async change(statement: Statement, durability: Durability): Promise<unknown[]> {
+    if (durability === "unsynced") return await this.parts.database.query(statement);
+    return (await this.#write([statement])).flat();
   }
 
   protected async prepareKey(): Promise<void> {
     await this.ready();
   }
 
-  protected async changeBreaker(
-    service: string,
-    change: (breaker: Breaker) => Breaker,
-  ): Promise<Breaker> {
-    const { database, schema } = this.parts;
-    return await changeBreaker(database, schema, service, change);
-  }
-
   /** Writes without a lease. */
-  async #write(statements: readonly Statement[]): Promise<void> {
-    await transactAtGate(this.parts, statements, async () => await this.check());
+  async #write(statements: readonly Statement[]): Promise<Row[][]> {
+    return await transactAtGate(this.parts, statements, async () => await this.check());
   }
 
   /** Looks again at what the state says of itself. */
@@ -338,7 +272,7 @@ export class PostgresStore extends StoredState implements State {
     const before = prunedBefore(about.oldest, about.now);
     if (before !== null)
       await database
-        .transact([passGate(schema), ...pruning(this.prefix, before)])
+        .transact([passGate(schema), ...pruning(this.dialect.prefix, before)])
         .catch(unlessGateClosed);
     try {
       await keyring.ensure(about.keyId);
@@ -346,22 +280,6 @@ export class PostgresStore extends StoredState implements State {
     } catch (error) {
       throw withKeeper(error, about);
     }
-  }
-
-  #place({ state }: About, service: string, uuid: string): Place {
-    return { state, service, uuid, at: this.time() };
-  }
-
-  async #vaults(condition: string, values: readonly string[]): Promise<VaultRecord[]> {
-    const [ready, rows] = await Promise.all([
-      this.ready(),
-      this.parts.database.query(vaultsWhere(this.parts.schema, condition, values)),
-    ]);
-    return rows.flatMap((row) => {
-      const { service, uuid } = row["vault"] as Place;
-      const { rows: read } = storedVault(this.#place(ready, service, uuid), ready.key, row);
-      return read.vault === null ? [] : [vaultRecord(read.vault, read)];
-    });
   }
 }
 

@@ -32,7 +32,7 @@ import { OpenReader, OpenWhole } from "../whole/open-whole.ts";
 import type { Whole, WholeOperation, WholeReader } from "../whole/whole.ts";
 import type { About } from "./about.ts";
 import { aboutStatement, checkVersion, metaStatement, readMeta } from "./about.ts";
-import type { Statement } from "../steps/changes.ts";
+import type { Statement } from "../statement.ts";
 import type { Row } from "./connection.ts";
 import { alreadyThere, codeOf, Connection } from "./connection.ts";
 import type { Database } from "./database.ts";

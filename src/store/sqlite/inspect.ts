@@ -16,8 +16,9 @@ import type { DirectoryFacts, KeyFacts, StateFacts } from "../state.ts";
 import type { Opening } from "./open-database.ts";
 import { checkOurs } from "./open-database.ts";
 import { openReadOnly } from "./open-read-only.ts";
-import { all, one } from "./query.ts";
-import { listVaults } from "./read-vaults.ts";
+import { all, dialect, one, rowsIn } from "./query.ts";
+import { recordsIn, vaultsWhere } from "../read-vaults.ts";
+import { isListed } from "../steps/rows.ts";
 import type { StoreOptions } from "./state-connection.ts";
 
 /** Inspects a state: opens its database read-only, creates nothing and fixes nothing. May ask for a passphrase. Never throws. */
@@ -95,7 +96,11 @@ function read(path: string, newest: number, options: StoreOptions) {
     );
     return {
       damage,
-      vaults: listVaults(db),
+      vaults: recordsIn(
+        vaultsWhere(dialect, isListed, []).map((statement) => rowsIn(db, statement)),
+        "",
+        null,
+      ),
       queues: all<{ application: string; next: number }>(
         db,
         "SELECT application, next FROM limiter",

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import type { Statement, Value } from "../steps/changes.ts";
+import type { Dialect, Statement } from "../statement.ts";
 
 /** Compiled statements of each connection: an exchange repeats the same few queries. */
 const compiled = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
@@ -13,9 +13,12 @@ function statement(db: DatabaseSync, sql: string): StatementSync {
   return found;
 }
 
-/** Names as a list for `IN (…)`. Must be constants: nothing is escaped. */
-export const listed = (names: readonly string[]): string =>
-  names.map((name) => `'${name}'`).join(", ");
+export const dialect: Dialect = {
+  prefix: "",
+  // Without the hint SQLite would read every generation that ever existed.
+  keptAlone: "INDEXED BY credentials_kept",
+  texts: (mark) => `SELECT value FROM json_each(${mark})`,
+};
 
 /** The first row of a query. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- a row has the shape that its query asks for
@@ -36,7 +39,7 @@ export function all<Row>(db: DatabaseSync, sql: string, ...values: SQLInputValue
 /** All rows of a statement that both engines know. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- a row has the shape that its query asks for
 export const rowsIn = <Row>(db: DatabaseSync, { sql, values = [] }: Statement): Row[] =>
-  all<Row>(db, sql.replaceAll("$", "?"), ...(values as Value[]));
+  all<Row>(db, sql.replaceAll("$", "?"), ...values);
 
 /** Runs a change and returns the number of rows changed. */
 export function run(db: DatabaseSync, sql: string, ...values: SQLInputValue[]): number {

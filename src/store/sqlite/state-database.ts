@@ -3,7 +3,7 @@ import { VaultError } from "../../errors.ts";
 import type { Clock } from "../../exchange/ports.ts";
 import { retryWhileBusy } from "../../files/retry-while-busy.ts";
 import { asStateError, isBusy } from "../../files/state-error.ts";
-import type { Durability } from "../stored-session.ts";
+import type { Durability } from "../vault-session.ts";
 import { run } from "./query.ts";
 
 /** How long a transaction waits for those of other processes, in milliseconds; each takes a few. */

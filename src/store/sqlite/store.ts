@@ -1,39 +1,29 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { Breaker } from "../../exchange/breaker.ts";
 import { VaultError } from "../../errors.ts";
 import type { VaultSession, Waiting } from "../../exchange/ports.ts";
-import type {
-  CreatedVault,
-  Creation,
-  RunExchange,
-  VaultRecord,
-  VaultSummary,
-} from "../../exchange/records.ts";
-import type { JournalEntry } from "../journal/journal.ts";
-import { append } from "../journal/journal.ts";
+import type { CreatedVault, Creation } from "../../exchange/records.ts";
+import { fingerprint } from "../../secrets/fingerprints.ts";
 import type { KeyEntry } from "../../secrets/key-file.ts";
 import { readKeyFile } from "../../secrets/key-file.ts";
-import { Keyring, neededKeyId } from "../keys/keyring.ts";
-import { keyFileOf, noteFile, noteKeyFile } from "../keys/known-states.ts";
-import { runExchangesOf, StoredState } from "../stored-state.ts";
-import { changeBreaker } from "./breakers.ts";
-import { one, rowsIn, run } from "./query.ts";
-import { findVaults, listVaults, readVault, summaries } from "./read-vaults.ts";
-import { runStep } from "./run-step.ts";
-import type { Statement } from "../steps/changes.ts";
-import { openDigest } from "../steps/exchange-rows.ts";
-import { completeCreation } from "../steps/import.ts";
-import type { ExchangeRow } from "../steps/rows.ts";
-import { runExchange } from "../steps/vault-record.ts";
-import type { Rekeyed, RekeyedStore, RekeyPlan } from "../keys/rekey.ts";
-import { migrations } from "./schema.ts";
 import type { ProfilePlace } from "../../secrets/sealing.ts";
 import { keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
+import { Keyring, neededKeyId } from "../keys/keyring.ts";
+import { keyFileOf, noteFile, noteKeyFile } from "../keys/known-states.ts";
+import type { Rekeyed, RekeyedStore, RekeyPlan } from "../keys/rekey.ts";
 import type { Created, State, WholeState } from "../state.ts";
+import type { Statement } from "../statement.ts";
+import type { Added } from "../steps/import.ts";
+import { completeCreation } from "../steps/import.ts";
+import { StoredState } from "../stored-state.ts";
+import type { Durability } from "../vault-session.ts";
+import { StoredVaultSession } from "../vault-session.ts";
+import type { Step } from "../write-vault.ts";
+import { LockedVault, runStep, vaultIn } from "./locked-vault.ts";
+import { dialect, one, rowsIn, run } from "./query.ts";
+import { migrations } from "./schema.ts";
 import type { StoreOptions } from "./state-connection.ts";
 import { StateConnection } from "./state-connection.ts";
 import type { StateDatabase } from "./state-database.ts";
-import { SqliteVaultSession } from "./vault-session.ts";
 
 /**
  * The state in a directory of this machine. Reads nothing before the first call, and creates nothing before the first one that
@@ -60,12 +50,12 @@ export interface LocalState extends State {
 }
 
 class SqliteState extends StoredState implements LocalState, RekeyedStore {
-  protected readonly prefix = "";
+  protected readonly dialect = dialect;
   readonly shown: string;
   readonly isShared = false;
   readonly #options: StoreOptions;
   readonly #scripts: readonly string[];
-  readonly #keyring: Keyring;
+  protected readonly keyring: Keyring;
   readonly #state: StateConnection;
   #noted: StateDatabase | null = null;
 
@@ -74,7 +64,7 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
     this.shown = options.directory;
     this.#options = options;
     this.#scripts = scripts;
-    this.#keyring = new Keyring(options.keySource, options.directory, options.warn, options.keys);
+    this.keyring = new Keyring(options.keySource, options.directory, options.warn, options.keys);
     this.#state = new StateConnection(options, scripts);
   }
 
@@ -86,7 +76,7 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
       );
     const created = (await this.#state.open()) === null;
     const database = await this.#state.ensure();
-    await this.#keyring.prepareState(await database.read(neededKeyId));
+    await this.keyring.prepareState(await database.read(neededKeyId));
     return { created, updated: false, keyId: null };
   }
 
@@ -107,15 +97,9 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
       await this.#ready(database);
       await this.#note(database);
       const { clock } = this.#options;
-      const parts = {
-        uuid: uuid.toLowerCase(),
-        database,
-        keyring: this.#keyring,
-        lock,
-        clock,
-        breakers: this.breakersKnown,
-      };
-      return new SqliteVaultSession({ service, ...parts });
+      const { keyring, breakersKnown: breakers } = this;
+      const held = new LockedVault({ database, keyring, lock, clock, breakers });
+      return new StoredVaultSession(service, uuid.toLowerCase(), held, null);
     } catch (error) {
       lock.release();
       throw error;
@@ -129,8 +113,8 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
   async #note(database: StateDatabase): Promise<void> {
     if (this.#noted === database) return;
     const isSealed = (await database.read(neededKeyId)) !== null;
-    const { keyFile } = this.#keyring;
-    if (isSealed) this.#keyring.rememberState();
+    const { keyFile } = this.keyring;
+    if (isSealed) this.keyring.rememberState();
     if (isSealed && keyFile !== null && (await database.read(keyFileOf)) !== keyFile)
       await database.write((db) => noteKeyFile(db, keyFile));
     await noteFile(database, String(this.#state.file), this.#options);
@@ -138,52 +122,23 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
   }
 
   async #ready(database: StateDatabase): Promise<void> {
-    await this.#keyring.ensure(await database.read(neededKeyId));
+    await this.keyring.ensure(await database.read(neededKeyId));
   }
 
-  async list(): Promise<VaultRecord[]> {
-    return await this.#query(listVaults);
-  }
-
-  async find(uuid: string): Promise<VaultRecord[]> {
-    return await this.#query((db) => findVaults(db, uuid));
-  }
-
-  async summaries(service: string): Promise<VaultSummary[]> {
-    return await this.#query((db) => summaries(db, service));
-  }
-
-  async run(service: string, name: string, uuid?: string): Promise<RunExchange[]> {
-    const rows = await this.#query((db) =>
-      rowsIn<ExchangeRow & { uuid: string }>(db, runExchangesOf("", service, name, uuid)),
-    );
-    const open = async (row: (typeof rows)[number]): Promise<string | null> =>
-      row.digest === null
-        ? null
-        : openDigest(
-            await this.#keyring.key(keyIdOf(row.digest)),
-            { service, uuid: row.uuid },
-            row.id,
-            row.digest,
-          );
-    return await Promise.all(rows.map(async (row) => runExchange(row, await open(row))));
-  }
-
-  async completeCreation(
-    creation: Creation,
-    vault: CreatedVault,
-  ): ReturnType<State["completeCreation"]> {
+  async completeCreation(creation: Creation, vault: CreatedVault): Promise<Added> {
     const { service } = creation;
+    const uuid = vault.uuid.toLowerCase();
+    const prints = [fingerprint(uuid, vault.credentials)];
     for (let tries = 3; ; tries -= 1) {
       const database = await this.#state.ensure();
-      await this.#keyring.prepareState(await database.read(neededKeyId));
+      await this.prepareKey();
+      // A label that another vault has taken meanwhile is no reason to lose the credentials.
+      const labelled = tries > 1 ? vault : { ...vault, label: undefined };
       const added = this.#state.write((db) => {
-        const place = { service, uuid: vault.uuid.toLowerCase(), at: this.time() };
-        const key = this.#keyring.fitting(db);
-        const here = readVault(db, place, { pairs: [vault.credentials] });
-        // A label that another vault has taken meanwhile is no reason to lose the credentials.
-        const labelled = tries > 1 ? vault : { ...vault, label: undefined };
-        return runStep(db, here, (rows) => completeCreation(rows, key, creation, labelled)).result;
+        const key = this.keyring.fitting(db);
+        const here = vaultIn(db, { service, uuid, at: this.time() }, { prints });
+        const step: Step<Added> = (rows) => completeCreation(rows, key, creation, labelled);
+        return runStep(db, here, step, () => key).result;
       });
       // Without a lock, the key may have changed in between; the next try obtains it again.
       const generation = await (tries > 0 ? added.catch(() => null) : added);
@@ -218,11 +173,11 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
   async sealSecret(place: ProfilePlace, text: string): Promise<string> {
     const database = await this.#state.open();
     const needed = database === null ? null : await database.read(neededKeyId);
-    return seal(await this.#keyring.forSecret(needed), place, text);
+    return seal(await this.keyring.forSecret(needed), place, text);
   }
 
   async openSecret(place: ProfilePlace, sealed: string): Promise<string> {
-    return unseal(await this.#keyring.keyOf(place, keyIdOf(sealed)), place, sealed);
+    return unseal(await this.keyring.keyOf(place, keyIdOf(sealed)), place, sealed);
   }
 
   keyEntries(): Pick<KeyEntry, "id" | "source">[] | null {
@@ -236,7 +191,7 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
       directory === this.#options.directory
         ? this
         : new SqliteState({ ...this.#options, directory }, this.#scripts);
-    return await rekey(this.#options, this.#keyring, open, plan);
+    return await rekey(this.#options, this.keyring, open, plan);
   }
 
   async exclusively<T>(
@@ -253,31 +208,25 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
     return await query(await this.#state.ensure());
   }
 
-  protected async query(statement: Statement): Promise<unknown[]> {
-    return await this.#query((db) => rowsIn(db, statement));
+  protected async labels(): Promise<null> {
+    return await Promise.resolve(null);
   }
 
-  protected async append(entry: JournalEntry): Promise<void> {
-    await this.#state.write((db) => append(db, entry));
+  protected async read(statements: readonly Statement[]): Promise<unknown[][]> {
+    const database = await this.#state.open();
+    if (database === null) return [];
+    return await database.read((db) => statements.map((statement) => rowsIn(db, statement)));
+  }
+
+  protected async change(statement: Statement, durability: Durability): Promise<unknown[]> {
+    const change = (db: DatabaseSync): unknown[] => rowsIn(db, statement);
+    if (durability === "synced") return await this.#state.write(change);
+    return await (await this.#state.ensure()).write(change, durability);
   }
 
   protected async prepareKey(): Promise<void> {
     const database = await this.#state.ensure();
-    await this.#keyring.prepareState(await database.read(neededKeyId));
-  }
-
-  protected async changeBreaker(
-    service: string,
-    change: (breaker: Breaker) => Breaker,
-  ): Promise<Breaker> {
-    const database = await this.#state.ensure();
-    return await database.write((db) => changeBreaker(db, service, change), "unsynced");
-  }
-
-  /** Runs a query; without a state the result is empty, and none is created. */
-  async #query<T>(query: (db: DatabaseSync) => T[]): Promise<T[]> {
-    const database = await this.#state.open();
-    return database === null ? [] : await database.read(query);
+    await this.keyring.prepareState(await database.read(neededKeyId));
   }
 }
 

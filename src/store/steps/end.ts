@@ -1,9 +1,16 @@
 import type { ErrorNote } from "../../exchange/records.ts";
 import type { HoldReason } from "../../exchange/states.ts";
-import { endExchange, exchangeIn, zeroStarts } from "./exchange-rows.ts";
+import {
+  endExchange,
+  exchangeIn,
+  zeroStarts,
+  journal,
+  noteError,
+  update,
+  vaultOf,
+} from "./rows.ts";
 import { findGeneration, provenByEnd } from "./generations.ts";
 import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
-import { journal, noteError, update, vaultOf } from "./rows.ts";
 
 /** Each function implements the method of `VaultSession` by its name. */
 export function hold(

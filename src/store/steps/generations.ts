@@ -1,19 +1,15 @@
-import { VaultError } from "../../errors.ts";
 import type { Placed, Standing } from "../../exchange/records.ts";
 import type { Credentials } from "../../protocol/requests.ts";
 import type { Pair } from "../../protocol/answers.ts";
 import type { Device } from "../../protocol/fields.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";
-import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
-import { seal, unseal } from "../../secrets/sealing.ts";
-import type { CredentialsRow, Place, VaultRows } from "./rows.ts";
+import type { SealingKey } from "../../secrets/sealing.ts";
+import type { CredentialsRow, VaultRows } from "./rows.ts";
 import { update, vaultOf } from "./rows.ts";
+import { notKept, openCredentials, sealCredentials } from "./sealed.ts";
 
 /** Number of superseded generations that keep their pair; older ones keep only the fingerprint. */
 const keptSuperseded = 5;
-
-/** Where values of a vault are sealed. */
-export type Sealed = Pick<Place, "state" | "service" | "uuid">;
 
 /** What is sent with a pair; undefined if not given. */
 interface SentWithPair {
@@ -41,23 +37,6 @@ export function keptGeneration(rows: VaultRows, generation: number): Credentials
   if (row === undefined || row.sealed === null) throw notKept(rows.uuid, generation);
   return row;
 }
-
-/**
- * The pair of a generation.
- * @throws `state` if it is no longer kept, or the key does not open it
- */
-export function openCredentials(key: SealingKey, place: Sealed, row: CredentialsRow): Credentials {
-  if (row.sealed === null) throw notKept(place.uuid, row.generation);
-  return JSON.parse(unseal(key, sealedPlace(place, row.generation), row.sealed)) as Credentials;
-}
-
-/** Seals a pair as its generation stores it. */
-export const sealCredentials = (
-  key: SealingKey,
-  place: Sealed,
-  generation: number,
-  credentials: Credentials,
-): string => seal(key, sealedPlace(place, generation), JSON.stringify(credentials));
 
 /** Adds a pair under the next number, which this vault has never used. Returns the row. */
 export function addGeneration(
@@ -182,23 +161,4 @@ export function forgetRefusal(
   for (const row of credentials) if (row.fingerprint === print) row.refused = 0;
   for (const [combination, refused] of refusals)
     if (refused === print) refusals.delete(combination);
-}
-
-const sealedPlace = ({ state, service, uuid }: Sealed, generation: number): VaultPlace => ({
-  state,
-  service,
-  uuid,
-  column: "credentials.sealed",
-  row: String(generation),
-});
-
-function notKept(uuid: string, generation: number): VaultError {
-  return new VaultError(
-    "state",
-    `generation ${generation} of vault ${uuid} is not stored in this state`,
-    {
-      uuid,
-      hint: `vault status ${uuid} --history`,
-    },
-  );
 }

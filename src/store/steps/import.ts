@@ -12,7 +12,8 @@ import { openStates } from "../../exchange/states.ts";
 import type { Pair } from "../../protocol/answers.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { findExchange, openExchangeOf, sealToken } from "./exchange-rows.ts";
+import { findExchange, openExchangeOf, journal, knownVault, update, zeroCounters } from "./rows.ts";
+import { sealToken, openCredentials } from "./sealed.ts";
 import {
   addGeneration,
   updateSentWithPair,
@@ -20,12 +21,10 @@ import {
   findGeneration,
   forgetRefusal,
   liveGeneration,
-  openCredentials,
   revive,
   withPin,
 } from "./generations.ts";
 import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
-import { journal, knownVault, update, zeroCounters } from "./rows.ts";
 
 /** Implements `VaultSession.recordPair`. */
 export function recordPair(rows: VaultRows, key: SealingKey, pair: NewPair): number {
@@ -190,13 +189,19 @@ function ensureGeneration(
   return { row, added: true };
 }
 
+/** The credentials of a vault that was created. */
+export interface Added {
+  generation: number;
+  fingerprint: string;
+}
+
 /** Implements `Store.completeCreation`. */
 export function completeCreation(
   rows: VaultRows,
   key: SealingKey,
   { id, kind, externalRef }: Creation,
   given: CreatedVault,
-): { generation: number; fingerprint: string } {
+): Added {
   const isKnown = rows.credentials.length > 0;
   const vault = knownVault(rows, kind);
   const standing = isKnown ? "imported" : "current";

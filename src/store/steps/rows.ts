@@ -2,7 +2,7 @@ import { VaultError } from "../../errors.ts";
 import type { Seen } from "../../exchange/breaker.ts";
 import type { ErrorNote, JournalledOperation, Placed, Standing } from "../../exchange/records.ts";
 import type { ExchangeState, HoldReason } from "../../exchange/states.ts";
-import type { Pair } from "../../protocol/answers.ts";
+import { openStates } from "../../exchange/states.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 
 /** The vault that a step changes, and the time of the change. */
@@ -14,15 +14,6 @@ export interface Place {
   readonly uuid: string;
   /** ISO 8601. */
   readonly at: string;
-}
-
-/** What a step or query reads besides the vault. */
-export interface About {
-  exchange?: string | undefined;
-  /** Whether these are superseded is read. */
-  pairs?: readonly Pair[];
-  /** As `pairs`, for a step that does nothing with them but take them out of the superseded ones. */
-  revived?: readonly Pair[];
 }
 
 /**
@@ -218,4 +209,61 @@ export function lockLost(uuid: string, what: string): VaultError {
       retry: "after-status",
     },
   );
+}
+
+/** States after which nothing more happens, and the token is useless. */
+type FinalState = "acknowledged" | "expired" | "discarded" | "rejected";
+
+export const findExchange = (
+  { exchanges }: VaultRows,
+  exchangeId: string,
+): ExchangeRow | undefined => exchanges.find(({ id }) => id === exchangeId);
+
+export const openExchangeOf = ({
+  exchanges,
+}: Pick<VaultRows, "exchanges">): ExchangeRow | undefined =>
+  exchanges.find(({ state }) => openStates.includes(state));
+
+/** @throws `state` unless the exchange exists and is in one of the states `from`; `no-credentials` if the vault is not known */
+export function exchangeIn(
+  rows: VaultRows,
+  exchangeId: string,
+  from: readonly ExchangeState[],
+): ExchangeRow {
+  vaultOf(rows);
+  const row = findExchange(rows, exchangeId);
+  if (row === undefined) throw lockLost(rows.uuid, `exchange ${exchangeId} is gone`);
+  if (!from.includes(row.state))
+    throw lockLost(rows.uuid, `exchange ${exchangeId} is ${row.state}, not ${from.join(" or ")}`);
+  return row;
+}
+
+/** Ends an exchange, with a journal entry, and erases its token. */
+export function endExchange(
+  rows: VaultRows,
+  row: ExchangeRow,
+  state: FinalState,
+  detail: Record<string, unknown> = {},
+): void {
+  journal(rows, state, row.id, { from: row.state, ...detail });
+  update(row, { state, token: null, acknowledged_at: state === "acknowledged" ? rows.at : null });
+}
+
+/** Zeroes the starts up to an exchange that the service has acknowledged; those after it still count. */
+export function zeroStarts(rows: VaultRows, acknowledged: ExchangeRow): void {
+  const last = rows.exchanges.indexOf(acknowledged);
+  settleCounted(rows.exchanges.slice(0, last + 1));
+  const later = rows.exchanges.slice(last + 1).filter((row) => row.counted_start === 1);
+  const vault = vaultOf(rows);
+  // Fewer where a person has said meanwhile that some have reached the service.
+  const unanswered = Math.min(
+    vault.unanswered_starts,
+    later.filter(({ state }) => state === "intent").length,
+  );
+  update(vault, { unacked_starts: later.length, unanswered_starts: unanswered });
+}
+
+/** Makes sure that these exchanges take back nothing of the counters, which do not have them any more. */
+export function settleCounted(exchanges: readonly ExchangeRow[]): void {
+  for (const row of exchanges) update(row, { counted_start: 0, counted_failed: 0 });
 }

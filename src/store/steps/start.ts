@@ -6,22 +6,24 @@ import {
   exchangeIn,
   findExchange,
   openExchangeOf,
-  sealDigest,
-  sealToken,
   zeroStarts,
-} from "./exchange-rows.ts";
+  journal,
+  lockLost,
+  noteError,
+  update,
+  vaultOf,
+} from "./rows.ts";
+import { sealDigest, sealToken, openCredentials } from "./sealed.ts";
 import {
   addGeneration,
   updateSentWithPair,
   findGeneration,
   keptGeneration,
-  openCredentials,
   provenByStart,
   revive,
   withPin,
 } from "./generations.ts";
 import type { ExchangeRow, VaultRows } from "./rows.ts";
-import { journal, lockLost, noteError, update, vaultOf } from "./rows.ts";
 
 /** Each function implements the method of `VaultSession` by its name. */
 /** Step ①: a start may now be sent. */

@@ -7,7 +7,7 @@ import type {
   VaultSummary,
 } from "../../exchange/records.ts";
 import type { Device } from "../../protocol/fields.ts";
-import { openExchangeOf } from "./exchange-rows.ts";
+import { openExchangeOf } from "./rows.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow, VaultRows } from "./rows.ts";
 
 /** Converts the rows of a vault to the record that exchanges use. */

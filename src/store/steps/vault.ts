@@ -2,10 +2,17 @@ import { VaultError } from "../../errors.ts";
 import type { Attempts, CounterReset } from "../../exchange/records.ts";
 import type { VaultDates } from "../../protocol/extended-answers.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { exchangeIn, openToken, sealToken, settleCounted } from "./exchange-rows.ts";
-import { openCredentials, sealCredentials } from "./generations.ts";
+import {
+  exchangeIn,
+  settleCounted,
+  forgotten,
+  journal,
+  update,
+  vaultOf,
+  zeroCounters,
+} from "./rows.ts";
+import { openToken, sealToken, openCredentials, sealCredentials } from "./sealed.ts";
 import type { VaultRow, VaultRows } from "./rows.ts";
-import { forgotten, journal, update, vaultOf, zeroCounters } from "./rows.ts";
 
 /** Each function implements the method of `VaultSession` by its name. */
 export function mergeAttempts(rows: VaultRows, given: Attempts): void {

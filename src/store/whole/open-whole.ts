@@ -2,7 +2,7 @@ import type { SealingKey } from "../../secrets/sealing.ts";
 import type { ContentRow, Contents, ContentTable, Sealing } from "../contents.ts";
 import { contentTables, countSealed, keyIdsOf, nothing, opened, sealed } from "../contents.ts";
 import type { Keyring } from "../keys/keyring.ts";
-import type { Value } from "../steps/changes.ts";
+import type { Value } from "../statement.ts";
 import { differences, isPart, keys, numbered } from "./differences.ts";
 import type { Marks } from "./marks.ts";
 import type { Whole, WholeReader } from "./whole.ts";

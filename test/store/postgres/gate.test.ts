@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { VaultSession } from "../../../src/exchange/ports.ts";
 import type { Creation } from "../../../src/exchange/records.ts";
 import type { Row } from "../../../src/store/postgres/connection.ts";
-import type { Statement } from "../../../src/store/steps/changes.ts";
+import type { Statement } from "../../../src/store/statement.ts";
 import { Connection } from "../../../src/store/postgres/connection.ts";
 import { transactWhole } from "../../../src/store/postgres/gate.ts";
 import { holders } from "../../../src/store/postgres/holders.ts";

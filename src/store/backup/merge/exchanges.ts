@@ -1,7 +1,13 @@
-import { findExchange, openExchangeOf } from "../../steps/exchange-rows.ts";
+import {
+  findExchange,
+  openExchangeOf,
+  journal,
+  noteError,
+  update,
+  vaultOf,
+} from "../../steps/rows.ts";
 import { findGeneration, isLive } from "../../steps/generations.ts";
 import type { CredentialsRow, ExchangeRow, VaultRows } from "../../steps/rows.ts";
-import { journal, noteError, update, vaultOf } from "../../steps/rows.ts";
 import { countRefusals, recount, zero } from "./counters.ts";
 import type { Meeting } from "./meeting.ts";
 import { isFurther } from "./meeting.ts";

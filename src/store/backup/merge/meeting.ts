@@ -1,8 +1,7 @@
 import type { ExchangeState } from "../../../exchange/states.ts";
-import { findExchange, openExchangeOf } from "../../steps/exchange-rows.ts";
+import { findExchange, openExchangeOf, vaultOf } from "../../steps/rows.ts";
 import { findGeneration } from "../../steps/generations.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow, VaultRows } from "../../steps/rows.ts";
-import { vaultOf } from "../../steps/rows.ts";
 
 export interface Merging {
   /** The service was restored to the time of the file too: what was superseded or refused since may be valid again. */

@@ -1,7 +1,6 @@
 import type { ContentRow, Contents } from "../../contents.ts";
-import { openExchangeOf } from "../../steps/exchange-rows.ts";
+import { openExchangeOf, journal } from "../../steps/rows.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow, VaultRows } from "../../steps/rows.ts";
-import { journal } from "../../steps/rows.ts";
 import type { Merged } from "./merge-vault.ts";
 import { mergeVault } from "./merge-vault.ts";
 

@@ -1,8 +1,7 @@
 import type { Placed } from "../../../exchange/records.ts";
-import { openExchangeOf } from "../../steps/exchange-rows.ts";
+import { openExchangeOf, errorCode, update, vaultOf } from "../../steps/rows.ts";
 import { findGeneration, forgetRefusal, isLive, revive } from "../../steps/generations.ts";
 import type { CredentialsRow, VaultRows } from "../../steps/rows.ts";
-import { errorCode, update, vaultOf } from "../../steps/rows.ts";
 import { higherCounters } from "./counters.ts";
 import { addExchanges, continueOpen, isTokenAlive, settleKnown } from "./exchanges.ts";
 import type { Meeting, Merging } from "./meeting.ts";

@@ -3,7 +3,7 @@ import type { Clock, VaultSession } from "../../../../src/exchange/ports.ts";
 import { fingerprint } from "../../../../src/secrets/fingerprints.ts";
 import { parseGivenKey } from "../../../../src/secrets/key-source.ts";
 import { seal } from "../../../../src/secrets/sealing.ts";
-import { sealToken } from "../../../../src/store/steps/exchange-rows.ts";
+import { sealToken } from "../../../../src/store/steps/sealed.ts";
 import type { ExchangeRow } from "../../../../src/store/steps/rows.ts";
 import { isFound } from "../client.ts";
 import { serviceName } from "../../../support/in-process.ts";

@@ -1,0 +1,115 @@
+import { randomUUID } from "node:crypto";
+import type { Breaker, Seen } from "../../exchange/breaker.ts";
+import { BreakerChanged } from "../../exchange/breaker.ts";
+import type { SealingKey } from "../../secrets/sealing.ts";
+import { breakerIn, breakerOf, checkOf } from "../breakers.ts";
+import type { Named, StoredVault } from "../read-vaults.ts";
+import { readVault, storedVault } from "../read-vaults.ts";
+import type { Dialect, Statement } from "../statement.ts";
+import type { ExchangeRow, Place } from "../steps/rows.ts";
+import { labelTaken } from "../steps/vault.ts";
+import type { Durability, HeldVault } from "../vault-session.ts";
+import type { Step } from "../write-vault.ts";
+import { afterStep, make, statementsFor } from "../write-vault.ts";
+import { breakerChanged, codeOf, labelTwice } from "./connection.ts";
+import type { Database } from "./database.ts";
+import type { Lease } from "./lease.ts";
+import type { LockedAt, MachineRecord } from "./machine-record.ts";
+import { keep } from "./outbox.ts";
+
+interface Parts {
+  dialect: Dialect;
+  lease: Lease;
+  key: SealingKey;
+  database: Database;
+  machine: MachineRecord;
+  about: LockedAt;
+  /** Milliseconds since the epoch, by the database's clock. */
+  now: () => number;
+  /** What this process knows of the breakers, by service. */
+  breakers: Map<string, Breaker>;
+}
+
+export const dialectOf = (schema: string): Dialect => ({
+  prefix: `${schema}.`,
+  keptAlone: "",
+  nextSeq: `(SELECT coalesce(max(seq), 0) + 1 FROM ${schema}.exchanges WHERE vault = $1)`,
+  texts: (mark) => `SELECT jsonb_array_elements_text(${mark}::jsonb)`,
+});
+
+/** A vault that this process holds by a lease. */
+export class LeasedVault implements HeldVault {
+  readonly state: string;
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.state = parts.about.state;
+    this.#parts = parts;
+  }
+
+  now(): number {
+    return this.#parts.now();
+  }
+
+  async ensureHeld(): Promise<void> {
+    await this.#parts.lease.ensureHeld();
+  }
+
+  async release(): Promise<void> {
+    await this.#parts.lease.release();
+  }
+
+  async prepareKey(): Promise<void> {
+    await Promise.resolve();
+  }
+
+  key(): SealingKey {
+    return this.#parts.key;
+  }
+
+  async read(place: Place, named: Named): Promise<StoredVault> {
+    const { dialect, key, database, breakers } = this.#parts;
+    const [breaker = [], ...rows] = await database.transact([
+      breakerOf(dialect.prefix, place.service),
+      ...readVault(dialect, place, named),
+    ]);
+    breakers.set(place.service, breakerIn(breaker));
+    return storedVault(place, rows, { state: this.state, key });
+  }
+
+  async write<T>(
+    vault: StoredVault,
+    step: Step<T>,
+    _durability: Durability,
+    isLast: boolean,
+  ): Promise<{ result: T; vault: StoredVault }> {
+    const { dialect, lease } = this.#parts;
+    const key = (): SealingKey => this.#parts.key;
+    const made = make(vault.rows, step, key);
+    const { before, after, result } = made;
+    const isEnding = ({ id, state }: ExchangeRow): boolean =>
+      state === "ending" && before.exchanges.some((row) => row.id === id && row.state !== state);
+    const ending = after.exchanges.find(isEnding);
+    if (ending !== undefined) await keep(this.#parts, after, ending);
+    const id = vault.id ?? randomUUID();
+    const checked = after.seen === null ? [] : [checking(dialect, after.service, after.seen)];
+    const statements = [...checked, ...statementsFor(dialect, id, made, key)];
+    await lease.transact(statements, isLast).catch((error: unknown) => {
+      if (codeOf(error) === breakerChanged)
+        throw new BreakerChanged("the circuit breaker has changed");
+      throw codeOf(error) === labelTwice && after.vault?.label !== before.vault?.label
+        ? labelTaken(after.uuid)
+        : error;
+    });
+    return { result, vault: afterStep(made, id) };
+  }
+}
+
+/** Ends the transaction with `breakerChanged` if the breaker is not as it was seen. Whoever else changes it at the same time is waited for. */
+function checking({ prefix }: Dialect, service: string, seen: Seen): Statement {
+  const { sql, values, rows } = checkOf(prefix, service, seen);
+  return {
+    sql: `WITH found AS (${sql}) SELECT sqrt(-abs((SELECT count(*) FROM found) - ${rows}))`,
+    values,
+  };
+}

@@ -1,0 +1,24 @@
+/** A value of a column: what SQLite and PostgreSQL both take. */
+export type Value = string | number | null;
+
+/** SQL with `$1`, `$2` … for its values. */
+export interface Statement {
+  sql: string;
+  values?: readonly Value[];
+}
+
+/** Where statements that both engines know differ. */
+export interface Dialect {
+  /** In front of the name of a table. */
+  readonly prefix: string;
+  /** After the name of `credentials`, where only those that are kept are to be read. */
+  readonly keptAlone: string;
+  /** What the number of a new exchange is, where the engine does not make it itself: one more than the last of its vault, `$1`. */
+  readonly nextSeq?: string;
+  /** Selects the texts in the JSON list that a mark stands for. */
+  readonly texts: (mark: string) => string;
+}
+
+/** Names as a list for `IN (…)`. Must be constants: nothing is escaped. */
+export const listed = (names: readonly string[]): string =>
+  names.map((name) => `'${name}'`).join(", ");

@@ -1,0 +1,102 @@
+import { VaultError } from "../../errors.ts";
+import type { Credentials } from "../../protocol/requests.ts";
+import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
+import { seal, unseal } from "../../secrets/sealing.ts";
+import type { CredentialsRow, ExchangeRow, Place } from "./rows.ts";
+
+/** The vault that sealed values are bound to. */
+export type Sealed = Pick<Place, "state" | "service" | "uuid">;
+
+const placeOf = (
+  { state, service, uuid }: Sealed,
+  column: VaultPlace["column"],
+  row: string | number = "",
+): VaultPlace => ({ state, service, uuid, column, row: String(row) });
+
+/**
+ * The pair of a generation.
+ * @throws `state` if it is no longer kept, or the key does not open it
+ */
+export function openCredentials(key: SealingKey, place: Sealed, row: CredentialsRow): Credentials {
+  const { generation, sealed } = row;
+  if (sealed === null) throw notKept(place.uuid, generation);
+  return JSON.parse(
+    unseal(key, placeOf(place, "credentials.sealed", generation), sealed),
+  ) as Credentials;
+}
+
+/** Seals a pair as its generation stores it. */
+export const sealCredentials = (
+  key: SealingKey,
+  place: Sealed,
+  generation: number,
+  credentials: Credentials,
+): string =>
+  seal(key, placeOf(place, "credentials.sealed", generation), JSON.stringify(credentials));
+
+export function notKept(uuid: string, generation: number): VaultError {
+  return new VaultError(
+    "state",
+    `generation ${generation} of vault ${uuid} is not stored in this state`,
+    {
+      uuid,
+      hint: `vault status ${uuid} --history`,
+    },
+  );
+}
+
+/** Prefix of a token that is sealed as JSON, because a lone surrogate in it has no form in UTF-8. */
+const asJson = "\0json:";
+
+export function sealToken(
+  key: SealingKey,
+  place: Sealed,
+  exchangeId: string,
+  token: string,
+): string {
+  const isPlain = token.isWellFormed() && !token.startsWith(asJson);
+  return seal(
+    key,
+    placeOf(place, "exchanges.token", exchangeId),
+    isPlain ? token : asJson + JSON.stringify(token),
+  );
+}
+
+/** @throws `state` if the exchange has no token, or the key does not open it */
+export function openToken(key: SealingKey, place: Sealed, row: ExchangeRow): string {
+  if (row.token !== null) {
+    const token = unseal(key, placeOf(place, "exchanges.token", row.id), row.token);
+    return token.startsWith(asJson) ? (JSON.parse(token.slice(asJson.length)) as string) : token;
+  }
+  throw new VaultError(
+    "state",
+    `exchange ${row.id} of vault ${place.uuid} has no token: it is ${row.state}`,
+    {
+      uuid: place.uuid,
+      hint: `vault status ${place.uuid}`,
+    },
+  );
+}
+
+/** A digest of few possible contents would tell them: it is sealed. */
+export const sealDigest = (
+  key: SealingKey,
+  place: Sealed,
+  exchangeId: string,
+  digest: string,
+): string => seal(key, placeOf(place, "exchanges.digest", exchangeId), digest);
+
+/** @throws `state` if the key does not open it */
+export const openDigest = (
+  key: SealingKey,
+  place: Sealed,
+  exchangeId: string,
+  sealed: string,
+): string => unseal(key, placeOf(place, "exchanges.digest", exchangeId), sealed);
+
+export const sealLabel = (key: SealingKey, place: Sealed, label: string): string =>
+  seal(key, placeOf(place, "vaults.label"), label);
+
+/** @throws `state` if the key does not open it */
+export const openLabel = (key: SealingKey, place: Sealed, label: string): string =>
+  unseal(key, placeOf(place, "vaults.label"), label);
