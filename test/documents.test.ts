@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SettingDefinition } from "../src/settings/definitions.ts";
@@ -170,6 +170,35 @@ describe("the README and the topics say what the program does", () => {
     expect(
       [...manifest.engines.node.matchAll(/(\d+\.\d+)/g)].map(([, version]) => version),
     ).toEqual(versions);
+  });
+});
+
+describe("the map of the tests", () => {
+  const map = readFileSync(join(root, "test", "README.md"), "utf8");
+
+  test("names files that exist, and helpers that they offer", () => {
+    const rows = [...map.matchAll(/^\|.*\]\(.*\|$/gm)].map(([row]) => row);
+    expect(rows.length).toBeGreaterThan(35);
+    const missing = rows.flatMap((row) => {
+      const [, helpers = "", files = ""] = row.slice(1, -1).split("|");
+      const paths = [...files.matchAll(/\]\(([^)]+)\)/g)].map(([, path = ""]) => path);
+      const text = paths.map((path) => readFileSync(join(root, "test", path), "utf8")).join();
+      const names = [...helpers.matchAll(/`(?:machine\.)?(\w+)`/g)].map(([, name = ""]) => name);
+      return names.filter((name) => !new RegExp(`\\b${name}\\b`).test(text));
+    });
+    expect(missing).toEqual([]);
+    for (const [path] of map.matchAll(/test\/[\w./-]+\w/g))
+      expect(existsSync(join(root, path)), path).toBe(true);
+  });
+
+  test("names what npm run calls, and every variable that a run of tests reads", () => {
+    for (const [, script = ""] of map.matchAll(/npm (?:run )?(test|(?<=run )[a-z:]+)/g))
+      expect(manifest.scripts).toHaveProperty([script]);
+    const run = ["vitest.config.ts", "test/support/run-vault.ts", "test/support/campaign.ts"];
+    const text = run.map((file) => readFileSync(join(root, file), "utf8")).join();
+    const read = [...text.matchAll(/process\.env\["(\w+)"\]/g)].map(([, name]) => name);
+    expect(read.length).toBeGreaterThan(4);
+    for (const name of read.filter((name) => name !== "PATH")) expect(map).toContain(`\`${name}\``);
   });
 });
 

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { quote, startInPty } from "../support/pty.ts";
 import type { RunOptions } from "../support/run-vault.ts";
-import { cleanEnv, runVault, startVault } from "../support/run-vault.ts";
-import { stubProgram } from "../support/stub-program.ts";
+import { cleanEnv, runVault, startVault, stubProgram } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 const bin = stubProgram({ pinned: true });

@@ -1,7 +1,6 @@
 import { fork, spawn, spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { cleanEnv, runVault, startVault } from "../support/run-vault.ts";
-import { stubProgram } from "../support/stub-program.ts";
+import { cleanEnv, runVault, startVault, stubProgram } from "../support/run-vault.ts";
 
 const bin = stubProgram({ pinned: false });
 

@@ -3,9 +3,8 @@ import { expect, it } from "vitest";
 import { stride } from "../support/campaign.ts";
 import { runKilledAt } from "../support/crash.ts";
 import { expectExit, expectFarFromLock, expectInStep } from "../support/lab.ts";
-import { disconnected } from "../support/shared-state.ts";
+import { disconnected, team } from "../support/shared-state.ts";
 import { postgres } from "../support/postgres.ts";
-import { team } from "../support/team.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 it.each(["to a directory", "from a directory"])(

@@ -5,10 +5,9 @@ import { stride } from "../support/campaign.ts";
 import { killHook } from "../support/crash.ts";
 import { expectExit, expectFarFromLock, expectInStep } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import { closeConnections } from "../support/shared-state.ts";
+import { closeConnections, team } from "../support/shared-state.ts";
 import { postgres } from "../support/postgres.ts";
-import type { Team } from "../support/team.ts";
-import { team } from "../support/team.ts";
+import type { Team } from "../support/shared-state.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 /** An operation on the whole of a shared state, by the first machine. */

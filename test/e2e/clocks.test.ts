@@ -11,7 +11,7 @@ import {
 import type { Machine } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
-import { team } from "../support/team.ts";
+import { team } from "../support/shared-state.ts";
 
 const hour = 3_600_000;
 

@@ -5,7 +5,7 @@ import { expectError, expectExit, expectFarFromLock, expectInStep, note } from "
 import type { Machine } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
 import type { Postgres } from "../support/postgres.ts";
-import { closeConnections, SchemaCopy } from "../support/shared-state.ts";
+import { closeConnections, SchemaCopy, team } from "../support/shared-state.ts";
 import {
   cloneOf,
   postgres,
@@ -16,8 +16,7 @@ import {
   startServer,
 } from "../support/postgres.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
-import type { Team } from "../support/team.ts";
-import { team } from "../support/team.ts";
+import type { Team } from "../support/shared-state.ts";
 
 /** A machine that finds the state at another server from now on. */
 const at = ({ lab, schema }: Team, { home, configDir }: Machine, server: Postgres): Machine =>

@@ -15,7 +15,7 @@ import {
 import type { Machine } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
-import { team } from "../support/team.ts";
+import { team } from "../support/shared-state.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 interface Place {

@@ -16,7 +16,7 @@ import type { Machine, Recovery } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
 import { hasPgBouncer, pgBouncer, postgres } from "../support/postgres.ts";
 import type { Postgres } from "../support/postgres.ts";
-import { team } from "../support/team.ts";
+import { team } from "../support/shared-state.ts";
 
 const ways = [
   ["", postgres],

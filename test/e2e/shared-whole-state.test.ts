@@ -5,9 +5,8 @@ import { expectError, expectExit, expectFarFromLock, expectInStep, note } from "
 import type { Recovery } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
-import { SchemaCopy } from "../support/shared-state.ts";
-import type { Team } from "../support/team.ts";
-import { team } from "../support/team.ts";
+import { SchemaCopy, team } from "../support/shared-state.ts";
+import type { Team } from "../support/shared-state.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 /** The first machine acknowledges an exchange, of which a failover leaves nothing. */

@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { expect, describe, it } from "vitest";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
 import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
 import type { Lab } from "../support/lab.ts";
 import {
@@ -16,9 +17,8 @@ import {
 import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
-import { team } from "../support/team.ts";
+import { team } from "../support/shared-state.ts";
 import { tempDir } from "../support/temp-dir.ts";
-import { join } from "node:path";
 
 const stateIdAt = (directory: string): unknown => {
   const db = new DatabaseSync(join(directory, "vault.db"));

@@ -4,8 +4,7 @@ import { describe, expect, it } from "vitest";
 import { prepareExec, runForVault } from "../../src/handover/document-command.ts";
 import type { GetDocument } from "../../src/documents/exchange.ts";
 import { HandoverFailure } from "../../src/exchange/delivery.ts";
-import { fakeBasics } from "../support/fake-app.ts";
-import { fakeHost } from "../support/fake-host.ts";
+import { fakeBasics, fakeHost } from "../support/fake-host.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 const uuid = "123e4567-e89b-42d3-a456-426614174000";

@@ -12,8 +12,7 @@ import { describe, expect, it } from "vitest";
 import type { GetDocument } from "../../src/documents/exchange.ts";
 import { checkTarget, prepareOutDir, writeOut } from "../../src/handover/out-file.ts";
 import { asVaultError } from "../../src/errors.ts";
-import { fakeBasics } from "../support/fake-app.ts";
-import { fakeHost } from "../support/fake-host.ts";
+import { fakeBasics, fakeHost } from "../support/fake-host.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 const [uuid, another] = [

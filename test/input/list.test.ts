@@ -8,8 +8,7 @@ import { asVaultError } from "../../src/errors.ts";
 import type { Named } from "../../src/cli/vault-name.ts";
 import type { KnownVault } from "../../src/exchange/records.ts";
 import type { Start } from "../../src/exchange/start/start.ts";
-import { fakeBasics } from "../support/fake-app.ts";
-import { fakeHost } from "../support/fake-host.ts";
+import { fakeBasics, fakeHost } from "../support/fake-host.ts";
 
 const uuidOf = (n: number): string => `${String(n).padStart(8, "0")}-0000-4000-8000-00000000abcd`;
 const generation = { proven: true, device: null };

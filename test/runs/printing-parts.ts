@@ -1,6 +1,5 @@
 import { dataStream, messageStream } from "../../src/terminal/streams.ts";
-import { fakeBasics } from "../support/fake-app.ts";
-import { fakeHost } from "../support/fake-host.ts";
+import { fakeBasics, fakeHost } from "../support/fake-host.ts";
 
 export interface PartsOptions {
   isTTY?: boolean;

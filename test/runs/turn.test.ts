@@ -4,8 +4,7 @@ import { Turn } from "../../src/runs/turn.ts";
 import type { ExchangeContext } from "../../src/exchange/context.ts";
 import type { Own } from "../../src/exchange/lock-vault.ts";
 import type { Service } from "../../src/exchange/ports.ts";
-import { fakeBasics } from "../support/fake-app.ts";
-import { fakeHost } from "../support/fake-host.ts";
+import { fakeBasics, fakeHost } from "../support/fake-host.ts";
 
 it("has one place under the rate limit for its whole exchange, and its patience stands still in that queue", async () => {
   let elapsed = 1000;

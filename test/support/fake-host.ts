@@ -4,6 +4,8 @@ import type { Host } from "../../src/host.ts";
 import { endGroup } from "../../src/host.ts";
 import { Interruption, orAborted } from "../../src/terminal/signals.ts";
 import { dataStream, InputTooLong, messageStream } from "../../src/terminal/streams.ts";
+import type { Basics, SettingsPart } from "../../src/parts/settings.ts";
+import { createIo } from "../../src/parts/io.ts";
 
 export interface FakeHostOptions {
   env?: Record<string, string | undefined>;
@@ -133,4 +135,14 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
       return written.err;
     },
   };
+}
+
+/** The parts of what touches neither state nor service: the real ones, on a fake host, with the settings that matter to a test. */
+export function fakeBasics(
+  host: FakeHost = fakeHost(),
+  given: Partial<SettingsPart> = {},
+  flags: Readonly<Record<string, string | boolean>> = {},
+): Basics {
+  const settings = { output: "table", maxWait: 0, flags, ...given } as SettingsPart;
+  return { io: createIo(host, flags, settings), settings };
 }

@@ -6,8 +6,8 @@ import { postgres } from "../support/postgres.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import type { Cut, Proxy } from "../support/tcp-proxy.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
-import type { Team } from "../support/team.ts";
-import { team } from "../support/team.ts";
+import type { Team } from "../support/shared-state.ts";
+import { team } from "../support/shared-state.ts";
 
 interface Command {
   /** Run before it, on another machine. */
