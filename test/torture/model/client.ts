@@ -98,33 +98,23 @@ export const client: Client = {
   },
   candidates(store) {
     const open = openOf(store);
-    const pick = (wanted: (g: Generation) => boolean): number[] =>
-      store.generations
-        .filter(wanted)
-        .map(({ number }) => number)
-        .toReversed();
-    const imported = (placed: Generation["placed"]): number[] =>
-      pick((g) => g.standing === "imported" && g.placed === placed);
-    const isOlder = (number: number): boolean => generationOf(store, number)?.placed === "older";
-    const pairs =
-      open === undefined
-        ? []
-        : open.ends > 0
-          ? [open.next ?? 0, open.base]
-          : [open.base, open.next ?? 0];
-    const inDoubt = pairs.filter((number) => !isOlder(number));
-    const order = [
-      ...imported("successor"),
-      ...imported(null).filter((number) => !inDoubt.includes(number)),
-      ...inDoubt,
-      ...pick((g) => g.standing === "current"),
-      ...imported("older"),
-      ...pick((g) => g.standing === "void" || g.standing === "offered"),
-    ];
-    if (open !== undefined && open.state !== "in-doubt") order.splice(0, order.length, open.base);
-    return [...new Set(order)].filter(
-      (number) => (generationOf(store, number)?.standing ?? "superseded") !== "superseded",
-    );
+    const isInDoubt = open?.state === "in-doubt";
+    const ofExchange = open === undefined ? [] : [open.next, open.base];
+    if (open?.ends === 0) ofExchange.reverse();
+    // "what a person has imported since the last proof (a successor before others); then those of an exchange in doubt; then the current
+    // ones; then what is older"
+    const rank = ({ number, standing, placed }: Generation): number => {
+      if (standing === "imported" && placed === "successor") return 0;
+      if (placed !== "older" && ofExchange.includes(number)) return 2 + ofExchange.indexOf(number);
+      if (standing === "imported") return placed === null ? 1 : 5;
+      return standing === "current" ? 4 : 6;
+    };
+    return store.generations
+      .filter(({ standing }) => standing !== "superseded")
+      .filter(({ number }) => open === undefined || isInDoubt || number === open.base)
+      .toReversed()
+      .toSorted((a, b) => rank(a) - rank(b))
+      .map(({ number }) => number);
   },
   guardRefuses: (store, command) =>
     failedWouldLock(store) || store.unacked + 1 >= lockAt.unacked - (command?.noAck ? 1 : 0),
