@@ -3,6 +3,8 @@ import type * as z from "zod/mini";
 import type { App } from "../app.ts";
 import type { ValueSource } from "../completion/tree.ts";
 import type { OptionTypes } from "./option-types.ts";
+import type { SettingDefinition } from "../settings/definitions.ts";
+import { settingDefinitions } from "../settings/definitions.ts";
 
 /** Builds the schema of a value, only where a command line of its command is checked: help and completion load no zod. */
 type Value = (is: OptionTypes) => z.ZodMiniType;
@@ -53,7 +55,7 @@ export const vaultsArgument = {
 
 /**
  * A command as data. Parser, help, completion, reference and the type of its options come from it. Every command line loads it, so
- * it imports next to nothing.
+ * it imports no more than the table of settings.
  */
 export interface Descriptor {
   name: string;
@@ -130,3 +132,36 @@ interface WithValue {
   value: Value;
 }
 type ValueOf<S> = S extends WithValue ? z.infer<ReturnType<S["value"]>> : never;
+
+const { output, debug, ...settings } = settingDefinitions;
+
+const ofSetting = ({ flag = "", env, help }: SettingDefinition): OptionSpec => ({
+  flag,
+  help: env === undefined ? help : `${help} [${env}]`,
+});
+
+/** Flags of every command. */
+export const globalOptions = {
+  version: {
+    flag: "-V, --version",
+    help: "print the version; with --verbose also the build and the runtime",
+  },
+  output: ofSetting(output),
+  json: { flag: "--json", help: "the same as --output json" },
+  field: { flag: "--field <path>", help: "print one value, raw: --field vault.creditCard.number" },
+  reveal: { flag: "--reveal", help: "show secrets in tables" },
+  quiet: { flag: "-q, --quiet", help: "fewer messages" },
+  verbose: { flag: "-v, --verbose", help: "more messages" },
+  debug: ofSetting(debug),
+  color: { flag: "--color", help: "use color even if the output is not a terminal" },
+  noColor: { flag: "--no-color", help: "do not use color" },
+  input: { flag: "--no-input", help: "never prompt" },
+  ...Object.fromEntries(
+    Object.entries<SettingDefinition>(settings)
+      .filter(([, { flag }]) => flag !== undefined)
+      .map(([name, definition]) => [name, ofSetting(definition)]),
+  ),
+} satisfies Readonly<Record<string, OptionSpec>>;
+
+/** Flag that each command has of its own. */
+export const helpOption: OptionSpec = { flag: "-h, --help", help: "show this help" };

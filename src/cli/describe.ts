@@ -3,8 +3,7 @@ import type { ArgumentNode, CommandNode, OptionNode, ValueSource } from "../comp
 import { kinds, operations } from "../protocol/endpoints.ts";
 import { configKeys, outputFormats } from "../settings/definitions.ts";
 import type { ArgumentSpec, Command, OptionSpec } from "./command.ts";
-import { descriptionOf } from "./command.ts";
-import { helpOption } from "./global-options.ts";
+import { descriptionOf, helpOption } from "./command.ts";
 
 /**
  * A command and those below it, as completion, suggestions, `vault help --json` and the reference read them. Arguments and options are

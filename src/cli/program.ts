@@ -6,9 +6,8 @@ import type { Known } from "../completion/candidates.ts";
 import { VaultError } from "../errors.ts";
 import type { Host } from "../host.ts";
 import type { Command, Descriptor, OptionSpec, RawInput } from "./command.ts";
-import { descriptionOf } from "./command.ts";
+import { descriptionOf, globalOptions, helpOption } from "./command.ts";
 import { describeCommand } from "./describe.ts";
-import { globalOptions, helpOption } from "./global-options.ts";
 import { helpScreen, originsIn } from "./help-screen.ts";
 
 /** Where the program runs, and how it loads its parts. */

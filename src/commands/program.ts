@@ -1,6 +1,5 @@
 import type { Command, Descriptor, Run } from "../cli/command.ts";
-import { command } from "../cli/command.ts";
-import { globalOptions } from "../cli/global-options.ts";
+import { command, globalOptions } from "../cli/command.ts";
 import type { ProgramResult, Surroundings } from "../cli/program.ts";
 import * as cli from "../cli/program.ts";
 import { ack } from "./ack/descriptor.ts";

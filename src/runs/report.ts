@@ -2,20 +2,18 @@ import type { Io } from "../parts/io.ts";
 import type { Basics } from "../parts/settings.ts";
 import type { Redactor } from "../terminal/redactor.ts";
 import type { MakeView } from "../cli/output.ts";
-import { counted } from "../terminal/count.ts";
+import { counted, grouped } from "../terminal/count.ts";
 import type { Palette } from "../terminal/palette.ts";
 import { createPalette } from "../terminal/palette.ts";
 import { jsonText, printableLine } from "../terminal/redactor.ts";
 import { wrapMessage } from "../terminal/streams.ts";
 import type { GetDocument, UpdateDocument } from "../documents/exchange.ts";
 import type { ManyEvent } from "../documents/many.ts";
-import type { Causes } from "./causes.ts";
-import { createCauses } from "./causes.ts";
+import type { Causes, Outcome } from "./outcome.ts";
+import { createCauses, skipWords } from "./outcome.ts";
 import type { Named } from "../cli/vault-name.ts";
-import type { Outcome } from "./outcome.ts";
-import type { Tally } from "./progress.ts";
-import { showProgress } from "./progress.ts";
-import { skipWords } from "./outcome.ts";
+import type { Progress } from "../terminal/progress.ts";
+import { createProgressBar, measuredSeconds, progressParts } from "../terminal/progress.ts";
 
 /** What a command with many vaults prints while it runs, and at its end. */
 export interface Report {
@@ -192,3 +190,71 @@ function summaryLine(
 }
 
 const number = (n: number): string => n.toLocaleString("en-US", { maximumFractionDigits: 1 });
+
+/** Numbers of vaults. */
+export interface Tally {
+  total: number;
+  /** Includes `earlier`: done by an earlier command of the run. */
+  done: number;
+  earlier: number;
+  failed: number;
+  skipped: number;
+}
+
+const tickMs = 1000;
+
+/**
+ * Shows how far a run is, until `close`: a bar on a terminal, redrawn every second and at `update`; elsewhere with --verbose a line every
+ * second. `tally` may change all the time.
+ */
+function showProgress(
+  { io: { host, narrator }, settings: { flags } }: Basics,
+  tally: Readonly<Tally>,
+): { update: () => void; close: () => void } {
+  const began = host.elapsed();
+  const isQuiet = (flags as Readonly<Record<string, unknown>>)["quiet"] === true;
+  const terminal = host.stderr.isTTY && !isQuiet ? host.terminal().output : undefined;
+  const bar = createProgressBar(terminal, () => host.elapsed(), runProgress);
+  if (terminal !== undefined) {
+    host.stderr.surroundWrites(bar.around);
+    if (host.stdout.isTTY) host.stdout.surroundWrites(bar.around);
+  }
+  const update = (): void => bar.update(tally);
+  const tellLine = (): void =>
+    narrator.detail(
+      progressParts(runProgress(tally, measuredSeconds(host.elapsed() - began)))
+        .join(", ")
+        .trimStart(),
+    );
+  const timer = setInterval(host.stderr.isTTY ? update : tellLine, tickMs).unref();
+  return {
+    update,
+    close: () => {
+      clearInterval(timer);
+      bar.clear();
+    },
+  };
+}
+
+function runProgress(
+  { total, done, earlier, failed, skipped }: Tally,
+  seconds: number | undefined,
+): Progress {
+  const finished = done + failed + skipped;
+  // Only these took time.
+  const worked = finished - earlier - skipped;
+  const rate = seconds === undefined || worked === 0 ? undefined : worked / seconds;
+  const left = total - finished;
+  return {
+    share: total === 0 ? undefined : finished / total,
+    secondsLeft: rate === undefined || left === 0 ? undefined : Math.ceil(left / rate),
+    facts: [
+      `${grouped(done)} of ${grouped(total)} done`,
+      ...(failed === 0 ? [] : [`${grouped(failed)} failed`]),
+      ...(rate === undefined
+        ? []
+        : [`${rate < 99.5 ? rate.toFixed(1) : grouped(Math.round(rate))} vaults/s`]),
+      ...(skipped === 0 ? [] : [`${grouped(skipped)} skipped`]),
+    ],
+  };
+}

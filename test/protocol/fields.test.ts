@@ -1,18 +1,7 @@
 import * as fc from "fast-check";
 import type * as z from "zod/mini";
 import { describe, expect, test } from "vitest";
-import {
-  base64,
-  creditCard,
-  dateTime,
-  device,
-  externalRef,
-  instant,
-  opaque,
-  passesLuhn,
-  uuid,
-} from "../../src/protocol/fields.ts";
-import { anyInteger, positiveLong } from "../../src/protocol/fields.ts";
+import { base64, creditCard, dateTime, device, externalRef, instant, opaque, passesLuhn, uuid, anyInteger, positiveLong } from "../../src/protocol/fields.ts";
 import { characters } from "../../src/protocol/limits.ts";
 import { validate } from "../../src/protocol/validate.ts";
 import { creditCard as card, device as goodDevice, spoil } from "./examples.ts";

@@ -24,7 +24,8 @@ import type { InitDocument } from "../../documents/setup.ts";
 import type { InitOptions } from "./descriptor.ts";
 import { isUuid, typedAppUuid, typedBaseUrl } from "../../input/ask.ts";
 import { defined } from "../../defined.ts";
-import { askLocation, obstacleTo } from "./shared-state.ts";
+import type { Io } from "../../parts/io.ts";
+import type { StatePart, OpenState } from "../../parts/state.ts";
 
 /** Makes a profile, or changes what is asked for in one, after a question; nothing is written before all answers are there. */
 export async function runInit(app: App, options: InitOptions): Promise<number> {
@@ -226,4 +227,66 @@ async function isLive(
   if (options.live === true) return true;
   if (!isAsked({ io, settings })) return undefined;
   return await io.ask.confirm("Is this production? (adds a banner, confirms updates)");
+}
+
+const here = "on this machine";
+
+/** Asks for the address of a shared state, until it has the right form; undefined for a state on this machine. */
+async function askLocation(
+  { io, state }: { io: Io; state: StatePart },
+  profile: string,
+  former: string | undefined,
+): Promise<string | undefined> {
+  for (;;) {
+    const location = await io.ask.text({
+      message: "Place of the state, such as postgres://user@host/database",
+      rule: (answer) =>
+        answer === here || isShared(answer)
+          ? null
+          : `must be: ${here}, or an address that begins with postgres://`,
+      initial: isShared(former) ? former : here,
+      shown: withoutPassword,
+    });
+    if (location === here) return undefined;
+    try {
+      await state.open({ name: profile, exists: false, settings: { state: location } });
+      return location;
+    } catch (error) {
+      if (!(error instanceof VaultError)) throw error;
+      io.narrator.warn(error.message);
+    }
+  }
+}
+
+/** Why a shared state cannot be used yet, and the commands that change that. */
+interface Obstacle {
+  message: string;
+  steps: string[];
+}
+
+/**
+ * Looks at the state of a new profile, if it is a shared one.
+ * @throws `state` if its key is not here, or if there is no key and nobody can tell whether it needs one: the profile's API key would be
+ * sealed with a new key, and lost when the right one takes its place
+ */
+async function obstacleTo(
+  { state, keys }: OpenState,
+  isKeyGiven: boolean,
+): Promise<Obstacle | null> {
+  if (!state.isShared) return null;
+  try {
+    // Needs no key.
+    await state.locks();
+  } catch (error) {
+    if (!(error instanceof VaultError)) throw error;
+    const { hint = "" } = error.facts;
+    // There is none yet.
+    if (hint.startsWith("vault state init --state"))
+      return { message: error.message, steps: [hint] };
+    if (!isKeyGiven && keys.keyEntries() === null) throw error;
+    return { message: hint === "" ? error.message : `${error.message}: ${hint}`, steps: [] };
+  }
+  const { problem } = await (await state.whole()).inspect();
+  if (problem !== null) throw problem;
+  return null;
 }
