@@ -18,7 +18,7 @@ import { MachineRecord } from "../postgres/machine-record.ts";
 import { resealKept } from "../postgres/outbox.ts";
 import { schemaVersion } from "../sqlite/open-database.ts";
 import { openReadOnly } from "../sqlite/open-read-only.ts";
-import { unusableVersion } from "../sqlite/schema.ts";
+import { unusableVersion } from "../schema.ts";
 import type { StoreOptions } from "../sqlite/state-connection.ts";
 import type { StateDatabase } from "../sqlite/state-database.ts";
 import type { Resealing } from "../state.ts";

@@ -4,7 +4,8 @@ import type { Statement } from "../statement.ts";
 import type { Row } from "./connection.ts";
 import { cannotBeUsed } from "./connection.ts";
 import type { Database } from "./database.ts";
-import { place, schemaVersion, unusableVersion } from "./schema.ts";
+import { place, schemaVersion } from "./schema.ts";
+import { unusableVersion } from "../schema.ts";
 
 /** Which database holds the state, and how far it has got. */
 export interface Incarnation {

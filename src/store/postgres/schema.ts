@@ -1,13 +1,12 @@
+import { sharedTables, unusableVersion } from "../schema.ts";
+
 /** Version of the schema that this program writes, and the oldest program's version that may use it: additive changes keep the latter. */
 export const schemaVersion = 1;
 export const oldestVersion = 1;
 
-/** In place of the oldest version in a state that was moved elsewhere, or is just being moved here: no program uses it. */
-export const unusableVersion = 1_000_000;
-
 /**
- * The tables of a shared state in a schema of their own; the columns that both engines have are those of the local one
- * (sqlite/schema.ts). Without sequences, triggers or functions that would need rights of their own. Running it twice changes nothing.
+ * The tables of a shared state in a schema of their own; those that both engines have are in
+ * `sharedTables`. Without sequences, triggers or functions that would need rights of their own. Running it twice changes nothing.
  */
 export const tables = (schema: string): string[] => [
   `CREATE SCHEMA IF NOT EXISTS ${schema}`,
@@ -33,118 +32,20 @@ export const tables = (schema: string): string[] => [
     since timestamptz NOT NULL,
     ends_at timestamptz NOT NULL
   )`,
-  `CREATE TABLE IF NOT EXISTS ${schema}.vaults (
-    id uuid PRIMARY KEY,
-    service text NOT NULL,
-    uuid text NOT NULL CHECK (uuid = lower(uuid)),
-    kind text NOT NULL,
-    label text,
-    -- A label belongs to one vault. It is sealed, so that this digest tells it; other programs that may write have the key, too.
-    label_digest text,
-    last_generation int NOT NULL,
-    unacked_starts int NOT NULL CHECK (unacked_starts >= 0),
-    unanswered_starts int NOT NULL CHECK (unanswered_starts >= 0),
-    quiet_starts int NOT NULL CHECK (quiet_starts >= 0),
-    failed_attempts int NOT NULL CHECK (failed_attempts >= 0),
-    possibly_failed int NOT NULL CHECK (possibly_failed >= 0),
-    refused_since int NOT NULL,
-    proven_at text,
-    proof_expiry text,
-    uses_remaining int,
-    limited int NOT NULL,
-    expiry_date text,
-    auto_lock_date text,
-    date_created text,
-    last_modified text,
-    last_error text,
-    forgotten int NOT NULL,
-    UNIQUE (service, uuid)
-  )`,
-  `CREATE INDEX IF NOT EXISTS vaults_by_uuid ON ${schema}.vaults (uuid)`,
-  `CREATE UNIQUE INDEX IF NOT EXISTS one_label ON ${schema}.vaults (label_digest)`,
-  `CREATE TABLE IF NOT EXISTS ${schema}.credentials (
-    vault uuid NOT NULL REFERENCES ${schema}.vaults (id) DEFERRABLE,
-    generation int NOT NULL,
-    standing text NOT NULL CHECK (standing IN ('current', 'imported', 'offered', 'superseded', 'void')),
-    proven int NOT NULL,
-    -- Null once it is no longer kept.
-    sealed text,
-    fingerprint text NOT NULL,
-    device text,
-    created_at text NOT NULL,
-    elsewhere int NOT NULL,
-    refused int NOT NULL,
-    placed text CHECK (placed IN ('successor', 'older')),
-    ended int NOT NULL,
-    PRIMARY KEY (vault, generation)
-  )`,
-  `CREATE INDEX IF NOT EXISTS credentials_kept ON ${schema}.credentials (vault, generation) WHERE sealed IS NOT NULL`,
-  `CREATE UNIQUE INDEX IF NOT EXISTS one_current_pair ON ${schema}.credentials (vault) WHERE standing = 'current'`,
-  `CREATE TABLE IF NOT EXISTS ${schema}.exchanges (
-    vault uuid NOT NULL REFERENCES ${schema}.vaults (id) DEFERRABLE,
-    -- In the order in which this vault's exchanges were begun or adopted.
-    seq int NOT NULL,
-    id text NOT NULL,
-    operation text NOT NULL,
-    kind text NOT NULL,
-    state text NOT NULL CHECK (state IN
-      ('intent', 'started', 'held', 'ending', 'acknowledged', 'in-doubt', 'expired', 'discarded', 'rejected')),
-    external_ref text NOT NULL,
-    base_generation int NOT NULL,
-    new_generation int,
-    started_at text NOT NULL,
-    -- Sealed; null before the token is known and once it is of no use.
-    token text,
-    token_expiry text,
-    uses_remaining int,
-    limited int NOT NULL,
-    hold_reason text,
-    delivered int NOT NULL,
-    save_owed int NOT NULL,
-    ends_unanswered int NOT NULL CHECK (ends_unanswered >= 0),
-    acknowledged_at text,
-    counted_start int NOT NULL,
-    counted_failed int NOT NULL,
-    adopted int NOT NULL,
-    run text,
-    digest text,
-    given text,
-    delivery text,
-    PRIMARY KEY (vault, seq),
-    UNIQUE (vault, id)
-  )`,
-  `CREATE UNIQUE INDEX IF NOT EXISTS one_open_exchange ON ${schema}.exchanges (vault)
-    WHERE state IN ('started', 'held', 'ending', 'in-doubt')`,
-  `CREATE INDEX IF NOT EXISTS exchanges_by_run ON ${schema}.exchanges (run) WHERE run IS NOT NULL`,
-  `CREATE TABLE IF NOT EXISTS ${schema}.superseded (
-    vault uuid NOT NULL REFERENCES ${schema}.vaults (id) DEFERRABLE, fingerprint text NOT NULL, PRIMARY KEY (vault, fingerprint)
-  )`,
-  `CREATE TABLE IF NOT EXISTS ${schema}.refusals (
-    vault uuid NOT NULL REFERENCES ${schema}.vaults (id) DEFERRABLE, combination text NOT NULL, fingerprint text,
-    PRIMARY KEY (vault, combination)
-  )`,
-  `CREATE TABLE IF NOT EXISTS ${schema}.journal (
-    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    at text NOT NULL,
-    service text NOT NULL,
-    uuid text NOT NULL,
-    exchange text,
-    event text NOT NULL,
-    detail text NOT NULL
-  )`,
-  `CREATE TABLE IF NOT EXISTS ${schema}.limiter (
-    application text PRIMARY KEY, next double precision NOT NULL, reserved_at double precision NOT NULL
-  )`,
-  `CREATE TABLE IF NOT EXISTS ${schema}.breakers (
-    service text PRIMARY KEY,
-    version int NOT NULL,
-    lost_at double precision,
-    lost_trials int NOT NULL,
-    hint text NOT NULL CHECK (hint IN ('none', 'given', 'used')),
-    http_status int,
-    content_type text,
-    closed_at double precision NOT NULL
-  )`,
+  sharedTables(`${schema}.`, {
+    id: "uuid",
+    late: " DEFERRABLE",
+    exchangeSeq: "int NOT NULL",
+    journalSeq: "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+    real: "double precision",
+    time: "double precision",
+    // A label is sealed, so that this digest tells it; other programs that may write have the key, too.
+    labelDigest: "\n    label_digest text,",
+    label: "label_digest",
+    exchangeKey: ",\n    PRIMARY KEY (vault, seq)",
+    strict: "",
+    keyed: "",
+  }),
   // Who began with an older version has lost its vault.
   `UPDATE ${schema}.leases SET epoch = gen_random_uuid(), holder = NULL, ends_at = '-infinity'
     WHERE EXISTS (SELECT 1 FROM ${schema}.meta WHERE name = 'version' AND value <> '${schemaVersion}')`,

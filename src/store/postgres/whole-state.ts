@@ -39,7 +39,8 @@ import type { Database } from "./database.ts";
 import { transactAtGate, transactWhole } from "./gate.ts";
 import { copied } from "./incarnation.ts";
 import type { MachineRecord } from "./machine-record.ts";
-import { grants, oldestVersion, schemaVersion, tables, unusableVersion } from "./schema.ts";
+import { grants, oldestVersion, schemaVersion, tables } from "./schema.ts";
+import { unusableVersion } from "../schema.ts";
 import { reborn, setBack, setBackNow } from "./set-back.ts";
 
 /** Runs SQL in the transaction of an operation. */

@@ -8,7 +8,8 @@ import { fileIfThere, statIfThere, tighten } from "../../files/private-directory
 import type { Marks } from "../whole/marks.ts";
 import { marksIn, notHere } from "../whole/marks.ts";
 import { all, one, run } from "./query.ts";
-import { applicationId, unusableVersion } from "./schema.ts";
+import { applicationId } from "./schema.ts";
+import { unusableVersion } from "../schema.ts";
 import { onState } from "../../files/state-error.ts";
 
 export interface Opening {

@@ -8,7 +8,8 @@ import { OpenWhole } from "../whole/open-whole.ts";
 import type { WholeReader } from "../whole/whole.ts";
 import { marksOf, migrate } from "./open-database.ts";
 import { all, run } from "./query.ts";
-import { applicationId, migrations, unusableVersion } from "./schema.ts";
+import { applicationId, migrations } from "./schema.ts";
+import { unusableVersion } from "../schema.ts";
 
 /** Runs the SQL of operations on a whole state in a transaction of a connection. */
 export const engineOf = (db: DatabaseSync): Engine => ({

@@ -36,7 +36,8 @@ import {
   withMode,
 } from "./open-database.ts";
 import { run } from "./query.ts";
-import { migrations, unusableVersion } from "./schema.ts";
+import { migrations } from "./schema.ts";
+import { unusableVersion } from "../schema.ts";
 import type { StoreOptions } from "./state-connection.ts";
 import { retryBusyDatabase, StateDatabase } from "./state-database.ts";
 import { engineOf } from "./state-file.ts";
