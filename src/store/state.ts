@@ -4,7 +4,7 @@ import type { VaultRecord } from "../exchange/records.ts";
 import type { DiskFacts } from "../files/disk.ts";
 import type { KeyPlace } from "../secrets/key-source.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
-import type { BackupFile, Holdings } from "./backup/check.ts";
+import type { BackupFile, Holdings } from "./backup/backup.ts";
 import type { MergedVault, MergeOptions } from "./backup/merge/merge-contents.ts";
 import type { StateHistory } from "./journal/history.ts";
 import type { WholePlace } from "./whole/whole.ts";

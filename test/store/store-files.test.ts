@@ -5,7 +5,18 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { migrations } from "../../src/store/sqlite/schema.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { slotOf } from "../../src/store/sqlite/vault-lock.ts";
-import { exchange, imported, intent, known, pair, patient, problem, service, startExchange, uuid } from "../contract/store-fixture.ts";
+import {
+  exchange,
+  imported,
+  intent,
+  known,
+  pair,
+  patient,
+  problem,
+  service,
+  startExchange,
+  uuid,
+} from "../contract/store-fixture.ts";
 import { kill, startChild, temporaryState } from "./temporary-state.ts";
 import type { TemporaryState } from "./temporary-state.ts";
 

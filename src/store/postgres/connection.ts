@@ -4,8 +4,7 @@ import { VaultError } from "../../errors.ts";
 import type { Statement } from "../statement.ts";
 import type { Address } from "./address.ts";
 import type { PlainClient, Wire } from "./client.ts";
-import { clientFor } from "./client.ts";
-import { answerBytes, tooMuchSaid, wholeAnswerBytes } from "./inbound.ts";
+import { clientFor, answerBytes, tooMuchSaid, wholeAnswerBytes } from "./client.ts";
 import type { Reason } from "./reasons.ts";
 import { brief, connectionReason, refusalReason } from "./reasons.ts";
 

@@ -8,8 +8,7 @@ import type { Statement } from "../statement.ts";
 import type { Row } from "./connection.ts";
 import { AnswerLost, breakerChanged, codeOf, labelTwice, isLocked } from "./connection.ts";
 import type { Database } from "./database.ts";
-import { atGate, busyAtGate, isOpen } from "./gate.ts";
-import { heldBy, holderIn, isAlive } from "./holders.ts";
+import { atGate, busyAtGate, isOpen, heldBy, holderIn, isAlive } from "./gate.ts";
 
 /** How long a lease lasts after it was taken or renewed, how often it is renewed, and what must be left of it to send a request: milliseconds. */
 const leaseMs = 15_000;

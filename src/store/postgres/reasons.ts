@@ -1,6 +1,6 @@
 import type { Retry } from "../../errors.ts";
 import type { Address } from "./address.ts";
-import { tooMuchSaid } from "./inbound.ts";
+import { tooMuchSaid } from "./client.ts";
 
 /** Why a database cannot be used, and the way out. */
 export interface Reason {

@@ -3,8 +3,7 @@ import { asVaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { checkTarget, writeBackup } from "../backup/backup.ts";
-import { checkBackup } from "../backup/check.ts";
+import { checkTarget, writeBackup, checkBackup } from "../backup/backup.ts";
 import { prepareRestore } from "../backup/restore.ts";
 import type { ContentRow } from "../contents.ts";
 import { nothing } from "../contents.ts";
@@ -26,7 +25,7 @@ import type {
   StateFacts,
   WholeState,
 } from "../state.ts";
-import { marksIn, notHere } from "../whole/marks.ts";
+import { marksIn, notHere } from "../whole/whole.ts";
 import type { Engine } from "../whole/open-whole.ts";
 import { OpenReader, OpenWhole } from "../whole/open-whole.ts";
 import type { Whole, WholeOperation, WholeReader } from "../whole/whole.ts";
@@ -37,11 +36,10 @@ import type { Row } from "./connection.ts";
 import { alreadyThere, codeOf, Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { transactAtGate, transactWhole } from "./gate.ts";
-import { copied } from "./incarnation.ts";
+import { copied, reborn, setBack, setBackNow } from "./incarnation.ts";
 import type { MachineRecord } from "./machine-record.ts";
 import { grants, oldestVersion, schemaVersion, tables } from "./schema.ts";
 import { unusableVersion } from "../schema.ts";
-import { reborn, setBack, setBackNow } from "./set-back.ts";
 
 /** Runs SQL in the transaction of an operation. */
 type Query = (statement: Statement) => Promise<Row[]>;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { all, one } from "./query.ts";
 import type { VaultRow } from "../steps/rows.ts";
-import { openReadOnly } from "./open-read-only.ts";
+import { openReadOnly } from "./open-database.ts";
 import { isListed } from "../steps/rows.ts";
 import { applicationId, migrations } from "./schema.ts";
 

@@ -1,15 +1,15 @@
-import { rmSync } from "node:fs";
-import { DatabaseSync } from "node:sqlite";
+import { statSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
-import { VaultError } from "../../errors.ts";
-import { createFile } from "../../files/durable-file.ts";
-import { fileIfThere, statIfThere, tighten } from "../../files/private-directory.ts";
-import type { Marks } from "../whole/marks.ts";
-import { marksIn, notHere } from "../whole/marks.ts";
 import { all, one, run } from "./query.ts";
 import { applicationId } from "./schema.ts";
 import { unusableVersion } from "../schema.ts";
+import type { Marks } from "../whole/whole.ts";
+import { marksIn, notHere } from "../whole/whole.ts";
+import { VaultError } from "../../errors.ts";
+import { createFile } from "../../files/durable-file.ts";
+import { fileIfThere, statIfThere, tighten } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
 
 export interface Opening {
@@ -164,4 +164,18 @@ function noWal(path: string): VaultError {
       hint: "use a directory on a local disk with --state",
     },
   );
+}
+
+/**
+ * Opens a database read-only and creates nothing beside it: if one of the files with these suffixes is missing or empty, opens it
+ * as immutable, because SQLite would create an empty WAL.
+ * @throws what SQLite throws
+ */
+export function openReadOnly(path: string, beside: readonly string[] = ["-wal"]): DatabaseSync {
+  const url = pathToFileURL(path);
+  const isAtRest = beside.some(
+    (ending) => (statSync(path + ending, { throwIfNoEntry: false })?.size ?? 0) === 0,
+  );
+  url.search = isAtRest ? "mode=ro&immutable=1" : "mode=ro";
+  return new DatabaseSync(url, { readOnly: true });
 }

@@ -1,30 +1,10 @@
-import { existsSync, truncateSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdtempSync, readdirSync, renameSync, statSync, truncateSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { VaultError } from "../../errors.ts";
-import type { Waiting } from "../../exchange/ports.ts";
-import { refuseNetwork } from "../../files/disk.ts";
-import { checkPrivateDirectory, ensurePrivateDirectory } from "../../files/private-directory.ts";
-import { asStateError, isBusy, isDamaged, onState } from "../../files/state-error.ts";
-import { checkTarget, writeBackup } from "../backup/backup.ts";
-import type { Holdings } from "../backup/check.ts";
-import { checkBackup } from "../backup/check.ts";
-import { prepareRestore } from "../backup/restore.ts";
-import { localSealing } from "../contents.ts";
-import type { StateHistory } from "../journal/history.ts";
-import { openHistory } from "../journal/history.ts";
-import { append } from "../journal/journal.ts";
-import { Keyring, neededKeyId } from "../keys/keyring.ts";
-import type { SealingKey } from "../../secrets/sealing.ts";
-import type { BackupFacts, Restore, RestoreOptions, StateFacts, WholeState } from "../state.ts";
-import { claimMoved } from "../whole/claim.ts";
-import { notHere } from "../whole/marks.ts";
-import { OpenReader, OpenWhole } from "../whole/open-whole.ts";
-import type { Whole, WholeOperation, WholeReader } from "../whole/whole.ts";
-import { isUnreadable, moveAside } from "./damaged.ts";
 import { inspectState } from "./inspect.ts";
 import type { Opening } from "./open-database.ts";
 import {
+  withMode,
   checkOurs,
   configure,
   createDatabase,
@@ -33,15 +13,34 @@ import {
   openDatabase,
   raiseEpochs,
   schemaVersion,
-  withMode,
 } from "./open-database.ts";
 import { run } from "./query.ts";
 import { migrations } from "./schema.ts";
-import { unusableVersion } from "../schema.ts";
 import type { StoreOptions } from "./state-connection.ts";
 import { retryBusyDatabase, StateDatabase } from "./state-database.ts";
 import { engineOf } from "./state-file.ts";
 import { VaultLocks } from "./vault-lock.ts";
+import { checkTarget, writeBackup, headerOf, problemsOf, checkBackup } from "../backup/backup.ts";
+import type { Holdings } from "../backup/backup.ts";
+import { prepareRestore } from "../backup/restore.ts";
+import { localSealing } from "../contents.ts";
+import type { StateHistory } from "../journal/history.ts";
+import { openHistory } from "../journal/history.ts";
+import { append } from "../journal/journal.ts";
+import { Keyring, neededKeyId } from "../keys/keyring.ts";
+import { unusableVersion } from "../schema.ts";
+import type { BackupFacts, Restore, RestoreOptions, StateFacts, WholeState } from "../state.ts";
+import { claimMoved } from "../whole/claim.ts";
+import { notHere } from "../whole/whole.ts";
+import { OpenReader, OpenWhole } from "../whole/open-whole.ts";
+import type { Whole, WholeOperation, WholeReader } from "../whole/whole.ts";
+import { VaultError } from "../../errors.ts";
+import type { Waiting } from "../../exchange/ports.ts";
+import { refuseNetwork } from "../../files/disk.ts";
+import { syncFolder } from "../../files/durable-file.ts";
+import { checkPrivateDirectory, ensurePrivateDirectory } from "../../files/private-directory.ts";
+import { isDamaged, asStateError, isBusy, onState } from "../../files/state-error.ts";
+import type { SealingKey } from "../../secrets/sealing.ts";
 
 /** The whole of the state in a directory of this machine. Paths are absolute. */
 export class SqliteWhole implements WholeState {
@@ -204,4 +203,48 @@ export class SqliteWhole implements WholeState {
       db.close();
     }
   }
+}
+
+/** Whether the database is damaged, or no database of this program, or was just being moved aside. */
+export function isUnreadable(path: string): boolean {
+  if (!existsSync(path)) return false;
+  if (begunAside(dirname(path)) !== undefined) return true;
+  try {
+    if (!statSync(path).isFile() || headerOf(path) === null) return true;
+    // Others may write meanwhile, so it is not opened as immutable.
+    const db = new DatabaseSync(withMode(path, "ro"), { readOnly: true });
+    try {
+      return problemsOf(db).length > 0;
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    if (isDamaged(error)) return true;
+    throw error;
+  }
+}
+
+/** A folder to which the WAL of a damaged state was moved, and the database was not. */
+function begunAside(directory: string): string | undefined {
+  const folders = readdirSync(directory).filter((name) => name.startsWith("damaged-"));
+  const has = (folder: string, name: string): boolean => existsSync(join(directory, folder, name));
+  const begun = folders.find((folder) => has(folder, "vault.db-wal") && !has(folder, "vault.db"));
+  return begun && join(directory, begun);
+}
+
+/**
+ * Moves a damaged database into a folder beside it, and returns that. Its WAL goes first, because a new database must not meet
+ * it. Call it with every vault locked.
+ */
+export function moveAside(directory: string, now: number): string {
+  const stamp = new Date(now).toISOString().replaceAll(/[-:]|\.\d+/g, "");
+  const folder = begunAside(directory) ?? mkdtempSync(join(directory, `damaged-${stamp}-`));
+  syncFolder(directory);
+  for (const name of ["vault.db-shm", "vault.db-wal", "vault.db"]) {
+    if (!existsSync(join(directory, name))) continue;
+    renameSync(join(directory, name), join(folder, name));
+    syncFolder(folder);
+    syncFolder(directory);
+  }
+  return folder;
 }

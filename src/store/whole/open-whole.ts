@@ -1,11 +1,18 @@
 import type { SealingKey } from "../../secrets/sealing.ts";
 import type { ContentRow, Contents, ContentTable, Sealing } from "../contents.ts";
-import { contentTables, countSealed, keyIdsOf, nothing, opened, sealed } from "../contents.ts";
+import {
+  contentTables,
+  countSealed,
+  joined,
+  keyIdsOf,
+  nothing,
+  opened,
+  sealed,
+} from "../contents.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import type { Value } from "../statement.ts";
 import { differences, isPart, keys, numbered } from "./differences.ts";
-import type { Marks } from "./marks.ts";
-import type { Whole, WholeReader } from "./whole.ts";
+import type { Marks, Whole, WholeReader } from "./whole.ts";
 
 /** Rows, or vaults, that are read or written at a time. */
 const batch = 200;
@@ -246,4 +253,11 @@ const without = (row: ContentRow, column: string): ContentRow =>
 
 function* batches(rows: readonly ContentRow[]): Generator<ContentRow[]> {
   for (let start = 0; start < rows.length; start += batch) yield rows.slice(start, start + batch);
+}
+
+/** All that a state holds, but for its journal. */
+export async function readWhole(whole: WholeReader): Promise<Contents> {
+  const parts = [];
+  for await (const part of whole.parts()) parts.push(part);
+  return joined(parts);
 }

@@ -1,8 +1,7 @@
+import type { ContentRow, Contents } from "../contents.ts";
+import { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import type { ContentRow, Contents } from "../contents.ts";
-import { joined } from "../contents.ts";
-import type { Marks } from "./marks.ts";
 
 /** Operations on a whole state. */
 export type WholeOperation = "claim" | "move" | "rekey" | "restore";
@@ -52,9 +51,63 @@ export interface WholePlace {
   ): Promise<T>;
 }
 
-/** All that a state holds, but for its journal. */
-export async function readWhole(whole: WholeReader): Promise<Contents> {
-  const parts = [];
-  for await (const part of whole.parts()) parts.push(part);
-  return joined(parts);
+/** A move that was begun: from its fence on, nobody uses the state that it leaves. */
+export interface Fence {
+  /** Id of the move. */
+  move: string;
+  /** Where to, as in messages, and the id of the state that is there. */
+  to: string;
+  target: string;
+}
+
+/** What a state says of itself, apart from what it holds; in `meta`, by these names. */
+export interface Marks {
+  /** Its id, made with it. Paths and addresses never say whether two states are the same. */
+  state: string;
+  /** Ids of the states whose contents came here. */
+  predecessors: readonly string[];
+  /** A move from here that was begun, and one that has ended. */
+  fence: Fence | null;
+  moved: Fence | null;
+  /** Ids of the moves that came here, and of those that never will. */
+  taken: readonly string[];
+  canceled: readonly string[];
+}
+
+/** The marks in the rows of `meta`. */
+export function marksIn(meta: Readonly<Record<string, string | undefined>>): Marks {
+  const parsed = <T>(name: keyof Marks, absent: T): T =>
+    meta[name] === undefined ? absent : (JSON.parse(meta[name]) as T);
+  return {
+    state: meta["state"] ?? "",
+    predecessors: parsed("predecessors", []),
+    fence: parsed("fence", null),
+    moved: parsed("moved", null),
+    taken: parsed("taken", []),
+    canceled: parsed("canceled", []),
+  };
+}
+
+/** The error for a state that was moved elsewhere, or is just being moved. */
+export function notHere(
+  place: string,
+  { fence, moved }: Pick<Marks, "fence" | "moved">,
+): VaultError {
+  if (moved !== null) {
+    return new VaultError(
+      "state",
+      `the state ${place} was moved to ${moved.to}; nothing was sent`,
+      {
+        hint: `vault config set state '${moved.to}' (or --state, VAULTSVC_STATE)`,
+      },
+    );
+  }
+  const to = fence?.to ?? "another place";
+  return new VaultError(
+    "state",
+    `the move of the state from ${place} to ${to} was interrupted; nothing was sent`,
+    {
+      hint: `vault state move --to '${to}' --state '${place}' (finishes it); vault state move --cancel --state '${place}' (gives it up)`,
+    },
+  );
 }

@@ -4,11 +4,10 @@ import type { Creation } from "../../../src/exchange/records.ts";
 import type { Row } from "../../../src/store/postgres/connection.ts";
 import type { Statement } from "../../../src/store/statement.ts";
 import { Connection } from "../../../src/store/postgres/connection.ts";
-import { transactWhole } from "../../../src/store/postgres/gate.ts";
-import { holders } from "../../../src/store/postgres/holders.ts";
+import { transactWhole, holders } from "../../../src/store/postgres/gate.ts";
 import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
-import { readWhole } from "../../../src/store/whole/whole.ts";
+import { readWhole } from "../../../src/store/whole/open-whole.ts";
 import {
   exchange,
   held,

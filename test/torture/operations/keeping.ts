@@ -5,7 +5,13 @@ import { expect } from "vitest";
 import type { Pair } from "../../../src/protocol/answers.ts";
 import { migrations } from "../../../src/store/sqlite/schema.ts";
 import { lockPath, lockSlots } from "../../../src/store/sqlite/vault-lock.ts";
-import { expectError, expectExit, expectFarFromLock, note, offlineNote } from "../../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  expectFarFromLock,
+  note,
+  offlineNote,
+} from "../../support/lab.ts";
 import type { Machine } from "../../support/machine.ts";
 import { credentialsIn, documentOf } from "../../support/machine.ts";
 import type { Operation } from "./operation.ts";

@@ -6,7 +6,7 @@ import { SchemaCopy, sharedState } from "../../support/shared-state.ts";
 import type { Proxy } from "../../support/tcp-proxy.ts";
 import { tcpProxy } from "../../support/tcp-proxy.ts";
 import { postgres } from "../../support/postgres.ts";
-import { setBack } from "../../../src/store/postgres/set-back.ts";
+import { setBack } from "../../../src/store/postgres/incarnation.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import type { Command } from "./process.ts";
 import { TeamProcess, TeamService } from "./process.ts";

@@ -2,8 +2,13 @@ import type { Placed } from "../../../exchange/records.ts";
 import { openExchangeOf, errorCode, update, vaultOf } from "../../steps/rows.ts";
 import { findGeneration, forgetRefusal, isLive, revive } from "../../steps/generations.ts";
 import type { CredentialsRow, VaultRows } from "../../steps/rows.ts";
-import { higherCounters } from "./counters.ts";
-import { addExchanges, continueOpen, isTokenAlive, settleKnown } from "./exchanges.ts";
+import {
+  higherCounters,
+  addExchanges,
+  continueOpen,
+  isTokenAlive,
+  settleKnown,
+} from "./exchanges.ts";
 import type { Meeting, Merging } from "./meeting.ts";
 import { meet, usableIn } from "./meeting.ts";
 
