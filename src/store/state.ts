@@ -4,7 +4,6 @@ import type { VaultRecord } from "../exchange/records.ts";
 import type { DiskFacts } from "../files/disk.ts";
 import type { KeyPlace } from "../secrets/key-source.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
-import type { BackupFile, Holdings } from "./backup/backup.ts";
 import type { MergedVault, MergeOptions } from "./backup/merge/merge-contents.ts";
 import type { StateHistory } from "./journal/history.ts";
 import type { WholePlace } from "./whole/whole.ts";
@@ -78,6 +77,17 @@ export interface WholeState extends WholePlace {
   resealing(waiting: Waiting): Promise<readonly Resealing[]>;
 }
 
+/** What a backup or a state holds. */
+export interface Holdings {
+  vaults: number;
+  /** Exchanges that wait for an acknowledgement, or are in doubt. */
+  pending: number;
+  /** Id of the key that opens the sealed values; null if there are none. */
+  keyId: string | null;
+  /** Version of the schema. */
+  format: number;
+}
+
 export interface BackupFacts extends Holdings {
   /** Absolute path. */
   file: string;
@@ -142,6 +152,9 @@ export interface KeyFacts extends KeyPlace {
   /** Why the key cannot be used, or does not open the first value that fails. */
   problem: VaultError | null;
 }
+
+/** What is now at the path of a backup. */
+export type BackupFile = "there" | "gone" | "replaced" | "unreadable";
 
 export interface DirectoryFacts {
   type: "directory";

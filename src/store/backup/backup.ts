@@ -17,7 +17,7 @@ import { checkNotNewer, schemaVersion, withMode } from "../sqlite/open-database.
 import { all, one } from "../sqlite/query.ts";
 import { applicationId } from "../sqlite/schema.ts";
 import { listed } from "../statement.ts";
-import type { BackupFacts } from "../state.ts";
+import type { BackupFacts, BackupFile, Holdings } from "../state.ts";
 import { VaultError } from "../../errors.ts";
 import { openStates } from "../../exchange/states.ts";
 import { replaceLater } from "../../files/durable-file.ts";
@@ -110,17 +110,6 @@ export function checkTarget(
     throw refuse(`${file} already exists`, "name another file, or replace this one with --force");
 }
 
-/** What a backup or a state holds. */
-export interface Holdings {
-  vaults: number;
-  /** Exchanges that wait for an acknowledgement, or are in doubt. */
-  pending: number;
-  /** Id of the key that opens the sealed values; null if there are none. */
-  keyId: string | null;
-  /** Version of the schema. */
-  format: number;
-}
-
 /** Counts what a state holds. Call it in a transaction. */
 function holdingsOf(db: DatabaseSync): Holdings {
   const [first] = sealedValues(db);
@@ -201,9 +190,6 @@ function checkHeader(file: string): void {
     );
   }
 }
-
-/** What is now at the path of a backup. */
-export type BackupFile = "there" | "gone" | "replaced" | "unreadable";
 
 /** Judges by the header alone. */
 export function backupFile(file: string): BackupFile {

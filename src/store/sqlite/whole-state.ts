@@ -21,7 +21,14 @@ import { retryBusyDatabase, StateDatabase } from "./state-database.ts";
 import { engineOf } from "./state-file.ts";
 import { VaultLocks } from "./vault-lock.ts";
 import { checkTarget, writeBackup, headerOf, problemsOf, checkBackup } from "../backup/backup.ts";
-import type { Holdings } from "../backup/backup.ts";
+import type {
+  Holdings,
+  BackupFacts,
+  Restore,
+  RestoreOptions,
+  StateFacts,
+  WholeState,
+} from "../state.ts";
 import { prepareRestore } from "../backup/restore.ts";
 import { localSealing } from "../contents.ts";
 import type { StateHistory } from "../journal/history.ts";
@@ -29,7 +36,6 @@ import { openHistory } from "../journal/history.ts";
 import { append } from "../journal/journal.ts";
 import { Keyring, neededKeyId } from "../keys/keyring.ts";
 import { unusableVersion } from "../schema.ts";
-import type { BackupFacts, Restore, RestoreOptions, StateFacts, WholeState } from "../state.ts";
 import { claimMoved } from "../whole/claim.ts";
 import { notHere } from "../whole/whole.ts";
 import { OpenReader, OpenWhole } from "../whole/open-whole.ts";
