@@ -1,10 +1,9 @@
 import { statSync } from "node:fs";
 import { orAborted } from "../terminal/signals.ts";
-import type { Item } from "./read/item.ts";
-import type { InputSpec } from "./read/open-source.ts";
-import { journalSource, openSource } from "./read/open-source.ts";
-import type { Source, SourceOptions, TakeItems } from "./read/source.ts";
-import { readMerged } from "./read/source.ts";
+import type { EntryOptions } from "./read/entries.ts";
+import type { Entry, Item } from "./read/item.ts";
+import type { InputSpec, Skips, Source } from "./read/source.ts";
+import { journalSource, openSource, readMerged } from "./read/source.ts";
 
 export interface InputOptions {
   inputs: readonly InputSpec[];
@@ -29,14 +28,16 @@ export class Inputs {
    * @throws what `openSource` and reading throw, or the reason of an aborted signal.
    */
   async read(
-    shared: Omit<SourceOptions, "index">,
-    take: TakeItems,
+    shared: Omit<EntryOptions, "index">,
+    skips: Skips,
+    take: (entry: Entry) => void,
     items: () => number,
   ): Promise<void> {
     const { inputs, journal, signal } = this.#options;
     if (journal !== undefined) this.sources.push(journalSource(journal, { ...shared, index: 0 }));
     for (const [index, spec] of inputs.entries()) {
-      this.sources.push(await unlessAborted(signal, openSource(spec, { ...shared, index })));
+      const opening = openSource(spec, { ...shared, index }, skips);
+      this.sources.push(await unlessAborted(signal, opening));
     }
     await unlessAborted(signal, readMerged(this.sources, take, this.#pauses(items)));
   }

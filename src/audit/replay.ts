@@ -1,9 +1,10 @@
 import type { InputOptions } from "./inputs.ts";
 import { canReadAgain, Inputs } from "./inputs.ts";
 import { Classifier } from "./read/columns/classify-item.ts";
-import type { Columns, Item } from "./read/item.ts";
+import type { Columns, Entry, Item, ItemLocation } from "./read/item.ts";
 import type { ColumnMap } from "./read/columns/parse-map.ts";
-import { inputOf, maxInputs } from "./read/item.ts";
+import type { Source } from "./read/source.ts";
+import { SpareEntries } from "./read/entries.ts";
 import { Skips } from "./read/source.ts";
 import { foundOf } from "./report/found.ts";
 import { Pseudonyms } from "./report/pseudonyms.ts";
@@ -20,12 +21,10 @@ import type {
   WhatIfReport,
 } from "./report/report.ts";
 import type { Rules } from "./fold/rules.ts";
-import type { Source, TakeItems } from "./read/source.ts";
 import { summaryOf, distinguishesFailures } from "./report/summary.ts";
 import { rankVaults, selectedOf, reportOf, statusOf } from "./report/vault-reports.ts";
 import { traceRefused } from "./report/trace-refused.ts";
 import type { ReportContext, Ranked } from "./report/vault-reports.ts";
-import type { DueItem } from "./fold/time-order.ts";
 import { TimeOrder } from "./fold/time-order.ts";
 import type { Condition } from "./selection.ts";
 import { Selection } from "./selection.ts";
@@ -35,8 +34,11 @@ import { whatIfReport } from "./report/what-if-report.ts";
 import { VaultError } from "../errors.ts";
 import { defined } from "../defined.ts";
 
-/** Maximum number of vaults, each of which takes about 350 bytes. */
-const maxVaults = 4_000_000;
+/** Maximum number of inputs, which are open at the same time. */
+const maxInputs = 500;
+
+/** Maximum number of vaults, each of which takes about 1 KB. */
+const maxVaults = 2_000_000;
 
 export interface ReplayOptions extends InputOptions {
   rules: Rules;
@@ -61,7 +63,7 @@ export interface ReplayOptions extends InputOptions {
   now: number;
 }
 
-/** Result of a replay. It must be closed: reports read items from the inputs again. */
+/** Result of a replay. It must be closed: reports read items of files again. */
 export interface Replay {
   summary: ReplaySummary;
   /** Yields reports, which are created lazily. */
@@ -87,21 +89,18 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
   const skips = new Skips();
   const inputs = new Inputs(options);
   const { sources } = inputs;
+  const itemOf = (location: ItemLocation): Item =>
+    (sources[location.input] as Source).itemOf(location);
+  const selection = options.where === undefined ? undefined : new Selection(options.where);
+  const replayer = new Replayer({ ...options, selection, itemOf }, vaults);
   try {
-    const selection = options.where === undefined ? undefined : new Selection(options.where);
-    const replayer = new Replayer({ ...options, selection }, vaults);
-    await inputs.read(
-      { map: options.map, vaults, classifier, skips, keepsItems: selection !== undefined },
-      replayer.take,
-      () => replayer.items,
-    );
+    const shared = { map: options.map, vaults, classifier, spare: replayer.spare };
+    await inputs.read(shared, skips, replayer.take, () => replayer.items);
     replayer.end();
     if (skips.count > 0 && sources.every(({ report }) => report.items === 0))
       throw noItems(sources, skips);
-    return {
-      ...(await conclude(options, { sources, replayer, selection, vaults, classifier, skips })),
-      close: async () => await inputs.close(),
-    };
+    const parts = { sources, replayer, selection, vaults, classifier, skips, itemOf };
+    return { ...(await conclude(options, parts)), close: async () => await inputs.close() };
   } catch (error) {
     await inputs.close();
     throw error;
@@ -114,28 +113,27 @@ const classifierOf = ({ rules: { failure } }: ReplayOptions): Classifier =>
 /** Maximum number of items in inputs that are read again, unless only one vault is wanted. */
 const maxReadAgain = 250_000;
 
-/** Passes the items to `take` once more. Returns false if the inputs cannot be read again or are too large. */
+/** Passes the entries to `take` once more. Returns false if the inputs cannot be read again or are too large. */
 async function readAgain(
   options: ReplayOptions,
-  { replayer, selection, vaults }: Parts,
-  take: (due: DueItem) => void,
+  { replayer, vaults }: Parts,
+  take: (entry: Entry) => void,
 ): Promise<boolean> {
   if (!canReadAgain(options) || (replayer.items > maxReadAgain && !vaults.hasOnlyOne)) return false;
   const { map, since = Number.NEGATIVE_INFINITY } = options;
   const inputs = new Inputs(options);
-  const order = new TimeOrder((due) => {
-    if (due.time >= since) take(due);
+  const spare = new SpareEntries();
+  const order = new TimeOrder(spare, (entry) => {
+    if (entry.time >= since) take(entry);
   });
   try {
-    const add: TakeItems = (batch, from, to) => order.add(batch, from, to);
-    const shared = {
-      map,
-      vaults,
-      classifier: classifierOf(options),
-      skips: new Skips(),
-      keepsItems: selection !== undefined,
-    };
-    await inputs.read(shared, add, () => replayer.items);
+    const shared = { map, vaults, classifier: classifierOf(options), spare };
+    await inputs.read(
+      shared,
+      new Skips(),
+      (entry) => order.add(entry),
+      () => replayer.items,
+    );
     order.end();
     return true;
   } finally {
@@ -163,18 +161,16 @@ interface Parts {
   vaults: VaultTable;
   classifier: Classifier;
   skips: Skips;
+  itemOf: (location: ItemLocation) => Item;
 }
 
 async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Replay, "close">> {
-  const { sources, replayer, selection, vaults, classifier, skips } = parts;
+  const { sources, replayer, selection, classifier, skips, itemOf } = parts;
   const inputs = sources.map(({ report }) => report);
-  const find = (location: number, line: number): Item | undefined =>
-    replayer.keptItem(location) ?? sources[inputOf(location)]?.find?.(location, line);
   const pseudonyms = new Pseudonyms(options.redact === true);
   const references = new References(
-    find,
+    itemOf,
     inputs.map(({ name }) => name),
-    classifier,
     options.own,
     pseudonyms,
   );
@@ -188,7 +184,6 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
   const { now, labels = new Map<string, string>() } = options;
   const context: ReportContext = {
     fold: replayer.fold,
-    vaults,
     selection,
     labels,
     references,
@@ -258,6 +253,5 @@ function countVerdicts(vaults: readonly Ranked[]): Record<Verdict, number> {
 }
 
 function* statesOf(context: ReportContext, vaults: readonly Ranked[]) {
-  for (const { vault } of vaults)
-    yield { uuid: context.vaults.uuid(vault), state: statusOf(context, vault).state };
+  for (const { vault } of vaults) yield { uuid: vault.uuid, state: statusOf(context, vault).state };
 }

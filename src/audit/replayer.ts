@@ -1,14 +1,11 @@
 import { defined } from "../defined.ts";
-import { conditionOf, field, intField } from "./fold/vault-records.ts";
-import type { Batch } from "./read/batch.ts";
 import type { EventKind } from "./fold/events.ts";
-import { eventKinds, isFailedAccess } from "./fold/events.ts";
-import { numberOf } from "./read/columns/classify-item.ts";
+import { isFailedAccess } from "./fold/events.ts";
 import { Fold } from "./fold/fold.ts";
-import type { Item } from "./read/item.ts";
+import { SpareEntries } from "./read/entries.ts";
+import type { Entry, Item, ItemLocation } from "./read/item.ts";
 import type { ReenactmentReport, VaultState } from "./report/report.ts";
 import type { Rules } from "./fold/rules.ts";
-import type { DueItem } from "./fold/time-order.ts";
 import { TimeOrder } from "./fold/time-order.ts";
 import { Timelines } from "./report/timelines.ts";
 import type { Selection } from "./selection.ts";
@@ -42,6 +39,8 @@ interface ReplayerOptions {
   whatIf?: WhatIf;
   selection?: Selection | undefined;
   reenact?: Reenacted | undefined;
+  /** Returns the item at a location. */
+  itemOf: (location: ItemLocation) => Item;
   /** Milliseconds since the epoch. */
   now: number;
 }
@@ -52,11 +51,9 @@ const maxEvents = { none: 0, vault: 5000, problems: 40 };
 /** Maximum difference between clocks, a day: later items are in the future. */
 const clockSkew = 86_400_000;
 
-const application = numberOf("application");
-const isFailure = eventKinds.map(isFailedAccess);
-
 /** Passes the wanted items of all inputs to the fold in order of time, and counts the others. */
 export class Replayer {
+  readonly spare = new SpareEntries();
   readonly fold: Fold;
   readonly timelines: Timelines | undefined;
   /** Fold with the change of --what-if. */
@@ -66,7 +63,11 @@ export class Replayer {
   readonly #since: number;
   readonly #until: number;
   readonly #future: number;
-  readonly #order = new TimeOrder((due) => this.#takeDue(due));
+  readonly #order = new TimeOrder(
+    this.spare,
+    (entry) => this.#takeNext(entry),
+    (entry) => this.fold.expect(entry),
+  );
   #inserted = false;
   /** Items or exchanges that --what-if changed, and acknowledgements that would have been too late. */
   touched = 0;
@@ -89,11 +90,15 @@ export class Replayer {
     this.#future = options.now + clockSkew;
     this.timelines =
       timeline === "none" ? undefined : new Timelines(maxEvents[timeline], timeline === "problems");
-    this.fold = new Fold(rules);
+    this.fold = new Fold(rules, vaults);
     if (whatIf !== undefined)
       this.changed = {
         whatIf,
-        fold: new Fold(whatIf.type === "rules" ? withChanges(rules, whatIf.rules) : rules, true),
+        fold: new Fold(
+          whatIf.type === "rules" ? withChanges(rules, whatIf.rules) : rules,
+          vaults,
+          true,
+        ),
       };
   }
 
@@ -101,8 +106,7 @@ export class Replayer {
     return this.#order.reordered;
   }
 
-  readonly take = (batch: Batch, from: number, to: number): void =>
-    this.#order.add(batch, from, to);
+  readonly take = (entry: Entry): void => this.#order.add(entry);
 
   /** Ends the replay after the last item. */
   end(): void {
@@ -110,41 +114,44 @@ export class Replayer {
     this.#insert(Number.POSITIVE_INFINITY);
   }
 
-  keptItem(location: number): Item | undefined {
-    return this.fold.kept.get(location) ?? this.changed?.fold.kept.get(location);
-  }
-
-  #takeDue(due: DueItem): void {
-    const { time, vault, kind } = due;
+  #takeNext(entry: Entry): void {
+    const { time, vault, event } = entry;
     if (time < this.#since || time > this.#until) return;
     this.items += 1;
-    if (kind === application) {
+    if (event === "application") {
       this.applicationItems += 1;
       return;
     }
     if (time > this.#future) this.future += 1;
     else if (time > this.newest) this.newest = time;
-    if (vault < 0) this.withoutVault += 1;
-    if (vault >= 0 && !this.#vaults.isWanted(vault)) this.vaultItems += 1;
-    if (vault < 0 || !this.#vaults.isWanted(vault)) return;
+    if (vault < 0) {
+      this.withoutVault += 1;
+      return;
+    }
     this.vaultItems += 1;
-    if (due.item !== undefined) this.#options.selection?.take(vault, due.item);
-    if (isFailure[kind] === true) this.failures += 1;
-    const event = this.fold.take(due);
-    if (event === undefined) return;
-    this.timelines?.add(this.fold, due, this.fold.hasLocked);
-    this.#options.reenact?.add(stepOf(this.#vaults.uuid(due.vault), due, event));
-    if (this.changed !== undefined) this.#takeChanged(due, this.changed.fold);
+    if (!this.#vaults.isWanted(vault)) return;
+    const { selection, reenact } = this.#options;
+    if (selection !== undefined) this.#select(selection, entry);
+    if (isFailedAccess(event)) this.failures += 1;
+    const folded = this.fold.take(entry);
+    if (folded === undefined) return;
+    this.timelines?.add(folded, entry, this.fold.hasLocked);
+    reenact?.add(stepOf(folded.uuid, entry, this.#options.itemOf(entry).endpoint));
+    if (this.changed !== undefined) this.#takeChanged(entry, this.changed.fold);
   }
 
-  #takeChanged(due: DueItem, fold: Fold): void {
+  #select(selection: Selection, entry: Entry): void {
+    selection.take(entry.vault, () => this.#options.itemOf(entry));
+  }
+
+  #takeChanged(entry: Entry, fold: Fold): void {
     const { whatIf } = this.#options;
-    this.#insert(due.time);
-    if (whatIf?.type === "without" && due.time >= whatIf.from && due.time < whatIf.to) {
+    this.#insert(entry.time);
+    if (whatIf?.type === "without" && entry.time >= whatIf.from && entry.time < whatIf.to) {
       this.touched += 1;
       return;
     }
-    fold.take(due);
+    fold.take(entry);
   }
 
   /** Inserts the acknowledgements of --what-if, for each exchange open at that time. */
@@ -154,29 +161,30 @@ export class Replayer {
       return;
     this.#inserted = true;
     const { fold } = this.changed;
-    for (let vault = 0; vault < this.#vaults.size; vault++) {
-      if (!fold.hasSeen(vault)) continue;
-      const pending = fold.records.getInt(vault, intField.pending);
-      const kind = pending === 1 ? "ack-read" : pending === 2 ? "ack-update" : undefined;
-      if (kind === undefined || conditionOf(fold.records, vault) !== "active") continue;
-      if (whatIf.at >= fold.records.get(vault, field.lastStart) + fold.rules.tokenLifetimeMs) {
+    for (const vault of fold.vaults) {
+      if (vault?.pending === undefined || vault.condition !== "active") continue;
+      if (whatIf.at >= vault.lastStart + fold.rules.tokenLifetimeMs) {
         this.tooLate += 1;
         continue;
       }
       this.touched += 1;
       fold.take({
         time: whatIf.at,
-        vault,
-        kind: numberOf(kind),
-        location: Number.NaN,
+        vault: vault.number,
+        event: vault.pending === "get" ? "ack-read" : "ack-update",
+        input: Number.NaN,
         line: 0,
         idHash: 0,
-        item: undefined,
+        content: "",
       });
     }
   }
 }
 
-function stepOf(uuid: string, { time, line, item }: DueItem, event: EventKind): ReenactedStep {
-  return { uuid, time, event, line, ...defined({ kindHint: item?.endpoint ?? undefined }) };
+function stepOf(
+  uuid: string,
+  { time, line, event }: Entry,
+  endpoint: string | null,
+): ReenactedStep {
+  return { uuid, time, event, line, ...defined({ kindHint: endpoint ?? undefined }) };
 }

@@ -54,24 +54,21 @@ export const roleOf = ({ key }: Condition): Role => keys[key].role;
  */
 export class Selection {
   readonly conditions: readonly Condition[];
-  #selected = new Uint8Array(1024);
+  readonly #selected = new Set<number>();
 
   constructor(conditions: readonly Condition[]) {
     this.conditions = conditions;
   }
 
-  take(vault: number, item: Item): void {
-    if (this.has(vault) || !this.conditions.every((condition) => meets(item, condition))) return;
-    if (vault >= this.#selected.length) {
-      const larger = new Uint8Array(Math.max(vault + 1, this.#selected.length * 2));
-      larger.set(this.#selected);
-      this.#selected = larger;
-    }
-    this.#selected[vault] = 1;
+  /** Takes an item of a vault. `read` reads it. */
+  take(vault: number, read: () => Item): void {
+    if (this.has(vault)) return;
+    const item = read();
+    if (this.conditions.every((condition) => meets(item, condition))) this.#selected.add(vault);
   }
 
   has(vault: number): boolean {
-    return this.#selected[vault] === 1;
+    return this.#selected.has(vault);
   }
 }
 

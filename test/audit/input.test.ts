@@ -42,14 +42,14 @@ describe("the bytes of an input", () => {
       format: "ndjson",
       isGzip,
       total: bytes.length,
-      plainPath: isPlain ? file : null,
+      isFile: isPlain,
     });
     expect(await textOf(input)).toBe(text);
     expect(input.bytesRead()).toBe(bytes.length);
     expect(input.problem()).toBeNull();
     for (const size of [1, 2, 3, 7]) {
       const streamed = await inputOf(bytes, size);
-      expect(streamed).toMatchObject({ isGzip, total: null, plainPath: null });
+      expect(streamed).toMatchObject({ isGzip, total: null, isFile: false });
       expect(await textOf(streamed), `chunks of ${size}`).toBe(text);
     }
   });
@@ -91,7 +91,7 @@ describe("the bytes of an input", () => {
       async ({ writeFile }) => await writeFile(file, text),
     );
     const input = await openInput({ name: file });
-    expect(input).toMatchObject({ total: null, plainPath: null });
+    expect(input).toMatchObject({ total: null, isFile: false });
     expect(await textOf(input)).toBe(text);
     await writing;
   });

@@ -1,8 +1,12 @@
 import { openInput, type Input } from "../../src/audit/read/records/input.ts";
-import type { Columns, Item } from "../../src/audit/read/item.ts";
+import type { Columns, Entry, Item } from "../../src/audit/read/item.ts";
 import type { ColumnMap } from "../../src/audit/read/columns/parse-map.ts";
 import type { AuditRecord } from "../../src/audit/read/records/record.ts";
-import { readItems, type Reading, recordsOf } from "../../src/audit/read/read-items.ts";
+import { Classifier } from "../../src/audit/read/columns/classify-item.ts";
+import { SpareEntries } from "../../src/audit/read/entries.ts";
+import { readEntries, type Reading, recordsOf } from "../../src/audit/read/read-entries.ts";
+import { itemOfLine } from "../../src/audit/read/records/ndjson.ts";
+import { VaultTable } from "../../src/audit/fold/vault-table.ts";
 
 /** Opens an input with these bytes, in chunks of `size`. */
 export async function inputOf(content: string | Uint8Array, size = 65_536): Promise<Input> {
@@ -27,9 +31,26 @@ export async function readRecords(
   const input = await inputOf(content, size);
   const records: AuditRecord[] = [];
   const skips: string[] = [];
-  for await (const batch of recordsOf(input, (line, reason) => skips.push(`${line}: ${reason}`)))
-    records.push(...batch);
+  const { records: batches } = recordsOf(input, (line, reason) => skips.push(`${line}: ${reason}`));
+  for await (const batch of batches) records.push(...batch);
   return { input, records, skips };
+}
+
+export const entryOptions = (map: ColumnMap = {}) => ({
+  index: 0,
+  map,
+  vaults: new VaultTable(1_000_000),
+  classifier: new Classifier(null),
+  spare: new SpareEntries(),
+});
+
+/** Returns the item of an entry of a stream. */
+export function itemOf({ content, input, line }: Entry, columns: Columns): Item {
+  if (typeof content === "object") return content;
+  const text = Buffer.from(String(content), "latin1").toString();
+  const item = itemOfLine(text, columns, input, line, true);
+  if ("reason" in item) throw new Error(item.reason);
+  return item;
 }
 
 export interface ReadAll {
@@ -46,17 +67,11 @@ export async function readAll(
 ): Promise<ReadAll> {
   const input = await inputOf(content, size);
   const skips: string[] = [];
-  const {
-    columns,
-    order,
-    items: batches,
-  } = await readItems(input, {
-    index: 0,
-    map,
-    skip: ({ line, reason }) => skips.push(`${line}: ${reason}`),
-  });
+  const { columns, order, entries } = await readEntries(input, entryOptions(map), (line, reason) =>
+    skips.push(`${line}: ${reason}`),
+  );
   const items: Item[] = [];
-  for await (const batch of batches) items.push(...batch);
+  for await (const some of entries) items.push(...some.map((entry) => itemOf(entry, columns)));
   return { input, columns, order, items, skips };
 }
 

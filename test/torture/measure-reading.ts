@@ -1,7 +1,8 @@
 import { createGzip } from "node:zlib";
 import { Readable } from "node:stream";
 import { openInput } from "../../src/audit/read/records/input.ts";
-import { readItems } from "../../src/audit/read/read-items.ts";
+import { readEntries } from "../../src/audit/read/read-entries.ts";
+import { entryOptions, itemOf } from "../audit/reading.ts";
 
 /**
  * Reads hostile content of so many megabytes, made while it is read, and prints what came of it. Run by bounded-reading.test.ts in a process
@@ -62,16 +63,17 @@ const input = await openInput({
   stream: kind.endsWith("gzip") ? bytes.pipe(createGzip()) : bytes,
 });
 const skips: string[] = [];
-const tell = ({ line, reason }: { line: number; reason: string }): void => {
+const tell = (line: number, reason: string): void => {
   if (skips.length < 3) skips.push(`${line}: ${reason}`);
 };
-const { items } = await readItems(input, { index: 0, skip: tell });
+const { entries, columns } = await readEntries(input, entryOptions(), tell);
 let count = 0;
 // As the fold does: it keeps a text here and there.
 const kept: (string | null)[] = [];
-for await (const batch of items) {
-  count += batch.length;
-  for (let at = 0; at < batch.length; at += 100) kept.push(batch[at]?.description ?? null);
+for await (const some of entries) {
+  count += some.length;
+  for (const entry of some.filter((_, at) => at % 100 === 0))
+    kept.push(itemOf(entry, columns).description);
 }
 
 process.stdout.write(JSON.stringify({ count, skips, kept: kept.length }));

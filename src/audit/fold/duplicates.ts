@@ -1,12 +1,7 @@
+import type { Entry } from "../read/item.ts";
 import type { EventKind } from "./events.ts";
 import { eventKinds } from "./events.ts";
-import { inputOf } from "../read/item.ts";
-import type { DueItem } from "./time-order.ts";
-import type { VaultRecords } from "./vault-records.ts";
-import { flag, intField } from "./vault-records.ts";
-
-/** A constant of this module, like `kinds` of the fold. */
-const input = inputOf;
+import type { Identity, Vault } from "./vault.ts";
 
 /** Maximum number of vaults for which several items of the same millisecond are remembered. */
 const maxRemembered = 10_000;
@@ -14,69 +9,50 @@ const maxRemembered = 10_000;
 /** Maximum number of items remembered for a vault and a millisecond. */
 const maxSeen = 32;
 
-/** Distinguishes items of the same vault and millisecond. */
-interface Identity {
-  /** Odd for a hash of an id, even for a content hash. */
-  idHash: number;
-  input: number;
-  kind: number;
-}
-
 /**
  * Finds duplicates, as in overlapping exports: items of the same vault and time with the same id or, if one of two inputs has no ids, of
  * the same call.
  */
 export class Duplicates {
-  readonly #records: VaultRecords;
-  readonly #sameTime = new Map<number, { time: number; seen: Identity[] }>();
+  readonly #sameTime = new Map<Vault, { time: number; seen: Identity[] }>();
   count = 0;
 
-  constructor(records: VaultRecords) {
-    this.#records = records;
-  }
-
   /** Remembers the last item of a vault. */
-  note({ vault, idHash, location, kind }: DueItem): void {
-    this.#records.setInt(vault, intField.idHash, idHash);
-    this.#records.setInt(vault, intField.lastInput, input(location));
-    this.#records.setInt(vault, intField.lastKind, kind);
+  note(vault: Vault, { idHash, input, event }: Entry): void {
+    vault.lastIdHash = idHash;
+    vault.lastInput = input;
+    vault.lastEvent = event;
   }
 
   /** Whether an item, which has the time of the last item of its vault, is a duplicate. */
-  isOne({ vault, time, idHash, location, kind }: DueItem): boolean {
+  isOne(vault: Vault, { time, idHash, input, event }: Entry): boolean {
     const before = this.#sameTime.get(vault);
-    const seen = before?.time === time ? before.seen : [this.#last(vault)];
-    const one = { idHash, input: input(location), kind };
+    const last = { idHash: vault.lastIdHash, input: vault.lastInput, event: vault.lastEvent };
+    const seen = before?.time === time ? before.seen : [last];
+    const one = { idHash, input, event };
     if (seen.some((other) => isSame(one, other))) {
       this.count += 1;
       // Without an id, a duplicate cannot be distinguished from another item with equal content.
-      if (idHash % 2 === 0) this.#records.setFlags(vault, flag.alike);
+      if (idHash % 2 === 0) vault.hasAlike = true;
       return true;
     }
     if (this.#sameTime.size === maxRemembered) this.#sameTime.clear();
     this.#sameTime.set(vault, { time, seen: [...seen.slice(-maxSeen), one] });
     return false;
   }
-
-  #last(vault: number): Identity {
-    const get = (at: number): number => this.#records.getInt(vault, at);
-    return {
-      idHash: get(intField.idHash),
-      input: get(intField.lastInput),
-      kind: get(intField.lastKind),
-    };
-  }
 }
 
 function isSame(a: Identity, b: Identity): boolean {
-  if (calls[a.kind] !== calls[b.kind]) return false;
+  if (calls.get(a.event) !== calls.get(b.event)) return false;
   if (a.idHash === b.idHash) return true;
   const hasNoId = a.idHash % 2 === 0 || b.idHash % 2 === 0;
   return hasNoId && a.input !== b.input;
 }
 
 /** Calls by event kind. Two exports may describe the outcome of the same call differently. */
-const calls = eventKinds.map(callOf);
+const calls: ReadonlyMap<EventKind, string> = new Map(
+  eventKinds.map((kind) => [kind, callOf(kind)]),
+);
 
 function callOf(kind: EventKind): string {
   if (kind.startsWith("ack") || kind.endsWith("-ack")) return "end";

@@ -1,4 +1,4 @@
-/** Kinds of events that audit items record (sections 6 and 5.3), whatever an export calls them. The number of a kind is its index. */
+/** Kinds of events that audit items record (sections 6 and 5.3), whatever an export calls them. */
 export const eventKinds = [
   "create",
   /** An accepted start: it returns a new pair, and counts until an acknowledgement. */
@@ -41,11 +41,9 @@ export type EventKind = (typeof eventKinds)[number];
 
 /** Whether a kind counts as a failed attempt. */
 export const isFailedAccess = (kind: EventKind): boolean =>
-  kind === "refused" || kind === "locking-failure" || accesses.has(kind);
-
-const accesses: ReadonlySet<EventKind> = new Set<EventKind>([
-  "failed-read",
-  "failed-update",
-  "failed-delete",
-  "failed-attempt",
-]);
+  kind === "failed-read" ||
+  kind === "failed-update" ||
+  kind === "failed-delete" ||
+  kind === "failed-attempt" ||
+  kind === "refused" ||
+  kind === "locking-failure";

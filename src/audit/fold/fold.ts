@@ -1,15 +1,9 @@
-import type { EventKind } from "./events.ts";
-import { eventKinds } from "./events.ts";
-import type { KeptItems } from "./kept-items.ts";
-import type { Contradictions } from "./contradictions.ts";
+import type { Entry } from "../read/item.ts";
 import { Duplicates } from "./duplicates.ts";
 import type { Rules } from "./rules.ts";
-import type { DueItem } from "./time-order.ts";
 import { Transitions } from "./transitions.ts";
-import { field, flag, intField, VaultRecords } from "./vault-records.ts";
-
-/** Constants of this module are read faster, for millions of items, than those that the built program shares between its files. */
-const kinds = eventKinds;
+import { Vault } from "./vault.ts";
+import type { VaultTable } from "./vault-table.ts";
 
 /**
  * The service's state machine as audit items show it, which verdicts, timelines and what-if reports are based on. It takes items in order
@@ -17,34 +11,43 @@ const kinds = eventKinds;
  */
 export class Fold {
   readonly rules: Rules;
-  readonly records: VaultRecords;
+  /** By their numbers; empty for one without items. */
+  readonly vaults: (Vault | undefined)[] = [];
+  readonly #table: VaultTable;
   readonly #transitions: Transitions;
-  readonly #duplicates: Duplicates;
+  readonly #duplicates = new Duplicates();
+  /** Of what `expect` read, without which nothing would be read. */
+  expected = 0;
+  #newest = Number.NEGATIVE_INFINITY;
+  /** Number of items that came too late to be sorted. */
   late = 0;
 
   /** `hypothetical` ignores what items say about locks: only the rules count. */
-  constructor(rules: Rules, hypothetical = false) {
+  constructor(rules: Rules, table: VaultTable, hypothetical = false) {
     this.rules = rules;
-    this.records = new VaultRecords(rules.limits.unackedStarts, rules.limits.failedAttempts);
-    this.#transitions = new Transitions(rules, this.records, hypothetical);
-    this.#duplicates = new Duplicates(this.records);
+    this.#table = table;
+    this.#transitions = new Transitions(rules, hypothetical);
   }
 
-  /** Takes the next item. Returns undefined for a duplicate, which counts nothing. */
-  take(due: DueItem): EventKind | undefined {
-    const { vault, time } = due;
-    const records = this.records;
-    records.ensure(vault);
-    if (records.getInt(vault, intField.items) === 0) this.#begin(vault, time);
-    else if (!this.#follows(due)) return undefined;
-    records.setInt(vault, intField.items, records.getInt(vault, intField.items) + 1);
-    this.#duplicates.note(due);
-    if (time > records.get(vault, field.lastTime)) records.set(vault, field.lastTime, time);
-    this.#transitions.expireInvalid(vault, time);
-    const event = kinds[due.kind] as EventKind;
-    if (event !== "other") records.setFlags(vault, flag.meaningful);
-    this.#transitions.apply(vault, due, event);
-    return event;
+  /** Takes the next item. Returns its vault, or undefined for a duplicate, which counts nothing. */
+  take(entry: Entry): Vault | undefined {
+    const vault = this.vaults[entry.vault] ?? this.#begin(entry);
+    if (entry.time > this.#newest) {
+      this.#newest = entry.time;
+      vault.lastTime = entry.time;
+    } else if (vault.items > 0 && !this.#follows(vault, entry)) return undefined;
+    vault.items += 1;
+    this.#duplicates.note(vault, entry);
+    if (this.#transitions.expiresInvalid) this.#transitions.expireInvalid(vault, entry.time);
+    if (entry.event !== "other") vault.hasKnownAction = true;
+    this.#transitions.apply(vault, entry, entry.event);
+    return vault;
+  }
+
+  /** Reads the vault of an entry ahead, so that the processor waits for several at once: a tenth of the time. */
+  expect(entry: Entry): void {
+    const vault = this.vaults[entry.vault];
+    if (vault !== undefined && vault.lastTime > entry.time) this.expected ^= vault.items;
   }
 
   /** Whether the last item locked its vault. */
@@ -52,50 +55,32 @@ export class Fold {
     return this.#transitions.hasLocked;
   }
 
-  get kept(): KeptItems {
-    return this.#transitions.kept;
-  }
-
-  get contradictions(): Contradictions {
-    return this.#transitions.contradictions;
-  }
-
   get duplicates(): number {
     return this.#duplicates.count;
   }
 
-  /** Whether the vault has any item. */
-  hasSeen(vault: number): boolean {
-    return this.records.knows(vault) && this.records.getInt(vault, intField.items) > 0;
-  }
-
   /** Applies the effects of time until `asOf`. */
-  finish(vault: number, asOf: number): void {
+  finish(vault: Vault, asOf: number): void {
     this.#transitions.expireInvalid(vault, asOf);
   }
 
-  #begin(vault: number, time: number): void {
-    const records = this.records;
-    for (const at of [field.firstTime, field.lastTime, field.since]) records.set(vault, at, time);
-    for (const at of [
-      field.lastStart,
-      field.pendingLocation,
-      field.invalidSince,
-      field.causeLocation,
-    ])
-      records.set(vault, at, Number.NaN);
+  #begin({ vault: number, time }: Entry): Vault {
+    const vault = new Vault(this.#table.uuid(number), number, time);
+    // Without holes, which would make every access slow.
+    while (this.vaults.length < number) this.vaults.push(undefined);
+    this.vaults[number] = vault;
+    return vault;
   }
 
   /** Returns false for a duplicate. */
-  #follows(due: DueItem): boolean {
-    const { vault, time } = due;
-    const last = this.records.get(vault, field.lastTime);
-    if (time > last) return true;
-    if (time < last) {
-      this.late += 1;
-      this.records.setFlags(vault, flag.late);
+  #follows(vault: Vault, entry: Entry): boolean {
+    if (entry.time > vault.lastTime) {
+      vault.lastTime = entry.time;
       return true;
     }
-    return !this.#duplicates.isOne(due);
+    if (entry.time === vault.lastTime) return !this.#duplicates.isOne(vault, entry);
+    this.late += 1;
+    vault.hasLate = true;
+    return true;
   }
 }

@@ -1,103 +1,80 @@
-import { Batch, batchSize } from "../read/batch.ts";
-import type { Item } from "../read/item.ts";
-
-/** The next item in order of time, in numbers as in a Batch. */
-export interface DueItem {
-  readonly time: number;
-  readonly vault: number;
-  readonly kind: number;
-  readonly location: number;
-  readonly line: number;
-  readonly idHash: number;
-  readonly item: Item | undefined;
-}
+import type { SpareEntries } from "../read/entries.ts";
+import type { Entry } from "../read/item.ts";
 
 /** Number of items held back: an item that is no further out of order can be moved to its position. */
 const windowSize = 4096;
 
-/** Sorts items by time, stably, within a window. An item that comes later than the window allows is passed on out of order. */
+/** Number of items passed on at a time. */
+const atOnce = 512;
+
+/** Room for the items held back, a power of two. */
+const room = 8192;
+
+/**
+ * Sorts items by time, stably, within a window. An item that comes later than the window allows is
+ * passed on out of order. Entries are used again once they are passed on.
+ */
 export class TimeOrder {
-  readonly #pass: (due: DueItem) => void;
-  readonly #held = new Batch(2 * windowSize + batchSize);
-  readonly #cursor = new Cursor(this.#held);
+  readonly #pass: (entry: Entry) => void;
+  readonly #expect: (entry: Entry) => void;
+  readonly #spare: SpareEntries;
+  /** A ring. */
+  readonly #held: Entry[] = [];
+  /** Index of the next one to pass on, and their number. */
+  #first = 0;
+  #count = 0;
   #isSorted = true;
   #newest = Number.NEGATIVE_INFINITY;
   /** Number of items that came after a later one. */
   reordered = 0;
 
-  constructor(pass: (due: DueItem) => void) {
+  /** `expect` is told of many items before the first of them is passed on. */
+  constructor(
+    spare: SpareEntries,
+    pass: (entry: Entry) => void,
+    expect: (entry: Entry) => void = () => undefined,
+  ) {
+    this.#spare = spare;
     this.#pass = pass;
+    this.#expect = expect;
   }
 
-  add(batch: Batch, from: number, to: number): void {
-    if (this.#held.size + to - from > this.#held.capacity)
-      this.#release(this.#held.size - windowSize);
-    const { time } = batch;
-    for (let at = from; at < to; at++) {
-      const one = time[at] as number;
-      if (one >= this.#newest) this.#newest = one;
-      else {
-        this.#isSorted = false;
-        this.reordered += 1;
-      }
+  add(entry: Entry): void {
+    if (entry.time >= this.#newest) this.#newest = entry.time;
+    else {
+      this.#isSorted = false;
+      this.reordered += 1;
     }
-    this.#held.addRange(batch, from, to);
+    this.#held[(this.#first + this.#count) % room] = entry;
+    this.#count += 1;
+    if (this.#count === windowSize + atOnce) this.#release(atOnce);
   }
 
   /** Passes on the items that are still held back. */
   end(): void {
-    this.#release(this.#held.size);
+    this.#release(this.#count);
   }
 
   #release(count: number): void {
     if (!this.#isSorted) this.#sort();
-    const cursor = this.#cursor;
-    for (cursor.at = 0; cursor.at < count; cursor.at++) this.#pass(cursor);
-    this.#held.shift(count);
+    for (let index = 0; index < count; index++) this.#expect(this.#at(index));
+    for (let left = count; left > 0; left--) {
+      const entry = this.#at(0);
+      this.#first = (this.#first + 1) % room;
+      this.#count -= 1;
+      this.#pass(entry);
+      this.#spare.give(entry);
+    }
+  }
+
+  #at(index: number): Entry {
+    return this.#held[(this.#first + index) % room] as Entry;
   }
 
   #sort(): void {
-    const { time, size } = this.#held;
-    const order = Uint32Array.from({ length: size }, (_, at) => at);
-    this.#held.arrange(order.sort((a, b) => (time[a] as number) - (time[b] as number) || a - b));
+    const sorted = Array.from({ length: this.#count }, (_, index) => this.#at(index));
+    sorted.sort((a, b) => a.time - b.time);
+    for (const [index, entry] of sorted.entries()) this.#held[(this.#first + index) % room] = entry;
     this.#isSorted = true;
-  }
-}
-
-/** A view of one item in a batch, which moves to the next item: callers must not keep it. */
-class Cursor implements DueItem {
-  readonly #batch: Batch;
-  at = 0;
-
-  constructor(batch: Batch) {
-    this.#batch = batch;
-  }
-
-  get time(): number {
-    return this.#batch.time[this.at] as number;
-  }
-
-  get vault(): number {
-    return this.#batch.vault[this.at] as number;
-  }
-
-  get kind(): number {
-    return this.#batch.kind[this.at] as number;
-  }
-
-  get location(): number {
-    return this.#batch.location[this.at] as number;
-  }
-
-  get line(): number {
-    return this.#batch.line[this.at] as number;
-  }
-
-  get idHash(): number {
-    return this.#batch.idHash[this.at] as number;
-  }
-
-  get item(): Item | undefined {
-    return this.#batch.items[this.at];
   }
 }

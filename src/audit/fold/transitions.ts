@@ -1,79 +1,73 @@
-import { isGenericEndpoint } from "../read/columns/looks.ts";
-import { active, deleted, locked, lockRules, field, flag, intField } from "./vault-records.ts";
-import { Chains } from "./chains.ts";
-import type { EventKind } from "./events.ts";
-import { KeptItems } from "./kept-items.ts";
-import type { FoundContradiction } from "./contradictions.ts";
-import { Contradictions } from "./contradictions.ts";
+import type { Operation } from "../../protocol/endpoints.ts";
+import type { Entry } from "../read/item.ts";
+import { locationOf } from "../read/item.ts";
 import type { LockRule } from "../report/report.ts";
+import type { EventKind } from "./events.ts";
 import type { Rules } from "./rules.ts";
 import { beforeRelease } from "./rules.ts";
-import type { DueItem } from "./time-order.ts";
-import type { VaultRecords } from "./vault-records.ts";
+import type { Vault } from "./vault.ts";
 
 /** The transitions of a vault's state by event. */
 export class Transitions {
-  readonly contradictions = new Contradictions();
-  readonly kept = new KeptItems();
-  readonly rules: Rules;
-  readonly records: VaultRecords;
-  readonly #chains: Chains;
-  readonly #expiringInvalid: boolean;
+  readonly #rules: Rules;
+  /** Whether an expired start with invalid credentials locks. */
+  readonly expiresInvalid: boolean;
   readonly #hypothetical: boolean;
   /** Whether the last event locked its vault. */
   hasLocked = false;
 
   /** `hypothetical` ignores what items say about locks: only the rules count. */
-  constructor(rules: Rules, records: VaultRecords, hypothetical: boolean) {
-    this.rules = rules;
-    this.records = records;
+  constructor(rules: Rules, hypothetical: boolean) {
+    this.#rules = rules;
     this.#hypothetical = hypothetical;
-    this.#chains = new Chains(records, this.kept);
-    this.#expiringInvalid = beforeRelease(rules.release, "1.2.23");
+    this.expiresInvalid = beforeRelease(rules.release, "1.2.23");
   }
 
-  apply(vault: number, due: DueItem, event: EventKind): void {
+  apply(vault: Vault, entry: Entry, event: EventKind): void {
     this.hasLocked = false;
     switch (event) {
       case "read":
       case "update":
-        return this.#start(vault, due, event === "read" ? 1 : 2);
+        return this.#start(vault, entry, event === "read" ? "get" : "update");
       case "ack-read":
       case "ack-update":
-        return this.#acknowledge(vault, due, event === "ack-read" ? 1 : 2);
+        return this.#acknowledge(vault, entry, event === "ack-read" ? "get" : "update");
       case "failed-read":
       case "failed-update":
       case "failed-delete":
       case "failed-attempt":
       case "refused":
-        return this.#fail(vault, due, event);
+        return this.#fail(vault, entry, event);
       case "locking-failure":
-        this.#fail(vault, due, event);
-        return this.#lockAsSaid(vault, due, "failed-attempts");
+        this.#fail(vault, entry, event);
+        return this.#lockAsSaid(vault, entry, "failed-attempts");
       case "create":
-        return this.#create(vault, due);
+        return this.#create(vault, entry);
       case "delete":
-        if (this.records.getInt(vault, intField.condition) === deleted)
-          return this.#note(due, "activity-after-deletion");
-        this.records.setInt(vault, intField.pending, 0);
-        return this.#become(vault, deleted, due);
+        if (vault.condition === "deleted")
+          return vault.addContradiction("activity-after-deletion", entry);
+        vault.pending = undefined;
+        return this.#become(vault, "deleted", entry);
       case "locking-start":
-        return this.#lockByStart(vault, due);
+        return this.#lockByStart(vault, entry);
       case "refused-locked":
-        return this.#findLocked(vault, due);
+        return this.#findLocked(vault, entry);
       case "lock":
-        return this.#lock(vault, due, "administrator", flag.lockIsSaid);
+        return this.#lock(vault, entry, "administrator", true);
       case "unlock":
-        this.records.setFlags(vault, flag.known | flag.unlockedByItem);
-        return this.#reopen(vault, due);
+        vault.hasKnownCounters = true;
+        vault.wasUnlocked = true;
+        return this.#reopen(vault, entry);
       case "unanswered-start":
-        this.records.setFlags(vault, flag.unanswered);
-        if (this.#isOpenFor(vault, due, false)) this.#start(vault, due, 1);
+        vault.hasUnanswered = true;
+        if (this.#isOpenFor(vault, entry, false)) this.#start(vault, entry, "get");
         return;
       case "unanswered-ack":
-        return this.records.setFlags(vault, flag.unanswered);
+        vault.hasUnanswered = true;
+        return;
       case "other":
-        return this.records.setFlags(vault, flag.other);
+        vault.hasOtherAction = true;
+        return;
       case "failed-ack":
       case "not-performed":
       case "application":
@@ -81,169 +75,142 @@ export class Transitions {
   }
 
   /** Locks a vault whose call was refused for a lock: by auto-lock if it was idle for so long, else by a cause not in the log. */
-  #findLocked(vault: number, due: DueItem): void {
-    const { records, rules } = this;
-    if (this.#hypothetical || records.getInt(vault, intField.condition) !== active) return;
-    const lockedAt =
-      (records.get(vault, field.lastStart) || records.get(vault, field.firstTime)) +
-      rules.autoLockAfterMs;
-    const isAuto = lockedAt <= due.time;
-    if (!isAuto) this.#note(due, "refused-while-open");
-    this.#lock(vault, due, isAuto ? "auto-lock" : "unseen", flag.lockIsSaid);
-    if (isAuto) records.set(vault, field.since, lockedAt);
+  #findLocked(vault: Vault, entry: Entry): void {
+    if (this.#hypothetical || vault.condition !== "active") return;
+    const lockedAt = (vault.lastStart || vault.firstTime) + this.#rules.autoLockAfterMs;
+    const isAuto = lockedAt <= entry.time;
+    if (!isAuto) vault.addContradiction("refused-while-open", entry);
+    this.#lock(vault, entry, isAuto ? "auto-lock" : "unseen", true);
+    if (isAuto) vault.since = lockedAt;
   }
 
-  #create(vault: number, due: DueItem): void {
-    const isFirst = this.records.getInt(vault, intField.items) === 1;
-    if (this.records.hasFlag(vault, flag.created)) this.#note(due, "created-twice");
-    else if (!isFirst) this.#note(due, "activity-before-creation");
-    this.records.setFlags(vault, flag.created | flag.known);
-    if (isFirst) this.#reopen(vault, due);
-    this.#noteKind(vault, due);
+  #create(vault: Vault, entry: Entry): void {
+    const isFirst = vault.items === 1;
+    if (vault.wasCreated) vault.addContradiction("created-twice", entry);
+    else if (!isFirst) vault.addContradiction("activity-before-creation", entry);
+    vault.hasKnownCounters = true;
+    if (isFirst) this.#reopen(vault, entry);
+    vault.create(entry);
   }
 
-  #start(vault: number, due: DueItem, operation: number): void {
-    this.#isOpenFor(vault, due, true);
-    const records = this.records;
-    this.#chains.clearFailures(vault);
-    this.#chains.countStart(due);
-    records.setInt(vault, intField.pending, operation);
-    records.set(vault, field.lastStart, due.time);
-    this.#noteKind(vault, due);
-    if (records.getInt(vault, intField.unacked) >= this.rules.limits.unackedStarts)
-      this.#lock(vault, due, "unacknowledged-starts");
+  #start(vault: Vault, entry: Entry, operation: Operation): void {
+    this.#isOpenFor(vault, entry, true);
+    vault.clearFailures();
+    vault.countStart(entry);
+    vault.pending = operation;
+    vault.lastStart = entry.time;
+    if (vault.unackedStarts >= this.#rules.limits.unackedStarts)
+      this.#lock(vault, entry, "unacknowledged-starts");
   }
 
-  /** Remembers the item whose endpoint names the kind of the vault. */
-  #noteKind(vault: number, due: DueItem): void {
-    this.records.set(vault, field.pendingLocation, due.location);
-    this.records.set(vault, field.pendingLine, due.line);
-    if (isGenericEndpoint(due.item?.endpoint)) this.records.setFlags(vault, flag.generic);
-  }
-
-  #acknowledge(vault: number, due: DueItem, operation: number): void {
-    const records = this.records;
-    const pending = records.getInt(vault, intField.pending);
-    const wasOpen = records.getInt(vault, intField.condition) === active;
-    this.#isOpenFor(vault, due, true);
+  #acknowledge(vault: Vault, entry: Entry, operation: Operation): void {
+    const { pending } = vault;
+    const wasOpen = vault.condition === "active";
+    this.#isOpenFor(vault, entry, true);
     if (!wasOpen) {
       // `#isOpenFor` has noted it; its start was before the lock.
-    } else if (pending === 0) {
+    } else if (pending === undefined) {
       // As the first item of a vault it is no contradiction: its start was before the log begins.
-      if (records.getInt(vault, intField.items) > 1)
-        this.#note(due, "acknowledgement-without-start");
-    } else if (pending !== operation) this.#note(due, "acknowledgement-of-other-operation");
-    else if (due.time - records.get(vault, field.lastStart) > this.rules.tokenLifetimeMs) {
-      this.#note(due, "acknowledgement-after-expiry");
+      if (vault.items > 1) vault.addContradiction("acknowledgement-without-start", entry);
+    } else if (pending !== operation)
+      vault.addContradiction("acknowledgement-of-other-operation", entry);
+    else if (entry.time - vault.lastStart > this.#rules.tokenLifetimeMs) {
+      vault.addContradiction("acknowledgement-after-expiry", entry);
     }
-    records.setFlags(vault, flag.known);
-    this.#chains.clearStarts(vault);
-    this.#chains.clearFailures(vault);
-    records.setInt(vault, intField.pending, 0);
+    vault.hasKnownCounters = true;
+    vault.clearStarts();
+    vault.clearFailures();
+    vault.pending = undefined;
   }
 
-  #fail(vault: number, due: DueItem, event: EventKind): void {
-    const records = this.records;
-    if (records.getInt(vault, intField.condition) !== active) {
-      if (event === "locking-failure") this.#noteLockedBefore(vault, due);
+  #fail(vault: Vault, entry: Entry, event: EventKind): void {
+    if (vault.condition !== "active") {
+      if (event === "locking-failure") this.#noteLockedBefore(vault, entry);
       return;
     }
-    if (event === "refused") records.setFlags(vault, flag.unworded);
-    const failed = this.#chains.countFailure(due);
-    if (
-      this.#expiringInvalid &&
-      event !== "failed-delete" &&
-      Number.isNaN(records.get(vault, field.invalidSince))
-    ) {
-      records.set(vault, field.invalidSince, due.time);
-      this.kept.drop(records.get(vault, field.causeLocation));
-      records.set(vault, field.causeLocation, due.location);
-      records.set(vault, field.causeLine, due.line);
-      this.kept.keep(due);
+    if (event === "refused") vault.hasUnworded = true;
+    vault.countFailure(entry);
+    if (this.expiresInvalid && event !== "failed-delete" && Number.isNaN(vault.invalidSince)) {
+      vault.invalidSince = entry.time;
+      vault.cause = locationOf(entry);
     }
-    if (failed >= this.rules.limits.failedAttempts) this.#lock(vault, due, "failed-attempts");
+    if (vault.failedAttempts >= this.#rules.limits.failedAttempts)
+      this.#lock(vault, entry, "failed-attempts");
   }
 
-  #lockByStart(vault: number, due: DueItem): void {
-    if (!this.#isOpenFor(vault, due, false)) return this.#noteLockedBefore(vault, due);
-    if (this.#hypothetical) return this.#start(vault, due, 1);
+  #lockByStart(vault: Vault, entry: Entry): void {
+    if (!this.#isOpenFor(vault, entry, false)) return this.#noteLockedBefore(vault, entry);
+    if (this.#hypothetical) return this.#start(vault, entry, "get");
     // The credentials were correct.
-    this.#chains.clearFailures(vault);
-    this.#chains.countStart(due);
-    this.#lockAsSaid(vault, due, "unacknowledged-starts");
+    vault.clearFailures();
+    vault.countStart(entry);
+    this.#lockAsSaid(vault, entry, "unacknowledged-starts");
   }
 
   /** Notes a lock by an item, if the vault was locked before by the rules. */
-  #noteLockedBefore(vault: number, due: DueItem): void {
-    if (this.records.getInt(vault, intField.condition) === locked)
-      this.#note(due, "locked-at-another-moment");
+  #noteLockedBefore(vault: Vault, entry: Entry): void {
+    if (vault.condition === "locked") vault.addContradiction("locked-at-another-moment", entry);
   }
 
   /** Locks a vault because the item says so, and notes if the rules disagree. */
-  #lockAsSaid(vault: number, due: DueItem, rule: LockRule): void {
-    const { records, rules } = this;
-    const isOpen = records.getInt(vault, intField.condition) === active;
+  #lockAsSaid(vault: Vault, entry: Entry, rule: LockRule): void {
+    const { limits } = this.#rules;
+    const isOpen = vault.condition === "active";
     if (this.#hypothetical || (!isOpen && !this.hasLocked)) return;
     const [count, limit] =
       rule === "failed-attempts"
-        ? [records.getInt(vault, intField.failed), rules.limits.failedAttempts]
-        : [records.getInt(vault, intField.unacked), rules.limits.unackedStarts];
-    if (count < limit && records.hasFlag(vault, flag.known))
-      this.#note(due, "locked-at-another-moment");
-    this.#lock(vault, due, rule);
-    records.setFlags(vault, flag.lockIsSaid);
+        ? [vault.failedAttempts, limits.failedAttempts]
+        : [vault.unackedStarts, limits.unackedStarts];
+    if (count < limit && vault.hasKnownCounters)
+      vault.addContradiction("locked-at-another-moment", entry);
+    this.#lock(vault, entry, rule);
+    vault.lockIsSaid = true;
   }
 
   /** Whether a vault accepts calls. If a call was accepted although it should not, notes a contradiction and reopens the vault. */
-  #isOpenFor(vault: number, due: DueItem, wasAccepted: boolean): boolean {
-    const condition = this.records.getInt(vault, intField.condition);
-    if (condition === active) return true;
+  #isOpenFor(vault: Vault, entry: Entry, wasAccepted: boolean): boolean {
+    const { condition } = vault;
+    if (condition === "active") return true;
     if (!wasAccepted) return false;
-    this.#note(due, condition === locked ? "activity-while-locked" : "activity-after-deletion");
-    this.#reopen(vault, due);
+    vault.addContradiction(
+      condition === "locked" ? "activity-while-locked" : "activity-after-deletion",
+      entry,
+    );
+    this.#reopen(vault, entry);
     return true;
   }
 
   /** Applies the effects of time: releases up to 1.2.22 lock when a transaction with invalid credentials expires. */
-  expireInvalid(vault: number, now: number): void {
-    if (!this.#expiringInvalid) return;
-    const at = this.records.get(vault, field.invalidSince) + this.rules.tokenLifetimeMs;
-    if (!(at <= now) || this.records.getInt(vault, intField.condition) !== active) return;
-    this.records.setInt(vault, intField.rule, lockRules.indexOf("expired-invalid-start"));
-    this.records.setInt(vault, intField.condition, locked);
-    this.records.set(vault, field.since, at);
+  expireInvalid(vault: Vault, now: number): void {
+    if (!this.expiresInvalid) return;
+    const at = vault.invalidSince + this.#rules.tokenLifetimeMs;
+    if (!(at <= now) || vault.condition !== "active") return;
+    vault.rule = "expired-invalid-start";
+    vault.condition = "locked";
+    vault.since = at;
   }
 
-  #lock(vault: number, due: DueItem, rule: LockRule, flags = 0): void {
-    if (this.records.getInt(vault, intField.condition) === locked) return;
+  #lock(vault: Vault, entry: Entry, rule: LockRule, isSaid = false): void {
+    if (vault.condition === "locked") return;
     // A call that finds the vault locked did not lock it.
     this.hasLocked = rule !== "unseen" && rule !== "auto-lock";
-    this.records.setInt(vault, intField.rule, lockRules.indexOf(rule));
-    this.records.clearFlags(vault, flag.lockIsSaid);
-    if (flags !== 0) this.records.setFlags(vault, flags);
-    this.#become(vault, locked, due);
+    vault.rule = rule;
+    vault.lockIsSaid = isSaid;
+    this.#become(vault, "locked", entry);
   }
 
-  #become(vault: number, condition: number, due: DueItem): void {
-    this.records.setInt(vault, intField.condition, condition);
-    this.records.set(vault, field.since, due.time);
-    this.kept.drop(this.records.get(vault, field.causeLocation));
-    this.records.set(vault, field.causeLocation, due.location);
-    this.records.set(vault, field.causeLine, due.line);
-    this.kept.keep(due);
+  #become(vault: Vault, condition: Vault["condition"], entry: Entry): void {
+    vault.condition = condition;
+    vault.since = entry.time;
+    vault.cause = locationOf(entry);
   }
 
-  #reopen(vault: number, due: DueItem): void {
-    this.records.setInt(vault, intField.condition, active);
-    this.records.set(vault, field.since, due.time);
-    this.records.setInt(vault, intField.pending, 0);
-    this.#chains.clearStarts(vault);
-    this.#chains.clearFailures(vault);
-    this.kept.drop(this.records.get(vault, field.causeLocation));
-    this.records.set(vault, field.causeLocation, Number.NaN);
-  }
-
-  #note(due: DueItem, kind: FoundContradiction["kind"]): void {
-    if (this.contradictions.add(due, kind)) this.kept.keep(due);
+  #reopen(vault: Vault, entry: Entry): void {
+    vault.condition = "active";
+    vault.since = entry.time;
+    vault.pending = undefined;
+    vault.clearStarts();
+    vault.clearFailures();
+    vault.cause = undefined;
   }
 }

@@ -1,3 +1,5 @@
+import type { EventKind } from "../fold/events.ts";
+
 /** An audit item of any export format. The specification shows no fields (section 6). */
 export interface Item {
   /** Index of the input on the command line, from 0. */
@@ -21,27 +23,35 @@ export interface Item {
   contentHash?: number;
 }
 
-/** Maximum number of bytes, or items, in an input: 16 TiB. */
-const perInput = 2 ** 44;
+/** What an item is read from again if a report needs it. Input and line identify it. */
+export interface ItemLocation {
+  /** Index of the input on the command line, from 0. */
+  input: number;
+  /** Line in the input, or index in a JSON array; from 1. */
+  line: number;
+  event: EventKind;
+  /** The item; or the line of NDJSON that holds it, a character for each byte; or its offset in a file that can be read again. */
+  content: Item | string | number;
+}
 
-/** Maximum number of inputs in a location that a double can hold exactly. */
-export const maxInputs = 500;
+/** An item on its way through the fold. It is used again for another item: what outlives the fold is kept by `locationOf`. */
+export interface Entry extends ItemLocation {
+  /** Milliseconds since the epoch. */
+  time: number;
+  /** Number of its vault (VaultTable); -1 if it names none. */
+  vault: number;
+  /** Hash of the item's id or, without one, of its content (bytes.ts). */
+  idHash: number;
+}
 
-/** Encodes the location of an item as one number: its input, and its offset there in bytes or items. */
-export const locationOf = (input: number, offset: number): number => input * perInput + offset;
+export const locationOf = ({ input, line, event, content }: Entry): ItemLocation => ({
+  input,
+  line,
+  event,
+  content,
+});
 
-export const inputOf = (location: number): number => Math.floor(location / perInput);
-
-export const offsetOf = (location: number): number => location % perInput;
-
-/**
- * Returns the item at a location, if it was kept or can be read again.
- *
- * @throws `invalid-input` if its file has changed.
- */
-export type FindItem = (location: number, line: number) => Item | undefined;
-
-/** Properties of an item that a column can hold, by their names in `--map`. The scanner has their indexes (scanner/lines.ts). */
+/** Properties of an item that a column can hold, by their names in `--map`. */
 export const roles = [
   "time",
   "action",

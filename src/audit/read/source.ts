@@ -1,31 +1,35 @@
-import type { VaultTable } from "../fold/vault-table.ts";
+import { VaultError } from "../../errors.ts";
+import { defined } from "../../defined.ts";
 import type { InputReport } from "../report/report.ts";
-import { Batch } from "./batch.ts";
-import type { Classifier } from "./columns/classify-item.ts";
-import type { ColumnMap } from "./columns/parse-map.ts";
-import type { Item, Skip } from "./item.ts";
+import type { EntryOptions } from "./entries.ts";
+import { entryOf } from "./entries.ts";
+import type { Entry, Item, ItemLocation, Skip } from "./item.ts";
+import { readEntries } from "./read-entries.ts";
+import { FoundLines } from "./records/found-lines.ts";
+import { openInput } from "./records/input.ts";
+import { itemOfLine } from "./records/ndjson.ts";
 
-/** An input that is read in batches, in its order. */
+/** An export: a file or a stream. */
+export interface InputSpec {
+  /** For messages. */
+  name: string;
+  path?: string;
+  stream?: AsyncIterable<Uint8Array>;
+}
+
+/** An input whose entries are read once, in its order. */
 export interface Source {
   readonly report: InputReport;
-  /** Adds the next items, if any are available, to an empty batch. Returns false at the end. */
-  next(batch: Batch): Promise<boolean>;
-  /** Reads an item again; absent if the input cannot be read twice. */
-  find?(location: number, line: number): Item;
+  readonly entries: AsyncGenerator<Entry[], void, undefined>;
+  /**
+   * Returns the item at a location.
+   *
+   * @throws `invalid-input` if its file has changed.
+   */
+  itemOf(location: ItemLocation): Item;
   bytesRead(): number;
   readonly totalBytes: number | null;
   close(): Promise<void>;
-}
-
-/** What all sources share, and the index of this one. */
-export interface SourceOptions {
-  index: number;
-  map: ColumnMap;
-  vaults: VaultTable;
-  classifier: Classifier;
-  skips: Skips;
-  /** Whether batches hold the items themselves, also those of files that could be read again. */
-  keepsItems: boolean;
 }
 
 /** Maximum number of lines listed. */
@@ -41,40 +45,141 @@ export class Skips {
     return this.#first.toSorted((a, b) => a.input - b.input || a.line - b.line);
   }
 
-  readonly add = (skip: Skip): void => {
+  add(skip: Skip): void {
     this.count += 1;
     if (this.#first.length < maxListed) this.#first.push(skip);
+  }
+}
+
+/**
+ * Opens an export and recognizes its format and columns.
+ *
+ * @throws what `openInput` and `readEntries` throw.
+ */
+export async function openSource(
+  spec: InputSpec,
+  options: EntryOptions,
+  skips: Skips,
+): Promise<Source> {
+  const { name, path = name, stream } = spec;
+  const input = await openInput({ name: path, ...defined({ stream }) });
+  try {
+    const { columns, order, entries } = await readEntries(
+      { ...input, name },
+      options,
+      (line, reason) => skips.add({ input: options.index, line, reason }),
+    );
+    const { format, isGzip: gzip } = input;
+    const found = new FoundLines(path);
+    const itemOf = ({ content, input, line }: ItemLocation): Item => {
+      if (typeof content === "object") return content;
+      const text = typeof content === "string" ? content : found.at(content);
+      const item = itemOfLine(Buffer.from(text, "latin1").toString(), columns, input, line, true);
+      if ("reason" in item)
+        throw new VaultError("invalid-input", `${path} changed while it was read`, {
+          hint: "run it again",
+        });
+      return item;
+    };
+    return {
+      itemOf,
+      report: { name, format, gzip, order, items: 0, columns },
+      entries: order === "newest-first" ? reversed(entries, name) : entries,
+      bytesRead: () => input.bytesRead(),
+      totalBytes: input.total,
+      close: async () => {
+        found.close();
+        await input.close();
+      },
+    };
+  } catch (error) {
+    await input.close();
+    throw error;
+  }
+}
+
+/** Returns the items of this machine's journal as a source. */
+export function journalSource(journal: Iterable<Item>, options: EntryOptions): Source {
+  return {
+    report: {
+      name: "journal",
+      format: "journal",
+      gzip: false,
+      order: "oldest-first",
+      items: 0,
+      columns: {},
+    },
+    entries: journalEntries(journal, options),
+    itemOf: ({ content }) => content as Item,
+    bytesRead: () => 0,
+    totalBytes: null,
+    close: async () => await Promise.resolve(),
   };
 }
 
-/** Takes the items of a batch from index `from` up to `to`, exclusive, in the order of the merged inputs. */
-export type TakeItems = (batch: Batch, from: number, to: number) => void;
+async function* journalEntries(
+  journal: Iterable<Item>,
+  { vaults, classifier }: EntryOptions,
+): Source["entries"] {
+  let piece: Entry[] = [];
+  for (const item of journal) {
+    const { input: _input, line: _line, ...content } = item;
+    if (piece.push(entryOf(item, JSON.stringify(content), vaults, classifier)) < 1000) continue;
+    yield await Promise.resolve(piece);
+    piece = [];
+  }
+  yield piece;
+}
+
+/** Maximum number of items in a newest-first input, all of which are held in memory. */
+const maxHeld = 1_000_000;
+
+/** Reverses the entries of a newest-first source. */
+async function* reversed(entries: Source["entries"], name: string): Source["entries"] {
+  const held: Entry[][] = [];
+  let count = 0;
+  for await (const some of entries) {
+    count += some.length;
+    if (count > maxHeld) {
+      throw new VaultError(
+        "invalid-input",
+        `${name} has its newest items first, and more than ${maxHeld.toLocaleString("en")} of them`,
+        { hint: "export it oldest first, or as several files by time" },
+      );
+    }
+    held.push(some.toReversed());
+  }
+  for (let some = held.pop(); some !== undefined; some = held.pop()) yield some;
+}
 
 interface Head {
   source: Source;
-  batch: Batch;
+  entries: Entry[];
   at: number;
 }
 
 /** Merges the sources by time. Awaits `pause` after each read. */
 export async function readMerged(
   sources: readonly Source[],
-  take: TakeItems,
+  take: (entry: Entry) => void,
   pause: () => Promise<void> | undefined,
 ): Promise<void> {
   // The first of two duplicates counts: it should come from the input with more recognized columns.
   const known = ({ report }: Source): number => Object.keys(report.columns).length;
   const heads: Head[] = sources
     .toSorted((a, b) => known(b) - known(a))
-    .map((source) => ({ source, batch: new Batch(), at: 0 }));
+    .map((source) => ({ source, entries: [], at: 0 }));
   let open = heads;
   const refill = async (head: Head): Promise<void> => {
-    head.batch.clear();
+    head.entries = [];
     head.at = 0;
-    for (let isOpen = true; isOpen && head.batch.size === 0; await pause())
-      isOpen = await head.source.next(head.batch);
-    if (head.batch.size === 0) open = open.filter((other) => other !== head);
-    else head.source.report.items += head.batch.size;
+    for (let isOpen = true; isOpen && head.entries.length === 0; await pause()) {
+      const next = await head.source.entries.next();
+      if (next.done === true) isOpen = false;
+      else head.entries = next.value;
+    }
+    if (head.entries.length === 0) open = open.filter((other) => other !== head);
+    else head.source.report.items += head.entries.length;
   };
   for (const head of heads) await refill(head);
   while (open.length > 0) {
@@ -82,12 +187,14 @@ export async function readMerged(
       timeOf(head) < timeOf(earliest) ? head : earliest,
     );
     const until = Math.min(...open.filter((head) => head !== first).map(timeOf));
-    let to = first.at + 1;
-    while (to < first.batch.size && (first.batch.time[to] as number) <= until) to += 1;
-    take(first.batch, first.at, to);
-    first.at = to;
-    if (to === first.batch.size) await refill(first);
+    const { entries } = first;
+    let { at } = first;
+    // Without another source, no time is compared: each would be an object of its own.
+    do take(entries[at++] as Entry);
+    while (at < entries.length && (open.length === 1 || (entries[at] as Entry).time <= until));
+    first.at = at;
+    if (at === entries.length) await refill(first);
   }
 }
 
-const timeOf = ({ batch, at }: Head): number => batch.time[at] as number;
+const timeOf = ({ entries, at }: Head): number => (entries[at] as Entry).time;

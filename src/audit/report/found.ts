@@ -5,6 +5,7 @@ import { isProblem, verdicts } from "./report.ts";
 import { originWords, short } from "./origin-words.ts";
 import type { Ranked, ReportContext } from "./vault-reports.ts";
 import { evidenceOf } from "./vault-reports.ts";
+import type { Vault } from "../fold/vault.ts";
 import type { Selected } from "../selection.ts";
 
 /** Maximum number of vaults whose items are read again to find out who locked them. */
@@ -69,7 +70,7 @@ function nothingIn(vaults: number, deleted: number): string {
 }
 
 /** Returns the origin, not redacted, of most of the items that locked a vault, or that count toward lockout. */
-export function originOf(context: ReportContext, vault: number): Omit<Origin, "vaults"> {
+export function originOf(context: ReportContext, vault: Vault): Omit<Origin, "vaults"> {
   const { rule, who, items } = evidenceOf(context, vault);
   if (rule === "auto-lock" || rule === "unseen") return { rule };
   const most = ([first]: readonly Tally[]): string | undefined =>

@@ -1,5 +1,5 @@
 import { defined } from "../../defined.ts";
-import type { Item } from "../read/item.ts";
+import type { ItemLocation } from "../read/item.ts";
 import type { References } from "./references.ts";
 import type { Origin, Refused } from "./report.ts";
 
@@ -8,11 +8,11 @@ export type Client = Pick<Origin, "externalRef" | "address">;
 
 /** An accepted start and its acknowledgement. */
 export interface Exchange {
-  start?: Item;
-  acknowledgement?: Item;
+  start?: ItemLocation;
+  acknowledgement?: ItemLocation;
 }
 
-/** What came before the first refusal of credentials on a vault, as items that were read. */
+/** What came before the first refusal of credentials on a vault, as their locations. */
 export interface Trace {
   client: Client;
   /** The last accepted exchange of the client, by its reference or else its address. */
@@ -23,7 +23,8 @@ export interface Trace {
 
 /** Returns the trace as facts with their text. */
 export function refusedOf(references: References, { client, own, replacement }: Trace): Refused {
-  const to = (item: Item | undefined) => (item === undefined ? undefined : references.to(item));
+  const to = (item: ItemLocation | undefined) =>
+    item === undefined ? undefined : references.to(item);
   const acknowledgement = to(replacement?.acknowledgement);
   const facts = defined({
     replacedBy:

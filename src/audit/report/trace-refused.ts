@@ -1,8 +1,6 @@
 import { defined } from "../../defined.ts";
-import type { EventKind } from "../fold/events.ts";
-import { eventKinds } from "../fold/events.ts";
-import type { DueItem } from "../fold/time-order.ts";
-import type { Item } from "../read/item.ts";
+import type { Entry, Item, ItemLocation } from "../read/item.ts";
+import { locationOf } from "../read/item.ts";
 import { originOf } from "./found.ts";
 import type { Client, Exchange, Trace } from "./refused.ts";
 import type { Ranked, ReportContext } from "./vault-reports.ts";
@@ -11,8 +9,8 @@ import { chainIn, statusOf } from "./vault-reports.ts";
 /** Maximum number of vaults that are traced, the latest locked ones. */
 const maxTraced = 500;
 
-/** Reads all items again, in order of time, or returns false. */
-type ReadAgain = (take: (due: DueItem) => void) => Promise<boolean>;
+/** Reads all entries again, in order of time, or returns false. */
+type ReadAgain = (take: (entry: Entry) => void) => Promise<boolean>;
 
 /**
  * Traces the credentials that were refused until a vault was locked. The fold keeps no earlier items, so the inputs are read again, if
@@ -29,17 +27,11 @@ export async function traceRefused(
     const { rule } = statusOf(context, vault);
     const [first] =
       rule === "failed-attempts" || rule === "expired-invalid-start" ? chainIn(context, vault) : [];
-    if (first !== undefined)
-      tracers.set(vault, new Tracer(originOf(context, vault), first.location));
+    if (first !== undefined) tracers.set(vault.number, new Tracer(originOf(context, vault), first));
   }
   if (tracers.size === 0) return new Map();
-  const wasRead = await readAgain((due) => {
-    const tracer = tracers.get(due.vault);
-    if (tracer?.isWaiting(due) === true)
-      tracer.take(
-        eventKinds[due.kind] as EventKind,
-        () => due.item ?? context.references.item(due),
-      );
+  const wasRead = await readAgain((entry) => {
+    tracers.get(entry.vault)?.take(entry, () => context.references.itemOf(entry));
   });
   return new Map(wasRead ? [...tracers].map(([vault, tracer]) => [vault, tracer.trace()]) : []);
 }
@@ -47,28 +39,26 @@ export async function traceRefused(
 /** Follows the exchanges of a vault up to its first refusal. */
 class Tracer {
   readonly #client: Client;
-  readonly #until: number;
+  readonly #until: ItemLocation;
   #hasEnded = false;
   #open: Exchange | undefined;
   #latest: Exchange | undefined;
+  #acknowledgedAt = Number.NaN;
   /** Last accepted exchange with the client's reference or address, and the first one acknowledged after it. */
   readonly #own = new Map<keyof Client, { exchange: Exchange; next?: Exchange }>();
 
-  /** `until` is the location of the first refusal. */
-  constructor({ externalRef, address }: Client, until: number) {
+  /** `until` is the first refusal. */
+  constructor({ externalRef, address }: Client, until: ItemLocation) {
     this.#client = defined({ externalRef, address });
     this.#until = until;
   }
 
-  isWaiting({ location }: DueItem): boolean {
-    this.#hasEnded ||= location === this.#until;
-    return !this.#hasEnded;
-  }
-
-  /** Takes the next item, which `read` reads. */
-  take(event: EventKind, read: () => Item | undefined): void {
-    if (event === "read" || event === "update") this.#start(read());
-    if (event === "ack-read" || event === "ack-update") this.#acknowledge(read());
+  /** Takes the next entry, whose item `read` reads. */
+  take(entry: Entry, read: () => Item): void {
+    this.#hasEnded ||= entry.line === this.#until.line && entry.input === this.#until.input;
+    if (this.#hasEnded) return;
+    if (entry.event === "read" || entry.event === "update") this.#start(entry, read());
+    if (entry.event === "ack-read" || entry.event === "ack-update") this.#acknowledge(entry);
   }
 
   trace(): Trace {
@@ -81,23 +71,19 @@ class Tracer {
     };
   }
 
-  #start(start: Item | undefined): void {
-    if (start === undefined) return;
-    this.#open = { start };
+  #start(start: Entry, item: Item): void {
+    this.#open = { start: locationOf(start) };
     for (const key of ["externalRef", "address"] as const) {
-      if (this.#client[key] !== undefined && start[key] === this.#client[key])
+      if (this.#client[key] !== undefined && item[key] === this.#client[key])
         this.#own.set(key, { exchange: this.#open });
     }
   }
 
-  #acknowledge(acknowledgement: Item | undefined): void {
+  #acknowledge(entry: Entry): void {
     // Overlapping exports repeat items.
-    if (
-      acknowledgement === undefined ||
-      acknowledgement.time === this.#latest?.acknowledgement?.time
-    )
-      return;
-    const exchange = Object.assign(this.#open ?? {}, { acknowledgement });
+    if (entry.time === this.#acknowledgedAt) return;
+    this.#acknowledgedAt = entry.time;
+    const exchange = Object.assign(this.#open ?? {}, { acknowledgement: locationOf(entry) });
     this.#open = undefined;
     this.#latest = exchange;
     for (const own of this.#own.values()) if (own.exchange !== exchange) own.next ??= exchange;

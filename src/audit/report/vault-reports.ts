@@ -1,9 +1,8 @@
 import { defined } from "../../defined.ts";
 import type { Fold } from "../fold/fold.ts";
 import type { Rules } from "../fold/rules.ts";
-import type { ItemLocation } from "../fold/vault-records.ts";
-import { field, intField } from "../fold/vault-records.ts";
-import type { VaultTable } from "../fold/vault-table.ts";
+import type { Vault } from "../fold/vault.ts";
+import type { ItemLocation } from "../read/item.ts";
 import type { Selected, Selection } from "../selection.ts";
 import { isGenericEndpoint } from "../read/columns/looks.ts";
 import { adviceOf } from "./advice.ts";
@@ -28,14 +27,13 @@ import { judge, statusAt } from "./verdict.ts";
 /** Everything that reports are created from. */
 export interface ReportContext {
   fold: Fold;
-  vaults: VaultTable;
   /** Vaults to report; absent for all. */
   selection: Selection | undefined;
   /** By UUID, in lower case. */
   labels: ReadonlyMap<string, string>;
   references: References;
   timelines: Timelines | undefined;
-  /** Traces of refused credentials, by vault. */
+  /** Traces of refused credentials, by number of the vault. */
   traces?: ReadonlyMap<number, Trace>;
   facts: LogFacts;
   asOf: number;
@@ -50,90 +48,77 @@ const latest = 8.64e15;
 
 const iso = (time: number): string => new Date(Math.min(time, latest)).toISOString();
 
-export const statusOf = ({ fold, references, asOf }: ReportContext, vault: number): VaultStatus =>
-  statusAt(fold, vault, asOf, () => isGeneric(fold, vault, references));
+export const statusOf = ({ fold, references, asOf }: ReportContext, vault: Vault): VaultStatus =>
+  statusAt(fold, vault, asOf, () => isGeneric(vault, references));
 
-function judgementOf({ fold, references, facts, asOf }: ReportContext, vault: number): Judgement {
-  return judge(fold, vault, asOf, facts, () => isGeneric(fold, vault, references));
+function judgementOf({ fold, references, facts, asOf }: ReportContext, vault: Vault): Judgement {
+  return judge(fold, vault, asOf, facts, () => isGeneric(vault, references));
 }
 
 /** Whether a vault is generic, by the endpoint of its last start. */
-function isGeneric(fold: Fold, vault: number, references: References): boolean {
-  const location = fold.records.get(vault, field.pendingLocation);
-  if (Number.isNaN(location)) return false;
-  const item = references.item({ location, line: fold.records.get(vault, field.pendingLine) });
-  return isGenericEndpoint(item?.endpoint);
+function isGeneric({ kindItem }: Vault, references: References): boolean {
+  return kindItem !== undefined && isGenericEndpoint(references.itemOf(kindItem).endpoint);
 }
 
 /** A vault with its verdict. */
 export interface Ranked {
-  vault: number;
+  vault: Vault;
   verdict: Verdict;
 }
 
 /** Returns the vaults to report, sorted by verdict, worst first, then by time of the lock or the last item, newest first. */
 export function rankVaults(context: ReportContext): Ranked[] {
-  const { fold } = context;
   const found: (Ranked & { rank: number; time: number })[] = [];
-  for (let vault = 0; vault < context.vaults.size; vault++) {
-    if (!fold.hasSeen(vault) || context.selection?.has(vault) === false) continue;
+  for (const vault of context.fold.vaults) {
+    if (vault === undefined || context.selection?.has(vault.number) === false) continue;
     const { verdict, lockedAt } = statusOf(context, vault);
-    found.push({
-      vault,
-      verdict,
-      rank: verdicts.indexOf(verdict),
-      time: lockedAt ?? fold.records.get(vault, field.lastTime),
-    });
+    const rank = verdicts.indexOf(verdict);
+    found.push({ vault, verdict, rank, time: lockedAt ?? vault.lastTime });
   }
-  return found.sort((a, b) => a.rank - b.rank || b.time - a.time || a.vault - b.vault);
+  return found.sort(
+    (a, b) => a.rank - b.rank || b.time - a.time || a.vault.number - b.vault.number,
+  );
 }
 
 /** Describes the selection, of which the report has `count` vaults. */
-export function selectedOf(
-  { fold, vaults, references }: ReportContext,
+export const selectedOf = (
+  { fold, references }: ReportContext,
   { conditions }: Selection,
   count: number,
-): Selected {
-  let of = 0;
-  for (let vault = 0; vault < vaults.size; vault++) if (fold.hasSeen(vault)) of += 1;
-  return {
-    where: conditions.map((condition) => references.pseudonyms.condition(condition)),
-    vaults: count,
-    of,
-  };
-}
+): Selected => ({
+  where: conditions.map((condition) => references.pseudonyms.condition(condition)),
+  vaults: count,
+  of: fold.vaults.filter((vault) => vault !== undefined).length,
+});
 
-/** Creates the report on a vault, which reads its items again. */
-export function reportOf(context: ReportContext, vault: number): VaultReport {
+/** Creates the report on a vault. */
+export function reportOf(context: ReportContext, vault: Vault): VaultReport {
   const { fold, references, asOf } = context;
-  const { records, rules } = fold;
+  const { rules } = fold;
   const judgement = judgementOf(context, vault);
-  const chain = chainOf(context, vault, judgement).map((link) => references.to(link));
+  const chain = chainOf(vault, judgement).map((link) => references.to(link));
   if (judgement.verdict !== "locked")
     chain.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || a.line - b.line);
-  const trace = context.traces?.get(vault);
+  const trace = context.traces?.get(vault.number);
   const refused = trace === undefined ? undefined : refusedOf(references, trace);
   const cause =
     judgement.verdict === "locked"
       ? { ...causeOf(judgement, chain, rules), ...defined({ refused }) }
       : undefined;
   const exchange =
-    judgement.state === "exchange-open" ? openExchange(fold, vault, references, asOf) : undefined;
-  const contradictions = fold.contradictions.of(vault);
-  const uuid = context.vaults.uuid(vault);
+    judgement.state === "exchange-open" ? openExchange(rules, vault, references, asOf) : undefined;
+  const { uuid, unackedStarts, failedAttempts } = vault;
   const label = context.labels.get(uuid);
   const known = {
     uuid,
     label: label === undefined ? null : references.pseudonyms.of("label", label),
     verdict: judgement.verdict,
     ...defined({ exchange }),
-    unackedStarts: records.getInt(vault, intField.unacked),
-    failedAttempts: records.getInt(vault, intField.failed),
+    unackedStarts,
+    failedAttempts,
     ...defined({ cause }),
   };
-  const since =
-    judgement.lockedAt ??
-    (judgement.verdict === "deleted" ? records.get(vault, field.since) : undefined);
+  const since = judgement.lockedAt ?? (judgement.verdict === "deleted" ? vault.since : undefined);
   return {
     ...known,
     certainty: judgement.certainty,
@@ -143,16 +128,16 @@ export function reportOf(context: ReportContext, vault: number): VaultReport {
       since: since === undefined ? undefined : iso(since),
       lockedAt: judgement.lockedAt === undefined ? undefined : iso(judgement.lockedAt),
     }),
-    items: records.getInt(vault, intField.items),
-    firstAt: iso(records.get(vault, field.firstTime)),
-    lastAt: iso(records.get(vault, field.lastTime)),
+    items: vault.items,
+    firstAt: iso(vault.firstTime),
+    lastAt: iso(vault.lastTime),
     who: whoOf(chain),
     counting: judgement.verdict === "locked" || judgement.verdict === "deleted" ? [] : chain,
-    contradictions: contradictions.first.map(({ kind, time, location, line }) => {
-      const item = references.to({ location, line });
-      return { at: iso(time), kind, text: contradictionText(kind, item, rules), item };
+    contradictions: (vault.contradictions ?? []).map(({ kind, item: location }) => {
+      const item = references.to(location);
+      return { at: item.at, kind, text: contradictionText(kind, item, rules), item };
     }),
-    moreContradictions: contradictions.more,
+    moreContradictions: vault.moreContradictions,
     advice: adviceOf(
       { ...known, certainty: judgement.certainty },
       { rules, now: context.now, isWholeLog: context.isWholeLog },
@@ -164,55 +149,45 @@ export function reportOf(context: ReportContext, vault: number): VaultReport {
 /** Returns the rule of a lock, with the number and the origins, not redacted, of the items that led to it or count toward lockout. */
 export function evidenceOf(
   context: ReportContext,
-  vault: number,
+  vault: Vault,
 ): { rule: LockRule | undefined; items: number; who: VaultReport["who"] } {
   const judgement = judgementOf(context, vault);
-  const chain = chainOf(context, vault, judgement).map((link) => context.references.raw(link));
+  const chain = chainOf(vault, judgement).map((link) => context.references.raw(link));
   return { rule: judgement.rule, items: chain.length, who: whoOf(chain) };
 }
 
 /** Returns the items that led to the lock, or that count toward lockout. */
-export const chainIn = (context: ReportContext, vault: number): ItemLocation[] =>
-  chainOf(context, vault, statusOf(context, vault));
+export const chainIn = (context: ReportContext, vault: Vault): readonly ItemLocation[] =>
+  chainOf(vault, statusOf(context, vault));
 
-function chainOf(
-  { fold }: ReportContext,
-  vault: number,
-  { verdict, rule }: VaultStatus,
-): ItemLocation[] {
-  const { records } = fold;
-  const cause = {
-    location: records.get(vault, field.causeLocation),
-    line: records.get(vault, field.causeLine),
-  };
+function chainOf(vault: Vault, { verdict, rule }: VaultStatus): readonly ItemLocation[] {
+  const { cause, starts, failures } = vault;
   switch (verdict) {
     case "locked":
-      if (rule === "failed-attempts") return records.failures(vault);
-      if (rule === "unacknowledged-starts") return records.starts(vault);
-      return rule === "auto-lock" || Number.isNaN(cause.location) ? [] : [cause];
+      if (rule === "failed-attempts") return failures;
+      if (rule === "unacknowledged-starts") return starts;
+      return rule === "auto-lock" || cause === undefined ? [] : [cause];
     case "deleted":
-      return Number.isNaN(cause.location) ? [] : [cause];
+      return cause === undefined ? [] : [cause];
     case "at-risk":
     case "open-exchange":
     case "ok":
-      return [...records.starts(vault), ...records.failures(vault)];
+      return [...starts, ...failures];
   }
 }
 
 function openExchange(
-  fold: Fold,
-  vault: number,
+  { tokenLifetimeMs }: Rules,
+  { pending, starts, lastStart }: Vault,
   references: References,
   asOf: number,
-): NonNullable<VaultReport["exchange"]> {
-  const { records, rules } = fold;
-  const expiry = records.get(vault, field.lastStart) + rules.tokenLifetimeMs;
-  const item = references.to({
-    location: records.get(vault, field.pendingLocation),
-    line: records.get(vault, field.pendingLine),
-  });
+): VaultReport["exchange"] {
+  const start = starts.at(-1);
+  if (pending === undefined || start === undefined) return undefined;
+  const expiry = lastStart + tokenLifetimeMs;
+  const item = references.to(start);
   return {
-    operation: records.getInt(vault, intField.pending) === 2 ? "update" : "get",
+    operation: pending,
     externalRef: item.externalRef ?? null,
     startedAt: item.at,
     tokenExpiry: iso(expiry),
@@ -239,7 +214,7 @@ function tally(values: readonly (string | undefined)[]): Tally[] {
 
 function timelineOf(
   { timelines, references }: ReportContext,
-  vault: number,
+  vault: Vault,
   chain: readonly ItemReference[],
 ): Pick<VaultReport, "timeline" | "timelineOmitted"> {
   if (timelines === undefined) return {};
@@ -254,9 +229,9 @@ function eventOf(
   references: References,
   causes: ReadonlySet<string>,
 ): TimelineEvent {
-  const item = references.to(entry.item ?? entry);
+  const item = references.to(entry.item);
   return {
-    item: { ...item, event: entry.event },
+    item,
     unackedStarts: entry.unackedStarts,
     failedAttempts: entry.failedAttempts,
     state:

@@ -1,6 +1,6 @@
 import { clip } from "../read/clip.ts";
-import { conditionOf, ruleOf, field, flag, intField } from "../fold/vault-records.ts";
 import type { Fold } from "../fold/fold.ts";
+import type { Vault } from "../fold/vault.ts";
 import type { Certainty, LockRule, VaultState, Verdict } from "./report.ts";
 import { beforeRelease } from "../fold/rules.ts";
 import type { Rules } from "../fold/rules.ts";
@@ -40,25 +40,18 @@ const deletedStatus: VaultStatus = { verdict: "deleted", state: "deleted" };
  */
 export function statusAt(
   fold: Fold,
-  vault: number,
+  vault: Vault,
   asOf: number,
   isGeneric: () => boolean,
 ): VaultStatus {
   fold.finish(vault, asOf);
-  const { records, rules } = fold;
-  const condition = conditionOf(records, vault);
+  const { rules } = fold;
+  const { condition, rule, pending, unackedStarts, failedAttempts } = vault;
   if (condition === "deleted") return deletedStatus;
-  if (condition === "locked") {
-    return {
-      verdict: "locked",
-      state: "locked",
-      rule: ruleOf(records, vault),
-      lockedAt: records.get(vault, field.since),
-    };
-  }
-  const idle =
-    asOf - Math.max(records.get(vault, field.firstTime), records.get(vault, field.lastStart) || 0);
-  if (idle >= rules.autoLockAfterMs && !records.hasFlag(vault, flag.generic) && !isGeneric()) {
+  if (condition === "locked")
+    return { verdict: "locked", state: "locked", rule, lockedAt: vault.since };
+  const idle = asOf - Math.max(vault.firstTime, vault.lastStart || 0);
+  if (idle >= rules.autoLockAfterMs && !isGeneric()) {
     return {
       verdict: "locked",
       state: "locked",
@@ -66,9 +59,8 @@ export function statusAt(
       lockedAt: asOf - idle + rules.autoLockAfterMs,
     };
   }
-  const unacked = records.getInt(vault, intField.unacked);
-  const isOpen = records.getInt(vault, intField.pending) !== 0;
-  const verdict = isAtRisk(unacked, records.getInt(vault, intField.failed), rules)
+  const isOpen = pending !== undefined;
+  const verdict = isAtRisk(unackedStarts, failedAttempts, rules)
     ? "at-risk"
     : isOpen
       ? "open-exchange"
@@ -79,28 +71,27 @@ export function statusAt(
 /** Returns the status of a vault with its certainty. */
 export function judge(
   fold: Fold,
-  vault: number,
+  vault: Vault,
   asOf: number,
   facts: LogFacts,
   isGeneric: () => boolean,
 ): Judgement {
   const status = statusAt(fold, vault, asOf, isGeneric);
-  const doubts = doubtsOf(fold, vault, facts);
-  if (!fold.records.hasFlag(vault, flag.meaningful)) {
+  const doubts = doubtsOf(fold.rules, vault, facts);
+  if (!vault.hasKnownAction) {
     return { ...status, certainty: "unknown", reason: "none of its items has a known action" };
   }
   if (status.verdict === "deleted")
     return {
       ...status,
-      ...confidence(fold.contradictions.has(vault) ? doubts : [], "an item records it"),
+      ...confidence(vault.contradictions !== undefined ? doubts : [], "an item records it"),
     };
-  if (status.verdict === "locked")
-    return { ...status, ...confidenceInLock(fold, vault, status, doubts) };
+  if (status.verdict === "locked") return { ...status, ...confidenceInLock(vault, status, doubts) };
   return {
     ...status,
     ...confidence(
       doubts,
-      `${knownBy(fold, vault)}; locks made in the console appear only if the export records them`,
+      `${knownBy(vault)}; locks made in the console appear only if the export records them`,
     ),
   };
 }
@@ -111,8 +102,7 @@ const isAtRisk = (unacked: number, failed: number, rules: Rules): boolean =>
   (unacked > 0 && unacked >= rules.limits.unackedStarts - 1);
 
 function confidenceInLock(
-  fold: Fold,
-  vault: number,
+  vault: Vault,
   { rule }: VaultStatus,
   doubts: readonly string[],
 ): Confidence {
@@ -123,7 +113,7 @@ function confidenceInLock(
         "no start for that long; not locked if the vault is generic or has another autoLockDate",
     };
   }
-  if (fold.records.hasFlag(vault, flag.lockIsSaid)) {
+  if (vault.lockIsSaid) {
     if (rule !== "unseen") return { certainty: "certain", reason: "the item records the lock" };
     return {
       certainty: "certain",
@@ -138,42 +128,28 @@ function confidenceInLock(
     };
   }
   // Items not seen can only have locked it earlier, or unlocked it since.
-  return confidence(
-    doubts,
-    `the log has every item that the rule requires, and ${knownBy(fold, vault)}`,
-  );
+  return confidence(doubts, `the log has every item that the rule requires, and ${knownBy(vault)}`);
 }
 
-function knownBy(fold: Fold, vault: number): string {
-  if (fold.records.hasFlag(vault, flag.created)) return "the log begins with the vault's creation";
-  if (fold.records.hasFlag(vault, flag.unlockedByItem))
-    return "an unlock in the log reset the counters";
+function knownBy(vault: Vault): string {
+  if (vault.wasCreated) return "the log begins with the vault's creation";
+  if (vault.wasUnlocked) return "an unlock in the log reset the counters";
   return "an acknowledgement in the log reset the counters";
 }
 
 function doubtsOf(
-  fold: Fold,
-  vault: number,
+  rules: Rules,
+  vault: Vault,
   { skippedLines, distinguishesFailures, beginsLater, unclearOutcomes }: LogFacts,
 ): string[] {
-  const { records, rules } = fold;
-  const isKnown = records.hasFlag(vault, flag.known);
   return [
-    ...(fold.contradictions.has(vault) ? ["the log contradicts itself for this vault"] : []),
-    ...(records.hasFlag(vault, flag.late)
-      ? ["some of its items are too far out of order to be sorted"]
-      : []),
-    ...(records.hasFlag(vault, flag.unanswered)
-      ? ["a call got no response: it may have counted"]
-      : []),
-    ...(records.hasFlag(vault, flag.unworded)
-      ? ["a refused call gives no reason: wrong credentials, or a lock"]
-      : []),
-    ...(records.hasFlag(vault, flag.alike)
-      ? ["identical items without ids were counted once"]
-      : []),
-    ...(records.hasFlag(vault, flag.other) ? ["some of its items have unknown actions"] : []),
-    ...(isKnown
+    ...(vault.contradictions !== undefined ? ["the log contradicts itself for this vault"] : []),
+    ...(vault.hasLate ? ["some of its items are too far out of order to be sorted"] : []),
+    ...(vault.hasUnanswered ? ["a call got no response: it may have counted"] : []),
+    ...(vault.hasUnworded ? ["a refused call gives no reason: wrong credentials, or a lock"] : []),
+    ...(vault.hasAlike ? ["identical items without ids were counted once"] : []),
+    ...(vault.hasOtherAction ? ["some of its items have unknown actions"] : []),
+    ...(vault.hasKnownCounters
       ? []
       : [
           `${beginsLater ? "--since leaves out earlier items" : "the log begins after the vault's creation"}: its counters before are unknown`,

@@ -2,7 +2,7 @@ import type { WhatIfReport } from "./report.ts";
 import type { WhatIf } from "../fold/what-if.ts";
 import type { ReportContext, Ranked } from "./vault-reports.ts";
 import { statusOf, reportOf } from "./vault-reports.ts";
-import { intField } from "../fold/vault-records.ts";
+import { Vault } from "../fold/vault.ts";
 import { count } from "../../terminal/count.ts";
 
 /** Maximum number of vaults listed; more are counted only. */
@@ -25,14 +25,15 @@ export function whatIfReport(
     notes: notesOf(whatIf, { touched, tooLate }),
   };
   for (const { vault } of vaults) {
-    if (!differs(before, after, vault)) report.unchanged += 1;
+    // Without all of its items, a vault is as it was before the first of them.
+    const changed = after.fold.vaults[vault.number] ?? new Vault(vault.uuid, vault.number, 0);
+    if (!differs(before, vault, after, changed)) report.unchanged += 1;
     else if (report.vaults.length === maxListed) report.moreChanged += 1;
     else {
-      const uuid = before.vaults.uuid(vault);
       report.vaults.push({
-        uuid,
+        uuid: vault.uuid,
         before: reportOf({ ...before, timelines: undefined }, vault),
-        after: reportOf({ ...after, timelines: undefined }, vault),
+        after: reportOf({ ...after, timelines: undefined }, changed),
       });
     }
   }
@@ -54,13 +55,16 @@ function notesOf({ type }: WhatIf, { touched, tooLate }: Touched): string[] {
   return [type === "ack" ? "no exchange was open at that time" : "no item has that time"];
 }
 
-function differs(before: ReportContext, after: ReportContext, vault: number): boolean {
-  const [a, b] = [statusOf(before, vault), statusOf(after, vault)];
-  const counters = [intField.unacked, intField.failed].some(
-    (at) => before.fold.records.getInt(vault, at) !== after.fold.records.getInt(vault, at),
-  );
+function differs(
+  before: ReportContext,
+  vault: Vault,
+  after: ReportContext,
+  changed: Vault,
+): boolean {
+  const [a, b] = [statusOf(before, vault), statusOf(after, changed)];
   return (
-    counters ||
+    vault.unackedStarts !== changed.unackedStarts ||
+    vault.failedAttempts !== changed.failedAttempts ||
     a.verdict !== b.verdict ||
     a.state !== b.state ||
     a.lockedAt !== b.lockedAt ||

@@ -1,5 +1,4 @@
 import type { EventKind } from "../../fold/events.ts";
-import { eventKinds } from "../../fold/events.ts";
 import type { Item } from "../item.ts";
 import {
   isLockedStatus,
@@ -45,8 +44,22 @@ const failed: Partial<Record<EventKind, EventKind>> = {
 /** The properties of an item that tell what kind of event it is. */
 export type Wording = Pick<Item, "action" | "outcome" | "description">;
 
+/** What items with an action and an outcome mean. */
+export interface Meaning {
+  readonly action: string;
+  readonly outcome: string | null;
+  /** Undefined if it depends on the description: not for a plain success. */
+  readonly kind: EventKind | undefined;
+  readonly described: Map<string | null, EventKind>;
+  /** Whether the action has a former name. */
+  readonly isFormer: boolean;
+}
+
 /** Maximum number of unknown actions, and of unclear outcomes, to remember. */
 const maxOthers = 100;
+
+/** Maximum number of combinations of action, outcome and description that are classified once. */
+const maxKnown = 3000;
 
 /** Classifies items by action, outcome and description, in this order of weight. */
 export class Classifier {
@@ -57,20 +70,42 @@ export class Classifier {
   readonly unclear = new Set<string>();
   /** Number of items with a former action name (before release 1.2.11). */
   former = 0;
+  readonly #meanings = new Map<string, Map<string | null, Meaning>>();
+  #known = 0;
 
   /** `failure` matches failed attempts with unusual wording. */
   constructor(failure: RegExp | null) {
     this.failure = failure;
   }
 
-  /** Whether the kind depends on the description: not for a plain success. */
-  asksDescription({ action, outcome }: Pick<Wording, "action" | "outcome">): boolean {
-    return (
+  meaningOf(action: string, outcome: string | null): Meaning {
+    const known = this.#meanings.get(action)?.get(outcome);
+    if (known !== undefined) return known;
+    const asksDescription =
       this.failure !== null ||
       outcome === null ||
       outcomeOf(outcome) !== "good" ||
-      nameIn(action) === undefined
-    );
+      nameIn(action) === undefined;
+    const meaning = {
+      action,
+      outcome,
+      kind: asksDescription ? undefined : this.kindOf({ action, outcome, description: null }),
+      described: new Map<string | null, EventKind>(),
+      isFormer: isFormerName(action),
+    };
+    if (this.#mayRemember()) {
+      const byOutcome = this.#meanings.get(action) ?? new Map<string | null, Meaning>();
+      this.#meanings.set(action, byOutcome.set(outcome, meaning));
+    }
+    return meaning;
+  }
+
+  /** Classifies an item by what its action and outcome mean, and counts it. The description matters only if they have no kind. */
+  take(meaning: Meaning, description: string | null): EventKind {
+    const kind = meaning.kind ?? this.#describedKind(meaning, description);
+    if (meaning.isFormer) this.former += 1;
+    if (kind === "other") this.#countOther(meaning.action);
+    return kind;
   }
 
   kindOf(given: Wording): EventKind {
@@ -95,10 +130,17 @@ export class Classifier {
     return failureOf(base, rest, wording);
   }
 
-  /** Counts an item if it has a former or an unknown action. */
-  count(action: string, kind: number): void {
-    if (isFormerName(action)) this.former += 1;
-    if (kind === otherNumber) this.#countOther(action);
+  #describedKind({ action, outcome, described }: Meaning, description: string | null): EventKind {
+    const known = described.get(description);
+    if (known !== undefined) return known;
+    const kind = this.kindOf({ action, outcome, description });
+    if (this.#mayRemember()) described.set(description, kind);
+    return kind;
+  }
+
+  #mayRemember(): boolean {
+    this.#known += 1;
+    return this.#known <= maxKnown;
   }
 
   #countOther(action: string): void {
@@ -182,11 +224,4 @@ const normal = (action: string): string =>
     .replaceAll(/[^A-Z0-9]+/g, "_");
 
 /** Whether an action has a name of releases before 1.2.11 (section 9). */
-export const isFormerName = (action: string): boolean => formerNames.test(normal(action));
-
-const numbers = new Map(eventKinds.map((kind, number) => [kind, number]));
-
-/** Returns the index of a kind in `eventKinds`. */
-export const numberOf = (kind: EventKind): number => numbers.get(kind) as number;
-
-const otherNumber = numberOf("other");
+const isFormerName = (action: string): boolean => formerNames.test(normal(action));

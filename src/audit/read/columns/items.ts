@@ -48,7 +48,8 @@ function valuesByRole(
   return values;
 }
 
-function vaultOf(value: string): string | null {
+/** Returns the uuid in the value of a vault's column, in lower case; another text as it is; null for a path without one. */
+export function vaultOf(value: string): string | null {
   const uuid = uuidOf(value);
   if (uuid !== null) return uuid;
   const text = value.trim().toLowerCase();

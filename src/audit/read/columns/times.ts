@@ -1,3 +1,6 @@
+import type { Bytes } from "../bytes.ts";
+import { KnownText } from "../bytes.ts";
+
 const zero = 48;
 const daysBefore = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334] as const;
 const daysIn = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
@@ -10,7 +13,7 @@ const epochTime = /^(?:\d{10}(?:\.\d+)?|\d{13}|\d{16}|\d{19})$/;
  *
  * The text is ISO 8601 with date and time of day (`T` or a space between them, a dot or a comma before a fraction, seconds optional) and
  * any offset, **UTC if there is none**; or the time since the epoch in seconds (10 digits, with or without a fraction), milliseconds (13
- * digits), microseconds (16) or nanoseconds (19). The scanner parses the two most frequent forms itself (scanner/time.ts).
+ * digits), microseconds (16) or nanoseconds (19).
  */
 export function parseTime(text: string): number | null {
   const given =
@@ -71,3 +74,58 @@ const two = (text: string, at: number): number =>
 
 const isDigit = (text: string, at: number): boolean =>
   text.charCodeAt(at) >= zero && text.charCodeAt(at) <= zero + 9;
+
+/** Length of a time in the form `2026-11-21T14:02:11.123Z`, and of its day. */
+const usualLength = 24;
+const dayLength = 10;
+
+/** Parses times from their bytes, most quickly those of the form `2026-11-21T14:02:11.123Z` on the day of the last one. */
+export class TimeReader {
+  #day: KnownText | undefined;
+  /** The time at which that day began. */
+  #begin = Number.NaN;
+
+  /** Sets the time of an entry in milliseconds since the epoch; NaN if the text is not a time. A number returned would be an object of its own. */
+  read(given: Bytes, from: number, to: number, entry: { time: number }): void {
+    if (to - from === usualLength && this.#day?.isAt(given, from) === true) {
+      const time = timeOfDay(given.bytes, from + dayLength);
+      if (time >= 0) {
+        entry.time = this.#begin + time;
+        return;
+      }
+    }
+    const text = given.bytes.toString("latin1", from, to);
+    const begin =
+      text.length === usualLength ? parseTime(`${text.slice(0, dayLength)}T00:00Z`) : null;
+    if (begin !== null) {
+      this.#day = new KnownText(given, from, from + dayLength);
+      this.#begin = begin;
+    }
+    entry.time = parseTime(text) ?? Number.NaN;
+  }
+}
+
+/** Returns the milliseconds of `T14:02:11.123Z`; -1 for a text of another form. */
+function timeOfDay(bytes: Buffer, at: number): number {
+  const hour = twoDigits(bytes, at + 1);
+  const minute = twoDigits(bytes, at + 4);
+  const second = twoDigits(bytes, at + 7);
+  const hundredth = twoDigits(bytes, at + 10);
+  const last = (bytes[at + 12] as number) - zero;
+  const isUsual =
+    bytes[at] === 0x54 &&
+    bytes[at + 3] === 0x3a &&
+    bytes[at + 6] === 0x3a &&
+    bytes[at + 9] === 0x2e &&
+    bytes[at + 13] === 0x5a;
+  if (!isUsual || hour > 23 || minute > 59 || second > 59 || hundredth > 99) return -1;
+  if (last < 0 || last > 9) return -1;
+  return ((hour * 60 + minute) * 60 + second) * 1000 + hundredth * 10 + last;
+}
+
+/** Returns the value of two digits; 100 for other bytes. */
+function twoDigits(bytes: Buffer, at: number): number {
+  const high = (bytes[at] as number) - zero;
+  const low = (bytes[at + 1] as number) - zero;
+  return high < 0 || high > 9 || low < 0 || low > 9 ? 100 : high * 10 + low;
+}

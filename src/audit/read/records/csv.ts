@@ -1,7 +1,7 @@
 import type { Options } from "csv-parse/sync";
 import { CsvError, parse } from "csv-parse/sync";
 import type { Line } from "./lines.ts";
-import { linesOf, longestRecord, ownText } from "./lines.ts";
+import { Lines, longestRecord, ownText, textLinesOf } from "./lines.ts";
 import { looksLikeAction, looksLikeAddress, looksLikeUuid } from "../columns/looks.ts";
 import type { AuditRecord, SkipLine } from "./record.ts";
 import { parseTime } from "../columns/times.ts";
@@ -32,7 +32,7 @@ export async function* csvRecords(
 ): AsyncGenerator<AuditRecord[]> {
   let header: string[] | undefined;
   const budget = { restarts: maxRestarts };
-  for await (const block of blocksOf(linesOf(chunks, skip))) {
+  for await (const block of blocksOf(chunks, skip)) {
     const rows = rowsOf(block, { delimiter, width: header?.length, budget, skip });
     const first = rows[0];
     if (header === undefined && first !== undefined) {
@@ -52,12 +52,16 @@ export async function* csvRecords(
 }
 
 /** Groups lines into blocks that end where no quote seems open, or at the maximum length of a record. */
-async function* blocksOf(batches: AsyncIterable<Line[]>): AsyncGenerator<Line[]> {
+async function* blocksOf(
+  chunks: AsyncIterable<Uint8Array>,
+  skip: SkipLine,
+): AsyncGenerator<Line[]> {
+  const lines = new Lines(chunks, skip);
   let block: Line[] = [];
   let length = 0;
   let isQuoting = false;
-  for await (const batch of batches) {
-    for (const line of batch) {
+  for await (const whole of lines.blocks()) {
+    for (const line of textLinesOf(whole, lines)) {
       // The delimiter as Excel writes it, already read by `sniff`.
       if (line.number === 1 && /^sep=.$/.test(line.text)) continue;
       block.push(line);

@@ -1,6 +1,7 @@
 import { closeSync, createReadStream, openSync, readSync, statSync } from "node:fs";
 import { VaultError } from "../../../errors.ts";
 import { gunzip } from "./gunzip.ts";
+import { pieceSize } from "./lines.ts";
 import { sniff, type Format } from "./sniff.ts";
 
 /** Number of bytes by which the format is recognized. */
@@ -15,9 +16,9 @@ export interface Input extends Format {
   total: number | null;
   /** Returns how many of these bytes were read, for progress. */
   bytesRead(): number;
-  /** Path of a file that can be read directly: NDJSON in UTF-8, not compressed, without a byte-order mark. Otherwise null. */
-  plainPath: string | null;
-  /** UTF-8 without a byte-order mark. Throws `invalid-input` if reading fails. */
+  /** Whether the chunks are those of a file that can be read again: not compressed, without a byte-order mark. */
+  isFile: boolean;
+  /** UTF-8 without a byte-order mark, valid until the next one. Throws `invalid-input` if reading fails. */
   chunks: AsyncIterable<Uint8Array>;
   /** Returns why the chunks ended early, once they have ended. */
   problem(): string | null;
@@ -38,7 +39,7 @@ export async function openInput(spec: {
   let bytesRead = 0;
   const raw = new Peekable(
     counted(
-      spec.stream ?? (total === null ? createReadStream(spec.name) : chunksOf(spec.name)),
+      spec.stream ?? (total === null ? createReadStream(spec.name) : piecesOfFile(spec.name)),
       spec.name,
       (count) => {
         bytesRead += count;
@@ -52,14 +53,13 @@ export async function openInput(spec: {
   const text = mark === null ? unzipped : new Peekable(decoded(unzipped.all(), mark));
   const head = await text.peek(headSize);
   const format = sniff(head.toString("utf8"), head.length < headSize);
-  const isPlain = format.format === "ndjson" && !isGzip && mark === null && total !== null;
   return {
     ...format,
     name: spec.name,
     isGzip,
     total,
     bytesRead: () => bytesRead,
-    plainPath: isPlain ? spec.name : null,
+    isFile: !isGzip && mark === null && total !== null,
     chunks: text.all(),
     problem: () => problem,
     close: async () => {
@@ -68,20 +68,15 @@ export async function openInput(spec: {
   };
 }
 
-/** Reads a file, without the runtime's streams, which take long to load, where it is not longer than its head. */
-async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
+/** Reads a file in pieces, more quickly than the runtime's streams. */
+function* piecesOfFile(path: string): Generator<Uint8Array> {
   const fd = openSync(path, "r");
-  let isOpen = true;
   try {
-    const head = Buffer.alloc(headSize);
-    const start = readSync(fd, head);
-    yield head.subarray(0, start);
-    if (start < headSize) return;
-    // Closed by the stream then.
-    isOpen = false;
-    yield* createReadStream(path, { fd, start });
+    const room = Buffer.alloc(pieceSize);
+    for (let length = readSync(fd, room); length > 0; length = readSync(fd, room))
+      yield room.subarray(0, length);
   } finally {
-    if (isOpen) closeSync(fd);
+    closeSync(fd);
   }
 }
 
@@ -110,7 +105,7 @@ function cannotRead(path: string, cause: unknown): VaultError {
 }
 
 async function* counted(
-  source: AsyncIterable<Uint8Array>,
+  source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   name: string,
   count: (bytes: number) => void,
 ): AsyncGenerator<Uint8Array> {
@@ -166,7 +161,7 @@ class Peekable {
     for (let length = this.#head.length; length < size;) {
       const next = await this.#chunks.next();
       if (next.done === true) break;
-      parts.push(Buffer.from(next.value.buffer, next.value.byteOffset, next.value.length));
+      parts.push(Buffer.from(next.value));
       length += next.value.length;
     }
     this.#head = parts.length === 1 ? this.#head : Buffer.concat(parts);

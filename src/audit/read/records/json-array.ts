@@ -31,7 +31,7 @@ export async function* jsonRecords(
   };
   const decoder = new StringDecoder("utf8");
   let stopped: string | null = null;
-  for await (const chunk of piecesOf(chunks)) {
+  for await (const chunk of piecesOf(chunks, 64 * 1024)) {
     for (const part of partsOf(decoder.write(chunk))) {
       stopped ??= feed(part);
       if (stopped !== null) break;

@@ -1,0 +1,150 @@
+import type { Contradiction, LockRule } from "../report/report.ts";
+import type { EventKind } from "./events.ts";
+import { locationOf } from "../read/item.ts";
+import type { Entry, ItemLocation } from "../read/item.ts";
+
+/** Maximum number of items remembered of those that count toward lockout, the newest. */
+const longestChain = 16;
+
+/** Maximum number of contradictions listed for a vault. */
+const maxContradictions = 20;
+
+/** No items: a list for every vault would take memory. */
+const none: ItemLocation[] = [];
+
+/** What tells an item from another one of the same vault and time. */
+export type Identity = Pick<Entry, "idHash" | "input" | "event">;
+
+/** What the items of a vault so far amount to. Each number has a first value, without which V8 makes an object of it at each change. Times are milliseconds since the epoch, NaN for none. */
+export class Vault {
+  // First what every item reads or changes, so that it is close together.
+  condition: "active" | "locked" | "deleted" = "active";
+  items = 0;
+  /** Number of starts without acknowledgement. */
+  unackedStarts = 0;
+  /** Number of consecutive failed attempts. */
+  failedAttempts = 0;
+  /** Operation of the open exchange. */
+  pending: "get" | "update" | undefined;
+  /** The counters are known: the creation, an acknowledgement or an unlock was seen. */
+  hasKnownCounters = false;
+  /** An item has a known action. */
+  hasKnownAction = false;
+  /** Of the last item. */
+  lastIdHash = 0;
+  lastInput = 0;
+  lastEvent: EventKind = "other";
+  // Location of the last start: an object for each start would take a third of the time of a replay.
+  #startLine = 0;
+  #startInput = 0;
+  #startEvent: EventKind = "other";
+  #startContent: ItemLocation["content"] = 0;
+  lastTime = Number.NaN;
+  /** Time of the last start, which is that of the open exchange. */
+  lastStart = Number.NaN;
+  #creation: ItemLocation | undefined;
+  #earlierStarts: ItemLocation[] = none;
+  #failures: ItemLocation[] = none;
+  /** Time of the oldest start with invalid credentials whose transaction has not expired (releases up to 1.2.22). */
+  invalidSince = Number.NaN;
+  /** In lower case. */
+  readonly uuid: string = "";
+  /** Number in the table of vaults. */
+  readonly number: number = -1;
+  /** Rule that locked a locked vault. */
+  rule: LockRule = "unseen";
+  /** Time at which the vault got its condition. */
+  since = Number.NaN;
+  /** The item that gave the vault its condition. */
+  cause: ItemLocation | undefined;
+  firstTime = Number.NaN;
+  contradictions: { kind: Contradiction["kind"]; item: ItemLocation }[] | undefined;
+  moreContradictions = 0;
+  wasCreated = false;
+  wasUnlocked = false;
+  /** The item that locked the vault says so. */
+  lockIsSaid = false;
+  /** An item has an unknown action. */
+  hasOtherAction = false;
+  /** An item came too late to be sorted. */
+  hasLate = false;
+  /** A call of this machine had no response: it may count. */
+  hasUnanswered = false;
+  /** A call was refused for an unknown reason. */
+  hasUnworded = false;
+  /** Items without ids were taken for duplicates because their content is equal. */
+  hasAlike = false;
+
+  constructor(uuid: string, number: number, time: number) {
+    this.uuid = uuid;
+    this.number = number;
+    this.since = time;
+    this.firstTime = time;
+    this.lastTime = time;
+  }
+
+  /** The newest starts without acknowledgement, oldest first. */
+  get starts(): ItemLocation[] {
+    return this.unackedStarts === 0 ? [] : [...this.#earlierStarts, this.#start()];
+  }
+
+  /** The newest consecutive failed attempts, oldest first. */
+  get failures(): readonly ItemLocation[] {
+    return this.#failures;
+  }
+
+  /** The last start, or the creation: its endpoint names the kind of the vault. */
+  get kindItem(): ItemLocation | undefined {
+    return this.#creation ?? (this.#startLine === 0 ? undefined : this.#start());
+  }
+
+  create(entry: Entry): void {
+    this.wasCreated = true;
+    this.#creation = locationOf(entry);
+  }
+
+  countStart({ line, input, event, content }: Entry): void {
+    if (this.unackedStarts > 0)
+      this.#earlierStarts = [...this.#earlierStarts.slice(2 - longestChain), this.#start()];
+    this.unackedStarts += 1;
+    this.#startLine = line;
+    this.#startInput = input;
+    this.#startEvent = event;
+    this.#startContent = content;
+    if (this.#creation !== undefined) this.#creation = undefined;
+  }
+
+  countFailure(entry: Entry): void {
+    this.failedAttempts += 1;
+    if (this.#failures === none) this.#failures = [];
+    if (this.#failures.push(locationOf(entry)) > longestChain) this.#failures.shift();
+  }
+
+  clearStarts(): void {
+    if (this.unackedStarts > 1) this.#earlierStarts = none;
+    this.unackedStarts = 0;
+  }
+
+  clearFailures(): void {
+    if (this.failedAttempts === 0) return;
+    this.failedAttempts = 0;
+    this.#failures = none;
+    this.invalidSince = Number.NaN;
+  }
+
+  #start(): ItemLocation {
+    return {
+      input: this.#startInput,
+      line: this.#startLine,
+      event: this.#startEvent,
+      content: this.#startContent,
+    };
+  }
+
+  addContradiction(kind: Contradiction["kind"], entry: Entry): void {
+    this.contradictions ??= [];
+    if (this.contradictions.length < maxContradictions)
+      this.contradictions.push({ kind, item: locationOf(entry) });
+    else this.moreContradictions += 1;
+  }
+}
