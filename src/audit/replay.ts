@@ -10,8 +10,8 @@ import { foundOf } from "./report/found.ts";
 import { Pseudonyms } from "./report/pseudonyms.ts";
 import { References } from "./report/references.ts";
 import type { FindOwn } from "./report/references.ts";
-import { Replayer } from "./replayer.ts";
-import type { Reenacted } from "./replayer.ts";
+import { Intake } from "./intake.ts";
+import type { Reenacted } from "./intake.ts";
 import { isProblem } from "./report/report.ts";
 import type {
   ReenactmentReport,
@@ -92,14 +92,14 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
   const itemOf = (location: ItemLocation): Item =>
     (sources[location.input] as Source).itemOf(location);
   const selection = options.where === undefined ? undefined : new Selection(options.where);
-  const replayer = new Replayer({ ...options, selection, itemOf }, vaults);
+  const intake = new Intake({ ...options, selection, itemOf }, vaults);
   try {
-    const shared = { map: options.map, vaults, classifier, spare: replayer.spare };
-    await inputs.read(shared, skips, replayer.take, () => replayer.items);
-    replayer.end();
+    const shared = { map: options.map, vaults, classifier, spare: intake.spare };
+    await inputs.read(shared, skips, intake.take, () => intake.items);
+    intake.end();
     if (skips.count > 0 && sources.every(({ report }) => report.items === 0))
       throw noItems(sources, skips);
-    const parts = { sources, replayer, selection, vaults, classifier, skips, itemOf };
+    const parts = { sources, intake, selection, vaults, classifier, skips, itemOf };
     return { ...(await conclude(options, parts)), close: async () => await inputs.close() };
   } catch (error) {
     await inputs.close();
@@ -116,10 +116,10 @@ const maxReadAgain = 250_000;
 /** Passes the entries to `take` once more. Returns false if the inputs cannot be read again or are too large. */
 async function readAgain(
   options: ReplayOptions,
-  { replayer, vaults }: Parts,
+  { intake, vaults }: Parts,
   take: (entry: Entry) => void,
 ): Promise<boolean> {
-  if (!canReadAgain(options) || (replayer.items > maxReadAgain && !vaults.hasOnlyOne)) return false;
+  if (!canReadAgain(options) || (intake.items > maxReadAgain && !vaults.hasOnlyOne)) return false;
   const { map, since = Number.NEGATIVE_INFINITY } = options;
   const inputs = new Inputs(options);
   const spare = new SpareEntries();
@@ -132,7 +132,7 @@ async function readAgain(
       shared,
       new Skips(),
       (entry) => order.add(entry),
-      () => replayer.items,
+      () => intake.items,
     );
     order.end();
     return true;
@@ -156,7 +156,7 @@ function noItems(sources: readonly Source[], { count, first: [line] }: Skips): V
 
 interface Parts {
   sources: readonly Source[];
-  replayer: Replayer;
+  intake: Intake;
   selection: Selection | undefined;
   vaults: VaultTable;
   classifier: Classifier;
@@ -165,7 +165,7 @@ interface Parts {
 }
 
 async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Replay, "close">> {
-  const { sources, replayer, selection, classifier, skips, itemOf } = parts;
+  const { sources, intake, selection, classifier, skips, itemOf } = parts;
   const inputs = sources.map(({ report }) => report);
   const pseudonyms = new Pseudonyms(options.redact === true);
   const references = new References(
@@ -174,20 +174,20 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
     options.own,
     pseudonyms,
   );
-  const asOf = options.until ?? replayer.newest;
+  const asOf = options.until ?? intake.newest;
   const facts = {
     skippedLines: skips.count,
-    distinguishesFailures: distinguishesFailures(inputs, replayer),
+    distinguishesFailures: distinguishesFailures(inputs, intake),
     unclearOutcomes: [...classifier.unclear].map((text) => pseudonyms.word(text)),
     beginsLater: options.since !== undefined,
   };
   const { now, labels = new Map<string, string>() } = options;
   const context: ReportContext = {
-    fold: replayer.fold,
+    fold: intake.fold,
     selection,
     labels,
     references,
-    timelines: replayer.timelines,
+    timelines: intake.timelines,
     facts,
     asOf,
     now,
@@ -203,7 +203,7 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
   );
   const traced = { ...context, traces };
   const counts = countVerdicts(every);
-  const { changed } = replayer;
+  const { changed } = intake;
   const whatIf =
     changed === undefined
       ? undefined
@@ -212,7 +212,7 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
           traced,
           { ...context, fold: changed.fold, isWholeLog: false },
           every,
-          replayer,
+          intake,
         );
   const reenactment = options.reenact?.finish(asOf, statesOf(context, every));
   return {
@@ -221,7 +221,7 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
       selected,
       options,
       inputs,
-      replayer,
+      intake,
       classifier,
       skips,
       vaults: every.length,

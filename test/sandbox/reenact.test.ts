@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Reenactment } from "../../src/audit/reenact/reenact.ts";
 import type { EventKind } from "../../src/audit/fold/events.ts";
-import type { ReenactedStep } from "../../src/audit/replayer.ts";
+import type { ReenactedStep } from "../../src/audit/intake.ts";
 import type { VaultState as ReplayedState } from "../../src/audit/report/report.ts";
 import { EmulatedService } from "../../src/audit/reenact/emulated-service.ts";
 import type { AuditItem, State } from "../../src/sandbox/model/state.ts";

@@ -2,7 +2,7 @@ import { VaultError } from "../../errors.ts";
 import type { Note, ReenactmentRules } from "./step.ts";
 import { perform } from "./step.ts";
 import { EmulatedService, iso, lockWords } from "./emulated-service.ts";
-import type { ReenactedStep } from "../replayer.ts";
+import type { ReenactedStep } from "../intake.ts";
 import type { ReenactmentReport, VaultState as ReplayedState } from "../report/report.ts";
 import type { VaultState } from "../../sandbox/model/state.ts";
 

@@ -1,6 +1,6 @@
 import type { Classifier } from "../read/columns/classify-item.ts";
 import type { Columns } from "../read/item.ts";
-import type { Replayer } from "../replayer.ts";
+import type { Intake } from "../intake.ts";
 import type { Pseudonyms } from "./pseudonyms.ts";
 import type { Found, InputReport, ReplaySummary, Verdict } from "./report.ts";
 import { beforeRelease } from "../fold/rules.ts";
@@ -16,7 +16,7 @@ interface Facts {
   selected: Selected | undefined;
   options: { rules: Rules; where?: readonly Condition[] | undefined };
   inputs: InputReport[];
-  replayer: Replayer;
+  intake: Intake;
   classifier: Classifier;
   skips: Skips;
   vaults: number;
@@ -29,7 +29,7 @@ interface Facts {
 /** Whether failed attempts can be distinguished from successful calls. */
 export const distinguishesFailures = (
   inputs: readonly InputReport[],
-  { failures, items }: Pick<Replayer, "failures" | "items">,
+  { failures, items }: Pick<Intake, "failures" | "items">,
 ): boolean =>
   items === 0 ||
   failures > 0 ||
@@ -37,11 +37,11 @@ export const distinguishesFailures = (
 
 /** Summarizes a replay. */
 export function summaryOf(facts: Facts): ReplaySummary {
-  const { options, inputs, replayer, classifier, skips, asOf, pseudonyms } = facts;
+  const { options, inputs, intake, classifier, skips, asOf, pseudonyms } = facts;
   return {
     found: facts.found,
     ...defined({ selected: facts.selected }),
-    items: replayer.items,
+    items: intake.items,
     asOf: Number.isFinite(asOf) ? new Date(asOf).toISOString() : null,
     inputs,
     rules: options.rules,
@@ -57,23 +57,18 @@ export function summaryOf(facts: Facts): ReplaySummary {
     otherActions: [...classifier.others]
       .map(([value, count]) => ({ value: pseudonyms.word(value), count }))
       .sort((a, b) => b.count - a.count),
-    applicationItems: replayer.applicationItems,
-    withoutVault: replayer.withoutVault,
-    duplicates: replayer.fold.duplicates,
-    reordered: replayer.reordered,
-    late: replayer.fold.late,
+    applicationItems: intake.applicationItems,
+    withoutVault: intake.withoutVault,
+    duplicates: intake.fold.duplicates,
+    reordered: intake.reordered,
+    late: intake.fold.late,
     notes: notesOf(facts),
   };
 }
 
-function notesOf({
-  options: { rules, where = [] },
-  inputs,
-  replayer,
-  classifier,
-}: Facts): string[] {
+function notesOf({ options: { rules, where = [] }, inputs, intake, classifier }: Facts): string[] {
   const former = beforeRelease(rules.release, "1.2.11");
-  const most = Math.max(1, Math.floor(replayer.items / 2));
+  const most = Math.max(1, Math.floor(intake.items / 2));
   const withoutWords = inputs.filter(
     ({ format, columns }) => format !== "journal" && columns.description === undefined,
   );
@@ -81,7 +76,7 @@ function notesOf({
     ...inputs
       .filter(({ items, format }) => items === 0 && format !== "journal")
       .map(({ name }) => `${name} has no items`),
-    ...(replayer.failures > 0 && withoutWords.length > 0
+    ...(intake.failures > 0 && withoutWords.length > 0
       ? [
           "no column gives the reason of refused calls; if there is one, name it (--map description=…)",
         ]
@@ -96,7 +91,7 @@ function notesOf({
           `${count(classifier.former, "item has", "items have")} action names from before release 1.2.11: if the service is that old, use --release 1.2.10`,
         ]
       : []),
-    ...(former && classifier.former < most && replayer.items > 0
+    ...(former && classifier.former < most && intake.items > 0
       ? [
           `release ${rules.release} uses the action names from before 1.2.11, but most of these items do not`,
         ]
@@ -106,14 +101,14 @@ function notesOf({
           "releases before 1.2.18 record no failed attempts, so locks by failed attempts are not visible",
         ]
       : []),
-    ...(distinguishesFailures(inputs, replayer)
+    ...(distinguishesFailures(inputs, intake)
       ? []
       : [
           "the items do not show which calls failed: name the column (--map outcome=…) or describe failures (--failure PATTERN)",
         ]),
-    ...(replayer.future > 0
+    ...(intake.future > 0
       ? [
-          `${count(replayer.future, "item")} dated in the future: verdicts are as of the latest other item`,
+          `${count(intake.future, "item")} dated in the future: verdicts are as of the latest other item`,
         ]
       : []),
     ...where
@@ -126,10 +121,10 @@ function notesOf({
         (condition) =>
           `no column is known for --where ${condition.key}=…; name it (--map ${roleOf(condition)}=…)`,
       ),
-    ...(replayer.vaultItems === 0 && replayer.items > 0
+    ...(intake.vaultItems === 0 && intake.items > 0
       ? ["no item names a vault; name the column (--map vault=…)"]
       : []),
-    ...(replayer.fold.late > 0
+    ...(intake.fold.late > 0
       ? ["some items are too far out of order to be sorted; export them sorted by time"]
       : []),
   ];

@@ -30,7 +30,7 @@ export interface Reenacted {
   finish(asOf: number, replayed: Iterable<{ uuid: string; state: VaultState }>): ReenactmentReport;
 }
 
-interface ReplayerOptions {
+interface IntakeOptions {
   rules: Rules;
   vault?: string;
   since?: number;
@@ -52,13 +52,13 @@ const maxEvents = { none: 0, vault: 5000, problems: 40 };
 const clockSkew = 86_400_000;
 
 /** Passes the wanted items of all inputs to the fold in order of time, and counts the others. */
-export class Replayer {
+export class Intake {
   readonly spare = new SpareEntries();
   readonly fold: Fold;
   readonly timelines: Timelines | undefined;
   /** Fold with the change of --what-if. */
   readonly changed: { whatIf: WhatIf; fold: Fold } | undefined;
-  readonly #options: ReplayerOptions;
+  readonly #options: IntakeOptions;
   readonly #vaults: VaultTable;
   readonly #since: number;
   readonly #until: number;
@@ -81,7 +81,7 @@ export class Replayer {
   future = 0;
   newest = Number.NEGATIVE_INFINITY;
 
-  constructor(options: ReplayerOptions, vaults: VaultTable) {
+  constructor(options: IntakeOptions, vaults: VaultTable) {
     const { rules, whatIf, timeline, since, until } = options;
     this.#options = options;
     this.#vaults = vaults;
