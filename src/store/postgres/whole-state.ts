@@ -306,7 +306,7 @@ export class PostgresWhole implements WholeState {
 }
 
 const engineOf = (schema: string, query: Query): Engine => ({
-  schema: `${schema}.`,
+  prefix: `${schema}.`,
   newId: "gen_random_uuid()",
   ids: "SELECT value::uuid FROM jsonb_array_elements_text($1::jsonb)",
   query: async (sql, values = []) => (await query({ sql, values })) as ContentRow[],

@@ -7,14 +7,14 @@ import type { Engine } from "../whole/open-whole.ts";
 import { OpenWhole } from "../whole/open-whole.ts";
 import type { WholeReader } from "../whole/whole.ts";
 import { marksOf, migrate } from "./open-database.ts";
-import { all, run } from "./query.ts";
+import { all, dialect, run } from "./query.ts";
 import { applicationId, migrations } from "./schema.ts";
 import { unusableVersion } from "../schema.ts";
 
 /** Runs the SQL of operations on a whole state in a transaction of a connection. */
 export const engineOf = (db: DatabaseSync): Engine => ({
-  schema: "",
-  ids: "SELECT value FROM json_each($1)",
+  prefix: dialect.prefix,
+  ids: dialect.texts("$1"),
   query: async (sql, values = []) =>
     Promise.resolve(all<ContentRow>(db, sql.replaceAll("$", "?"), ...values)),
   list: () => ({

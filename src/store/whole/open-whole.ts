@@ -10,7 +10,7 @@ import {
   sealed,
 } from "../contents.ts";
 import type { Keyring } from "../keys/keyring.ts";
-import type { Value } from "../statement.ts";
+import type { Dialect, Value } from "../statement.ts";
 import { differences, isPart, keys, numbered } from "./differences.ts";
 import type { Marks, Whole, WholeReader } from "./whole.ts";
 
@@ -18,9 +18,7 @@ import type { Marks, Whole, WholeReader } from "./whole.ts";
 const batch = 200;
 
 /** How an engine runs the SQL of an operation, in its transaction. `$1`, `$2` … stand for values. */
-export interface Engine {
-  /** In front of the name of a table. */
-  readonly schema: string;
+export interface Engine extends Pick<Dialect, "prefix"> {
   /** What an id is that the engine does not make itself, for the rows of vaults. */
   readonly newId?: string;
   query(sql: string, values?: readonly Value[]): Promise<ContentRow[]>;
@@ -63,7 +61,7 @@ export class OpenReader implements WholeReader {
 
   async isEmpty(): Promise<boolean> {
     const { engine } = this;
-    const exists = (table: string): string => `EXISTS (SELECT 1 FROM ${engine.schema}${table})`;
+    const exists = (table: string): string => `EXISTS (SELECT 1 FROM ${engine.prefix}${table})`;
     const [row] = await engine.query(
       `SELECT CASE WHEN ${exists("vaults")} OR ${exists("journal")} THEN 0 ELSE 1 END AS empty`,
     );
@@ -72,11 +70,11 @@ export class OpenReader implements WholeReader {
 
   async *parts(): AsyncGenerator<Contents> {
     const { engine } = this;
-    const { schema } = engine;
+    const { prefix } = engine;
     let last: Value[] = ["", ""];
     for (let isFirst = true; ; isFirst = false) {
       const vaults = await engine.query(
-        `SELECT * FROM ${schema}vaults WHERE (service, uuid) > ($1, $2) ORDER BY service, uuid LIMIT ${batch}`,
+        `SELECT * FROM ${prefix}vaults WHERE (service, uuid) > ($1, $2) ORDER BY service, uuid LIMIT ${batch}`,
         last,
       );
       const end = vaults.at(-1);
@@ -87,7 +85,7 @@ export class OpenReader implements WholeReader {
         const ids = JSON.stringify(vaults.map((row) => row["id"]));
         for (const [table, order] of Object.entries(orders) as [keyof typeof orders, string][]) {
           const rows = await engine.query(
-            `SELECT service, uuid, ${table}.* FROM ${schema}${table} JOIN ${schema}vaults ON vaults.id = vault
+            `SELECT service, uuid, ${table}.* FROM ${prefix}${table} JOIN ${prefix}vaults ON vaults.id = vault
             WHERE vaults.id IN (${engine.ids}) ORDER BY service, uuid, ${order}`,
             [ids],
           );
@@ -95,10 +93,10 @@ export class OpenReader implements WholeReader {
         }
       }
       if (isFirst) {
-        found.breakers = await engine.query(`SELECT * FROM ${schema}breakers ORDER BY service`);
+        found.breakers = await engine.query(`SELECT * FROM ${prefix}breakers ORDER BY service`);
         if (this.sealing.state !== undefined)
           found.journal = await engine.query(
-            `SELECT * FROM ${schema}journal WHERE event = 'labelled' ORDER BY seq`,
+            `SELECT * FROM ${prefix}journal WHERE event = 'labelled' ORDER BY seq`,
           );
       }
       yield await this.#open(found);
@@ -108,7 +106,7 @@ export class OpenReader implements WholeReader {
 
   async *journal(): AsyncGenerator<ContentRow[]> {
     for (let last: Value = 0; ;) {
-      const sql = `SELECT * FROM ${this.engine.schema}journal WHERE seq > $1 ORDER BY seq LIMIT ${batch}`;
+      const sql = `SELECT * FROM ${this.engine.prefix}journal WHERE seq > $1 ORDER BY seq LIMIT ${batch}`;
       const rows: ContentRow[] = await this.engine.query(sql, [last]);
       if (rows.length > 0) yield (await this.#open({ ...nothing(), journal: rows })).journal;
       if (rows.length < batch) return;
@@ -150,11 +148,11 @@ export class OpenWhole extends OpenReader implements Whole {
 
   async write(before: Contents, after: Contents, key?: SealingKey): Promise<number> {
     const { engine } = this;
-    const { schema } = engine;
+    const { prefix } = engine;
     const own = key ?? (await this.#ownKey());
     // Nobody else adds any meanwhile.
     this.#last ??= Number(
-      (await engine.query(`SELECT max(seq) AS seq FROM ${schema}exchanges`))[0]?.["seq"] ?? 0,
+      (await engine.query(`SELECT max(seq) AS seq FROM ${prefix}exchanges`))[0]?.["seq"] ?? 0,
     );
     const wanted = numbered(before, after, () => (this.#last = (this.#last ?? 0) + 1));
     const differing = differences(before, wanted, (row) =>
@@ -181,14 +179,14 @@ export class OpenWhole extends OpenReader implements Whole {
   }
 
   async mark(marks: Partial<Omit<Marks, "state">>): Promise<void> {
-    const { schema } = this.engine;
+    const { prefix } = this.engine;
     const now = { ...this.marks, ...marks };
     for (const [name, value] of Object.entries(marks)) {
       if (value === null)
-        await this.engine.query(`DELETE FROM ${schema}meta WHERE name = $1`, [name]);
+        await this.engine.query(`DELETE FROM ${prefix}meta WHERE name = $1`, [name]);
       else
         await this.engine.query(
-          `INSERT INTO ${schema}meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+          `INSERT INTO ${prefix}meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
           [name, JSON.stringify(value)],
         );
     }
@@ -199,24 +197,24 @@ export class OpenWhole extends OpenReader implements Whole {
   }
 
   async #remove(table: ContentTable, rows: readonly ContentRow[]): Promise<void> {
-    const { schema } = this.engine;
+    const { prefix } = this.engine;
     const { from, column } = this.engine.list(table);
     const given = (name: string): string => `item ->> '${name}'`;
     const columns = keys[table];
     const where = isPart(table)
-      ? `(vault, ${columns.join(", ")}) IN (SELECT vaults.id, ${columns.map(column).join(", ")} FROM ${from} JOIN ${schema}vaults
+      ? `(vault, ${columns.join(", ")}) IN (SELECT vaults.id, ${columns.map(column).join(", ")} FROM ${from} JOIN ${prefix}vaults
           ON vaults.service = ${given("service")} AND vaults.uuid = ${given("uuid")})`
       : table === "vaults"
         ? `(service, uuid) IN (SELECT ${given("service")}, ${given("uuid")} FROM ${from})`
         : `${columns[0] ?? ""} IN (SELECT ${column(columns[0] ?? "")} FROM ${from})`;
     for (const some of batches(rows))
-      await this.engine.query(`DELETE FROM ${schema}${table} WHERE ${where}`, [
+      await this.engine.query(`DELETE FROM ${prefix}${table} WHERE ${where}`, [
         JSON.stringify(some),
       ]);
   }
 
   async #put(table: ContentTable, rows: readonly ContentRow[]): Promise<void> {
-    const { schema, newId } = this.engine;
+    const { prefix, newId } = this.engine;
     const { from, column } = this.engine.list(table);
     // Rows of another version may have other columns.
     for (const alike of Map.groupBy(rows, (row) => Object.keys(row).join()).values()) {
@@ -225,7 +223,7 @@ export class OpenWhole extends OpenReader implements Whole {
       const [ids, join, key] = isPart(table)
         ? [
             [["vault", "vaults.id"]],
-            `JOIN ${schema}vaults ON vaults.service = item ->> 'service' AND vaults.uuid = item ->> 'uuid'`,
+            `JOIN ${prefix}vaults ON vaults.service = item ->> 'service' AND vaults.uuid = item ->> 'uuid'`,
             ["vault", ...keys[table]],
           ]
         : table === "vaults"
@@ -239,8 +237,8 @@ export class OpenWhole extends OpenReader implements Whole {
       const isNew = table === "journal" && !all.includes("seq");
       const sql =
         table === "journal" && !isNew
-          ? `UPDATE ${schema}journal SET detail = ${column("detail")} FROM ${from} WHERE journal.seq = ${column("seq")}`
-          : `INSERT INTO ${schema}${table} (${[...ids.map(([name]) => name), ...own].join(", ")})
+          ? `UPDATE ${prefix}journal SET detail = ${column("detail")} FROM ${from} WHERE journal.seq = ${column("seq")}`
+          : `INSERT INTO ${prefix}${table} (${[...ids.map(([name]) => name), ...own].join(", ")})
             SELECT ${[...ids.map(([, value]) => value), ...own.map(column)].join(", ")} FROM ${from} ${join} WHERE true ORDER BY n
             ${table === "journal" ? "" : `ON CONFLICT (${key.join(", ")}) DO ${then}`}`;
       for (const some of batches(alike)) await this.engine.query(sql, [JSON.stringify(some)]);
