@@ -3,7 +3,6 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { errorKinds } from "../../src/errors.ts";
 import type { Pair } from "../../src/protocol/answers.ts";
 import {
-  card,
   hostileWorld,
   importOld,
   kind,
@@ -12,7 +11,7 @@ import {
   withVault,
 } from "../support/hostile-service.ts";
 import type { HostileService } from "../support/hostile-service.ts";
-import { expectError, expectExit } from "../support/lab.ts";
+import { card, expectError, expectExit } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { onLoopback } from "../support/loopback.ts";
 import { errorOf, machineFor } from "../support/machine.ts";

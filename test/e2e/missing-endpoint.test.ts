@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { expectError, expectExit, offlineNote, openLab } from "../support/lab.ts";
+import { card, expectError, expectExit, offlineNote, openLab } from "../support/lab.ts";
 import type { Malice } from "../support/hostile-service.ts";
-import { card, hostileWorld, kind } from "../support/hostile-service.ts";
+import { hostileWorld, kind } from "../support/hostile-service.ts";
 import { errorOf } from "../support/machine.ts";
 
 const error = (message: string, property?: string) => ({

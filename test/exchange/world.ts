@@ -10,7 +10,7 @@ import { sendProbe } from "../../src/exchange/start/breaker-gate.ts";
 import type { HttpRequest } from "../../src/service/request.ts";
 import { requestOf } from "../../src/service/request.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
-import { answerOf, application, creditCard, serviceName, target } from "../support/in-process.ts";
+import { answerOf, application, serviceName, target } from "../support/in-process.ts";
 import type { AckChoice } from "../../src/exchange/end/acknowledge.ts";
 import { acknowledgeOpen } from "../../src/exchange/end/acknowledge.ts";
 import type { Delivery, Handover } from "../../src/exchange/delivery.ts";
@@ -18,6 +18,7 @@ import { runExchange } from "../../src/exchange/run.ts";
 import type { Start } from "../../src/exchange/start/start.ts";
 import type { VaultError } from "../../src/errors.ts";
 import { asVaultError } from "../../src/errors.ts";
+import { creditCard } from "../support/examples.ts";
 
 /** Fault of the network at the next call. */
 export type Weather =

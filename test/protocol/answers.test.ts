@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Answer } from "../../src/protocol/answers.ts";
 import { isSuccess, readStartSuccess } from "../../src/protocol/answers.ts";
 import type { Kind, Operation } from "../../src/protocol/endpoints.ts";
-import { creditCard, pair, spoil, transactionToken, uuid } from "./examples.ts";
+import { creditCard, pair, spoil, transactionToken, uuid } from "../support/examples.ts";
 
 const start = (kind: Kind, operation: Operation = "get") => ({ uuid, kind, operation });
 

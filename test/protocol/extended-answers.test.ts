@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { readCreateSuccess, readInfo } from "../../src/protocol/extended-answers.ts";
-import { pair, uuid } from "./examples.ts";
+import { pair, uuid } from "../support/examples.ts";
 
 const responseStatus = { status: "SUCCESS" };
 const answer = (body: Record<string, unknown>, httpStatus = 200) => ({

@@ -1,10 +1,22 @@
 import * as fc from "fast-check";
 import type * as z from "zod/mini";
 import { describe, expect, test } from "vitest";
-import { base64, creditCard, dateTime, device, externalRef, instant, opaque, passesLuhn, uuid, anyInteger, positiveLong } from "../../src/protocol/fields.ts";
+import {
+  anyInteger,
+  base64,
+  creditCard,
+  dateTime,
+  device,
+  externalRef,
+  instant,
+  opaque,
+  passesLuhn,
+  positiveLong,
+  uuid,
+} from "../../src/protocol/fields.ts";
 import { characters } from "../../src/protocol/limits.ts";
 import { validate } from "../../src/protocol/validate.ts";
-import { creditCard as card, device as goodDevice, spoil } from "./examples.ts";
+import { creditCard as card, device as goodDevice, spoil } from "../support/examples.ts";
 
 const accepts = (schema: z.core.$ZodType, value: unknown): boolean => validate(schema, value).ok;
 

@@ -12,7 +12,7 @@ import {
 import type { Kind, Operation, Step } from "../../src/protocol/endpoints.ts";
 import { credentialsSchema, requestSchema } from "../../src/protocol/requests.ts";
 import { validate } from "../../src/protocol/validate.ts";
-import { application, creditCard, device, pair, spoil, uuid } from "./examples.ts";
+import { application, creditCard, device, pair, spoil, uuid } from "../support/examples.ts";
 
 const table: [Kind, Operation, Step, string, string][] = [
   ["credit-card/online", "get", "start", "POST", `/vault/credit-card/online/${uuid}/get-start`],

@@ -4,7 +4,6 @@ import { openService } from "../../src/service/open-service.ts";
 import { realClock } from "../support/in-process.ts";
 import {
   answeringTcp,
-  application,
   clientOf,
   httpServer,
   never,
@@ -12,6 +11,7 @@ import {
   startCall,
   tcpServer,
 } from "./servers.ts";
+import { application } from "../support/examples.ts";
 
 test("prepare begins to connect and waits for nothing; the call goes over that connection", async () => {
   const opened = signal();

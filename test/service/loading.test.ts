@@ -6,7 +6,8 @@ import { inspect, promisify } from "node:util";
 import { rolldown } from "rolldown";
 import { expect, onTestFinished, test } from "vitest";
 import { trimUndici, undiciSwitch } from "../../packaging/bundle/undici.ts";
-import { application, endCall, httpServer } from "./servers.ts";
+import { endCall, httpServer } from "./servers.ts";
+import { application } from "../support/examples.ts";
 
 const execute = promisify(execFile);
 const run = (...args: string[]) => execute(process.execPath, args, { timeout: 20_000 });

@@ -6,7 +6,8 @@ import { openStore } from "../../src/store/sqlite/store.ts";
 import { offlineNote, openLab } from "../support/lab.ts";
 import { readWith, realClock } from "../support/in-process.ts";
 import { tempDir } from "../support/temp-dir.ts";
-import { application, endCall, httpServer, json, never, startCall, success } from "./servers.ts";
+import { endCall, httpServer, json, never, startCall, success } from "./servers.ts";
+import { application } from "../support/examples.ts";
 
 const { apiPrefix } = defaults;
 const clock = realClock;

@@ -13,13 +13,8 @@ import { onTestFinished } from "vitest";
 import type { EndCall, StartCall } from "../../src/exchange/ports.ts";
 import type { ClientOptions, ServiceClient } from "../../src/service/client.ts";
 import { createClient } from "../../src/service/client.ts";
+import { application, uuid } from "../support/examples.ts";
 import type { Certificate } from "../support/keys.ts";
-
-export const uuid = "0f9b1c1e-2d3c-4b5a-8697-a8b9cadbecfd";
-export const application = {
-  uuid: "11111111-2222-4333-8444-555555555555",
-  apiKey: "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee",
-};
 
 export const never = new AbortController().signal;
 

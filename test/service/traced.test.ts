@@ -3,16 +3,8 @@ import type { Send } from "../../src/exchange/ports.ts";
 import { maskSecrets } from "../../src/service/mask.ts";
 import type { TraceEvent } from "../../src/service/traced.ts";
 import { traced } from "../../src/service/traced.ts";
-import {
-  application,
-  clientOf,
-  endCall,
-  httpServer,
-  json,
-  never,
-  startCall,
-  uuid,
-} from "./servers.ts";
+import { clientOf, endCall, httpServer, json, never, startCall } from "./servers.ts";
+import { application, uuid } from "../support/examples.ts";
 
 const vault = {
   uuid,

@@ -2,7 +2,8 @@ import { createServer } from "node:http";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import type { Pair } from "../../src/protocol/answers.ts";
-import { expectExit } from "./lab.ts";
+import { application, uuid } from "./examples.ts";
+import { card, expectExit } from "./lab.ts";
 import type { Machine } from "./machine.ts";
 import { machineFor } from "./machine.ts";
 import { spellings } from "./secret-search.ts";
@@ -72,10 +73,7 @@ export async function startHostileService(malice: Malice = kind): Promise<Hostil
   let pairs = 0;
   const service: HostileService = {
     baseUrl: "",
-    application: {
-      uuid: "11111111-2222-4333-8444-555555555555",
-      apiKey: "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee",
-    },
+    application,
     asked: [],
     be: (next) => {
       current = next;
@@ -104,13 +102,6 @@ export async function startHostileService(malice: Malice = kind): Promise<Hostil
   service.baseUrl = `http://127.0.0.1:${await onLoopback(server)}`;
   return service;
 }
-
-export const card = {
-  number: "4111111111111111",
-  name: "Ada Lovelace",
-  expiryMonth: 4,
-  expiryYear: 2031,
-};
 
 function goodAnswer({ path, what }: Pick<Asked, "path" | "what">, n: number): Json {
   const responseStatus = { status: "SUCCESS" };
@@ -167,7 +158,6 @@ export async function hostileWorld(): Promise<{
   machine: Machine;
   uuid: string;
 }> {
-  const uuid = "0f9b1c1e-2d3c-4b5a-8697-a8b9cadbecfd";
   const service = await startHostileService();
   const machine = machineFor(service, {
     env: { PAIR: JSON.stringify(oldPair), CARD: JSON.stringify(card), VAULTSVC_MAX_WAIT: "0s" },

@@ -26,14 +26,6 @@ export const target: Target = {
 /** Name of that service in a state. */
 export const serviceName = "https://vaults.test/vaultsvc/v1-2";
 
-/** What its vault holds. */
-export const creditCard = {
-  number: "4111111111111111",
-  name: "Ada Lovelace",
-  expiryMonth: 4,
-  expiryYear: 2031,
-};
-
 /** What the emulated service answers to a request that has arrived. */
 export function answerOf(
   handle: Handler,

@@ -11,10 +11,11 @@ import { isOtherVault, readCreateSuccess, readInfo } from "../../src/protocol/ex
 import { maskSecrets } from "../../src/service/mask.ts";
 import { replyOf } from "../../src/service/reply.ts";
 import { jsonText } from "../../src/terminal/redactor.ts";
-import { card, importOld, kind, oldPair, startHostileService } from "../support/hostile-service.ts";
+import { importOld, kind, oldPair, startHostileService } from "../support/hostile-service.ts";
 import { errorOf, machineFor } from "../support/machine.ts";
 import { isWhole, tried } from "../support/campaign.ts";
 import { byteChanges, changeBytes, changeJson, jsonChanges } from "./mutations.ts";
+import { card } from "../support/lab.ts";
 
 const uuid = "0f9b1c1e-2d3c-4b5a-8697-a8b9cadbecfd";
 const responseStatus = { status: "SUCCESS" };

@@ -4,7 +4,7 @@ import { fingerprint } from "../../../src/secrets/fingerprints.ts";
 import type { HttpRequest } from "../../../src/service/request.ts";
 import { requestOf } from "../../../src/service/request.ts";
 import type { Dice } from "../../support/dice.ts";
-import { answerOf, application, creditCard, lockHere, target } from "../../support/in-process.ts";
+import { answerOf, application, lockHere, target } from "../../support/in-process.ts";
 import { after } from "../../../src/exchange/breaker.ts";
 import { asVaultError } from "../../../src/errors.ts";
 import { acknowledgeOpen } from "../../../src/exchange/end/acknowledge.ts";
@@ -12,6 +12,7 @@ import { runExchange } from "../../../src/exchange/run.ts";
 import type { Start } from "../../../src/exchange/start/start.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import { writing } from "../model/conformance/engine.ts";
+import { creditCard } from "../../support/examples.ts";
 
 type Sending = (name: string, call: () => Reply) => Promise<Reply>;
 

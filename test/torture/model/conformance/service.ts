@@ -10,7 +10,8 @@ import type { State as SandboxState, VaultState } from "../../../../src/sandbox/
 import type { HttpRequest } from "../../../../src/service/request.ts";
 import { requestOf } from "../../../../src/service/request.ts";
 import type { Operation, Service } from "../state.ts";
-import { answerOf, application, creditCard, target } from "../../../support/in-process.ts";
+import { answerOf, application, target } from "../../../support/in-process.ts";
+import { creditCard } from "../../../support/examples.ts";
 
 export const uuid = "aaaaaaaa-bbbb-4ccc-8ddd-000000000001";
 export const kind = "credit-card/offline";

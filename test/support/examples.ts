@@ -11,10 +11,10 @@ export const device = {
   fonts: ["Arial"],
 };
 export const creditCard = {
-  expiryMonth: 4,
-  expiryYear: 2029,
-  name: "Ada Lovelace",
   number: "4111111111111111",
+  name: "Ada Lovelace",
+  expiryMonth: 4,
+  expiryYear: 2031,
 };
 export const pair = { encryptedData: "ENC", payload: "PAY" };
 export const transactionToken = { expiry: "2026-11-20T14:02:11Z", timeToExpire: 300, token: "T0K" };
