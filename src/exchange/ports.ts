@@ -137,8 +137,8 @@ export interface Service extends Places {
 /**
  * A locked vault: no other process can lock it until `release`. Each writing method is one transaction and appends to the
  * journal. It is durable (synced) before it resolves unless it says otherwise, and conditional on the exchange, its former state
- * and the epoch of this lock. If no row changes it throws `state`, and nothing may be sent any more. All methods throw `state`
- * if the database cannot be read or written.
+ * and the epoch of this lock. If no row changes it throws `state` (`busy`, to be retried after a look at the status, where a lease
+ * was lost), and nothing may be sent any more. All methods throw `state` if the database cannot be read or written.
  */
 export interface VaultSession {
   readonly service: string;

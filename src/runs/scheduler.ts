@@ -109,7 +109,8 @@ export async function takeTurns<Vault extends Named>(
       .catch((error: unknown): Outcome => ({ ok: false, error: turn.failure(error) }));
     try {
       const error = "error" in outcome ? outcome.error : undefined;
-      if (error?.code === "busy" && !waits) return void later.push(vault);
+      // Not where the lock was lost in the middle: the start counts, and a limited vault has spent a read.
+      if (error?.code === "busy" && error.retry === "safe" && !waits) return void later.push(vault);
       if (error?.code === "interrupted" && error.facts.exchange === undefined)
         return void left.push(vault);
       if (error?.code === "network") {

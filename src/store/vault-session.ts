@@ -46,7 +46,7 @@ export interface HeldVault extends Pick<VaultSession, "now" | "ensureHeld" | "re
   /**
    * Runs a step and writes what it has changed, in one transaction; with `isLast` that may release the vault too. Returns the vault as
    * it is then.
-   * @throws `state` if the lock was lost to another process
+   * @throws `state` if the lock was lost to another process, `busy` if a lease was
    */
   write<T>(
     vault: StoredVault,

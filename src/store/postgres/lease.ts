@@ -103,7 +103,7 @@ export class Lease {
   /**
    * Runs statements in one transaction, once, whatever becomes of its answer: where that is lost, a query that waits for the end of
    * the transaction finds out, and it is run again if it was not committed. Renews the lease, or with `isLast` gives the vault back.
-   * @throws `state` if the lease was lost
+   * @throws `busy` if the lease was lost
    */
   async transact(statements: readonly Statement[], isLast = false): Promise<Row[][]> {
     if (this.#released)
