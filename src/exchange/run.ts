@@ -1,5 +1,6 @@
 import { VaultError } from "../errors.ts";
 import { object } from "../protocol/answers.ts";
+import { isCreditCard } from "../protocol/endpoints.ts";
 import { after } from "./breaker.ts";
 import type { ExchangeContext } from "./context.ts";
 import {
@@ -195,10 +196,8 @@ async function deliverAndEnd(
 
 /** @throws HandoverFailure if the answer lacks the contents: acknowledging would use up a read that delivered nothing */
 function checkContents({ kind, vault }: Delivery, { leavesState }: Handover): void {
-  const contents = kind.startsWith("generic")
-    ? vault["content"]
-    : object(vault["creditCard"])?.["number"];
-  if (typeof contents === "string" && (contents !== "" || kind.startsWith("generic"))) return;
+  const contents = isCreditCard(kind) ? object(vault["creditCard"])?.["number"] : vault["content"];
+  if (typeof contents === "string" && (contents !== "" || !isCreditCard(kind))) return;
   throw new HandoverFailure("delivery", "the service's response lacks the contents of the vault", {
     delivered: false,
     saveOwed: leavesState,

@@ -1,4 +1,5 @@
 import type { AnyEndpoint, Operation } from "../../protocol/endpoints.ts";
+import { isOnline } from "../../protocol/endpoints.ts";
 import type { CreditCard, Device, Metadata } from "../../protocol/fields.ts";
 import { uuid as uuidField } from "../../protocol/fields.ts";
 import type { Application, Credentials } from "../../protocol/requests.ts";
@@ -141,7 +142,7 @@ function refuseAddress(world: World, call: Call): Outcome | undefined {
 /** Section 5.4: checks the JWT on offline vault endpoints, if the application requires one. */
 function refuseToken(world: World, call: Call): Outcome | undefined {
   const { jwt } = world.policy;
-  if (jwt === null || !call.endpoint.kind.endsWith("/offline")) return undefined;
+  if (jwt === null || isOnline(call.endpoint.kind)) return undefined;
   const why = refuseJwt(jwt, call.headers["authorization"], world.now);
   return why === undefined ? undefined : refuse(world, "jwt", "authorization", why);
 }
