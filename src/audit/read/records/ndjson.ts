@@ -129,6 +129,8 @@ export class LineReader {
   );
   readonly #outcomes: string[] = [];
   readonly #outcomeNumbers = new TextValues((text) => added(text, text, this.#outcomes));
+  /** Descriptions are texts by their bytes: a new text would be decoded and hashed for every failure. */
+  readonly #descriptions = new TextValues((text) => text);
   /** Whether an item that names no vault may name it in its endpoint. */
   readonly #needsVault: boolean;
   /** Whether the input can be read again. */
@@ -275,7 +277,7 @@ export class LineReader {
     const isDescribed = meaning.kind === undefined && describedFrom >= 0;
     entry.event = this.#classifier.take(
       meaning,
-      isDescribed ? bytes.toString("utf8", describedFrom, describedTo) : null,
+      isDescribed ? this.#descriptions.get(given, describedFrom, describedTo) : null,
     );
     entry.input = this.#input;
     entry.line = this.#lines.next;
