@@ -98,6 +98,11 @@ export class Vault {
     return this.#creation ?? (this.#startLine === 0 ? undefined : this.#start());
   }
 
+  /** Returns a number of every part that items change, all of which are read. */
+  sum(): number {
+    return this.items + this.lastIdHash + this.#startLine + this.lastTime + this.lastStart;
+  }
+
   create(entry: Entry): void {
     this.wasCreated = true;
     this.#creation = locationOf(entry);
