@@ -160,7 +160,7 @@ export class LineReader {
     this.#needsVault = columns.endpoint !== undefined;
   }
 
-  /** Reads the lines of a block. The array is valid until the next one. */
+  /** Reads the lines of a block. */
   read({ bytes, from, to, offset }: Block): Entry[] {
     this.#count = 0;
     this.#offset = offset;
@@ -179,8 +179,7 @@ export class LineReader {
       this.#parse(given, at, hasEnded ? end : to, hasEnded);
       at = hasEnded ? end + 1 : to;
     }
-    this.#entries.length = this.#count;
-    return this.#entries;
+    return this.#entries.slice(0, this.#count);
   }
 
   /** Reads a plain line. Returns the offset after it, or -1 for any other line. */
