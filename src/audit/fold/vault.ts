@@ -100,7 +100,8 @@ export class Vault {
 
   /** Returns a number of every part that items change, all of which are read. */
   sum(): number {
-    return this.items + this.lastIdHash + this.#startLine + this.lastTime + this.lastStart;
+    const numbers = this.items ^ this.lastIdHash ^ this.#startLine;
+    return numbers + this.lastTime + this.lastStart;
   }
 
   create(entry: Entry): void {
