@@ -6,9 +6,13 @@ export const isCampaign = process.env["TORTURE"] !== undefined;
 /** `npm run torture` tries everything; `npm run torture:short` a sample of it that takes two minutes, and the suite one as small. */
 export const isWhole = process.env["TORTURE"] === "whole";
 
-/** Of cases that are much alike: all of them, or about so many, evenly spread, the first one among them. */
-export function sample<T>(cases: readonly T[], most: number): T[] {
-  if (isWhole || cases.length <= most) return [...cases];
+/** Of cases that are much alike: all of them, or about so many. */
+export const sample = <T>(cases: readonly T[], most: number): T[] =>
+  isWhole ? [...cases] : evenly(cases, most);
+
+/** About so many of the cases, evenly spread, the first one among them. */
+export function evenly<T>(cases: readonly T[], most: number): T[] {
+  if (cases.length <= most) return [...cases];
   return Array.from(
     { length: most },
     (_, index) => cases[Math.floor((index * cases.length) / most)] as T,

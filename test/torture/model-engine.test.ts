@@ -17,8 +17,8 @@ const driven = allBounds.filter(({ lockBreaks, delays }) => !lockBreaks && !dela
 /** The short form follows the first paths of one of them, which are those near to the first state. */
 const [bounds, most] = isWhole ? [driven, Number.POSITIVE_INFINITY] : [driven.slice(0, 1), 60];
 const [walks, length] = isWhole ? [100, 80] : [4, 60];
-/** With imports there are by far the most, and the most alike: every third is followed. */
-const stride = (name: string): number => (/imports|documents/.test(name) ? 3 : 1);
+/** There are tens of thousands of paths, and most with imports. */
+const stride = (name: string): number => (isWhole ? (/imports|documents/.test(name) ? 30 : 10) : 1);
 /** A shared state takes a hundred times as long: every so manieth is followed there, too. */
 const sharedStride = isWhole ? 200 : 20;
 const covered = new Set<string>();

@@ -21,14 +21,18 @@ export function protocol(bounds: Bounds, parts: Parts = asDesigned): Model<State
   return {
     initial: [firstState(bounds.processes, bounds.uses)],
     steps: (state) => {
-      const found = steps(parts, bounds, state);
-      for (const { to } of found) {
+      const { mishaps: most, uncounted } = bounds;
+      const found = steps(parts, bounds, state).filter(
+        ({ isFine }) => isFine || most === undefined || state.mishaps < most,
+      );
+      for (const { to, isFine } of found) {
         prune(to);
-        if (bounds.uncounted) forgetCounters(to);
+        if (uncounted) forgetCounters(to);
+        if (most !== undefined && !isFine) to.mishaps += 1;
       }
       return found;
     },
-    key: keyOf,
+    key: (state) => `${state.mishaps}${keyOf(state)}`,
     violation: (state) => violation(parts, bounds, state),
     // A vault that the service has deleted, after its last read, has nothing to come back to.
     isGoal: (state) => state.service.deleted || isInStep(state),
@@ -105,6 +109,7 @@ export const allBounds: Bounds[] = [
     uses: null,
     idempotentEnd: false,
     saves: true,
+    fewFaults: true,
   },
   {
     name: "held exchanges of a limited vault",
@@ -113,6 +118,7 @@ export const allBounds: Bounds[] = [
     uses: 2,
     idempotentEnd: false,
     saves: true,
+    fewFaults: true,
   },
   {
     name: "imports and misread errors",
@@ -123,6 +129,7 @@ export const allBounds: Bounds[] = [
     imports: 2,
     misread: true,
     fewFaults: true,
+    mishaps: 5,
   },
   {
     name: "recovery documents of others",
@@ -133,6 +140,7 @@ export const allBounds: Bounds[] = [
     imports: 2,
     documents: true,
     fewFaults: true,
+    mishaps: 5,
   },
   ...(["answers probes", "is silent"] as const).map((gateway) => ({
     name: `a gateway in front of the service that ${gateway}`,
@@ -145,13 +153,14 @@ export const allBounds: Bounds[] = [
   })),
   {
     name: "a gateway, imports and misread errors",
-    commands: [get, choosing],
+    commands: [get, ack, choosing],
     processes: 1,
     uses: null,
     idempotentEnd: false,
     imports: 1,
     misread: true,
     fewFaults: true,
+    mishaps: 5,
     gateway: "is silent",
   },
   {
@@ -161,6 +170,7 @@ export const allBounds: Bounds[] = [
     uses: null,
     idempotentEnd: false,
     fewFaults: true,
+    mishaps: 5,
   },
   {
     name: "others who use the vault",
@@ -170,16 +180,18 @@ export const allBounds: Bounds[] = [
     idempotentEnd: false,
     strangers: true,
     fewFaults: true,
+    mishaps: 5,
   },
   {
     name: "two processes, and a lock that breaks",
-    commands: [get, choosing],
+    commands: [get, ack, choosing],
     processes: 2,
     uses: null,
     idempotentEnd: false,
     lockBreaks: true,
     uncounted: true,
     fewFaults: true,
+    mishaps: 3,
   },
   {
     name: "requests that arrive late",
@@ -189,5 +201,6 @@ export const allBounds: Bounds[] = [
     idempotentEnd: false,
     delays: true,
     fewFaults: true,
+    mishaps: 6,
   },
 ];

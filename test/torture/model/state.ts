@@ -14,6 +14,8 @@ export interface State {
   fresh: number;
   /** A request that was believed lost, and is still on its way. */
   delayed: Delayed | null;
+  /** Steps so far in which something went wrong, where there is a bound to them. */
+  mishaps: number;
   /** A step that must not happen was taken. */
   fault: string | null;
   truth: Truth;
@@ -314,6 +316,7 @@ export function firstState(processes: number, uses: number | null): State {
     processes: Array.from({ length: processes }, () => null),
     fresh: 2,
     delayed: null,
+    mishaps: 0,
     fault: null,
     truth: firstTruth(),
   };

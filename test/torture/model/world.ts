@@ -19,6 +19,8 @@ export interface Bounds {
   lockBreaks?: true;
   /** A call is answered, is lost on one of its ways, or draws an unknown error; and then no time is left. */
   fewFaults?: true;
+  /** So many steps in which something goes wrong, at most, from the first state on. */
+  mishaps?: number;
   /** Nothing is counted, so nothing locks and the guard refuses nothing: there is more that can happen, in fewer states. */
   uncounted?: true;
   /** Pairs that were imported and are not proven, at most. */

@@ -147,6 +147,7 @@ export function on<T>(holders: Holders, place: number, change: (view: State) => 
     processes: [machine.process],
     fresh: holders.fresh,
     delayed: null,
+    mishaps: 0,
     fault: holders.fault,
     truth: machine.truth,
   };
