@@ -12,7 +12,7 @@ import {
   zeroCounters,
 } from "./rows.ts";
 import { openToken, sealToken, openCredentials, sealCredentials } from "./sealed.ts";
-import type { VaultRow, VaultRows } from "./rows.ts";
+import type { ExchangeRow, VaultRow, VaultRows } from "./rows.ts";
 
 /** Each function implements the method of `VaultSession` by its name. */
 export function mergeAttempts(rows: VaultRows, given: Attempts): void {
@@ -62,33 +62,23 @@ export function resetCounters(rows: VaultRows, to: CounterReset): void {
     possibly_failed: possiblyFailed,
     unanswered_starts: unansweredStarts,
   } = vault;
-  const starts = {
-    unacked_starts: to === "unanswered" ? unackedStarts - unansweredStarts : 0,
-    unanswered_starts: 0,
-  };
-  const failed = {
-    failed_attempts: to === "unanswered" ? failedAttempts - possiblyFailed : 0,
-    possibly_failed: 0,
-    quiet_starts: 0,
-  };
-  if (typeof to === "string") update(vault, { ...starts, ...failed });
-  else {
-    // What the audit log shows has reached the service: no later word may take it off again.
-    if (to.unackedStarts !== undefined)
-      update(vault, { ...starts, unacked_starts: to.unackedStarts });
-    if (to.failedAttempts !== undefined)
-      update(vault, { ...failed, failed_attempts: to.failedAttempts });
-  }
+  // What is left of either count; undefined where nothing was said of it.
+  const [starts, failed] =
+    to === "all"
+      ? [0, 0]
+      : to === "unanswered"
+        ? [unackedStarts - unansweredStarts, failedAttempts - possiblyFailed]
+        : [to.unackedStarts, to.failedAttempts];
+  // What the audit log shows has reached the service: no later word may take it off again.
+  if (starts !== undefined) update(vault, { unacked_starts: starts, unanswered_starts: 0 });
+  if (failed !== undefined)
+    update(vault, { failed_attempts: failed, possibly_failed: 0, quiet_starts: 0 });
   if (to === "all") vault.last_error = null;
-  // As many as the audit log shows, the last ones, stay counted where an exchange before them turns out to be acknowledged, whatever is said of later ones.
+  // The last ones stay counted, as many as the audit log shows, where an exchange before them turns out to be acknowledged.
   const counted = rows.exchanges.filter((row) => row.counted_start === 1).toReversed();
-  const withoutOutcome = counted.filter(({ state }) => state === "intent");
-  const left = typeof to === "string" ? [] : counted.slice(0, to.unackedStarts ?? counted.length);
-  settleCounted(
-    to === "unanswered"
-      ? withoutOutcome.slice(0, unansweredStarts)
-      : withoutOutcome.filter((row) => !left.includes(row)),
-  );
+  const withoutOutcome = ({ state }: ExchangeRow): boolean => state === "intent";
+  if (to === "unanswered") settleCounted(counted.filter(withoutOutcome).slice(0, unansweredStarts));
+  else if (starts !== undefined) settleCounted(counted.slice(starts).filter(withoutOutcome));
   journal(rows, "counters-reset", null, { to, unackedStarts, failedAttempts, possiblyFailed });
 }
 
