@@ -39,7 +39,7 @@ export class Inputs {
       const opening = openSource(spec, { ...shared, index }, skips);
       this.sources.push(await unlessAborted(signal, opening));
     }
-    await unlessAborted(signal, readMerged(this.sources, take, this.#pauses(items)));
+    await unlessAborted(signal, readMerged(this.sources, take, this.#progress(items)));
   }
 
   /** Closes the inputs, but after an abort does not wait: a read may be pending. */
@@ -49,8 +49,8 @@ export class Inputs {
     else await closing;
   }
 
-  #pauses(items: () => number): () => Promise<void> | undefined {
-    const { signal, progress } = this.#options;
+  #progress(items: () => number): () => void {
+    const { progress } = this.#options;
     let next = bytesAtATime;
     const isSized = this.sources.every(({ totalBytes }) => totalBytes !== null);
     const total = isSized
@@ -58,20 +58,14 @@ export class Inputs {
       : null;
     return () => {
       const read = this.sources.reduce((sum, source) => sum + source.bytesRead(), 0);
-      if (read < next) return undefined;
+      if (read < next) return;
       next = read + bytesAtATime;
       progress?.(read, total, items());
-      return new Promise((resolve, reject) => {
-        setImmediate(() => {
-          if (signal.aborted) reject(signal.reason as Error);
-          else resolve();
-        });
-      });
     };
   }
 }
 
-/** Bytes after which progress is shown and signals are handled. */
+/** Bytes after which progress is shown. */
 const bytesAtATime = 4 * 1024 * 1024;
 
 /** Whether all inputs can be read a second time: neither standard input nor a pipe. */

@@ -158,11 +158,11 @@ interface Head {
   at: number;
 }
 
-/** Merges the sources by time. Awaits `pause` after each read. */
+/** Merges the sources by time. Calls `progress` after each read. */
 export async function readMerged(
   sources: readonly Source[],
   take: (entry: Entry) => void,
-  pause: () => Promise<void> | undefined,
+  progress: () => void,
 ): Promise<void> {
   // The first of two duplicates counts: it should come from the input with more recognized columns.
   const known = ({ report }: Source): number => Object.keys(report.columns).length;
@@ -173,7 +173,7 @@ export async function readMerged(
   const refill = async (head: Head): Promise<void> => {
     head.entries = [];
     head.at = 0;
-    for (let isOpen = true; isOpen && head.entries.length === 0; await pause()) {
+    for (let isOpen = true; isOpen && head.entries.length === 0; progress()) {
       const next = await head.source.entries.next();
       if (next.done === true) isOpen = false;
       else head.entries = next.value;
