@@ -139,7 +139,7 @@ const table: Record<string, Allowance> = {
   },
   audit: {
     parts: ["sandbox", "terminal", "protocol", "exchange", "errors", "defined"],
-    types: ["store/journal/items"],
+    types: ["documents/audit", "store/journal/items"],
     packages: ["zod", "csv-parse", "stream-json", "stream-chain", "chalk", "string-width"],
   },
   // Never exchange or service: client and sandbox must not be able to agree on the same mistake.

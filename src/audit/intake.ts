@@ -4,13 +4,12 @@ import { isFailedAccess } from "./fold/events.ts";
 import { Fold } from "./fold/fold.ts";
 import { SpareEntries } from "./read/entries.ts";
 import type { Entry, Item, ItemLocation } from "./read/item.ts";
-import type { ReenactmentReport, VaultState } from "./report/report.ts";
-import type { Rules } from "./fold/rules.ts";
 import { TimeOrder } from "./fold/time-order.ts";
 import { Timelines } from "./report/timelines.ts";
 import type { Selection } from "./selection.ts";
 import type { VaultTable } from "./fold/vault-table.ts";
 import { type WhatIf, withChanges } from "./fold/what-if.ts";
+import type { ReenactmentReport, Rules, VaultState } from "../documents/audit.ts";
 
 /** An event to re-enact. */
 export interface ReenactedStep {

@@ -1,7 +1,7 @@
 import type { InputOptions } from "./inputs.ts";
 import { canReadAgain, Inputs } from "./inputs.ts";
 import { Classifier } from "./read/columns/classify-item.ts";
-import type { Columns, Entry, Item, ItemLocation } from "./read/item.ts";
+import type { Entry, Item, ItemLocation } from "./read/item.ts";
 import type { ColumnMap } from "./read/columns/parse-map.ts";
 import type { Source } from "./read/source.ts";
 import { SpareEntries } from "./read/entries.ts";
@@ -12,15 +12,6 @@ import { References } from "./report/references.ts";
 import type { FindOwn } from "./report/references.ts";
 import { Intake } from "./intake.ts";
 import type { Reenacted } from "./intake.ts";
-import { isProblem } from "./report/report.ts";
-import type {
-  ReenactmentReport,
-  ReplaySummary,
-  VaultReport,
-  Verdict,
-  WhatIfReport,
-} from "./report/report.ts";
-import type { Rules } from "./fold/rules.ts";
 import { summaryOf, distinguishesFailures } from "./report/summary.ts";
 import { rankVaults, selectedOf, reportOf, statusOf } from "./report/vault-reports.ts";
 import { traceRefused } from "./report/trace-refused.ts";
@@ -33,6 +24,16 @@ import type { WhatIf } from "./fold/what-if.ts";
 import { whatIfReport } from "./report/what-if-report.ts";
 import { VaultError } from "../errors.ts";
 import { defined } from "../defined.ts";
+import type {
+  Columns,
+  ReenactmentReport,
+  ReplaySummary,
+  Rules,
+  VaultReport,
+  WhatIfReport,
+} from "../documents/audit.ts";
+import { isProblem } from "./report/severity.ts";
+import type { Verdict } from "./report/severity.ts";
 
 /** Maximum number of inputs, which are open at the same time. */
 const maxInputs = 500;
@@ -224,7 +225,7 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
       intake,
       classifier,
       skips,
-      vaults: every.length,
+      vaultCount: every.length,
       verdicts: counts,
       asOf,
       columns: columnsOf(inputs),

@@ -2,15 +2,6 @@ import { VaultError } from "../errors.ts";
 import { clip } from "./read/clip.ts";
 import type { Item, Role } from "./read/item.ts";
 
-/** Vaults that --where selected. */
-export interface Selected {
-  /** The conditions, as given. */
-  where: string[];
-  /** Number of vaults that have an item which meets all conditions, and of all vaults. */
-  vaults: number;
-  of: number;
-}
-
 /** Keys of --where: the role of the column and the property of an item that each stands for. */
 const keys = {
   ref: { role: "ref", property: "externalRef" },

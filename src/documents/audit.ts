@@ -1,124 +1,199 @@
 import * as z from "zod/mini";
 import { eventKinds } from "../audit/fold/events.ts";
 import { roles } from "../audit/read/item.ts";
-import { verdicts } from "../audit/report/report.ts";
+import { verdicts } from "../audit/report/severity.ts";
 import { count, limits, maybeText, maybeTime, operation, text, time } from "./parts.ts";
 
-/** An item of the log. Its texts are those of the export. */
+// The report of a replay, as the program has it and as it prints it. An optional property is absent, never undefined.
+
+const optional = z.exactOptional;
+
+/** The exchange of this machine that an item belongs to, by its external reference. */
+const own = z.object({
+  id: text,
+  operation: text,
+  /** Generation of the credentials that it sent. */
+  generation: count,
+  state: text,
+  startedAt: time,
+  /** Time at which these credentials were superseded. */
+  supersededAt: optional(time),
+});
+
+/** An item of the log. Its texts are those of the export, and not safe on a terminal. */
 const item = z.object({
   input: text,
   line: count,
   at: time,
   event: z.enum(eventKinds),
+  /** As written. */
   action: text,
-  outcome: z.optional(text),
-  description: z.optional(text),
-  id: z.optional(text),
-  address: z.optional(text),
-  externalRef: z.optional(text),
-  endpoint: z.optional(text),
-  application: z.optional(text),
-  /** The exchange of this machine that it belongs to. */
-  own: z.optional(
-    z.object({
-      id: text,
-      operation: text,
-      generation: count,
-      state: text,
-      startedAt: time,
-      supersededAt: z.optional(time),
-    }),
-  ),
+  outcome: optional(text),
+  description: optional(text),
+  id: optional(text),
+  address: optional(text),
+  externalRef: optional(text),
+  endpoint: optional(text),
+  application: optional(text),
+  own: optional(own),
 });
 
+/** Certainty of a verdict or a cause, which has a reason beside it. */
 const certainty = z.enum(["certain", "likely", "unknown"]);
 const state = z.enum(["active", "exchange-open", "locked", "deleted"]);
 const rule = z.enum([
+  /** `rules.limits.failedAttempts` consecutive failed attempts. */
   "failed-attempts",
+  /** `rules.limits.unackedStarts` starts without acknowledgement. */
   "unacknowledged-starts",
+  /** A start with invalid credentials whose transaction expired (releases up to 1.2.22). */
   "expired-invalid-start",
+  /** No successful start for `rules.autoLockAfterMs`. */
   "auto-lock",
+  /** A lock in the console, which an item records. */
   "administrator",
+  /** A lock that the log does not show, but calls were refused because of it. */
   "unseen",
 ]);
-const tally = z.array(z.object({ value: text, count }));
+const tally = z.object({ value: text, count });
 
-/** Credentials that were refused before a lock. */
+/** What the log shows of credentials whose refusals locked the vault. */
 const refused = z.object({
-  replacedBy: z.optional(z.object({ start: z.optional(item), acknowledgement: item })),
-  lastAccepted: z.optional(item),
+  /** The acknowledged exchange that replaced them. Its start is absent if the log begins after it. */
+  replacedBy: optional(z.object({ start: optional(item), acknowledgement: item })),
+  /** The last accepted start of the client that sent them: the one with its reference, else with its address. */
+  lastAccepted: optional(item),
+  /** Description in sentences, whose values come from the items. */
   text,
+});
+
+const cause = z.object({
+  rule,
+  /** The item that locked the vault; absent for a lock by time or one that the log does not show. */
+  item: optional(item),
+  /** The shortest sequence of items that leads to the lock, oldest first, with `item` as the last one. */
+  chain: z.array(item),
+  certainty,
+  reason: text,
+  /** Description in a sentence, whose values come from the items. */
+  text,
+  /** Absent if the lock has another cause, or the inputs were not read again. */
+  refused: optional(refused),
+});
+
+const contradiction = z.object({
+  at: time,
+  kind: z.enum([
+    "acknowledgement-without-start",
+    "acknowledgement-after-expiry",
+    "acknowledgement-of-other-operation",
+    "activity-after-deletion",
+    "activity-while-locked",
+    "activity-before-creation",
+    "created-twice",
+    "refused-while-open",
+    /** An item says that it locked the vault, but by the rules another one did. */
+    "locked-at-another-moment",
+  ]),
+  text,
+  item,
+});
+
+const timelineEvent = z.object({
+  item,
+  /** Counters after this event. */
+  unackedStarts: count,
+  failedAttempts: count,
+  state,
+  /** Whether the event is part of the cause of the lock. */
+  isCause: z.boolean(),
+  /** Whether the event locked the vault. */
+  locks: z.boolean(),
 });
 
 const vault = z.object({
   uuid: text,
+  /** Label on this machine. */
   label: maybeText,
   verdict: z.enum(verdicts),
   certainty,
+  /** Reason of the certainty. */
   reason: text,
   state,
-  since: z.optional(time),
-  lockedAt: z.optional(time),
-  cause: z.optional(
-    z.object({
-      rule,
-      item: z.optional(item),
-      chain: z.array(item),
-      certainty,
-      reason: text,
-      text,
-      refused: z.optional(refused),
-    }),
-  ),
-  exchange: z.optional(
+  /** Time since which the vault is in this state, if the log shows it. */
+  since: optional(time),
+  lockedAt: optional(time),
+  cause: optional(cause),
+  /** The open exchange. */
+  exchange: optional(
     z.object({
       operation,
       externalRef: maybeText,
       startedAt: time,
       tokenExpiry: time,
       expired: z.boolean(),
+      /** The item of its start. */
       item,
     }),
   ),
   unackedStarts: count,
   failedAttempts: count,
+  /** Number of items, and times of the first and the last one. */
   items: count,
   firstAt: time,
   lastAt: time,
-  who: z.object({ addresses: tally, externalRefs: tally, endpoints: tally, applications: tally }),
+  /** Origins of the items in `cause.chain` or `counting`, most frequent first. */
+  who: z.object({
+    addresses: z.array(tally),
+    externalRefs: z.array(tally),
+    endpoints: z.array(tally),
+    applications: z.array(tally),
+  }),
+  /** Items that count toward lockout, oldest first, if the vault is not locked. */
   counting: z.array(item),
-  contradictions: z.array(z.object({ at: time, kind: text, text, item })),
+  contradictions: z.array(contradiction),
+  /** Number of further contradictions, which are not listed. */
   moreContradictions: count,
   advice: z.object({ support: text, developer: text }),
-  /** With --timeline. */
-  timeline: z.optional(
-    z.array(
-      z.object({
-        item,
-        unackedStarts: count,
-        failedAttempts: count,
-        state,
-        isCause: z.boolean(),
-        locks: z.boolean(),
-      }),
-    ),
-  ),
-  timelineOmitted: z.optional(count),
+  /** The newest events, with --timeline or --html. */
+  timeline: optional(z.array(timelineEvent)),
+  timelineOmitted: optional(count),
 });
 
+/** Origin of locks. `rule` is set only if the origin is not a client: `auto-lock`, `administrator` or `unseen`. */
 const origin = z.object({
+  /** Number of vaults. */
   vaults: count,
-  rule: z.optional(rule),
-  externalRef: z.optional(text),
-  address: z.optional(text),
-  application: z.optional(text),
+  rule: optional(rule),
+  externalRef: optional(text),
+  address: optional(text),
+  application: optional(text),
 });
 
-const column = z.optional(z.object({ name: text, by: z.enum(["name", "value", "--map"]) }));
+/** The answer first: what is wrong, and who caused it. */
+const found = z.object({
+  /** Sentences with values from items. */
+  text,
+  /** Origins of the locks or, if no vault is locked, of the risks; most vaults first. */
+  by: z.array(origin),
+});
+
+/** Vaults that --where selected. */
+const selected = z.object({
+  /** The conditions, as given. */
+  where: z.array(text),
+  /** Number of vaults that have an item which meets all conditions, and of all vaults. */
+  vaults: count,
+  of: count,
+});
+
+/** The column of a role, and how it was recognized. The name of a nested column has dots (`vault.uuid`). */
+const column = z.object({ name: text, by: z.enum(["name", "value", "--map"]) });
+const maybeColumn = optional(column);
 const columns = z.object(
-  Object.fromEntries(roles.map((role) => [role, column])) as Record<
+  Object.fromEntries(roles.map((role) => [role, maybeColumn])) as Record<
     (typeof roles)[number],
-    typeof column
+    typeof maybeColumn
   >,
 );
 
@@ -131,73 +206,125 @@ const input = z.object({
   columns,
 });
 
-const summary = {
-  found: z.object({ text, by: z.array(origin) }),
-  /** With --where. */
-  selected: z.optional(z.object({ where: z.array(text), vaults: count, of: count })),
+/** Rules for verdicts, from service-facts and section 9. Options override each of them. */
+const rules = z.object({
+  /** Consecutive starts without acknowledgement, and consecutive failed attempts, that lock a vault. */
+  limits,
+  /** An assumption, because the specification does not give it. */
+  tokenLifetimeMs: count,
+  /** Time without a successful start; generic vaults have no such limit (section 8). */
+  autoLockAfterMs: count,
+  /** The service's release, X.Y.Z (section 9). */
+  release: text,
+  /** Regular expression for failed attempts with unusual wording. */
+  failure: maybeText,
+});
+
+const beforeVaults = {
+  found,
+  /** With --where: only these vaults are counted and reported. */
+  selected: optional(selected),
+  /** Number of items read. */
   items: count,
+  /** Time of the verdicts: --until, else that of the last item. */
   asOf: maybeTime,
   inputs: z.array(input),
-  rules: z.object({
-    limits,
-    tokenLifetimeMs: count,
-    autoLockAfterMs: count,
-    release: text,
-    failure: maybeText,
-  }),
-  /** Of the first input. */
+  rules,
+  /** Columns of the first input; `inputs` has all. */
   columns,
   vaultCount: count,
   verdicts: z.record(z.enum(verdicts), count),
 };
 
+/** Differences that a hypothetical change would make. */
 const whatIf = z.object({
   change: text,
   vaults: z.array(z.object({ uuid: text, before: vault, after: vault })),
   unchanged: count,
+  /** Number of vaults that differ and are not listed. */
   moreChanged: count,
-  touched: z.optional(count),
+  /** Number of items removed or exchanges acknowledged by the change; absent for a change of rules. */
+  touched: optional(count),
+  /** Notes: the change had no effect, or came too late. */
   notes: z.array(text),
 });
 
-const difference = z.object({
-  uuid: text,
-  replayed: text,
-  emulated: text,
-  at: z.optional(time),
-  line: z.optional(count),
-  text,
-});
-
-const rest = {
-  whatIf: z.optional(whatIf),
-  reenactment: z.optional(
+/** Comparison of the replay with the emulated service. */
+const reenactment = z.object({
+  vaults: count,
+  agree: count,
+  /** Vaults whose items could not be re-enacted, with the reason. */
+  notPerformed: z.array(z.object({ uuid: text, reason: text })),
+  differences: z.array(
     z.object({
-      vaults: count,
-      agree: count,
-      notPerformed: z.array(z.object({ uuid: text, reason: text })),
-      differences: z.array(difference),
+      uuid: text,
+      /** "active", "locked", "deleted" */
+      replayed: text,
+      emulated: text,
+      /** Time and line of the first item at which the two disagree. */
+      at: optional(time),
+      line: optional(count),
+      text,
     }),
   ),
+});
+
+const besides = { whatIf: optional(whatIf), reenactment: optional(reenactment) };
+
+const afterVaults = {
+  /** Lines that are not items: their number, and the first ones. */
   skippedLines: count,
   skipped: z.array(z.object({ input: text, line: count, reason: text })),
-  otherActions: tally,
+  /** Unknown actions, most frequent first. */
+  otherActions: z.array(tally),
+  /** Number of items about the application, and of items that name no vault. */
   applicationItems: count,
   withoutVault: count,
   duplicates: count,
+  /** Number of items out of order: those that were sorted, and those that were too late. */
   reordered: count,
   late: count,
   notes: z.array(text),
 };
 
-const document = z.object({ ...summary, vaults: z.array(vault), ...rest });
+const document = z.object({
+  ...beforeVaults,
+  vaults: z.array(vault),
+  ...besides,
+  ...afterVaults,
+});
 
 /** With -o ndjson, a vault a line; the last line is an event. */
 export const auditReplay = z.union([document, vault]);
 
-export const auditSummary = z.object({ event: z.literal("summary"), ...summary, ...rest });
+export const auditSummary = z.object({
+  event: z.literal("summary"),
+  ...beforeVaults,
+  ...besides,
+  ...afterVaults,
+});
 
-export type AuditVault = z.infer<typeof vault>;
-/** The parts of the document before and after its vaults. */
-export type AuditSummary = { [Name in keyof typeof summary]: z.infer<(typeof summary)[Name]> };
-export type AuditRest = Omit<z.infer<typeof auditSummary>, keyof AuditSummary | "event">;
+/** What the program has of a replay beside the vaults. */
+const replaySummary = z.object({ ...beforeVaults, ...afterVaults });
+
+export type OwnExchange = z.infer<typeof own>;
+export type ItemReference = z.infer<typeof item>;
+export type Certainty = z.infer<typeof certainty>;
+export type VaultState = z.infer<typeof state>;
+export type LockRule = z.infer<typeof rule>;
+export type Tally = z.infer<typeof tally>;
+export type Refused = z.infer<typeof refused>;
+export type Cause = z.infer<typeof cause>;
+export type Contradiction = z.infer<typeof contradiction>;
+export type TimelineEvent = z.infer<typeof timelineEvent>;
+export type VaultReport = z.infer<typeof vault>;
+export type Origin = z.infer<typeof origin>;
+export type Found = z.infer<typeof found>;
+export type Selected = z.infer<typeof selected>;
+export type Column = z.infer<typeof column>;
+export type Columns = z.infer<typeof columns>;
+export type InputReport = z.infer<typeof input>;
+export type Rules = z.infer<typeof rules>;
+export type ReplaySummary = z.infer<typeof replaySummary>;
+export type WhatIfReport = z.infer<typeof whatIf>;
+export type ReenactmentReport = z.infer<typeof reenactment>;

@@ -2,13 +2,13 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Replay } from "../../src/audit/replay.ts";
-import type { VaultReport } from "../../src/audit/report/report.ts";
 import type { Truth, VaultTruth } from "../support/audit-log/facts.ts";
 import type { LogOptions } from "../support/audit-log/audit-log.ts";
 import { writeLog } from "../support/audit-log/audit-log.ts";
 import { isWhole } from "../support/campaign.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { replayWith } from "./support.ts";
+import type { VaultReport } from "../../src/documents/audit.ts";
 
 const endings = { ndjson: "ndjson", json: "json", "json-compact": "json", csv: "csv", tsv: "tsv" };
 
@@ -95,7 +95,7 @@ describe("every verdict, every lock with its time, rule and chain of items, agai
     expectTrue(truth, reports);
     expect(result.summary).toMatchObject({
       items: truth.written,
-      vaults: truth.vaults.size,
+      vaultCount: truth.vaults.size,
       verdicts: truth.verdicts,
       skippedLines: 0,
     });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { recognizeColumns } from "../../src/audit/read/columns/columns.ts";
-import type { Columns } from "../../src/audit/read/item.ts";
 import type { ColumnMap } from "../../src/audit/read/columns/parse-map.ts";
 import { uuid } from "./reading.ts";
+import type { Columns } from "../../src/documents/audit.ts";
 
 type Values = Record<string, string>;
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Found } from "../../src/audit/report/report.ts";
 import { failure, line, replayText, vaultUuid } from "./support.ts";
+import type { Found } from "../../src/documents/audit.ts";
 
 const cron = { externalRef: "report-cron", ipAddress: "10.0.0.7" };
 

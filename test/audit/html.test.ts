@@ -4,8 +4,8 @@ import { maxRows, maxSections, writeHtml } from "../../src/audit/render/html/pag
 import { lockedPeriods, openPeriods } from "../../src/audit/render/html/periods.ts";
 import { chosen, maxDrawn, scaleOf } from "../../src/audit/render/html/timeline.ts";
 import { clip, escape, html } from "../../src/audit/render/html/text.ts";
-import type { VaultReport } from "../../src/audit/report/report.ts";
 import * as reports from "../support/audit-reports.ts";
+import type { VaultReport } from "../../src/documents/audit.ts";
 
 const generatedAt = "2026-11-20T16:00:00Z";
 const pageOf = (vaults: VaultReport[], more = {}): string =>

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { itemOf } from "../../src/audit/read/columns/items.ts";
-import type { Columns } from "../../src/audit/read/item.ts";
 import { roles } from "../../src/audit/read/item.ts";
 import { uuid } from "./reading.ts";
+import type { Columns } from "../../src/documents/audit.ts";
 
 /** A column for each role, named like the role. */
 const columns: Columns = Object.fromEntries(

@@ -5,13 +5,13 @@ import { Classifier } from "../../src/audit/read/columns/classify-item.ts";
 import { itemOf } from "../../src/audit/read/columns/items.ts";
 import { parseTime } from "../../src/audit/read/columns/times.ts";
 import { SpareEntries } from "../../src/audit/read/entries.ts";
-import type { Columns } from "../../src/audit/read/item.ts";
 import { Lines } from "../../src/audit/read/records/lines.ts";
 import { LineReader } from "../../src/audit/read/records/ndjson.ts";
 import { VaultTable } from "../../src/audit/fold/vault-table.ts";
 import { runs } from "../support/campaign.ts";
 import { Dice } from "../support/dice.ts";
 import { line, vaultUuid } from "./support.ts";
+import type { Columns } from "../../src/documents/audit.ts";
 
 const column = (name: string) => ({ name, by: "name" as const });
 const names = {

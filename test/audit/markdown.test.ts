@@ -1,9 +1,9 @@
 import { marked } from "marked";
 import { describe, expect, test } from "vitest";
 import { escape, maxDescribed, writeMarkdown } from "../../src/audit/render/markdown.ts";
-import type { VaultReport } from "../../src/audit/report/report.ts";
 import * as reports from "../support/audit-reports.ts";
 import { failure, line, replayText, vaultUuid } from "./support.ts";
+import type { VaultReport } from "../../src/documents/audit.ts";
 
 const textOf = (vaults: readonly VaultReport[], summary = reports.summaryOf(vaults)): string =>
   [...writeMarkdown(summary, vaults)].join("");
@@ -50,7 +50,7 @@ describe("the text for a ticket", () => {
     }
     const counts = { locked: 3000, "at-risk": 0, "open-exchange": 0, deleted: 0, ok: 1 };
     const text = [
-      ...writeMarkdown(reports.summaryOf([], { vaults: 3001, verdicts: counts }), all()),
+      ...writeMarkdown(reports.summaryOf([], { vaultCount: 3001, verdicts: counts }), all()),
     ].join("");
     expect(text).toContain(
       `… and ${(3000 - maxDescribed).toLocaleString("en")} more vaults need action; \`vault audit-replay --json\` lists all.`,

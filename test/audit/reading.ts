@@ -1,5 +1,5 @@
 import { openInput, type Input } from "../../src/audit/read/records/input.ts";
-import type { Columns, Entry, Item } from "../../src/audit/read/item.ts";
+import type { Entry, Item } from "../../src/audit/read/item.ts";
 import type { ColumnMap } from "../../src/audit/read/columns/parse-map.ts";
 import type { AuditRecord } from "../../src/audit/read/records/record.ts";
 import { Classifier } from "../../src/audit/read/columns/classify-item.ts";
@@ -7,6 +7,7 @@ import { SpareEntries } from "../../src/audit/read/entries.ts";
 import { readEntries, type Reading, recordsOf } from "../../src/audit/read/read-entries.ts";
 import { itemOfLine } from "../../src/audit/read/records/ndjson.ts";
 import { VaultTable } from "../../src/audit/fold/vault-table.ts";
+import type { Columns } from "../../src/documents/audit.ts";
 
 /** Opens an input with these bytes, in chunks of `size`. */
 export async function inputOf(content: string | Uint8Array, size = 65_536): Promise<Input> {

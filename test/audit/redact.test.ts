@@ -8,11 +8,11 @@ import { auditTimeline } from "../../src/audit/render/text/timeline.ts";
 import { auditSummary } from "../../src/audit/render/text/view.ts";
 import { whatIfView } from "../../src/audit/render/text/changes.ts";
 import type { Replay, ReplayOptions } from "../../src/audit/replay.ts";
-import type { VaultReport } from "../../src/audit/report/report.ts";
 import { parseWhere } from "../../src/audit/selection.ts";
 import { jsonDocument, ndjsonDocument } from "../../src/commands/audit-replay/document.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { failure, line, replayWith, rules, vaultUuid } from "./support.ts";
+import type { VaultReport } from "../../src/documents/audit.ts";
 
 const originals = [
   "203.0.113.7",

@@ -1,7 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Refused } from "../../src/audit/report/report.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import {
   failure,
@@ -12,6 +11,7 @@ import {
   reportOfOne,
   vaultUuid,
 } from "./support.ts";
+import type { Refused } from "../../src/documents/audit.ts";
 
 type Client = Record<string, unknown>;
 

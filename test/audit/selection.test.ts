@@ -59,11 +59,11 @@ describe("--where selects the vaults that have an item with", () => {
 describe("a selection", () => {
   test("keeps all items of its vaults, so that verdicts are the same", async () => {
     const all = (await replayText(log)).reports;
-    const { reports, verdicts, vaults, selected, items } = await selectedBy(["ref=cron"]);
+    const { reports, verdicts, vaultCount, selected, items } = await selectedBy(["ref=cron"]);
     expect(reports).toEqual(all.filter(({ uuid }) => uuid !== vaultUuid(2)));
-    expect({ verdicts, vaults, selected, items }).toEqual({
+    expect({ verdicts, vaultCount, selected, items }).toEqual({
       verdicts: { locked: 1, "at-risk": 0, "open-exchange": 1, deleted: 0, ok: 0 },
-      vaults: 2,
+      vaultCount: 2,
       selected: { where: ["ref=cron"], vaults: 2, of: 3 },
       items: 7,
     });

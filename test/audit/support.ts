@@ -2,10 +2,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Replay, ReplayOptions } from "../../src/audit/replay.ts";
 import { replay } from "../../src/audit/replay.ts";
-import type { VaultReport } from "../../src/audit/report/report.ts";
-import type { Rules } from "../../src/audit/fold/rules.ts";
 import { newestRelease } from "../../src/audit/fold/rules.ts";
 import { tempDir } from "../support/temp-dir.ts";
+import type { Rules, VaultReport } from "../../src/documents/audit.ts";
 
 export const rules: Rules = {
   limits: { unackedStarts: 5, failedAttempts: 3 },

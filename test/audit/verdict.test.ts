@@ -605,7 +605,7 @@ describe("--since, --until and --vault", () => {
       vault: vaultUuid(2).toUpperCase(),
     });
     expect(reports.map(({ uuid }) => uuid)).toEqual([vaultUuid(2)]);
-    expect(result.summary).toMatchObject({ vaults: 1, items: 7 });
+    expect(result.summary).toMatchObject({ vaultCount: 1, items: 7 });
   });
 
   it("the token of an open exchange is alive or not at that moment", async () => {

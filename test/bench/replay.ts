@@ -2,9 +2,9 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { VaultReport } from "../../src/audit/report/report.ts";
 import type { Truth } from "../support/audit-log/facts.ts";
 import { writeLog } from "../support/audit-log/audit-log.ts";
+import type { VaultReport } from "../../src/documents/audit.ts";
 
 /**
  * What replaying a large log costs, as ratios within one run: against `cat`, DuckDB, which is asked the core of the same question, and

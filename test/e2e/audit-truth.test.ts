@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { VaultReport } from "../../src/audit/report/report.ts";
 import { offlineCard, offlineNote, openLab } from "../support/lab.ts";
 import { tempDir } from "../support/temp-dir.ts";
+import type { VaultReport } from "../../src/documents/audit.ts";
 
 /** What a client does to one of the vaults; `fault` is armed before it. */
 const happening = fc.record({

@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import { Reenactment } from "../../src/audit/reenact/reenact.ts";
 import type { EventKind } from "../../src/audit/fold/events.ts";
 import type { ReenactedStep } from "../../src/audit/intake.ts";
-import type { VaultState as ReplayedState } from "../../src/audit/report/report.ts";
 import { EmulatedService } from "../../src/audit/reenact/emulated-service.ts";
 import type { AuditItem, State } from "../../src/sandbox/model/state.ts";
 import { tellFacts } from "../support/audit-log/audit-log.ts";
@@ -12,6 +11,7 @@ import { some } from "../support/campaign.ts";
 import type { Fact, What } from "../support/audit-log/facts.ts";
 import { endpoint } from "../support/audit-log/words.ts";
 import { Bench, wrongPair } from "./support.ts";
+import type { VaultState as ReplayedState } from "../../src/documents/audit.ts";
 
 const rules = {
   limits: { unackedStarts: 5, failedAttempts: 3 },

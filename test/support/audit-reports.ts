@@ -5,13 +5,13 @@ import type {
   LockRule,
   ReenactmentReport,
   ReplaySummary,
+  Rules,
   Tally,
   TimelineEvent,
   VaultReport,
   VaultState,
   WhatIfReport,
-} from "../../src/audit/report/report.ts";
-import type { Rules } from "../../src/audit/fold/rules.ts";
+} from "../../src/documents/audit.ts";
 
 /** Reports as a replay makes them, written by hand: one of each verdict and of each way to a lock. */
 
@@ -529,7 +529,7 @@ export function summaryOf(
     ],
     rules,
     columns,
-    vaults: vaults.length,
+    vaultCount: vaults.length,
     verdicts,
     skippedLines: 2,
     skipped: [

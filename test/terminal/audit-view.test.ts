@@ -139,7 +139,7 @@ describe.each(Object.entries(hostileViews))("hostile values in the %s", (_name, 
 describe("many vaults", () => {
   test("are counted by the summary and taken only as far as they are shown", async () => {
     const summary = reports.summaryOf([], {
-      vaults: 10_000_000,
+      vaultCount: 10_000_000,
       verdicts: { locked: 300, "at-risk": 0, "open-exchange": 0, deleted: 0, ok: 9_999_700 },
     });
     let taken = 0;

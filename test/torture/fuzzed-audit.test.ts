@@ -5,7 +5,6 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { writeHtml } from "../../src/audit/render/html/page.ts";
 import type { Replay } from "../../src/audit/replay.ts";
-import type { VaultReport } from "../../src/audit/report/report.ts";
 import { jsonDocument } from "../../src/commands/audit-replay/document.ts";
 import { VaultError } from "../../src/errors.ts";
 import { auditBasis } from "../../src/audit/render/text/basis.ts";
@@ -18,6 +17,7 @@ import { formNames } from "../support/audit-log/forms.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { isWhole, tried } from "../support/campaign.ts";
 import { byteChanges, changeBytes, changeJson, jsonChanges } from "./mutations.ts";
+import type { VaultReport } from "../../src/documents/audit.ts";
 
 const runs = isWhole ? 6000 : 120;
 const folder = tempDir("fuzzed");
@@ -109,9 +109,9 @@ function checkSums(bytes: Buffer, fromPath: Read): void {
   );
   expect(summary.skipped.length).toBe(Math.min(summary.skippedLines, 100));
   expect(Object.values(summary.verdicts).reduce((sum, count) => sum + count, 0)).toBe(
-    summary.vaults,
+    summary.vaultCount,
   );
-  expect(vaults).toHaveLength(summary.vaults);
+  expect(vaults).toHaveLength(summary.vaultCount);
   const ofVaults = vaults.reduce((sum, { items }) => sum + items, 0);
   expect(ofVaults).toBe(
     summary.items - summary.applicationItems - summary.withoutVault - summary.duplicates,

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { beforeAll, expect, it, vi } from "vitest";
 import { writeLog } from "../support/audit-log/audit-log.ts";
 import type { Truth } from "../support/audit-log/facts.ts";
-import type { ReplaySummary } from "../../src/audit/report/report.ts";
 import { expectError, expectExit } from "../support/lab.ts";
 import { runVault, startVault } from "../support/run-vault.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/temp-dir.ts";
+import type { ReplaySummary } from "../../src/documents/audit.ts";
 
 // Files of some length, or without end.
 

@@ -1,9 +1,9 @@
 import type { Entry } from "../read/item.ts";
 import { Duplicates } from "./duplicates.ts";
-import type { Rules } from "./rules.ts";
 import { Transitions } from "./transitions.ts";
 import { Vault } from "./vault.ts";
 import type { VaultTable } from "./vault-table.ts";
+import type { Rules } from "../../documents/audit.ts";
 
 /**
  * The service's state machine as audit items show it, which verdicts, timelines and what-if reports are based on. It takes items in order

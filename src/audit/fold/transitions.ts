@@ -1,11 +1,10 @@
 import type { Operation } from "../../protocol/endpoints.ts";
 import type { Entry } from "../read/item.ts";
 import { locationOf } from "../read/item.ts";
-import type { LockRule } from "../report/report.ts";
 import type { EventKind } from "./events.ts";
-import type { Rules } from "./rules.ts";
 import { beforeRelease } from "./rules.ts";
 import type { Vault } from "./vault.ts";
+import type { LockRule, Rules } from "../../documents/audit.ts";
 
 /** The transitions of a vault's state by event. */
 export class Transitions {

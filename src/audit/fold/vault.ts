@@ -1,7 +1,7 @@
-import type { Contradiction, LockRule } from "../report/report.ts";
 import type { EventKind } from "./events.ts";
 import { locationOf } from "../read/item.ts";
 import type { Entry, ItemLocation } from "../read/item.ts";
+import type { Contradiction, LockRule } from "../../documents/audit.ts";
 
 /** Maximum number of items remembered of those that count toward lockout, the newest. */
 const longestChain = 16;

@@ -1,6 +1,6 @@
 import { VaultError } from "../../errors.ts";
 import { instant } from "../../protocol/fields.ts";
-import type { Rules } from "./rules.ts";
+import type { Rules } from "../../documents/audit.ts";
 
 /** A hypothetical change to the log or the rules. */
 export type WhatIf = { text: string } & (

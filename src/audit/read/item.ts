@@ -67,14 +67,6 @@ export const roles = [
 
 export type Role = (typeof roles)[number];
 
-/** The column of a role, and how it was recognized. The name of a nested column has dots (`vault.uuid`). */
-export interface Column {
-  name: string;
-  by: "name" | "value" | "--map";
-}
-
-export type Columns = Partial<Record<Role, Column>>;
-
 /** A line that is not an item. */
 export interface Skip {
   input: number;

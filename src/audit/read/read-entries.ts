@@ -4,11 +4,12 @@ import { itemOf } from "./columns/items.ts";
 import { parseTime } from "./columns/times.ts";
 import type { EntryOptions } from "./entries.ts";
 import { entryOf } from "./entries.ts";
-import type { Columns, Entry } from "./item.ts";
+import type { Entry } from "./item.ts";
 import type { Input } from "./records/input.ts";
 import { Lines } from "./records/lines.ts";
 import { LineReader, recordsIn } from "./records/ndjson.ts";
 import type { AuditRecord, SkipLine } from "./records/record.ts";
+import type { Columns } from "../../documents/audit.ts";
 
 /** Number of records by which columns are recognized. */
 const sampleSize = 1000;

@@ -1,6 +1,5 @@
 import { VaultError } from "../../errors.ts";
 import { defined } from "../../defined.ts";
-import type { InputReport } from "../report/report.ts";
 import type { EntryOptions } from "./entries.ts";
 import { entryOf } from "./entries.ts";
 import type { Entry, Item, ItemLocation, Skip } from "./item.ts";
@@ -8,6 +7,7 @@ import { readEntries } from "./read-entries.ts";
 import { FoundLines } from "./records/found-lines.ts";
 import { openInput } from "./records/input.ts";
 import { itemOfLine } from "./records/ndjson.ts";
+import type { InputReport } from "../../documents/audit.ts";
 
 /** An export: a file or a stream. */
 export interface InputSpec {

@@ -3,8 +3,8 @@ import type { Note, ReenactmentRules } from "./step.ts";
 import { perform } from "./step.ts";
 import { EmulatedService, iso, lockWords } from "./emulated-service.ts";
 import type { ReenactedStep } from "../intake.ts";
-import type { ReenactmentReport, VaultState as ReplayedState } from "../report/report.ts";
 import type { VaultState } from "../../sandbox/model/state.ts";
+import type { ReenactmentReport, VaultState as ReplayedState } from "../../documents/audit.ts";
 
 /** Latest time in ISO 8601 with four digits for the year. */
 const year9999 = 253_402_300_799_999;

@@ -1,8 +1,8 @@
 import type { Operation } from "../../protocol/endpoints.ts";
 import type { EmulatedService, CallResult } from "./emulated-service.ts";
 import { kindIn, stepIn, duration, lockWords } from "./emulated-service.ts";
-import type { Rules } from "../fold/rules.ts";
 import type { ReenactedStep } from "../intake.ts";
+import type { Rules } from "../../documents/audit.ts";
 
 /** Rules that the emulated service supports. */
 export type ReenactmentRules = Omit<Rules, "release" | "failure">;

@@ -1,6 +1,4 @@
 import { originWords } from "../report/origin-words.ts";
-import type { ItemReference, ReplaySummary, VaultReport } from "../report/report.ts";
-import { isProblem } from "../report/report.ts";
 import { counted, grouped } from "../../terminal/count.ts";
 import { timeText } from "./html/text.ts";
 import { chainOf, hasLocked } from "./model.ts";
@@ -15,6 +13,8 @@ import {
   ruleLines,
   verdictWords,
 } from "./words.ts";
+import type { ItemReference, ReplaySummary, VaultReport } from "../../documents/audit.ts";
+import { isProblem } from "../report/severity.ts";
 
 /** Maximum number of vaults that are described. */
 export const maxDescribed = 20;
@@ -35,7 +35,7 @@ export function* writeMarkdown(
     .map(({ verdict, count }) => `${grouped(count)} ${verdictWords[verdict]}`)
     .join(", ");
   yield `**${sentence(found.text)}**\n\n`;
-  yield `${counted(summary.vaults, "vault")}${words === "" ? "" : `: ${words}`}.`;
+  yield `${counted(summary.vaultCount, "vault")}${words === "" ? "" : `: ${words}`}.`;
   yield ` ${asOf === null ? "" : `As of ${time(asOf)}; `}all times are in UTC.\n\n`;
   if (found.by.length > 1)
     yield `${list(found.by.map((origin) => `${counted(origin.vaults, "vault")}: ${escape(originWords(origin))}`))}\n`;

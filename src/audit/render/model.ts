@@ -1,4 +1,4 @@
-import type { ItemReference, VaultReport } from "../report/report.ts";
+import type { ItemReference, VaultReport } from "../../documents/audit.ts";
 
 // Data that the views on the terminal and in HTML derive from a report.
 

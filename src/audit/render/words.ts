@@ -1,17 +1,17 @@
 import type { EventKind } from "../fold/events.ts";
+import { counted, grouped } from "../../terminal/count.ts";
 import type {
   Contradiction,
   InputReport,
   ItemReference,
   LockRule,
   ReplaySummary,
+  Rules,
   VaultReport,
   VaultState,
-  Verdict,
-} from "../report/report.ts";
-import { isProblem, verdicts } from "../report/report.ts";
-import type { Rules } from "../fold/rules.ts";
-import { counted, grouped } from "../../terminal/count.ts";
+} from "../../documents/audit.ts";
+import { isProblem, verdicts } from "../report/severity.ts";
+import type { Verdict } from "../report/severity.ts";
 
 // Words for reports, on the terminal and in HTML.
 

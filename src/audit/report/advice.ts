@@ -1,6 +1,5 @@
-import type { Cause, VaultReport } from "./report.ts";
-import type { Rules } from "../fold/rules.ts";
 import { beforeRelease } from "../fold/rules.ts";
+import type { Cause, Rules, VaultReport } from "../../documents/audit.ts";
 
 type Known = Pick<
   VaultReport,

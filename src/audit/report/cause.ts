@@ -1,8 +1,7 @@
 import { defined } from "../../defined.ts";
 import { isFailedAccess } from "../fold/events.ts";
-import type { Cause, ItemReference, LockRule } from "./report.ts";
 import type { Judgement } from "./verdict.ts";
-import type { Rules } from "../fold/rules.ts";
+import type { Cause, ItemReference, LockRule, Rules } from "../../documents/audit.ts";
 
 /** Describes the cause of a lock, with the items that led to it. The rule is found in fold/transitions, auto-lock in verdict. */
 export function causeOf(judgement: Judgement, chain: ItemReference[], rules: Rules): Cause {

@@ -1,12 +1,12 @@
 import { defined } from "../../defined.ts";
 import { counted, grouped } from "../../terminal/count.ts";
-import type { Found, Origin, Tally, Verdict } from "./report.ts";
-import { isProblem, verdicts } from "./report.ts";
 import { originWords, short } from "./origin-words.ts";
 import type { Ranked, ReportContext } from "./vault-reports.ts";
 import { evidenceOf } from "./vault-reports.ts";
 import type { Vault } from "../fold/vault.ts";
-import type { Selected } from "../selection.ts";
+import type { Found, Origin, Selected, Tally } from "../../documents/audit.ts";
+import { isProblem, verdicts } from "./severity.ts";
+import type { Verdict } from "./severity.ts";
 
 /** Maximum number of vaults whose items are read again to find out who locked them. */
 const maxRead = 500;

@@ -1,4 +1,4 @@
-import type { Origin } from "./report.ts";
+import type { Origin } from "../../documents/audit.ts";
 
 /** Describes an origin: `reference report-cron from 10.0.0.7`. */
 export function originWords({ rule, externalRef, address, application }: Origin): string {

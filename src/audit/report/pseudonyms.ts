@@ -1,6 +1,6 @@
 import { defined } from "../../defined.ts";
 import type { Condition } from "../selection.ts";
-import type { ItemReference, Origin } from "./report.ts";
+import type { ItemReference, Origin } from "../../documents/audit.ts";
 
 type Kind = "ip" | "ref" | "app" | "label";
 

@@ -1,7 +1,7 @@
 import { defined } from "../../defined.ts";
 import type { Item, ItemLocation } from "../read/item.ts";
 import type { Pseudonyms } from "./pseudonyms.ts";
-import type { ItemReference, OwnExchange } from "./report.ts";
+import type { ItemReference, OwnExchange } from "../../documents/audit.ts";
 
 /** Finds this machine's exchange by its external reference; of several, the one closest to vault and time (in milliseconds). */
 export type FindOwn = (

@@ -1,7 +1,7 @@
 import { defined } from "../../defined.ts";
 import type { ItemLocation } from "../read/item.ts";
 import type { References } from "./references.ts";
-import type { Origin, Refused } from "./report.ts";
+import type { Origin, Refused } from "../../documents/audit.ts";
 
 /** Who sent most of the refused credentials. */
 export type Client = Pick<Origin, "externalRef" | "address">;

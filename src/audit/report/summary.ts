@@ -1,15 +1,21 @@
 import type { Classifier } from "../read/columns/classify-item.ts";
-import type { Columns } from "../read/item.ts";
 import type { Intake } from "../intake.ts";
 import type { Pseudonyms } from "./pseudonyms.ts";
-import type { Found, InputReport, ReplaySummary, Verdict } from "./report.ts";
 import { beforeRelease } from "../fold/rules.ts";
-import type { Rules } from "../fold/rules.ts";
 import { count } from "../../terminal/count.ts";
-import type { Condition, Selected } from "../selection.ts";
+import type { Condition } from "../selection.ts";
 import { roleOf } from "../selection.ts";
 import { defined } from "../../defined.ts";
 import type { Skips } from "../read/source.ts";
+import type {
+  Columns,
+  Found,
+  InputReport,
+  ReplaySummary,
+  Rules,
+  Selected,
+} from "../../documents/audit.ts";
+import type { Verdict } from "./severity.ts";
 
 interface Facts {
   found: Found;
@@ -19,7 +25,7 @@ interface Facts {
   intake: Intake;
   classifier: Classifier;
   skips: Skips;
-  vaults: number;
+  vaultCount: number;
   verdicts: Record<Verdict, number>;
   asOf: number;
   columns: Columns;
@@ -46,7 +52,7 @@ export function summaryOf(facts: Facts): ReplaySummary {
     inputs,
     rules: options.rules,
     columns: facts.columns,
-    vaults: facts.vaults,
+    vaultCount: facts.vaultCount,
     verdicts: facts.verdicts,
     skippedLines: skips.count,
     skipped: skips.first.map(({ input, line, reason }) => ({

@@ -1,28 +1,29 @@
 import { defined } from "../../defined.ts";
 import type { Fold } from "../fold/fold.ts";
-import type { Rules } from "../fold/rules.ts";
 import type { Vault } from "../fold/vault.ts";
 import type { ItemLocation } from "../read/item.ts";
-import type { Selected, Selection } from "../selection.ts";
+import type { Selection } from "../selection.ts";
 import { isGenericEndpoint } from "../read/columns/looks.ts";
 import { adviceOf } from "./advice.ts";
 import { causeOf } from "./cause.ts";
 import type { References } from "./references.ts";
 import type { Trace } from "./refused.ts";
 import { refusedOf } from "./refused.ts";
+import type { TimelineEntry, Timelines } from "./timelines.ts";
+import type { Judgement, LogFacts, VaultStatus } from "./verdict.ts";
+import { judge, statusAt } from "./verdict.ts";
 import type {
   Contradiction,
   ItemReference,
   LockRule,
+  Rules,
+  Selected,
   Tally,
   TimelineEvent,
   VaultReport,
-  Verdict,
-} from "./report.ts";
-import { verdicts } from "./report.ts";
-import type { TimelineEntry, Timelines } from "./timelines.ts";
-import type { Judgement, LogFacts, VaultStatus } from "./verdict.ts";
-import { judge, statusAt } from "./verdict.ts";
+} from "../../documents/audit.ts";
+import { verdicts } from "./severity.ts";
+import type { Verdict } from "./severity.ts";
 
 /** Everything that reports are created from. */
 export interface ReportContext {

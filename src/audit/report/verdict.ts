@@ -1,10 +1,10 @@
 import { clip } from "../read/clip.ts";
 import type { Fold } from "../fold/fold.ts";
 import type { Vault } from "../fold/vault.ts";
-import type { Certainty, LockRule, VaultState, Verdict } from "./report.ts";
 import { beforeRelease } from "../fold/rules.ts";
-import type { Rules } from "../fold/rules.ts";
 import { count } from "../../terminal/count.ts";
+import type { Certainty, LockRule, Rules, VaultState } from "../../documents/audit.ts";
+import type { Verdict } from "./severity.ts";
 
 /** Facts about the whole log that reduce certainty. */
 export interface LogFacts {

@@ -1,9 +1,9 @@
-import type { WhatIfReport } from "./report.ts";
 import type { WhatIf } from "../fold/what-if.ts";
 import type { ReportContext, Ranked } from "./vault-reports.ts";
 import { statusOf, reportOf } from "./vault-reports.ts";
 import { Vault } from "../fold/vault.ts";
 import { count } from "../../terminal/count.ts";
+import type { WhatIfReport } from "../../documents/audit.ts";
 
 /** Maximum number of vaults listed; more are counted only. */
 const maxListed = 1000;

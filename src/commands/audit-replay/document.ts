@@ -1,7 +1,7 @@
 import type { Replay } from "../../audit/replay.ts";
 import { VaultError } from "../../errors.ts";
 import { jsonText } from "../../terminal/redactor.ts";
-import type { AuditRest, AuditSummary, AuditVault } from "../../documents/audit.ts";
+import type { VaultReport } from "../../documents/audit.ts";
 import { fieldOf } from "../../cli/output.ts";
 
 /** A list in a document, created and written element by element, because there may be a million. */
@@ -14,10 +14,11 @@ export class List {
 }
 
 /** Returns the parts of the document before and after its vaults, by the names that --field takes. */
-function factsOf({ summary, whatIf, reenactment }: Replay): {
-  before: AuditSummary;
-  after: AuditRest;
-} {
+function factsOf({
+  summary,
+  whatIf,
+  reenactment,
+}: Pick<Replay, "summary" | "whatIf" | "reenactment">) {
   const {
     found,
     selected,
@@ -26,7 +27,7 @@ function factsOf({ summary, whatIf, reenactment }: Replay): {
     inputs,
     rules,
     columns,
-    vaults: vaultCount,
+    vaultCount,
     verdicts,
     skippedLines,
     skipped,
@@ -64,14 +65,14 @@ export const documentRoots = [
 ] as const;
 
 /** Yields the document of --json in pieces. */
-export function* jsonDocument(replay: Replay, vaults: Iterable<AuditVault>): Generator<string> {
+export function* jsonDocument(replay: Replay, vaults: Iterable<VaultReport>): Generator<string> {
   const { before, after } = factsOf(replay);
   yield* jsonPieces({ ...before, vaults: new List(vaults), ...withLists(after) }, 2);
   yield "\n";
 }
 
 /** Yields the lines of -o ndjson in pieces: one for each vault, and one with the rest. */
-export function* ndjsonDocument(replay: Replay, vaults: Iterable<AuditVault>): Generator<string> {
+export function* ndjsonDocument(replay: Replay, vaults: Iterable<VaultReport>): Generator<string> {
   for (const vault of vaults) yield `${jsonText(vault)}\n`;
   const { before, after } = factsOf(replay);
   yield* jsonPieces({ event: "summary", ...before, ...withLists(after) }, 0);
@@ -79,7 +80,7 @@ export function* ndjsonDocument(replay: Replay, vaults: Iterable<AuditVault>): G
 }
 
 /** Turns the vaults of `whatIf`, each of which has two reports, into a list. */
-const withLists = ({ whatIf, ...after }: AuditRest): object =>
+const withLists = ({ whatIf, ...after }: ReturnType<typeof factsOf>["after"]): object =>
   whatIf === undefined
     ? after
     : { whatIf: { ...whatIf, vaults: new List(whatIf.vaults) }, ...after };
@@ -90,7 +91,7 @@ const withLists = ({ whatIf, ...after }: AuditRest): object =>
  */
 export function* fieldPieces(
   replay: Replay,
-  vaults: Iterable<AuditVault>,
+  vaults: Iterable<VaultReport>,
   path: string,
 ): Generator<string> {
   const [root, index] = path.split(".");
@@ -108,10 +109,10 @@ export function* fieldPieces(
 
 /** Returns only the vault with that index. */
 function oneOf(
-  vaults: Iterable<AuditVault>,
+  vaults: Iterable<VaultReport>,
   index: string,
   path: string,
-): Record<string, AuditVault> {
+): Record<string, VaultReport> {
   if (!/^\d{1,9}$/.test(index)) {
     throw new VaultError(
       "usage",

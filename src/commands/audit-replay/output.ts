@@ -2,7 +2,6 @@ import { setImmediate } from "node:timers/promises";
 import { resolve } from "node:path";
 import type { Io } from "../../parts/io.ts";
 import type { Replay } from "../../audit/replay.ts";
-import type { VaultReport } from "../../audit/report/report.ts";
 import type { Host } from "../../host.ts";
 import { VaultError } from "../../errors.ts";
 import { printable } from "../../terminal/redactor.ts";
@@ -11,6 +10,7 @@ import type { ReportFlag } from "./inputs.ts";
 import type { AuditReplayOptions } from "./options.ts";
 import { replaceFile } from "../../files/durable-file.ts";
 import { defined } from "../../defined.ts";
+import type { VaultReport } from "../../documents/audit.ts";
 
 /** Number of characters in a write. */
 const portion = 1024 * 1024;

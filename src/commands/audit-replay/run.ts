@@ -1,7 +1,6 @@
 import type { Local } from "../../parts/state.ts";
 import type { Replay, ReplayOptions } from "../../audit/replay.ts";
 import { replay } from "../../audit/replay.ts";
-import type { Rules } from "../../audit/fold/rules.ts";
 import { newestRelease } from "../../audit/fold/rules.ts";
 import type { Host } from "../../host.ts";
 import type { Settings } from "../../settings/settings.ts";
@@ -17,6 +16,7 @@ import { checkField } from "../../cli/output.ts";
 import type { AuditFinding, AuditReplayFlags } from "./descriptor.ts";
 import { defined } from "../../defined.ts";
 import { count as inNumber } from "../../terminal/count.ts";
+import type { Rules } from "../../documents/audit.ts";
 
 /** Replays audit items. Calls no service, changes nothing. Exits with 17 after the output if a --fail-on condition is met. */
 export async function runAuditReplay(
@@ -66,7 +66,7 @@ export async function runAuditReplay(
     );
     opened = replayed;
     bar?.clear();
-    if (options.vault !== undefined && replayed.summary.vaults === 0)
+    if (options.vault !== undefined && replayed.summary.vaultCount === 0)
       io.narrator.warn(`no item names vault ${options.vault}`);
     const finding = findingOf(replayed, options.failOn ?? []);
     await printReplay(io, options, replayed).catch((error: unknown) => {

@@ -1,11 +1,12 @@
 import { VaultError } from "../../../errors.ts";
 import { clip, listNames } from "../clip.ts";
-import type { Column, Columns, Role } from "../item.ts";
+import type { Role } from "../item.ts";
 import { roles } from "../item.ts";
 import type { AuditRecord } from "../records/record.ts";
 import { looksLikeAction } from "./looks.ts";
 import { rankOf } from "./names.ts";
 import type { ColumnMap } from "./parse-map.ts";
+import type { Column, Columns } from "../../../documents/audit.ts";
 
 /** Maximum number of columns to profile. No export has as many. */
 const maxColumns = 500;

@@ -1,8 +1,9 @@
 import { clip } from "../clip.ts";
-import type { Columns, Item, Role } from "../item.ts";
+import type { Item, Role } from "../item.ts";
 import { roles } from "../item.ts";
 import { uuidInEndpoint, uuidOf } from "./looks.ts";
 import { parseTime } from "./times.ts";
+import type { Columns } from "../../../documents/audit.ts";
 
 /**
  * Creates an item from a record, or returns why it is not one. Values stay as they are, except the vault: it is the uuid, in lower case,

@@ -5,12 +5,13 @@ import { itemOf, vaultOf } from "../columns/items.ts";
 import { TimeReader } from "../columns/times.ts";
 import type { EntryOptions, SpareEntries } from "../entries.ts";
 import { entryOf } from "../entries.ts";
-import type { Columns, Entry, Item, Role } from "../item.ts";
+import type { Entry, Item, Role } from "../item.ts";
 import { uuidLength, type VaultTable } from "../../fold/vault-table.ts";
 import { flatten, parseObject } from "./flatten.ts";
 import type { Block, Lines } from "./lines.ts";
 import { textLinesOf } from "./lines.ts";
 import type { AuditRecord, SkipLine } from "./record.ts";
+import type { Columns } from "../../../documents/audit.ts";
 
 /** Reads the lines of a block as records. */
 export function recordsIn(block: Block, lines: Lines, skip: SkipLine): AuditRecord[] {

@@ -2,8 +2,8 @@ import type { Markup } from "./text.ts";
 import { html, inline, time, value } from "./text.ts";
 import type { Head } from "./parts.ts";
 import { badge, cells, sentence, table, unbroken } from "./parts.ts";
-import type { ReenactmentReport, VaultReport, WhatIfReport } from "../../report/report.ts";
 import { counted, grouped } from "../../../terminal/count.ts";
+import type { ReenactmentReport, VaultReport, WhatIfReport } from "../../../documents/audit.ts";
 
 const most = 300;
 

@@ -3,15 +3,15 @@ import type { Markup } from "./text.ts";
 import { html, inline, time, value } from "./text.ts";
 import type { Head } from "./parts.ts";
 import { cells, own, itemLocation, sentence, table } from "./parts.ts";
+import { distancesOf, isSame } from "../model.ts";
+import { contradictionWords, eventWords, span, stateWords } from "../words.ts";
+import { counted } from "../../../terminal/count.ts";
 import type {
   Contradiction,
   ItemReference,
   TimelineEvent,
   VaultReport,
-} from "../../report/report.ts";
-import { distancesOf, isSame } from "../model.ts";
-import { contradictionWords, eventWords, span, stateWords } from "../words.ts";
-import { counted } from "../../../terminal/count.ts";
+} from "../../../documents/audit.ts";
 
 /** Maximum number of rows for a vault. */
 const maxRows = 100;

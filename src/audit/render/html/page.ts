@@ -1,12 +1,4 @@
 import { createHash } from "node:crypto";
-import type {
-  ReenactmentReport,
-  ReplaySummary,
-  VaultReport,
-  Verdict,
-  WhatIfReport,
-} from "../../report/report.ts";
-import { isProblem } from "../../report/report.ts";
 import { needsOf } from "../words.ts";
 import { counted, grouped } from "../../../terminal/count.ts";
 import { reenactmentSection, whatIfSection } from "./changes.ts";
@@ -18,6 +10,14 @@ import { filterControls, heads, vaultRow } from "./table.ts";
 import type { Markup } from "./text.ts";
 import { clip, html, time, value } from "./text.ts";
 import { vaultSection } from "./vault.ts";
+import type {
+  ReenactmentReport,
+  ReplaySummary,
+  VaultReport,
+  WhatIfReport,
+} from "../../../documents/audit.ts";
+import { isProblem } from "../../report/severity.ts";
+import type { Verdict } from "../../report/severity.ts";
 
 /** The script of the page: it shows the filter, hides rows and sections that do not match, and copies commands. */
 const script = `"use strict";

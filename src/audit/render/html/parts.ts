@@ -1,7 +1,8 @@
 import type { Markup } from "./text.ts";
 import { clip, escape, html, inline, time, value } from "./text.ts";
-import type { ItemReference, VaultReport, Verdict } from "../../report/report.ts";
 import { advisedCommand, moment, ownWords, verdictWords } from "../words.ts";
+import type { ItemReference, VaultReport } from "../../../documents/audit.ts";
+import type { Verdict } from "../../report/severity.ts";
 
 // Elements that several parts of the page share.
 

@@ -1,4 +1,4 @@
-import type { TimelineEvent, VaultReport } from "../../report/report.ts";
+import type { TimelineEvent, VaultReport } from "../../../documents/audit.ts";
 
 /** A period of a timeline, in milliseconds since the epoch. */
 export interface Period {

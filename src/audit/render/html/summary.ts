@@ -3,13 +3,13 @@ import { html, inline, time, value } from "./text.ts";
 import type { Head } from "./parts.ts";
 import { cells, sentence, table } from "./parts.ts";
 import { originWords } from "../../report/origin-words.ts";
-import type { InputReport, Origin, ReplaySummary } from "../../report/report.ts";
 import { countsOf, formatOf, leftOut, ruleLines, verdictWords } from "../words.ts";
 import { counted, grouped } from "../../../terminal/count.ts";
+import type { InputReport, Origin, ReplaySummary } from "../../../documents/audit.ts";
 
 /** Renders what was found: the answer, who caused how many problems, counts and notes. */
 export function summarySection(summary: ReplaySummary): Markup {
-  const { found, items, asOf, vaults, notes } = summary;
+  const { found, items, asOf, vaultCount, notes } = summary;
   const tiles = countsOf(summary).map(
     ({ verdict, count }) =>
       html`<div class="tile ${verdict}${count === 0 ? " none" : ""}">
@@ -23,8 +23,8 @@ export function summarySection(summary: ReplaySummary): Markup {
     ${origins(found.by)}
     <p>
       ${counted(items, "item")} of
-      ${counted(vaults, "vault")}${asOf === null ? "" : html`, as of ${time(asOf)}`}. All times are
-      in UTC.
+      ${counted(vaultCount, "vault")}${asOf === null ? "" : html`, as of ${time(asOf)}`}. All times
+      are in UTC.
     </p>
     <dl class="tiles">${tiles}</dl>
     ${

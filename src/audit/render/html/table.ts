@@ -2,9 +2,9 @@ import type { Markup } from "./text.ts";
 import { html, inline, time } from "./text.ts";
 import type { Head } from "./parts.ts";
 import { badge, cells, filterData, vaultName } from "./parts.ts";
-import type { VaultReport, Verdict } from "../../report/report.ts";
-import type { Rules } from "../../fold/rules.ts";
 import { counters, ruleWords, verdictWords } from "../words.ts";
+import type { Rules, VaultReport } from "../../../documents/audit.ts";
+import type { Verdict } from "../../report/severity.ts";
 
 /** Renders the row of a vault, with a link to its section, if it has one. */
 export function vaultRow(vault: VaultReport, rules: Rules, id: string | undefined): Markup {

@@ -1,5 +1,3 @@
-import type { Rules } from "../../fold/rules.ts";
-import type { TimelineEvent, VaultReport } from "../../report/report.ts";
 import { distancesOf } from "../model.ts";
 import { eventWords, span, verdictWords } from "../words.ts";
 import { counted } from "../../../terminal/count.ts";
@@ -8,6 +6,7 @@ import type { Period } from "./periods.ts";
 import { lockedPeriods, openPeriods } from "./periods.ts";
 import type { Markup } from "./text.ts";
 import { clip, exactTime, html, inline, timeText } from "./text.ts";
+import type { Rules, TimelineEvent, VaultReport } from "../../../documents/audit.ts";
 
 /** Maps times to the axis. Distances are logarithmic, so that seconds and months fit on one page. */
 interface Scale {

@@ -4,10 +4,10 @@ import type { Markup } from "./text.ts";
 import { html, time, value } from "./text.ts";
 import { eventTable } from "./events.ts";
 import { badge, filterData, instruction, itemLocation, own, sentence, vaultName } from "./parts.ts";
-import type { ItemReference, Tally, VaultReport } from "../../report/report.ts";
 import { chainOf, hasLocked, openExchange } from "../model.ts";
 import { contradictionWords, counters, eventWords, ruleWords } from "../words.ts";
 import { counted } from "../../../terminal/count.ts";
+import type { ItemReference, Tally, VaultReport } from "../../../documents/audit.ts";
 
 const longestChain = 12;
 

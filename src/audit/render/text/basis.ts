@@ -1,4 +1,3 @@
-import type { ReplaySummary } from "../../report/report.ts";
 import { columnWords, formatOf, leftOut, needsOf, ruleLines } from "../words.ts";
 import { counted, grouped } from "../../../terminal/count.ts";
 import type { AuditView } from "./text.ts";
@@ -9,6 +8,7 @@ import { createPalette } from "../../../terminal/palette.ts";
 import type { Cell } from "../../../terminal/tables.ts";
 import { factsTable } from "../../../terminal/tables.ts";
 import { distance } from "../../../terminal/time.ts";
+import type { ReplaySummary } from "../../../documents/audit.ts";
 
 /** Formats the basis of a report, which follows its findings: items, inputs, rules, lines left out, notes. Ends with a newline. */
 export async function auditBasis(summary: ReplaySummary, view: AuditView): Promise<string> {

@@ -1,4 +1,3 @@
-import type { ReenactmentReport, VaultReport, WhatIfReport } from "../../report/report.ts";
 import { verdictWords } from "../words.ts";
 import { counted, grouped } from "../../../terminal/count.ts";
 import type { AuditView } from "./text.ts";
@@ -14,6 +13,7 @@ import {
 import type { Palette } from "../../../terminal/palette.ts";
 import { createPalette } from "../../../terminal/palette.ts";
 import type { Cell } from "../../../terminal/tables.ts";
+import type { ReenactmentReport, VaultReport, WhatIfReport } from "../../../documents/audit.ts";
 
 const most = 50;
 

@@ -1,11 +1,11 @@
 import stringWidth from "string-width";
-import type { Verdict } from "../../report/report.ts";
 import { isMoment, moment } from "../words.ts";
 import type { Palette } from "../../../terminal/palette.ts";
 import { printableLine } from "../../../terminal/redactor.ts";
 import type { TerminalFacts } from "../../../terminal/streams.ts";
 import type { Cell } from "../../../terminal/tables.ts";
 import { rowsTable } from "../../../terminal/tables.ts";
+import type { Verdict } from "../../report/severity.ts";
 
 export interface AuditView {
   facts: TerminalFacts;

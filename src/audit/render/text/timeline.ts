@@ -1,11 +1,4 @@
 import stringWidth from "string-width";
-import type {
-  Contradiction,
-  ItemReference,
-  TimelineEvent,
-  VaultReport,
-} from "../../report/report.ts";
-import type { Rules } from "../../fold/rules.ts";
 import { contradictionWords, eventWords, ownWords, span, stateWords } from "../words.ts";
 import { counted } from "../../../terminal/count.ts";
 import { distancesOf, isSame, openExchange } from "../model.ts";
@@ -15,6 +8,13 @@ import { itemLocation, vaultBlock } from "./vault.ts";
 import type { Palette } from "../../../terminal/palette.ts";
 import { createPalette } from "../../../terminal/palette.ts";
 import type { Cell } from "../../../terminal/tables.ts";
+import type {
+  Contradiction,
+  ItemReference,
+  Rules,
+  TimelineEvent,
+  VaultReport,
+} from "../../../documents/audit.ts";
 
 const eventWidth = Math.max(...Object.values(eventWords).map((words) => words.length));
 /** Columns of marker, time and distance before the event. */

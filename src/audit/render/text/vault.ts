@@ -1,5 +1,4 @@
 import stringWidth from "string-width";
-import type { ItemReference, Tally, VaultReport } from "../../report/report.ts";
 import { chainOf, hasLocked, openExchange } from "../model.ts";
 import {
   contradictionWords,
@@ -15,6 +14,7 @@ import { exactTime, labelled, paragraph, shown, shownSentence, verdictPaint } fr
 import type { Palette } from "../../../terminal/palette.ts";
 import type { Cell } from "../../../terminal/tables.ts";
 import { distance } from "../../../terminal/time.ts";
+import type { ItemReference, Tally, VaultReport } from "../../../documents/audit.ts";
 
 /** Maximum number of items shown of a chain: the first and the last ones. */
 const longestChain = 8;

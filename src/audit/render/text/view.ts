@@ -1,5 +1,3 @@
-import { isProblem } from "../../report/report.ts";
-import type { ReplaySummary, VaultReport } from "../../report/report.ts";
 import { originWords } from "../../report/origin-words.ts";
 import { counters, countsOf, needsOf, ruleWords, verdictWords } from "../words.ts";
 import { counted, grouped } from "../../../terminal/count.ts";
@@ -19,6 +17,8 @@ import type { Palette } from "../../../terminal/palette.ts";
 import { createPalette } from "../../../terminal/palette.ts";
 import type { Cell } from "../../../terminal/tables.ts";
 import { listTable } from "../../../terminal/tables.ts";
+import type { ReplaySummary, VaultReport } from "../../../documents/audit.ts";
+import { isProblem } from "../../report/severity.ts";
 
 /** Limits on what is shown of many vaults. */
 interface SummaryLimits {
@@ -102,7 +102,7 @@ function countsLine(summary: ReplaySummary, palette: Palette): string {
   const words = counts.map(({ verdict, count }) =>
     verdictPaint(verdict, palette)(`${grouped(count)} ${verdictWords[verdict]}`),
   );
-  return `  ${palette.strong(counted(summary.vaults, "vault"))}${words.length === 0 ? "" : `: ${words.join(", ")}`}`;
+  return `  ${palette.strong(counted(summary.vaultCount, "vault"))}${words.length === 0 ? "" : `: ${words.join(", ")}`}`;
 }
 
 async function vaultTable(
