@@ -1,20 +1,13 @@
-import { originWords } from "../report/origin-words.ts";
+import type { ReplaySummary, VaultReport } from "../../documents/audit.ts";
 import { counted, grouped } from "../../terminal/count.ts";
 import { timeText } from "./html/text.ts";
-import { chainOf, hasLocked } from "./model.ts";
+import type { Line } from "./outline/line.ts";
+import { few } from "./outline/line.ts";
+import { answerOf, basisOf, needsOf, takeVaults } from "./outline/summary.ts";
+import type { Step, VaultBlock } from "./outline/vault.ts";
+import { outlineOf } from "./outline/vault.ts";
 import { shown } from "./text/text.ts";
-import {
-  advisedCommand,
-  countsOf,
-  eventWords,
-  formatOf,
-  moment,
-  needsOf,
-  ruleLines,
-  verdictWords,
-} from "./words.ts";
-import type { ItemReference, ReplaySummary, VaultReport } from "../../documents/audit.ts";
-import { isProblem } from "../report/severity.ts";
+import { moment, verdictWords } from "./words.ts";
 
 /** Maximum number of vaults that are described. */
 export const maxDescribed = 20;
@@ -29,89 +22,100 @@ export function* writeMarkdown(
   summary: ReplaySummary,
   vaults: Iterable<VaultReport>,
 ): Generator<string, void, undefined> {
-  const { found, asOf, inputs, rules, notes } = summary;
-  const counts = countsOf(summary).filter(({ count }) => count > 0);
+  const { found, vaults: number, counts, origins } = answerOf(summary);
+  const { asOf } = summary;
   const words = counts
+    .filter(({ count }) => count > 0)
     .map(({ verdict, count }) => `${grouped(count)} ${verdictWords[verdict]}`)
     .join(", ");
-  yield `**${sentence(found.text)}**\n\n`;
-  yield `${counted(summary.vaultCount, "vault")}${words === "" ? "" : `: ${words}`}.`;
+  yield `**${written(found)}**\n\n`;
+  yield `${number}${words === "" ? "" : `: ${words}`}.`;
   yield ` ${asOf === null ? "" : `As of ${time(asOf)}; `}all times are in UTC.\n\n`;
-  if (found.by.length > 1)
-    yield `${list(found.by.map((origin) => `${counted(origin.vaults, "vault")}: ${escape(originWords(origin))}`))}\n`;
-  let described = 0;
-  for (const vault of vaults) {
-    if (!isProblem(vault.verdict) || described === maxDescribed) break;
-    yield describe(vault);
-    described += 1;
-  }
-  const more = needsOf(summary).problems - described;
+  if (origins.shown.length > 0) yield `${list(origins.shown.map(written), origins.more)}\n`;
+  const { problems } = takeVaults(vaults, { problems: maxDescribed, others: 0 });
+  for (const vault of problems) yield describe(vault, summary);
+  const more = needsOf(summary).problems - problems.length;
   if (more > 0)
     yield `… and ${counted(more, "more vault needs", "more vaults need")} action; \`vault audit-replay --json\` lists all.\n\n`;
   yield "## Rules and inputs\n\n";
-  yield list([
-    ...ruleLines(rules).map(sentence),
+  const { rules, inputs, notes } = basisOf(summary);
+  const entries = [
+    ...rules.map(written),
     ...inputs.map(
-      (input) => `${escape(input.name)}: ${counted(input.items, "item")}, ${formatOf(input)}`,
+      ({ name, items, format }) => `${escape(name)}: ${counted(items, "item")}, ${format}`,
     ),
-    ...notes.map((note) => `Note: ${sentence(note)}`),
-  ]);
+    ...notes.map((note) => `Note: ${written(note)}`),
+  ];
+  const listed = few(entries, maxListed);
+  yield list(listed.shown, listed.more);
 }
 
-function describe(vault: VaultReport): string {
-  const { uuid, label, verdict, since, cause, certainty, reason, advice } = vault;
+function describe(vault: VaultReport, { rules }: ReplaySummary): string {
+  const { uuid, label, verdict, since } = vault;
   const name = `${escape(uuid)}${label === null ? "" : ` (${escape(label)})`}`;
-  const commands = commandsOf(vault);
-  return [
-    `## ${name}: ${verdictWords[verdict]}${since === undefined ? "" : ` since ${time(since)}`}`,
-    ...(cause === undefined ? [] : [`**Cause:** ${sentence(cause.text)}`]),
-    ...(cause?.refused === undefined
-      ? []
-      : [`**Refused credentials:** ${sentence(cause.refused.text)}`]),
-    `**Confidence:** ${certainty}: ${sentence(reason)}`,
-    ...itemTable(vault),
-    `**Support:** ${sentence(advice.support)}`,
-    `**Developer:** ${sentence(advice.developer)}`,
-    ...(commands.length === 0 ? [] : [`\`\`\`sh\n${commands.join("\n")}\n\`\`\``]),
-  ]
-    .map((block) => `${block}\n\n`)
+  const heading = `## ${name}: ${verdictWords[verdict]}${since === undefined ? "" : ` since ${time(since)}`}`;
+  return [heading, ...outlineOf(vault, rules).flatMap(blockText)]
+    .map((text) => `${text}\n\n`)
     .join("");
 }
 
-/** Returns the commands that the advice names. */
-function commandsOf({ advice: { support, developer } }: VaultReport): string[] {
-  return [...new Set(`${support} ${developer}`.match(advisedCommand))];
+/** Returns the text of what a ticket needs of a vault. */
+function blockText(block: VaultBlock): string[] {
+  switch (block.kind) {
+    case "cause":
+      return [`**Cause:** ${written(block.line)}`];
+    case "fact":
+      return block.name === "refused" ? [`**Refused credentials:** ${written(block.line)}`] : [];
+    case "confidence":
+      return [`**Confidence:** ${written(block.line)}`];
+    case "steps":
+      return [itemTable(block)];
+    case "advice":
+      return [
+        `**${block.to === "support" ? "Support" : "Developer"}:** ${written([{ sentence: block.text }])}`,
+      ];
+    case "commands":
+      return [`\`\`\`sh\n${block.commands.join("\n")}\n\`\`\``];
+    case "origin":
+    case "exchanges":
+    case "contradictions":
+      return [];
+  }
 }
 
 /** Formats the acknowledgement that replaced refused credentials, if any, and the last items that led to the verdict. */
-function itemTable(vault: VaultReport): string[] {
-  const replaced = vault.cause?.refused?.replacedBy?.acknowledgement;
+function itemTable({ replaced, steps }: Extract<VaultBlock, { kind: "steps" }>): string {
   const first = replaced === undefined ? [] : [replaced];
-  const items = [...first, ...chainOf(vault).slice(first.length - maxItems)];
-  if (items.length === 0) return [];
-  const row = (item: ItemReference): string => {
-    const event = `${eventWords[item.event]}${hasLocked(vault, item) ? " (locks)" : ""}`;
-    return `| ${[time(item.at), event, escape(item.externalRef ?? ""), escape(item.address ?? ""), `${escape(item.input)}, line ${item.line}`].join(" | ")} |`;
+  const row = ({ item, event, locks }: Step): string => {
+    const words = `${event}${locks ? " (locks)" : ""}`;
+    return `| ${[time(item.at), words, escape(item.externalRef ?? ""), escape(item.address ?? ""), written([{ place: item }])].join(" | ")} |`;
   };
   return [
-    [
-      "| Time (UTC) | Event | Reference | Address | Item |",
-      "|---|---|---|---|---|",
-      ...items.map(row),
-    ].join("\n"),
-  ];
+    "| Time (UTC) | Event | Reference | Address | Item |",
+    "|---|---|---|---|---|",
+    ...[...first, ...steps.slice(first.length - maxItems)].map(row),
+  ].join("\n");
 }
 
-function list(entries: readonly string[]): string {
-  const more =
-    entries.length > maxListed ? [`- and ${grouped(entries.length - maxListed)} more`] : [];
-  return `${[...entries.slice(0, maxListed).map((entry) => `- ${entry}`), ...more].join("\n")}\n`;
-}
+const list = (entries: readonly string[], more: number): string =>
+  [...entries, ...(more > 0 ? [`and ${grouped(more)} more`] : [])]
+    .map((entry) => `- ${entry}\n`)
+    .join("");
 
 const time = (at: string): string => escape(timeText(at));
 
-/** Escapes a sentence with values from items, with its times as elsewhere. */
-const sentence = (text: string): string => escape(text, 800).replaceAll(moment, timeText);
+/** Writes a line of an outline, of which nothing from an item is markup. */
+const written = (line: Line): string =>
+  line
+    .map((part) => {
+      if (typeof part === "string") return part;
+      if ("value" in part) return escape(part.value);
+      if ("sentence" in part) return escape(part.sentence, 800).replaceAll(moment, timeText);
+      if ("time" in part) return time(part.time);
+      if ("place" in part) return `${escape(part.place.input)}, line ${part.place.line}`;
+      return "verdict" in part ? verdictWords[part.verdict] : part.certainty;
+    })
+    .join("");
 
 /** Escapes a text that is not trusted: on one line, and nothing of it is markup, a link or a reference to a person. */
 export function escape(text: string, most = 200): string {

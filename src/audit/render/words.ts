@@ -5,12 +5,10 @@ import type {
   InputReport,
   ItemReference,
   LockRule,
-  ReplaySummary,
   Rules,
   VaultReport,
   VaultState,
 } from "../../documents/audit.ts";
-import { isProblem, verdicts } from "../report/severity.ts";
 import type { Verdict } from "../report/severity.ts";
 
 // Words for reports, on the terminal and in HTML.
@@ -131,21 +129,10 @@ export function ruleLines(rules: Rules): string[] {
   ];
 }
 
-/** Describes the column of each role: `time: "transactionTime"`. */
-export function columnWords({ columns }: Pick<InputReport, "columns">): string[] {
-  return Object.entries(columns).map(([role, { name, by }]) => {
-    const why = { name: "", value: " (by its values)", "--map": " (--map)" }[by];
-    return `${role}: ${JSON.stringify(name)}${why}`;
-  });
-}
-
-/** Describes this machine's exchange that an item belongs to. `time` formats an ISO 8601 text. */
-export function ownWords(
-  { own }: Pick<ItemReference, "own">,
-  time: (iso: string) => string,
-): string | undefined {
+/** Describes this machine's exchange that an item belongs to. */
+export function ownWords({ own }: Pick<ItemReference, "own">): string | undefined {
   if (own === undefined) return undefined;
-  const superseded = own.supersededAt === undefined ? "" : `, superseded ${time(own.supersededAt)}`;
+  const superseded = own.supersededAt === undefined ? "" : `, superseded ${own.supersededAt}`;
   return `this machine's exchange ${own.id} (${own.operation}, ${own.state}; generation ${own.generation}${superseded})`;
 }
 
@@ -158,40 +145,6 @@ export function counters(
     starts: `${unackedStarts} of ${rules.limits.unackedStarts}`,
     failed: `${failedAttempts} of ${rules.limits.failedAttempts}`,
   };
-}
-
-/** Returns the number of vaults by verdict, worst first. */
-export function countsOf({
-  verdicts: counts,
-}: Pick<ReplaySummary, "verdicts">): { verdict: Verdict; count: number }[] {
-  return verdicts.map((verdict) => ({ verdict, count: counts[verdict] }));
-}
-
-/** Counts the vaults that need action, and the others. */
-export function needsOf(summary: Pick<ReplaySummary, "verdicts">): {
-  problems: number;
-  others: number;
-} {
-  const sum = (problem: boolean): number =>
-    countsOf(summary).reduce(
-      (all, { verdict, count }) => (isProblem(verdict) === problem ? all + count : all),
-      0,
-    );
-  return { problems: sum(true), others: sum(false) };
-}
-
-/** Describes the items that were left out or out of order. */
-export function leftOut(summary: ReplaySummary): string[] {
-  const { skippedLines, applicationItems, withoutVault, duplicates, reordered, late } = summary;
-  const all: [number, string][] = [
-    [skippedLines, counted(skippedLines, "line that is not an item", "lines that are not items")],
-    [applicationItems, `${grouped(applicationItems)} about the application`],
-    [withoutVault, `${grouped(withoutVault)} without a vault`],
-    [duplicates, counted(duplicates, "duplicate")],
-    [reordered, `${grouped(reordered)} out of order, sorted`],
-    [late, `${grouped(late)} too far out of order to be sorted`],
-  ];
-  return all.filter(([count]) => count > 0).map(([, words]) => words);
 }
 
 /** A command about a vault, as advice names it. */

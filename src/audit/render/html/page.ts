@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { needsOf } from "../words.ts";
+import { needsOf } from "../outline/summary.ts";
 import { counted, grouped } from "../../../terminal/count.ts";
 import { reenactmentSection, whatIfSection } from "./changes.ts";
 import { legendOf } from "./lanes.ts";

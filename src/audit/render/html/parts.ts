@@ -1,6 +1,7 @@
 import type { Markup } from "./text.ts";
 import { clip, escape, html, inline, time, value } from "./text.ts";
-import { advisedCommand, moment, ownWords, verdictWords } from "../words.ts";
+import type { Line } from "../outline/line.ts";
+import { advisedCommand, moment, verdictWords } from "../words.ts";
 import type { ItemReference, VaultReport } from "../../../documents/audit.ts";
 import type { Verdict } from "../../report/severity.ts";
 
@@ -41,11 +42,18 @@ export function instruction(text: string): Markup {
 const copied = (command: string): Markup =>
   inline`<code>${command.split(" ").map((word, index) => inline`${index === 0 ? "" : " "}<span>${word}</span>`)}</code> <button type="button" class="copy" aria-label="Copy: ${command}" hidden>Copy</button>`;
 
-/** Renders this machine's exchange that an item belongs to, if any. */
-export function own(item: ItemReference): Markup | string {
-  const words = ownWords(item, (iso) => iso);
-  return words === undefined ? "" : sentence(words);
-}
+/** Renders a line of an outline. */
+export const written = (line: Line): Markup =>
+  inline`${line.map((part): Markup | string => {
+    if (typeof part === "string") return part;
+    if ("value" in part) return value(part.value);
+    if ("sentence" in part) return sentence(part.sentence);
+    if ("time" in part) return time(part.time);
+    if ("place" in part) return itemLocation(part.place);
+    return "verdict" in part
+      ? badge(part.verdict)
+      : inline`<span class="sure">${part.certainty}</span>`;
+  })}`;
 
 /** Renders the attributes that the filter reads: uuid and label with addresses and references, verdict, and time of the verdict. */
 export function filterData({ uuid, label, who, verdict, since, lastAt }: VaultReport): Markup {

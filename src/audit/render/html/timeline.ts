@@ -1,4 +1,4 @@
-import { distancesOf } from "../model.ts";
+import { distancesOf } from "../outline/events.ts";
 import { eventWords, span, verdictWords } from "../words.ts";
 import { counted } from "../../../terminal/count.ts";
 import { drawn, lanes, laneWords, shape } from "./lanes.ts";

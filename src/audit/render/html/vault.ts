@@ -1,20 +1,29 @@
-import type { Drawing } from "./timeline.ts";
-import { maxDrawn, timelineOf } from "./timeline.ts";
+import type { Tally, VaultReport } from "../../../documents/audit.ts";
+import { counted } from "../../../terminal/count.ts";
+import { few, shortened } from "../outline/line.ts";
+import type { FactName, OriginName, Step, VaultBlock } from "../outline/vault.ts";
+import { outlineOf } from "../outline/vault.ts";
+import { eventTable } from "./events.ts";
+import {
+  badge,
+  filterData,
+  instruction,
+  itemLocation,
+  sentence,
+  vaultName,
+  written,
+} from "./parts.ts";
 import type { Markup } from "./text.ts";
 import { html, time, value } from "./text.ts";
-import { eventTable } from "./events.ts";
-import { badge, filterData, instruction, itemLocation, own, sentence, vaultName } from "./parts.ts";
-import { chainOf, hasLocked, openExchange } from "../model.ts";
-import { contradictionWords, counters, eventWords, ruleWords } from "../words.ts";
-import { counted } from "../../../terminal/count.ts";
-import type { ItemReference, Tally, VaultReport } from "../../../documents/audit.ts";
+import type { Drawing } from "./timeline.ts";
+import { maxDrawn, timelineOf } from "./timeline.ts";
 
-const longestChain = 12;
-
-/** Renders the section of a vault. */
+/** Renders the section of a vault: the cause and the advice, then the facts side by side, then lists and drawing. */
 export function vaultSection(vault: VaultReport, drawing: Drawing): Markup {
-  const { cause, since, advice, verdict, timeline = [] } = vault;
-  const { starts, failed } = counters(vault, drawing.rules);
+  const { since, verdict, timeline = [] } = vault;
+  const blocks = outlineOf(vault, drawing.rules);
+  const render = (...kinds: VaultBlock["kind"][]): Markup[] =>
+    blocks.filter(({ kind }) => kinds.includes(kind)).map(blockMarkup);
   return html`<article
     class="vault"
     id="vault-${drawing.id}"
@@ -26,119 +35,98 @@ export function vaultSection(vault: VaultReport, drawing: Drawing): Markup {
       ${badge(verdict)}${since === undefined ? "" : html` since ${time(since)}`}
       <span class="sure">${vault.certainty}</span>
     </p>
-    ${cause === undefined ? "" : html`<p class="cause">${sentence(cause.text)}</p>`}
-    <div class="advice">
-      <div>
-        <h4>For support</h4>
-        <p>${instruction(advice.support)}</p>
-      </div>
-      <div>
-        <h4>For the developer of the client</h4>
-        <p>${instruction(advice.developer)}</p>
-      </div>
-    </div>
-    <dl class="facts">
-      ${cause?.refused === undefined ? "" : fact("Refused credentials", sentence(cause.refused.text))}
-      ${cause === undefined ? "" : fact("Rule", html`${ruleWords[cause.rule]}, <span class="sure">${cause.certainty}</span>: ${sentence(cause.reason)}`)}
-      ${cause?.reason === vault.reason ? "" : fact("Why", html`<span class="sure">${vault.certainty}</span>: ${sentence(vault.reason)}`)}
-      ${pending(vault)}
-      ${fact("Counters", `${starts} unacknowledged starts, ${failed} failed attempts in a row`)}
-      ${who(vault)}
-      ${fact("Items", html`${counted(vault.items, "item")}, from ${time(vault.firstAt)} to ${time(vault.lastAt)}`)}
-    </dl>
-    ${chain(vault)} ${contradictions(vault)} ${timeline.length === 0 ? "" : figure(vault, drawing)}
+    ${render("cause")}
+    <div class="advice">${render("advice")}</div>
+    <dl class="facts">${render("fact", "confidence", "origin", "exchanges")}</dl>
+    ${render("steps", "contradictions")} ${timeline.length === 0 ? "" : figure(vault, drawing)}
   </article> `;
 }
 
-const fact = (label: string, content: Markup | string): Markup =>
+const factLabels: Record<FactName, string> = {
+  refused: "Refused credentials",
+  rule: "Rule",
+  open: "Open",
+  counters: "Counters",
+  items: "Items",
+};
+
+const originLabels: Record<OriginName, string> = {
+  addresses: "Addresses",
+  externalRefs: "References",
+  endpoints: "Endpoints",
+  applications: "Applications",
+};
+
+function blockMarkup(block: VaultBlock): Markup {
+  switch (block.kind) {
+    case "cause":
+      return html`<p class="cause">${written(block.line)}</p>`;
+    case "fact":
+      return fact(factLabels[block.name], written(block.line));
+    case "confidence":
+      return block.isRepeated ? html`` : fact("Why", written(block.line));
+    case "steps":
+      return chain(block.steps);
+    case "origin":
+      return fact(originLabels[block.name], tally(block.values));
+    case "exchanges":
+      return fact(
+        "This machine",
+        html`${block.lines.map((line) => html`<p>${written(line)}</p>`)}`,
+      );
+    case "contradictions":
+      return contradictions(block);
+    case "advice":
+      return html`<div>
+        <h4>${block.to === "support" ? "For support" : "For the developer of the client"}</h4>
+        <p>${instruction(block.text)}</p>
+      </div>`;
+    case "commands":
+      // Each is beside its button in the advice.
+      return html``;
+  }
+}
+
+const fact = (label: string, content: Markup): Markup =>
   html`<dt>${label}</dt>
     <dd>${content}</dd>`;
 
-function pending(vault: VaultReport): Markup | string {
-  const open = openExchange(vault);
-  if (open === undefined) return "";
-  const { operation, startedAt, token, tokenExpiry } = open;
-  return fact(
-    "Open",
-    html`${operation} started ${time(startedAt)}, not acknowledged; ${token} ${time(tokenExpiry)}`,
-  );
-}
-
-function who({ who, cause }: VaultReport): Markup[] {
-  const exchanges = new Map(
-    (cause?.chain ?? []).flatMap((item) =>
-      item.own === undefined ? [] : [[item.own.id, item] as const],
-    ),
-  );
-  const rows: [string, readonly Tally[]][] = [
-    ["Addresses", who.addresses],
-    ["References", who.externalRefs],
-    ["Endpoints", who.endpoints],
-    ["Applications", who.applications],
-  ];
-  const tallies = rows
-    .filter(([, values]) => values.length > 0)
-    .map(([label, values]) => fact(label, tally(values)));
-  return exchanges.size === 0
-    ? tallies
-    : [
-        ...tallies,
-        fact(
-          "This machine",
-          html`${[...exchanges.values()].slice(0, 5).map((item) => html`<p>${own(item)}</p>`)}`,
-        ),
-      ];
-}
-
 function tally(values: readonly Tally[]): Markup {
-  const few = values
-    .slice(0, 5)
-    .map(
-      ({ value: text, count }) => html`<li>${value(text)}${count > 1 ? ` × ${count}` : ""}</li>`,
-    );
-  const more = values.length > 5 ? html`<li>and ${values.length - 5} more</li>` : "";
+  const { shown, more } = few(values, 5);
+  const entries = shown.map(
+    ({ value: text, count }) => html`<li>${value(text)}${count > 1 ? ` × ${count}` : ""}</li>`,
+  );
   return html`<ul class="tally">
-    ${few}${more}
+    ${entries}${more > 0 ? html`<li>and ${more} more</li>` : ""}
   </ul>`;
 }
 
-function chain(vault: VaultReport): Markup | string {
-  const items = chainOf(vault);
-  if (items.length === 0) return "";
-  const left = items.length - longestChain;
-  const entry = (item: ItemReference): Markup => {
-    const words = html`${time(item.at)} ${eventWords[item.event]} ${itemLocation(item)}`;
-    return hasLocked(vault, item)
+function chain(steps: readonly Step[]): Markup {
+  if (steps.length === 0) return html``;
+  const entry = ({ item, event, locks }: Step): Markup => {
+    const words = html`${time(item.at)} ${event} ${itemLocation(item)}`;
+    return locks
       ? html`<li class="locks">${words} <strong>This locked the vault.</strong></li>`
       : html`<li>${words}</li>`;
   };
-  const head =
-    left > 0
-      ? [
-          ...items.slice(0, 4).map(entry),
-          html`<li class="more">… ${left} more …</li>`,
-          ...items.slice(4 + left).map(entry),
-        ]
-      : items.map(entry);
+  const entries = shortened(
+    steps.map(entry),
+    (left) => html`<li class="more">… ${left} more …</li>`,
+  );
   return html`<h4>What happened</h4>
     <ol class="chain">
-      ${head}
+      ${entries}
     </ol>`;
 }
 
-function contradictions({ contradictions, moreContradictions }: VaultReport): Markup | string {
-  if (contradictions.length + moreContradictions === 0) return "";
-  const entries = contradictions.map(
-    ({ at, kind, text, item }) =>
-      html`<li>
-        ${time(at)} <strong>${contradictionWords[kind]}</strong>: ${sentence(text)}
-        ${itemLocation(item)}
-      </li>`,
+function contradictions({ all, more }: Extract<VaultBlock, { kind: "contradictions" }>): Markup {
+  const entries = all.map(
+    ({ at, words, text, item }) =>
+      html`<li>${time(at)} <strong>${words}</strong>: ${sentence(text)} ${itemLocation(item)}</li>`,
   );
-  const more = moreContradictions > 0 ? html`<li>and ${moreContradictions} more</li>` : "";
   return html`<h4>Contradictions in the log</h4>
     <ul class="odd">
-      ${entries}${more}
+      ${entries}${more > 0 ? html`<li>and ${more} more</li>` : ""}
     </ul>`;
 }
 

@@ -1,5 +1,7 @@
 import stringWidth from "string-width";
-import { isMoment, moment } from "../words.ts";
+import type { ItemReference } from "../../../documents/audit.ts";
+import type { Line } from "../outline/line.ts";
+import { isMoment, moment, verdictWords } from "../words.ts";
 import type { Palette } from "../../../terminal/palette.ts";
 import { printableLine } from "../../../terminal/redactor.ts";
 import type { TerminalFacts } from "../../../terminal/streams.ts";
@@ -44,6 +46,23 @@ export function shownSentence(text: string, { timeZone }: Pick<AuditView, "timeZ
   return shown(text, 600).replaceAll(moment, (iso) => exactTime(iso, timeZone));
 }
 
+/** Writes a line of an outline, safe for a terminal. */
+export const written = (line: Line, view: Pick<AuditView, "timeZone">): string =>
+  line
+    .map((part) => {
+      if (typeof part === "string") return part;
+      if ("value" in part) return shown(part.value, 200);
+      if ("sentence" in part) return shownSentence(part.sentence, view);
+      if ("time" in part) return exactTime(part.time, view.timeZone);
+      if ("place" in part) return itemLocation(part.place);
+      return "verdict" in part ? verdictWords[part.verdict] : part.certainty;
+    })
+    .join("");
+
+/** Formats input and line of an item: `export.csv:17`. */
+export const itemLocation = ({ input, line }: Pick<ItemReference, "input" | "line">): string =>
+  `${shown(input, 40)}:${line}`;
+
 const formats = new Map<string | undefined, Intl.DateTimeFormat>();
 
 /** Formats an ISO 8601 text as `2026-11-24 14:02:11`; other text is made safe for a terminal. */
@@ -84,7 +103,7 @@ export const paragraph = (pieces: readonly Cell[], indent: number, columns: numb
     columns,
   );
 
-/** Formats rows of a label and a paragraph, without rows that have no pieces. */
+/** Formats rows of a label and a paragraph, without rows that have no pieces. Rows in succession with the same label have it once. */
 export const labelled = (
   rows: readonly (readonly [label: string, pieces: readonly Cell[]])[],
   indent: number,
@@ -92,8 +111,11 @@ export const labelled = (
   columns: number,
 ): string[] =>
   tableLines(
-    rows.flatMap(([label, pieces]) =>
-      pieces.map((piece, index) => [{ text: index === 0 ? label : "", paint: palette.dim }, piece]),
+    rows.flatMap(([label, pieces], row) =>
+      pieces.map((piece, index) => {
+        const isFirst = index === 0 && label !== rows[row - 1]?.[0];
+        return [{ text: isFirst ? label : "", paint: palette.dim }, piece];
+      }),
     ),
     indent,
     columns,

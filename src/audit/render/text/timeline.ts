@@ -1,20 +1,25 @@
 import stringWidth from "string-width";
-import { contradictionWords, eventWords, ownWords, span, stateWords } from "../words.ts";
+import type { ItemReference, Rules, TimelineEvent, VaultReport } from "../../../documents/audit.ts";
 import { counted } from "../../../terminal/count.ts";
-import { distancesOf, isSame, openExchange } from "../model.ts";
-import type { AuditView } from "./text.ts";
-import { exactTime, paragraph, shown, shownSentence, zoneName } from "./text.ts";
-import { itemLocation, vaultBlock } from "./vault.ts";
 import type { Palette } from "../../../terminal/palette.ts";
 import { createPalette } from "../../../terminal/palette.ts";
 import type { Cell } from "../../../terminal/tables.ts";
-import type {
-  Contradiction,
-  ItemReference,
-  Rules,
-  TimelineEvent,
-  VaultReport,
-} from "../../../documents/audit.ts";
+import type { Told } from "../outline/events.ts";
+import { eventsOf } from "../outline/events.ts";
+import type { Odd } from "../outline/vault.ts";
+import { openExchange } from "../outline/vault.ts";
+import { eventWords } from "../words.ts";
+import type { AuditView } from "./text.ts";
+import {
+  exactTime,
+  itemLocation,
+  paragraph,
+  shown,
+  shownSentence,
+  written,
+  zoneName,
+} from "./text.ts";
+import { vaultBlock } from "./vault.ts";
 
 const eventWidth = Math.max(...Object.values(eventWords).map((words) => words.length));
 /** Columns of marker, time and distance before the event. */
@@ -32,16 +37,15 @@ export async function auditTimeline(
   view: AuditView,
 ): Promise<string> {
   const palette = await createPalette(view.facts.color);
-  const timeline = vault.timeline ?? [];
   const omitted = vault.timelineOmitted ?? 0;
   const lines = [
-    ...vaultBlock(vault, view, palette),
+    ...vaultBlock(vault, rules, view, palette),
     "",
     ...heading(vault, view, palette),
     ...(omitted > 0
       ? [`    ${palette.dim(`… ${counted(omitted, "earlier event")} not shown`)}`]
       : []),
-    ...events(timeline, vault.contradictions, rules, view, palette),
+    ...events(vault, rules, view, palette),
     ...ending(vault, view, palette),
   ];
   return lines.map((line) => `${line.trimEnd()}\n`).join("");
@@ -70,76 +74,67 @@ const isOneInput = (timeline: readonly TimelineEvent[]): boolean =>
   timeline.every(({ item }) => item.input === timeline[0]?.item.input);
 
 function* events(
-  timeline: readonly TimelineEvent[],
-  contradictions: readonly Contradiction[],
+  vault: VaultReport,
   rules: Rules,
   view: AuditView,
   palette: Palette,
 ): Iterable<string> {
-  const inPlace = placeContradictions(timeline, contradictions);
-  const distances = distancesOf(timeline.map(({ item }) => Date.parse(item.at)));
-  const oneInput = isOneInput(timeline);
+  const { told, earlier } = eventsOf(vault, rules);
+  const oneInput = isOneInput(vault.timeline ?? []);
+  const { columns } = view.facts;
+  const odd = (all: readonly Odd[]): string[] =>
+    paragraph(
+      all.map(({ words, text }) => ({
+        text: `! ${words}: ${shownSentence(text, view)}`,
+        paint: palette.warn,
+      })),
+      indent,
+      columns,
+    );
   let day = "";
-  for (const [index, event] of timeline.entries()) {
-    const since = distances[index - 1];
-    const distance = since === undefined ? "" : span(since.milliseconds);
-    if (since?.isSilence === true)
-      yield `    ${palette.dim(`┄┄┄┄  no items for ${distance}  ┄┄┄┄`)}`;
+  for (const each of told) {
+    const { event, after, contradictions } = each;
+    if (after?.isSilence === true)
+      yield `    ${palette.dim(`┄┄┄┄  no items for ${after.words}  ┄┄┄┄`)}`;
     const [date = "", time = ""] = exactTime(event.item.at, view.timeZone).split(" ");
     if (date !== day) yield `  ${palette.strong(date)}`;
     day = date;
     const source = oneInput ? `line ${event.item.line}` : itemLocation(event.item);
-    const who = whoWords(event.item, source);
-    const beside = stringWidth(who) + lineWidth + 2 <= view.facts.columns;
-    yield line(
-      event,
-      time,
-      distance === "" ? "" : `+${distance}`,
-      beside ? who : "",
-      rules,
-      palette,
-    );
-    yield* paragraph(details(event, beside ? "" : who, view, palette), indent, view.facts.columns);
-    yield* paragraph(
-      (inPlace.get(index) ?? []).map((each) => contradiction(each, view, palette)),
-      indent,
-      view.facts.columns,
-    );
+    const who = whoWords(each, source);
+    const beside = stringWidth(who) + lineWidth + 2 <= columns;
+    yield line(each, time, beside ? who : "", rules, palette);
+    yield* paragraph(details(each, beside ? "" : who, view, palette), indent, columns);
+    yield* odd(contradictions);
   }
-  yield* paragraph(
-    (inPlace.get(-1) ?? []).map((each) => contradiction(each, view, palette)),
-    indent,
-    view.facts.columns,
-  );
+  yield* odd(earlier);
 }
 
 function line(
-  event: TimelineEvent,
+  { event, words, after, counters, state }: Told,
   time: string,
-  distance: string,
   who: string,
-  rules: Rules,
+  { limits }: Rules,
   palette: Palette,
 ): string {
-  const { isCause, locks, item, state } = event;
+  const { isCause, locks, item } = event;
   const mark = locks ? palette.bad("▶") : isCause ? palette.bad("┃") : " ";
-  const words = eventWords[item.event].padEnd(eventWidth);
   const paint = locks
     ? (text: string) => palette.bad(palette.strong(text))
     : isCause
       ? palette.bad
       : plainly(item, palette);
-  const count = (n: number, limit: number): string =>
-    counterPaint(n, limit, palette)(`${n}/${limit}`);
-  const counts = `${count(event.unackedStarts, rules.limits.unackedStarts)}  ${count(event.failedAttempts, rules.limits.failedAttempts)}`;
-  const standing = state === "exchange-open" ? "open" : stateWords[state];
+  const starts = counterPaint(event.unackedStarts, limits.unackedStarts, palette);
+  const failed = counterPaint(event.failedAttempts, limits.failedAttempts, palette);
+  const counts = `${starts(counters.starts)}  ${failed(counters.failed)}`;
+  const standing = event.state === "exchange-open" ? "open" : state;
   const statePaint = {
     locked: palette.bad,
     "exchange-open": palette.warn,
     active: palette.dim,
     deleted: palette.dim,
-  }[state];
-  const start = `  ${mark} ${time.padEnd(8)}  ${palette.dim(distance.padEnd(7))}  ${paint(words)}  ${counts}`;
+  }[event.state];
+  const distance = after === undefined ? "" : `+${after.words}`;
+  const start = `  ${mark} ${time.padEnd(8)}  ${palette.dim(distance.padEnd(7))}  ${paint(words.padEnd(eventWidth))}  ${counts}`;
   return `${start}  ${statePaint(standing.padEnd(stateWidth))}  ${palette.dim(who)}`;
 }
 
@@ -152,55 +147,30 @@ const counterPaint = (count: number, limit: number, palette: Palette) =>
   count >= limit ? palette.bad : count > 0 ? palette.warn : palette.dim;
 
 /** Formats the origin of an item, and where to find the item. */
-function whoWords(
-  { address, externalRef, application, event, action }: ItemReference,
-  source: string,
-): string {
+function whoWords({ event: { item }, action }: Told, source: string): string {
+  const { address, externalRef, application } = item;
   const who = [address, externalRef].filter((part) => part !== undefined);
   const named = who.length > 0 || application === undefined ? who : [application];
-  const unknown = event === "other" || event === "application" ? [action] : [];
+  const unknown = action === undefined ? [] : [action];
   return [...[...unknown, ...named].map((part) => shown(part)), source].join("  ");
 }
 
 /** Returns further details of an event. */
 function details(
-  { item, locks }: TimelineEvent,
+  { event: { item, locks }, own }: Told,
   who: string,
   view: AuditView,
   palette: Palette,
 ): Cell[] {
   const { description } = item;
-  const own = ownWords(item, (iso) => exactTime(iso, view.timeZone));
   return [
     ...(who === "" ? [] : [{ text: who, paint: palette.dim }]),
-    ...(own === undefined ? [] : [{ text: shownSentence(own, view), paint: palette.code }]),
+    ...(own === undefined ? [] : [{ text: written(own, view), paint: palette.code }]),
     ...(description === undefined
       ? []
       : [{ text: `“${shown(description, 200)}”`, paint: palette.dim }]),
     ...(locks ? [{ text: "this locked the vault", paint: palette.bad }] : []),
   ];
-}
-
-function contradiction(each: Contradiction, view: AuditView, palette: Palette): Cell {
-  return {
-    text: `! ${contradictionWords[each.kind]}: ${shownSentence(each.text, view)}`,
-    paint: palette.warn,
-  };
-}
-
-/** Groups contradictions by the index of their event or, if it is not listed, of the last event before them; -1 if there is none. */
-function placeContradictions(
-  timeline: readonly TimelineEvent[],
-  all: readonly Contradiction[],
-): Map<number, Contradiction[]> {
-  const placed = new Map<number, Contradiction[]>();
-  for (const each of all) {
-    const same = timeline.findIndex(({ item }) => isSame(item, each.item));
-    const before = timeline.findLastIndex(({ item }) => Date.parse(item.at) <= Date.parse(each.at));
-    const index = same === -1 ? before : same;
-    placed.set(index, [...(placed.get(index) ?? []), each]);
-  }
-  return placed;
 }
 
 function ending(vault: VaultReport, view: AuditView, palette: Palette): string[] {
@@ -209,7 +179,7 @@ function ending(vault: VaultReport, view: AuditView, palette: Palette): string[]
   const open = openExchange(vault);
   if (timeline.length === 0) lines.push(`    ${palette.dim("no events")}`);
   if (open !== undefined) {
-    const words = `the ${open.operation} is not acknowledged; ${open.token} ${exactTime(open.tokenExpiry, view.timeZone)}`;
+    const words = `the ${open.operation} is not acknowledged; ${written(open.expiry, view)}`;
     lines.push(...paragraph([{ text: words, paint: palette.warn }], indent, view.facts.columns));
   }
   if (moreContradictions > 0)

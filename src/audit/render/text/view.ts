@@ -1,6 +1,13 @@
-import { originWords } from "../../report/origin-words.ts";
-import { counters, countsOf, needsOf, ruleWords, verdictWords } from "../words.ts";
+import type { ReplaySummary, VaultReport } from "../../../documents/audit.ts";
 import { counted, grouped } from "../../../terminal/count.ts";
+import type { Palette } from "../../../terminal/palette.ts";
+import { createPalette } from "../../../terminal/palette.ts";
+import type { Cell } from "../../../terminal/tables.ts";
+import { listTable } from "../../../terminal/tables.ts";
+import { isProblem } from "../../report/severity.ts";
+import type { Answer } from "../outline/summary.ts";
+import { answerOf, needsOf, takeVaults } from "../outline/summary.ts";
+import { counters, ruleWords, verdictWords } from "../words.ts";
 import type { AuditView } from "./text.ts";
 import {
   exactTime,
@@ -9,16 +16,10 @@ import {
   lines,
   paragraph,
   shown,
-  shownSentence,
   verdictPaint,
+  written,
 } from "./text.ts";
-import { contradictions, vaultBlock, vaultName, vaultSketch } from "./vault.ts";
-import type { Palette } from "../../../terminal/palette.ts";
-import { createPalette } from "../../../terminal/palette.ts";
-import type { Cell } from "../../../terminal/tables.ts";
-import { listTable } from "../../../terminal/tables.ts";
-import type { ReplaySummary, VaultReport } from "../../../documents/audit.ts";
-import { isProblem } from "../../report/severity.ts";
+import { contradictionBlock, vaultBlock, vaultSketch } from "./vault.ts";
 
 /** Limits on what is shown of many vaults. */
 interface SummaryLimits {
@@ -44,73 +45,45 @@ export async function auditSummary(
 ): Promise<string> {
   const palette = await createPalette(view.facts.color);
   const limit = { ...limits, ...most };
-  const { problems, others } = take(vaults, limit);
-  const total = needsOf(summary).problems;
+  const { problems, others } = takeVaults(vaults, limit);
   const parts = [
-    lines([
-      ...headline(summary, view, palette),
-      countsLine(summary, palette),
-      ...origins(summary, view, palette),
-    ]),
-    await vaultTable(summary, [...problems, ...others], view, palette),
-    ...blocks(problems, total, limit, view, palette),
-    ...contradictionsOf(others, view, palette),
+    lines(opening(answerOf(summary), view, palette)),
+    vaultTable(summary, [...problems, ...others], view, palette),
+    ...blocks(problems, summary, limit, view, palette),
+    ...others.map((vault) => lines(contradictionBlock(vault, view, palette))),
   ];
   return joined(parts);
 }
 
-function take(
-  vaults: Iterable<VaultReport>,
-  limit: SummaryLimits,
-): { problems: VaultReport[]; others: VaultReport[] } {
-  const problems: VaultReport[] = [];
-  const others: VaultReport[] = [];
-  for (const vault of vaults) {
-    const [list, most] = isProblem(vault.verdict)
-      ? [problems, limit.problems]
-      : [others, limit.others];
-    if (list.length < most) list.push(vault);
-    else break;
-  }
-  return { problems, others };
-}
-
-function headline({ found }: ReplaySummary, view: AuditView, palette: Palette): string[] {
-  return paragraph(
-    [{ text: shownSentence(found.text, view), paint: palette.strong }],
-    2,
-    view.facts.columns,
-  );
-}
-
-const maxOrigins = 10;
-
-/** Formats who caused how many problems, if that is more than the headline says. */
-function origins({ found: { by } }: ReplaySummary, view: AuditView, palette: Palette): string[] {
-  if (by.length < 2) return [];
-  const rows = by
-    .slice(0, maxOrigins)
-    .map((origin) => `${counted(origin.vaults, "vault")}: ${shown(originWords(origin), 200)}`);
-  const more =
-    by.length > maxOrigins ? [`… and ${counted(by.length - maxOrigins, "more origin")}`] : [];
-  return labelled([["Caused by", [...rows, ...more]]], 2, palette, view.facts.columns);
+/** Formats the answer, the number of vaults by verdict, and who caused how many problems. */
+function opening(answer: Answer, view: AuditView, palette: Palette): string[] {
+  const { found, origins } = answer;
+  const { columns } = view.facts;
+  const others = origins.more > 0 ? [`… and ${counted(origins.more, "more origin")}`] : [];
+  const by = [...origins.shown.map((line) => written(line, view)), ...others];
+  return [
+    ...paragraph([{ text: written(found, view), paint: palette.strong }], 2, columns),
+    countsLine(answer, palette),
+    ...labelled([["Caused by", by]], 2, palette, columns),
+  ];
 }
 
 /** Formats counts: `1,250 vaults: 3 locked, 1,247 ok`. */
-function countsLine(summary: ReplaySummary, palette: Palette): string {
-  const counts = countsOf(summary).filter(({ count }) => count > 0);
-  const words = counts.map(({ verdict, count }) =>
-    verdictPaint(verdict, palette)(`${grouped(count)} ${verdictWords[verdict]}`),
-  );
-  return `  ${palette.strong(counted(summary.vaultCount, "vault"))}${words.length === 0 ? "" : `: ${words.join(", ")}`}`;
+function countsLine({ vaults, counts }: Answer, palette: Palette): string {
+  const words = counts
+    .filter(({ count }) => count > 0)
+    .map(({ verdict, count }) =>
+      verdictPaint(verdict, palette)(`${grouped(count)} ${verdictWords[verdict]}`),
+    );
+  return `  ${palette.strong(vaults)}${words.length === 0 ? "" : `: ${words.join(", ")}`}`;
 }
 
-async function vaultTable(
+function vaultTable(
   summary: ReplaySummary,
   vaults: readonly VaultReport[],
   view: AuditView,
   palette: Palette,
-): Promise<string> {
+): string {
   if (vaults.length === 0) return "";
   const { columns } = view.facts;
   const wide = columns >= 119;
@@ -160,29 +133,16 @@ const moreLine = (count: number, which: string): string[] =>
 
 function blocks(
   problems: readonly VaultReport[],
-  total: number,
+  summary: ReplaySummary,
   limit: SummaryLimits,
   view: AuditView,
   palette: Palette,
 ): string[] {
+  const { rules } = summary;
+  const total = needsOf(summary).problems;
   if (total <= limit.blocks)
-    return problems.map((vault) => lines(vaultBlock(vault, view, palette)));
+    return problems.map((vault) => lines(vaultBlock(vault, rules, view, palette)));
   const few = problems.slice(0, limit.sketches);
   const hint = `  ${palette.dim(`--vault UUID shows one in detail${total > few.length ? `; ${grouped(total - few.length)} more are not described here` : ""}`)}`;
   return [...few.map((vault) => lines(vaultSketch(vault, view, palette))), lines([hint])];
-}
-
-/** Formats the contradictions of vaults that need no action. */
-function contradictionsOf(
-  others: readonly VaultReport[],
-  view: AuditView,
-  palette: Palette,
-): string[] {
-  return others
-    .map((vault) => ({ vault, pieces: contradictions(vault, view, palette) }))
-    .filter(({ pieces }) => pieces.length > 0)
-    .map(({ vault, pieces }) => {
-      const head = `  ${verdictPaint(vault.verdict, palette)(verdictWords[vault.verdict])}  ${palette.strong(vaultName(vault))}`;
-      return lines([head, ...paragraph(pieces, 4, view.facts.columns)]);
-    });
 }

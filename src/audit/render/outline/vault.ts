@@ -1,0 +1,167 @@
+import type {
+  Contradiction,
+  ItemReference,
+  Rules,
+  Tally,
+  VaultReport,
+} from "../../../documents/audit.ts";
+import { counted } from "../../../terminal/count.ts";
+import {
+  advisedCommand,
+  contradictionWords,
+  counters,
+  eventWords,
+  ownWords,
+  ruleWords,
+} from "../words.ts";
+import type { Line } from "./line.ts";
+import { few } from "./line.ts";
+
+const maxExchanges = 3;
+
+/** Facts of one line. */
+export type FactName = "refused" | "rule" | "open" | "counters" | "items";
+
+/** Whose call it was. */
+export type OriginName = keyof VaultReport["who"];
+
+/** An item that led to the lock or counts toward lockout. */
+export interface Step {
+  item: ItemReference;
+  event: string;
+  /** Whether the item locked the vault. A call that finds it locked did not. */
+  locks: boolean;
+}
+
+/** What is said of a vault, in this order. A writer leaves out kinds for which it has no room. */
+export type VaultBlock =
+  | { kind: "cause"; line: Line }
+  | { kind: "fact"; name: FactName; line: Line }
+  /** Certainty of the verdict, and why; `isRepeated`: the rule has the same reason. */
+  | { kind: "confidence"; line: Line; isRepeated: boolean }
+  /** The acknowledgement that replaced refused credentials, if any, then the items, oldest first. */
+  | { kind: "steps"; replaced: Step | undefined; steps: readonly Step[] }
+  | { kind: "origin"; name: OriginName; values: readonly Tally[] }
+  /** Exchanges of this machine. */
+  | { kind: "exchanges"; lines: readonly Line[] }
+  | { kind: "contradictions"; all: readonly Odd[]; more: number }
+  | { kind: "advice"; to: "support" | "developer"; text: string }
+  /** Those that the advice names. */
+  | { kind: "commands"; commands: readonly string[] };
+
+/** A contradiction in the log. */
+export interface Odd extends Pick<Contradiction, "at" | "text" | "item"> {
+  words: string;
+}
+
+/** Returns the outline of the report on a vault, without its timeline. */
+export function outlineOf(vault: VaultReport, rules: Rules): VaultBlock[] {
+  const { cause, certainty, reason, advice, who } = vault;
+  const { support, developer } = advice;
+  const { starts, failed } = counters(vault, rules);
+  const chain = cause?.chain ?? vault.counting;
+  const replaced = cause?.refused?.replacedBy?.acknowledgement;
+  const exchanges = few([...new Set(chain.flatMap((item) => ownWords(item) ?? []))], maxExchanges);
+  const odd = contradictionsOf(vault);
+  const commands = [...new Set(`${support} ${developer}`.match(advisedCommand))];
+  const blocks: (VaultBlock | undefined)[] = [
+    cause && { kind: "cause", line: [{ sentence: cause.text }] },
+    cause?.refused && fact("refused", [{ sentence: cause.refused.text }]),
+    cause &&
+      fact("rule", [
+        `${ruleWords[cause.rule]}, `,
+        { certainty: cause.certainty },
+        ": ",
+        { sentence: cause.reason },
+      ]),
+    {
+      kind: "confidence",
+      line: [{ certainty }, ": ", { sentence: reason }],
+      isRepeated: cause?.reason === reason,
+    },
+    openFact(vault),
+    fact("counters", [`${starts} unacknowledged starts, ${failed} failed attempts in a row`]),
+    chain.length === 0 && replaced === undefined
+      ? undefined
+      : {
+          kind: "steps",
+          replaced: replaced && stepOf(vault, replaced),
+          steps: chain.map((item) => stepOf(vault, item)),
+        },
+    ...origins.map((name): VaultBlock | undefined =>
+      who[name].length === 0 ? undefined : { kind: "origin", name, values: who[name] },
+    ),
+    exchanges.shown.length === 0
+      ? undefined
+      : {
+          kind: "exchanges",
+          lines: [
+            ...exchanges.shown.map((words): Line => [{ sentence: words }]),
+            ...(exchanges.more > 0
+              ? [[`and ${counted(exchanges.more, "more exchange")} of this machine`]]
+              : []),
+          ],
+        },
+    fact("items", [
+      `${counted(vault.items, "item")}, from `,
+      { time: vault.firstAt },
+      " to ",
+      { time: vault.lastAt },
+    ]),
+    odd,
+    { kind: "advice", to: "support", text: support },
+    { kind: "advice", to: "developer", text: developer },
+    commands.length === 0 ? undefined : { kind: "commands", commands },
+  ];
+  return blocks.filter((block) => block !== undefined);
+}
+
+const origins: readonly OriginName[] = ["addresses", "externalRefs", "endpoints", "applications"];
+
+const fact = (name: FactName, line: Line): VaultBlock => ({ kind: "fact", name, line });
+
+/** Returns the contradictions of a vault, if it has any. */
+export function contradictionsOf({
+  contradictions,
+  moreContradictions,
+}: VaultReport): Extract<VaultBlock, { kind: "contradictions" }> | undefined {
+  if (contradictions.length + moreContradictions === 0) return undefined;
+  const all = contradictions.map(({ kind, ...each }) => ({
+    ...each,
+    words: contradictionWords[kind],
+  }));
+  return { kind: "contradictions", all, more: moreContradictions };
+}
+
+function stepOf({ cause }: VaultReport, item: ItemReference): Step {
+  const locks = cause?.item !== undefined && cause.rule !== "unseen" && isSame(item, cause.item);
+  return { item, event: eventWords[item.event], locks };
+}
+
+/** Whether both are the same line of the same input. */
+export const isSame = (one: ItemReference, other: ItemReference): boolean =>
+  one.line === other.line && one.input === other.input;
+
+/** Returns the operation of the open exchange, and the time of its token's expiry in words. */
+export function openExchange({
+  exchange,
+}: VaultReport): { operation: string; expiry: Line } | undefined {
+  if (exchange === undefined) return undefined;
+  const { operation, expired, tokenExpiry } = exchange;
+  return {
+    operation: operation === "get" ? "read" : "update",
+    expiry: [`its token ${expired ? "expired" : "expires"} `, { time: tokenExpiry }],
+  };
+}
+
+function openFact(vault: VaultReport): VaultBlock | undefined {
+  const open = openExchange(vault);
+  if (vault.exchange === undefined || open === undefined) return undefined;
+  const started = { time: vault.exchange.startedAt };
+  return fact("open", [
+    `${open.operation} started `,
+    started,
+    ", not acknowledged; ",
+    ...open.expiry,
+  ]);
+}
