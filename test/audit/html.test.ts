@@ -148,7 +148,8 @@ describe("a timeline", () => {
       "acknowledged after 2 s",
     ]);
     expect(ends(reports.openExchange())).toEqual(["not acknowledged yet after 191 s"]);
-    expect(ends(reports.atRisk())).toEqual(["its token expired after 300 s"]);
+    expect(ends(reports.atRisk())).toEqual(["acknowledged after 30 s"]);
+    expect(ends(reports.lockedByAdministrator())).toEqual(["its token expired after 300 s"]);
     expect(ends(reports.lockedByStarts())).toEqual(
       Array.from(
         { length: 4 },

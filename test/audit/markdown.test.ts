@@ -28,7 +28,7 @@ describe("the text for a ticket", () => {
     const vaults = [...reports.problems(), reports.deleted(), reports.fine()];
     const text = textOf(vaults);
     expect(text).toMatch(
-      /^\*\*2 vaults locked; both by reference nightly-backup-0412 from 203\.0\.113\.7\.\*\*\n\n10 vaults: 6 locked/,
+      /^\*\*5 vaults locked; 1 by reference nightly-backup-0412 from 203\.0\.113\.7, .*\.\*\*\n\n10 vaults: 6 locked/,
     );
     expect(text.match(/^## .*$/gm)).toHaveLength(reports.problems().length + 1);
     expect(text).toMatch(/\n## Rules and inputs\n\n(- .*\n)+$/);
