@@ -13,7 +13,7 @@ if (isLikeDisk()) process.env["TMPDIR"] ??= memoryFolder;
 const deepened = [
   "test/crash/**/*.test.ts",
   "test/audit/accuracy.test.ts",
-  "test/audit/fast-lines.test.ts",
+  "test/audit/generated-facts.test.ts",
   "test/audit/generator.test.ts",
   "test/audit/plain-source.test.ts",
   "test/audit/read-items.test.ts",

@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { tempDir } from "./support/temp-dir.ts";
+import { tempDir } from "./support/cleanup.ts";
 
 const root = join(import.meta.dirname, "..");
 

@@ -21,7 +21,7 @@ import {
   topicText,
   topicTexts,
 } from "./support/markdown.ts";
-import { tempDir } from "./support/temp-dir.ts";
+import { tempDir } from "./support/cleanup.ts";
 
 const root = join(import.meta.dirname, "..");
 const names = Object.keys(topicTexts);

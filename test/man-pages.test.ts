@@ -8,7 +8,7 @@ import { topics } from "../src/cli/topics.ts";
 import type { CommandNode } from "../src/completion/tree.ts";
 import { codeBlocks, topicText } from "./support/markdown.ts";
 import { manPages, roffOf } from "./scripts/written-pages.ts";
-import { tempDir } from "./support/temp-dir.ts";
+import { tempDir } from "./support/cleanup.ts";
 
 const pages = manPages("0.0.0", "2026-11-22");
 const tree = describeCommand(vault);

@@ -6,7 +6,7 @@ import type { Truth, VaultTruth } from "../support/audit-log/facts.ts";
 import type { LogOptions } from "../support/audit-log/audit-log.ts";
 import { writeLog } from "../support/audit-log/audit-log.ts";
 import { isWhole } from "../support/campaign.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 import { replayWith } from "./support.ts";
 import type { VaultReport } from "../../src/documents/audit.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { recognizeColumns } from "../../src/audit/read/columns/columns.ts";
 import type { ColumnMap } from "../../src/audit/read/columns/parse-map.ts";
-import { uuid } from "./reading.ts";
+import { uuid } from "./support.ts";
 import type { Columns } from "../../src/documents/audit.ts";
 
 type Values = Record<string, string>;

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { openInput, type Input } from "../../src/audit/read/records/input.ts";
-import { tempDir } from "../support/temp-dir.ts";
-import { inputOf } from "./reading.ts";
+import { tempDir } from "../support/cleanup.ts";
+import { inputOf } from "./support.ts";
 
 const text = '{"time":"2026-11-20T14:02:11Z","name":"Müller 🔑"}\n';
 

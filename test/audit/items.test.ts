@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { itemOf } from "../../src/audit/read/columns/items.ts";
 import { roles } from "../../src/audit/read/item.ts";
-import { uuid } from "./reading.ts";
+import { uuid } from "./support.ts";
 import type { Columns } from "../../src/documents/audit.ts";
 
 /** A column for each role, named like the role. */

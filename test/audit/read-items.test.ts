@@ -1,11 +1,11 @@
-import fc from "fast-check";
 import { gzipSync } from "node:zlib";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { auditToCsv, auditToNdjson } from "../../src/sandbox/control/audit-export.ts";
 import type { AuditItem } from "../../src/sandbox/model/state.ts";
 import { VaultError } from "../../src/errors.ts";
 import { runs } from "../support/campaign.ts";
-import { readAll, uuid } from "./reading.ts";
+import { readAll, uuid } from "./support.ts";
 
 const vault = uuid(1, "7");
 const row = (n: number, time = Date.UTC(2026, 10, 20) + n * 1000): Record<string, string> => ({

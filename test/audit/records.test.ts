@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readRecords } from "./reading.ts";
+import { readRecords } from "./support.ts";
 
 type Read = [line: number, fields: Record<string, string>][];
 

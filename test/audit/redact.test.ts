@@ -10,7 +10,7 @@ import { whatIfView } from "../../src/audit/render/text/changes.ts";
 import type { Replay, ReplayOptions } from "../../src/audit/replay.ts";
 import { parseWhere } from "../../src/audit/selection.ts";
 import { jsonDocument, ndjsonDocument } from "../../src/commands/audit-replay/document.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 import { failure, line, replayWith, rules, vaultUuid } from "./support.ts";
 import type { VaultReport } from "../../src/documents/audit.ts";
 

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { ReplayOptions } from "../../src/audit/replay.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 import { failure, line, moment, reportOfOne, replayText, rules, vaultUuid } from "./support.ts";
 
 const created = line(0, "CREATE_VAULT");

@@ -5,9 +5,8 @@ import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import type { ReadyDocument } from "../../src/sandbox/control/ready.ts";
-import { atEndOfFile, endFile } from "../support/end-of-file.ts";
+import { atEndOfFile, endFile, tempDir } from "../support/cleanup.ts";
 import { startServer } from "../support/postgres.ts";
-import { tempDir } from "../support/temp-dir.ts";
 
 /**
  * What `vault get --all` does in a second, a process of its own against `vault sandbox start` in another: without a rate limit, with

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { endFile } from "../support/end-of-file.ts";
+import { endFile } from "../support/cleanup.ts";
 import { secure, startServer } from "../support/postgres.ts";
 import { bin, medians, openStage } from "./in-turns.ts";
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { quote, startInPty } from "../support/pty.ts";
 import type { RunOptions } from "../support/run-vault.ts";
 import { cleanEnv, runVault, startVault, stubProgram } from "../support/run-vault.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 const bin = stubProgram({ pinned: true });
 const alone = stubProgram({ pinned: false });

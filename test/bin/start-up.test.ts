@@ -12,7 +12,7 @@ import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { machineWithVaults, vaults } from "../completion/support.ts";
 import { runVault, vaultBin } from "../support/run-vault.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 import type { RunOptions, RunResult } from "../support/run-vault.ts";
 
 interface Loaded {

@@ -22,7 +22,7 @@ import { status } from "../../src/commands/status/descriptor.ts";
 import { parseOptions } from "../../src/cli/parse-options.ts";
 import { vault } from "../../src/commands/program.ts";
 import type { Machine } from "../support/machine.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 import { machineWithVaults, pair, vaults } from "./support.ts";
 
 const tree = describeCommand(vault);

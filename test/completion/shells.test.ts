@@ -10,7 +10,7 @@ import {
   typeAndTab,
   vaults,
 } from "./support.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 const [labelled, bare] = vaults;
 

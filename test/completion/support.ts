@@ -7,7 +7,7 @@ import { machineFor } from "../support/machine.ts";
 import { expectExit } from "../support/lab.ts";
 import { startInPty } from "../support/pty.ts";
 import { cleanEnv, vaultFile } from "../support/run-vault.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 /** A label that a shell, a terminal or a careless script could interpret; `shown` is how it should appear. */
 export const vaults = [

@@ -6,7 +6,7 @@ import { atEveryStep, expectSteps, runKilledAt } from "../support/crash.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectExit, expectFarFromLock, offlineNote, openLab } from "../support/lab.ts";
 import { pairIn, readJson } from "../support/machine.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 describe("a container without a lasting disk, --credentials-out on a volume, killed with SIGKILL before, between and after its steps", () => {
   let lab: Lab;

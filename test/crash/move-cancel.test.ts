@@ -5,7 +5,7 @@ import { runKilledAt } from "../support/crash.ts";
 import { expectExit, expectFarFromLock, expectInStep } from "../support/lab.ts";
 import { disconnected, team } from "../support/shared-state.ts";
 import { postgres } from "../support/postgres.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 it.each(["to a directory", "from a directory"])(
   "state move %s, killed at each of its steps and given up: one place has everything, and can be used",

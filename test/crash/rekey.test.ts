@@ -15,7 +15,7 @@ import {
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 const keyLines = (machine: Machine): string[] =>
   readFileSync(join(machine.configDir, "state.key"), "utf8").trimEnd().split("\n");

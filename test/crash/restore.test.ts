@@ -13,7 +13,7 @@ import {
   openLab,
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 const extra = "7d9f7c1e-2d3c-4b5a-8697-a8b9cadbecfd";
 

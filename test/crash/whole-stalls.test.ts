@@ -8,7 +8,7 @@ import type { Machine } from "../support/machine.ts";
 import { closeConnections, team } from "../support/shared-state.ts";
 import { postgres } from "../support/postgres.ts";
 import type { Team } from "../support/shared-state.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 /** An operation on the whole of a shared state, by the first machine. */
 interface Operation {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { expectError, expectExit, firstGet, offlineNote, openLab } from "../support/lab.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 /** A sandbox with some items, one of them with a reference that a spreadsheet would run; and how to export them. */
 async function open() {

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { offlineCard, offlineNote, openLab } from "../support/lab.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 import type { VaultReport } from "../../src/documents/audit.ts";
 
 /** What a client does to one of the vaults; `fault` is armed before it. */

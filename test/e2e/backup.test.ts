@@ -7,7 +7,7 @@ import { backupOf, warm } from "../support/state-file.ts";
 import { expectError, expectExit, expectInStep, offlineNote, openLab } from "../support/lab.ts";
 import { errorOf } from "../support/machine.ts";
 import { Secrets } from "../support/secret-search.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 describe.concurrent("vault state backup", () => {
   it("writes one file, sealed, and says what it holds and that the key is not in it", async () => {

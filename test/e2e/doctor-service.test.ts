@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Certificate } from "../support/keys.ts";
 import { selfSigned } from "../support/keys.ts";
-import { onLoopback } from "../support/loopback.ts";
+import { onLoopback } from "../support/servers.ts";
 import { runVault } from "../support/run-vault.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 interface Received {
   method: string | undefined;

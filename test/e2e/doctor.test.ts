@@ -19,7 +19,7 @@ import type { Machine } from "../support/machine.ts";
 import { vaultInPty } from "../support/pty.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { runVault } from "../support/run-vault.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 interface Finding {
   check: string;

@@ -15,7 +15,7 @@ import {
   standbyOf,
   startServer,
 } from "../support/postgres.ts";
-import { tcpProxy } from "../support/tcp-proxy.ts";
+import { tcpProxy } from "../support/proxies.ts";
 import type { Team } from "../support/shared-state.ts";
 
 /** A machine that finds the state at another server from now on. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { main } from "../../src/main.ts";
 import { fakeHost } from "../support/fake-host.ts";
-import { tcpProxy } from "../support/tcp-proxy.ts";
+import { tcpProxy } from "../support/proxies.ts";
 import { expectExit, firstGet, openLab } from "../support/lab.ts";
 import { postgres, secure } from "../support/postgres.ts";
 

@@ -2,11 +2,11 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { httpServer } from "../service/servers.ts";
+import { httpServer } from "../support/servers.ts";
 import { asOther, mayBeOther, othersDir } from "../support/disks.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { runVault, startVault } from "../support/run-vault.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 const uuid = "5a4b3c2d-1e0f-4a1b-8c2d-3e4f5a6b7c8d";
 const pair = { encryptedData: "some-data", payload: "some-payload" };

@@ -13,7 +13,7 @@ import {
 import type { HostileService } from "../support/hostile-service.ts";
 import { card, expectError, expectExit } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import { onLoopback } from "../support/loopback.ts";
+import { onLoopback } from "../support/servers.ts";
 import { errorOf, machineFor } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { sample, tried } from "../support/campaign.ts";

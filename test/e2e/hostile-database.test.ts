@@ -6,7 +6,7 @@ import { expectError, firstGetArgs, offlineNote, openLab } from "../support/lab.
 import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
 import { memoryReport } from "../support/run-vault.ts";
-import { onLoopback } from "../support/loopback.ts";
+import { onLoopback } from "../support/servers.ts";
 
 /** A message of the protocol: its type, and its body. */
 function message(type: string, ...body: (Buffer | string)[]): Buffer {

@@ -8,7 +8,7 @@ import { machineFor, readJson } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
 import type { PtyOptions, RunningInPty } from "../support/pty.ts";
 import { vaultInPty } from "../support/pty.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 const apiKey = "0f0e0d0c-0b0a-4900-8807-060504030201";
 const appUuid = "123e4567-e89b-42d3-a456-426614174000";

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { httpServer } from "../service/servers.ts";
+import { httpServer } from "../support/servers.ts";
 import { claimsOf, jwtKeys, makeJwt } from "../support/keys.ts";
 import type { Lab } from "../support/lab.ts";
 import {

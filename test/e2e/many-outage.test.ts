@@ -12,8 +12,8 @@ import {
 import type { Machine } from "../support/machine.ts";
 import { machineFor } from "../support/machine.ts";
 import type { ManyVaults } from "../support/lab.ts";
-import type { Proxy } from "../support/tcp-proxy.ts";
-import { tcpProxy } from "../support/tcp-proxy.ts";
+import type { Proxy } from "../support/proxies.ts";
+import { tcpProxy } from "../support/proxies.ts";
 
 const count = 24;
 const args = ["get", "--all", "-o", "ndjson", "--run", "may", "--concurrency", "3"];

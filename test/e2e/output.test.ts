@@ -13,7 +13,7 @@ import {
 } from "../support/lab.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { main } from "../../src/main.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 describe.concurrent("--field", () => {
   it("that no document of the command has is refused before anything is done", async () => {

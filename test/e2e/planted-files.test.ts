@@ -30,7 +30,7 @@ import {
   third,
 } from "../support/disks.ts";
 import type { Thing } from "../support/disks.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 /** A machine whose state was made by a process of its own, which has ended. */
 async function warm(): Promise<{ lab: Lab; machine: Machine; uuid: string }> {

@@ -11,7 +11,7 @@ import {
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf, machineFor, readJson } from "../support/machine.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 const apiKey = "0f0e0d0c-0b0a-4900-8807-060504030201";
 const appUuid = "123e4567-e89b-42d3-a456-426614174000";

@@ -16,7 +16,7 @@ import type { Machine } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
 import { team } from "../support/shared-state.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 interface Place {
   lab: Lab;

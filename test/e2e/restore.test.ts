@@ -27,7 +27,7 @@ import {
 import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
 import { vaultInPty } from "../support/pty.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 describe.concurrent("vault state restore", () => {
   it("brings the state back where it was lost: pairs unproven, and the next get goes on", async () => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { RunningVault, RunResult } from "../support/run-vault.ts";
 import { runVault, startVault } from "../support/run-vault.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 const card = "b6f9a1d2-0a4f-4b7f-8d55-2a4a9f6f7e02";
 

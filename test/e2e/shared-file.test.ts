@@ -16,7 +16,7 @@ import {
 import type { Recovery } from "../support/machine.ts";
 import { errorOf, pairIn, readJson } from "../support/machine.ts";
 import type { RunningVault, RunResult } from "../support/run-vault.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 /** A vault, and a volume whose file holds its credentials: all that outlives a container. */
 interface Volume {

@@ -7,7 +7,7 @@ import { documentOf, errorOf } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
 import { SchemaCopy, team } from "../support/shared-state.ts";
 import type { Team } from "../support/shared-state.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 /** The first machine acknowledges an exchange, of which a failover leaves nothing. */
 async function loseExchange({ schema, sql, uuid, machines }: Team): Promise<void> {

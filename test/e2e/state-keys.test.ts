@@ -23,7 +23,7 @@ import {
 import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const rekey = ["state", "rekey", "--yes", "--json"];

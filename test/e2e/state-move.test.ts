@@ -18,7 +18,7 @@ import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
 import { team } from "../support/shared-state.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 const stateIdAt = (directory: string): unknown => {
   const db = new DatabaseSync(join(directory, "vault.db"));

@@ -6,9 +6,9 @@ import type { Lab } from "../support/lab.ts";
 import { expectError, expectExit, expectInStep, firstGetArgs, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
-import { startProxy } from "../support/proxy-server.ts";
+import { startProxy } from "../support/proxies.ts";
 import type { RunResult } from "../support/run-vault.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 import type { TlsFront } from "../support/gateway.ts";
 import { startTlsFront } from "../support/gateway.ts";
 

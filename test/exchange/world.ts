@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 import type { ExchangeContext } from "../../src/exchange/context.ts";
 import type { Clock, Reply, Service, Store } from "../../src/exchange/ports.ts";
 import type { Attempts, VaultRecord } from "../../src/exchange/records.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { mountedAs } from "../../src/files/disk.ts";
 import { expectError, expectExit, firstGetArgs, openLab } from "../support/lab.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 const preload = join(import.meta.dirname, "..", "support", "answer-statfs.cjs");
 

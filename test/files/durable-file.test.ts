@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "n
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { removeLeftovers, replaceFile } from "../../src/files/durable-file.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 it("of two writers at once each replaces the file as a whole, and nothing is left beside it", () => {
   const folder = tempDir("writers");

@@ -5,7 +5,7 @@ import { prepareExec, runForVault } from "../../src/handover/document-command.ts
 import type { GetDocument } from "../../src/documents/exchange.ts";
 import { HandoverFailure } from "../../src/exchange/delivery.ts";
 import { fakeBasics, fakeHost } from "../support/fake-host.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 const uuid = "123e4567-e89b-42d3-a456-426614174000";
 const document: GetDocument = {

@@ -13,7 +13,7 @@ import type { GetDocument } from "../../src/documents/exchange.ts";
 import { checkTarget, prepareOutDir, writeOut } from "../../src/handover/out-file.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { fakeBasics, fakeHost } from "../support/fake-host.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 const [uuid, another] = [
   "123e4567-e89b-42d3-a456-426614174000",

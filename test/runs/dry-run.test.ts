@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { dryRunOfMany } from "../../src/runs/dry-run.ts";
 import { checkDocument } from "../support/documents.ts";
-import type { PartsOptions } from "./printing-parts.ts";
-import { printingParts, uuid } from "./printing-parts.ts";
+import type { PartsOptions } from "../support/fake-host.ts";
+import { printingParts, uuid } from "../support/fake-host.ts";
 
 const skipped = [
   { start: { uuid: uuid(1), label: "payroll" }, reason: "held" },

@@ -5,8 +5,8 @@ import type { Summary } from "../../src/runs/report.ts";
 import { createReport } from "../../src/runs/report.ts";
 import { VaultError } from "../../src/errors.ts";
 import { checkDocument } from "../support/documents.ts";
-import type { PartsOptions } from "./printing-parts.ts";
-import { printingParts, shown, uuid } from "./printing-parts.ts";
+import type { PartsOptions } from "../support/fake-host.ts";
+import { printingParts, shown, uuid } from "../support/fake-host.ts";
 
 const exchange = {
   id: "01J00000000000000000000000",

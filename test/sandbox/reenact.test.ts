@@ -9,7 +9,7 @@ import type { DialectName } from "../support/audit-log/dialects.ts";
 import { dialects } from "../support/audit-log/dialects.ts";
 import { some } from "../support/campaign.ts";
 import type { Fact, What } from "../support/audit-log/facts.ts";
-import { endpoint } from "../support/audit-log/words.ts";
+import { endpoint } from "../support/audit-log/facts.ts";
 import { Bench, wrongPair } from "./support.ts";
 import type { VaultState as ReplayedState } from "../../src/documents/audit.ts";
 

@@ -3,8 +3,7 @@ import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
-import { atEndOfFile, endFile } from "../support/end-of-file.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { atEndOfFile, endFile, tempDir } from "../support/cleanup.ts";
 
 /** Where a demo plays: one program, one environment, one folder. */
 export interface Stage {

@@ -8,7 +8,7 @@ import {
   never,
   startCall,
   tcpServer,
-} from "./servers.ts";
+} from "../support/servers.ts";
 
 const notSent = { type: "not-sent", cause: "canceled before it was sent" };
 const noAnswer = { type: "no-answer", cause: "canceled while waiting for the response" };

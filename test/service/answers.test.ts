@@ -11,7 +11,7 @@ import {
   never,
   startCall,
   success,
-} from "./servers.ts";
+} from "../support/servers.ts";
 
 const error = { responseStatus: { status: "ERROR", code: "E-17" } };
 

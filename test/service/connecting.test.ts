@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { connectCause } from "../../src/service/causes.ts";
-import { startProxy } from "../support/proxy-server.ts";
+import { startProxy } from "../support/proxies.ts";
 import { certificateAuthority, selfSigned } from "../support/keys.ts";
 import {
   answeringTcp,
@@ -17,7 +17,7 @@ import {
   startCall,
   success,
   tcpServer,
-} from "./servers.ts";
+} from "../support/servers.ts";
 
 async function closedPort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");

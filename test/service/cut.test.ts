@@ -12,7 +12,7 @@ import {
   startCall,
   success,
   tcpServer,
-} from "./servers.ts";
+} from "../support/servers.ts";
 
 const whole = JSON.stringify(success);
 const head = (...lines: string[]): string => ["HTTP/1.1 200 OK", ...lines, "", ""].join("\r\n");

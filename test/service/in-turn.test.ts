@@ -10,7 +10,7 @@ import {
   signal,
   startCall,
   tcpServer,
-} from "./servers.ts";
+} from "../support/servers.ts";
 import { application } from "../support/examples.ts";
 
 test("prepare begins to connect and waits for nothing; the call goes over that connection", async () => {

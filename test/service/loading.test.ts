@@ -6,7 +6,7 @@ import { inspect, promisify } from "node:util";
 import { rolldown } from "rolldown";
 import { expect, onTestFinished, test } from "vitest";
 import { trimUndici, undiciSwitch } from "../../packaging/bundle/undici.ts";
-import { endCall, httpServer } from "./servers.ts";
+import { endCall, httpServer } from "../support/servers.ts";
 import { application } from "../support/examples.ts";
 
 const execute = promisify(execFile);

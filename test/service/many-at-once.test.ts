@@ -5,8 +5,8 @@ import { openService } from "../../src/service/open-service.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { offlineNote, openLab } from "../support/lab.ts";
 import { readWith, realClock } from "../support/in-process.ts";
-import { tempDir } from "../support/temp-dir.ts";
-import { endCall, httpServer, json, never, startCall, success } from "./servers.ts";
+import { tempDir } from "../support/cleanup.ts";
+import { endCall, httpServer, json, never, startCall, success } from "../support/servers.ts";
 import { application } from "../support/examples.ts";
 
 const { apiPrefix } = defaults;

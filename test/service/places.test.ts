@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Clock } from "../../src/exchange/ports.ts";
 import type { OwnPlaces } from "../../src/service/places.ts";
 import { openPlaces, slotIntervalMs } from "../../src/service/places.ts";
-import { endCall, never, startCall } from "./servers.ts";
+import { endCall, never, startCall } from "../support/servers.ts";
 
 /** A clock that only sleeping advances, and GCRA with burst 1 as in the store. */
 function world() {

@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import type { Proxy } from "../../src/service/causes.ts";
-import { startProxy } from "../support/proxy-server.ts";
+import { startProxy } from "../support/proxies.ts";
 import { certificateAuthority, selfSigned } from "../support/keys.ts";
 import {
   answeringTcp,
@@ -15,7 +15,7 @@ import {
   startCall,
   success,
   tcpServer,
-} from "./servers.ts";
+} from "../support/servers.ts";
 
 const answered = { type: "answer", answer: { httpStatus: 200, body: success } };
 const proxyAt = (url: string, source = "HTTPS_PROXY"): Proxy => ({ url: new URL(url), source });

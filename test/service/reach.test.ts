@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { ReachOptions } from "../../src/service/reach.ts";
 import { reachService } from "../../src/service/reach.ts";
-import { startProxy } from "../support/proxy-server.ts";
+import { startProxy } from "../support/proxies.ts";
 import { certificateAuthority } from "../support/keys.ts";
-import { answeringTcp, httpServer, json, never, tcpServer } from "./servers.ts";
+import { answeringTcp, httpServer, json, never, tcpServer } from "../support/servers.ts";
 
 const look = async (baseUrl: string, more: Partial<ReachOptions> = {}) =>
   await reachService(

@@ -4,7 +4,7 @@ import type { Kind, Operation } from "../../src/protocol/endpoints.ts";
 import { endpoints, singleEndpoint } from "../../src/protocol/endpoints.ts";
 import { requestSchema } from "../../src/protocol/requests.ts";
 import { validate } from "../../src/protocol/validate.ts";
-import { clientOf, endCall, httpServer, never, startCall } from "./servers.ts";
+import { clientOf, endCall, httpServer, never, startCall } from "../support/servers.ts";
 import { application, uuid } from "../support/examples.ts";
 
 const device = {

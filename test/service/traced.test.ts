@@ -3,7 +3,7 @@ import type { Send } from "../../src/exchange/ports.ts";
 import { maskSecrets } from "../../src/service/mask.ts";
 import type { TraceEvent } from "../../src/service/traced.ts";
 import { traced } from "../../src/service/traced.ts";
-import { clientOf, endCall, httpServer, json, never, startCall } from "./servers.ts";
+import { clientOf, endCall, httpServer, json, never, startCall } from "../support/servers.ts";
 import { application, uuid } from "../support/examples.ts";
 
 const vault = {

@@ -8,7 +8,7 @@ import { createBearerToken } from "../../src/settings/jwt/jwt.ts";
 import { resolveSettings } from "../../src/settings/settings.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { claimsOf, jwtKeys, makeJwt } from "../support/keys.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 import { fakeIo } from "./sources.ts";
 
 const never = new AbortController().signal;

@@ -11,7 +11,7 @@ import { parseDuration } from "../../src/settings/parsers.ts";
 import { findProfile, profileValue } from "../../src/settings/profile.ts";
 import { readSecret, readValue } from "../../src/secrets/secret-value.ts";
 import { asVaultError } from "../../src/errors.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 const messageOf = (action: () => unknown): string => {
   try {

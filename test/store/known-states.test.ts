@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { knownStates, rememberState } from "../../src/store/keys/known-states.ts";
 import { imported, patient, service, uuid } from "../contract/store-fixture.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 import { temporaryState } from "./temporary-state.ts";
 
 describe("the list of states beside a key file", () => {

@@ -11,7 +11,7 @@ import {
   started,
   TestClock,
 } from "../contract/store-fixture.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 import { temporaryState } from "./temporary-state.ts";
 
 /** A database whose commands are recorded. */

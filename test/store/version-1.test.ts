@@ -7,7 +7,7 @@ import { migrations } from "../../src/store/sqlite/schema.ts";
 import { postgres } from "../support/postgres.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { runVault } from "../support/run-vault.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 // What version 1 has left on disks, in databases and in backups: one vault read, one held after an update, one only imported, and an
 // online one whose start got no answer, all with test contents. Never changed: users have the like. Its documents are read by

@@ -22,7 +22,7 @@ import {
 } from "../contract/store-fixture.ts";
 import type { SharedState } from "../support/shared-state.ts";
 import { sharedState } from "../support/shared-state.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 const vault = { service, uuid: lower };
 const pairOf = (generation: number, standing: string): ContentRow => ({

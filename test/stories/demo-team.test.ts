@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startInPty } from "../support/pty.ts";
 import { vaultBin } from "../support/run-vault.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 const demo = join(import.meta.dirname, "..", "scripts", "demo-team.ts");
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { startInPty } from "../support/pty.ts";
 import { cleanEnv, vaultBin } from "../support/run-vault.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 const demo = join(import.meta.dirname, "..", "scripts", "demo.ts");
 

@@ -9,7 +9,7 @@ import { startSandbox } from "../../src/sandbox/server/start-sandbox.ts";
 import { main } from "../../src/main.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { cleanEnv, runVault, startVault, vaultFile } from "../support/run-vault.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 interface Help {
   /** `vault sandbox start`. */

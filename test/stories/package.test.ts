@@ -13,7 +13,7 @@ import { delimiter, dirname, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { manPages } from "../scripts/written-pages.ts";
 import { cleanEnv, runVault } from "../support/run-vault.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const installed = tempDir("installed");

@@ -8,7 +8,7 @@ import type { Postgres } from "../support/postgres.ts";
 import { postgres } from "../support/postgres.ts";
 import { cleanEnv } from "../support/run-vault.ts";
 import type { Scene } from "./story.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 import { missing, openScene } from "./story.ts";
 
 /** What a text has to run, and the lines that it says will be printed. */

@@ -6,10 +6,10 @@ import type { RunningSandbox } from "../../src/sandbox/server/start-sandbox.ts";
 import { startSandbox } from "../../src/sandbox/server/start-sandbox.ts";
 import { certificateAuthority } from "../support/keys.ts";
 import { postgres } from "../support/postgres.ts";
-import { startProxy } from "../support/proxy-server.ts";
+import { startProxy } from "../support/proxies.ts";
 import { quote, startInPty } from "../support/pty.ts";
 import { cleanEnv, vaultBin, vaultCommand } from "../support/run-vault.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 import { startTlsFront } from "../support/gateway.ts";
 
 /**

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { codeBlocks, readme, topicText } from "../support/markdown.ts";
 import { startInPty } from "../support/pty.ts";
 import { vaultFile } from "../support/run-vault.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 

@@ -13,7 +13,7 @@ import { parseWhatIf } from "../../src/audit/fold/what-if.ts";
 import type { ReplayOptions } from "../../src/audit/replay.ts";
 import { Reenactment } from "../../src/audit/reenact/reenact.ts";
 import { replay } from "../../src/audit/replay.ts";
-import { tempDir } from "./temp-dir.ts";
+import { tempDir } from "./cleanup.ts";
 
 // Reports that a replay of a small log has made: a vault of each verdict and of each way to a lock.
 

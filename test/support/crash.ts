@@ -7,7 +7,7 @@ import type { Lab } from "./lab.ts";
 import { expectExit, openLab } from "./lab.ts";
 import type { Machine } from "./machine.ts";
 import type { RunOptions, RunResult } from "./run-vault.ts";
-import { tempDir } from "./temp-dir.ts";
+import { tempDir } from "./cleanup.ts";
 
 /** What numbers the steps of a program, for NODE_OPTIONS. */
 export const killHook = join(import.meta.dirname, "kill-at.cjs");

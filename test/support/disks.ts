@@ -14,8 +14,7 @@ import {
 import { join } from "node:path";
 import { tmpdir } from "node:os";
 import { expect } from "vitest";
-import { tempDir } from "./temp-dir.ts";
-import { atEndOfFile } from "./end-of-file.ts";
+import { tempDir, atEndOfFile } from "./cleanup.ts";
 import type { RunOptions } from "./run-vault.ts";
 import type { Lab } from "./lab.ts";
 import { expectError } from "./lab.ts";

@@ -7,7 +7,7 @@ import { fakeHost } from "./fake-host.ts";
 import type { Certificate } from "./keys.ts";
 import type { Lab, ManyVaults } from "./lab.ts";
 import { expectExit, importAll, offlineNote, openLab } from "./lab.ts";
-import { onLoopback } from "./loopback.ts";
+import { onLoopback } from "./servers.ts";
 import type { Machine } from "./machine.ts";
 import { machineFor } from "./machine.ts";
 import type { RunResult } from "./run-vault.ts";

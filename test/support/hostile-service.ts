@@ -7,7 +7,7 @@ import { card, expectExit } from "./lab.ts";
 import type { Machine } from "./machine.ts";
 import { machineFor } from "./machine.ts";
 import { spellings } from "./secret-search.ts";
-import { onLoopback } from "./loopback.ts";
+import { onLoopback } from "./servers.ts";
 
 type Json = Record<string, unknown>;
 

@@ -9,7 +9,7 @@ import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
 import type { Machine, MachineOptions } from "./machine.ts";
 import { errorOf, machineFor } from "./machine.ts";
 import type { RunResult } from "./run-vault.ts";
-import { atEndOfFile } from "./end-of-file.ts";
+import { atEndOfFile } from "./cleanup.ts";
 import type { LoggedRequest } from "../../src/sandbox/model/request-log.ts";
 
 /** A service and the machines that use it. */

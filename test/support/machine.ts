@@ -7,7 +7,7 @@ import { checkDocument, checkPrinted } from "./documents.ts";
 import { fakeHost } from "./fake-host.ts";
 import type { RunningVault, RunOptions, RunResult } from "./run-vault.ts";
 import { cleanEnv, startVault } from "./run-vault.ts";
-import { tempDir } from "./temp-dir.ts";
+import { tempDir } from "./cleanup.ts";
 
 /** A user's machine: a home, a configuration, a state, and the settings of one application of a sandbox. */
 export interface Machine {

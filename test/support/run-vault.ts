@@ -12,8 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { checkPrinted } from "./documents.ts";
-import { tempDir } from "./temp-dir.ts";
-import { atEndOfFile } from "./end-of-file.ts";
+import { tempDir, atEndOfFile } from "./cleanup.ts";
 
 /** The program of this checkout. */
 export const vaultBin = join(import.meta.dirname, "..", "..", "bin", "vault.js");

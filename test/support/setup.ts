@@ -1,4 +1,4 @@
 import { afterAll } from "vitest";
-import { endFile } from "./end-of-file.ts";
+import { endFile } from "./cleanup.ts";
 
 afterAll(endFile);

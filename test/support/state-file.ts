@@ -7,7 +7,7 @@ import type { Lab } from "./lab.ts";
 import { offlineNote, openLab } from "./lab.ts";
 import type { Machine } from "./machine.ts";
 import type { RunResult } from "./run-vault.ts";
-import { tempDir } from "./temp-dir.ts";
+import { tempDir } from "./cleanup.ts";
 
 interface Backup {
   file: string;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { startInPty } from "../support/pty.ts";
 import { cleanEnv } from "../support/run-vault.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 const fixture = join(import.meta.dirname, "fixtures", "write-data.ts");
 const mebibyte = 1 << 20;

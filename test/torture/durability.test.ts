@@ -4,7 +4,7 @@ import { held, intent, known, patient, service, uuid } from "../contract/store-f
 import type { SharedState } from "../support/shared-state.ts";
 import { sharedState } from "../support/shared-state.ts";
 import { postgres } from "../support/postgres.ts";
-import { tcpProxy } from "../support/tcp-proxy.ts";
+import { tcpProxy } from "../support/proxies.ts";
 
 let state: SharedState;
 beforeEach(async () => {

@@ -8,7 +8,7 @@ import { importOld, oldPair, startHostileService } from "../support/hostile-serv
 import type { HostileService } from "../support/hostile-service.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { machineFor } from "../support/machine.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 import { isWhole, tried } from "../support/campaign.ts";
 import type { CommandNode, OptionNode } from "../../src/completion/tree.ts";
 import { describeCommand } from "../../src/cli/describe.ts";

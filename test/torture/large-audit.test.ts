@@ -6,7 +6,7 @@ import type { Truth } from "../support/audit-log/facts.ts";
 import { expectError, expectExit } from "../support/lab.ts";
 import { runVault, startVault } from "../support/run-vault.ts";
 import type { RunResult } from "../support/run-vault.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 import type { ReplaySummary } from "../../src/documents/audit.ts";
 
 // Files of some length, or without end.

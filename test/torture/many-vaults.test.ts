@@ -11,7 +11,7 @@ import {
 } from "../support/lab.ts";
 import { certificateAuthority } from "../support/keys.ts";
 import { isWhole, tried } from "../support/campaign.ts";
-import { tcpProxy } from "../support/tcp-proxy.ts";
+import { tcpProxy } from "../support/proxies.ts";
 import { startTlsFront } from "../support/gateway.ts";
 import { xargs } from "../support/run-vault.ts";
 

@@ -2,7 +2,7 @@ import { createGzip } from "node:zlib";
 import { Readable } from "node:stream";
 import { openInput } from "../../src/audit/read/records/input.ts";
 import { readEntries } from "../../src/audit/read/read-entries.ts";
-import { entryOptions, itemOf } from "../audit/reading.ts";
+import { entryOptions, itemOf } from "../audit/support.ts";
 
 /**
  * Reads hostile content of so many megabytes, made while it is read, and prints what came of it. Run by bounded-reading.test.ts in a process

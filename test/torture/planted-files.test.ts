@@ -5,7 +5,7 @@ import type { Lab } from "../support/lab.ts";
 import { expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { expectRefusedInPlace, places, things } from "../support/disks.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 import { sample, tried } from "../support/campaign.ts";
 
 let lab: Lab;

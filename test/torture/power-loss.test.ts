@@ -10,11 +10,13 @@ import {
   stepsOf,
   writeDisk,
 } from "./disk-record.ts";
-import { operations } from "./operations/operations.ts";
+import { exchanges } from "./operations/exchanges.ts";
+import { keeping } from "./operations/keeping.ts";
+import { many } from "./operations/many.ts";
 import { openRewindLab } from "./rewind-lab.ts";
 import { straceMissing, traced } from "./strace.ts";
 
-const chosen = operations.filter(({ onDisk }) => onDisk === true);
+const chosen = [...exchanges, ...keeping, ...many].filter(({ onDisk }) => onDisk === true);
 
 describe.skipIf(straceMissing !== null)(
   `a power loss at any point of${straceMissing === null ? "" : ` (skipped: ${straceMissing})`}`,

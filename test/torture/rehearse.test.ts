@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { hasCurl, note, rehearse, rehearseScript } from "../support/rehearse.ts";
 import { runVault } from "../support/run-vault.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 describe("sandbox rehearse", () => {
   test("vault get --save-cmd survives everything", async () => {

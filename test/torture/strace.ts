@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Machine } from "../support/machine.ts";
 import type { RunOptions, RunResult } from "../support/run-vault.ts";
 import { compiled } from "../support/run-vault.ts";
-import { tempDir } from "../support/temp-dir.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 /** Why strace cannot be used here, or null where it can. */
 export const straceMissing: string | null = ((): string | null => {

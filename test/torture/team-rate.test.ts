@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { isWhole, tried } from "../support/campaign.ts";
-import { atEndOfFile } from "../support/end-of-file.ts";
+import { atEndOfFile } from "../support/cleanup.ts";
 import { expectExit, expectFarFromLock, offlineNote, openLab } from "../support/lab.ts";
 import { compiled } from "../support/run-vault.ts";
 import { postgres } from "../support/postgres.ts";

@@ -11,7 +11,7 @@ import {
 import { documentOf } from "../support/machine.ts";
 import { closeConnections } from "../support/shared-state.ts";
 import { startServer } from "../support/postgres.ts";
-import { tcpProxy } from "../support/tcp-proxy.ts";
+import { tcpProxy } from "../support/proxies.ts";
 import { journalProblems, sharedJournal } from "./journal-check.ts";
 import { Team } from "./team/team.ts";
 

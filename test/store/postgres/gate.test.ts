@@ -24,7 +24,7 @@ import {
 import type { SharedState as Fixture } from "../../support/shared-state.ts";
 import { sharedState } from "../../support/shared-state.ts";
 import { postgres } from "../../support/postgres.ts";
-import { tcpProxy } from "../../support/tcp-proxy.ts";
+import { tcpProxy } from "../../support/proxies.ts";
 
 let state: Fixture;
 beforeEach(async () => {

@@ -15,9 +15,9 @@ import type { SharedState } from "../../support/shared-state.ts";
 import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import { sharedState } from "../../support/shared-state.ts";
-import type { Cut } from "../../support/tcp-proxy.ts";
+import type { Cut } from "../../support/proxies.ts";
 import { postgres } from "../../support/postgres.ts";
-import { tcpProxy } from "../../support/tcp-proxy.ts";
+import { tcpProxy } from "../../support/proxies.ts";
 
 let state: SharedState;
 beforeEach(async () => {

@@ -3,8 +3,7 @@ import { expect, it } from "vitest";
 import type { Clock } from "../../../src/exchange/ports.ts";
 import { openShared } from "../../../src/store/postgres/open.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
-import { atEndOfFile } from "../../support/end-of-file.ts";
-import { tempDir } from "../../support/temp-dir.ts";
+import { atEndOfFile, tempDir } from "../../support/cleanup.ts";
 import { postgres } from "../../support/postgres.ts";
 
 it("one queue for machines whose clocks are hours apart, and for a process that waited long for the processor when it asked for the time", async () => {

@@ -10,7 +10,7 @@ import type { WholePlace } from "../../../src/store/whole/whole.ts";
 import type { StoreFixture } from "../../contract/store-fixture.ts";
 import { exchange, pair, patient, service, standings, uuid } from "../../contract/store-fixture.ts";
 import { sharedState } from "../../support/shared-state.ts";
-import { tempDir } from "../../support/temp-dir.ts";
+import { tempDir } from "../../support/cleanup.ts";
 
 interface Side {
   place: WholePlace;

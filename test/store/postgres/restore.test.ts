@@ -16,10 +16,10 @@ import {
 import { sample } from "../../support/campaign.ts";
 import type { SharedState } from "../../support/shared-state.ts";
 import { sharedState } from "../../support/shared-state.ts";
-import type { Cut } from "../../support/tcp-proxy.ts";
+import type { Cut } from "../../support/proxies.ts";
 import { postgres } from "../../support/postgres.ts";
-import { tcpProxy } from "../../support/tcp-proxy.ts";
-import { tempDir } from "../../support/temp-dir.ts";
+import { tcpProxy } from "../../support/proxies.ts";
+import { tempDir } from "../../support/cleanup.ts";
 
 const uuids = [
   "aaaaaaaa-bbbb-4ccc-8ddd-00000000000a",

@@ -1,7 +1,7 @@
 import type { Fact } from "./facts.ts";
 import type { Recorded } from "./life.ts";
 import type { Dice } from "../dice.ts";
-import { currentNames, description, endpoint, formerNames, iso, meaningOf } from "./words.ts";
+import { currentNames, description, endpoint, formerNames, iso, meaningOf } from "./facts.ts";
 
 export interface Dialect {
   /** What this export has items of. */

@@ -14,7 +14,7 @@ import {
   expectNothingLost,
   offlineCard,
 } from "../../support/lab.ts";
-import { tempDir } from "../../support/temp-dir.ts";
+import { tempDir } from "../../support/cleanup.ts";
 import { faults } from "./kinds.ts";
 import { FaultyService } from "./service.ts";
 

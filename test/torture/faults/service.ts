@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
-import { onLoopback } from "../../support/loopback.ts";
+import { onLoopback } from "../../support/servers.ts";
 import { Faults } from "../../../src/sandbox/faults/faults.ts";
 import { createHandler } from "../../../src/sandbox/server/handler.ts";
 import type { SandboxResponse } from "../../../src/sandbox/model/messages.ts";

@@ -66,7 +66,7 @@ async function fillWal(lab: RewindLab): Promise<void> {
 }
 
 /** Of get, update and ack, from where nothing was left over. */
-export const exchanges: Operation[] = [
+const fresh: Operation[] = [
   {
     name: "get",
     onDisk: true,
@@ -234,7 +234,7 @@ async function leaveInDoubt(lab: RewindLab, step: string, n: number): Promise<vo
   await leftIn(lab, "in-doubt");
 }
 
-export const leftOnes: Operation[] = (
+const left: Operation[] = (
   [
     ["intent", async (lab) => await leave(lab, "send")],
     ["intent, whose start had arrived,", async (lab) => await leave(lab, "receive")],
@@ -254,7 +254,7 @@ export const leftOnes: Operation[] = (
   goesOn: async (lab) => void (await getGoesOn(lab)),
 }));
 
-export const heldOnes: Operation[] = [
+const held: Operation[] = [
   {
     name: "ack of an exchange left before its end call",
     seed: [offlineNote],
@@ -298,3 +298,6 @@ export const heldOnes: Operation[] = [
     goesOn: async (lab) => void (await getGoesOn(lab)),
   },
 ];
+
+/** Of one vault: exchanges from their start, after others that were left, and of held ones. */
+export const exchanges: readonly Operation[] = [...fresh, ...left, ...held];

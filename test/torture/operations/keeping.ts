@@ -28,7 +28,7 @@ function makeLocks({ machine }: RewindLab): void {
 }
 
 /** Of what keeps and changes a state. */
-export const keeping: Operation[] = [
+const alone: Operation[] = [
   {
     name: "import",
     onDisk: true,
@@ -123,7 +123,7 @@ const nextVersion = {
   NODE_OPTIONS: `--require=${join(import.meta.dirname, "..", "next-version.cjs")}`,
 };
 
-export const migration: Operation = {
+const migration: Operation = {
   name: "get, which brings an older state to a new schema",
   seed: [offlineNote],
   prepare: warm,
@@ -155,6 +155,8 @@ export const migration: Operation = {
     db.close();
   },
 };
+
+export const keeping: readonly Operation[] = [...alone, migration];
 
 const folder = ({ machine }: RewindLab): string => join(machine.home, "moved");
 

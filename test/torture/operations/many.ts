@@ -14,7 +14,7 @@ import {
   offlineNote,
   outcomesOf,
 } from "../../support/lab.ts";
-import { tempDir } from "../../support/temp-dir.ts";
+import { tempDir } from "../../support/cleanup.ts";
 import type { Operation } from "./operation.ts";
 import { here, inStep } from "./operation.ts";
 import type { RewindLab } from "../rewind-lab.ts";

@@ -9,7 +9,7 @@ import type { Machine } from "../../support/machine.ts";
 import type { Postgres } from "../../support/postgres.ts";
 import type { RunResult } from "../../support/run-vault.ts";
 import { isWhole } from "../../support/campaign.ts";
-import { tempDir } from "../../support/temp-dir.ts";
+import { tempDir } from "../../support/cleanup.ts";
 import { isWholeOperation, locationIn, placeOf, TeamWhole } from "./whole.ts";
 
 const clockHook = join(import.meta.dirname, "..", "clock-jump.cjs");

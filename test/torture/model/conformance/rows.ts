@@ -13,7 +13,7 @@ import { uuid } from "./service.ts";
 import { openShared } from "../../../../src/store/postgres/open.ts";
 import type { PostgresStore } from "../../../../src/store/postgres/store.ts";
 import { postgres } from "../../../support/postgres.ts";
-import { tempDir } from "../../../support/temp-dir.ts";
+import { tempDir } from "../../../support/cleanup.ts";
 
 export type Row = Record<string, string | number | null>;
 

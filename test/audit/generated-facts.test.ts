@@ -1,4 +1,10 @@
 import assert from "node:assert/strict";
+import { describe, expect, test } from "vitest";
+import { tellFacts } from "../support/audit-log/audit-log.ts";
+import type { LogOptions } from "../support/audit-log/audit-log.ts";
+import type { DialectName } from "../support/audit-log/dialects.ts";
+import { dialects } from "../support/audit-log/dialects.ts";
+import { some } from "../support/campaign.ts";
 import type { Kind, Operation, Step } from "../../src/protocol/endpoints.ts";
 import { endpoints, isCreditCard, isOnline, singleEndpoint } from "../../src/protocol/endpoints.ts";
 import type { Call } from "../../src/sandbox/model/call.ts";
@@ -7,12 +13,15 @@ import { demoDevice } from "../../src/sandbox/seeds/seeds.ts";
 import type { AuditItem } from "../../src/sandbox/model/state.ts";
 import type { Fact } from "../support/audit-log/facts.ts";
 
+const names = Object.keys(dialects) as DialectName[];
+const small: LogOptions = { seed: "one", items: 6000, vaults: 300, problems: 0.5 };
+
 const card = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 };
 const wrong = { encryptedData: "d3Jvbmc=", payload: "d3Jvbmc=" };
 const noLimit = { rate: 0, tokenTtlMs: 5 * 60_000 };
 
 /** Performs the generator's events in the emulated service: each call must have the result that the generator gives. */
-export class Emulation {
+class Emulation {
   readonly sandbox: Sandbox;
   /** When the service deletes a vault by itself, which must be set when it is created. */
   readonly #fates: Map<string, { maxUsage?: number; expiryDate?: string }>;
@@ -181,3 +190,92 @@ function fatesOf(facts: readonly Fact[]): Map<string, { maxUsage?: number; expir
   }
   return fates;
 }
+
+describe.each(some(names))("%s", (dialect) => {
+  const { facts: stream, truths } = tellFacts({ ...small, dialect });
+  const facts = [...stream];
+
+  test("the emulated service, taken through the same, answers each call so, and is in the same states at the end", () => {
+    const emulation = new Emulation(facts);
+    for (const fact of facts) emulation.perform(fact);
+    const seen = new Set<string>();
+    for (const truth of truths()) {
+      const { state, pending, unackedStarts, failedAccesses, lockReason } =
+        emulation.sandbox.inspect(truth.uuid);
+      const rules = {
+        failed: "failed-attempts",
+        unacknowledged: "unacknowledged-starts",
+        console: "administrator",
+        "auto-lock": "auto-lock",
+      };
+      const isOpen = state === "active" && unackedStarts > 0;
+      const isRisky = state === "active" && (failedAccesses === 2 || unackedStarts === 4);
+      const found = {
+        uuid: truth.uuid,
+        state: isOpen ? "exchange-open" : state,
+        verdict: state !== "active" ? state : isRisky ? "at-risk" : isOpen ? "open-exchange" : "ok",
+        rule: state === "locked" && lockReason !== null ? rules[lockReason] : undefined,
+      };
+      const { uuid, verdict, rule } = truth;
+      expect(found, truth.ending).toEqual({ uuid, state: truth.state, verdict, rule });
+      if (state !== "deleted")
+        expect([unackedStarts, failedAccesses], truth.ending).toEqual([
+          truth.unackedStarts,
+          truth.failedAttempts,
+        ]);
+      expect(pending !== null && truth.pending === undefined, truth.ending).toBe(false);
+      seen.add(verdict);
+    }
+    expect([...seen].toSorted()).toEqual(["at-risk", "deleted", "locked", "ok", "open-exchange"]);
+  });
+
+  test("a vault is locked at the time of its cause, which is the last one of its chain", () => {
+    const byId = new Map(facts.map((fact) => [fact.id, fact]));
+    for (const truth of truths().filter(({ verdict }) => verdict === "locked")) {
+      const what = truth.chain.map(({ id }) => byId.get(id)?.what ?? "");
+      expect(truth.chain.at(-1)).toBe(truth.causeItem);
+      expect(truth.lockedAt).toBe(truth.causeItem?.time);
+      if (truth.rule === "failed-attempts")
+        expect(what.map((each) => each.startsWith("failed-"))).toEqual([true, true, true]);
+      if (truth.rule === "administrator") expect(what).toEqual(["lock"]);
+      if (truth.rule === "unacknowledged-starts") {
+        expect(what).toHaveLength(5);
+        expect(what.join(" ")).toMatch(/^((read|update) ){4}locking-(read|update)$/);
+      }
+      const times = truth.chain.map(({ time }) => time);
+      expect(times).toEqual(times.toSorted((a, b) => a - b));
+    }
+  });
+});
+
+test("the items of the sandbox's dialect are those that the sandbox records", () => {
+  const { facts: stream } = tellFacts(small);
+  const facts = [...stream];
+  const emulation = new Emulation(facts);
+  for (const fact of facts) emulation.perform(fact);
+  const shown = facts.flatMap((fact) => {
+    if (!fact.recorded || fact.uuid === null) return [];
+    const item = dialects.sandbox.show(fact, undefined as never);
+    const made = fact.what === "create" ? { ipAddress: null, endpoint: null } : {};
+    return [{ ...item, ...made, id: "", time: fact.what === "expired" ? "" : item["time"] }];
+  });
+  // A vault that expires is deleted when it is next accessed: the item is not in order of time.
+  const order = (items: Record<string, unknown>[]): string[] =>
+    items.map((item) => JSON.stringify(item)).toSorted();
+  const recorded = emulation.audit().map((item) => ({
+    ...item,
+    id: "",
+    time: item.description === "expiryDate reached" ? "" : item.time,
+  }));
+  const [ours, theirs] = [order(shown), order(recorded)];
+  expect(ours.length).toBe(theirs.length);
+  expect(ours.filter((item, index) => item !== theirs[index]).slice(0, 3)).toEqual([]);
+});
+
+test("the endings cover what matters", () => {
+  const counted = tellFacts({ ...small, items: 60_000, vaults: 3000 });
+  for (const _ of counted.facts) continue;
+  const truths = counted.truths();
+  expect(new Set(truths.map(({ ending }) => ending)).size).toBeGreaterThan(40);
+  expect(truths.filter(({ unlockedUnseen }) => unlockedUnseen).length).toBeGreaterThan(10);
+});

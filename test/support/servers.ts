@@ -1,4 +1,6 @@
 import { once } from "node:events";
+import type { AddressInfo, Server, Socket } from "node:net";
+import { createServer, createServer as createTcpServer } from "node:net";
 import type {
   IncomingHttpHeaders,
   IncomingMessage,
@@ -7,14 +9,42 @@ import type {
 } from "node:http";
 import { createServer as createHttpServer } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import type { AddressInfo, Server, Socket } from "node:net";
-import { createServer as createTcpServer } from "node:net";
 import { onTestFinished } from "vitest";
+import { atEndOfFile } from "./cleanup.ts";
 import type { EndCall, StartCall } from "../../src/exchange/ports.ts";
 import type { ClientOptions, ServiceClient } from "../../src/service/client.ts";
 import { createClient } from "../../src/service/client.ts";
-import { application, uuid } from "../support/examples.ts";
-import type { Certificate } from "../support/keys.ts";
+import { application, uuid } from "./examples.ts";
+import type { Certificate } from "./keys.ts";
+
+/**
+ * Has a server listen on a port of 127.0.0.1 that is free, and ends it with its connections when the test file has ended. A client may
+ * leave at any moment. Returns the port.
+ */
+export async function onLoopback(server: Server): Promise<number> {
+  const open = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    open.add(socket.on("error", () => undefined));
+    socket.once("close", () => open.delete(socket));
+  });
+  server.on("tlsClientError", () => undefined);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  atEndOfFile(() => {
+    for (const socket of open) socket.destroy();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** A port on loopback that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
 
 export const never = new AbortController().signal;
 

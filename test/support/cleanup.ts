@@ -1,3 +1,7 @@
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
 /** What is to be done when the test file has ended. The files of a worker share this module: a hook here would run for the first alone. */
 const jobs: (() => unknown)[] = [];
 let ending: Promise<unknown> = Promise.resolve();
@@ -16,4 +20,13 @@ export async function endFile(): Promise<void> {
   })();
   ending = now.catch(() => undefined);
   await now;
+}
+
+/** A new empty folder, removed when the test file has ended. */
+export function tempDir(name = "test", under = tmpdir()): string {
+  const folder = realpathSync(mkdtempSync(join(under, `vault-${name}-`)));
+  atEndOfFile(() =>
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }),
+  );
+  return folder;
 }
