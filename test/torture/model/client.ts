@@ -269,6 +269,7 @@ export function tryStart(client: Client, state: State, place: number): string | 
 export type Way =
   | "get"
   | "get --discard-pending"
+  | "update --discard-pending"
   /** Of the candidates that were not refused, which are listed: if the right one is among them. */
   | "get --generation N"
   | "get --generation N --force"
@@ -291,8 +292,9 @@ export function waysOn(client: Client, store: Store, code: string): Way[] {
   const isUnread = open?.operation === "get" && open.limited && !open.delivered;
   if (open?.state === "ending") return ["ack"];
   if (open?.state === "held") {
-    if (open.saveOwed) return ["ack --saved", "get --discard-pending"];
-    return isUnread ? ["get --discard-pending", "ack --unread"] : ["ack", "get --discard-pending"];
+    const anew: Way = `${open.operation} --discard-pending`;
+    if (open.saveOwed) return ["ack --saved", anew];
+    return isUnread ? [anew, "ack --unread"] : ["ack", anew];
   }
   if (open?.state === "started") {
     if (!isUnread) return ["ack"];

@@ -101,6 +101,7 @@ function isOpenTo(parts: Parts, way: Way, { service, store, truth }: State): boo
 const commands: Partial<Record<Way, Command>> = {
   get,
   "get --discard-pending": { name: "get --discard-pending", do: "get", discard: true },
+  "update --discard-pending": { name: "update --discard-pending", do: "update", discard: true },
   "get --generation N": { name: "get --generation N", do: "get", chooses: true },
   "get --generation N --force": {
     name: "get --generation N --force",
