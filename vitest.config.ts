@@ -59,7 +59,7 @@ export default defineConfig({
         ? [stories ? "test/stories/**/*.test.ts" : "test/**/*.test.ts"]
         : [
             "test/torture/**/*.test.ts",
-            "test/contract/pooled-store.test.ts",
+            "test/contract/*.test.ts",
             ...(torture === "whole" ? deepened : []),
           ],
     exclude: [

@@ -3,12 +3,10 @@ import { PostgresWhole } from "../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../src/store/postgres/store.ts";
 import { moveState } from "../../src/store/whole/move.ts";
 import { readWhole } from "../../src/store/whole/open-whole.ts";
-import { isCampaign } from "../support/campaign.ts";
 import { hasPgBouncer, pgBouncer, pooled, postgres } from "../support/postgres.ts";
 import type { Postgres } from "../support/postgres.ts";
 import type { SharedState } from "../support/shared-state.ts";
 import { sharedState } from "../support/shared-state.ts";
-import { describeStore } from "./store-contract.ts";
 import { exchange, imported, known, patient, service, uuid } from "./store-fixture.ts";
 
 let pooler: Postgres;
@@ -19,9 +17,6 @@ beforeAll(async () => {
 describe.skipIf(!hasPgBouncer())(
   "PostgreSQL through PgBouncer in transaction mode (skipped where there is none)",
   () => {
-    if (isCampaign)
-      describeStore("PostgreSQL through PgBouncer", async () => await sharedState(pooler));
-
     it(`serves many processes at once over ${pooled} connections`, async () => {
       const state = await sharedState(pooler);
       const vaults = Array.from(

@@ -1,19 +1,25 @@
-import { describeBreakers } from "./store-breakers.ts";
-import { describeCreations } from "./store-creations.ts";
-import { describeExchangeSteps } from "./store-exchanges.ts";
+import { beforeAll, describe } from "vitest";
+import { temporaryState } from "../store/temporary-state.ts";
+import { isCampaign } from "../support/campaign.ts";
+import type { Postgres } from "../support/postgres.ts";
+import { hasPgBouncer, pgBouncer, postgres } from "../support/postgres.ts";
+import { sharedState } from "../support/shared-state.ts";
 import type { Make } from "./store-fixture.ts";
-import { describeKeeping } from "./store-keeping.ts";
-import { describeLocks } from "./store-locks.ts";
-import { describePairs } from "./store-pairs.ts";
-import { describeRuns } from "./store-runs.ts";
 
-/** What every implementation of `Store` must do: the suite that runs over each of them. `make` gives an empty state. */
-export function describeStore(name: string, make: Make): void {
-  describeExchangeSteps(name, make);
-  describePairs(name, make);
-  describeKeeping(name, make);
-  describeCreations(name, make);
-  describeLocks(name, make);
-  describeRuns(name, make);
-  describeBreakers(name, make);
+/** Runs a suite over every implementation of `Store`; in the campaign also through PgBouncer. `make` gives an empty state. */
+export function describeStore(title: string, suite: (make: Make) => void): void {
+  describe(`SQLite: ${title}`, () => {
+    suite(() => temporaryState());
+  });
+  describe(`PostgreSQL: ${title}`, () => {
+    suite(async () => await sharedState());
+  });
+  if (!isCampaign) return;
+  describe.skipIf(!hasPgBouncer())(`PostgreSQL through PgBouncer: ${title}`, () => {
+    let pooler: Postgres;
+    beforeAll(async () => {
+      pooler = await pgBouncer(await postgres());
+    });
+    suite(async () => await sharedState(pooler));
+  });
 }

@@ -1,0 +1,220 @@
+import { expect, it } from "vitest";
+import { describeStore } from "./store-contract.ts";
+import type { CreatedVault, Creation } from "../../src/exchange/records.ts";
+import {
+  device,
+  eachOn,
+  elsewhere,
+  held,
+  holdAgain,
+  imported,
+  intent,
+  known,
+  lower,
+  pair,
+  problem,
+  service,
+  standings,
+  started,
+  uuid,
+} from "./store-fixture.ts";
+
+const creation: Creation = {
+  id: "01CREATION",
+  service,
+  kind: "generic/online",
+  externalRef: "order-1",
+};
+const dates = {
+  expiryDate: null,
+  autoLockDate: "2027-01-01T00:00:00Z",
+  dateCreated: "2026-01-01T00:00:00Z",
+  lastModified: null,
+};
+const vault: CreatedVault = {
+  uuid,
+  credentials: { ...pair("new"), hashedPin: "cGlu" },
+  device,
+  label: "Ada",
+  usesRemaining: 3,
+  limited: true,
+  ...dates,
+};
+
+/** Vaults that are created and deleted at the service (extended operations), and what an info call tells. */
+describeStore("creating vaults", (make) => {
+  const on = eachOn(make, held);
+
+  it("keeps the credentials of a new vault whose label another one has by now, without it", async () => {
+    const { store } = on.fixture;
+    await on.session.recordPair({
+      credentials: pair("old"),
+      kind: "generic/offline",
+      label: "Ada",
+    });
+    await store.beginCreation(creation);
+    const created = uuid.replace(/1$/, "2");
+    expect(await store.completeCreation(creation, { ...vault, uuid: created })).toMatchObject({
+      generation: 1,
+    });
+    expect(await store.find(created)).toMatchObject([
+      { label: null, generations: [{ proven: true }] },
+    ]);
+    expect(await known(on.session)).toMatchObject({ label: "Ada" });
+  });
+
+  it("makes a vault known by what the service handed out: current, proven, counters zero", async () => {
+    const { store } = on.fixture;
+    await store.beginCreation(creation);
+    expect(await store.list()).toEqual([]);
+    const { generation, fingerprint } = await store.completeCreation(creation, vault);
+    expect(generation).toBe(1);
+    await holdAgain(on);
+    const record = await known(on.session);
+    expect(record).toMatchObject({
+      uuid: lower,
+      kind: "generic/online",
+      label: "Ada",
+      unackedStarts: 0,
+      failedAttempts: 0,
+    });
+    expect(record).toMatchObject({
+      usesRemaining: 3,
+      limited: true,
+      ...dates,
+      open: null,
+      last: null,
+    });
+    expect(record.generations).toMatchObject([
+      { generation: 1, standing: "current", proven: true, fingerprint, device },
+    ]);
+    expect(await on.session.credentials(1)).toEqual(vault.credentials);
+    expect(await store.interruptedCreations(service)).toEqual([]);
+  });
+
+  it("needs no lock: another process holds the vault's", async () => {
+    await on.fixture.another().beginCreation(creation);
+    await on.fixture.another().completeCreation(creation, vault);
+    await holdAgain(on);
+    expect(await standings(on.session)).toEqual(["1 current"]);
+  });
+
+  it("beside credentials that are known already it adds an unproven generation, and changes nothing else", async () => {
+    await on.session.recordPair({
+      credentials: pair("old"),
+      kind: "generic/offline",
+      label: "mine",
+    });
+    await on.fixture.store.beginCreation(creation);
+    expect((await on.fixture.store.completeCreation(creation, vault)).generation).toBe(2);
+    await holdAgain(on);
+    expect(await standings(on.session)).toEqual(["2 imported", "1 imported"]);
+    expect(await known(on.session)).toMatchObject({ label: "mine", kind: "generic/offline" });
+  });
+
+  it("after the vault was forgotten it is a new one, whose counters are zero", async () => {
+    await on.session.recordPair({ credentials: pair("old"), kind: "generic/offline" });
+    await on.session.recordIntent(intent("x1", 1));
+    await on.session.forget();
+    await on.fixture.store.beginCreation(creation);
+    await on.fixture.store.completeCreation(creation, vault);
+    await holdAgain(on);
+    expect(await known(on.session)).toMatchObject({ unackedStarts: 0, label: "Ada" });
+    expect(await standings(on.session)).toEqual(["2 current"]);
+  });
+
+  it("one without an outcome is left, until somebody was told", async () => {
+    const { store } = on.fixture;
+    expect(await store.interruptedCreations(service)).toEqual([]);
+    for (const id of ["one", "two", "three", "four"])
+      await store.beginCreation({ ...creation, id, externalRef: `ref-${id}` });
+    await store.beginCreation({ ...creation, id: "far", service: elsewhere });
+    await store.failCreation({ ...creation, id: "one" }, "create-refused", problem);
+    await store.failCreation({ ...creation, id: "two" }, "create-unanswered", problem);
+    await store.completeCreation({ ...creation, id: "three" }, vault);
+    const left = await on.fixture.another().interruptedCreations(service);
+    const startedAt = new Date(on.fixture.clock.now()).toISOString();
+    expect(left).toEqual([
+      { id: "four", service, kind: "generic/online", externalRef: "ref-four", startedAt },
+    ]);
+    for (const one of left) await store.dismissCreation(one);
+    expect(await store.interruptedCreations(service)).toEqual([]);
+    expect(await store.interruptedCreations(elsewhere)).toHaveLength(1);
+  });
+});
+
+describeStore("deleting vaults", (make) => {
+  const on = eachOn(make, imported);
+
+  it("a delete is journalled and counted like a start, and ends with the credentials removed and the counters zero", async () => {
+    await on.session.recordIntent(intent("d1", 1, { operation: "delete" }));
+    expect(await known(on.session)).toMatchObject({
+      unackedStarts: 1,
+      failedAttempts: 1,
+      open: null,
+      last: { operation: "delete", state: "intent" },
+    });
+    await on.session.recordDeleted("d1");
+    expect(await known(on.session)).toMatchObject({
+      unackedStarts: 0,
+      failedAttempts: 0,
+      generations: [],
+      last: null,
+      label: null,
+    });
+    expect(await on.fixture.store.find(uuid)).toEqual([]);
+    expect(await on.fixture.store.list()).toEqual([]);
+  });
+
+  it("removes them with an exchange open, too, and fingerprints of superseded pairs stay", async () => {
+    await on.session.recordIntent(intent("x1", 1));
+    await on.session.recordStarted("x1", started("second"));
+    await on.session.recordEnding("x1", true);
+    await on.session.acknowledge("x1");
+    await on.session.recordIntent(intent("x2", 2));
+    await on.session.recordStarted("x2", started("third"));
+    await on.session.recordIntent(intent("d1", 2, { operation: "delete" }));
+    await on.session.recordDeleted("d1");
+    expect((await known(on.session)).open).toBeNull();
+    expect(await on.session.isSuperseded(pair("first"))).toBe(true);
+  });
+
+  it("is conditional on its ①", async () => {
+    await expect(on.session.recordDeleted("d1")).rejects.toMatchObject({ code: "state" });
+    await on.session.recordIntent(intent("d1", 1, { operation: "delete" }));
+    await on.session.revertIntent("d1", problem);
+    await expect(on.session.recordDeleted("d1")).rejects.toMatchObject({ code: "state" });
+    expect(await standings(on.session)).toEqual(["1 imported"]);
+  });
+});
+
+describeStore("the dates of an info call", (make) => {
+  const on = eachOn(make, imported);
+
+  it("are noted, where there are any; nothing else changes", async () => {
+    const before = await known(on.session);
+    await on.session.noteDates(dates);
+    expect(await known(on.session)).toEqual({ ...before, ...dates });
+    await on.session.noteDates({
+      expiryDate: "2030-01-01T00:00:00Z",
+      autoLockDate: null,
+      dateCreated: null,
+      lastModified: null,
+    });
+    expect(await known(on.session)).toEqual({
+      ...before,
+      ...dates,
+      expiryDate: "2030-01-01T00:00:00Z",
+    });
+  });
+
+  it("of a vault that is forgotten or unknown are not kept", async () => {
+    await on.session.forget();
+    await on.session.noteDates(dates);
+    expect((await known(on.session)).autoLockDate).toBeNull();
+    const other = await held(on.fixture, "bbbbbbbb-bbbb-4ccc-8ddd-000000000002");
+    await other.noteDates(dates);
+    expect(await other.read()).toBeNull();
+    await other.release();
+  });
+});

@@ -1,0 +1,340 @@
+import { expect, it } from "vitest";
+import { describeStore } from "./store-contract.ts";
+import {
+  exchange,
+  imported,
+  intent,
+  known,
+  lower,
+  patient,
+  problem,
+  service,
+  started,
+  startExchange,
+  uuid,
+  eachOn,
+} from "./store-fixture.ts";
+
+/** The steps of an exchange: states, counters, conditions. */
+describeStore("the steps of an exchange", (make) => {
+  const on = eachOn(make, imported);
+  const counters = async () => {
+    const { unackedStarts, failedAttempts, possiblyFailed } = await known(on.session);
+    return [unackedStarts, failedAttempts, possiblyFailed];
+  };
+  const state = async () => (await known(on.session)).last?.state;
+  const refused = async (id: string, generation: number) => {
+    await on.session.recordIntent(intent(id, generation));
+    await on.session.reject(id, "combination", problem);
+  };
+  const ending = async (id: string, generation = 2) => {
+    await startExchange(on.session, id, generation, `after-${id}`);
+    await on.session.recordEnding(id, true);
+  };
+
+  it("① counts a start, and one that possibly failed", async () => {
+    await on.session.recordIntent(intent("x1", 1));
+    await on.session.recordIntent(intent("x2", 1));
+    expect(await counters()).toEqual([2, 2, 2]);
+    const { last, open } = await known(on.session);
+    expect(open).toBeNull();
+    expect(last).toEqual({
+      id: "x2",
+      operation: "get",
+      kind: "credit-card/offline",
+      state: "intent",
+      externalRef: "ref-x2",
+      baseGeneration: 1,
+      newGeneration: null,
+      startedAt: "2026-11-21T10:00:00.000Z",
+      tokenExpiry: null,
+      usesRemaining: null,
+      limited: false,
+      holdReason: null,
+      delivered: false,
+      saveOwed: false,
+      endsUnanswered: 0,
+      acknowledgedAt: null,
+      adopted: false,
+      given: null,
+    });
+  });
+
+  it("① refuses an id that exists, and a generation that does not", async () => {
+    await on.session.recordIntent(intent("x1", 1));
+    await expect(on.session.recordIntent(intent("x1", 1))).rejects.toMatchObject({
+      code: "state",
+    });
+    await expect(on.session.recordIntent(intent("x2", 9))).rejects.toMatchObject({
+      code: "state",
+    });
+    expect(await counters()).toEqual([1, 1, 1]);
+  });
+
+  it("takes back exactly what ① counted", async () => {
+    await on.session.recordIntent(intent("x1", 1));
+    await on.session.recordIntent(intent("x2", 1));
+    await on.session.revertIntent("x2", problem);
+    expect(await counters()).toEqual([1, 1, 1]);
+    expect(await state()).toBe("discarded");
+    await on.session.revertIntent("x1", problem);
+    expect(await counters()).toEqual([0, 0, 0]);
+    await expect(on.session.revertIntent("x1", problem)).rejects.toMatchObject({ code: "state" });
+  });
+
+  it("takes nothing back that a reset has zeroed already", async () => {
+    await on.session.recordIntent(intent("x1", 1));
+    await on.session.resetCounters("all");
+    await on.session.recordIntent(intent("x2", 1));
+    await on.session.revertIntent("x1", problem);
+    expect(await counters()).toEqual([1, 1, 1]);
+  });
+
+  it("leaves an unanswered start as it is, with the error", async () => {
+    await on.session.recordIntent(intent("x1", 1));
+    await on.session.noteUnanswered("x1", problem);
+    expect(await state()).toBe("intent");
+    expect(await counters()).toEqual([1, 1, 1]);
+    expect((await known(on.session)).lastError).toEqual({
+      at: "2026-11-21T10:00:00.000Z",
+      ...problem,
+    });
+  });
+
+  it("counts refused credentials once and remembers the combination", async () => {
+    await on.session.recordIntent(intent("x1", 1));
+    await on.session.reject("x1", "combination-a", problem);
+    expect(await counters()).toEqual([0, 1, 0]);
+    expect(await state()).toBe("rejected");
+    await on.session.recordIntent(intent("x2", 1));
+    await on.session.reject("x2", "combination-b", problem);
+    expect(await counters()).toEqual([0, 2, 0]);
+    expect((await known(on.session)).generations[0]?.refused).toBe(true);
+    expect(await on.session.refusals()).toEqual(["combination-a", "combination-b"]);
+  });
+
+  it("neither counts nor remembers a combination when the vault is locked or gone", async () => {
+    await on.session.recordIntent(intent("x1", 1));
+    await on.session.reject("x1", null, problem);
+    expect(await state()).toBe("rejected");
+    expect(await counters()).toEqual([0, 0, 0]);
+  });
+
+  it("with sole credentials an unanswered start is no failed attempt, until they are refused", async () => {
+    await exchange(on.session, "x1", 1, "second");
+    expect((await known(on.session)).generations[0]).toMatchObject({ generation: 2, sole: true });
+    for (const id of ["x2", "x3"]) await on.session.recordIntent(intent(id, 2, { sole: true }));
+    expect(await counters()).toEqual([2, 0, 0]);
+    expect(await known(on.session)).toMatchObject({ unansweredStarts: 2, quietStarts: 2 });
+    await on.session.recordIntent(intent("x4", 2, { sole: true }));
+    await on.session.reject("x4", "combination", problem);
+    expect(await counters()).toEqual([2, 3, 2]);
+    expect(await known(on.session)).toMatchObject({
+      unansweredStarts: 2,
+      quietStarts: 0,
+      generations: [{ sole: false }, {}],
+    });
+    await on.session.revertIntent("x3", problem);
+    expect(await counters()).toEqual([1, 2, 1]);
+  });
+
+  it.each([
+    ["left with an export", async () => await on.session.markElsewhere([2])],
+    ["were refused", async () => await refused("x9", 2)],
+    ["may have been followed", async () => await ending("x9")],
+  ])("credentials that %s are not sole any more", async (_why, happens) => {
+    await exchange(on.session, "x1", 1, "second");
+    await happens();
+    expect((await known(on.session)).generations.find((g) => g.generation === 2)).toMatchObject({
+      sole: false,
+    });
+  });
+
+  it("the SUCCESS of a start with an exchange's new credentials zeroes the starts up to that exchange", async () => {
+    await on.session.recordIntent(intent("x1", 1));
+    await ending("x2", 1);
+    await on.session.markInDoubt("x2", problem);
+    await on.session.recordIntent(intent("x3", 2));
+    await on.session.recordIntent(intent("x4", 2));
+    expect(await counters()).toEqual([4, 2, 2]);
+    await on.session.recordStarted("x4", started("third"));
+    expect(await counters()).toEqual([2, 0, 0]);
+    expect(await known(on.session)).toMatchObject({ unansweredStarts: 1 });
+    await on.session.recordEnding("x4", true);
+    await on.session.acknowledge("x4");
+    expect(await counters()).toEqual([0, 0, 0]);
+  });
+
+  it("④ zeroes the starts up to its own exchange, and leaves those after it", async () => {
+    await startExchange(on.session, "x1", 1, "second");
+    await on.session.recordIntent(intent("x2", 1));
+    await on.session.recordEnding("x1", true);
+    await on.session.acknowledge("x1");
+    expect(await counters()).toEqual([1, 0, 0]);
+    await on.session.revertIntent("x2", problem);
+    expect(await counters()).toEqual([0, 0, 0]);
+  });
+
+  it("② stores what the response said, forgives failures and the accepted combination, keeps the starts", async () => {
+    await on.session.recordIntent(intent("x0", 1));
+    await on.session.reject("x0", "combination-of-second", problem);
+    await on.session.recordIntent(intent("x1", 1, { kind: "credit-card/online" }));
+    const facts = {
+      usesRemaining: 3,
+      limited: true,
+      expiryDate: "2027-01-01T00:00:00Z",
+      autoLockDate: "2027-02-01T00:00:00Z",
+      dateCreated: "2025-01-01T00:00:00Z",
+      lastModified: "2026-01-01T00:00:00Z",
+    };
+    expect(await on.fixture.store.lastReads()).toEqual([]);
+    expect(await on.session.recordStarted("x1", started("second", facts))).toBe(2);
+    expect(await on.fixture.store.lastReads()).toEqual([
+      { service, uuid: lower, at: "2026-11-21T10:00:00.000Z" },
+    ]);
+    expect(await known(on.session)).toMatchObject({
+      ...facts,
+      kind: "credit-card/online",
+      unackedStarts: 1,
+      failedAttempts: 0,
+      lastError: null,
+    });
+    expect((await known(on.session)).open).toMatchObject({
+      id: "x1",
+      state: "started",
+      baseGeneration: 1,
+      newGeneration: 2,
+      tokenExpiry: "2026-11-21T10:05:00Z",
+      usesRemaining: 3,
+      limited: true,
+      delivered: false,
+    });
+    expect(await on.session.refusals()).not.toContain("combination-of-second");
+    expect(await on.session.token("x1")).toBe("token-of-second");
+  });
+
+  it("② ends every other exchange of the vault: there is never more than one open", async () => {
+    await on.session.recordIntent(intent("x1", 1));
+    await startExchange(on.session, "x2", 1, "second");
+    await startExchange(on.session, "x3", 1, "third");
+    const states = (await on.fixture.store.exchanges(service, uuid, 10)).map(
+      (e) => `${e.id} ${e.state}`,
+    );
+    expect(states).toEqual(["x3 started", "x2 discarded", "x1 discarded"]);
+    await expect(on.session.token("x2")).rejects.toMatchObject({ code: "state" });
+  });
+
+  it("② settles an exchange in doubt by the pair that was accepted", async () => {
+    await startExchange(on.session, "x1", 1, "second");
+    await on.session.recordEnding("x1", true);
+    await on.session.markInDoubt("x1", problem);
+    expect(await state()).toBe("in-doubt");
+    await startExchange(on.session, "x2", 2, "third");
+    await on.session.recordEnding("x2", true);
+    await on.session.markInDoubt("x2", problem);
+    await startExchange(on.session, "x3", 2, "fourth");
+    const states = (await on.fixture.store.exchanges(service, uuid, 10)).map(
+      (e) => `${e.id} ${e.state}`,
+    );
+    expect(states).toEqual(["x3 started", "x2 expired", "x1 acknowledged"]);
+  });
+
+  it("holds with the reason and what is owed, and once delivered stays delivered", async () => {
+    await startExchange(on.session, "x1", 1, "second");
+    await on.session.hold("x1", "save-cmd", { delivered: true, saveOwed: true });
+    expect((await known(on.session)).open).toMatchObject({
+      state: "held",
+      holdReason: "save-cmd",
+      delivered: true,
+      saveOwed: true,
+    });
+    await on.session.hold("x1", "no-ack", { delivered: false, saveOwed: false });
+    expect((await known(on.session)).open).toMatchObject({
+      state: "held",
+      holdReason: "no-ack",
+      delivered: true,
+      saveOwed: false,
+    });
+    await on.session.recordEnding("x1", false);
+    await expect(
+      on.session.hold("x1", "no-ack", { delivered: true, saveOwed: false }),
+    ).rejects.toMatchObject({ code: "state" });
+  });
+
+  it("③ counts each end call, and gives back the one that was answered", async () => {
+    await startExchange(on.session, "x1", 1, "second");
+    await on.session.recordEnding("x1", false);
+    await on.session.recordEnding("x1", true);
+    expect((await known(on.session)).open).toMatchObject({
+      state: "ending",
+      endsUnanswered: 2,
+      delivered: true,
+    });
+    await on.session.noteEndAnswered("x1", problem);
+    expect((await known(on.session)).open).toMatchObject({
+      state: "ending",
+      endsUnanswered: 1,
+      delivered: true,
+    });
+    expect((await known(on.session)).lastError).toMatchObject(problem);
+  });
+
+  it("④ zeroes the starts and erases the token", async () => {
+    await on.session.recordIntent(intent("x0", 1));
+    await on.session.revertIntent("x0", problem);
+    on.fixture.clock.at += 1000;
+    expect(await exchange(on.session, "x1", 1, "second")).toBe(2);
+    expect(await known(on.session)).toMatchObject({
+      unackedStarts: 0,
+      open: null,
+      lastError: null,
+    });
+    expect((await known(on.session)).last).toMatchObject({
+      state: "acknowledged",
+      acknowledgedAt: "2026-11-21T10:00:01.000Z",
+    });
+    await expect(on.session.token("x1")).rejects.toMatchObject({ code: "state" });
+  });
+
+  it.each([
+    ["acknowledge", async () => await on.session.acknowledge("x1")],
+    ["expire", async () => await on.session.expire("x1", problem)],
+    ["markInDoubt", async () => await on.session.markInDoubt("x1", problem)],
+    ["noteEndAnswered", async () => await on.session.noteEndAnswered("x1", problem)],
+    ["revertIntent", async () => await on.session.revertIntent("x1", problem)],
+    ["reject", async () => await on.session.reject("x1", "combination", problem)],
+    ["noteUnanswered", async () => await on.session.noteUnanswered("x1", problem)],
+    ["recordStarted", async () => await on.session.recordStarted("x1", started("third"))],
+  ])("%s refuses an exchange that is at ②, and changes nothing", async (_, step) => {
+    await startExchange(on.session, "x1", 1, "second");
+    const before = await known(on.session);
+    await expect(step()).rejects.toMatchObject({ code: "state" });
+    expect(await known(on.session)).toEqual(before);
+  });
+
+  it.each([
+    ["recordEnding", async () => await on.session.recordEnding("x1", true)],
+    ["noteSaved", async () => await on.session.noteSaved("x1", "of another document")],
+    [
+      "hold",
+      async () => await on.session.hold("x1", "no-ack", { delivered: true, saveOwed: false }),
+    ],
+    ["expire", async () => await on.session.expire("x1", problem)],
+  ])("%s refuses an exchange that is over, and one that is not there", async (_, step) => {
+    await expect(step()).rejects.toMatchObject({ code: "state" });
+    await exchange(on.session, "x1", 1, "second");
+    const before = await known(on.session);
+    await expect(step()).rejects.toMatchObject({ code: "state" });
+    expect(await known(on.session)).toEqual(before);
+  });
+
+  it("keeps what was done for the next process", async () => {
+    await startExchange(on.session, "x1", 1, "second");
+    await on.session.hold("x1", "no-ack", { delivered: true, saveOwed: false });
+    const before = await known(on.session);
+    await on.session.release();
+    on.session = await on.fixture.another().lock(service, uuid, patient(on.fixture.clock));
+    expect(await known(on.session)).toEqual(before);
+    expect(await on.session.token("x1")).toBe("token-of-second");
+  });
+});

@@ -1,0 +1,185 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { describeStore } from "./store-contract.ts";
+import { slotOf } from "../../src/store/sqlite/vault-lock.ts";
+import type { StoreFixture } from "./store-fixture.ts";
+import {
+  elsewhere,
+  held,
+  intent,
+  known,
+  pair,
+  patient,
+  service,
+  uuid,
+  eachOn,
+} from "./store-fixture.ts";
+
+const other = (n: number): string => `${uuid.slice(0, -3)}${String(n).padStart(3, "0")}`;
+
+/** One holder at a time, and one queue for the rate limit. */
+describeStore("holding a vault", (make) => {
+  const on = eachOn(make, held);
+  it.each(["the same process", "another process"])(
+    "excludes %s, whatever the service and the letter case",
+    async (who) => {
+      const store = who === "another process" ? on.fixture.another() : on.fixture.store;
+      for (const [at, id] of [
+        [service, uuid],
+        [elsewhere, uuid.toLowerCase()],
+      ] as const) {
+        await expect(store.lock(at, id, patient(on.fixture.clock, 500))).rejects.toMatchObject({
+          code: "busy",
+          facts: { uuid: uuid.toLowerCase() },
+        });
+      }
+    },
+  );
+
+  it("waits with growing, bounded pauses until the deadline, and not beyond it", async () => {
+    const { clock } = on.fixture;
+    const deadline = clock.elapsed() + 2000;
+    await expect(
+      on.fixture.another().lock(service, uuid, patient(clock, 2000)),
+    ).rejects.toMatchObject({ code: "busy" });
+    expect(clock.elapsed()).toBeCloseTo(deadline, 3);
+    expect(Math.max(...clock.slept)).toBeLessThanOrEqual(100);
+    expect(clock.slept[0]).toBeLessThanOrEqual(10);
+    expect(clock.slept.length).toBeGreaterThan(15);
+  });
+
+  it("tries once even if the deadline has passed", async () => {
+    await on.session.release();
+    on.session = await on.fixture.another().lock(service, uuid, patient(on.fixture.clock, -1));
+    expect(on.fixture.clock.slept).toEqual([]);
+  });
+
+  it("goes on as soon as the holder lets go, with what it did", async () => {
+    await on.session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
+    let sleeps = 0;
+    on.fixture.clock.meanwhile = () => {
+      sleeps += 1;
+      if (sleeps === 3) void on.session.release();
+    };
+    const next = await on.fixture.another().lock(service, uuid, patient(on.fixture.clock, 10_000));
+    expect(sleeps).toBeGreaterThanOrEqual(3);
+    expect(sleeps).toBeLessThan(7);
+    expect((await known(next)).generations.length).toBe(1);
+    await next.release();
+  });
+
+  it("waits no longer where the system's clock is set back meanwhile", async () => {
+    const { clock } = on.fixture;
+    const before = clock.elapsed();
+    clock.meanwhile = () => (clock.at -= 3_600_000);
+    await expect(
+      on.fixture.another().lock(service, uuid, patient(clock, 5000)),
+    ).rejects.toMatchObject({ code: "busy" });
+    expect(clock.elapsed() - before).toBeCloseTo(5000, 3);
+    await on.session.release();
+  });
+
+  it("stops waiting when interrupted", async () => {
+    const controller = new AbortController();
+    const waiting = { deadline: on.fixture.clock.elapsed() + 10_000, signal: controller.signal };
+    on.fixture.clock.meanwhile = () => controller.abort();
+    await expect(on.fixture.another().lock(service, uuid, waiting)).rejects.toMatchObject({
+      code: "interrupted",
+    });
+    await on.session.release();
+    await expect(on.fixture.store.lock(service, uuid, waiting)).rejects.toMatchObject({
+      code: "interrupted",
+    });
+  });
+
+  it("holds many vaults in one process at once, each of them against others", async () => {
+    const sessions = await Promise.all(
+      Array.from({ length: 200 }, async (_, n) => await held(on.fixture, other(n + 10))),
+    );
+    const rival = on.fixture.another();
+    await expect(
+      rival.lock(service, other(77), patient(on.fixture.clock, 100)),
+    ).rejects.toMatchObject({ code: "busy" });
+    await Promise.all(
+      sessions.map(
+        async (s) => await s.recordPair({ credentials: pair("first"), kind: "generic/offline" }),
+      ),
+    );
+    await Promise.all(sessions.map(async (s) => await s.recordIntent(intent("x1", 1))));
+    expect((await on.fixture.store.list()).length).toBe(200);
+    await Promise.all(sessions.map(async (s) => await s.release()));
+    await (await rival.lock(service, other(77), patient(on.fixture.clock))).release();
+  });
+
+  it("lets another process have its turn, though this one always has some vault of the same slot", async () => {
+    const { clock, store } = on.fixture;
+    const [wanted = "", ...ours] = Array.from({ length: 400 }, (_, n) => other(n + 100)).filter(
+      (id) => slotOf(id) === slotOf(other(100)),
+    );
+    const waiting = patient(clock, 10_000);
+    let isOver = false;
+    const keepTaking = async (): Promise<void> => {
+      for (let n = 0, last = await store.lock(service, ours[0] ?? "", waiting); ; n += 1) {
+        const next = isOver
+          ? undefined
+          : store.lock(service, ours[(n % (ours.length - 1)) + 1] ?? "", waiting);
+        await clock.sleep(50);
+        await last.release();
+        if (next === undefined) return;
+        last = await next;
+      }
+    };
+    const taking = keepTaking();
+    const rival = await on.fixture.another().lock(service, wanted, waiting);
+    expect(rival.uuid).toBe(wanted.toLowerCase());
+    await rival.release();
+    isOver = true;
+    await taking;
+  });
+
+  it("letting go twice lets go once, and nothing is written after it", async () => {
+    await on.session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
+    await on.session.release();
+    const next = await held(on.fixture);
+    await on.session.release();
+    await expect(
+      on.fixture.store.lock(service, uuid, patient(on.fixture.clock, 100)),
+    ).rejects.toMatchObject({ code: "busy" });
+    await expect(on.session.recordIntent(intent("x1", 1))).rejects.toMatchObject({
+      code: "internal",
+    });
+    await next.release();
+  });
+});
+
+describeStore("the rate limit", (make) => {
+  let fixture: StoreFixture;
+  beforeEach(async () => {
+    fixture = await make();
+  });
+  afterEach(() => fixture.dispose());
+
+  it("gives out one slot an interval, over all processes, and none before its time", async () => {
+    const another = fixture.another();
+    const now = fixture.clock.now();
+    expect(await fixture.store.reserveSlot("app", now, 40)).toBe(0);
+    expect(await another.reserveSlot("app", now, 40)).toBe(40);
+    expect(await fixture.store.reserveSlot("app", now + 10, 40)).toBe(70);
+    expect(await another.reserveSlot("app", now + 1000, 40)).toBe(0);
+    expect(await another.reserveSlot("app", now + 1010, 40)).toBe(30);
+  });
+
+  it("has a queue for each application, and none without a limit", async () => {
+    const now = fixture.clock.now();
+    expect(await fixture.store.reserveSlot("app", now, 1000)).toBe(0);
+    expect(await fixture.store.reserveSlot("other", now, 1000)).toBe(0);
+    expect(await fixture.store.reserveSlot("app", now, 0)).toBe(0);
+    expect(await fixture.store.reserveSlot("app", now, 1000)).toBe(1000);
+  });
+
+  it("lets a queue grow as long as it must, and starts anew when the clock was set back", async () => {
+    const now = fixture.clock.now();
+    for (let n = 0; n < 100; n += 1)
+      expect(await fixture.store.reserveSlot("app", now, 1000)).toBe(n * 1000);
+    expect(await fixture.store.reserveSlot("app", now - 61_000, 1000)).toBe(0);
+  });
+});
