@@ -64,7 +64,7 @@ const script = `"use strict";
     });
   }
   // Where there is no room for a drawing, the list of its events takes its place.
-  if (matchMedia("(max-width: 40rem)").matches) for (const each of document.querySelectorAll("article details")) each.open = true;
+  if (matchMedia("(max-width: 45rem)").matches) for (const each of document.querySelectorAll("article details")) each.open = true;
   if (rows.length > 0) {
     filter.hidden = false;
     filter.addEventListener("input", apply);

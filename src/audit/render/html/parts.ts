@@ -83,20 +83,19 @@ export function cells(heads: readonly Head[], contents: readonly (Markup | strin
   return inline`<th scope="row">${contents[0]}</th>${rest}`;
 }
 
-/** Renders a scrollable table up to its first row. */
+/** Renders a table up to its first row. */
 export function tableStart(name: string, heads: readonly Head[], className?: string): Markup {
   const cells = heads.map(([text, title]) => {
     const content = title === undefined ? text : inline`<abbr title="${title}">${text}</abbr>`;
     return inline`<th scope="col">${content}</th>`;
   });
-  const scroll = inline`<div class="scroll" tabindex="0" role="group" aria-label="${name}, can be scrolled">`;
-  const table = className === undefined ? inline`<table>` : inline`<table class="${className}">`;
-  return inline`${scroll}${table}<thead><tr>${cells}</tr></thead>\n<tbody>\n`;
+  const names = className === undefined ? "" : inline` class="${className}"`;
+  return inline`<table${names} aria-label="${name}"><thead><tr>${cells}</tr></thead>\n<tbody>\n`;
 }
 
-export const tableEnd: Markup = inline`</tbody></table></div>\n`;
+export const tableEnd: Markup = inline`</tbody></table>\n`;
 
-/** Renders a scrollable table with its rows. */
+/** Renders a table with its rows. */
 export const table = (
   name: string,
   heads: readonly Head[],

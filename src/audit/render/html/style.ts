@@ -48,17 +48,12 @@ abbr { text-decoration: none; }
 .columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr)); gap: 0 2rem; }
 .columns h3 { margin-top: .5rem; }
 .notes { padding: .6rem 1rem .6rem 2rem; background: var(--soft); border-radius: .5rem; }
-.scroll { overflow-x: auto; position: relative; }
 table { width: 100%; border-collapse: collapse; background: var(--sheet); font-size: .925rem; }
 th, td { padding: .4rem .6rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
 thead th { color: var(--quiet); font-weight: 600; white-space: nowrap; border-bottom-width: 2px; }
 tbody th { font-weight: 500; }
-.vaults td { white-space: nowrap; }
-.vaults th, .vaults td { padding: .4rem .5rem; }
 .uuid { white-space: nowrap; }
 .vaults th[scope=row] { font-size: .875rem; font-variant-numeric: tabular-nums; }
-tbody th { min-width: 11rem; }
-.scroll table { min-width: 36rem; }
 .tally { margin: 0; padding: 0; list-style: none; }
 #filter { display: flex; flex-wrap: wrap; gap: .75rem 1rem; align-items: end; margin: 1rem 0; padding: 1rem; background: var(--soft); border-radius: .5rem; }
 #filter > label { display: flex; flex-direction: column; gap: .2rem; font-size: .875rem; color: var(--quiet); }
@@ -81,7 +76,7 @@ button:hover { border-color: var(--link); color: var(--link); }
 .advice h4 { margin: 0; color: var(--quiet); font-size: .875rem; }
 .advice p { margin: .2rem 0 0; }
 code { padding: .1rem .3rem; background: var(--page); border: 1px solid var(--line); border-radius: .25rem; font: .85em/1.7 ui-monospace, "Liberation Mono", monospace; }
-code span { white-space: nowrap; }
+code span { display: inline-block; max-width: 100%; overflow-wrap: anywhere; }
 .copy { min-height: 0; padding: 0 .45rem; font-size: .8rem; }
 .facts { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .2rem 1rem; margin: .75rem 0; font-size: .95rem; }
 .facts dt { color: var(--quiet); }
@@ -97,12 +92,12 @@ details { margin: .5rem 0; }
 summary { cursor: pointer; color: var(--link); width: fit-content; }
 .events { font-size: .875rem; margin-top: .4rem; }
 .events p { margin: 0; }
-.events th { min-width: 0; font-weight: inherit; white-space: nowrap; }
+.events th { font-weight: inherit; }
 .events td:nth-child(2) { white-space: nowrap; }
 .events tbody th { border-left: 4px solid transparent; }
 .events .cause { font-size: inherit; font-weight: inherit; }
 .events .cause th { border-left-color: var(--locked); }
-.timeline { display: block; width: 100%; min-width: 46rem; height: auto; font-size: 11.5px; }
+.timeline { display: block; width: 100%; height: auto; font-size: 11.5px; }
 .timeline text { fill: var(--text); }
 .lane { fill: var(--soft); }
 .lane:nth-of-type(even) { fill: var(--sheet); }
@@ -123,7 +118,20 @@ rect.open { fill: none; stroke: var(--starts); stroke-width: 1.25; }
 .legend { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; padding: 0; list-style: none; font-size: .875rem; }
 .legend li { display: flex; align-items: center; gap: .4rem; }
 .key { width: 1.25rem; height: 1.25rem; flex: none; }
-@media (max-width: 40rem) {
+/* Tables are lists where their columns would be narrow. */
+@media (max-width: 70rem) {
+  table, tbody, tr, th, td { display: block; }
+  thead { position: absolute; clip-path: inset(50%); }
+  tr { padding: .5rem .25rem; border-bottom: 1px solid var(--line); }
+  tbody th, td { padding: .1rem .35rem; border: 0; }
+  td { position: relative; padding-left: 7rem; }
+  td::before { content: attr(data-label); position: absolute; left: .35rem; color: var(--quiet); }
+  td:empty { display: none; }
+  .vaults tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(18rem, 100%), 1fr)); }
+  .vaults tbody th { grid-column: 1 / -1; }
+  .events .cause { border-left: 4px solid var(--locked); }
+}
+@media (max-width: 45rem) {
   header, main, footer { padding-left: .75rem; padding-right: .75rem; }
   .vault { padding-left: .75rem; padding-right: .75rem; }
   .facts { grid-template-columns: minmax(0, 1fr); gap: 0; }
@@ -131,17 +139,8 @@ rect.open { fill: none; stroke: var(--starts); stroke-width: 1.25; }
   .tiles { grid-template-columns: repeat(2, 1fr); }
   fieldset { min-height: 0; }
   .vault h3 { font-size: .9rem; }
+  .uuid { white-space: normal; overflow-wrap: anywhere; }
   figure, .legend, .scale { display: none; }
-  .scroll table { min-width: 0; }
-  table, tbody, tr, th, td { display: block; }
-  thead { position: absolute; clip-path: inset(50%); }
-  tr { padding: .5rem .25rem; border-bottom: 1px solid var(--line); }
-  tbody th, td, .events th { padding: .1rem .35rem; border: 0; white-space: normal; }
-  td { position: relative; padding-left: 7rem; }
-  td::before { content: attr(data-label); position: absolute; left: .35rem; color: var(--quiet); }
-  td:empty { display: none; }
-  .vaults td { white-space: normal; }
-  .events .cause { border-left: 4px solid var(--locked); }
 }
 @media print {
   details::details-content { content-visibility: visible; block-size: auto; }
@@ -159,15 +158,12 @@ rect.open { fill: none; stroke: var(--starts); stroke-width: 1.25; }
   .badge { border: 1.5px solid var(--hue); background: none; color: var(--hue); }
   .advice > div, .notes { border: 1px solid var(--line); }
   .vault { border: 0; border-top: 2px solid var(--text); border-radius: 0; padding: 0; }
-  .scroll { overflow: visible; }
-  .timeline, .scroll table { min-width: 0; }
   table { font-size: 7.5pt; }
-  th, td, .vaults th, .vaults td { padding: .25rem .35rem; }
-  tbody th, .vaults th[scope=row] { min-width: 8rem; }
+  th, td { padding: .25rem .35rem; }
   h2, h3, h4, .standing, #shown { break-after: avoid; }
   figure, .advice, .tile, tr, li { break-inside: avoid; }
   thead { display: table-header-group; }
   a { text-decoration: none; }
-  .uuid, code span, .vaults td, .events th { white-space: normal; }
+  .uuid { white-space: normal; }
 }
 `;

@@ -78,7 +78,7 @@ function originList({ shown, more }: Few<Line>): Markup | string {
 }
 
 const maxInputs = 50;
-const inputHeads: readonly Head[] = [["Input"], ["Format"], ["Items"], ["Column mapping"]];
+const inputHeads: readonly Head[] = [["Input"], ["Format"], ["Items"], ["Columns"]];
 
 /** Renders the inputs with the roles of their columns. */
 function inputTable(inputs: Basis["inputs"]): Markup {

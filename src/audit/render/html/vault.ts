@@ -139,11 +139,6 @@ function figure(vault: VaultReport, drawing: Drawing): Markup {
           ${counted(left, "event is", "events are")} not drawn; the table has them.
         </figcaption>`
       : "";
-  return html`<figure>
-      <div class="scroll" tabindex="0" role="group" aria-label="Timeline, can be scrolled">
-        ${timelineOf(vault, drawing)}
-      </div>
-      ${caption}
-    </figure>
+  return html`<figure>${timelineOf(vault, drawing)} ${caption}</figure>
     ${eventTable(vault, drawing)}`;
 }
