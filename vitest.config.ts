@@ -1,5 +1,5 @@
 import { defineConfig } from "vitest/config";
-import type { TestSpecification } from "vitest/node";
+import type { Reporter, TestModule, TestRunEndReason, TestSpecification } from "vitest/node";
 import { BaseSequencer } from "vitest/node";
 import { isLikeDisk, memoryFolder } from "./test/support/campaign.ts";
 
@@ -52,6 +52,27 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** Ends a run with a line that programs read: `12 passed, 0 failed` (and how many were skipped, if any). */
+class SummaryReporter implements Reporter {
+  onTestRunEnd(
+    modules: readonly TestModule[],
+    unhandledErrors: readonly unknown[],
+    reason: TestRunEndReason,
+  ): void {
+    const count = { passed: 0, failed: unhandledErrors.length, skipped: 0, pending: 0 };
+    for (const module of modules) {
+      const before = count.passed + count.failed + count.skipped;
+      for (const test of module.children.allTests()) count[test.result().state] += 1;
+      const ran = count.passed + count.failed + count.skipped > before;
+      // A file that cannot be loaded has no tests to fail.
+      if (!module.ok() && (!ran || module.errors().length > 0)) count.failed += 1;
+    }
+    if (reason === "failed" && count.failed === 0) count.failed = 1;
+    const skipped = count.skipped === 0 ? "" : `, ${count.skipped} skipped`;
+    process.stdout.write(`\n${count.passed} passed, ${count.failed} failed${skipped}\n`);
+  }
+}
+
 export default defineConfig({
   test: {
     include:
@@ -68,7 +89,7 @@ export default defineConfig({
       ...(stories ? [] : ["test/stories/**"]),
     ],
     globalSetup: "test/support/global-setup.ts",
-    reporters: ["default", "./test/support/summary-reporter.ts"],
+    reporters: ["default", new SummaryReporter()],
     setupFiles: "test/support/setup.ts",
     /** Loading the program anew for each file took as long as the tests; of the campaign's, some open thousands of states, until their process ends. */
     isolate: torture !== undefined,

@@ -1,12 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { startVault } from "../support/run-vault.ts";
-import { hasCurl, note, rehearse } from "../support/rehearse.ts";
+import { startVault, demoNote, hasCurl, rehearse } from "../support/run-vault.ts";
 
 describe("sandbox rehearse (programs that read vaults: torture/rehearse)", () => {
-  test.skipIf(!hasCurl)(
+  test.skipIf(!hasCurl())(
     "a program that does not try again is found out, whatever becomes of its call",
     async () => {
-      const call = `curl --silent --data '{}' "$VAULTSVC_BASE_URL/vaultsvc/v1-2/vault/generic/offline/${note}/get-start"`;
+      const call = `curl --silent --data '{}' "$VAULTSVC_BASE_URL/vaultsvc/v1-2/vault/generic/offline/${demoNote}/get-start"`;
       const once = `test -e tried && exit; touch tried; ${call} && touch answered`;
       const { code, stderr, document } = await rehearse(
         "--check",
@@ -32,7 +31,7 @@ describe("sandbox rehearse (programs that read vaults: torture/rehearse)", () =>
   test("a program that fails anyway is told before anything is rehearsed", async () => {
     expect(await rehearse("--check", "true", "--", "false")).toMatchObject({ code: 2 });
     expect(await rehearse("--check", "true", "--", "true")).toMatchObject({ code: 2 });
-    expect(await rehearse("--check", "false", "--", "vault", "get", note)).toMatchObject({
+    expect(await rehearse("--check", "false", "--", "vault", "get", demoNote)).toMatchObject({
       code: 2,
     });
     expect(await rehearse("--", "true")).toMatchObject({ code: 2 });

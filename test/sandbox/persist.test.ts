@@ -9,7 +9,13 @@ import { demoSeed } from "../../src/sandbox/seeds/seeds.ts";
 import { Bench, temporaryFolder, wrongPair } from "./support.ts";
 
 const node = path.resolve(import.meta.dirname, "../../node_modules/.bin/node");
-const child = path.resolve(import.meta.dirname, "sandbox-process.ts");
+/** A sandbox for a test to kill, with its arguments DATA and READY. Prints its process id once it listens. */
+const sandboxProcess = `
+import { demoSeed } from "../../src/sandbox/seeds/seeds.ts";
+import { startSandbox } from "../../src/sandbox/server/start-sandbox.ts";
+const [, dataFolder, readyFile] = process.argv;
+await startSandbox({ now: () => Date.now(), seed: demoSeed, dataFolder, readyFile });
+process.stdout.write(process.pid + "\\n");`;
 
 describe("a data folder", () => {
   test("keeps vaults, pending exchanges, counters, audit and application", () => {
@@ -165,9 +171,14 @@ async function spawnSandbox(
   dataFolder: string,
   readyFile: string,
 ): Promise<{ ready: ReadyFile; kill(): Promise<void> }> {
-  const started = spawn(node, [child, dataFolder, readyFile], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const started = spawn(
+    node,
+    ["--input-type=module", "--eval", sandboxProcess, dataFolder, readyFile],
+    {
+      cwd: import.meta.dirname,
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
   const exited = new Promise<void>((resolve) => started.once("exit", () => resolve()));
   const lines = createInterface({ input: started.stdout })[Symbol.asyncIterator]();
   const pid = Number((await lines.next()).value);

@@ -9,7 +9,7 @@ import { resolveSettings } from "../../src/settings/settings.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { claimsOf, jwtKeys, makeJwt } from "../support/keys.ts";
 import { tempDir } from "../support/cleanup.ts";
-import { fakeIo } from "./sources.ts";
+import { fakeIo } from "../support/fake-host.ts";
 
 const never = new AbortController().signal;
 const keys = jwtKeys();

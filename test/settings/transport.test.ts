@@ -5,7 +5,7 @@ import { resolveSettings } from "../../src/settings/settings.ts";
 import { readTransport } from "../../src/settings/transport/transport.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { certificateAuthority } from "../support/keys.ts";
-import { fakeIo } from "./sources.ts";
+import { fakeIo } from "../support/fake-host.ts";
 
 const baseUrl = "https://vaults.example.com";
 

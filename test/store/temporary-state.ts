@@ -5,12 +5,22 @@ import { DatabaseSync } from "node:sqlite";
 import type { ChildProcess } from "node:child_process";
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
-import type { Store } from "../../src/exchange/ports.ts";
+import type { Clock, Store } from "../../src/exchange/ports.ts";
 import type { KeySource } from "../../src/secrets/key-source.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import type { StoreFixture } from "../contract/store-fixture.ts";
-import { TestClock } from "../contract/store-fixture.ts";
+import {
+  exchange,
+  intent,
+  pair,
+  patient,
+  service,
+  started,
+  TestClock,
+  uuid,
+} from "../contract/store-fixture.ts";
 
 /** A state on disk. */
 export interface TemporaryState extends StoreFixture {
@@ -65,7 +75,7 @@ export function temporaryState(): TemporaryState {
   };
 }
 
-const script = join(import.meta.dirname, "child.ts");
+const script = import.meta.filename;
 
 const argv = (action: string, state: TemporaryState, count: number): string[] => [
   "--disable-warning=ExperimentalWarning",
@@ -76,7 +86,7 @@ const argv = (action: string, state: TemporaryState, count: number): string[] =>
   String(count),
 ];
 
-/** Runs an action of child.ts to its end, through a command like strace if given. Returns what it printed. */
+/** Runs an action of `act` to its end, through a command like strace if given. Returns what it printed. */
 export async function runChild(
   action: string,
   state: TemporaryState,
@@ -88,7 +98,7 @@ export async function runChild(
   return JSON.parse(stdout);
 }
 
-/** Starts an action of child.ts, and resolves at its first line. */
+/** Starts an action of `act`, and resolves at its first line. */
 export async function startChild(action: string, state: TemporaryState): Promise<ChildProcess> {
   const child = spawn(process.execPath, argv(action, state, 1), {
     stdio: ["ignore", "pipe", "inherit"],
@@ -107,3 +117,86 @@ export async function kill(child: ChildProcess): Promise<void> {
 /** Whether a command exists and has the permissions it needs. */
 export const works = (command: string, ...args: string[]): boolean =>
   spawnSync(command, args, { cwd: dirname(script), stdio: "ignore" }).status === 0;
+
+/** Uses a state in a process of its own: `node temporary-state.ts ACTION DIRECTORY KEYFILE COUNT`. Prints one line of JSON. */
+async function act([action = "", directory = "", path = "", count = "1"]: string[]): Promise<void> {
+  const clock: Clock = {
+    now: () => Date.now(),
+    elapsed: () => performance.now(),
+    sleep: async (milliseconds, signal) =>
+      await setTimeout(milliseconds, undefined, signal === undefined ? {} : { signal }),
+  };
+  const store = openStore({
+    directory,
+    keySource: { type: "file", path },
+    clock,
+    platform: process.platform,
+    warn: () => undefined,
+  });
+
+  const print = (value: unknown): boolean => process.stdout.write(`${JSON.stringify(value)}\n`);
+
+  const actions: Record<string, () => Promise<void>> = {
+    /** Locks the vault until it is killed. */
+    hold: async () => {
+      await store.lock(service, uuid, patient(clock));
+      print("held");
+      await setTimeout(60_000);
+    },
+    /** Imports a pair into a vault of its own. */
+    import: async () => {
+      const session = await store.lock(service, uuid.replace(/1$/, count), patient(clock, 20_000));
+      print(
+        await session.recordPair({ credentials: pair(`pair-${count}`), kind: "generic/offline" }),
+      );
+    },
+    /** Runs whole exchanges as `get` does, and exits as the program does. */
+    get: async () => {
+      for (let n = 0; n < Number(count); n += 1) {
+        await store.find(uuid);
+        const session = await store.lock(service, uuid, patient(clock, 20_000));
+        const base = (await session.read())?.generations[0]?.generation ?? 0;
+        await store.reserveSlot("app", clock.now(), 0.001);
+        await session.read();
+        await store.reserveSlot("app", clock.now(), 0.001);
+        await exchange(session, `x-${process.pid}-${n}`, base, `pair-${process.pid}-${n}`);
+        await session.read();
+        await session.release();
+      }
+      print("done");
+    },
+    /** Reserves slots and prints their times. */
+    slots: async () => {
+      const slots: number[] = [];
+      for (let n = 0; n < Number(count); n += 1) {
+        const now = clock.now();
+        slots.push(now + (await store.reserveSlot("app", now, 10)));
+      }
+      print(slots);
+    },
+    /** Starts exchanges until the state cannot be written; prints the last one that was reported durable. */
+    fill: async () => {
+      const session = await store.lock(service, uuid, patient(clock));
+      let durable = 0;
+      try {
+        for (;;) {
+          await session.recordIntent(
+            intent(`x${durable + 1}`, (await session.read())?.generations.at(-1)?.generation ?? 0),
+          );
+          await session.recordStarted(
+            `x${durable + 1}`,
+            started(`pair-${durable + 1}-${"x".repeat(2000)}`),
+          );
+          durable += 1;
+        }
+      } catch (error) {
+        print({ durable, error });
+      }
+    },
+  };
+
+  await actions[action]?.();
+  process.exit();
+}
+
+if (import.meta.main) await act(process.argv.slice(2));

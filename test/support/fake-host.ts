@@ -6,6 +6,7 @@ import { Interruption, orAborted } from "../../src/terminal/signals.ts";
 import { dataStream, InputTooLong, messageStream } from "../../src/terminal/streams.ts";
 import type { Basics, SettingsPart } from "../../src/parts/settings.ts";
 import { createIo } from "../../src/parts/io.ts";
+import type { SettingIo } from "../../src/settings/sources.ts";
 
 export interface FakeHostOptions {
   env?: Record<string, string | undefined>;
@@ -215,3 +216,50 @@ export const shown = (screen: string): string =>
     .join("\n");
 
 export const uuid = (n: number): string => `123e4567-e89b-42d3-a456-${String(n).padStart(12, "0")}`;
+
+/** Files, variables and time as they are given, with a record of secrets, warnings and output. */
+export function fakeIo({
+  files = {},
+  env = {},
+}: { files?: Record<string, string>; env?: Record<string, string> } = {}) {
+  const told = {
+    secrets: [] as string[],
+    warnings: [] as string[],
+    said: "",
+    ended: [] as number[],
+  };
+  const clock = { now: Date.parse("2026-11-21T12:00:00Z") };
+  const readFile = async (path: string): Promise<string> => {
+    const text = files[path];
+    return text === undefined
+      ? await Promise.reject(Object.assign(new Error("no"), { code: "ENOENT" }))
+      : Promise.resolve(text);
+  };
+  const io: SettingIo = {
+    host: {
+      env,
+      now: () => clock.now,
+      readFile: async (path) => Buffer.from(await readFile(path)),
+      endGroup: (pid) => {
+        told.ended.push(pid);
+        process.kill(-pid, "SIGKILL");
+      },
+      stderr: { writeColored: (text) => (told.said += text) },
+    },
+    sources: {
+      env,
+      readFile,
+      readStdin: async () => await Promise.reject(new Error("nothing is read from stdin")),
+      readPieces: () => {
+        throw new Error("nothing is read in pieces");
+      },
+      warn: (message) => void told.warnings.push(message),
+    },
+    redactor: {
+      add: (secret) => void (told.secrets.includes(secret) || told.secrets.push(secret)),
+      redact: (text) =>
+        told.secrets.reduce((redacted, secret) => redacted.replaceAll(secret, "…"), text),
+    },
+  };
+  return { io, told, clock };
+}

@@ -1,5 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { once } from "node:events";
 import {
@@ -242,4 +242,35 @@ export function stubProgram(options: { pinned: boolean }): string {
     symlinkSync(join(root, "node_modules", "node"), join(folder, "node_modules", "node"));
   }
   return join(folder, "bin", "vault.js");
+}
+
+/** The demo note of every sandbox. */
+export const demoNote = "e2c7d9f4-1c3b-4f0a-9d8e-7b6a5c4d3e21";
+
+/** Whether scripts with curl and jq can run: a new machine may lack them. */
+export const hasCurl = (): boolean =>
+  ["curl", "jq"].every((program) => spawnSync(program, ["--version"]).status === 0);
+
+interface Rehearsed {
+  scenarios: {
+    call: { n: number; method: string; endpoint: string };
+    failure: string;
+    outcome: string;
+    check: number;
+  }[];
+  warnings: string[];
+}
+
+/** Runs `vault sandbox rehearse --json`. */
+export async function rehearse(
+  ...args: string[]
+): Promise<{ code: number | null; stderr: string; document: Rehearsed }> {
+  const { code, stdout, stderr } = await runVault(["sandbox", "rehearse", "--json", ...args], {
+    timeoutMs: 150_000,
+  });
+  return {
+    code,
+    stderr,
+    document: stdout === "" ? { scenarios: [], warnings: [] } : (JSON.parse(stdout) as Rehearsed),
+  };
 }

@@ -16,7 +16,7 @@ import { dialects } from "../support/audit-log/dialects.ts";
 import { formNames } from "../support/audit-log/files.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { isWhole, tried } from "../support/campaign.ts";
-import { byteChanges, changeBytes, changeJson, jsonChanges } from "./mutations.ts";
+import { byteChanges, changeBytes, changeJson, jsonChanges } from "../support/dice.ts";
 import type { VaultReport } from "../../src/documents/audit.ts";
 
 const runs = isWhole ? 6000 : 120;

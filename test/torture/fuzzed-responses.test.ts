@@ -14,7 +14,7 @@ import { jsonText } from "../../src/terminal/redactor.ts";
 import { importOld, kind, oldPair, startHostileService } from "../support/hostile-service.ts";
 import { errorOf, machineFor } from "../support/machine.ts";
 import { isWhole, tried } from "../support/campaign.ts";
-import { byteChanges, changeBytes, changeJson, jsonChanges } from "./mutations.ts";
+import { byteChanges, changeBytes, changeJson, jsonChanges } from "../support/dice.ts";
 import { card } from "../support/lab.ts";
 
 const uuid = "0f9b1c1e-2d3c-4b5a-8697-a8b9cadbecfd";

@@ -22,7 +22,7 @@ import { documentOf } from "../support/machine.ts";
 import { memoryReport } from "../support/run-vault.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { isWhole, tried } from "../support/campaign.ts";
-import { journalProblems, localJournal } from "./journal-check.ts";
+import { journalProblems, localJournal } from "../support/state-file.ts";
 
 const minutes = isWhole ? 50 : 0.25;
 /** Processes at a time: most of their time they wait for each other and for the service. */

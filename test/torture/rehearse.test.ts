@@ -1,8 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { hasCurl, note, rehearse, rehearseScript } from "../support/rehearse.ts";
-import { runVault } from "../support/run-vault.ts";
+import { demoNote, hasCurl, rehearse, runVault } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
 
 describe("sandbox rehearse", () => {
@@ -10,12 +9,17 @@ describe("sandbox rehearse", () => {
     const get = [
       "vault",
       "get",
-      note,
+      demoNote,
       "--save-cmd",
       "cat > saved.tmp && mv saved.tmp saved.json",
       "--json",
     ];
-    const { code, document } = await rehearse("--check", `vault get ${note} --json`, "--", ...get);
+    const { code, document } = await rehearse(
+      "--check",
+      `vault get ${demoNote} --json`,
+      "--",
+      ...get,
+    );
     expect(document.scenarios.filter(({ outcome }) => outcome !== "fine")).toEqual([]);
     expect(
       document.scenarios.map(({ call: { n, endpoint }, failure }) => `${n} ${endpoint} ${failure}`),
@@ -29,27 +33,30 @@ describe("sandbox rehearse", () => {
     expect(code).toBe(0);
   });
 
-  test.skipIf(!hasCurl)("a correct script with curl survives everything", async () => {
+  test.skipIf(!hasCurl())("a correct script with curl survives everything", async () => {
     const { code, document } = await rehearseScript("careful.sh");
     expect(document.scenarios.filter(({ outcome }) => outcome !== "fine")).toEqual([]);
     expect(code).toBe(0);
   });
 
-  test.skipIf(!hasCurl)("a naive script with curl loses the vault, and is found out", async () => {
-    const { code, stderr, document } = await rehearseScript("naive.sh");
-    const lost = document.scenarios
-      .filter(({ outcome }) => outcome === "lost")
-      .map(({ call, failure }) => `${call.n} ${failure}`);
-    expect(lost).toContain("2 killed-after");
-    expect(lost).not.toContain("1 lost-before");
-    expect(code).toBe(17);
-    expect(stderr).toMatch(/"code":"finding"/);
-  });
+  test.skipIf(!hasCurl())(
+    "a naive script with curl loses the vault, and is found out",
+    async () => {
+      const { code, stderr, document } = await rehearseScript("naive.sh");
+      const lost = document.scenarios
+        .filter(({ outcome }) => outcome === "lost")
+        .map(({ call, failure }) => `${call.n} ${failure}`);
+      expect(lost).toContain("2 killed-after");
+      expect(lost).not.toContain("1 lost-before");
+      expect(code).toBe(17);
+      expect(stderr).toMatch(/"code":"finding"/);
+    },
+  );
 
   test("the examples of its help work", async () => {
     const cwd = tempDir("rehearse");
     for (const name of ["read.sh", "check.sh"])
-      writeFileSync(join(cwd, name), `#!/bin/sh\nvault get ${note}\n`, { mode: 0o700 });
+      writeFileSync(join(cwd, name), `#!/bin/sh\nvault get ${demoNote}\n`, { mode: 0o700 });
     writeFileSync(join(cwd, "setup.sh"), "#!/bin/sh\n", { mode: 0o700 });
     const { examples } = JSON.parse(
       (await runVault(["help", "sandbox", "rehearse", "--json"])).stdout,
@@ -63,7 +70,7 @@ describe("sandbox rehearse", () => {
 
   test("in table form each scenario is a row", async () => {
     const folder = tempDir("rehearse");
-    writeFileSync(join(folder, "read.sh"), `vault get ${note} --quiet > contents\n`);
+    writeFileSync(join(folder, "read.sh"), `vault get ${demoNote} --quiet > contents\n`);
     const args = [
       "sandbox",
       "rehearse",
@@ -81,3 +88,18 @@ describe("sandbox rehearse", () => {
     expect(code).toBe(0);
   });
 });
+
+/** Rehearses a script of test/fixtures/curl, which reads the note over HTTP with its credentials in a file. */
+async function rehearseScript(name: string): ReturnType<typeof rehearse> {
+  const script = `${join(import.meta.dirname, "..", "fixtures", "curl", name)} ${demoNote}`;
+  return await rehearse(
+    "--setup",
+    `vault export ${demoNote} --field credentials > credentials.json`,
+    "--check",
+    script,
+    "--",
+    "sh",
+    "-c",
+    script,
+  );
+}

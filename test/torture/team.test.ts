@@ -12,7 +12,7 @@ import { documentOf } from "../support/machine.ts";
 import { closeConnections } from "../support/shared-state.ts";
 import { startServer } from "../support/postgres.ts";
 import { tcpProxy } from "../support/proxies.ts";
-import { journalProblems, sharedJournal } from "./journal-check.ts";
+import { journalProblems, sharedJournal } from "../support/state-file.ts";
 import { Team } from "./team/team.ts";
 
 const seconds = isWhole ? 300 : 20;

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { tried } from "../support/campaign.ts";
 import { explore } from "./model/checker.ts";
-import { wholeBounds, wholeModel } from "./model/whole/model.ts";
-import { wholeFlaws } from "./model/whole/flaws.ts";
+import { wholeBounds, wholeModel, wholeFlaws } from "./model/whole/model.ts";
 
 describe("operations on a whole state by two machines, as a model", () => {
   it.each(wholeBounds.map((bounds) => [bounds.name, bounds] as const))(

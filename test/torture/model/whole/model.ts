@@ -1,6 +1,4 @@
 import type { Model } from "../checker.ts";
-import type { Rules } from "./rules.ts";
-import { asDesigned } from "./rules.ts";
 import type { Place, World } from "./state.ts";
 import { firstWorld, isLive, keyOf, placeAt, shared } from "./state.ts";
 import type { WholeBounds } from "./steps.ts";
@@ -92,5 +90,154 @@ export const wholeBounds: WholeBounds[] = [
     scene: "one state",
     operations: ["get", "rekey", "restore"],
     left: { runs: 3, faults: 1, drops: 0 },
+  },
+];
+
+/** The rules of DESIGN, The whole state: what is wrong on purpose (flaws.ts) turns one of them off. */
+export interface Rules {
+  /** A lease is taken, and a step of its holder written, only where no gate is closed and no transaction under way. */
+  gateHolds: boolean;
+  /** An operation stops while a lease is alive. */
+  waitsForLeases: boolean;
+  /** What is read and what is written are one transaction: one that stalls is there or gone, and nobody writes in between. */
+  oneTransaction: boolean;
+  /** Every lease gets a new epoch, so that a step of a former holder writes nothing. */
+  renewsEpochs: boolean;
+  /** A COMMIT without an answer is looked up. */
+  looksUpDone: boolean;
+  /** The key's id is read inside the transaction. */
+  readsKeyInside: boolean;
+  /** The new key is kept before anything is sealed with it. */
+  keepsKeyFirst: boolean;
+  /** `restore` adds, and replaces nothing. */
+  merges: boolean;
+  /** A move is known by its id, and not by the path from which it came. */
+  knowsMoveById: boolean;
+  /** The target must be the very state that was named when the source was fenced. */
+  checksTarget: boolean;
+  /** A target that holds something else is never replaced. */
+  checksEmpty: boolean;
+  /** `--cancel` leaves a tombstone in the target before it opens the source. */
+  leavesTombstone: boolean;
+  /** What another machine has just made is looked at again. */
+  initLooksAgain: boolean;
+  /** `claim` opens a state only where the target of its move is gone, or is another one. */
+  claimAsks: boolean;
+}
+
+const asDesigned: Rules = {
+  gateHolds: true,
+  waitsForLeases: true,
+  oneTransaction: true,
+  renewsEpochs: true,
+  looksUpDone: true,
+  readsKeyInside: true,
+  keepsKeyFirst: true,
+  merges: true,
+  knowsMoveById: true,
+  checksTarget: true,
+  checksEmpty: true,
+  leavesTombstone: true,
+  initLooksAgain: true,
+  claimAsks: true,
+};
+
+/** A rule that is left out, where that can be seen, and what comes of it. */
+interface WholeFlaw {
+  mistake: string;
+  in: string;
+  breaks: RegExp;
+  rules: Rules;
+}
+
+const both = "two machines move into one state";
+const dropped = "a target that is dropped and made anew";
+const others = "a state that others use";
+const source = "one state that two machines move";
+const made = "a target that two machines make";
+
+const without = (...names: (keyof Rules)[]): Rules => ({
+  ...asDesigned,
+  ...Object.fromEntries(names.map((name) => [name, false])),
+});
+
+export const wholeFlaws: WholeFlaw[] = [
+  {
+    mistake: "what was read is written although others wrote in between",
+    in: others,
+    breaks: /^lost/,
+    rules: without("oneTransaction", "gateHolds", "waitsForLeases"),
+  },
+  {
+    mistake: "epochs are not renewed",
+    in: others,
+    breaks: /^lost/,
+    rules: without("renewsEpochs"),
+  },
+  {
+    mistake: "COMMIT without an answer counts as failed, and the new key is dropped",
+    in: others,
+    breaks: /^lost/,
+    rules: without("looksUpDone"),
+  },
+  {
+    mistake: "COMMIT without an answer in the target counts as failed, and the source is opened",
+    in: source,
+    breaks: /^live twice/,
+    rules: without("looksUpDone"),
+  },
+  {
+    mistake: "the key's id is read before the transaction",
+    in: others,
+    breaks: /^lost/,
+    rules: without("readsKeyInside"),
+  },
+  {
+    mistake: "the new key is kept only once everything is sealed with it",
+    in: others,
+    breaks: /^lost/,
+    rules: without("keepsKeyFirst"),
+  },
+  {
+    mistake: "restore replaces what is there",
+    in: others,
+    breaks: /^lost/,
+    rules: without("merges"),
+  },
+  {
+    mistake: "places are compared by path",
+    in: both,
+    breaks: /^(lost|live twice)/,
+    rules: without("knowsMoveById"),
+  },
+  {
+    mistake: "a target that holds something is replaced",
+    in: both,
+    breaks: /^(lost|live twice)/,
+    rules: without("checksEmpty"),
+  },
+  {
+    mistake: "the target is not compared by its state id",
+    in: dropped,
+    breaks: /^live twice/,
+    rules: without("checksTarget"),
+  },
+  {
+    mistake: "--cancel looks, and leaves no tombstone",
+    in: source,
+    breaks: /^live twice/,
+    rules: without("leavesTombstone"),
+  },
+  {
+    mistake: "init makes anew what another machine has made",
+    in: made,
+    breaks: /^lost/,
+    rules: without("initLooksAgain"),
+  },
+  {
+    mistake: "claim opens a state that its target holds",
+    in: dropped,
+    breaks: /^live twice/,
+    rules: without("claimAsks"),
   },
 ];

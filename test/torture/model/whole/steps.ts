@@ -1,5 +1,5 @@
 import type { Step } from "../checker.ts";
-import type { Rules } from "./rules.ts";
+import type { Rules } from "./model.ts";
 import type { Operation, Place, Running, Scene, Sealed, World } from "./state.ts";
 import {
   edit,
