@@ -231,7 +231,7 @@ export async function perform(play: (stage: Stage) => Promise<void>): Promise<vo
   }
   try {
     const program = resolve(
-      process.argv[2] ?? join(import.meta.dirname, "..", "..", "bin", "vault.js"),
+      process.argv[3] ?? join(import.meta.dirname, "..", "..", "bin", "vault.js"),
     );
     await play({ program, folder, env: environment(folder) });
     narrate(

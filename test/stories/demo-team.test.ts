@@ -5,7 +5,7 @@ import { startInPty } from "../support/pty.ts";
 import { vaultBin } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
 
-const demo = join(import.meta.dirname, "..", "scripts", "demo-team.ts");
+const demo = join(import.meta.dirname, "..", "scripts", "demo.ts");
 
 /** A folder for temporary files, in which the server's own user may look too. */
 function temporaryFolder(): string {
@@ -17,7 +17,7 @@ function temporaryFolder(): string {
 test("npm run demo:team: three machines share a state, one is killed, and nothing is left behind", async () => {
   const temporary = temporaryFolder();
   const began = performance.now();
-  const run = startInPty([process.execPath, demo], {
+  const run = startInPty([process.execPath, demo, "team"], {
     env: { TMPDIR: temporary },
     timeoutMs: 90_000,
   });
@@ -55,7 +55,7 @@ test("ends with 1 where something is not as expected, and leaves nothing behind 
     broken,
     `if (process.argv[2] === "import") process.exit(10);\nrequire(${JSON.stringify(vaultBin)});\n`,
   );
-  const { code, text } = await startInPty([process.execPath, demo, broken], {
+  const { code, text } = await startInPty([process.execPath, demo, "team", broken], {
     env: { TMPDIR: temporary },
   }).exit;
   expect({ code, text }).toMatchObject({ code: 1 });
@@ -67,7 +67,7 @@ test("ends with 1 where something is not as expected, and leaves nothing behind 
 
 test("stopped by Ctrl-C, it leaves nothing behind", async () => {
   const temporary = temporaryFolder();
-  const run = startInPty([process.execPath, demo], { env: { TMPDIR: temporary } });
+  const run = startInPty([process.execPath, demo, "team"], { env: { TMPDIR: temporary } });
   await run.waitFor(/The sandbox listens/);
   run.type("\x03");
   expect((await run.exit).code).toBe(130);

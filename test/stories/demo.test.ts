@@ -12,7 +12,7 @@ describe("npm run demo", () => {
   test("on a terminal: shows each command with its output, and leaves nothing behind", async () => {
     const temporary = tempDir("demo");
     const began = performance.now();
-    const { code, text, raw } = await startInPty([process.execPath, demo], {
+    const { code, text, raw } = await startInPty([process.execPath, demo, "main"], {
       env: { TMPDIR: temporary },
     }).exit;
     expect({ code, text }).toMatchObject({ code: 0 });
@@ -52,7 +52,7 @@ describe("npm run demo", () => {
       `if (process.argv[2] === "ack") process.exit(10);\nrequire(${JSON.stringify(vaultBin)});\n`,
     );
     const env = cleanEnv({ env: { TMPDIR: temporary } });
-    const { status, stdout, stderr } = spawnSync(process.execPath, [demo, broken], {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [demo, "main", broken], {
       env,
       encoding: "utf8",
       timeout: 30_000,
