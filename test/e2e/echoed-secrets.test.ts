@@ -10,10 +10,10 @@ import { Secrets } from "../support/secret-search.ts";
 const uuid = "5a4b3c2d-1e0f-4a1b-8c2d-3e4f5a6b7c8d";
 const kind = "credit-card/offline";
 const newPair = {
-  encryptedData: "the-new-data-of-a-document",
-  payload: "the-new-payload-of-a-document",
+  encryptedData: "the+new/data-of-a-document=",
+  payload: "the+new/payload-of-a-document=",
 };
-const documentToken = "the-token-of-a-document";
+const documentToken = "the+token/of-a-document=";
 
 /** As a service may write them in a message. */
 const numbers = [
@@ -53,8 +53,8 @@ async function prepare(malice: Malice) {
   for (const secret of [...numbers, ...names]) secrets.add("card", secret);
   for (const n of [1, 2, 3, 4, 5, 6]) {
     for (const what of ["data", "payload"])
-      secrets.add(what, `${what}-${n}-of-the-hostile-service`);
-    secrets.add("token", `token-${n}-of-the-service`);
+      secrets.add(what, `${what}-${n}+of/the-hostile-service=`);
+    secrets.add("token", `token-${n}+of/the-service=`);
   }
   const run = async (...args: string[]): Promise<RunResult> => {
     const result = await machine.vaultWith(
@@ -190,8 +190,8 @@ describe("secrets that a service repeats in its messages", () => {
 
   test("what an answer brings itself: shown by --debug, or refused as unusable", async () => {
     const words = [
-      "token-1-of-the-service",
-      "data-1-of-the-hostile-service",
+      "token-1+of/the-service=",
+      "data-1+of/the-hostile-service=",
       ...numbers,
       ...names,
     ].join(" | ");

@@ -116,14 +116,14 @@ function goodAnswer({ path, what }: Pick<Asked, "path" | "what">, n: number): Js
         ? { creditCard: card }
         : { content: "the text" };
   const credentials = {
-    encryptedData: `data-${n}-of-the-hostile-service`,
-    payload: `payload-${n}-of-the-hostile-service`,
+    encryptedData: `data-${n}+of/the-hostile-service=`,
+    payload: `payload-${n}+of/the-hostile-service=`,
   };
   const vault = { credentials, uuid, ...contents, ...dates };
   const transactionToken = {
     expiry: new Date(Date.now() + 300_000).toISOString(),
     timeToExpire: 300,
-    token: `token-${n}-of-the-service`,
+    token: `token-${n}+of/the-service=`,
   };
   return what.endsWith("-start")
     ? { responseStatus, transactionToken, vault }

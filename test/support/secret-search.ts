@@ -4,8 +4,10 @@ import { join } from "node:path";
 /** Every spelling in which a careless service may repeat what it was sent. */
 export const spellings: Readonly<Record<string, (text: string) => string>> = {
   asItIs: (text) => text,
-  jsonEscaped: (text) => JSON.stringify(text).slice(1, -1),
+  jsonEscaped: (text) => JSON.stringify(text).slice(1, -1).replaceAll("/", "\\/"),
+  percentEncoded: encodeURIComponent,
   base64: (text) => Buffer.from(text).toString("base64"),
+  base64url: (text) => Buffer.from(text).toString("base64url"),
   hex: (text) => Buffer.from(text).toString("hex"),
 };
 

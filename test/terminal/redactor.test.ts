@@ -12,6 +12,9 @@ function redactorOf(...secrets: string[]) {
   return redactor;
 }
 
+/** As credentials are, with + and /; and one whose own base64 has these and is padded. */
+const credentials = ["3q2+7/8+vu8/Pj4+Pw==", "ab?>c~~", "+/+/"];
+
 const json = (text: string): string => JSON.stringify(text).slice(1, -1);
 const ascii = (text: string): string =>
   json(text).replace(
@@ -33,6 +36,11 @@ const spellings: [string, (text: string) => string][] = [
     (s) => encodeURIComponent(s).replace(/%../g, (c) => c.toLowerCase()),
   ],
   ["percent-encoded in part", encodeURI],
+  ["percent-encoded, but for /", (s) => encodeURIComponent(s).replaceAll("%2F", "/")],
+  [
+    "percent-encoded, but for + and =",
+    (s) => encodeURIComponent(s).replace(/%2B|%3D/g, (c) => decodeURIComponent(c)),
+  ],
   ["percent-encoded JSON", (s) => encodeURIComponent(json(s))],
   ["base64", (s) => Buffer.from(s).toString("base64")],
   [
@@ -52,7 +60,7 @@ const spellings: [string, (text: string) => string][] = [
 
 describe("redact", () => {
   test.each(spellings)("%s", (_, spell) => {
-    for (const text of [secret, "ENC+1/==", "4111111111111111", "aaaa", "ab?>c~", "a%20b%"]) {
+    for (const text of [secret, ...credentials, "4111111111111111", "aaaa", "a%20b%"]) {
       const { redact } = redactorOf(text);
       const where = `first <${spell(text)}> then <${spell(text)}>`;
       expect(redact(where)).toBe(`first <${mark}> then <${mark}>`);
