@@ -403,19 +403,15 @@ function endOfKey(bytes: Buffer, from: number): number {
 /** Returns the offset of the first quotation mark, escape or control character. */
 function endOfString({ bytes, view }: Bytes, from: number, to: number): number {
   let at = from;
-  while (at + 4 <= to) {
+  // The highest bit of a byte is set where there is one, and where a byte is not ASCII.
+  for (; at + 4 <= to; at += 4) {
     const word = view.getInt32(at, true);
-    const quotes = word ^ 0x22222222;
-    const escapes = word ^ 0x5c5c5c5c;
-    // A byte of zero, or below 0x20, borrows from its highest bit.
-    const found =
-      ((quotes - 0x01010101) & ~quotes) |
-      ((escapes - 0x01010101) & ~escapes) |
-      ((word - 0x20202020) & ~word);
-    const marks = found & 0x80808080;
-    // Above the lowest mark there may be wrong ones.
-    if (marks !== 0) return at + ((31 - Math.clz32(marks & -marks)) >> 3);
-    at += 4;
+    const marks =
+      ((word ^ 0x22222222) - 0x01010101) |
+      ((word ^ 0x5c5c5c5c) - 0x01010101) |
+      (word - 0x20202020) |
+      word;
+    if ((marks & 0x80808080) !== 0) break;
   }
   for (let byte = bytes[at] as number; byte >= 0x20; byte = bytes[++at] as number)
     if (byte === quote || byte === backslash) break;
