@@ -73,8 +73,9 @@ export async function openSource(
     const found = new FoundLines(path);
     const itemOf = ({ content, input, line }: ItemLocation): Item => {
       if (typeof content === "object") return content;
-      const text = typeof content === "string" ? content : found.at(content);
-      const item = itemOfLine(Buffer.from(text, "latin1").toString(), columns, input, line, true);
+      const text =
+        typeof content === "string" ? Buffer.from(content, "latin1").toString() : found.at(content);
+      const item = itemOfLine(text, columns, input, line, true);
       if ("reason" in item)
         throw new VaultError("invalid-input", `${path} changed while it was read`, {
           hint: "run it again",

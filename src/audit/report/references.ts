@@ -43,23 +43,22 @@ export class References {
             ...defined({ vault: item.vault ?? undefined }),
             at: item.time,
           });
-    const texts = {
-      outcome: item.outcome,
-      description: item.description,
-      id: item.id,
-      address: item.address,
-      externalRef: item.externalRef,
-      endpoint: item.endpoint,
-      application: item.application,
-    };
     return {
       input: this.#inputs[item.input] ?? "",
       line: item.line,
       at: new Date(item.time).toISOString(),
       event: location.event,
       action: item.action,
-      ...Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== null)),
-      ...defined({ own }),
+      ...defined({
+        outcome: item.outcome ?? undefined,
+        description: item.description ?? undefined,
+        id: item.id ?? undefined,
+        address: item.address ?? undefined,
+        externalRef: item.externalRef ?? undefined,
+        endpoint: item.endpoint ?? undefined,
+        application: item.application ?? undefined,
+        own,
+      }),
     };
   }
 }

@@ -98,6 +98,11 @@ export function reportOf(context: ReportContext, vault: Vault): VaultReport {
   const { rules } = fold;
   const judgement = judgementOf(context, vault);
   const chain = chainOf(vault, judgement).map((link) => references.to(link));
+  // Of an open exchange, the chain has the starts before the failures.
+  const exchange =
+    judgement.state === "exchange-open"
+      ? openExchange(rules, vault, chain[vault.starts.length - 1], asOf)
+      : undefined;
   if (judgement.verdict !== "locked")
     chain.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || a.line - b.line);
   const trace = context.traces?.get(vault.number);
@@ -106,8 +111,6 @@ export function reportOf(context: ReportContext, vault: Vault): VaultReport {
     judgement.verdict === "locked"
       ? { ...causeOf(judgement, chain, rules), ...defined({ refused }) }
       : undefined;
-  const exchange =
-    judgement.state === "exchange-open" ? openExchange(rules, vault, references, asOf) : undefined;
   const { uuid, unackedStarts, failedAttempts } = vault;
   const label = context.labels.get(uuid);
   const known = {
@@ -179,14 +182,12 @@ function chainOf(vault: Vault, { verdict, rule }: VaultStatus): readonly ItemLoc
 
 function openExchange(
   { tokenLifetimeMs }: Rules,
-  { pending, starts, lastStart }: Vault,
-  references: References,
+  { pending, lastStart }: Vault,
+  item: ItemReference | undefined,
   asOf: number,
 ): VaultReport["exchange"] {
-  const start = starts.at(-1);
-  if (pending === undefined || start === undefined) return undefined;
+  if (pending === undefined || item === undefined) return undefined;
   const expiry = lastStart + tokenLifetimeMs;
-  const item = references.to(start);
   return {
     operation: pending,
     externalRef: item.externalRef ?? null,

@@ -4,9 +4,14 @@ import { longestRecord } from "./lines.ts";
 
 const newline = 0x0a;
 
+/** Size of most lines in bytes, at most. */
+const usual = 4096;
+
 /** The lines of a file by their offsets, read again. It is opened at the first one. */
 export class FoundLines {
   readonly #path: string;
+  /** Room for a line, used again. */
+  readonly #room = Buffer.alloc(usual);
   #fd: number | undefined;
 
   constructor(path: string) {
@@ -14,17 +19,16 @@ export class FoundLines {
   }
 
   /**
-   * Returns the line at an offset, a character for each byte.
+   * Returns the line at an offset.
    *
    * @throws `invalid-input` if the file cannot be read.
    */
   at(offset: number): string {
-    for (let size = 4096; ; size *= 2) {
-      const bytes = Buffer.allocUnsafe(size);
+    for (let bytes = this.#room; ; bytes = Buffer.alloc(2 * bytes.length)) {
       const length = this.#read(bytes, offset);
-      const end = bytes.subarray(0, length).indexOf(newline);
-      if (end >= 0 || length < size || length > longestRecord)
-        return bytes.toString("latin1", 0, end < 0 ? length : end);
+      const end = bytes.indexOf(newline);
+      if (end >= 0 && end < length) return bytes.toString("utf8", 0, end);
+      if (length < bytes.length || length > longestRecord) return bytes.toString("utf8", 0, length);
     }
   }
 
