@@ -298,7 +298,7 @@ test.each<[string, RegExp]>([
   ["create --kind generic", /^--kind: must be one of .*generic\/online/],
   ["create --max-usage 0", /^--max-usage: must be a whole number of at least 1/],
   ["create --expiry-date tomorrow", /^--expiry-date: must be an ISO 8601 date-time/],
-  ["doctor --fail-on ok", /^--fail-on: must be warn or error/],
+  ["doctor --fail-on ok", /^--fail-on: must be one of warn, error, never/],
   [
     "init --state-key-source paper",
     /^--state-key-source: must be one of file, passphrase, keyring/,

@@ -35,7 +35,7 @@ const isProblem = ({ level }: Finding): boolean => level === "warn" || level ===
 
 /** Those findings that something is to be done about, of a run that ended well. */
 async function problems(machine: Pick<Machine, "vault">, ...args: string[]): Promise<Finding[]> {
-  const result = await machine.vault("doctor", "--json", ...args);
+  const result = await machine.vault("doctor", "--json", "--fail-on", "never", ...args);
   expect(result).toMatchObject({ code: 0, stderr: "" });
   return checksOf(result).filter(isProblem);
 }
@@ -195,12 +195,7 @@ describe.concurrent("vault doctor: configuration", () => {
     expect(await problems(machine, "--profile", "other")).toEqual([
       finding("configuration", "error", /no such profile: other/, /default/),
     ]);
-    expectError(
-      await machine.vault("doctor", "--json", "--fail-on", "error"),
-      17,
-      "finding",
-      /1 error/,
-    );
+    expectError(await machine.vault("doctor", "--json"), 17, "finding", /1 error/);
   });
 
   it("an application that the service has refused since it last accepted a start", async () => {
@@ -424,7 +419,7 @@ describe.concurrent("vault doctor: vaults", () => {
       "finding",
       /^1 warning, \d+ ok, 1 not verified$/,
     );
-    expectExit(await machine.vault("doctor", "--offline", "--json", "--fail-on", "error"), 0);
+    expectExit(await machine.vault("doctor", "--offline", "--json"), 0);
   });
 
   it("one that is close to a lock, locked, or gone", async () => {

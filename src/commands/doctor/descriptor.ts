@@ -10,12 +10,12 @@ export const doctor = {
     offline: { flag: "--offline", help: "do not contact the service" },
     failOn: {
       flag: "--fail-on <level>",
-      help: "exit 17 on a finding of this level or worse: warn, error",
-      values: { from: "list", values: ["warn", "error"] },
-      value: (is) => is.oneOf(["warn", "error"]),
+      help: "exit 17 on a finding of this level or worse: warn, error (default) or never",
+      values: { from: "list", values: ["warn", "error", "never"] },
+      value: (is) => is.oneOf(["warn", "error", "never"]),
     },
   },
-  examples: ["vault doctor", "vault doctor --offline --fail-on error", "vault doctor --json"],
+  examples: ["vault doctor", "vault doctor --offline --fail-on warn", "vault doctor --json"],
   fields: ["checks"],
   mode: "lenient",
 } as const satisfies Descriptor;

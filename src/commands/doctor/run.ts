@@ -21,12 +21,14 @@ import type { TerminalFacts } from "../../terminal/streams.ts";
 import type { Cell, Painted } from "../../terminal/tables.ts";
 import { count } from "../../terminal/count.ts";
 
-/** Runs all checks and prints their findings. Exit 17 with --fail-on if there is one of that level or worse, after the document. */
+/** Runs all checks and prints their findings. Exit 17 after the document, if there is one of the level of --fail-on or worse. */
 export async function runDoctor(app: App, options: DoctorOptions): Promise<number> {
   const checks = await examine(app, options);
   await app.io.output.print({ checks }, async ({ facts }) => await doctorTable(checks, facts));
-  const bad = options.failOn === "warn" ? ["warn", "error"] : ["error"];
-  if (options.failOn === undefined || !checks.some(({ level }) => bad.includes(level))) return 0;
+  const { failOn = "error" } = options;
+  const isBad = ({ level }: Finding): boolean =>
+    failOn !== "never" && (level === "error" || level === failOn);
+  if (!checks.some(isBad)) return 0;
   throw new VaultError("finding", summary(checks), {
     hint: "vault doctor (each finding says what to do)",
   });
