@@ -30,9 +30,15 @@ export const namedFingerprint = (digits: string): string => `sha256:${digits}`;
 export const shownFingerprint = (fingerprint: string): string =>
   fingerprint.slice(0, "sha256:".length + 12);
 
-/** Formats a setting: a secret by its source (`@FILE`, `env:NAME`, `-`) or the key that seals it, a URL without its password. */
+/**
+ * Formats a setting: a secret by its source (`@FILE`, `env:NAME`, `-`) or the key that seals it, the address of a database without
+ * its password, any other URL without user and password.
+ */
 export function shownSetting(value: string, isSecret: boolean): string {
-  if (!isSecret) return value.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/@]*@/i, "$1••••@");
+  if (!isSecret)
+    return value
+      .replace(/^(postgres(?:ql)?:\/\/[^/:@]*):[^/]*@/i, "$1:••••@")
+      .replace(/^(https?:\/\/)[^/]*@/i, "$1••••@");
   const [, key] = /^s1:([0-9a-f]{16}):/.exec(value) ?? [];
   if (key !== undefined) return `•••••••• (encrypted with key ${key})`;
   return /^(@|env:|-$)/.test(value) ? value : "••••••••";

@@ -1,4 +1,12 @@
-import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
@@ -94,7 +102,7 @@ describe.concurrent("vault init", () => {
         ["config", "path"],
       ]) {
         const { stdout, stderr } = await machine.vaultWith({ env }, ...look);
-        expect(stdout + stderr).toContain("db.example.com");
+        expect((stdout + stderr).replaceAll(/\s/g, "")).toMatch(/ada(:••••)?@db\.example\.com/);
         expect(stdout + stderr).not.toContain("swordfish");
       }
     }
@@ -369,6 +377,22 @@ describe.concurrent("vault config", () => {
       "usage",
       /no such profile: nobody/,
     );
+  });
+
+  it("reads the file that help environment shows", async () => {
+    const machine = bare();
+    const { stdout } = await machine.vault("help", "environment");
+    const example = /^ *\{\n *"currentProfile"[^]*?^ *\}\n(?! *[}"])/m.exec(stdout)?.[0] ?? "";
+    mkdirSync(machine.configDir, { recursive: true });
+    writeFileSync(join(machine.configDir, "config.json"), example);
+    const listed = await machine.vault("config", "list", "--json");
+    expect(listed).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(listed.stdout)).toMatchObject({
+      settings: [
+        { key: "baseUrl", value: "https://staging.example.com" },
+        { key: "policy.failedAttempts", value: 3 },
+      ],
+    });
   });
 
   it("fixes a profile that stops every other command", async () => {
