@@ -74,6 +74,8 @@ export interface Descriptor {
     | ((options: Readonly<Record<string, unknown>>) => readonly string[] | undefined);
   /** Runs even if the configuration cannot be used: with the defaults, or to fix it. `configuration` of the settings holds the problem. */
   mode?: "lenient" | "fixes-configuration";
+  /** It needs the settings of the service: where they are missing, an unknown label is not the first thing to say. */
+  callsService?: true;
 }
 
 /** A command line as commander read it: nothing is checked yet. */

@@ -101,7 +101,7 @@ async function runLabelled(app: App, { run }: Command, options: object): Promise
 /** The options with the UUID of the vault that an argument names. */
 async function withVault(
   app: App,
-  { arguments: terms = {} }: Descriptor,
+  { arguments: terms = {}, callsService }: Descriptor,
   options: object = {},
 ): Promise<object> {
   const [name] = Object.entries(terms).find(([, { isVault }]) => isVault) ?? [];
@@ -110,7 +110,11 @@ async function withVault(
   const [only, ...more] = [given].flat();
   if (name === undefined || typeof only !== "string" || more.length > 0) return options;
   const { vaultNamed } = await import("./vault-name.ts");
-  const uuid = await vaultNamed(app, only);
+  const uuid = await vaultNamed(app, only).catch(async (error: unknown) => {
+    const { missingIn, missingSettings } = await import("../settings/settings.ts");
+    const missing = callsService === true ? missingIn(app.settings) : [];
+    throw missing.length > 0 ? missingSettings(missing) : error;
+  });
   return { ...options, [name]: Array.isArray(given) ? [uuid] : uuid };
 }
 

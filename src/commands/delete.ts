@@ -25,6 +25,7 @@ export const deleteVault = command(
     },
     examples: ["vault delete $VAULT", "vault delete $VAULT --external-ref 'closed account 2291'"],
     fields: ["deleted"],
+    callsService: true,
   },
   async (app: App, options) => {
     const [{ askSettings, askVault }, { lookUp }, { checkDelete, deleteVault }] = await Promise.all(

@@ -36,6 +36,7 @@ export const get = command(
       "vault get --all --out-dir cards --run 2026-11",
     ],
     fields: exchangeFields,
+    callsService: true,
   },
   async (app: App, options) => {
     if (options.out !== undefined) refuseField(app.io.output);

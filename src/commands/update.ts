@@ -31,6 +31,7 @@ export const update = command(
       "vault update --from cards.ndjson --run 2026-11",
     ],
     fields: exchangeFields,
+    callsService: true,
   },
   async (app: App, options) =>
     await (await import("../runs/one.ts")).runVaults(app, options, "update"),

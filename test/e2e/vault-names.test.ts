@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { expectError, expectExit } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import { machineFor } from "../support/machine.ts";
+import { errorOf, machineFor } from "../support/machine.ts";
 import { startInPty } from "../support/pty.ts";
 import { vaultBin } from "../support/run-vault.ts";
 
@@ -123,6 +123,21 @@ describe("a vault is named", () => {
       );
     }
     expectError(await machine.vault("get", "", "--json"), 3, "invalid-input");
+  });
+
+  it("not before the settings of the service are there: all that are missing are named, with the ways out", async () => {
+    const machine = machineFor(service, {
+      env: { VAULTSVC_BASE_URL: "", VAULTSVC_APP_UUID: "", VAULTSVC_API_KEY: "" },
+    });
+    for (const command of ["get", "update", "info", "delete", "ack"]) {
+      const refused = await machine.vault(command, "no such", "--json");
+      const missing =
+        /^the base URL of the service, the application UUID and the API key are missing/;
+      expectError(refused, 2, "usage", missing);
+      expect(errorOf(refused)["hint"]).toMatch(/vault init; vault sandbox exec -- sh$/);
+    }
+    for (const command of ["status", "export"])
+      expectError(await machine.vault(command, "no such", "--json"), 4, "no-credentials");
   });
 
   it("by a label that another vault has as the start of its UUID: the label wins", async () => {

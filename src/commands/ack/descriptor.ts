@@ -42,6 +42,7 @@ export const ack = {
   },
   examples: ["vault ack $VAULT", "vault ack --all", "vault ack $VAULT --json"],
   fields: ["acknowledged", "failed"],
+  callsService: true,
 } as const satisfies Descriptor;
 
 export type AckOptions = OptionsOf<typeof ack>;

@@ -21,6 +21,7 @@ export const info = {
     "vault info $VAULT --field info.autoLockDate",
   ],
   fields: ["uuid", "label", "kind", "info"],
+  callsService: true,
 } as const satisfies Descriptor;
 
 export type InfoOptions = OptionsOf<typeof info>;
