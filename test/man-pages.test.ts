@@ -7,7 +7,7 @@ import { describeCommand } from "../src/cli/describe.ts";
 import { topics } from "../src/cli/topics.ts";
 import type { CommandNode } from "../src/completion/tree.ts";
 import { codeBlocks, topicText } from "./support/markdown.ts";
-import { manPages, roffOf } from "./scripts/written-pages.ts";
+import { manPages, roffOf } from "./scripts/generate.ts";
 import { tempDir } from "./support/cleanup.ts";
 
 const pages = manPages("0.0.0", "2026-11-22");

@@ -8,7 +8,7 @@ import { vault } from "../../src/commands/program.ts";
 import { codeBlocks, readme, topicTexts } from "../support/markdown.ts";
 import { runVault } from "../support/run-vault.ts";
 import { isInstalled } from "./support.ts";
-import { withTables } from "../scripts/written-pages.ts";
+import { withTables } from "../scripts/generate.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const read = (...path: string[]): string => readFileSync(join(root, ...path), "utf8");

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { manPages } from "../scripts/written-pages.ts";
+import { manPages } from "../scripts/generate.ts";
 import { cleanEnv, runVault } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
 
