@@ -3,7 +3,7 @@ import { basename, dirname, join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parseSync } from "rolldown/utils";
 
-/** STYLE, Layout: imports point one way. What is not listed is not allowed. */
+/** Imports point one way. What is not listed is not allowed. */
 const table: Record<string, Allowance> = {
   main: { parts: ["commands/program", "commands/version", "app", "host", "terminal", "errors"] },
   app: {

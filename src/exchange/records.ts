@@ -33,7 +33,7 @@ export interface Generation {
   /** A start with this pair was refused after it was last accepted. */
   refused: boolean;
   /**
-   * Nobody else can have made it stale (DESIGN, Counting): it was made and proven here, never left, no end call was sent for a
+   * Nobody else can have made it stale: it was made and proven here, never left, no end call was sent for a
    * successor, and nothing was refused since.
    */
   sole: boolean;
@@ -242,7 +242,7 @@ export interface InterruptedCreation extends Creation {
 
 /**
  * The recovery document that --credentials-out and --save-cmd receive before the end call. With it, another machine can finish
- * the exchange (DESIGN, Ephemeral use).
+ * the exchange.
  */
 export interface RecoveryDocument {
   uuid: string;

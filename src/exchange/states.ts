@@ -1,4 +1,4 @@
-/** States of an exchange, as `status` and the JSON documents name them (DESIGN, The exchange). */
+/** States of an exchange, as `status` and the JSON documents name them. */
 export const exchangeStates = [
   /** ① A start is about to be sent, or its outcome is unknown. */
   "intent",

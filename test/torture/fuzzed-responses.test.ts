@@ -52,7 +52,7 @@ const seeds: readonly object[] = [
 const statuses = [200, 200, 200, 201, 204, 302, 400, 401, 403, 404, 409, 410, 423, 429, 500, 503];
 const starts = endpoints.filter(({ step }) => step === "start");
 
-/** The rule of DESIGN, told once more and without the code that is tested. */
+/** A SUCCESS that is accepted has both credential strings, a token and this vault's uuid: told without the code that is tested. */
 function isValidStart(body: unknown): boolean {
   const text = (value: unknown): value is string => typeof value === "string" && value.length > 0;
   const at = (value: unknown, ...path: string[]): unknown =>

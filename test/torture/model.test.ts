@@ -61,7 +61,7 @@ describe.each(explored.map((bounds) => [bounds.name, bounds] as const))(
     const exploration = (): Explored =>
       (found ??= explore(protocol(bounds), undefined, ({ store }) => stores.add(store)));
 
-    it("explored to the end, it keeps every invariant of DESIGN", () => {
+    it("explored to the end, it keeps every invariant", () => {
       const { states, transitions, violation, trace } = exploration();
       expect(violation, trace.join("\n")).toBeUndefined();
       // Numbers that fall by much say that something no longer happens in the model.

@@ -79,9 +79,9 @@ export interface Rekeyed {
 }
 
 /**
- * Seals everything with a new key (DESIGN, Durable state): takes all locks, writes a key file with all keys, seals databases and
- * configuration, reads everything back, drops the old keys that nothing names any more. Killed between any two steps, every value opens with a key of the key
- * file, and another rekey finishes.
+ * Seals everything with a new key: takes all locks, writes a key file with all keys, seals databases and configuration, reads
+ * everything back, drops the old keys that nothing names any more. Killed between any two steps, every value opens with a key of
+ * the key file, and another rekey finishes.
  * @throws `state`, before anything is changed, if a key is not available or a value does not open
  */
 export async function rekey(

@@ -29,7 +29,7 @@ export const isLater = (now: Incarnation, before: Incarnation): boolean =>
   now.position >= before.position;
 
 /**
- * Notices copies, and what was lost (DESIGN, Failover and copies): after a failover to a server that may lack the last writes, and
+ * Notices copies, and what was lost: after a failover to a server that may lack the last writes, and
  * after a volume was set back, no credentials count as proven. Returns whether that was just marked, so that what was read before is
  * out of date.
  * @throws `state` for a copy, until it is claimed

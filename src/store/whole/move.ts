@@ -6,7 +6,7 @@ import type { Fence, Whole, WholePlace } from "./whole.ts";
 import { notHere } from "./whole.ts";
 
 /**
- * Moves a state (DESIGN, The whole state): fences it, copies it into the target in one transaction there, and marks it moved.
+ * Moves a state: fences it, copies it into the target in one transaction there, and marks it moved.
  * Killed at any step it leaves at most one place that can be used; run again, it continues. `vaults` is null if another run had
  * copied them.
  * @throws `state` if there is nothing to move, or something in the way; then the state is as it was

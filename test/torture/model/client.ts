@@ -48,7 +48,7 @@ export function noteStart({ store, truth }: State, { reply, trial, fenced }: Pro
   }
 }
 
-/** The decisions of a process, as DESIGN has them; what is wrong on purpose (flaws.ts) replaces one of them. */
+/** The decisions of a process, as they were designed; what is wrong on purpose (flaws.ts) replaces one of them. */
 export interface Client {
   /** From a success to the end call. */
   afterSuccess: readonly Point[];
@@ -265,7 +265,7 @@ export function tryStart(client: Client, state: State, place: number): string | 
   return undefined;
 }
 
-/** What a refusal names as the next thing to do. By hand, from DESIGN: `differentWays` compares it with the program's table. */
+/** What a refusal names as the next thing to do. By hand: `differentWays` compares it with the program's table. */
 export type Way =
   | "get"
   | "get --discard-pending"

@@ -124,7 +124,7 @@ function take(parts: Parts, from: State, way: Way): { state: State; command: Com
   return { state, command: get };
 }
 
-/** The invariants of DESIGN, as what is wrong with a state; undefined where all hold. */
+/** The invariants, as what is wrong with a state; undefined where all hold. */
 export function violation(parts: Parts, bounds: Bounds, state: State): string | undefined {
   const isAtRest =
     bounds.gateway !== undefined && state.processes.every((process) => process === null);

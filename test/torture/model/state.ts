@@ -2,7 +2,7 @@
  * The protocol as a model: service, durable state and processes. Of a pair of credentials only its identity matters, and a token is as
  * good as the pair that it was handed out with: both are a number.
  *
- * The model is written from DESIGN and from the specification, in their words and in their order, and not from the program: it imports
+ * The model is written from the design and from the specification, in their words and in their order, and not from the program: it imports
  * nothing of it. What compares the two is in conformance/, and only there.
  */
 export interface State {

@@ -5,7 +5,7 @@ import { exchangeOf, generationOf, openOf, openStates } from "./state.ts";
 export class NotTaken extends Error {}
 
 /**
- * The steps of the durable state, in the order and in the words of DESIGN, each one transaction: they change the copy that they are
+ * The steps of the durable state, in the order and in the words of the design, each one transaction: they change the copy that they are
  * given, which is to be thrown away after `NotTaken`. Nothing here is taken from the program, which has other names for them;
  * conformance/calls.ts says which of its calls is which step, and compares what both make of every durable state.
  */

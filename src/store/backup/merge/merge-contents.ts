@@ -25,7 +25,7 @@ export interface MergeOptions {
 }
 
 /**
- * Merges the contents of a backup into those of a state (DESIGN, The whole state): an import of every vault of the file. Twice is
+ * Merges the contents of a backup into those of a state: an import of every vault of the file. Twice is
  * as once. Secrets are open in both. Returns the contents of the state afterwards, with what the journal is to tell, and what has
  * become of each vault, in their order.
  */

@@ -13,7 +13,7 @@ import type { Meeting, Merging } from "./meeting.ts";
 import { meet, usableIn } from "./meeting.ts";
 
 /**
- * What a restore does with a vault of the file (DESIGN, The whole state). `taken`: it was unknown here. `returned`: it was
+ * What a restore does with a vault of the file. `taken`: it was unknown here. `returned`: it was
  * forgotten here. `first`, `after`: the file's credentials are tried before those of this state, or after them. `settled`: the
  * file knows what became of an exchange. `older`: what the file has was superseded or refused here. `gone`: it was deleted since.
  * `known`: the file has nothing new.
@@ -22,7 +22,7 @@ export type Merged =
   "taken" | "returned" | "first" | "after" | "settled" | "older" | "gone" | "known";
 
 /**
- * Merges a vault of a backup into the same vault here: an import, by the rules of DESIGN, More than one holder. Both have all
+ * Merges a vault of a backup into the same vault here: an import, by the rules of one (vault help restore). Both have all
  * their rows, with their values opened. Changes `rows`; a second time it changes nothing. What was a candidate here stays one,
  * and what was superseded or refused here becomes none.
  */

@@ -19,7 +19,7 @@ import { take } from "./papers.ts";
 import type { HolderBounds, Holders } from "./state.ts";
 import { holderSteps } from "./world.ts";
 
-/** The rules of DESIGN, More than one holder. */
+/** What holds where a pair is known to more than one holder: a document, an export, a copied state. */
 export function holdersModel(bounds: HolderBounds, parts: Parts): Model<Holders> {
   const recoverable = new Map<string, boolean>();
   return {

@@ -93,7 +93,7 @@ export const wholeBounds: WholeBounds[] = [
   },
 ];
 
-/** The rules of DESIGN, The whole state: what is wrong on purpose (flaws.ts) turns one of them off. */
+/** The rules of operations on a whole state: what is wrong on purpose (flaws.ts) turns one of them off. */
 export interface Rules {
   /** A lease is taken, and a step of its holder written, only where no gate is closed and no transaction under way. */
   gateHolds: boolean;

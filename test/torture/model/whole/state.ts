@@ -1,5 +1,5 @@
 /**
- * Operations on a whole state (DESIGN, The whole state) by two machines, in small: of a vault only its pairs matter, each a number, and
+ * Operations on a whole state by two machines, in small: of a vault only its pairs matter, each a number, and
  * of what seals them the number of the key. A machine may stall or die between any two steps, for longer than every lease and gate.
  */
 export interface World {
