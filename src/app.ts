@@ -39,7 +39,7 @@ export const knownHere = (host: Host): Pick<Known, "profiles" | "vaults"> =>
     readVaults: async (user, location) => {
       const directory = directoryOf(user, location);
       return isShared(location)
-        ? (await import("./store/postgres/known-vaults.ts")).readKnownShared(
+        ? (await import("./store/postgres/machine-record.ts")).readKnownShared(
             directory,
             location,
             user.env,

@@ -7,10 +7,13 @@ import { systemCode } from "../../files/state-error.ts";
 import type { Opening } from "../sqlite/open-database.ts";
 import { createDatabase, openDatabase } from "../sqlite/open-database.ts";
 import { keyIdOf } from "../../secrets/sealing.ts";
+import type { KnownVault } from "../sqlite/known-vaults.ts";
+import { readKnown } from "../sqlite/known-vaults.ts";
 import { all, one, run } from "../sqlite/query.ts";
 import { retryBusyDatabase, StateDatabase } from "../sqlite/state-database.ts";
 import type { Durability } from "../vault-session.ts";
 import type { About } from "./about.ts";
+import { addressHere } from "./address.ts";
 
 /** How long the last exchange of a vault is kept, in milliseconds. */
 const keptMs = 7 * 86_400_000;
@@ -77,9 +80,9 @@ interface Options {
   warn: (message: string) => void;
 }
 
-export const recordFile = "shared.db";
+const recordFile = "shared.db";
 
-export const recordMigrations: readonly string[] = [
+const recordMigrations: readonly string[] = [
   `
   CREATE TABLE states (
     id TEXT PRIMARY KEY, address TEXT NOT NULL, claims INTEGER NOT NULL, timeline TEXT NOT NULL, position REAL NOT NULL,
@@ -310,3 +313,20 @@ const columnsOf = (
   state: string,
   { service, uuid, generation, fingerprint, label, kind }: SeenVault,
 ) => [state, service, uuid, generation, fingerprint, label, kind] as const;
+
+/**
+ * The vaults of a shared state that this machine has seen, for completion: no connection is made. Changes nothing.
+ * @throws `usage` for an address that cannot be used; what SQLite or the file system throws
+ */
+export function readKnownShared(
+  directory: string,
+  location: string,
+  env: Readonly<Record<string, string | undefined>>,
+): KnownVault[] {
+  const { shown } = addressHere(location, env, () => undefined);
+  const sql =
+    "SELECT uuid, label, kind FROM vaults JOIN states ON states.id = state WHERE address = ? AND listed = 1 ORDER BY label IS NULL, label, uuid";
+  return readKnown(directory, recordFile, recordMigrations.length, (db) =>
+    all<KnownVault>(db, sql, shown),
+  );
+}
