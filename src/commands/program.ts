@@ -72,7 +72,7 @@ export const vault: Command = {
     {
       ...sandbox.sandbox,
       commands: [
-        loaded(sandbox.exec, async () => (await import("./sandbox/exec.ts")).runExec),
+        loaded(sandbox.exec, async () => (await import("./sandbox/start.ts")).runExec),
         loaded(sandbox.rehearse, async () => (await import("./sandbox/rehearse.ts")).runRehearse),
         loaded(sandbox.start, async () => (await import("./sandbox/start.ts")).runStart),
         loaded(sandbox.env, async () => (await import("./sandbox/control.ts")).runEnv),

@@ -6,7 +6,7 @@ import type { StateHistory } from "../store/journal/history.ts";
 import type { State, WholeState } from "../store/state.ts";
 import { passphraseOnTerminal } from "../cli/prompts.ts";
 import { defined } from "../defined.ts";
-import { checkOwner } from "../files/owner.ts";
+import { checkOwner } from "../files/private-directory.ts";
 import type { Host } from "../host.ts";
 import type { KeyAccess, KeySource } from "../secrets/key-source.ts";
 import { keyPlace, parseGivenKey } from "../secrets/key-source.ts";

@@ -1,7 +1,7 @@
 import { chmodSync, lstatSync, statSync } from "node:fs";
 import { VaultError } from "../errors.ts";
 import { syncFolder } from "../files/durable-file.ts";
-import { checkOwner } from "../files/owner.ts";
+import { checkOwner } from "../files/private-directory.ts";
 import { checkNesting } from "../protocol/json.ts";
 
 /** Contents of the configuration file. */

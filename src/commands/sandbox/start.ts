@@ -11,8 +11,14 @@ import type { SandboxSettings } from "../../sandbox/server/start-sandbox.ts";
 import { startSandbox } from "../../sandbox/server/start-sandbox.ts";
 import { parseDuration } from "../../settings/parsers.ts";
 import type { StartDocument } from "../../documents/sandbox.ts";
-import type { EmulationOptions, StartOptions } from "./descriptor.ts";
-import { importVaults, runProgram, settingsFor, withoutSettings } from "./folder.ts";
+import type { EmulationOptions, ExecOptions, StartOptions } from "./descriptor.ts";
+import {
+  importVaults,
+  openPrivateSandbox,
+  runProgram,
+  settingsFor,
+  withoutSettings,
+} from "./folder.ts";
 import { describeVaults, findRunning, readyFileOf } from "./running.ts";
 
 /** On a new machine there is none yet. What goes wrong with it is reported where the file is written. */
@@ -148,4 +154,20 @@ async function stopped(interrupted: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   interrupted.addEventListener("abort", () => resolve(), { once: true });
   await promise;
+}
+
+/** Runs a program against a sandbox of its own, and ends as that program ended. */
+export async function runExec({ io, settings }: Basics, options: ExecOptions): Promise<number> {
+  const sandbox = await openPrivateSandbox(io.host, sandboxSettings({ io, settings }, options));
+  try {
+    return await io.host.runForeground(options.command, sandbox.env);
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (syscall?.startsWith("spawn") !== true) throw error;
+    const why = code === "ENOENT" ? "no such program" : code;
+    await io.host.stderr.write(`vault: ${options.command[0]} cannot be started: ${why}\n`);
+    return 127;
+  } finally {
+    await sandbox.close();
+  }
 }
