@@ -122,6 +122,7 @@ const table: Record<string, Allowance> = {
       "secrets",
       "protocol",
       "exchange/breaker",
+      "exchange/lockout",
       "exchange/states",
       "errors",
       "defined",

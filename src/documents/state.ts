@@ -46,7 +46,7 @@ const exchange = z.object({
   acknowledgedAt: maybeTime,
 });
 
-const verdict = z.object({
+const startRisk = z.object({
   allows: z.boolean(),
   failedWouldLock: z.boolean(),
   onlyPossibly: z.boolean(),
@@ -54,7 +54,7 @@ const verdict = z.object({
   onlyUnanswered: z.boolean(),
 });
 
-const vaultStatus = z.object({
+const listedVault = z.object({
   ...vault,
   service: text,
   kind,
@@ -67,7 +67,7 @@ const vaultStatus = z.object({
   exchange: z.nullable(exchange),
   next,
   ...counters,
-  guard: verdict,
+  guard: startRisk,
   atRisk: z.boolean(),
   locked: z.boolean(),
   lastReadAt: maybeTime,
@@ -92,7 +92,7 @@ const vaultStatus = z.object({
   exchanges: z.optional(z.array(exchange)),
 });
 
-export const status = z.object({ vaults: z.array(vaultStatus) });
+export const status = z.object({ vaults: z.array(listedVault) });
 
 const vaultGuard = z.object({
   ...vault,
@@ -219,7 +219,7 @@ const lock = z.object({
 /** Empty for a state on this machine: the operating system holds its locks. */
 export const locks = z.object({ locks: z.array(lock) });
 
-export type VaultStatus = z.infer<typeof vaultStatus>;
+export type ListedVault = z.infer<typeof listedVault>;
 export type VaultGuard = z.infer<typeof vaultGuard>;
 export type ServiceBreaker = z.infer<typeof serviceBreaker>;
 export type GuardDocument = z.infer<typeof guard>;

@@ -1,7 +1,7 @@
 import { VaultError } from "../errors.ts";
 import type { Device } from "../protocol/fields.ts";
 import type { Policy } from "./lockout.ts";
-import { isLastToWait, judge, spentBy } from "./lockout.ts";
+import { isLastToWait, startRisk, spentBy } from "./lockout.ts";
 import type { VaultRecord } from "./records.ts";
 import type { Circumstances } from "./ways.ts";
 import { hintOf, importOf, waysOn } from "./ways.ts";
@@ -9,11 +9,11 @@ import { hintOf, importOf, waysOn } from "./ways.ts";
 /** @throws `guard` if one more start could lock the vault, by what dispositions.ts and the steps have counted */
 export function guardStart(record: VaultRecord, given: Circumstances): void {
   const { policy } = given;
-  const verdict = judge(record, policy);
-  if (verdict.allows) return;
+  const risk = startRisk(record, policy);
+  if (risk.allows) return;
   const uncertain = (count: number): string =>
     count === 0 ? "" : ` (${count} of them unanswered)`;
-  const why = verdict.failedWouldLock
+  const why = risk.failedWouldLock
     ? `${record.failedAttempts} of ${policy.failedAttempts} failed attempts used${uncertain(record.possiblyFailed)}; one more locks the vault`
     : `${record.unackedStarts} of ${policy.unackedStarts} unacknowledged starts used${uncertain(record.unansweredStarts)}; one more locks the vault`;
   throw new VaultError("guard", `not sent: it could lock vault ${record.uuid}: ${why}`, {

@@ -1,5 +1,5 @@
 import type { Spent } from "../errors.ts";
-import type { VaultRecord } from "./records.ts";
+import type { Attempts, CounterReset, VaultRecord } from "./records.ts";
 
 /** The service's locking thresholds, as configured. */
 export interface Policy {
@@ -7,8 +7,8 @@ export interface Policy {
   failedAttempts: number;
 }
 
-/** What one more start could do, by our records (invariant 4). */
-interface Verdict {
+/** What one more start could do, by our records. */
+interface StartRisk {
   allows: boolean;
   /** One more failed attempt would lock the vault. */
   failedWouldLock: boolean;
@@ -25,11 +25,13 @@ export type Counters = Pick<
   "failedAttempts" | "possiblyFailed" | "unackedStarts" | "unansweredStarts"
 >;
 
-export function judge(
+/** Whether one more would lock the vault: what `at-risk` says of it. */
+export const wouldLock = (count: number, limit: number): boolean => count + 1 >= limit;
+
+export function startRisk(
   { failedAttempts, possiblyFailed, unackedStarts, unansweredStarts }: Counters,
   policy: Policy,
-): Verdict {
-  const wouldLock = (count: number, limit: number): boolean => count + 1 >= limit;
+): StartRisk {
   const failedWouldLock = wouldLock(failedAttempts, policy.failedAttempts);
   const unackedWouldLock = wouldLock(unackedStarts, policy.unackedStarts);
   const allows = !failedWouldLock && !unackedWouldLock;
@@ -51,7 +53,7 @@ export const mustPersonChoose = ({ failedAttempts }: Counters, policy: Policy): 
 /** Whether one more start leaves at least two before each limit, as a repetition of an unanswered one must. */
 export const allowsRetry = (counters: Counters, policy: Policy): boolean =>
   counters.unackedStarts + 1 <= policy.unackedStarts - 2 &&
-  !judge(counters, policy).failedWouldLock;
+  !startRisk(counters, policy).failedWouldLock;
 
 /**
  * Whether one more start would be the last that is allowed, while its acknowledgement waits for something else: should that fail, the
@@ -67,4 +69,41 @@ export function spentBy(record: VaultRecord, policy: Policy): Spent {
     failedAttempts: record.failedAttempts,
     limits: { ...policy },
   };
+}
+
+export const noAttempts: Attempts = {
+  unackedStarts: 0,
+  unansweredStarts: 0,
+  quietStarts: 0,
+  failedAttempts: 0,
+  possiblyFailed: 0,
+  refused: [],
+  sole: false,
+};
+
+/** What a person's word leaves of the counters, a state's as those that travel with credentials; nothing of what it does not speak of. */
+export function countersLeft(
+  counted: Counters,
+  to: CounterReset,
+): Partial<Counters & Pick<Attempts, "quietStarts">> {
+  const { unackedStarts, unansweredStarts, failedAttempts, possiblyFailed } = counted;
+  const [starts, failed] =
+    to === "all"
+      ? [0, 0]
+      : to === "unanswered"
+        ? [unackedStarts - unansweredStarts, failedAttempts - possiblyFailed]
+        : [to.unackedStarts, to.failedAttempts];
+  return {
+    // What the audit log shows has reached the service: no later word may take it off again.
+    ...(starts === undefined ? {} : { unackedStarts: Math.max(0, starts), unansweredStarts: 0 }),
+    ...(failed === undefined
+      ? {}
+      : { failedAttempts: Math.max(0, failed), possiblyFailed: 0, quietStarts: 0 }),
+  };
+}
+
+/** What the counters that travel with credentials are after it; `unanswered` closes their circuit breaker, too. */
+export function resetAttempts(counted: Attempts, to: CounterReset): Attempts {
+  const { breaker: _, ...rest } = counted;
+  return { ...(to === "unanswered" ? rest : counted), ...countersLeft(counted, to) };
 }

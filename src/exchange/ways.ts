@@ -1,7 +1,7 @@
 import type { ExchangeContext } from "./context.ts";
 import { isTokenAlive, isUnread } from "./context.ts";
 import type { Policy } from "./lockout.ts";
-import { judge } from "./lockout.ts";
+import { startRisk } from "./lockout.ts";
 import type { Generation, OpenExchange, VaultRecord } from "./records.ts";
 import { candidates } from "./start/candidates.ts";
 
@@ -71,7 +71,7 @@ const rules: readonly Rule[] = [
     ways: ({ uuid, open }) => (open === null ? [] : heldWays(uuid, open)),
   },
   { when: ({ open }) => open?.state === "started", ways: startedWays },
-  { when: (vault, { policy }) => !judge(vault, policy).allows, ways: guardedWays },
+  { when: (vault, { policy }) => !startRisk(vault, policy).allows, ways: guardedWays },
   {
     when: ({ first }) => first === undefined || first.refused,
     ways: ({ uuid }) => [importOf(uuid)],
@@ -160,7 +160,7 @@ export function heldWays(uuid: string, open: OpenExchange): Way[] {
 function startedWays({ uuid, open, ...vault }: Situation, given: Circumstances): Way[] {
   if (open === null || !isUnread(open)) return [{ command: `vault ack ${uuid}` }];
   const ack: Way = { command: `vault ack ${uuid} --unread`, note: "uses the read up" };
-  if (judge(vault, given.policy).allows)
+  if (startRisk(vault, given.policy).allows)
     return [{ command: `vault get ${uuid}`, note: "reads it again with the old credentials" }, ack];
   return isTokenAlive(open, given.now) ? [ack] : guardedWays({ uuid, open, ...vault }, given);
 }
@@ -168,7 +168,7 @@ function startedWays({ uuid, open, ...vault }: Situation, given: Circumstances):
 /** The ways past the guard, of which only a person can know which one is right. */
 function guardedWays(vault: Situation, { policy, file }: Circumstances): Way[] {
   const { uuid, first } = vault;
-  const { failedWouldLock, onlyUnanswered } = judge(vault, policy);
+  const { failedWouldLock, onlyUnanswered } = startRisk(vault, policy);
   const where = inFile(file);
   const shown: Way = {
     command: `vault guard ${uuid} --reset --failed N --starts N${where}`,

@@ -15,7 +15,7 @@ import {
   documentWith,
   recoveryJson,
 } from "../exchange/recovery/document.ts";
-import { noAttempts } from "../exchange/recovery/reset-attempts.ts";
+import { noAttempts } from "../exchange/lockout.ts";
 import type { Start } from "../exchange/start/start.ts";
 import type { GetDocument, UpdateDocument } from "../documents/exchange.ts";
 import type { RecoveryFile } from "../documents/recovery.ts";

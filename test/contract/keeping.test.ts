@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { describeStore } from "./store-contract.ts";
-import { noAttempts } from "../../src/exchange/recovery/reset-attempts.ts";
+import { noAttempts } from "../../src/exchange/lockout.ts";
 import type { AdoptedExchange } from "../../src/exchange/records.ts";
 import {
   device,

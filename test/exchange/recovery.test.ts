@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { noAttempts } from "../../src/exchange/recovery/reset-attempts.ts";
+import { noAttempts } from "../../src/exchange/lockout.ts";
 import { describe, expect, it } from "vitest";
 import type { GivenCredentials } from "../../src/exchange/recovery/document.ts";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { noAttempts } from "../../src/exchange/recovery/reset-attempts.ts";
+import { noAttempts } from "../../src/exchange/lockout.ts";
 import { combinationOf } from "../../src/exchange/start/choose-pair.ts";
 import { currentIsAccepted, ends, known, knownVault, run, starts } from "./world.ts";
 import type { Weather } from "./world.ts";

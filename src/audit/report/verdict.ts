@@ -2,6 +2,7 @@ import { clip } from "../read/clip.ts";
 import type { Fold } from "../fold/fold.ts";
 import type { Vault } from "../fold/vault.ts";
 import { beforeRelease } from "../fold/rules.ts";
+import { wouldLock } from "../../exchange/lockout.ts";
 import { count } from "../../terminal/count.ts";
 import type { Certainty, LockRule, Rules, VaultState } from "../../documents/audit.ts";
 import type { Verdict } from "./severity.ts";
@@ -60,11 +61,11 @@ export function statusAt(
     };
   }
   const isOpen = pending !== undefined;
-  const verdict = isAtRisk(unackedStarts, failedAttempts, rules)
-    ? "at-risk"
-    : isOpen
-      ? "open-exchange"
-      : "ok";
+  const { limits } = rules;
+  const isAtRisk =
+    wouldLock(failedAttempts, limits.failedAttempts) ||
+    wouldLock(unackedStarts, limits.unackedStarts);
+  const verdict = isAtRisk ? "at-risk" : isOpen ? "open-exchange" : "ok";
   return { verdict, state: isOpen ? "exchange-open" : "active" };
 }
 
@@ -95,11 +96,6 @@ export function judge(
     ),
   };
 }
-
-/** Whether one more failed attempt or start would lock the vault. */
-const isAtRisk = (unacked: number, failed: number, rules: Rules): boolean =>
-  (failed > 0 && failed >= rules.limits.failedAttempts - 1) ||
-  (unacked > 0 && unacked >= rules.limits.unackedStarts - 1);
 
 function confidenceInLock(
   vault: Vault,

@@ -1,5 +1,5 @@
 import type { Policy } from "../../exchange/lockout.ts";
-import { judge } from "../../exchange/lockout.ts";
+import { startRisk } from "../../exchange/lockout.ts";
 import type { Circumstances } from "../../exchange/ways.ts";
 import { hintOf, waysOn } from "../../exchange/ways.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
@@ -65,7 +65,7 @@ function lockRisk(vault: VaultRecord, given: Circumstances): Finding[] {
   const code = vault.lastError?.code;
   if (code === "gone" || code === "locked")
     return [{ check: "lock-risk", level: "error", message: `${named(vault)} is ${code}`, hint }];
-  if (judge(vault, policy).allows) return [];
+  if (startRisk(vault, policy).allows) return [];
   const counters = `${failedAttempts} of ${policy.failedAttempts} failed attempts, ${unackedStarts} of ${policy.unackedStarts} unacknowledged starts`;
   return [
     warning("lock-risk", `${named(vault)}: ${counters}; the guard refuses another start`, hint),

@@ -13,7 +13,7 @@ import {
   parseCredentials,
   vaultOf,
 } from "../../exchange/recovery/document.ts";
-import { noAttempts, resetAttempts } from "../../exchange/recovery/reset-attempts.ts";
+import { noAttempts, resetAttempts } from "../../exchange/lockout.ts";
 import type { Attempts, CounterReset } from "../../exchange/records.ts";
 import type { CredentialsOut } from "../../handover/credentials-out.ts";
 import { ReplacedFile, withCredentialsFile } from "../../handover/credentials-out.ts";

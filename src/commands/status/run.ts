@@ -7,7 +7,7 @@ import { byLabel } from "../../cli/vault-name.ts";
 import { noCredentials } from "../../exchange/start/start.ts";
 import type { StatusOptions } from "./descriptor.ts";
 import type { View } from "../../cli/vault-view.ts";
-import type { VaultStatus } from "../../documents/state.ts";
+import type { ListedVault } from "../../documents/state.ts";
 import { describeVault } from "./vault-status.ts";
 
 /** Reads the state only. Exit 17 with --fail-on if what it names was found, after the document. */
@@ -20,7 +20,7 @@ export async function runStatus(
   const lastReads = new Map(
     (await store.lastReads()).map(({ service, uuid, at }) => [`${service} ${uuid}`, at]),
   );
-  const vaults: VaultStatus[] = [];
+  const vaults: ListedVault[] = [];
   for (const record of records) {
     const exchanges =
       options.history === true ? await store.exchanges(record.service, record.uuid, 20) : undefined;
@@ -47,7 +47,7 @@ export async function runStatus(
 const namedAtMost = 5;
 
 /** The commands that finish what is pending: one for all that can be acknowledged, one for each other vault. */
-function sayNext(narrator: Narrator, vaults: readonly VaultStatus[]): void {
+function sayNext(narrator: Narrator, vaults: readonly ListedVault[]): void {
   const waiting = vaults.filter(
     ({ exchange, locked, guard }) => !locked && (exchange !== null || !guard.allows),
   );
@@ -75,17 +75,17 @@ async function chosen(state: StatePart, options: StatusOptions): Promise<VaultRe
   return found;
 }
 
-function has(vault: VaultStatus, finding: NonNullable<StatusOptions["failOn"]>[number]): boolean {
+function has(vault: ListedVault, finding: NonNullable<StatusOptions["failOn"]>[number]): boolean {
   if (finding === "locked") return vault.locked;
   if (finding === "pending") return vault.exchange !== null;
   return vault.atRisk;
 }
 
-async function print(output: Output, vaults: VaultStatus[], options: StatusOptions): Promise<void> {
+async function print(output: Output, vaults: ListedVault[], options: StatusOptions): Promise<void> {
   await output.print({ vaults }, async (view) => await table(vaults, options, view));
 }
 
-async function table(vaults: VaultStatus[], options: StatusOptions, view: View): Promise<string> {
+async function table(vaults: ListedVault[], options: StatusOptions, view: View): Promise<string> {
   const { statusList, statusTable } = await import("./view.ts");
   const [only] = vaults;
   if (only === undefined && options.pending === true) return "Nothing is pending.\n";

@@ -3,7 +3,7 @@ import type { Policy, Counters } from "../../exchange/lockout.ts";
 import { summarize } from "../../exchange/context.ts";
 import type { Breaker } from "../../exchange/breaker.ts";
 import { passage } from "../../exchange/breaker.ts";
-import { judge } from "../../exchange/lockout.ts";
+import { startRisk } from "../../exchange/lockout.ts";
 import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
 import { waysOn } from "../../exchange/ways.ts";
 import { namedFingerprint } from "../../terminal/secrets.ts";
@@ -11,7 +11,7 @@ import type {
   ExchangeStatus,
   ServiceBreaker,
   VaultGuard,
-  VaultStatus,
+  ListedVault,
 } from "../../documents/state.ts";
 
 /** An exchange as the JSON documents show it: no secret in it. */
@@ -35,7 +35,7 @@ function lockOf({ lastError }: VaultRecord): "locked" | "gone" | undefined {
 }
 
 /** Status of a vault. `isProven`: the service has accepted its credentials, or handed them out. */
-function statusOf(record: VaultRecord, isProven: boolean): VaultStatus["status"] {
+function statusOf(record: VaultRecord, isProven: boolean): ListedVault["status"] {
   const lock = lockOf(record);
   if (lock !== undefined) return lock;
   if (candidates(record).length === 0) return "forgotten";
@@ -67,8 +67,8 @@ export function describeVault(
   exchanges: ExchangeRecord[] | undefined,
   policy: Policy,
   now: number,
-): VaultStatus {
-  const verdict = judge(record, policy);
+): ListedVault {
+  const risk = startRisk(record, policy);
   const pair =
     currentGeneration(record) ?? record.generations.find((g) => g.standing === "imported");
   return {
@@ -87,8 +87,8 @@ export function describeVault(
     possiblyFailed: record.possiblyFailed,
     unansweredStarts: record.unansweredStarts,
     limits: { ...policy },
-    guard: verdict,
-    atRisk: !verdict.allows,
+    guard: risk,
+    atRisk: !risk.allows,
     locked: lockOf(record) !== undefined,
     lastReadAt,
     usesRemaining: record.usesRemaining,
@@ -124,7 +124,7 @@ export function describeCounters(
   policy: Policy,
   next: VaultGuard["next"],
 ): VaultGuard {
-  const verdict = judge(counted, policy);
+  const risk = startRisk(counted, policy);
   const { uuid, label, unackedStarts, failedAttempts, possiblyFailed, unansweredStarts } = counted;
   return {
     uuid,
@@ -134,11 +134,11 @@ export function describeCounters(
     possiblyFailed,
     unansweredStarts,
     limits: { ...policy },
-    allows: verdict.allows,
+    allows: risk.allows,
     next,
-    refuses: verdict.allows
+    refuses: risk.allows
       ? null
-      : verdict.failedWouldLock
+      : risk.failedWouldLock
         ? `any start: it could be failed attempt ${policy.failedAttempts} of ${policy.failedAttempts}`
         : `any start: it could be unacknowledged start ${policy.unackedStarts} of ${policy.unackedStarts}`,
   };

@@ -9,10 +9,10 @@ import { distance, when } from "../../terminal/time.ts";
 import { hintOf } from "../../exchange/ways.ts";
 import type { Row, View } from "../../cli/vault-view.ts";
 import { dateRows, knownFacts } from "../../cli/vault-view.ts";
-import type { GuardDocument, ServiceBreaker, VaultStatus } from "../../documents/state.ts";
+import type { GuardDocument, ServiceBreaker, ListedVault } from "../../documents/state.ts";
 
 /** One row a vault. */
-export async function statusList(vaults: readonly VaultStatus[], view: View): Promise<string> {
+export async function statusList(vaults: readonly ListedVault[], view: View): Promise<string> {
   if (vaults.length === 0) return "No vaults yet. Add one: vault import\n";
   const palette = await createPalette(view.facts.color);
   const rows = vaults.map((vault) => [
@@ -28,7 +28,7 @@ export async function statusList(vaults: readonly VaultStatus[], view: View): Pr
 }
 
 /** Everything about one vault. */
-export async function statusTable(vault: VaultStatus, view: View): Promise<string> {
+export async function statusTable(vault: ListedVault, view: View): Promise<string> {
   const palette = await createPalette(view.facts.color);
   const rows: Row[] = [
     ["Vault", { text: vault.uuid, paint: palette.strong }],
@@ -102,7 +102,7 @@ function breakerLine({ service, lostAt, trialDueAt, httpStatus }: ServiceBreaker
   return `${service}: circuit breaker open (${what} to a start at ${lostAt}); ${next}`;
 }
 
-const named = ({ uuid, label }: Pick<VaultStatus, "uuid" | "label">): string =>
+const named = ({ uuid, label }: Pick<ListedVault, "uuid" | "label">): string =>
   label === null ? uuid : `${uuid}\n${printableLine(label)}`;
 
 /** "2 of 5": yellow from the first, red where the next could be the one that locks. */
@@ -112,7 +112,7 @@ function counter(count: number, limit: number, palette: Palette, unit?: string):
 }
 
 function statusCell(
-  { status, locked, exchange }: VaultStatus,
+  { status, locked, exchange }: ListedVault,
   now: number,
   palette: Palette,
 ): Painted {
@@ -130,7 +130,7 @@ function statusCell(
 /** The status with lines that say when the vault was last read, and how often it can be. */
 function withReads(
   { text, paint }: Painted,
-  { lastReadAt, usesRemaining }: VaultStatus,
+  { lastReadAt, usesRemaining }: ListedVault,
   now: number,
 ): Cell {
   const last = lastReadAt === null ? [] : [`read ${distance(Date.parse(lastReadAt), now)}`];
@@ -141,7 +141,7 @@ function withReads(
 const tokenLeft = (expiry: number, now: number): string =>
   expiry > now ? `${distance(expiry, now).replace(/^in /, "")} left` : "token expired";
 
-async function history(vault: VaultStatus, view: View, palette: Palette): Promise<string> {
+async function history(vault: ListedVault, view: View, palette: Palette): Promise<string> {
   const { generations, exchanges } = vault;
   if (generations === undefined || exchanges === undefined) return "";
   const options = { palette, columns: view.facts.columns };

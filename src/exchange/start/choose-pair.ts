@@ -7,7 +7,7 @@ import type { Device } from "../../protocol/fields.ts";
 import { candidates, chosenGeneration, currentGeneration } from "./candidates.ts";
 import type { ExchangeContext } from "../context.ts";
 import { guardDevice, guardLastStart, refusedBeforeError } from "../guard.ts";
-import { judge, mustPersonChoose } from "../lockout.ts";
+import { startRisk, mustPersonChoose } from "../lockout.ts";
 import type { Generation, VaultRecord } from "../records.ts";
 import type { Credentials } from "../../protocol/requests.ts";
 import { choices, circumstances, hintOf, waysOn } from "../ways.ts";
@@ -93,7 +93,7 @@ export function personChooses(
   const left = pairs.flatMap(({ generation }) =>
     record.generations.filter((g) => g.generation === generation),
   );
-  const ways = judge(record, context.policy).allows
+  const ways = startRisk(record, context.policy).allows
     ? choices(uuid, given.file, left)
     : waysOn(record, given);
   const why = `${failedAttempts} failed ${failedAttempts === 1 ? "attempt is" : "attempts are"} on record, and several credentials may be valid: generations ${left

@@ -5,7 +5,7 @@ import { isTokenAlive } from "../context.ts";
 import { heldError } from "../end/settle.ts";
 import { guardStart } from "../guard.ts";
 import type { Counters, Policy } from "../lockout.ts";
-import { judge } from "../lockout.ts";
+import { startRisk } from "../lockout.ts";
 import type { VaultRecord } from "../records.ts";
 import { circumstances } from "../ways.ts";
 import { currentGeneration, liveGenerations } from "./candidates.ts";
@@ -21,8 +21,8 @@ import { checkStart } from "./start.ts";
 export type First = "acknowledge" | "start" | "held" | "guard";
 
 /**
- * Decides what comes first (DESIGN, Settling): an open exchange is acknowledged if an end call may have been sent or if the user had asked
- * for an update. `now` is by the clock of the state.
+ * Decides what comes first: an open exchange is acknowledged if an end call may have been sent or if the user had asked for an
+ * update. `now` is by the clock of the state.
  */
 export function whatFirst(
   vault: Counters & Pick<VaultRecord, "open">,
@@ -31,7 +31,7 @@ export function whatFirst(
   now: number,
 ): First {
   const { open } = vault;
-  const start = force || judge(vault, policy).allows ? "start" : "guard";
+  const start = force || startRisk(vault, policy).allows ? "start" : "guard";
   if (open === null) return start;
   if (open.state === "ending") return "acknowledge";
   if (open.state === "in-doubt" || discardPending) return start;

@@ -9,7 +9,7 @@ import { currentRecord, note, pause } from "../context.ts";
 import type { Handover } from "../delivery.ts";
 import { outcomeOf } from "../dispositions.ts";
 import { explainRefusal, guardLastStart, guardStart } from "../guard.ts";
-import { judge } from "../lockout.ts";
+import { startRisk } from "../lockout.ts";
 import type { StartCall } from "../ports.ts";
 import type { VaultRecord } from "../records.ts";
 import { circumstances, hintOf, importOf, unlockedOf } from "../ways.ts";
@@ -80,7 +80,7 @@ export async function startWith(
     // Nothing more is sent to a vault that the last refusal has locked, by our count.
     if (pairs.length === 0 || isLocked(context, record)) throw allRefused(context, record, refusal);
     // The guard's own refusal would not say that something was sent.
-    if (tries >= triesAtMost || (!start.force && !judge(record, context.policy).allows))
+    if (tries >= triesAtMost || (!start.force && !startRisk(record, context.policy).allows))
       throw personChooses(context, record, pairs, refusal);
   }
 }
@@ -106,7 +106,7 @@ function allRefused(
 }
 
 /**
- * Sends a start that was allowed, with the retries that DESIGN allows. Each is recorded as a start of its own (①), and each retry is
+ * Sends a start that was allowed, and repeats it as `repeat.ts` allows. Each is recorded as a start of its own (①), and each retry is
  * guarded again.
  * @throws `guard`, `network`, `rate-limited`, `unauthorized`, `rejected`, `locked`, `service`, `interrupted`; the journal then
  * says what the attempt counted

@@ -1,4 +1,5 @@
 import { VaultError } from "../../errors.ts";
+import { countersLeft } from "../../exchange/lockout.ts";
 import type { Attempts, CounterReset } from "../../exchange/records.ts";
 import type { VaultDates } from "../../protocol/extended-answers.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
@@ -62,23 +63,22 @@ export function resetCounters(rows: VaultRows, to: CounterReset): void {
     possibly_failed: possiblyFailed,
     unanswered_starts: unansweredStarts,
   } = vault;
-  // What is left of either count; undefined where nothing was said of it.
-  const [starts, failed] =
-    to === "all"
-      ? [0, 0]
-      : to === "unanswered"
-        ? [unackedStarts - unansweredStarts, failedAttempts - possiblyFailed]
-        : [to.unackedStarts, to.failedAttempts];
-  // What the audit log shows has reached the service: no later word may take it off again.
-  if (starts !== undefined) update(vault, { unacked_starts: starts, unanswered_starts: 0 });
-  if (failed !== undefined)
-    update(vault, { failed_attempts: failed, possibly_failed: 0, quiet_starts: 0 });
+  const counted = { unackedStarts, failedAttempts, possiblyFailed, unansweredStarts };
+  const left = { ...counted, quietStarts: vault.quiet_starts, ...countersLeft(counted, to) };
+  update(vault, {
+    unacked_starts: left.unackedStarts,
+    unanswered_starts: left.unansweredStarts,
+    quiet_starts: left.quietStarts,
+    failed_attempts: left.failedAttempts,
+    possibly_failed: left.possiblyFailed,
+  });
   if (to === "all") vault.last_error = null;
   // The last ones stay counted, as many as the audit log shows, where an exchange before them turns out to be acknowledged.
-  const counted = rows.exchanges.filter((row) => row.counted_start === 1).toReversed();
+  const starts = rows.exchanges.filter((row) => row.counted_start === 1).toReversed();
   const withoutOutcome = ({ state }: ExchangeRow): boolean => state === "intent";
-  if (to === "unanswered") settleCounted(counted.filter(withoutOutcome).slice(0, unansweredStarts));
-  else if (starts !== undefined) settleCounted(counted.slice(starts).filter(withoutOutcome));
+  if (to === "unanswered") settleCounted(starts.filter(withoutOutcome).slice(0, unansweredStarts));
+  else if (to === "all" || to.unackedStarts !== undefined)
+    settleCounted(starts.slice(left.unackedStarts).filter(withoutOutcome));
   journal(rows, "counters-reset", null, { to, unackedStarts, failedAttempts, possiblyFailed });
 }
 

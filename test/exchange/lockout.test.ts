@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { resetAttempts } from "../../src/exchange/recovery/reset-attempts.ts";
+import { resetAttempts } from "../../src/exchange/lockout.ts";
 import type { Attempts, CounterReset } from "../../src/exchange/records.ts";
 
 const counted: Attempts = {
