@@ -14,7 +14,7 @@ import { basename, dirname, join, resolve } from "node:path";
 /** Writes the content of a new file (mode 0600) by its path or descriptor; the caller syncs it. */
 type Fill<T> = (temporary: string, descriptor: number) => T;
 
-const ending = ".vault-new";
+const suffix = ".vault-new";
 
 /** Uses the global `crypto`, because importing the module would slow down completion. */
 const randomHex = (digits: number): string =>
@@ -38,7 +38,7 @@ export function replaceFile(path: string, contents: string | Uint8Array | Iterab
 export function replaceWith<T>(path: string, fill: Fill<T>): T {
   return putInPlace(
     path,
-    join(dirname(resolve(path)), `.${basename(path)}.${randomHex(16)}${ending}`),
+    join(dirname(resolve(path)), `.${basename(path)}.${randomHex(16)}${suffix}`),
     fill,
     renameSync,
   );
@@ -49,7 +49,7 @@ export async function replaceLater<T>(
   path: string,
   fill: (temporary: string) => Promise<T>,
 ): Promise<T> {
-  const temporary = join(dirname(resolve(path)), `.${basename(path)}.${randomHex(16)}${ending}`);
+  const temporary = join(dirname(resolve(path)), `.${basename(path)}.${randomHex(16)}${suffix}`);
   try {
     closeSync(openSync(temporary, "wx", 0o600));
     const result = await fill(temporary);
@@ -126,8 +126,8 @@ export function removeLeftovers(path: string): void {
   for (const name of readdirSync(folder)) {
     const isOurs =
       name.startsWith(start) &&
-      name.endsWith(ending) &&
-      /^[0-9a-f]{16}$/.test(name.slice(start.length, -ending.length));
+      name.endsWith(suffix) &&
+      /^[0-9a-f]{16}$/.test(name.slice(start.length, -suffix.length));
     if (isOurs) rmSync(join(folder, name), { force: true });
   }
 }

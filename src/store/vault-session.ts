@@ -34,8 +34,8 @@ type Naming<Input extends unknown[]> = (...input: Input) => About;
 const nothing = (): About => ({});
 const exchange = (id: string): About => ({ exchange: id });
 
-/** A vault that this process holds, as its engine keeps it: nobody else changes its rows meanwhile. */
-export interface HeldVault extends Pick<VaultSession, "now" | "ensureHeld" | "release"> {
+/** A vault that this process has locked, as its engine keeps it: nobody else changes its rows meanwhile. */
+export interface EngineVault extends Pick<VaultSession, "now" | "ensureHeld" | "release"> {
   /** The id of a state that several machines share, to which sealed values are bound. */
   readonly state?: string;
   /** Makes sure of a key for a step that seals: a new one where nothing is sealed yet. */
@@ -74,7 +74,7 @@ function covers({ exchanges }: VaultRows, { exchange: id, pairs = [] }: About): 
 export class StoredVaultSession implements VaultSession {
   readonly service: string;
   readonly uuid: string;
-  readonly #held: HeldVault;
+  readonly #engine: EngineVault;
   /** As of the last step that was written. */
   #vault: StoredVault | null;
   /** The record of a vault, once for its rows. */
@@ -83,32 +83,32 @@ export class StoredVaultSession implements VaultSession {
   #written: Promise<unknown> = Promise.resolve();
 
   /** `uuid` in lower case; `vault` as it was read when it was locked. */
-  constructor(service: string, uuid: string, held: HeldVault, vault: StoredVault | null) {
+  constructor(service: string, uuid: string, engine: EngineVault, vault: StoredVault | null) {
     this.service = service;
     this.uuid = uuid;
-    this.#held = held;
+    this.#engine = engine;
     this.#vault = vault;
   }
 
   async rebindFrom(service: string): Promise<void> {
-    await this.#held.prepareKey();
+    await this.#engine.prepareKey();
     const { vault: here } = (await this.#read({})).rows;
-    const there = await this.#held.read({ ...this.#place(), service }, {});
+    const there = await this.#engine.read({ ...this.#place(), service }, {});
     const step: Step<void> = (rows, key) => vaults.rebind(rows, key(), this.service, here);
     this.#vault = null;
-    await this.#held.write(there, step, "synced", false);
+    await this.#engine.write(there, step, "synced", false);
   }
 
   now(): number {
-    return this.#held.now();
+    return this.#engine.now();
   }
 
   async ensureHeld(): Promise<void> {
-    await this.#held.ensureHeld();
+    await this.#engine.ensureHeld();
   }
 
   async release(): Promise<void> {
-    await this.#held.release();
+    await this.#engine.release();
   }
 
   readonly revertIntent = this.#step(starts.revertIntent, exchange);
@@ -162,7 +162,7 @@ export class StoredVaultSession implements VaultSession {
   async credentials(generation: number): Promise<Credentials> {
     const { rows } = await this.#with({});
     const row = keptGeneration(rows, generation);
-    return openCredentials(this.#held.key(), rows, row);
+    return openCredentials(this.#engine.key(), rows, row);
   }
 
   async token(exchangeId: string): Promise<string> {
@@ -170,7 +170,7 @@ export class StoredVaultSession implements VaultSession {
     vaultOf(rows);
     const row = findExchange(rows, exchangeId);
     if (row === undefined) throw lockLost(this.uuid, `exchange ${exchangeId} is gone`);
-    return openToken(this.#held.key(), rows, row);
+    return openToken(this.#engine.key(), rows, row);
   }
 
   async isSuperseded(pair: Pair): Promise<boolean> {
@@ -211,13 +211,13 @@ export class StoredVaultSession implements VaultSession {
   ): Promise<T> {
     const { durability = "synced", isLast = false, isSealing = false } = how;
     const written = this.#written.then(async () => {
-      if (isSealing) await this.#held.prepareKey();
+      if (isSealing) await this.#engine.prepareKey();
       const { id, rows } = await this.#with(about);
       const revived = this.#printsOf(about.revived);
       const superseded = new Set([...rows.superseded, ...revived]);
       const before = { ...rows, at: this.#place().at, superseded };
       try {
-        const made = await this.#held.write({ id, rows: before }, step, durability, isLast);
+        const made = await this.#engine.write({ id, rows: before }, step, durability, isLast);
         this.#vault = made.vault;
         return made.result;
       } catch (error) {
@@ -237,7 +237,7 @@ export class StoredVaultSession implements VaultSession {
 
   async #read({ exchange: id, pairs }: About): Promise<StoredVault> {
     const named = { exchange: id, prints: this.#printsOf(pairs) };
-    return (this.#vault = await this.#held.read(this.#place(), named));
+    return (this.#vault = await this.#engine.read(this.#place(), named));
   }
 
   #printsOf(pairs: readonly Pair[] = []): string[] {
@@ -245,7 +245,7 @@ export class StoredVaultSession implements VaultSession {
   }
 
   #place(): Place {
-    const { state } = this.#held;
+    const { state } = this.#engine;
     const at = new Date(this.now()).toISOString();
     return { state, service: this.service, uuid: this.uuid, at };
   }

@@ -176,7 +176,7 @@ async function acknowledgeOne(
   }
 }
 
-/** Acknowledges what is open of a held vault, and releases it. */
+/** Acknowledges what is open of a locked vault, and releases it. */
 async function acknowledge(
   { io, settings }: Basics,
   context: ExchangeContext,

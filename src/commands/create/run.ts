@@ -100,7 +100,7 @@ async function create(
 ): Promise<CreateOutcome> {
   const store = await app.state.store();
   const service = app.settings.serviceName();
-  const { id, held } = await lockNew(app.io, store, service);
+  const { id, session } = await lockNew(app.io, store, service);
   const creation = {
     id,
     service,
@@ -120,7 +120,7 @@ async function create(
     };
     return await createVault(context, { ...request, creation });
   } finally {
-    await held.release();
+    await session.release();
   }
 }
 
@@ -132,7 +132,7 @@ async function lockNew(
   io: Io,
   store: Store,
   service: string,
-): Promise<{ id: string; held: VaultSession }> {
+): Promise<{ id: string; session: VaultSession }> {
   const { waiting } = io;
   const ids = createIds(io.host);
   for (let tries = 10; ; tries -= 1) {
@@ -140,7 +140,7 @@ async function lockNew(
     try {
       return {
         id,
-        held: await store.lock(
+        session: await store.lock(
           service,
           id,
           tries > 0 ? { deadline: 0, signal: waiting.signal } : waiting,
@@ -165,7 +165,7 @@ async function warnAboutInterrupted({ io, settings, state }: Local): Promise<voi
   const store = await state.store();
   for (const left of await store.interruptedCreations(settings.serviceName())) {
     try {
-      const held = await store.lock(left.service, left.id, {
+      const session = await store.lock(left.service, left.id, {
         deadline: 0,
         signal: io.host.interrupted,
       });
@@ -173,7 +173,7 @@ async function warnAboutInterrupted({ io, settings, state }: Local): Promise<voi
         `a create of ${left.startedAt} was interrupted; a vault may exist whose credentials nobody has; ${findIt(left)}`,
       );
       await store.dismissCreation(left);
-      await held.release();
+      await session.release();
     } catch (error) {
       // Still under way, in another process.
       if (asVaultError(error).code !== "busy") throw error;

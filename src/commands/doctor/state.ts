@@ -163,7 +163,7 @@ function serverFindings({ vaults }: StateFacts, place: Server, now: number): Fin
   const { location, version, hasTls, keyId, latencyMs, locks } = place;
   const answers = latencyMs === 0 ? "answers at once" : `answers in ${latencyMs} ms`;
   const server = `PostgreSQL ${version}, ${hasTls ? "TLS verified" : "no TLS"}, ${answers}`;
-  const held = locks.filter(({ since }) => Date.parse(since) < now - longHeldMs);
+  const old = locks.filter(({ since }) => Date.parse(since) < now - longHeldMs);
   return [
     ok(
       "key",
@@ -172,7 +172,7 @@ function serverFindings({ vaults }: StateFacts, place: Server, now: number): Fin
     ),
     ok("state", `${location}: ${server}, ${count(vaults?.length ?? 0, "vault")}`),
     ...failoverFindings(place),
-    ...held.map(({ uuid, holder, since }) =>
+    ...old.map(({ uuid, holder, since }) =>
       warning(
         "state",
         `vault ${uuid} is in use by ${holder.user} on ${holder.host} (process ${holder.pid}) since ${when(since, now)}`,

@@ -43,8 +43,8 @@ export const exportEndings: readonly string[] = Object.keys(forms);
 export function auditExport(
   file: string,
 ): ((items: readonly AuditItem[]) => string | Uint8Array) | undefined {
-  const [, ending = "", gz] = /(\.[a-z]+)(\.gz)?$/.exec(file.toLowerCase()) ?? [];
-  const form = forms[ending];
+  const [, suffix = "", gz] = /(\.[a-z]+)(\.gz)?$/.exec(file.toLowerCase()) ?? [];
+  const form = forms[suffix];
   if (form === undefined || gz === undefined) return form;
   return (items) => gzipSync(form(items));
 }

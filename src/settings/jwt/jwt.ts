@@ -120,21 +120,21 @@ const missing = (key: string, what: string): VaultError =>
 
 /** A token that is renewed in time. Concurrent calls share one renewal. */
 function renewed(obtain: Obtain, { host }: SettingIo): BearerToken {
-  let held: { token: string; renewAt: number } | undefined;
+  let obtained: { token: string; renewAt: number } | undefined;
   let underWay: Promise<void> | undefined;
   const renew = async (signal: AbortSignal): Promise<void> => {
     const askedAt = host.now();
     const token = await obtain(signal);
     const lifetimeMs = (expiryOf(token) ?? askedAt + assumedLifetimeMs) - askedAt;
-    held = { token, renewAt: askedAt + lifetimeMs - Math.min(marginMs, lifetimeMs / 2) };
+    obtained = { token, renewAt: askedAt + lifetimeMs - Math.min(marginMs, lifetimeMs / 2) };
   };
   return {
     async ready(signal) {
-      if (held !== undefined && host.now() < held.renewAt) return;
+      if (obtained !== undefined && host.now() < obtained.renewAt) return;
       underWay ??= renew(signal).finally(() => (underWay = undefined));
       await underWay;
     },
-    current: () => held?.token,
+    current: () => obtained?.token,
   };
 }
 

@@ -10,7 +10,7 @@ import { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 
 /**
- * The gate of a shared state (DESIGN, The whole state). An operation on the whole of it closes the gate, so that nobody begins
+ * The gate of a shared state. An operation on the whole of it closes the gate, so that nobody begins
  * anything, waits for who holds a vault, and then does everything in one transaction that has the row of the gate locked. A gate
  * that was closed ends by itself; the transaction does not end before it is committed or gone.
  */
@@ -24,8 +24,15 @@ interface GatePlace {
 /** How far ahead a gate is closed: for the way into the transaction, which needs it no more. Others wait that long for one that died. */
 const closedMs = 5000;
 
-/** Of the row of a gate that nobody has closed, or from a time that the database's clock was set back from. */
-export const isOpen = "(ends_at <= clock_timestamp() OR since > clock_timestamp())";
+/**
+ * Of a lease, or of a gate that is closed: it has not ended. One that begins in the future is void: the database's clock was set
+ * back since.
+ */
+export const isAlive = (row = ""): string =>
+  `(${row}ends_at > clock_timestamp() AND ${row}since <= clock_timestamp())`;
+
+/** Of the row of a gate that nobody has closed. */
+export const isOpen = `NOT ${isAlive()}`;
 
 /** How long a writer without a lease waits for the gate, in milliseconds. */
 const patienceMs = 10_000;
@@ -120,13 +127,13 @@ export async function transactWhole<T>(
   };
   const attempt = async (): Promise<{ result: T } | null> => {
     if (!(await closed())) return null;
-    const [held] = await database.query(holders(schema));
+    const [lease] = await database.query(holders(schema));
     const done =
-      held === undefined ? await behindGate(place, token, { operation, open }, work) : { held };
+      lease === undefined ? await behindGate(place, token, { operation, open }, work) : { lease };
     if ("result" in done) return done;
-    const who = done.held && holderIn(done.held);
+    const who = done.lease && holderIn(done.lease);
     if (who !== undefined) waiting.tell?.(who);
-    obstacle = busy(done.held?.["uuid"] as string | undefined, who);
+    obstacle = busy(done.lease?.["uuid"] as string | undefined, who);
     return null;
   };
   try {
@@ -144,7 +151,7 @@ async function behindGate<T>(
   token: string,
   { operation, open }: { operation: string; open: string },
   work: (query: (statement: Statement) => Promise<Row[]>) => Promise<T>,
-): Promise<{ result: T } | { held: Row | undefined }> {
+): Promise<{ result: T } | { lease: Row | undefined }> {
   // Of its own: on the others several transactions are under way.
   const connection = await Connection.open(database.address);
   let done: { result: T } | null = null;
@@ -157,8 +164,8 @@ async function behindGate<T>(
       });
       if (own === undefined) throw new TakenOver(undefined);
       // A statement of its own: one that waited for the row sees what was there before.
-      const [held] = await query(holders(schema));
-      if (held !== undefined) throw new TakenOver(held);
+      const [lease] = await query(holders(schema));
+      if (lease !== undefined) throw new TakenOver(lease);
       await query({
         sql: `UPDATE ${schema}.leases SET epoch = gen_random_uuid(), holder = NULL, ends_at = '-infinity'`,
       });
@@ -171,7 +178,7 @@ async function behindGate<T>(
       return (done = { result });
     });
   } catch (error) {
-    if (error instanceof TakenOver) return { held: error.held };
+    if (error instanceof TakenOver) return { lease: error.lease };
     if (done !== null && error instanceof AnswerLost && (await isDone(schema, database, token)))
       return done;
     throw error;
@@ -200,21 +207,17 @@ async function isDone(
 
 /** Somebody came through before the gate was closed, or has closed it since: nothing was changed. */
 class TakenOver extends Error {
-  readonly held: Row | undefined;
+  readonly lease: Row | undefined;
 
-  constructor(held: Row | undefined) {
+  constructor(lease: Row | undefined) {
     super("somebody else was faster");
-    this.held = held;
+    this.lease = lease;
   }
 }
 
 /** What a transaction of any length needs of the server, whatever a role or a database may have set. */
 const settings = `SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true),
   set_config('idle_in_transaction_session_timeout', '30s', true), set_config('tcp_user_timeout', '30s', true)`;
-
-/** Of a lease: it has not ended. One that begins in the future is void: the database's clock was set back since. */
-export const isAlive = (row = ""): string =>
-  `(${row}ends_at > clock_timestamp() AND ${row}since <= clock_timestamp())`;
 
 /** The leases that have not ended. */
 export const holders = (schema: string): Statement => ({
@@ -239,7 +242,7 @@ export function lockIn(row: Row): Lock {
 }
 
 /** Who keeps others from a vault. */
-export const heldBy = (schema: string, uuid: string): Statement => ({
+export const leaseOf = (schema: string, uuid: string): Statement => ({
   sql: `SELECT * FROM (${holders(schema).sql}) AS of_vaults WHERE uuid = $1`,
   values: [uuid],
 });

@@ -8,7 +8,7 @@ import type { Statement } from "../statement.ts";
 import type { Row } from "./connection.ts";
 import { AnswerLost, breakerChanged, codeOf, labelTwice, isLocked } from "./connection.ts";
 import type { Database } from "./database.ts";
-import { atGate, busyAtGate, isOpen, heldBy, holderIn, isAlive } from "./gate.ts";
+import { atGate, busyAtGate, isOpen, leaseOf, holderIn, isAlive } from "./gate.ts";
 
 /** How long a lease lasts after it was taken or renewed, how often it is renewed, and what must be left of it to send a request: milliseconds. */
 const leaseMs = 15_000;
@@ -23,16 +23,16 @@ interface LeasePlace {
   database: Pick<Database, "connect" | "query" | "transact">;
 }
 
-const ending = `clock_timestamp() + interval '${leaseMs} milliseconds'`;
+const newEnd = `clock_timestamp() + interval '${leaseMs} milliseconds'`;
 
-/** Of a row whose vault is held: one that has begun before the database's clock was set back counts from now on. */
-const renewed = `ends_at = ${ending}, since = least(since, clock_timestamp())`;
+/** Of a row whose vault is locked: one that has begun before the database's clock was set back counts from now on. */
+const renewed = `ends_at = ${newEnd}, since = least(since, clock_timestamp())`;
 
 /** Of a row whose vault nobody holds. */
 const free = "ends_at = '-infinity', holder = NULL";
 
 /**
- * A vault held by this process, as a row with an end on the database's clock: nobody else takes it before that. Each transaction
+ * A vault locked by this process, as a row with an end on the database's clock: nobody else takes it before that. Each transaction
  * first changes that row; if it is not this lease's any more, or the same step was made already, the transaction fails.
  */
 export class Lease {
@@ -69,10 +69,10 @@ export class Lease {
     const take: Statement = {
       // Waiting there would starve the operation on the whole state, and fill the server with those who wait.
       sql: `WITH gate AS (SELECT FROM ${schema}.state WHERE ${isOpen} FOR KEY SHARE NOWAIT)
-        INSERT INTO ${schema}.leases AS held (uuid, epoch, step, holder, since, ends_at)
-        SELECT $1, $2, 0, $3, clock_timestamp(), ${ending} FROM gate
-        ON CONFLICT (uuid) DO UPDATE SET epoch = $2, step = 0, holder = $3, since = excluded.since, ends_at = ${ending}
-        WHERE NOT ${isAlive("held.")} OR held.epoch = $2 RETURNING 1 AS taken`,
+        INSERT INTO ${schema}.leases AS lease (uuid, epoch, step, holder, since, ends_at)
+        SELECT $1, $2, 0, $3, clock_timestamp(), ${newEnd} FROM gate
+        ON CONFLICT (uuid) DO UPDATE SET epoch = $2, step = 0, holder = $3, since = excluded.since, ends_at = ${newEnd}
+        WHERE NOT ${isAlive("lease.")} OR lease.epoch = $2 RETURNING 1 AS taken`,
       values: [uuid, epoch, JSON.stringify(holder)],
     };
     let obstacle = busy(uuid);
@@ -80,15 +80,15 @@ export class Lease {
       const sent = instant(clock);
       try {
         const connection = await place.database.connect();
-        const [[taken] = [], [held] = [], [gate] = [], ...rows] = await connection.transact([
+        const [[taken] = [], [owner] = [], [gate] = [], ...rows] = await connection.transact([
           take,
-          heldBy(schema, uuid),
+          leaseOf(schema, uuid),
           atGate(schema),
           ...reading,
         ]);
         if (taken !== undefined) return [new Lease(place, uuid, epoch, sent), rows, sent[0]];
-        obstacle = held === undefined ? busyAtGate(gate) : busy(uuid, holderIn(held));
-        const who = holderIn(held ?? gate ?? {});
+        obstacle = owner === undefined ? busyAtGate(gate) : busy(uuid, holderIn(owner));
+        const who = holderIn(owner ?? gate ?? {});
         if (who !== undefined) waiting.tell?.(who);
       } catch (error) {
         if (isLocked(error)) obstacle = busyAtGate((await place.database.query(atGate(schema)))[0]);
@@ -116,8 +116,8 @@ export class Lease {
     const key = [this.#uuid, this.#epoch, String(step)];
     // A division by zero ends the transaction where the row is not there.
     const check: Statement = {
-      sql: `WITH held AS (UPDATE ${schema}.leases SET step = $3, ${isLast ? free : renewed} WHERE uuid = $1 AND epoch = $2 AND step = $3::bigint - 1
-        RETURNING 1) SELECT 1 / (SELECT count(*) FROM held)`,
+      sql: `WITH own AS (UPDATE ${schema}.leases SET step = $3, ${isLast ? free : renewed} WHERE uuid = $1 AND epoch = $2 AND step = $3::bigint - 1
+        RETURNING 1) SELECT 1 / (SELECT count(*) FROM own)`,
       values: key,
     };
     for (let tries = 5; ; tries -= 1) {

@@ -8,7 +8,7 @@ import { readVault, storedVault } from "../read-vaults.ts";
 import type { Dialect, Statement } from "../statement.ts";
 import type { ExchangeRow, Place } from "../steps/rows.ts";
 import { labelTaken } from "../steps/vault.ts";
-import type { Durability, HeldVault } from "../vault-session.ts";
+import type { Durability, EngineVault } from "../vault-session.ts";
 import type { Step } from "../write-vault.ts";
 import { afterStep, make, statementsFor } from "../write-vault.ts";
 import { breakerChanged, codeOf, labelTwice } from "./connection.ts";
@@ -38,7 +38,7 @@ export const dialectOf = (schema: string): Dialect => ({
 });
 
 /** A vault that this process holds by a lease. */
-export class LeasedVault implements HeldVault {
+export class LeasedVault implements EngineVault {
   readonly state: string;
   readonly #parts: Parts;
 

@@ -28,9 +28,9 @@ function reserving(
   longestMs: number,
 ): Statement {
   const now = "excluded.reserved_at";
-  const slot = `greatest(${now}, CASE WHEN held.reserved_at > ${now} + ${clockJump} THEN ${now} ELSE held.next END)`;
+  const slot = `greatest(${now}, CASE WHEN queue.reserved_at > ${now} + ${clockJump} THEN ${now} ELSE queue.next END)`;
   const sql = `WITH quick AS (SELECT set_config('synchronous_commit', 'off', true) AS set)
-    INSERT INTO ${schema}.limiter AS held (application, next, reserved_at)
+    INSERT INTO ${schema}.limiter AS queue (application, next, reserved_at)
     SELECT $1, now + $3::double precision, now FROM quick, (SELECT ${sqlOf(from)} AS now) AS moment WHERE set IS NOT NULL
     ON CONFLICT (application) DO UPDATE SET next = ${slot} + $3, reserved_at = ${now}
     WHERE $4::double precision IS NULL OR ${slot} - ${now} <= $4

@@ -134,8 +134,8 @@ export class PostgresStore extends StoredState implements State {
       const vault = storedVault({ state, service, uuid: lower, at: this.time() }, read, about);
       breakers.set(service, breakerIn(breaker));
       const parts = { dialect, lease, key, database, machine, about, breakers };
-      const held = new LeasedVault({ ...parts, now: () => this.#time.now() });
-      const session = new StoredVaultSession(service, lower, held, vault);
+      const leased = new LeasedVault({ ...parts, now: () => this.#time.now() });
+      const session = new StoredVaultSession(service, lower, leased, vault);
       // Read again: a claim elsewhere has made less of it.
       for (const seen of await machine.vault(service, lower))
         await bringBack({ session, rows: vault.rows, seen, about, keyring, warn });

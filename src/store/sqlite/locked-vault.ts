@@ -13,7 +13,7 @@ import type { Value } from "../statement.ts";
 import type { Place, VaultRow } from "../steps/rows.ts";
 import { lockLost } from "../steps/rows.ts";
 import { labelTaken } from "../steps/vault.ts";
-import type { Durability, HeldVault } from "../vault-session.ts";
+import type { Durability, EngineVault } from "../vault-session.ts";
 import type { Step } from "../write-vault.ts";
 import { afterStep, make, statementsFor } from "../write-vault.ts";
 import { dialect, one, rowsIn } from "./query.ts";
@@ -33,7 +33,7 @@ const hasSealed = ({ rows: { credentials } }: StoredVault): boolean =>
   credentials.some(({ sealed }) => sealed !== null);
 
 /** A vault that this process has locked. Every write first checks that the lock is still its own. */
-export class LockedVault implements HeldVault {
+export class LockedVault implements EngineVault {
   readonly #parts: Parts;
   /** The key of the state: where it has sealed something of this vault, only a process with every lock replaces it. */
   #key: SealingKey | null = null;

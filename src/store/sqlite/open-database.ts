@@ -36,8 +36,8 @@ export function createDatabase({ path, platform, migrations }: Opening): void {
         if (mode !== "wal") throw noWal(path);
       } finally {
         connection.close();
-        for (const ending of ["-journal", "-wal", "-shm"])
-          rmSync(temporary + ending, { force: true });
+        for (const suffix of ["-journal", "-wal", "-shm"])
+          rmSync(temporary + suffix, { force: true });
       }
     }),
   );
@@ -49,7 +49,7 @@ export function createDatabase({ path, platform, migrations }: Opening): void {
  * throws, also if it is busy
  */
 export function openDatabase({ path, platform, migrations }: Opening): DatabaseSync | null {
-  const [stats] = ["", "-wal", "-shm"].map((ending) => fileIfThere(path + ending));
+  const [stats] = ["", "-wal", "-shm"].map((suffix) => fileIfThere(path + suffix));
   if (!stats) return null;
   if ((stats.mode & 0o077) !== 0) onState(path, () => tighten(path, 0o600));
   const connection = new DatabaseSync(withMode(path, "rw"));
@@ -174,7 +174,7 @@ function noWal(path: string): VaultError {
 export function openReadOnly(path: string, beside: readonly string[] = ["-wal"]): DatabaseSync {
   const url = pathToFileURL(path);
   const isAtRest = beside.some(
-    (ending) => (statSync(path + ending, { throwIfNoEntry: false })?.size ?? 0) === 0,
+    (suffix) => (statSync(path + suffix, { throwIfNoEntry: false })?.size ?? 0) === 0,
   );
   url.search = isAtRest ? "mode=ro&immutable=1" : "mode=ro";
   return new DatabaseSync(url, { readOnly: true });

@@ -59,6 +59,6 @@ export async function writeStateFile(
     db.exec(`PRAGMA application_id = ${applicationId}; COMMIT`);
   } finally {
     db.close();
-    for (const ending of ["-journal", "-wal", "-shm"]) rmSync(path + ending, { force: true });
+    for (const suffix of ["-journal", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
   }
 }

@@ -98,8 +98,8 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
       await this.#note(database);
       const { clock } = this.#options;
       const { keyring, breakersKnown: breakers } = this;
-      const held = new LockedVault({ database, keyring, lock, clock, breakers });
-      return new StoredVaultSession(service, uuid.toLowerCase(), held, null);
+      const locked = new LockedVault({ database, keyring, lock, clock, breakers });
+      return new StoredVaultSession(service, uuid.toLowerCase(), locked, null);
     } catch (error) {
       lock.release();
       throw error;

@@ -32,7 +32,7 @@ export interface VaultLock {
 const turnMs = 1000;
 
 /** A slot that this process holds, for one or more vaults. */
-interface HeldSlot {
+interface LockedSlot {
   connection: DatabaseSync;
   holders: Set<string>;
   epoch: Promise<number>;
@@ -50,7 +50,7 @@ export class VaultLocks {
   readonly #directory: string;
   readonly #clock: Clock;
   readonly #takeEpoch: (slot: number) => Promise<number>;
-  readonly #slots = new Map<number, HeldSlot>();
+  readonly #slots = new Map<number, LockedSlot>();
   /** Until when a slot is left to other processes, on `Clock.elapsed`. */
   readonly #leftUntil = new Map<number, number>();
 
@@ -68,14 +68,16 @@ export class VaultLocks {
   async take(uuid: string, waiting: Waiting): Promise<VaultLock> {
     const holder = uuid.toLowerCase();
     const slot = slotOf(holder);
-    const held = await waitForLock(this.#clock, waiting, holder, () => this.#tryTake(slot, holder));
+    const locked = await waitForLock(this.#clock, waiting, holder, () =>
+      this.#tryTake(slot, holder),
+    );
     let released = false;
     const release = (): void => {
-      if (!released) this.#release(slot, holder, held);
+      if (!released) this.#release(slot, holder, locked);
       released = true;
     };
     try {
-      return { slot, epoch: await held.epoch, release };
+      return { slot, epoch: await locked.epoch, release };
     } catch (error) {
       release();
       throw error;
@@ -97,7 +99,7 @@ export class VaultLocks {
     }
   }
 
-  #tryTake(slot: number, holder: string): HeldSlot | null {
+  #tryTake(slot: number, holder: string): LockedSlot | null {
     const shared = this.#slots.get(slot);
     const now = this.#clock.elapsed();
     if (shared !== undefined) {
@@ -110,23 +112,23 @@ export class VaultLocks {
     if (now < (this.#leftUntil.get(slot) ?? 0)) return null;
     const connection = this.#tryOpen(slot);
     if (connection === null) return null;
-    const held = {
+    const locked = {
       connection,
       holders: new Set([holder]),
       epoch: this.#takeEpoch(slot),
       takenAt: now,
       isDue: false,
     };
-    this.#slots.set(slot, held);
-    return held;
+    this.#slots.set(slot, locked);
+    return locked;
   }
 
-  #release(slot: number, holder: string, held: HeldSlot): void {
-    held.holders.delete(holder);
-    if (held.holders.size > 0) return;
+  #release(slot: number, holder: string, locked: LockedSlot): void {
+    locked.holders.delete(holder);
+    if (locked.holders.size > 0) return;
     this.#slots.delete(slot);
-    if (held.isDue) this.#leftUntil.set(slot, this.#clock.elapsed() + longestPauseMs);
-    releaseLockFile(held.connection);
+    if (locked.isDue) this.#leftUntil.set(slot, this.#clock.elapsed() + longestPauseMs);
+    releaseLockFile(locked.connection);
   }
 
   #tryOpen(slot: number): DatabaseSync | null {
