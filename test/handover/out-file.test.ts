@@ -19,7 +19,7 @@ const [uuid, another] = [
   "123e4567-e89b-42d3-a456-426614174000",
   "223e4567-e89b-42d3-a456-426614174000",
 ];
-const documentOf = (uuid: string, number = "4111111111111111"): GetDocument => ({
+const contentsOf = (uuid: string, number = "4111111111111111"): GetDocument => ({
   uuid,
   label: null,
   vault: { uuid, creditCard: { number } },
@@ -67,9 +67,9 @@ describe("the folder of --out-dir", () => {
     expect(modeOf(join(cwd, "some", "cards"))).toBe(0o700);
     prepareOutDir(app, "some/cards");
     checkTarget(host, "some/cards", uuid);
-    writeOut(host, "some/cards", documentOf(uuid));
+    writeOut(host, "some/cards", contentsOf(uuid));
     const file = join(cwd, "some", "cards", `${uuid}.json`);
-    expect(readFileSync(file, "utf8")).toBe(`${JSON.stringify(documentOf(uuid), null, 2)}\n`);
+    expect(readFileSync(file, "utf8")).toBe(`${JSON.stringify(contentsOf(uuid), null, 2)}\n`);
     expect(modeOf(file)).toBe(0o600);
     expect(readdirSync(join(cwd, "some", "cards"))).toEqual([`${uuid}.json`]);
   });
@@ -79,9 +79,9 @@ describe("the folder of --out-dir", () => {
     mkdirSync(join(cwd, "cards"), { mode: 0o755 });
     prepareOutDir(app, "cards");
     expect(modeOf(join(cwd, "cards"))).toBe(0o755);
-    writeOut(host, "cards", documentOf(uuid));
+    writeOut(host, "cards", contentsOf(uuid));
     expect(failure(() => checkTarget(host, "cards", uuid.toUpperCase().toLowerCase()))).toBe("");
-    writeOut(host, "cards", documentOf(uuid, "5555555555554444"));
+    writeOut(host, "cards", contentsOf(uuid, "5555555555554444"));
     expect(readFileSync(join(cwd, "cards", `${uuid}.json`), "utf8")).toContain("5555555555554444");
     writeFileSync(join(cwd, "cards", `${another}.json`), "\n");
     expect(failure(() => checkTarget(host, "cards", another))).toBe("");
@@ -90,7 +90,7 @@ describe("the folder of --out-dir", () => {
   it.each<[string, (file: string) => void, RegExp]>([
     [
       "another vault's contents",
-      (file) => writeFileSync(file, JSON.stringify(documentOf(another))),
+      (file) => writeFileSync(file, JSON.stringify(contentsOf(another))),
       /holds something else/,
     ],
     [
@@ -109,7 +109,7 @@ describe("the folder of --out-dir", () => {
     expect(told).toMatch(/^invalid-input: --out-dir: cards\/.*nothing was sent$/);
     expect(told).toMatch(why);
     const before = readdirSync(join(cwd, "cards"));
-    expect(failure(() => writeOut(host, "cards", documentOf(uuid)))).toMatch(why);
+    expect(failure(() => writeOut(host, "cards", contentsOf(uuid)))).toMatch(why);
     expect(readdirSync(join(cwd, "cards"))).toEqual(before);
   });
 

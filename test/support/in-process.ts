@@ -7,6 +7,8 @@ import type { Clock, Reply, Service } from "../../src/exchange/ports.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import type { Handler } from "../../src/sandbox/server/handler.ts";
 import type { HttpRequest, Target } from "../../src/service/request.ts";
+import { openShared } from "../../src/store/postgres/open.ts";
+import type { PostgresStore } from "../../src/store/postgres/store.ts";
 
 // Exchanges without a process, a command or a socket: the real engine, against the emulated service as a function.
 
@@ -25,6 +27,21 @@ export const target: Target = {
 
 /** Name of that service in a state. */
 export const serviceName = "https://vaults.test/vaultsvc/v1-2";
+
+/** A shared state as this process opens it, which knows nothing of the machine; `directory` is what the machine keeps by itself. */
+export const openSharedHere = (
+  given: Pick<Parameters<typeof openShared>[0], "location" | "keySource" | "clock" | "directory">,
+): PostgresStore =>
+  openShared({
+    ...given,
+    env: {},
+    pid: process.pid,
+    platform: process.platform,
+    keys: new Map(),
+    waiting: { deadline: Number.POSITIVE_INFINITY, signal: new AbortController().signal },
+    warn: () => undefined,
+    learnSecret: () => undefined,
+  });
 
 /** What the emulated service answers to a request that has arrived. */
 export function answerOf(

@@ -1,8 +1,7 @@
 import { once } from "node:events";
 import { defaults } from "../../src/protocol/limits.ts";
 import { openService } from "../../src/service/open-service.ts";
-import { openShared } from "../../src/store/postgres/open.ts";
-import { readWith, realClock } from "../support/in-process.ts";
+import { openSharedHere, readWith, realClock } from "../support/in-process.ts";
 
 /** What a loop is told by its only argument, as JSON. */
 export interface LoopOptions {
@@ -17,25 +16,9 @@ export interface LoopOptions {
 /** Reads one vault again and again, at the default rate, with the parts that the program is made of: from the first line that it is sent to the second. Prints the times of its places under the rate limit. */
 async function loop({ location, keyFile, service, uuid, clockShift }: LoopOptions): Promise<void> {
   const clock = { ...realClock, now: () => Date.now() + clockShift };
-  const nothing = (): undefined => undefined;
   const keySource = { type: "file", path: keyFile } as const;
-  const waiting = { deadline: clock.elapsed() + 120_000, signal: new AbortController().signal };
-  const place = {
-    directory: `${keyFile}-${process.pid}`,
-    platform: process.platform,
-    keys: new Map(),
-    waiting,
-  };
-  const store = openShared({
-    location,
-    env: {},
-    pid: process.pid,
-    keySource,
-    clock,
-    warn: nothing,
-    learnSecret: nothing,
-    ...place,
-  });
+  const directory = `${keyFile}-${process.pid}`;
+  const store = openSharedHere({ location, keySource, clock, directory });
   const places: number[] = [];
   const target = { ...service, apiPrefix: defaults.apiPrefix, version: "test" };
   const limit = {
@@ -49,7 +32,7 @@ async function loop({ location, keyFile, service, uuid, clockShift }: LoopOption
     },
   };
   const clients = await openService({ ...target, timeoutMs: 30_000, limit });
-  const client = clients({ learnSecret: nothing });
+  const client = clients({ learnSecret: () => undefined });
   const serviceName = `${service.baseUrl}${defaults.apiPrefix}`;
   const world = { store, clock, serviceName, service: client };
   await store.list();

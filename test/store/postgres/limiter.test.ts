@@ -1,33 +1,16 @@
 import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
 import type { Clock } from "../../../src/exchange/ports.ts";
-import { openShared } from "../../../src/store/postgres/open.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import { atEndOfFile, tempDir } from "../../support/cleanup.ts";
+import { openSharedHere } from "../../support/in-process.ts";
 import { postgres } from "../../support/postgres.ts";
 
 it("one queue for machines whose clocks are hours apart, and for a process that waited long for the processor when it asked for the time", async () => {
   const location = (await postgres()).location("queue");
-  const nothing = (): undefined => undefined;
   const on = (clock: Clock): PostgresStore => {
     const keySource = { type: "given", key: "7".repeat(64) } as const;
-    const waiting = { deadline: 0, signal: new AbortController().signal };
-    const more = {
-      directory: tempDir("queue"),
-      platform: process.platform,
-      waiting,
-      keys: new Map(),
-    };
-    const shared = openShared({
-      location,
-      env: {},
-      pid: 1,
-      keySource,
-      clock,
-      warn: nothing,
-      learnSecret: nothing,
-      ...more,
-    });
+    const shared = openSharedHere({ location, keySource, clock, directory: tempDir("queue") });
     atEndOfFile(() => shared.close());
     return shared;
   };

@@ -8,9 +8,8 @@ import type { CredentialsRow, ExchangeRow, VaultRow } from "../../../../src/stor
 import { all, one, run } from "../../../../src/store/sqlite/query.ts";
 import { openStore } from "../../../../src/store/sqlite/store.ts";
 import { memoryFolder } from "../../../support/campaign.ts";
-import { serviceName } from "../../../support/in-process.ts";
+import { openSharedHere, serviceName } from "../../../support/in-process.ts";
 import { uuid } from "./service.ts";
-import { openShared } from "../../../../src/store/postgres/open.ts";
 import type { PostgresStore } from "../../../../src/store/postgres/store.ts";
 import { postgres } from "../../../support/postgres.ts";
 import { tempDir } from "../../../support/cleanup.ts";
@@ -136,28 +135,10 @@ let made = 0;
 export async function openPostgresRows(clock: Clock, key: string): Promise<RealRows> {
   const schema = `model_${(made += 1)}`;
   const location = (await postgres()).location(schema);
-  const nothing = (): undefined => undefined;
   const keySource = { type: "given", key } as const;
-  const waiting = { deadline: Number.POSITIVE_INFINITY, signal: new AbortController().signal };
   /** A machine that has seen nothing yet: else it would bring back what it has acknowledged. */
-  const machine = (): PostgresStore => {
-    const place = {
-      directory: tempDir("model"),
-      platform: process.platform,
-      keys: new Map(),
-      waiting,
-    };
-    return openShared({
-      location,
-      env: {},
-      pid: process.pid,
-      keySource,
-      clock,
-      warn: nothing,
-      learnSecret: nothing,
-      ...place,
-    });
-  };
+  const machine = (): PostgresStore =>
+    openSharedHere({ location, keySource, clock, directory: tempDir("model") });
   let store = machine();
   await store.create();
   const db = new pg.Client({ connectionString: location });
