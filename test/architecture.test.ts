@@ -100,6 +100,7 @@ const table: Record<string, Allowance> = {
     parts: [
       "completion",
       "settings/definitions",
+      "settings/settings",
       "terminal",
       "protocol",
       "errors",
