@@ -7,8 +7,8 @@ import type { Circumstances } from "./ways.ts";
 import { hintOf, importOf, waysOn } from "./ways.ts";
 
 /** @throws `guard` if one more start could lock the vault, by what dispositions.ts and the steps have counted */
-export function guardStart(record: VaultRecord, given: Circumstances): void {
-  const { policy } = given;
+export function guardStart(record: VaultRecord, circumstances: Circumstances): void {
+  const { policy } = circumstances;
   const risk = startRisk(record, policy);
   if (risk.allows) return;
   const uncertain = (count: number): string =>
@@ -18,7 +18,7 @@ export function guardStart(record: VaultRecord, given: Circumstances): void {
     : `${record.unackedStarts} of ${policy.unackedStarts} unacknowledged starts used${uncertain(record.unansweredStarts)}; one more locks the vault`;
   throw new VaultError("guard", `not sent: it could lock vault ${record.uuid}: ${why}`, {
     uuid: record.uuid,
-    hint: hintOf(waysOn(record, given)),
+    hint: hintOf(waysOn(record, circumstances)),
     spent: spentBy(record, policy),
   });
 }

@@ -20,7 +20,7 @@ export interface Circumstances {
   file?: string | undefined;
 }
 
-export const circumstances = ({
+export const circumstancesOf = ({
   policy,
   clock,
   file,
@@ -33,8 +33,8 @@ export const circumstances = ({
 type Situation = VaultRecord & { first: Generation | undefined; open: OpenExchange | null };
 
 interface Rule {
-  when(vault: Situation, given: Circumstances): boolean;
-  ways(vault: Situation, given: Circumstances): Way[];
+  when(vault: Situation, circumstances: Circumstances): boolean;
+  ways(vault: Situation, circumstances: Circumstances): Way[];
 }
 
 /**
@@ -87,10 +87,10 @@ const rules: readonly Rule[] = [
 ];
 
 /** The ways on for a vault, the best first; none where nothing is to be done. */
-export function waysOn(record: VaultRecord, given: Circumstances): Way[] {
+export function waysOn(record: VaultRecord, circumstances: Circumstances): Way[] {
   const [first] = candidates(record).toSorted((a, b) => Number(a.refused) - Number(b.refused));
   const vault = { ...record, first };
-  return rules.find((rule) => rule.when(vault, given))?.ways(vault, given) ?? [];
+  return rules.find((rule) => rule.when(vault, circumstances))?.ways(vault, circumstances) ?? [];
 }
 
 /** The ways as the hint of an error. */
@@ -157,12 +157,14 @@ export function heldWays(uuid: string, open: OpenExchange): Way[] {
   return [{ command: `vault ack ${uuid}` }, again];
 }
 
-function startedWays({ uuid, open, ...vault }: Situation, given: Circumstances): Way[] {
+function startedWays({ uuid, open, ...vault }: Situation, circumstances: Circumstances): Way[] {
   if (open === null || !isUnread(open)) return [{ command: `vault ack ${uuid}` }];
   const ack: Way = { command: `vault ack ${uuid} --unread`, note: "uses the read up" };
-  if (startRisk(vault, given.policy).allows)
+  if (startRisk(vault, circumstances.policy).allows)
     return [{ command: `vault get ${uuid}`, note: "reads it again with the old credentials" }, ack];
-  return isTokenAlive(open, given.now) ? [ack] : guardedWays({ uuid, open, ...vault }, given);
+  return isTokenAlive(open, circumstances.now)
+    ? [ack]
+    : guardedWays({ uuid, open, ...vault }, circumstances);
 }
 
 /** The ways past the guard, of which only a person can know which one is right. */

@@ -31,7 +31,7 @@ import { placed } from "../../input/lines.ts";
 import { learnAll } from "../../input/read-start.ts";
 import { defined } from "../../defined.ts";
 
-interface Outcome {
+interface Result {
   imported: Imported[];
   failed: { place: Place; uuid: string; label: string | null; error: VaultError }[];
 }
@@ -61,18 +61,18 @@ async function importFile(app: App, file: string, options: ImportOptions): Promi
     app.state,
     entries.map(({ entry }) => entry),
   );
-  const outcome: Outcome = { imported: [], failed: [] };
+  const result: Result = { imported: [], failed: [] };
   for (const { place, entry } of entries) {
     try {
-      outcome.imported.push(await importOne(app, entry));
+      result.imported.push(await importOne(app, entry));
     } catch (cause) {
       const error = await withLabel(app.state, asVaultError(cause).with({ uuid: entry.uuid }));
-      outcome.failed.push({ place, uuid: entry.uuid, label: error.facts.label ?? null, error });
-      if (concernsAll(outcome)) break;
+      result.failed.push({ place, uuid: entry.uuid, label: error.facts.label ?? null, error });
+      if (concernsAll(result)) break;
     }
   }
-  const failure = failureOf(outcome, entries.length);
-  await print(app.io, outcome).catch((error: unknown) => {
+  const failure = failureOf(result, entries.length);
+  await print(app.io, result).catch((error: unknown) => {
     throw failure ?? error;
   });
   if (failure !== undefined) throw failure;
@@ -80,25 +80,25 @@ async function importFile(app: App, file: string, options: ImportOptions): Promi
 }
 
 /** What would fail for the entries that follow, too. */
-const concernsAll = ({ failed }: Outcome): boolean =>
+const concernsAll = ({ failed }: Result): boolean =>
   ["usage", "state", "interrupted", "internal"].includes(failed.at(-1)?.error.code ?? "");
 
-function failureOf(outcome: Outcome, entries: number): VaultError | undefined {
-  const [first, ...others] = outcome.failed;
+function failureOf(result: Result, entries: number): VaultError | undefined {
+  const [first, ...others] = result.failed;
   if (first === undefined) return undefined;
-  const last = outcome.failed.at(-1) ?? first;
-  if (concernsAll(outcome)) return placed(`--file ${placeName(last.place)}`, last.error);
+  const last = result.failed.at(-1) ?? first;
+  if (concernsAll(result)) return placed(`--file ${placeName(last.place)}`, last.error);
   const { place, uuid, error } = first;
   const told = `${others.length > 0 ? ", the first" : ""}: ${placeName(place)}, vault ${uuid}: ${error.message}`;
   const { hint } = error.facts;
   return new VaultError(
     "partial",
-    `${outcome.failed.length} of ${entries} vaults could not be imported${told}`,
+    `${result.failed.length} of ${entries} vaults could not be imported${told}`,
     defined({ hint }),
   );
 }
 
-async function print(io: Io, { imported, failed }: Outcome): Promise<void> {
+async function print(io: Io, { imported, failed }: Result): Promise<void> {
   const errors = failed.map(({ place, error, ...vault }) => ({
     ...place,
     ...vault,

@@ -12,9 +12,9 @@ import {
   throwIfInterrupted,
   isTokenAlive,
   tokenExpiresAt,
+  nextTry,
 } from "../context.ts";
 import { dispositionOf } from "../dispositions.ts";
-import { nextTry } from "../next-try.ts";
 import type { EndCall, Reply } from "../ports.ts";
 import type { ExchangeRecord, OpenExchange } from "../records.ts";
 import { serviceDetails, wording } from "../service-errors.ts";

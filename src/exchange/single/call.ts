@@ -1,7 +1,7 @@
 import { VaultError } from "../../errors.ts";
 import { dispositionOf, refusal } from "../dispositions.ts";
 import type { ExchangeContext } from "../context.ts";
-import { nextTry } from "../next-try.ts";
+import { nextTry } from "../context.ts";
 import type { Reply, SingleCall } from "../ports.ts";
 import { serviceDetails, unsupported, wording } from "../service-errors.ts";
 

@@ -9,7 +9,7 @@ import type { Refused } from "../dispositions.ts";
 import { acceptedBy, outcomeOf } from "../dispositions.ts";
 import { withErrorFacts } from "../error-facts.ts";
 import { guardStart } from "../guard.ts";
-import { circumstances } from "../ways.ts";
+import { circumstancesOf } from "../ways.ts";
 import type { DeleteCall, Reply } from "../ports.ts";
 import type { Start } from "../start/start.ts";
 import { noCredentials } from "../start/start.ts";
@@ -98,7 +98,7 @@ async function sendDelete(
   const { generation, sole, credentials, device } = pair;
   for (let attempt = 0; ; attempt += 1) {
     const record = await currentRecord(context);
-    if (!request.force) guardStart(record, circumstances(context));
+    if (!request.force) guardStart(record, circumstancesOf(context));
     const exchangeId = context.ids.next(record.last?.id);
     const externalRef = request.externalRef ?? `vault-${exchangeId}`;
     const seen = await letOut(

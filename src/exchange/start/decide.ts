@@ -7,7 +7,7 @@ import { guardStart } from "../guard.ts";
 import type { Counters, Policy } from "../lockout.ts";
 import { startRisk } from "../lockout.ts";
 import type { VaultRecord } from "../records.ts";
-import { circumstances } from "../ways.ts";
+import { circumstancesOf } from "../ways.ts";
 import { currentGeneration, liveGenerations } from "./candidates.ts";
 import type { ChosenPair } from "./choose-pair.ts";
 import { choosePairs, guardChoice } from "./choose-pair.ts";
@@ -101,7 +101,7 @@ export async function decide(
   if (first === "acknowledge") return { ...decision, first };
   if (first === "held" && record.open !== null) throw heldError(record.uuid, record.open);
   try {
-    if (first === "guard") guardStart(record, circumstances(context));
+    if (first === "guard") guardStart(record, circumstancesOf(context));
     if (start.given?.type === "pair" && recordedAs === null) return { ...decision, first: "start" };
     const pairs = await choosePairs(context, record, kind, { ...start, generation });
     if (!start.force) guardChoice(context, record, start, generation, pairs);

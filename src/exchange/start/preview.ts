@@ -13,12 +13,12 @@ import type { Start } from "./start.ts";
  */
 export async function previewStart(
   context: ExchangeContext,
-  given: Start,
+  asked: Start,
 ): Promise<Decision & { open: OpenExchange | null }> {
   const known = await context.session.read();
-  const start = afterAdoption(given);
+  const start = afterAdoption(asked);
   const recordedAs =
-    start === given ? undefined : await checkGiven(context, known, { ...start, force: true });
+    start === asked ? undefined : await checkGiven(context, known, { ...start, force: true });
   const decision = await decide(context, known, start, recordedAs);
   const { first, kind } = decision;
   const chosen =

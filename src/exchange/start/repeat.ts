@@ -1,11 +1,10 @@
 import { VaultError } from "../../errors.ts";
 import { isSuccess } from "../../protocol/answers.ts";
 import type { ExchangeContext } from "../context.ts";
-import { currentRecord, interrupted, note } from "../context.ts";
+import { currentRecord, interrupted, note, nextTry } from "../context.ts";
 import type { Outcome, Refused } from "../dispositions.ts";
 import { refusal } from "../dispositions.ts";
 import { allowsRetry } from "../lockout.ts";
-import { nextTry } from "../next-try.ts";
 import type { Reply } from "../ports.ts";
 import { serviceDetails, wording } from "../service-errors.ts";
 import { trialDue } from "./breaker-gate.ts";
