@@ -7,27 +7,25 @@ export const topics = {
     "every setting with its flag, environment variable and configuration key, and profiles",
   authentication: "how a call proves which application sends it: application key and JWT",
   network: "certificates, proxies, and what to do when the service cannot be reached",
-  "exit-codes":
-    "whether anything was spent, whether the credentials are safe, and whether the command may be run again",
+  "exit-codes": "what each exit code means, and whether to run the command again",
   output: "streams, single values, masked secrets, color and questions",
-  documents:
-    "what commands print with --json, what errors and recovery documents look like, and their JSON Schema",
+  documents: "what commands print with --json, errors, recovery documents, and their JSON Schema",
   recovery: "what an interrupted command leaves behind, and what finishes it",
   lockout: "what locks a vault, what is counted, and the lockout guard",
-  keys: "where the key comes from that encrypts credentials, tokens and the secrets of profiles, and how to change it",
+  keys: "where the encryption key comes from, and how to change it",
   "shared-state":
-    "one state for several machines, in a PostgreSQL: why, how to set it up, and what it protects against",
+    "one state for several machines, in PostgreSQL: why, how to set it up, and what it protects against",
   "many-vaults":
-    "read, update or acknowledge many vaults with one command: lists, where the contents go, runs that continue, and two recipes",
+    "one command for many vaults: lists, where the contents go, runs that continue, and two recipes",
   restore: "what to copy, how to bring it back, and what a restored state knows",
   audit: "what vault audit-replay reads, its rules, and the report that it prints",
   checks: "what vault doctor checks, and what each finding means",
   emulator:
-    "an emulated service for trials and integration tests: private sandboxes, rehearsals, seeds, faults, and what it does not imitate",
+    "an emulated service for trials and tests: private sandboxes, rehearsals, seeds, faults, and limits",
   extended: "operations that are not part of the documented interface",
   "shell-completion": "how to load completion in bash, zsh and fish, and what it reads",
   security: "where secrets are, how they are encrypted, and what is never written",
-  testing: "the campaign that tries to lose credentials, and how much it has tried",
+  testing: "the tests that try to lose credentials, and how much they have tried",
 } as const;
 
 export type Topic = keyof typeof topics;
