@@ -76,6 +76,8 @@ export class Intake {
   withoutVault = 0;
   vaultItems = 0;
   failures = 0;
+  /** Number of items of wanted vaults with an unknown action. */
+  unknownItems = 0;
   /** Number of items in the future. */
   future = 0;
   newest = Number.NEGATIVE_INFINITY;
@@ -132,6 +134,7 @@ export class Intake {
     const { selection, reenact } = this.#options;
     if (selection !== undefined) this.#select(selection, entry);
     if (isFailedAccess(event)) this.failures += 1;
+    else if (event === "other") this.unknownItems += 1;
     const folded = this.fold.take(entry);
     if (folded === undefined) return;
     this.timelines?.add(folded, entry, this.fold.hasLocked);

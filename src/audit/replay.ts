@@ -6,7 +6,7 @@ import type { ColumnMap } from "./read/columns/parse-map.ts";
 import type { Source } from "./read/source.ts";
 import { SpareEntries } from "./read/entries.ts";
 import { Skips } from "./read/source.ts";
-import { foundOf } from "./report/found.ts";
+import { foundOf, warningOf } from "./report/found.ts";
 import { Pseudonyms } from "./report/pseudonyms.ts";
 import { References } from "./report/references.ts";
 import type { FindOwn } from "./report/references.ts";
@@ -32,7 +32,7 @@ import type {
   VaultReport,
   WhatIfReport,
 } from "../documents/audit.ts";
-import { isProblem } from "./report/severity.ts";
+import { isProblem, verdicts } from "./report/severity.ts";
 import type { Verdict } from "./report/severity.ts";
 
 /** Maximum number of inputs, which are open at the same time. */
@@ -108,8 +108,8 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
   }
 }
 
-const classifierOf = ({ rules: { failure } }: ReplayOptions): Classifier =>
-  new Classifier(failure === null ? null : new RegExp(failure, "i"));
+const classifierOf = ({ rules: { failure, actions } }: ReplayOptions): Classifier =>
+  new Classifier(failure === null ? null : new RegExp(failure, "i"), actions);
 
 /** Maximum number of items in inputs that are read again, unless only one vault is wanted. */
 const maxReadAgain = 250_000;
@@ -204,6 +204,10 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
   );
   const traced = { ...context, traces };
   const counts = countVerdicts(every);
+  const otherActions = [...classifier.others]
+    .map(([value, count]) => ({ value: pseudonyms.word(value), count }))
+    .sort((a, b) => b.count - a.count);
+  const warning = warningOf(intake, otherActions);
   const { changed } = intake;
   const whatIf =
     changed === undefined
@@ -218,7 +222,8 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
   const reenactment = options.reenact?.finish(asOf, statesOf(context, every));
   return {
     summary: summaryOf({
-      found: foundOf(context, every, counts, selected),
+      found: { ...defined({ warning }), ...foundOf(context, every, counts, selected) },
+      otherActions,
       selected,
       options,
       inputs,
@@ -242,13 +247,10 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
 const columnsOf = (inputs: readonly { columns: Columns }[]): Columns => inputs[0]?.columns ?? {};
 
 function countVerdicts(vaults: readonly Ranked[]): Record<Verdict, number> {
-  const counts: Record<Verdict, number> = {
-    locked: 0,
-    "at-risk": 0,
-    "open-exchange": 0,
-    deleted: 0,
-    ok: 0,
-  };
+  const counts = Object.fromEntries(verdicts.map((verdict) => [verdict, 0])) as Record<
+    Verdict,
+    number
+  >;
   for (const { verdict } of vaults) counts[verdict] += 1;
   return counts;
 }

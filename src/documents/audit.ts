@@ -172,6 +172,8 @@ const origin = z.object({
 
 /** The answer first: what is wrong, and who caused it. */
 const found = z.object({
+  /** Some items were not understood: how many, and how to explain them. */
+  warning: optional(text),
   /** Sentences with values from items. */
   text,
   /** Origins of the locks or, if no vault is locked, of the risks; most vaults first. */
@@ -218,6 +220,8 @@ const rules = z.object({
   release: text,
   /** Regular expression for failed attempts with unusual wording. */
   failure: maybeText,
+  /** What actions with names of their own mean, by --action. */
+  actions: optional(z.record(text, text)),
 });
 
 const beforeVaults = {
@@ -275,8 +279,9 @@ const afterVaults = {
   /** Lines that are not items: their number, and the first ones. */
   skippedLines: count,
   skipped: z.array(z.object({ input: text, line: count, reason: text })),
-  /** Unknown actions, most frequent first. */
+  /** Unknown actions, most frequent first, and the number of items of vaults that have one. */
   otherActions: z.array(tally),
+  unknownItems: count,
   /** Number of items about the application, and of items that name no vault. */
   applicationItems: count,
   withoutVault: count,

@@ -74,7 +74,14 @@ describe("the page", () => {
       }
     }
     const summary = reports.summaryOf([], {
-      verdicts: { locked: 1_000_000, "at-risk": 0, "open-exchange": 0, deleted: 0, ok: 5 },
+      verdicts: {
+        locked: 1_000_000,
+        "at-risk": 0,
+        "open-exchange": 0,
+        unknown: 0,
+        deleted: 0,
+        ok: 5,
+      },
     });
     let [articles, rows, longest] = [0, 0, 0];
     let text = "";

@@ -28,7 +28,7 @@ describe("the text for a ticket", () => {
     const vaults = [...reports.problems(), reports.deleted(), reports.fine()];
     const text = textOf(vaults);
     expect(text).toMatch(
-      /^\*\*5 vaults locked; 1 by reference nightly-backup-0412 from 203\.0\.113\.7, .*\.\*\*\n\n10 vaults: 6 locked/,
+      /^\*\*Warning:\*\* 1 of 71 items .*\n\n\*\*5 vaults locked; 1 by reference nightly-backup-0412 from 203\.0\.113\.7, .*\.\*\*\n\n10 vaults: 6 locked/,
     );
     expect(text.match(/^## .*$/gm)).toHaveLength(reports.problems().length + 1);
     expect(text).toMatch(/\n## Rules and inputs\n\n(- .*\n)+$/);
@@ -48,7 +48,14 @@ describe("the text for a ticket", () => {
         yield { ...reports.lockedByStarts(), uuid: reports.uuid(taken) };
       }
     }
-    const counts = { locked: 3000, "at-risk": 0, "open-exchange": 0, deleted: 0, ok: 1 };
+    const counts = {
+      locked: 3000,
+      "at-risk": 0,
+      "open-exchange": 0,
+      unknown: 0,
+      deleted: 0,
+      ok: 1,
+    };
     const text = [
       ...writeMarkdown(reports.summaryOf([], { vaultCount: 3001, verdicts: counts }), all()),
     ].join("");

@@ -62,7 +62,7 @@ describe("a selection", () => {
     const { reports, verdicts, vaultCount, selected, items } = await selectedBy(["ref=cron"]);
     expect(reports).toEqual(all.filter(({ uuid }) => uuid !== vaultUuid(2)));
     expect({ verdicts, vaultCount, selected, items }).toEqual({
-      verdicts: { locked: 1, "at-risk": 0, "open-exchange": 1, deleted: 0, ok: 0 },
+      verdicts: { locked: 1, "at-risk": 0, "open-exchange": 1, unknown: 0, deleted: 0, ok: 0 },
       vaultCount: 2,
       selected: { where: ["ref=cron"], vaults: 2, of: 3 },
       items: 7,

@@ -58,7 +58,7 @@ describe("how sure a verdict is", () => {
     ],
     [
       "there are items of unknown actions",
-      [created, line(1, "ROTATE_VAULT"), read(2), ack(3)],
+      [created, line(1, "ROTATE_VAULT"), read(2)],
       {},
       /unknown actions/,
     ],

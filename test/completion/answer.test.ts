@@ -137,7 +137,10 @@ test.each<[string, string[]]>([
   ["-qo ", ["table", "json", "ndjson", ":done"]],
   ["-qon", [":done"]],
   ["status --fail-on pending,", ["pending,locked", "pending,at-risk", ":done"]],
-  ["audit-replay --fail-on at-risk,", ["at-risk,locked", "at-risk,open-exchange", ":done"]],
+  [
+    "audit-replay --fail-on at-risk,",
+    ["locked", "open-exchange", "unknown"].map((each) => `at-risk,${each}`).concat(":done"),
+  ],
   ["audit-replay --what-if lock-after-f", ["lock-after-failed=", ":nospace"]],
   ["audit-replay --map ac", ["action=", ":nospace"]],
   [

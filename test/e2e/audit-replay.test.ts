@@ -48,6 +48,40 @@ describe("audit-replay", () => {
     expect([existsSync(stateDir), existsSync(configDir)]).toEqual([false, false]);
   };
 
+  it("warns of items that it does not understand, and takes what their actions mean", async () => {
+    const machine = lab.machine();
+    const { uuid } = lab.vault;
+    const of = (time: string, action: string) =>
+      JSON.stringify({ ...(JSON.parse(item(uuid)) as object), time, action });
+    const file = machine.file(
+      "renamed.ndjson",
+      `${of("2026-11-20T14:02:11Z", "OPEN")}\n${of("2026-11-20T14:02:12Z", "CLOSE")}\n`,
+    );
+    const unknown = await machine.vault("audit-replay", file, "--json", "--fail-on", "unknown");
+    expectError(unknown, 17, "finding");
+    expect(unknown.stderr).toMatch(/warning: 2 of 2 items were not understood: OPEN ×1, CLOSE ×1/m);
+    expect(JSON.parse(unknown.stdout)).toMatchObject({ vaults: [{ uuid, verdict: "unknown" }] });
+    const read = await machine.vault("audit-replay", file);
+    expectExit(read, 0);
+    expect([read.stderr, read.stdout.trimStart().split(" ", 7).join(" ")]).toEqual([
+      "",
+      "2 of 2 items were not understood:",
+    ]);
+    const explained = ["--action", "OPEN=READ_VAULT", "--action", "CLOSE=ACKNOWLEDGE_READ_VAULT"];
+    const ok = await machine.vault("audit-replay", file, "--json", ...explained);
+    expectExit(ok, 0);
+    expect(ok.stderr).toBe("");
+    expect(JSON.parse(ok.stdout)).toMatchObject({
+      rules: { actions: { OPEN: "READ_VAULT", CLOSE: "ACKNOWLEDGE_READ_VAULT" } },
+      vaults: [{ uuid, verdict: "ok" }],
+    });
+    expectError(
+      await machine.vault("audit-replay", "--json", "--action", "OPEN=READ_VAULT"),
+      2,
+      "usage",
+    );
+  });
+
   it("without a file replays this machine's own journal, and needs no key for it", async () => {
     const machine = await lab.warmMachine();
     rmSync(join(machine.configDir, "state.key"));

@@ -165,7 +165,7 @@ const messy = await replayed(
   [
     ...items,
     ...items.slice(0, 7),
-    item(8, "20T14:59:01", "POLISH_VAULT", worker),
+    item(8, "20T14:59:01", "POLISH_VAULT", { ...worker, endpoint: "POST /polish" }),
     { ...item(1, "20T14:00:00", "READ_VAULT"), vault: {} },
     { what: "no time" },
   ],
@@ -208,7 +208,7 @@ export function summaryOf(
   vaults: readonly VaultReport[],
   more: Partial<ReplaySummary> = {},
 ): ReplaySummary {
-  const verdicts = { locked: 0, "at-risk": 0, "open-exchange": 0, deleted: 0, ok: 0 };
+  const verdicts = { locked: 0, "at-risk": 0, "open-exchange": 0, unknown: 0, deleted: 0, ok: 0 };
   for (const { verdict } of vaults) verdicts[verdict] += 1;
   return { ...messy.summary, vaultCount: vaults.length, verdicts, ...more };
 }

@@ -140,7 +140,14 @@ describe("many vaults", () => {
   test("are counted by the summary and taken only as far as they are shown", async () => {
     const summary = reports.summaryOf([], {
       vaultCount: 10_000_000,
-      verdicts: { locked: 300, "at-risk": 0, "open-exchange": 0, deleted: 0, ok: 9_999_700 },
+      verdicts: {
+        locked: 300,
+        "at-risk": 0,
+        "open-exchange": 0,
+        unknown: 0,
+        deleted: 0,
+        ok: 9_999_700,
+      },
     });
     let taken = 0;
     function* all() {

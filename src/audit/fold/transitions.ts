@@ -65,7 +65,7 @@ export class Transitions {
         vault.hasUnanswered = true;
         return;
       case "other":
-        vault.hasOtherAction = true;
+        vault.unknownItems += 1;
         return;
       case "failed-ack":
       case "not-performed":

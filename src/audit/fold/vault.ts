@@ -64,8 +64,8 @@ export class Vault {
   wasUnlocked = false;
   /** The item that locked the vault says so. */
   lockIsSaid = false;
-  /** An item has an unknown action. */
-  hasOtherAction = false;
+  /** Number of items with an unknown action. */
+  unknownItems = 0;
   /** An item came too late to be sorted. */
   hasLate = false;
   /** A call of this machine had no response: it may count. */

@@ -51,7 +51,11 @@ export function entryOf(
   classifier: Classifier,
 ): Entry {
   const { time, action, outcome, input, line } = item;
-  const event = classifier.take(classifier.meaningOf(action, outcome), item.description);
+  const event = classifier.take(
+    classifier.meaningOf(action, outcome),
+    item.description,
+    item.endpoint,
+  );
   const bytes = viewOf(Buffer.from(item.id ?? text));
   return {
     time,

@@ -22,12 +22,13 @@ export function* writeMarkdown(
   summary: ReplaySummary,
   vaults: Iterable<VaultReport>,
 ): Generator<string, void, undefined> {
-  const { found, vaults: number, counts, origins } = answerOf(summary);
+  const { warning, found, vaults: number, counts, origins } = answerOf(summary);
   const { asOf } = summary;
   const words = counts
     .filter(({ count }) => count > 0)
     .map(({ verdict, count }) => `${grouped(count)} ${verdictWords[verdict]}`)
     .join(", ");
+  if (warning !== undefined) yield `**Warning:** ${written(warning)}\n\n`;
   yield `**${written(found)}**\n\n`;
   yield `${number}${words === "" ? "" : `: ${words}`}.`;
   yield ` ${asOf === null ? "" : `As of ${time(asOf)}; `}all times are in UTC.\n\n`;

@@ -42,6 +42,7 @@ export const verdictWords: Record<Verdict, string> = {
   locked: "locked",
   "at-risk": "at risk",
   "open-exchange": "open exchange",
+  unknown: "unknown",
   deleted: "deleted",
   ok: "ok",
 };
@@ -126,6 +127,7 @@ export function ruleLines(rules: Rules): string[] {
     `locked after ${failed}, or ${starts}`,
     `assumed token lifetime ${span(rules.tokenLifetimeMs)}; auto-lock after ${counted(Math.round(rules.autoLockAfterMs / 86_400_000), "day")} without a start`,
     `release ${rules.release}${rules.failure === null ? "" : `; failed attempts match ${rules.failure}`}`,
+    ...Object.entries(rules.actions ?? {}).map(([from, to]) => `action ${from} means ${to}`),
   ];
 }
 

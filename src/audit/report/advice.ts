@@ -39,14 +39,13 @@ function countersAdvice({
 }
 
 function stepsOf(vault: Known, rules: Rules, now: number): VaultReport["advice"] {
-  if (vault.certainty === "unknown") {
-    return {
-      support:
-        "No verdict is possible: name the column that holds the actions (--map action=…), or ask for an export with actions in English.",
-      developer: "No verdict is possible.",
-    };
-  }
   switch (vault.verdict) {
+    case "unknown":
+      return {
+        support:
+          "No verdict is possible yet: say what the unknown actions mean (--action OLD=NEW), or name the column that has the actions (--map action=COLUMN).",
+        developer: "No verdict is possible yet.",
+      };
     case "locked":
       return lockedAdvice(vault, rules);
     case "at-risk":

@@ -27,6 +27,23 @@ export function foundOf(
   return { text: `${text} ${selection}`, by };
 }
 
+/** Says how many items were not understood, and what to do about it: what follows may be wrong. */
+export function warningOf(
+  { unknownItems, items }: { unknownItems: number; items: number },
+  actions: readonly Tally[],
+): string | undefined {
+  if (unknownItems === 0) return undefined;
+  const named = actions
+    .slice(0, maxNamed)
+    .map(({ value, count }) => `${short(value)} ×${grouped(count)}`);
+  const more = actions.length > maxNamed ? ", …" : "";
+  return (
+    `${grouped(unknownItems)} of ${counted(items, "item")} ${unknownItems === 1 ? "was" : "were"} not understood: ${named.join(", ")}${more}. ` +
+    "Say what these actions mean (--action OLD=NEW, once for each; vault help audit lists the names), " +
+    "or name the column that has the actions (--map action=COLUMN)."
+  );
+}
+
 /** Describes a selection: `3 of 120 vaults have an item with ref=nightly-job.` */
 function selectionWords({ where, vaults, of }: Selected): string {
   const have = vaults === 0 ? "None of" : `${grouped(vaults)} of`;
@@ -40,7 +57,8 @@ function foundIn(
 ): Found {
   const worst = verdicts.find((verdict) => isProblem(verdict) && counts[verdict] > 0);
   if (worst === undefined) return { text: nothingIn(vaults.length, counts.deleted), by: [] };
-  const read = worst === "open-exchange" ? [] : vaults.slice(0, Math.min(counts[worst], maxRead));
+  const hasOrigin = worst === "locked" || worst === "at-risk";
+  const read = hasOrigin ? vaults.slice(0, Math.min(counts[worst], maxRead)) : [];
   const origins = tallyOrigins(read.map(({ vault }) => originOf(context, vault)));
   const by = origins.map((origin) => context.references.pseudonyms.origin(origin));
   const others = verdicts.filter(
@@ -60,6 +78,7 @@ const conditions: Record<Verdict, string> = {
   locked: "locked",
   "at-risk": "at risk",
   "open-exchange": "with an open exchange",
+  unknown: "without a verdict",
   deleted: "deleted",
   ok: "ok",
 };

@@ -14,11 +14,13 @@ import type {
   ReplaySummary,
   Rules,
   Selected,
+  Tally,
 } from "../../documents/audit.ts";
 import type { Verdict } from "./severity.ts";
 
 interface Facts {
   found: Found;
+  otherActions: Tally[];
   selected: Selected | undefined;
   options: { rules: Rules; where?: readonly Condition[] | undefined };
   inputs: InputReport[];
@@ -43,7 +45,7 @@ export const distinguishesFailures = (
 
 /** Summarizes a replay. */
 export function summaryOf(facts: Facts): ReplaySummary {
-  const { options, inputs, intake, classifier, skips, asOf, pseudonyms } = facts;
+  const { options, inputs, intake, skips, asOf, pseudonyms } = facts;
   return {
     found: facts.found,
     ...defined({ selected: facts.selected }),
@@ -60,9 +62,8 @@ export function summaryOf(facts: Facts): ReplaySummary {
       line,
       reason: pseudonyms.reason(reason),
     })),
-    otherActions: [...classifier.others]
-      .map(([value, count]) => ({ value: pseudonyms.word(value), count }))
-      .sort((a, b) => b.count - a.count),
+    otherActions: facts.otherActions,
+    unknownItems: intake.unknownItems,
     applicationItems: intake.applicationItems,
     withoutVault: intake.withoutVault,
     duplicates: intake.fold.duplicates,

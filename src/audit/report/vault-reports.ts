@@ -175,6 +175,7 @@ function chainOf(vault: Vault, { verdict, rule }: VaultStatus): readonly ItemLoc
       return cause === undefined ? [] : [cause];
     case "at-risk":
     case "open-exchange":
+    case "unknown":
     case "ok":
       return [...starts, ...failures];
   }

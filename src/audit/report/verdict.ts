@@ -3,7 +3,7 @@ import type { Fold } from "../fold/fold.ts";
 import type { Vault } from "../fold/vault.ts";
 import { beforeRelease } from "../fold/rules.ts";
 import { wouldLock } from "../../exchange/lockout.ts";
-import { count } from "../../terminal/count.ts";
+import { count, counted, grouped } from "../../terminal/count.ts";
 import type { Certainty, LockRule, Rules, VaultState } from "../../documents/audit.ts";
 import type { Verdict } from "./severity.ts";
 
@@ -51,7 +51,10 @@ export function statusAt(
   if (condition === "deleted") return deletedStatus;
   if (condition === "locked")
     return { verdict: "locked", state: "locked", rule, lockedAt: vault.since };
-  const idle = asOf - Math.max(vault.firstTime, vault.lastStart || 0);
+  if (!vault.hasKnownAction) return { verdict: "unknown", state: "active" };
+  // Any item with an unknown action may be a start.
+  const lastUse = vault.unknownItems > 0 ? vault.lastTime : vault.lastStart || 0;
+  const idle = asOf - Math.max(vault.firstTime, lastUse);
   if (idle >= rules.autoLockAfterMs && !isGeneric()) {
     return {
       verdict: "locked",
@@ -65,7 +68,8 @@ export function statusAt(
   const isAtRisk =
     wouldLock(failedAttempts, limits.failedAttempts) ||
     wouldLock(unackedStarts, limits.unackedStarts);
-  const verdict = isAtRisk ? "at-risk" : isOpen ? "open-exchange" : "ok";
+  const ready = vault.unknownItems > 0 ? "unknown" : "ok";
+  const verdict = isAtRisk ? "at-risk" : isOpen ? "open-exchange" : ready;
   return { verdict, state: isOpen ? "exchange-open" : "active" };
 }
 
@@ -79,9 +83,8 @@ export function judge(
 ): Judgement {
   const status = statusAt(fold, vault, asOf, isGeneric);
   const doubts = doubtsOf(fold.rules, vault, facts);
-  if (!vault.hasKnownAction) {
-    return { ...status, certainty: "unknown", reason: "none of its items has a known action" };
-  }
+  if (status.verdict === "unknown")
+    return { ...status, certainty: "unknown", reason: unknownWords(vault) };
   if (status.verdict === "deleted")
     return {
       ...status,
@@ -96,6 +99,11 @@ export function judge(
     ),
   };
 }
+
+const unknownWords = ({ hasKnownAction, unknownItems, items }: Vault): string =>
+  hasKnownAction
+    ? `${grouped(unknownItems)} of its ${counted(items, "item")} ${unknownItems === 1 ? "has an unknown action" : "have unknown actions"}`
+    : "none of its items has a known action";
 
 function confidenceInLock(
   vault: Vault,
@@ -144,7 +152,7 @@ function doubtsOf(
     ...(vault.hasUnanswered ? ["a call got no response: it may have counted"] : []),
     ...(vault.hasUnworded ? ["a refused call gives no reason: wrong credentials, or a lock"] : []),
     ...(vault.hasAlike ? ["identical items without ids were counted once"] : []),
-    ...(vault.hasOtherAction ? ["some of its items have unknown actions"] : []),
+    ...(vault.unknownItems > 0 ? ["some of its items have unknown actions"] : []),
     ...(vault.hasKnownCounters
       ? []
       : [

@@ -24,7 +24,7 @@ const columns = [
 const conditions = ["ref=", "ip=", "endpoint=", "app="];
 
 /** Verdicts that --fail-on accepts. */
-const auditFindings = ["locked", "at-risk", "open-exchange"] as const;
+const auditFindings = ["locked", "at-risk", "open-exchange", "unknown"] as const;
 export type AuditFinding = (typeof auditFindings)[number];
 
 export const auditReplay = {
@@ -62,7 +62,7 @@ export const auditReplay = {
     },
     problems: {
       flag: "--problems",
-      help: "only vaults that are locked, at risk, or have an open exchange",
+      help: "only vaults that are locked, at risk or unknown, or have an open exchange",
     },
     timeline: { flag: "--timeline", help: "show every event of the vault (needs --vault)" },
     map: {
@@ -70,6 +70,12 @@ export const auditReplay = {
       help: "name columns that were not recognized: time=when,action=what,vault=wallet.id",
       values: { from: "list", values: columns, separated: true, open: true },
       value: text,
+    },
+    action: {
+      flag: "--action <old=new...>",
+      help: "say what an action that was not recognized means: --action VAULT_OPENED=READ_VAULT; may be repeated; vault help audit lists the names",
+      repeated: true,
+      value: (is) => is.many(is.any),
     },
     html: {
       flag: "--html <file>",

@@ -56,6 +56,7 @@ export const documentRoots = [
   "skippedLines",
   "skipped",
   "otherActions",
+  "unknownItems",
   "applicationItems",
   "withoutVault",
   "duplicates",

@@ -1,4 +1,6 @@
 import type { Role } from "../../audit/read/item.ts";
+import type { Renames } from "../../audit/read/columns/actions.ts";
+import { parseActions } from "../../audit/read/columns/actions.ts";
 import { parseMap } from "../../audit/read/columns/parse-map.ts";
 import type { WhatIf } from "../../audit/fold/what-if.ts";
 import { isRelease, parseWhatIf } from "../../audit/fold/what-if.ts";
@@ -14,12 +16,13 @@ type Moment = { at: number } | { ago: number };
 
 export interface AuditReplayOptions extends Omit<
   AuditReplayFlags,
-  "since" | "until" | "where" | "map" | "tokenLifetime" | "whatIf"
+  "since" | "until" | "where" | "map" | "action" | "tokenLifetime" | "whatIf"
 > {
   since?: Moment | undefined;
   until?: Moment | undefined;
   where?: readonly Condition[] | undefined;
   map?: Partial<Record<Role, string>> | undefined;
+  actions?: Renames | undefined;
   tokenLifetimeMs?: number | undefined;
   whatIf?: WhatIf | undefined;
 }
@@ -30,6 +33,7 @@ export function parseAuditReplay({
   until,
   where,
   map,
+  action,
   tokenLifetime,
   whatIf,
   ...rest
@@ -46,6 +50,7 @@ export function parseAuditReplay({
     until: until === undefined ? undefined : momentOf(until, "--until"),
     where: where === undefined ? undefined : parseWhere(where),
     map: map === undefined ? undefined : parseMap(map),
+    actions: action === undefined ? undefined : parseActions(action),
     tokenLifetimeMs:
       tokenLifetime === undefined ? undefined : lifetime(tokenLifetime, "--token-lifetime"),
     whatIf:
@@ -83,13 +88,17 @@ function lifetime(value: string, source: string): number {
   });
 }
 
-function checkTogether({ files, vault, timeline, map }: AuditReplayOptions): void {
+function checkTogether({ files, vault, timeline, map, actions }: AuditReplayOptions): void {
   const usage = (message: string, hint: string): VaultError =>
     new VaultError("usage", message, { hint });
   if (timeline === true && vault === undefined)
     throw usage("--timeline shows one vault and needs --vault", "--vault UUID --timeline");
-  if (map !== undefined && files.length === 0)
-    throw usage("--map is for files; the journal of this machine needs none", "leave it out");
+  const explained = map === undefined ? actions && "--action" : "--map";
+  if (explained !== undefined && files.length === 0)
+    throw usage(
+      `${explained} is for files; the journal of this machine needs none`,
+      "leave it out",
+    );
   if (files.filter((file) => file === "-").length > 1)
     throw usage("- is given twice, but there is only one standard input", "leave one of them out");
 }

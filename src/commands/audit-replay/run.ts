@@ -68,6 +68,8 @@ export async function runAuditReplay(
     bar?.clear();
     if (options.vault !== undefined && replayed.summary.vaultCount === 0)
       io.narrator.warn(`no item names vault ${options.vault}`);
+    const { warning } = replayed.summary.found;
+    if (warning !== undefined && !isRead(io, options)) io.narrator.warn(warning);
     const finding = findingOf(replayed, options.failOn ?? []);
     await printReplay(io, options, replayed).catch((error: unknown) => {
       // A reader that closes the output early does not change the finding.
@@ -88,6 +90,10 @@ export async function runAuditReplay(
     sources.close();
   }
 }
+
+/** Whether standard output is a report whose first line is the warning. */
+const isRead = ({ output }: Local["io"], { html, markdown }: AuditReplayOptions): boolean =>
+  html === "-" || markdown === "-" || (output.format === "table" && output.field === undefined);
 
 /** @throws `usage` for an empty span of time */
 function spanOf(
@@ -112,6 +118,7 @@ function rulesOf(settings: Settings, options: AuditReplayOptions): Rules {
     autoLockAfterMs: defaults.autoLockAfterMs,
     release: options.release ?? newestRelease,
     failure: options.failure ?? settings.auditFailure ?? null,
+    ...defined({ actions: options.actions }),
   };
 }
 

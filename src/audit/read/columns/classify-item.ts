@@ -1,5 +1,7 @@
 import type { EventKind } from "../../fold/events.ts";
 import type { Item } from "../item.ts";
+import type { Renames } from "./actions.ts";
+import { ActionNames, isFormerName, kindOfEndpoint } from "./actions.ts";
 import {
   isLockedStatus,
   isOtherStatus,
@@ -10,28 +12,6 @@ import {
   saysOtherwise,
   saysTooManyStarts,
 } from "./wordings.ts";
-
-/** Section 6: current and former action names, and actions of administrators, which some exports have. */
-const names = {
-  ACKNOWLEDGE_UPDATE_VAULT: "ack-update",
-  ACKNOWLEDGE_READ_VAULT: "ack-read",
-  COMPLETE_USE_VAULT: "ack-read",
-  START_USE_VAULT: "read",
-  REGISTER_VAULT: "create",
-  CREATE_VAULT: "create",
-  UPDATE_VAULT: "update",
-  DELETE_VAULT: "delete",
-  READ_VAULT: "read",
-  UNLOCK_VAULT: "unlock",
-  VAULT_UNLOCKED: "unlock",
-  LOCK_VAULT: "lock",
-  VAULT_LOCKED: "lock",
-} as const satisfies Record<string, EventKind>;
-
-const formerNames = /REGISTER_VAULT|START_USE_VAULT|COMPLETE_USE_VAULT/;
-
-/** Any of the names; longer ones come before those that they contain. */
-const anyName = new RegExp(Object.keys(names).join("|"));
 
 const failed: Partial<Record<EventKind, EventKind>> = {
   read: "failed-read",
@@ -44,6 +24,9 @@ const failed: Partial<Record<EventKind, EventKind>> = {
 /** The properties of an item that tell what kind of event it is. */
 export type Wording = Pick<Item, "action" | "outcome" | "description">;
 
+/** The same with the endpoint, which tells where the action does not. */
+type WithEndpoint = Wording & Partial<Pick<Item, "endpoint">>;
+
 /** What items with an action and an outcome mean. */
 export interface Meaning {
   readonly action: string;
@@ -51,6 +34,8 @@ export interface Meaning {
   /** Undefined if it depends on the description: not for a plain success. */
   readonly kind: EventKind | undefined;
   readonly described: Map<string | null, EventKind>;
+  /** The action is unknown: only the endpoint may tell what the call does. */
+  readonly asksEndpoint: boolean;
   /** Whether the action has a former name. */
   readonly isFormer: boolean;
 }
@@ -70,27 +55,28 @@ export class Classifier {
   readonly unclear = new Set<string>();
   /** Number of items with a former action name (before release 1.2.11). */
   former = 0;
+  readonly #names: ActionNames;
   readonly #meanings = new Map<string, Map<string | null, Meaning>>();
   #known = 0;
 
-  /** `failure` matches failed attempts with unusual wording. */
-  constructor(failure: RegExp | null) {
+  /** `failure` matches failed attempts with unusual wording; `renames` explains actions with names of their own. */
+  constructor(failure: RegExp | null, renames?: Renames) {
     this.failure = failure;
+    this.#names = new ActionNames(renames);
   }
 
   meaningOf(action: string, outcome: string | null): Meaning {
     const known = this.#meanings.get(action)?.get(outcome);
     if (known !== undefined) return known;
+    const asksEndpoint = this.#names.find(action) === undefined && !isAboutApplication(action);
     const asksDescription =
-      this.failure !== null ||
-      outcome === null ||
-      outcomeOf(outcome) !== "good" ||
-      nameIn(action) === undefined;
+      this.failure !== null || outcome === null || outcomeOf(outcome) !== "good" || asksEndpoint;
     const meaning = {
       action,
       outcome,
       kind: asksDescription ? undefined : this.kindOf({ action, outcome, description: null }),
       described: new Map<string | null, EventKind>(),
+      asksEndpoint,
       isFormer: isFormerName(action),
     };
     if (this.#mayRemember()) {
@@ -100,24 +86,28 @@ export class Classifier {
     return meaning;
   }
 
-  /** Classifies an item by what its action and outcome mean, and counts it. The description matters only if they have no kind. */
-  take(meaning: Meaning, description: string | null): EventKind {
-    const kind = meaning.kind ?? this.#describedKind(meaning, description);
+  /**
+   * Classifies an item by what its action and outcome mean, and counts it. The description matters only if they have no kind, the
+   * endpoint only for an unknown action.
+   */
+  take(meaning: Meaning, description: string | null, endpoint: string | null = null): EventKind {
+    const kind = meaning.kind ?? this.#describedKind(meaning, description, endpoint);
     if (meaning.isFormer) this.former += 1;
     if (kind === "other") this.#countOther(meaning.action);
     return kind;
   }
 
-  kindOf(given: Wording): EventKind {
+  kindOf(given: WithEndpoint): EventKind {
     const { action } = given;
     const wording = {
       action,
       outcome: textOf(given.outcome),
       description: given.description === action ? null : textOf(given.description),
     };
-    const found = nameIn(action);
-    const base = found === undefined ? undefined : names[found.name];
-    const rest = found === undefined ? action.replaceAll("_", " ") : found.rest;
+    const found = this.#names.find(action);
+    const base = found?.kind ?? byEndpoint(given);
+    const rest = found?.rest ?? action.replaceAll("_", " ");
+    if (base === "application") return base;
     if (wording.outcome === "UNKNOWN" && base !== undefined)
       return base.startsWith("ack") ? "unanswered-ack" : "unanswered-start";
     // Words like "locked" describe the action itself here: only the outcome tells whether it failed.
@@ -130,11 +120,17 @@ export class Classifier {
     return failureOf(base, rest, wording);
   }
 
-  #describedKind({ action, outcome, described }: Meaning, description: string | null): EventKind {
-    const known = described.get(description);
+  #describedKind(
+    { action, outcome, described, asksEndpoint }: Meaning,
+    description: string | null,
+    endpoint: string | null,
+  ): EventKind {
+    const called = asksEndpoint ? byEndpoint({ action, endpoint }) : undefined;
+    const key = called === undefined ? description : `${called}\0${description ?? ""}`;
+    const known = described.get(key);
     if (known !== undefined) return known;
-    const kind = this.kindOf({ action, outcome, description });
-    if (this.#mayRemember()) described.set(description, kind);
+    const kind = this.kindOf({ action, outcome, description, endpoint });
+    if (this.#mayRemember()) described.set(key, kind);
     return kind;
   }
 
@@ -169,6 +165,13 @@ export class Classifier {
   }
 }
 
+/** Returns what a call with an unknown action does, by its endpoint, which may stand in the place of the action. */
+const byEndpoint = ({
+  action,
+  endpoint,
+}: Pick<WithEndpoint, "action" | "endpoint">): EventKind | undefined =>
+  isAboutApplication(action) ? undefined : kindOfEndpoint(endpoint ?? action);
+
 /** Returns the trimmed text, or null for an empty one. */
 const textOf = (text: string | null): string | null =>
   text === null || text.trim() === "" ? null : text.trim();
@@ -197,31 +200,3 @@ function failureOf(
 
 const isAboutApplication = (text: string): boolean =>
   /API_?KEY|ADDRESS|JWT|WHITELIST|APPLICATION/i.test(text);
-
-/** Words that may accompany the name of an action. With any other word it is another action: READ_VAULT_INFO. */
-const besideName =
-  /^(?:FAILED|FAILURE|FAIL|FAILS|DENIED|REFUSED|REJECTED|ERROR|INVALID|UNAUTHORI[SZ]ED|SUCCESS|SUCCESSFUL|SUCCEEDED|OK|BAD|WRONG|CREDENTIALS?|EVENT|AUDIT|ITEM|STARTED|LOCKED|BY|THE|FOR|ATTEMPT)$/;
-
-/** Finds the known name in an action, and returns it with the rest of the text. */
-function nameIn(action: string): { name: keyof typeof names; rest: string } | undefined {
-  const [head = ""] = /^[^:;,.()[\]{}–—|]*/.exec(action) ?? [];
-  const text = normal(head);
-  const name = anyName.exec(text)?.[0] as keyof typeof names | undefined;
-  if (name === undefined) return undefined;
-  const beside = text
-    .replace(name, "_")
-    .split("_")
-    .filter((word) => word !== "");
-  if (!beside.every((word) => besideName.test(word))) return undefined;
-  return { name, rest: [...beside, action.slice(head.length)].join(" ") };
-}
-
-/** Normalizes `readVault`, `read-vault` and `Read Vault` to READ_VAULT. */
-const normal = (action: string): string =>
-  action
-    .replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
-    .toUpperCase()
-    .replaceAll(/[^A-Z0-9]+/g, "_");
-
-/** Whether an action has a name of releases before 1.2.11 (section 9). */
-const isFormerName = (action: string): boolean => formerNames.test(normal(action));

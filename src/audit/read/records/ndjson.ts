@@ -132,8 +132,8 @@ export class LineReader {
   readonly #outcomeNumbers = new TextValues((text) => added(text, text, this.#outcomes));
   /** Descriptions are texts by their bytes: a new text would be decoded and hashed for every failure. */
   readonly #descriptions = new TextValues((text) => text);
-  /** Whether an item that names no vault may name it in its endpoint. */
-  readonly #needsVault: boolean;
+  /** Whether items have endpoints, which may name the vault, or tell what an unknown action means. */
+  readonly #hasEndpoint: boolean;
   /** Whether the input can be read again. */
   readonly #isFile: boolean;
   readonly #spare: SpareEntries;
@@ -158,7 +158,7 @@ export class LineReader {
     this.#spare = spare;
     this.#classifier = classifier;
     this.#skip = skip;
-    this.#needsVault = columns.endpoint !== undefined;
+    this.#hasEndpoint = columns.endpoint !== undefined;
   }
 
   /** Reads the lines of a block. */
@@ -268,12 +268,13 @@ export class LineReader {
       } else return -1;
     }
     if (at - from > longestPlain || Number.isNaN(entry.time) || called < 0) return -1;
-    if (entry.vault < 0 && this.#needsVault) return -1;
+    if (entry.vault < 0 && this.#hasEndpoint) return -1;
     const { text, meanings } = this.#actions[called] as Action;
     const meaning = (meanings[result + 1] ??= this.#classifier.meaningOf(
       text,
       result < 0 ? null : (this.#outcomes[result] as string),
     ));
+    if (meaning.asksEndpoint && this.#hasEndpoint) return -1;
     const isDescribed = meaning.kind === undefined && describedFrom >= 0;
     entry.event = this.#classifier.take(
       meaning,

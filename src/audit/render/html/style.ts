@@ -2,13 +2,13 @@
 export const style = `:root {
   color-scheme: light dark;
   --page: #f6f7f8; --sheet: #ffffff; --soft: #eef0f3; --line: #d5d9df; --text: #1b1e23; --quiet: #565d67; --link: #0b57b0;
-  --locked: #b3261e; --at-risk: #8a5300; --open-exchange: #1d5fae; --deleted: #565d67; --ok: #1c6b3a; --on: #ffffff;
+  --locked: #b3261e; --at-risk: #8a5300; --open-exchange: #1d5fae; --unknown: #6d3fa0; --deleted: #565d67; --ok: #1c6b3a; --on: #ffffff;
   --starts: #1d5fae; --acknowledgements: #1c6b3a; --failures: #b3261e; --other: #565d67; --band: #b3261e1c;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --page: #14161a; --sheet: #1b1e23; --soft: #262a31; --line: #3a404a; --text: #e7e9ec; --quiet: #a9b0ba; --link: #8fbcff;
-    --locked: #ff938a; --at-risk: #f0be5a; --open-exchange: #8fbcff; --deleted: #a9b0ba; --ok: #7ed49a; --on: #14161a;
+    --locked: #ff938a; --at-risk: #f0be5a; --open-exchange: #8fbcff; --unknown: #cdb0f5; --deleted: #a9b0ba; --ok: #7ed49a; --on: #14161a;
     --starts: #8fbcff; --acknowledgements: #7ed49a; --failures: #ff938a; --other: #a9b0ba; --band: #ff938a26;
   }
 }
@@ -35,6 +35,7 @@ abbr { text-decoration: none; }
 .skip { position: absolute; left: -100vw; padding: .5rem 1rem; background: var(--sheet); color: var(--link); z-index: 1; }
 .skip:focus { left: .5rem; top: .5rem; }
 .found { font-size: 1.15rem; font-weight: 600; }
+.warning { padding: .6rem 1rem; border-left: 5px solid var(--at-risk); background: var(--soft); border-radius: .35rem; }
 .quiet, .place { color: var(--quiet); }
 .place { font-size: .875rem; overflow-wrap: anywhere; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: .75rem; margin: 1rem 0; }
@@ -43,7 +44,7 @@ abbr { text-decoration: none; }
 .tile.none dd { color: var(--quiet); font-weight: 400; }
 .tile.none { border-left-color: var(--line); }
 .locked { --hue: var(--locked); } .at-risk { --hue: var(--at-risk); } .open-exchange { --hue: var(--open-exchange); }
-.deleted { --hue: var(--deleted); } .ok { --hue: var(--ok); }
+.unknown { --hue: var(--unknown); } .deleted { --hue: var(--deleted); } .ok { --hue: var(--ok); }
 .badge { display: inline-block; padding: .05rem .55rem; border-radius: 1rem; background: var(--hue); color: var(--on); font-size: .875rem; font-weight: 600; white-space: nowrap; }
 .columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr)); gap: 0 2rem; }
 .columns h3 { margin-top: .5rem; }
@@ -148,7 +149,7 @@ rect.open { fill: none; stroke: var(--starts); stroke-width: 1.25; }
   details th, details td { overflow-wrap: anywhere; }
   :root {
     --page: #fff; --sheet: #fff; --soft: #fff; --line: #999; --text: #000; --quiet: #333; --link: #000; --on: #000;
-    --locked: #8f1d17; --at-risk: #6b4000; --open-exchange: #164a88; --deleted: #333; --ok: #14502b;
+    --locked: #8f1d17; --at-risk: #6b4000; --open-exchange: #164a88; --unknown: #52307a; --deleted: #333; --ok: #14502b;
     --starts: #164a88; --acknowledgements: #14502b; --failures: #8f1d17; --other: #333; --band: #b3261e1c;
   }
   @page { margin: 14mm; }

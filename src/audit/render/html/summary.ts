@@ -13,7 +13,7 @@ import { html, inline, time, value } from "./text.ts";
 /** Renders what was found: the answer, who caused how many problems, counts and notes. */
 export function summarySection(summary: ReplaySummary): Markup {
   const { items, asOf } = summary;
-  const { found, origins, vaults, counts } = answerOf(summary);
+  const { warning, found, origins, vaults, counts } = answerOf(summary);
   const notes = few(basisOf(summary).notes, 50).shown;
   const tiles = counts.map(
     ({ verdict, count }) =>
@@ -24,6 +24,7 @@ export function summarySection(summary: ReplaySummary): Markup {
   );
   return html`<section aria-labelledby="summary">
     <h2 id="summary">Summary</h2>
+    ${warning === undefined ? "" : html`<p class="warning">${written(warning)}</p>`}
     <p class="found">${written(found)}</p>
     ${originList(origins)}
     <p>

@@ -11,6 +11,8 @@ const maxOrigins = 10;
 
 /** What a report begins with. */
 export interface Answer {
+  /** What may make the rest wrong. */
+  warning: Line | undefined;
   found: Line;
   /** Who caused how many problems, if that is more than `found` says. */
   origins: Few<Line>;
@@ -22,6 +24,7 @@ export interface Answer {
 export function answerOf({ found, vaultCount, verdicts: counts }: ReplaySummary): Answer {
   const by = found.by.length < 2 ? [] : found.by;
   return {
+    warning: found.warning === undefined ? undefined : [{ sentence: found.warning }],
     found: [{ sentence: found.text }],
     origins: few(
       by.map((each) => [`${counted(each.vaults, "vault")}: `, { value: originWords(each) }]),

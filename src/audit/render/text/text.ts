@@ -92,7 +92,15 @@ export const zoneName = (timeZone?: string): string =>
 
 export function verdictPaint(verdict: Verdict, palette: Palette): Paint {
   const { bad, warn, good, dim } = palette;
-  return { locked: bad, "at-risk": warn, "open-exchange": warn, deleted: dim, ok: good }[verdict];
+  const paints = {
+    locked: bad,
+    "at-risk": warn,
+    "open-exchange": warn,
+    unknown: warn,
+    deleted: dim,
+    ok: good,
+  };
+  return paints[verdict];
 }
 
 /** Wraps pieces to indented lines of at most `columns`; each piece begins a new line. */

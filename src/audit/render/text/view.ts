@@ -57,11 +57,14 @@ export async function auditSummary(
 
 /** Formats the answer, the number of vaults by verdict, and who caused how many problems. */
 function opening(answer: Answer, view: AuditView, palette: Palette): string[] {
-  const { found, origins } = answer;
+  const { warning, found, origins } = answer;
   const { columns } = view.facts;
   const others = origins.more > 0 ? [`… and ${counted(origins.more, "more origin")}`] : [];
   const by = [...origins.shown.map((line) => written(line, view)), ...others];
   return [
+    ...(warning === undefined
+      ? []
+      : paragraph([{ text: written(warning, view), paint: palette.warn }], 2, columns)),
     ...paragraph([{ text: written(found, view), paint: palette.strong }], 2, columns),
     countsLine(answer, palette),
     ...labelled([["Caused by", by]], 2, palette, columns),
