@@ -25,9 +25,11 @@ import { runAll } from "../../runs/run-all.ts";
 import type { Turn } from "../../runs/turn.ts";
 import { takeTurns } from "../../runs/scheduler.ts";
 
+type Failed = Named & { error: VaultError };
+
 interface Result {
   acknowledged: Acknowledged[];
-  failed: { uuid: string; label: string | null; error: VaultError }[];
+  failed: Failed[];
 }
 
 /** Acknowledges exchanges. Exit 0 means all of them; one failure alone has its own code, any other 16. */
@@ -36,13 +38,14 @@ export async function runAck(app: App, given: AckOptions): Promise<number> {
   checkCombination(options);
   await askSettings(app);
   await app.service.client();
-  const result: Result = { acknowledged: [], failed: [] };
   const [uuid] = options.vaults;
-  if (options.token !== undefined)
-    result.acknowledged.push(await acknowledgeToken(app, { ...options, uuid }));
-  else if (uuid !== undefined && !isMany(options)) await acknowledgeOne(app, uuid, options, result);
-  else await acknowledgeMany(app, options, result);
-  if (isEvents(app.io, options)) return 0;
+  const result =
+    options.token !== undefined
+      ? { acknowledged: [await acknowledgeToken(app, { ...options, uuid })], failed: [] }
+      : uuid !== undefined && !isMany(options)
+        ? await acknowledgeOne(app, uuid, options)
+        : await acknowledgeMany(app, options);
+  if (result === null) return 0;
   const failure = failureOf(result);
   await print(app.io, result).catch((error: unknown) => {
     throw failure ?? error;
@@ -108,22 +111,24 @@ const isEvents = ({ host, output: { format, field } }: Io, options: AckOptions):
   (format === "ndjson" ||
     (format === "table" && !host.stdout.isTTY && options.vaults.length === 0));
 
-/** Acknowledges many at a time. Fills the result, or tells each outcome at once and throws as `runAll`. */
-async function acknowledgeMany(app: App, options: AckOptions, result: Result): Promise<void> {
-  const vaults = options.all === true ? await pendingVaults(app, result) : options.vaults;
+/** Acknowledges many at a time. Returns null where it tells each outcome at once, and throws as `runAll`. */
+async function acknowledgeMany(app: App, options: AckOptions): Promise<Result | null> {
+  const { here, failed } =
+    options.all === true ? await pendingVaults(app) : { here: options.vaults, failed: [] };
   const known = new VaultNames(
     await (await app.state.store()).summaries(app.settings.serviceName()),
   );
-  const entries = await readNames(app.io, { vaults, from: options.from }, known);
+  const entries = await readNames(app.io, { vaults: here, from: options.from }, known);
+  const acknowledged: Acknowledged[] = [];
   const work = async ({ uuid }: Named, turn: Turn): Promise<Outcome> => {
-    await acknowledge(app, await turn.lock(), uuid, options, result);
+    acknowledged.push(...(await acknowledge(app, await turn.lock(), uuid, options)));
     return { ok: true };
   };
   const { concurrency, maxFailures } = options;
   if (!isEvents(app.io, options)) {
     const tell = async ({ uuid, label }: Named, outcome: Outcome): Promise<void> => {
       if ("error" in outcome)
-        result.failed.push({ uuid, label, error: outcome.error.with({ uuid, label }) });
+        failed.push({ uuid, label, error: outcome.error.with({ uuid, label }) });
       return Promise.resolve();
     };
     const { stop } = await takeTurns(app, entries, { work, tell, concurrency, maxFailures });
@@ -133,9 +138,9 @@ async function acknowledgeMany(app: App, options: AckOptions, result: Result): P
         hint: "vault ack --all",
       });
     if (stop instanceof Error) throw stop;
-    return;
+    return { acknowledged, failed };
   }
-  const before = result.failed.map(({ error, ...vault }): [Named, Outcome] => [
+  const before = failed.map(({ error, ...vault }): [Named, Outcome] => [
     vault,
     { ok: false, error },
   ]);
@@ -144,46 +149,48 @@ async function acknowledgeMany(app: App, options: AckOptions, result: Result): P
   const report = createReport(app, { operation: "ack", total, form: "ndjson" });
   const next = "the same command line again does the rest";
   await runAll(app, entries, { work, report, name, next, before, concurrency, maxFailures });
+  return null;
 }
 
 /** The vaults of this service with an open exchange; those of other services cannot be acknowledged here, and have failed. */
-async function pendingVaults(
-  { settings, state }: { settings: SettingsPart; state: StatePart },
-  result: Result,
-): Promise<string[]> {
-  const here = settings.serviceName();
+async function pendingVaults({
+  settings,
+  state,
+}: {
+  settings: SettingsPart;
+  state: StatePart;
+}): Promise<{ here: string[]; failed: Failed[] }> {
+  const name = settings.serviceName();
   const pending = (await (await state.store()).list()).filter((record) => record.open !== null);
-  for (const { uuid, label, service } of pending) {
-    if (service !== here)
-      result.failed.push({ uuid, label, error: otherService(uuid, here, service).with({ label }) });
-  }
-  return pending.filter((record) => record.service === here).map((record) => record.uuid);
+  const here = pending.filter(({ service }) => service === name);
+  const elsewhere = pending.filter(({ service }) => service !== name);
+  const failed = elsewhere.map(({ uuid, label, service }) => ({
+    uuid,
+    label,
+    error: otherService(uuid, name, service).with({ label }),
+  }));
+  return { here: here.map(({ uuid }) => uuid), failed };
 }
 
-async function acknowledgeOne(
-  app: App,
-  uuid: string,
-  options: AckOptions,
-  result: Result,
-): Promise<void> {
+async function acknowledgeOne(app: App, uuid: string, options: AckOptions): Promise<Result> {
   try {
-    await acknowledge(app, await app.service.lock(uuid), uuid, options, result);
+    const locked = await app.service.lock(uuid);
+    return { acknowledged: await acknowledge(app, locked, uuid, options), failed: [] };
   } catch (cause) {
     const failure = asVaultError(cause);
     if (["interrupted", "usage", "invalid-input"].includes(failure.code)) throw failure;
     const error = await withLabel(app.state, failure.with({ uuid }));
-    result.failed.push({ uuid, label: error.facts.label ?? null, error });
+    return { acknowledged: [], failed: [{ uuid, label: error.facts.label ?? null, error }] };
   }
 }
 
-/** Acknowledges what is open of a locked vault, and releases it. */
+/** Acknowledges what is open of a locked vault, if anything is, and releases it. */
 async function acknowledge(
   { io, settings }: Basics,
   context: ExchangeContext,
   uuid: string,
   { unread, saved, saveCmd }: AckOptions,
-  result: Pick<Result, "acknowledged">,
-): Promise<void> {
+): Promise<Acknowledged[]> {
   try {
     const record = await context.session.read();
     if (record === null || record.generations.length === 0) throw noCredentials(uuid);
@@ -197,7 +204,7 @@ async function acknowledge(
               await saveRecovery({ io, settings }, saveCmd, document, given),
           }),
     });
-    if (exchange !== null) result.acknowledged.push(asAcknowledged(record, exchange));
+    return exchange === null ? [] : [asAcknowledged(record, exchange)];
   } finally {
     await context.session.release();
   }
