@@ -172,6 +172,8 @@ describe("the rules", () => {
       verdict: "ok",
       failedAttempts: 0,
     });
+    const first = { ...rules, limits: { ...rules.limits, unackedStarts: 1 } };
+    expect(await reportOfOne([created], { rules: first })).toMatchObject({ verdict: "at-risk" });
   });
 
   it("a successful start sets failures to zero, not starts; a failure leaves the starts", async () => {
