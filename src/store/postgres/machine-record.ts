@@ -11,6 +11,7 @@ import type { KnownVault } from "../sqlite/known-vaults.ts";
 import { readKnown } from "../sqlite/known-vaults.ts";
 import { all, one, run } from "../sqlite/query.ts";
 import { retryBusyDatabase, StateDatabase } from "../sqlite/state-database.ts";
+import type { Value } from "../statement.ts";
 import type { Durability } from "../vault-session.ts";
 import type { About } from "./about.ts";
 import { addressHere } from "./address.ts";
@@ -122,8 +123,7 @@ export class MachineRecord {
   }
 
   async state(id: string): Promise<SeenState | null> {
-    const sql =
-      "SELECT address, claims, timeline, position, started, at, server, tls, key FROM states WHERE id = ?";
+    const sql = "SELECT * FROM states WHERE id = ?";
     return (await this.#read((db) => one<SeenState>(db, sql, id))) ?? null;
   }
 
@@ -136,22 +136,13 @@ export class MachineRecord {
     );
   }
 
-  async noteState(
-    id: string,
-    { address, claims, timeline, position, started, at, server, tls, key }: SeenState,
-  ): Promise<void> {
+  async noteState(id: string, state: SeenState): Promise<void> {
     await this.#write("unsynced", (db) => {
       const former = one<SeenState>(db, "SELECT claims FROM states WHERE id = ?", id);
       // What was seen before a claim is no reason to stop any more.
-      if (former !== undefined && former.claims !== claims)
+      if (former !== undefined && former.claims !== state.claims)
         run(db, "UPDATE vaults SET generation = 0 WHERE state = ?", id);
-      const columns = "id, address, claims, timeline, position, started, at, server, tls, key";
-      const row = [id, address, claims, timeline, position, started, at, server, tls, key];
-      run(
-        db,
-        `INSERT OR REPLACE INTO states (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        ...row,
-      );
+      put(db, "states", { id, ...state });
     });
   }
 
@@ -196,14 +187,16 @@ export class MachineRecord {
     if (isSame) return;
     await this.#write("unsynced", (db) => {
       run(db, "UPDATE vaults SET listed = 0 WHERE state = ?", state);
-      for (const vault of vaults) {
+      for (const { service, uuid, generation, fingerprint, label, kind } of vaults) {
+        const row = [state, service, uuid, generation, fingerprint, label, kind];
         run(
           db,
-          `INSERT INTO vaults AS seen VALUES (?, ?, ?, ?, ?, ?, ?, 1) ON CONFLICT DO UPDATE SET
+          `INSERT INTO vaults AS seen (state, service, uuid, generation, fingerprint, label, kind)
+            VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
             generation = max(seen.generation, excluded.generation),
             fingerprint = iif(seen.generation > excluded.generation, seen.fingerprint, excluded.fingerprint),
             label = excluded.label, kind = excluded.kind, listed = 1`,
-          ...columnsOf(state, vault),
+          ...row,
         );
       }
     });
@@ -218,11 +211,7 @@ export class MachineRecord {
     const oldest = new Date(this.#options.clock.now() - keptMs).toISOString();
     const { service, uuid, fingerprint } = vault;
     await this.#write("synced", (db) => {
-      run(
-        db,
-        "INSERT OR REPLACE INTO vaults VALUES (?, ?, ?, ?, ?, ?, ?, 1)",
-        ...columnsOf(state, vault),
-      );
+      put(db, "vaults", { state, ...vault });
       run(
         db,
         "UPDATE states SET position = max(position, ?), at = max(at, ?) WHERE id = ?",
@@ -231,9 +220,8 @@ export class MachineRecord {
         state,
       );
       run(db, "DELETE FROM outbox WHERE at < ?", oldest);
-      const columns = "state, service, uuid, at, document, fingerprint, set_back, claims";
-      const row = [state, service, uuid, at, document, fingerprint, setBack, claims];
-      run(db, `INSERT OR REPLACE INTO outbox (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, ...row);
+      const row = { state, service, uuid, at, document, fingerprint, set_back: setBack, claims };
+      put(db, "outbox", row);
     });
   }
 
@@ -309,10 +297,12 @@ export class MachineRecord {
   }
 }
 
-const columnsOf = (
-  state: string,
-  { service, uuid, generation, fingerprint, label, kind }: SeenVault,
-) => [state, service, uuid, generation, fingerprint, label, kind] as const;
+/** Puts a row in the place of the one with its key. */
+function put(db: DatabaseSync, table: string, row: object): void {
+  const columns = Object.keys(row);
+  const sql = `INSERT OR REPLACE INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
+  run(db, sql, ...(Object.values(row) as Value[]));
+}
 
 /**
  * The vaults of a shared state that this machine has seen, for completion: no connection is made. Changes nothing.
