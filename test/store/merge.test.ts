@@ -38,6 +38,9 @@ describe("a backup that is merged into a state: a row of the table each", () => 
       // It may have been acknowledged since: if its token is refused, that says nothing.
       expect(here.rows.exchanges.at(-1)?.adopted).toBe(1);
       expect(here.candidates().slice(0, 2)).toEqual(state === "in-doubt" ? ["C", "B"] : ["B"]);
+      // The same is shown by a start that its new credentials succeed in.
+      here.exchange("x3", "D", "started", "C");
+      expect(here.states()).toContain("x2 acknowledged");
     },
   );
 
@@ -139,7 +142,7 @@ describe("a backup that is merged into a state: a row of the table each", () => 
       const order = {
         acknowledged: ["C", "B"],
         "in-doubt": ["C", "B"],
-        expired: less === "intent" ? ["B", "C"] : ["B", "C"],
+        expired: ["B", "C"],
       };
       expect(behind.candidates()).toEqual(isOpen ? ["B"] : order[further as keyof typeof order]);
     },
@@ -276,6 +279,15 @@ describe("what a merged backup counts", () => {
     here.restore(there.contents());
     expect(here.counters()).toEqual({ starts: 0, failed: 0, possibly: 0 });
     expect(here.states()).toEqual(["x1 acknowledged", "y2 discarded", "x2 acknowledged"]);
+  });
+
+  it("counts a start before an acknowledgement that this state knows from another file alone", () => {
+    const here = read();
+    const there = here.copy().exchange("z2", "", "intent");
+    const acknowledged = here.copy().exchange("y3", "Y");
+    for (const each of [acknowledged, there]) here.restore(each.contents());
+    expect(here.states()).toContain("z2 intent");
+    expect(here.counters()).toMatchObject({ starts: 1 });
   });
 
   it("counts a start after an acknowledgement that its success has shown", () => {
