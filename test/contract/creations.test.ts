@@ -2,7 +2,6 @@ import { expect, it } from "vitest";
 import { describeStore } from "./store-contract.ts";
 import type { CreatedVault, Creation } from "../../src/exchange/records.ts";
 import {
-  device,
   eachOn,
   elsewhere,
   held,
@@ -18,6 +17,7 @@ import {
   started,
   uuid,
 } from "./store-fixture.ts";
+import { device } from "../support/examples.ts";
 
 const creation: Creation = {
   id: "01CREATION",

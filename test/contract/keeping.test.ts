@@ -3,7 +3,6 @@ import { describeStore } from "./store-contract.ts";
 import { noAttempts } from "../../src/exchange/lockout.ts";
 import type { AdoptedExchange } from "../../src/exchange/records.ts";
 import {
-  device,
   elsewhere,
   exchange,
   held,
@@ -19,6 +18,7 @@ import {
   uuid,
   eachOn,
 } from "./store-fixture.ts";
+import { device } from "../support/examples.ts";
 
 const document: AdoptedExchange = {
   exchangeId: "far1",

@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 import { describeStore } from "./store-contract.ts";
 import {
-  device,
   elsewhere,
   exchange,
   held,
@@ -17,6 +16,7 @@ import {
   eachOn,
   holdAgain,
 } from "./store-fixture.ts";
+import { device } from "../support/examples.ts";
 
 /** Which pairs are kept, in which standing, and which are never sent again. */
 describeStore("pairs", (make) => {

@@ -55,12 +55,6 @@ export const pair = (name: string): Credentials => ({
   encryptedData: `data-of-${name}`,
   payload: `payload-of-${name}`,
 });
-export const device = {
-  browserType: "Firefox",
-  browserVersion: "128.0",
-  osType: "Linux",
-  fonts: ["Arial"],
-};
 export const problem = { code: "network", message: "no answer" };
 
 export const patient = (clock: Clock, milliseconds = 1000): Waiting => ({

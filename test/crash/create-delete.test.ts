@@ -4,7 +4,6 @@ import { stride } from "../support/campaign.ts";
 import { atEveryStep, expectSteps, runKilledAt, template } from "../support/crash.ts";
 import type { Lab } from "../support/lab.ts";
 import {
-  device,
   expectExit,
   expectFarFromLock,
   expectInStep,
@@ -15,6 +14,7 @@ import {
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { readJson } from "../support/machine.ts";
+import { device } from "../support/examples.ts";
 
 const others = ({ service, vault }: Lab): string[] =>
   service.sandbox.vaults().flatMap(({ uuid }) => (uuid === vault.uuid ? [] : [uuid]));

@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Lab } from "../support/lab.ts";
-import { expectExit, offlineCard, onlineCard, openLab, card, device } from "../support/lab.ts";
+import { expectExit, offlineCard, onlineCard, openLab, card } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
+import { device } from "../support/examples.ts";
 
 /** What a user may get wrong, and what must be said of it. */
 interface BadInput {

@@ -10,7 +10,6 @@ import { lockPath, lockSlots } from "../../src/store/sqlite/vault-lock.ts";
 import type { Lab } from "../support/lab.ts";
 import {
   card,
-  device,
   expectError,
   expectExit,
   expectInStep,
@@ -21,6 +20,7 @@ import {
 import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf, pairIn, readJson } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
+import { device } from "../support/examples.ts";
 
 interface Created {
   vault: { uuid: string; credentials: Pair };

@@ -5,7 +5,6 @@ import { httpServer } from "../support/servers.ts";
 import { claimsOf, jwtKeys, makeJwt } from "../support/keys.ts";
 import type { Lab } from "../support/lab.ts";
 import {
-  device,
   expectError,
   expectExit,
   expectInStep,
@@ -18,6 +17,7 @@ import { oldPair, startHostileService } from "../support/hostile-service.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf, machineFor } from "../support/machine.ts";
 import { Secrets, spellings } from "../support/secret-search.ts";
+import { device } from "../support/examples.ts";
 
 const keys = jwtKeys();
 const policy = { jwt: { publicKey: keys.publicKey, claims: { role: ["reader", "writer"] } } };

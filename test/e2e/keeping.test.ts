@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
   card,
-  device,
   expectError,
   expectExit,
   expectInStep,
@@ -13,6 +12,7 @@ import {
 } from "../support/lab.ts";
 import type { Recovery } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
+import { device } from "../support/examples.ts";
 
 describe.concurrent("ack --token", () => {
   it("refuses the token of this machine's own exchange: that acknowledgement must be recorded", async () => {

@@ -9,17 +9,11 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import {
-  device,
-  expectError,
-  expectExit,
-  firstGetArgs,
-  offlineNote,
-  openLab,
-} from "../support/lab.ts";
+import { expectError, expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf, machineFor, readJson } from "../support/machine.ts";
 import { tempDir } from "../support/cleanup.ts";
+import { device } from "../support/examples.ts";
 
 const apiKey = "0f0e0d0c-0b0a-4900-8807-060504030201";
 const appUuid = "123e4567-e89b-42d3-a456-426614174000";

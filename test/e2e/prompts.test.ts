@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import {
-  device,
   expectExit,
   expectInStep,
   offlineCard,
@@ -12,6 +11,7 @@ import {
 import type { Machine } from "../support/machine.ts";
 import type { PtyOptions, RunningInPty } from "../support/pty.ts";
 import { vaultInPty } from "../support/pty.ts";
+import { device } from "../support/examples.ts";
 
 const inPty = (machine: Machine, args: readonly string[], options: PtyOptions = {}): RunningInPty =>
   vaultInPty(args, { cwd: machine.home, ...options, env: { ...machine.env, ...options.env } });

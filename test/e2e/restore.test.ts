@@ -14,7 +14,6 @@ import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { anew, backupOf, damage, restoredOf, sql, warm } from "../support/state-file.ts";
 import {
-  device,
   expectError,
   expectExit,
   expectFarFromLock,
@@ -28,6 +27,7 @@ import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
 import { vaultInPty } from "../support/pty.ts";
 import { tempDir } from "../support/cleanup.ts";
+import { device } from "../support/examples.ts";
 
 describe.concurrent("vault state restore", () => {
   it("brings the state back where it was lost: pairs unproven, and the next get goes on", async () => {

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { noAttempts } from "../../src/exchange/lockout.ts";
 import { describe, expect, it } from "vitest";
+import { device } from "../support/examples.ts";
 import type { GivenCredentials } from "../../src/exchange/recovery/document.ts";
 import {
   credentialsJson,
@@ -29,12 +30,6 @@ const document = {
   new: { encryptedData: "bmV3", payload: "cGF6" },
   token: "dG9rZW4=",
   tokenExpiry: "2026-11-21T12:05:00.000Z",
-};
-const device = {
-  browserType: "Firefox",
-  browserVersion: "128.0",
-  osType: "Linux",
-  fonts: ["Arial"],
 };
 const whole = {
   ...document,

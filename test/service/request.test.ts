@@ -5,14 +5,8 @@ import { endpoints, singleEndpoint } from "../../src/protocol/endpoints.ts";
 import { requestSchema } from "../../src/protocol/requests.ts";
 import { validate } from "../../src/protocol/validate.ts";
 import { clientOf, endCall, httpServer, never, startCall } from "../support/servers.ts";
-import { application, uuid } from "../support/examples.ts";
+import { application, device, uuid } from "../support/examples.ts";
 
-const device = {
-  browserType: "Firefox",
-  browserVersion: "128.0",
-  osType: "Linux",
-  fonts: ["Arial"],
-};
 const creditCard = {
   number: "4111111111111111",
   name: "Ada Lovelace",

@@ -4,7 +4,7 @@ import { maskSecrets } from "../../src/service/mask.ts";
 import type { TraceEvent } from "../../src/service/traced.ts";
 import { traced } from "../../src/service/traced.ts";
 import { clientOf, endCall, httpServer, json, never, startCall } from "../support/servers.ts";
-import { application, uuid } from "../support/examples.ts";
+import { application, device, uuid } from "../support/examples.ts";
 
 const vault = {
   uuid,
@@ -58,12 +58,6 @@ async function trace(url: string, run: (call: Send) => Promise<unknown>): Promis
 describe("traced", () => {
   test("a start and its answer, secrets replaced", async () => {
     const server = await httpServer(json(200, body));
-    const device = {
-      browserType: "Firefox",
-      browserVersion: "128.0",
-      osType: "Linux",
-      fonts: ["Arial"],
-    };
     const credentials = { ...startCall.credentials, hashedPin: "cGlu" };
     const events = await trace(server.url, (call) =>
       call({ ...startCall, kind: "credit-card/online", credentials, device }, never),

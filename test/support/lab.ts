@@ -9,6 +9,7 @@ import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
 import type { Machine, MachineOptions } from "./machine.ts";
 import { errorOf, machineFor } from "./machine.ts";
 import type { RunResult } from "./run-vault.ts";
+import { creditCard, device } from "./examples.ts";
 import { atEndOfFile } from "./cleanup.ts";
 import type { LoggedRequest } from "../../src/sandbox/model/request-log.ts";
 
@@ -30,18 +31,7 @@ interface Watched {
   service: { sandbox: Pick<Sandbox, "accepts" | "inspect"> };
 }
 
-export const card = {
-  number: "4111111111111111",
-  name: "Ada Lovelace",
-  expiryMonth: 4,
-  expiryYear: 2031,
-};
-export const device = {
-  browserType: "Firefox",
-  browserVersion: "128.0",
-  osType: "Linux",
-  fonts: ["Arial"],
-};
+export const card = creditCard;
 export const note = 'Der Schlüssel liegt unter der "dritten" Palme ✓';
 
 export const offlineCard: VaultInput = { kind: "credit-card/offline", creditCard: card };

@@ -14,7 +14,6 @@ import { pairsOf, parseCredentials } from "../../../src/exchange/recovery/docume
 import { knownStates } from "../../../src/store/keys/known-states.ts";
 import {
   card,
-  device,
   expectExit,
   expectFarFromLock,
   note,
@@ -37,6 +36,7 @@ import {
 } from "./operation.ts";
 import type { RewindLab } from "../rewind-lab.ts";
 import { runKilledAt } from "../../support/crash.ts";
+import { device } from "../../support/examples.ts";
 
 const newCard = {
   number: "5555555555554444",
