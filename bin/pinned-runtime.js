@@ -9,7 +9,7 @@ var childProcess = require("child_process");
 /**
  * Continues on the runtime that `npm ci` installs beside the program: same arguments, environment,
  * folder and descriptors; its exit code or its signal become ours, and `signals` are forwarded to
- * it. Without one, says in one line what is needed and exits 1.
+ * it, as are those that `vault run` passes on. Without one, says in one line what is needed and exits 1.
  */
 exports.continueOnPinned = function (process, signals) {
   var runtime = pinnedRuntime();
@@ -28,7 +28,7 @@ exports.continueOnPinned = function (process, signals) {
   });
   // A terminal's Ctrl-C reaches both processes and so arrives twice there: the host takes signals
   // within 100 ms for one.
-  signals.forEach(function (signal) {
+  signals.concat(["SIGQUIT", "SIGUSR1", "SIGUSR2"]).forEach(function (signal) {
     process.on(signal, function () {
       child.kill(signal);
     });

@@ -1,9 +1,9 @@
 import { createReadStream, fstatSync, readFile, readSync, statSync } from "node:fs";
-import type { ChildProcess } from "node:child_process";
 import { isAbsolute, resolve } from "node:path";
 import { VaultError } from "./errors.ts";
 import type { Clock } from "./exchange/ports.ts";
 import { wantsColor } from "./terminal/palette.ts";
+import type { Ended, ForegroundProgram, PassOn } from "./terminal/foreground.ts";
 import type { Interrupts } from "./terminal/signals.ts";
 import { orAborted, pause, watchInterrupts } from "./terminal/signals.ts";
 import type { DataStream, InputStream, MessageStream, TerminalFacts } from "./terminal/streams.ts";
@@ -46,11 +46,10 @@ export interface Host extends Clock, Interrupts {
   /** Command line that starts this program again: the runtime and the entry. */
   readonly program: readonly string[];
   /**
-   * Runs a program in the foreground, on this process's own streams. Resolves to its exit code, or to 128 and the number of the
-   * signal that ended it; rejects with the system's error where it cannot be started. Signals are the program's meanwhile: the
-   * terminal sends it SIGINT by itself, others are passed on.
+   * Runs a program in the foreground, on this process's own streams; signals are the program's meanwhile. Rejects with the system's
+   * error where it cannot be started, and with the reason of `interrupted`, which then does not start it.
    */
-  runForeground(command: readonly string[], env: Readonly<Record<string, string>>): Promise<number>;
+  runForeground(program: ForegroundProgram): Promise<Ended>;
   /** Kills a process and all that it started (its process group). Nothing happens where it is gone. */
   endGroup(pid: number): void;
   /** Resolves when all output so far has been written or cannot be. */
@@ -78,9 +77,9 @@ export function createHost(
     mayBeTerminal(fd) && process.getBuiltinModule("node:tty").isatty(fd);
   let colorChoice: boolean | undefined;
   let watched: Interrupts | undefined;
-  let foreground: ChildProcess | undefined;
+  let foreground: PassOn | undefined;
   const passOn = (signal: NodeJS.Signals): boolean => {
-    if (foreground !== undefined && (signal !== "SIGINT" || !isTTY(0))) foreground.kill(signal);
+    foreground?.(signal);
     return foreground !== undefined;
   };
   const interrupts = (): Interrupts => (watched ??= watchSignals(process, signals, passOn));
@@ -148,21 +147,12 @@ export function createHost(
         ...(process.getBuiltinModule("node:sea").isSea() ? [] : process.argv.slice(1, 2)),
       ];
     },
-    async runForeground([command = "", ...args], childEnv) {
-      interrupts();
-      const [{ spawn }, { constants }] = [
-        process.getBuiltinModule("node:child_process"),
-        process.getBuiltinModule("node:os"),
-      ];
-      const child = spawn(command, args, { stdio: "inherit", env: { ...childEnv } });
-      foreground = child;
+    async runForeground(program) {
+      const { interrupted } = interrupts();
+      const { runForeground } = await import("./terminal/foreground.ts");
+      interrupted.throwIfAborted();
       try {
-        return await new Promise<number>((resolve, reject) => {
-          child.once("error", reject);
-          child.once("exit", (code, signal) =>
-            resolve(signal === null ? (code ?? 0) : 128 + constants.signals[signal]),
-          );
-        });
+        return await runForeground(process, program, (passOn) => (foreground = passOn));
       } finally {
         foreground = undefined;
       }

@@ -160,7 +160,7 @@ async function stopped(interrupted: AbortSignal): Promise<void> {
 export async function runExec({ io, settings }: Basics, options: ExecOptions): Promise<number> {
   const sandbox = await openPrivateSandbox(io.host, sandboxSettings({ io, settings }, options));
   try {
-    return await io.host.runForeground(options.command, sandbox.env);
+    return (await io.host.runForeground({ command: options.command, env: sandbox.env })).exitCode;
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (syscall?.startsWith("spawn") !== true) throw error;
