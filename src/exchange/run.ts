@@ -149,6 +149,8 @@ async function deliverAndEnd(
 ): Promise<Delivery> {
   const { exchange } = delivery;
   const { id } = exchange;
+  const { clock } = context;
+  const from = clock.elapsed();
   try {
     if (isUnread(exchange)) checkContents(delivery, handover);
     await handover.deliver(delivery);
@@ -165,7 +167,9 @@ async function deliverAndEnd(
     await context.session.hold(id, "no-ack", { delivered: true, saveOwed: false });
     return { ...delivery, exchange: openExchange(await currentRecord(context), id) };
   }
-  const ended = await sendEnd(context, exchange, true, !handover.leavesState).catch(
+  // A program may have run for hours: what a delivery takes is not time of waiting.
+  const inTime = { ...context, deadline: context.deadline + clock.elapsed() - from };
+  const ended = await sendEnd(inTime, exchange, true, !handover.leavesState).catch(
     (error: unknown) => {
       if (error instanceof VaultError && error.code === "state")
         throw error.with({ uuid: context.session.uuid, exchange: summarize(exchange) });
