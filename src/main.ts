@@ -94,12 +94,15 @@ function outputFailure(thrown: unknown): VaultError | undefined {
 /** Whether errors are JSON: decided from the words alone, because the command line itself may be what is wrong. */
 function wantsJson(argv: readonly string[], host: Host): boolean {
   const formats = ["json", "ndjson"];
-  const asked = argv.some((word, index) => {
+  // What follows is for another program.
+  const end = argv.indexOf("--");
+  const words = end === -1 ? argv : argv.slice(0, end);
+  const asked = words.some((word, index) => {
     if (word === "--json") return true;
     const [, inline] = /^(?:--output=|-o=?)(.+)$/.exec(word) ?? [];
-    const value = word === "--output" || word === "-o" ? argv[index + 1] : inline;
+    const value = word === "--output" || word === "-o" ? words[index + 1] : inline;
     return formats.includes(value ?? "");
   });
-  const overruled = argv.some((word) => /^(-o|--output)/.test(word));
+  const overruled = words.some((word) => /^(-o|--output)/.test(word));
   return asked || (!overruled && formats.includes(host.env["VAULTSVC_OUTPUT"] ?? ""));
 }
