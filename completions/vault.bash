@@ -30,6 +30,11 @@ _vaultsvc_complete() {
     :files*@) ;;
     :files*) compopt -o default 2>/dev/null ;;
     :directories*) compopt -o dirnames 2>/dev/null ;;
+    :programs*)
+      compopt -o default 2>/dev/null
+      while IFS= read -r candidate; do COMPREPLY+=("$candidate"); done < <(compgen -c -- "${words[${#words[@]} - 1]}")
+      return 0
+      ;;
     *) return 0 ;;
   esac
 

@@ -11,6 +11,9 @@ function __vaultsvc_complete
     set -l directive $reply[-1]
     set -e reply[-1]
     switch "$directive"
+        case ':programs*'
+            complete -C "$current"
+            return
         case ':files*' ':directories*'
             set -l start (string replace -r '^:\w+ ?' '' -- $directive)
             set -l path (string sub -s (math (string length -- "$start") + 1) -- "$current")

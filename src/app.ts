@@ -33,9 +33,10 @@ export async function createApp(
 }
 
 /** What completion may know of this machine. It needs no `App`: settings can be wrong, and take time to read. */
-export const knownHere = (host: Host): Pick<Known, "profiles" | "vaults"> =>
+export const knownHere = (host: Host): Pick<Known, "fields" | "profiles" | "vaults"> =>
   createKnown<Host>(host, {
     configDirectory,
+    fieldPaths: async (kind) => (await import("./documents/field-paths.ts")).readPaths(kind),
     readVaults: async (user, location) => {
       const directory = directoryOf(user, location);
       return isShared(location)

@@ -7,7 +7,7 @@ import { parseSync } from "rolldown/utils";
 const table: Record<string, Allowance> = {
   main: { parts: ["commands/program", "commands/version", "app", "host", "terminal", "errors"] },
   app: {
-    parts: ["parts", "store", "settings", "completion"],
+    parts: ["parts", "store", "settings", "completion", "documents"],
     types: ["host"],
   },
   // Makes the adapters: service is in no other row.

@@ -4,8 +4,7 @@ import { topics } from "./topics.ts";
 
 /** Tasks with their commands, in the order in which people need them. A command that is missing here is listed last. */
 export const tasks: Readonly<Record<string, readonly string[]>> = {
-  "Read or change a vault": ["get", "update", "info", "create", "delete"],
-  "Finish an interrupted exchange": ["ack"],
+  "Read or change a vault": ["get", "run", "update", "ack", "info", "create", "delete"],
   Inspect: ["status", "guard", "audit-replay"],
   "Set up, and try it": ["init", "sandbox", "config", "doctor", "completion"],
   "Import, move and back up credentials": ["import", "export", "forget", "label", "state"],

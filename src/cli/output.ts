@@ -77,8 +77,7 @@ export function serialize(
   isTTY: boolean,
 ): string | undefined {
   if (output.field !== undefined) {
-    const value = fieldOf(document, output.field);
-    const text = typeof value === "string" ? value : jsonText(value);
+    const text = fieldText(document, output.field);
     return isTTY ? `${printable(text)}\n` : text;
   }
   if (output.format === "table") return undefined;
@@ -106,6 +105,15 @@ export function fieldOf(document: unknown, path: string): unknown {
     value = inner;
   }
   return value;
+}
+
+/**
+ * The value at a dotted path as a program takes it: a text as it is, anything else as JSON.
+ * @throws `usage` where there is none
+ */
+export function fieldText(document: unknown, path: string): string {
+  const value = fieldOf(document, path);
+  return typeof value === "string" ? value : jsonText(value);
 }
 
 /** Whether the document has something at the dotted path. */

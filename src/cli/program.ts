@@ -18,7 +18,7 @@ export interface Surroundings {
   shownVersion: string;
   /** Loads what completion may know of this machine, and the parts that a command works with. */
   wiring: () => Promise<{
-    knownHere(host: Host): Pick<Known, "profiles" | "vaults">;
+    knownHere(host: Host): Pick<Known, "fields" | "profiles" | "vaults">;
     createApp(
       host: Host,
       flags: Readonly<Record<string, unknown>>,
@@ -131,6 +131,7 @@ async function completions(
       variables: () => Object.keys(host.env),
       profiles: async () => await (await known()).profiles(),
       vaults: async (given) => await (await known()).vaults(given),
+      fields: async (given, vault) => await (await known()).fields(given, vault),
     });
   } catch {
     return "";

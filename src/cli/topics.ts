@@ -2,7 +2,7 @@
 export const topics = {
   tour: "read vaults, pause an exchange, lose responses and meet the circuit breaker, all in the sandbox",
   recipes:
-    "containers, databases, CI runners, cron jobs, monitors, moving vaults, and unlocking: shell scripts to copy",
+    "containers, databases, CI runners, services, cron jobs, monitors, moving vaults, and unlocking: shell scripts to copy",
   environment:
     "every setting with its flag, environment variable and configuration key, and profiles",
   authentication: "how a call proves which application sends it: application key and JWT",

@@ -18,6 +18,7 @@ import { help } from "./help/descriptor.ts";
 import { importVaults } from "./import/descriptor.ts";
 import { info } from "./info/descriptor.ts";
 import { init } from "./init/descriptor.ts";
+import { run } from "./run.ts";
 import * as sandbox from "./sandbox/descriptor.ts";
 import * as state from "./state/descriptor.ts";
 import { status } from "./status/descriptor.ts";
@@ -33,6 +34,7 @@ export const vault: Command = {
   commands: [
     get,
     update,
+    run,
     loaded(ack, async () => (await import("./ack/run.ts")).runAck),
     loaded(status, async () => (await import("./status/run.ts")).runStatus),
     guard,

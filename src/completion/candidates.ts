@@ -5,14 +5,19 @@ import { commandAt, locate, optionsAt } from "./tree.ts";
 export interface Known {
   vaults(given: ReadonlyMap<string, string>): Promise<Candidate[]>;
   profiles(): Promise<Candidate[]>;
+  /** Of what a read prints of the vault, by its kind where that is known. */
+  fields(given: ReadonlyMap<string, string>, vault: string | undefined): Promise<Candidate[]>;
   variables(): string[];
 }
 
 /** Candidates for the word under the cursor. */
 export interface Offer {
   candidates: Candidate[];
-  /** `files` and `directories`: the shell completes paths itself, after `prefix`. `nospace`: it adds no space after a candidate. */
-  directive: "done" | "nospace" | "files" | "directories";
+  /**
+   * `files` and `directories`: the shell completes paths itself, after `prefix`; `programs`: the names of programs. `nospace`: it adds
+   * no space after a candidate.
+   */
+  directive: "done" | "nospace" | "files" | "directories" | "programs";
   prefix?: string;
 }
 
@@ -135,6 +140,19 @@ async function values(
     }
     case "profiles":
       return list(await known.profiles());
+    case "fields": {
+      const start = source.after === undefined ? 0 : typed.indexOf(source.after) + 1;
+      if (start === 0 && source.after !== undefined) return nothing;
+      const fields = await known.fields(position.given, position.positional[0]);
+      return list(fields.map(({ value }) => ({ value: typed.slice(0, start) + value })));
+    }
+    case "programs":
+      // Flags of the program would be taken for ours.
+      if (!position.ended)
+        return list([{ value: "--", description: "the program follows" }, ...flags(position)]);
+      return position.positional.length < commandAt(position).arguments.length
+        ? { candidates: [], directive: "programs", prefix: "" }
+        : { candidates: [], directive: "files", prefix: "" };
     case "files":
     case "directories":
       return { candidates: [], directive: source.from, prefix: "" };

@@ -21,6 +21,8 @@ interface Files<U> {
     user: U,
     location: string | undefined,
   ): Promise<readonly { uuid: string; label: string | null; kind: string }[]>;
+  /** The paths of what a read of a vault of this kind prints, of any kind without one. */
+  fieldPaths(kind: string | undefined): Promise<readonly string[]>;
 }
 
 /**
@@ -31,23 +33,31 @@ interface Files<U> {
 export function createKnown<U extends User>(
   user: U,
   files: Files<U>,
-): Pick<Known, "profiles" | "vaults"> {
+): Pick<Known, "fields" | "profiles" | "vaults"> {
+  const vaultsOf = async (given: ReadonlyMap<string, string>) => {
+    const { currentProfile = "default", profiles } = readConfiguration(files.configDirectory(user));
+    const name = given.get("--profile") ?? (user.env["VAULTSVC_PROFILE"] || currentProfile);
+    // No shell has expanded this word: completion sees it as it was typed.
+    const flag = given.get("--state")?.replace(/^~(?=\/)/, () => user.home);
+    const found = findSetting("state", defined({ state: flag }), user.env, profiles[name] ?? {});
+    if (found !== undefined) checkLocation(found.text, found.source);
+    return await files.readVaults(user, found?.text);
+  };
   return {
     profiles: async () =>
       Object.keys(readConfiguration(files.configDirectory(user)).profiles).map((value) => ({
         value,
       })),
-    vaults: async (given) => {
-      const { currentProfile = "default", profiles } = readConfiguration(
-        files.configDirectory(user),
-      );
-      const name = given.get("--profile") ?? (user.env["VAULTSVC_PROFILE"] || currentProfile);
-      // No shell has expanded this word: completion sees it as it was typed.
-      const flag = given.get("--state")?.replace(/^~(?=\/)/, () => user.home);
-      const found = findSetting("state", defined({ state: flag }), user.env, profiles[name] ?? {});
-      if (found !== undefined) checkLocation(found.text, found.source);
-      const vaults = await files.readVaults(user, found?.text);
-      return vaults.map(({ uuid, label, kind }) => ({ value: uuid, description: label ?? kind }));
+    vaults: async (given) =>
+      (await vaultsOf(given)).map(({ uuid, label, kind }) => ({
+        value: uuid,
+        description: label ?? kind,
+      })),
+    fields: async (given, vault) => {
+      const named = ({ uuid, label }: { uuid: string; label: string | null }): boolean =>
+        label === vault || uuid === vault?.toLowerCase();
+      const kind = given.get("--kind") ?? (await vaultsOf(given)).find(named)?.kind;
+      return (await files.fieldPaths(kind)).map((value) => ({ value }));
     },
   };
 }

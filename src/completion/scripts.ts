@@ -36,6 +36,11 @@ _${other}_complete() {
     :files*@) ;;
     :files*) compopt -o default 2>/dev/null ;;
     :directories*) compopt -o dirnames 2>/dev/null ;;
+    :programs*)
+      compopt -o default 2>/dev/null
+      while IFS= read -r candidate; do COMPREPLY+=("$candidate"); done < <(compgen -c -- "\${words[\${#words[@]} - 1]}")
+      return 0
+      ;;
     *) return 0 ;;
   esac
 
@@ -94,6 +99,10 @@ _${name}() {
   case $directive in
     :done*) ;;
     :nospace*) add=(-S '') ;;
+    :programs*)
+      _command_names -e
+      return
+      ;;
     :files* | :directories*)
       start=\${directive#:(files|directories)}
       start=\${start# }
@@ -145,6 +154,9 @@ function __${other}_complete
     set -l directive $reply[-1]
     set -e reply[-1]
     switch "$directive"
+        case ':programs*'
+            complete -C "$current"
+            return
         case ':files*' ':directories*'
             set -l start (string replace -r '^:\\w+ ?' '' -- $directive)
             set -l path (string sub -s (math (string length -- "$start") + 1) -- "$current")

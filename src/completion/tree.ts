@@ -44,10 +44,12 @@ export interface Candidate {
 export type ValueSource =
   /** `separated`: a comma-separated list. `open`: more must be typed after each value. */
   | { from: "list"; values: readonly string[]; separated?: boolean; open?: boolean }
+  /** Fields of what is read of the vault that the line names; `after`: behind this, in a word that begins with something else. */
+  | { from: "fields"; after?: string }
   /** Commands, nested ones after their parents; `also` has other words for the first position. */
   | { from: "commands"; also: readonly Candidate[] }
   /** `given`: the source of a secret or a document: @FILE, -, env:NAME. */
-  | { from: "vaults" | "profiles" | "files" | "directories" | "given" | "anything" };
+  | { from: "vaults" | "profiles" | "programs" | "files" | "directories" | "given" | "anything" };
 
 /** Position on a command line: the command, flags and arguments that its words name. */
 export interface Position {

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { VaultError } from "../errors.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
-import { findEndpoint } from "../protocol/endpoints.ts";
+import { findEndpoint, kinds } from "../protocol/endpoints.ts";
 import { responseVault } from "../protocol/responses.ts";
 import { distance } from "../suggest.ts";
 import { dryRun, got, receipt } from "./exchange.ts";
@@ -10,6 +10,8 @@ import { dryRun, got, receipt } from "./exchange.ts";
 const mostNamed = 3;
 
 interface Printed {
+  /** What the field was given with, for messages. */
+  flag: string;
   operation: Operation;
   kind: Kind;
   dryRun: boolean;
@@ -19,16 +21,10 @@ interface Printed {
  * Refuses a --field that the document of an exchange with a vault of this kind cannot have, before anything is sent.
  * @throws `usage`, with the nearest paths
  */
-export function checkFieldPath(field: string, { operation, kind, dryRun: isPlan }: Printed): void {
-  const endpoint = findEndpoint(kind, operation, "start");
-  if (endpoint === undefined) return;
-  const vault = responseVault(endpoint);
-  const document = isPlan
-    ? dryRun
-    : operation === "get"
-      ? z.extend(got, { vault })
-      : z.extend(receipt, { vault });
-  const paths = pathsOf(z.toJSONSchema(document, { io: "input", unrepresentable: "any" }));
+export function checkFieldPath(field: string, printed: Printed): void {
+  const paths = fieldPaths(printed);
+  if (paths === undefined) return;
+  const { flag, operation, kind } = printed;
   // Of an array, every place has the same fields.
   const path = field.replaceAll(/\.\d+(?=\.|$)/g, ".0");
   if (
@@ -40,12 +36,39 @@ export function checkFieldPath(field: string, { operation, kind, dryRun: isPlan 
   const near = nearest(path, paths).slice(0, mostNamed);
   throw new VaultError(
     "usage",
-    `--field ${field}: a ${operation} of a ${kind} vault prints no such field; nothing was sent`,
+    `${flag} ${field}: a ${operation} of a ${kind} vault prints no such field; nothing was sent`,
     {
-      hint: `the nearest: ${near.join(", ")}; --json shows the document`,
+      hint: `the nearest: ${near.join(", ")}; get --json shows the document`,
     },
   );
 }
+
+/** The paths of the document that an exchange prints; undefined for one that is unsupported. */
+export function fieldPaths({
+  operation,
+  kind,
+  dryRun: isPlan,
+}: Omit<Printed, "flag">): string[] | undefined {
+  const endpoint = findEndpoint(kind, operation, "start");
+  if (endpoint === undefined) return undefined;
+  const vault = responseVault(endpoint);
+  const document = isPlan
+    ? dryRun
+    : operation === "get"
+      ? z.extend(got, { vault })
+      : z.extend(receipt, { vault });
+  return pathsOf(z.toJSONSchema(document, { io: "input", unrepresentable: "any" }));
+}
+
+/** The paths of what a read of a vault of this kind prints; of every kind without one. */
+export const readPaths = (kind: string | undefined): string[] => [
+  ...new Set(
+    kinds
+      .filter((each) => each === kind || !kinds.includes(kind as Kind))
+      .flatMap((each) => fieldPaths({ operation: "get", kind: each, dryRun: false }) ?? [])
+      .filter((path) => !path.endsWith(".*")),
+  ),
+];
 
 interface Schema {
   properties?: Record<string, Schema>;

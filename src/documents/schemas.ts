@@ -13,6 +13,7 @@ import * as state from "./state.ts";
 const documents = {
   get: exchange.get,
   update: exchange.update,
+  run: exchange.dryRun,
   ack: exchange.ack,
   status: state.status,
   guard: state.guard,

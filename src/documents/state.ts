@@ -38,7 +38,7 @@ const exchange = z.object({
   ...storedExchange,
   tokenSecondsLeft: z.nullable(count),
   holdReason: z.nullable(
-    z.enum(["no-ack", "delivery", "masked", "credentials-out", "save-cmd", "exec"]),
+    z.enum(["no-ack", "delivery", "masked", "credentials-out", "save-cmd", "exec", "run"]),
   ),
   delivered: z.boolean(),
   saveOwed: z.boolean(),

@@ -35,7 +35,9 @@ export type HoldReason =
   /** --save-cmd failed. */
   | "save-cmd"
   /** --exec failed. */
-  | "exec";
+  | "exec"
+  /** The program of `vault run` failed, or could not be given the contents. */
+  | "run";
 
 /** States in which a new pair waits for its acknowledgement, or may have received it. */
 export const openStates: readonly ExchangeState[] = ["started", "held", "ending", "in-doubt"];

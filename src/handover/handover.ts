@@ -22,6 +22,7 @@ import type { RecoveryFile } from "../documents/recovery.ts";
 import type { CredentialsOut } from "./credentials-out.ts";
 import { ReplacedFile } from "./credentials-out.ts";
 import type { Exec } from "./document-command.ts";
+import type { Program } from "./program.ts";
 import { learnAll } from "../input/read-start.ts";
 
 /** Where the contents of a read go, and then the recovery document; to stdout if nothing else is named. */
@@ -32,6 +33,8 @@ export interface Outputs {
   outDir?: string | undefined;
   /** --exec */
   exec?: Exec | undefined;
+  /** Of `vault run`. */
+  program?: Program | undefined;
   /** Prints the contents as one of many vaults, as a line or as the table of `view`. */
   print?:
     ((document: GetDocument, view: (view: View) => Promise<string>) => Promise<void>) | undefined;
@@ -166,9 +169,15 @@ async function deliverContents(
   outputs: Outputs,
   { noAck }: Start,
 ): Promise<boolean> {
-  const { outFile, outDir, exec, print, out, saveCmd } = outputs;
+  const { outFile, outDir, exec, program, print, out, saveCmd } = outputs;
   const saveOwed = out !== undefined || saveCmd !== undefined;
   const document = getDocument(delivery);
+  if (program !== undefined) {
+    if (delivery.lastRead && !program.takesAll(document)) throw notPassed(saveOwed);
+    const { limited } = delivery.exchange;
+    await orHeld(outputs, saveOwed, async () => await program.run(document, { limited, saveOwed }));
+    return true;
+  }
   if ([outFile, outDir, exec, print].some((output) => output !== undefined)) {
     await orHeld(outputs, saveOwed, async () => {
       if (outFile !== undefined)
@@ -200,6 +209,17 @@ const masked = (delivery: Delivery, saveOwed: boolean): HandoverFailure =>
       delivered: false,
       saveOwed,
       hint: `vault get ${delivery.uuid} --discard-pending --reveal (or --json)`,
+    },
+  );
+
+const notPassed = (saveOwed: boolean): HandoverFailure =>
+  new HandoverFailure(
+    "masked",
+    "this is the last read of a limited vault, and the program would not receive its whole contents",
+    {
+      delivered: false,
+      saveOwed,
+      hint: "with --discard-pending and --stdin the same command line passes all of it",
     },
   );
 

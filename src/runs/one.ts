@@ -22,6 +22,7 @@ import { isMany } from "../input/flags.ts";
 import { checkPairOptions, readStart } from "../input/read-start.ts";
 import { lookUp } from "../input/look-up.ts";
 import { createHandover, updateDocument } from "../handover/handover.ts";
+import type { Program } from "../handover/program.ts";
 
 /** Reads or updates what a command line names: one vault, or many in a run. Resolves to the exit code. */
 export async function runVaults(
@@ -35,10 +36,15 @@ export async function runVaults(
 }
 
 /**
- * Reads or updates one vault, while the file of --credentials-out is locked.
+ * Reads or updates one vault, while the file of --credentials-out is locked. A program receives what is read, in place of stdout.
  * @throws `usage`, `invalid-input`, `no-credentials`, `busy`, `interrupted` at a question, and what `runExchange` throws
  */
-async function runOne(app: App, options: VaultsOptions, operation: Operation): Promise<void> {
+export async function runOne(
+  app: App,
+  options: VaultsOptions,
+  operation: Operation,
+  program?: Program,
+): Promise<void> {
   const contents =
     operation === "update"
       ? await (await import("../input/contents.ts")).readContents(app.io, options)
@@ -48,14 +54,19 @@ async function runOne(app: App, options: VaultsOptions, operation: Operation): P
     await askSettings(app);
     const uuid = await askVault(app, options.vaults[0], operation);
     const asked = await readStart(app, uuid, operation, options);
+    if (program !== undefined) asked.takesTime = true;
     await lockedFirst(app, asked, options, async (record, locked) => {
-      const start = await completeStart(app, options, asked, record, out, contents);
+      const start = await completeStart(app, options, asked, record, {
+        out,
+        contents,
+        program,
+      });
       const { out: outFile, saveCmd } = options;
-      const outputs = { outFile, out, saveCmd, stop: app.io.host.interrupted };
+      const outputs = { outFile, out, saveCmd, program, stop: app.io.host.interrupted };
       const handover = createHandover(app, outputs, start);
       const dryRun = options.dryRun === true;
       const delivery = await lockAndRun(app, start, handover, { out, locked, dryRun });
-      if (delivery !== undefined) await tell(app, start, delivery);
+      if (delivery !== undefined && program === undefined) await tell(app, start, delivery);
     });
   });
 }
@@ -94,8 +105,15 @@ async function completeStart(
   options: VaultsOptions,
   asked: Unchecked,
   record: VaultRecord | null,
-  out: CredentialsOut | undefined,
-  contents: GivenContents | undefined,
+  {
+    out,
+    contents,
+    program,
+  }: {
+    out: CredentialsOut | undefined;
+    contents: GivenContents | undefined;
+    program: Program | undefined;
+  },
 ): Promise<Start> {
   const { uuid, operation } = asked;
   const isDryRun = options.dryRun === true;
@@ -121,9 +139,12 @@ async function completeStart(
     (await import("../handover/out-file.ts")).checkOut(app, options, options.out, uuid);
   const kind = checkAsked(record, start);
   const { field } = app.io.output;
-  if (field !== undefined) {
+  if (field !== undefined || (program?.fields.size ?? 0) > 0) {
     const { checkFieldPath } = await import("../documents/field-paths.ts");
-    checkFieldPath(field, { operation, kind, dryRun: isDryRun });
+    if (field !== undefined)
+      checkFieldPath(field, { flag: "--field", operation, kind, dryRun: isDryRun });
+    for (const [name, passed] of program?.fields ?? [])
+      checkFieldPath(passed, { flag: `--env ${name}:`, operation, kind, dryRun: false });
   }
   if (generation !== undefined && force && !isDryRun) {
     const question = `Send generation ${generation} of vault ${uuid} anyway? Wrong credentials count toward lockout.`;

@@ -26,6 +26,8 @@ export interface Narrator {
   detail: (line: string) => void;
   /** Says on a terminal what is waited for, once that has taken two seconds. Settles as the promise does. */
   waitFor: <T>(what: string | (() => string), promise: Promise<T>) => Promise<T>;
+  /** Writes nothing for a person on the terminal until the promise settles, because it is another program's. */
+  yieldTo: (promise: Promise<unknown>) => void;
 }
 
 /** What takes longer needs an explanation, in milliseconds. */
@@ -33,20 +35,21 @@ const patienceMs = 2000;
 
 export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions): Narrator {
   const write = (line: string): void => void stderr.write(`${printableLine(line)}\n`);
-  const isShown = stderr.isTTY && !quiet;
+  let isYielded = false;
+  const isShown = (): boolean => stderr.isTTY && !quiet && !isYielded;
   const narrator: Narrator = {
     warn: (message) => write(`vault: warning: ${message}`),
     close: (line) => {
-      if (isShown) write(line);
+      if (isShown()) write(line);
     },
     note: (line) => narrator.close(line),
     detail: (line) => {
       if (verbose) write(line);
     },
     waitFor: async (what, promise) => {
-      if (!isShown) return await promise;
+      if (!isShown()) return await promise;
       const timer = setTimeout(
-        () => write(`Waiting for ${typeof what === "string" ? what : what()} …`),
+        () => narrator.note(`Waiting for ${typeof what === "string" ? what : what()} …`),
         patienceMs,
       );
       try {
@@ -55,20 +58,25 @@ export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions
         clearTimeout(timer);
       }
     },
+    yieldTo: (promise) => {
+      isYielded = true;
+      const end = (): void => void (isYielded = false);
+      promise.then(end, end);
+    },
     tell: (event) => {
       switch (event.type) {
         case "warning":
           narrator.warn(event.message);
           break;
         case "settled":
-          if (!json || isShown) write(describeSettled(event.settled));
+          if (!json || isShown()) write(describeSettled(event.settled));
           break;
         case "retrying":
-          if (isShown || verbose)
+          if (isShown() || verbose)
             write(`${event.cause}; retrying the ${event.step} call in ${seconds(event.waitMs)}`);
           break;
         case "waiting":
-          if (event.inTime && (isShown || verbose))
+          if (event.inTime && (isShown() || verbose))
             write(
               `Waiting: ${event.cause}; the next trial start is due in ${seconds(event.waitMs)} …`,
             );

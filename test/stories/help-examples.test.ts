@@ -124,7 +124,9 @@ const answered = (example: string): string =>
 function plainWords(example: string, { env }: Place): string[] | undefined {
   if (
     !example.startsWith("vault ") ||
-    /[|<>;&`~*\\]|\$\(|save-cmd|sandbox exec|"[^"]*\$|\.\/|--(?:export|html)/.test(example)
+    /[|<>;&`~*\\]|\$\(|save-cmd|sandbox exec|vault run|"[^"]*\$|\.\/|--(?:export|html)/.test(
+      example,
+    )
   )
     return undefined;
   const words = example.match(/'[^']*'|"[^"]*"|[^\s'"]+/g)?.slice(1) ?? [];

@@ -104,7 +104,7 @@ function run(
 }
 
 describe.concurrent("each recipe works as it stands", () => {
-  test("there are seven of them", () => expect(recipes).toHaveLength(7));
+  test("there are eight of them", () => expect(recipes).toHaveLength(8));
 
   test.each(recipes.filter(runsHere))(
     "$heading",

@@ -37,6 +37,7 @@ export const exec = {
       term: "<command...>",
       help: "program and arguments, after --",
       value: (is) => is.many(is.text),
+      values: { from: "programs" },
     },
   },
   options: emulation,
@@ -62,6 +63,7 @@ export const rehearse = {
       term: "<command...>",
       help: "program and arguments, after --; run many times",
       value: (is) => is.many(is.text),
+      values: { from: "programs" },
     },
   },
   options: {

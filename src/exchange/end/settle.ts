@@ -59,6 +59,8 @@ function describeHold(held: ExchangeRecord): string {
       return "--save-cmd failed";
     case "exec":
       return "--exec failed";
+    case "run":
+      return "the program of vault run failed";
     case "no-ack":
     case null:
       return "by --no-ack";

@@ -1,0 +1,82 @@
+import type { App } from "../app.ts";
+import { command, text, vaultArgument } from "../cli/command.ts";
+import { asVaultError, VaultError } from "../errors.ts";
+import { exchangeFlags } from "../input/flags.ts";
+import { parseDuration } from "../settings/parsers.ts";
+
+// The program decides about the acknowledgement.
+const { ack: _, ...startFlags } = exchangeFlags;
+
+/**
+ * Starts a program with the contents of a vault. Ends with 0 once that has ended with 0 and the vault is acknowledged; with
+ * --ack-after, with what the program ends with.
+ */
+export const run = command(
+  {
+    name: "run",
+    summary: "start a program with a vault's contents",
+    description:
+      "Read a vault and start a program (no shell) with the named fields in its environment, or the whole document on its standard " +
+      "input. Streams, terminal and signals are the program's. The vault is acknowledged if the program ends with 0; with --ack-after, " +
+      "when it has run that long, and vault run ends with the program's exit code. Otherwise the exchange is held: exit 11. " +
+      "Without --dry-run, --json is about errors alone.",
+    arguments: {
+      vault: { ...vaultArgument, term: "<vault>", value: text },
+      command: {
+        term: "<command...>",
+        help: "program and arguments, after --",
+        value: (is) => is.many(is.any),
+        values: { from: "programs" },
+      },
+    },
+    options: {
+      env: {
+        flag: "--env <name=field...>",
+        help: "set a variable to a field of the document, as --field prints it; repeat it for more",
+        value: (is) => is.many(is.text),
+        values: { from: "fields", after: "=" },
+        repeated: true,
+      },
+      stdin: {
+        flag: "--stdin",
+        help: "pass the whole document, as get --json prints it, on standard input",
+      },
+      ackAfter: {
+        flag: "--ack-after <duration>",
+        help: "acknowledge when the program has run that long, such as 10s: for a service",
+        value: text,
+      },
+      ...startFlags,
+      yes: { flag: "--yes", help: "with --generation and --force: do not ask" },
+    },
+    examples: [
+      "vault run $VAULT --env CARD=vault.creditCard.number -- sh -c 'echo ${#CARD}'",
+      "vault run $VAULT --stdin -- wc -c",
+      "vault run $VAULT --env CARD=vault.creditCard.number --ack-after 1s -- sleep 2",
+    ],
+  },
+  async (app: App, options) => {
+    const { io } = app;
+    const { vault, env, stdin, command, ackAfter } = options;
+    const { field } = io.output;
+    if (field !== undefined && options.dryRun !== true) {
+      throw new VaultError("usage", "standard output is the program's, which excludes --field", {
+        hint: `--env NAME=${field} passes it in a variable`,
+      });
+    }
+    const { Program } = await import("../handover/program.ts");
+    const ackAfterMs = ackAfter === undefined ? undefined : parseDuration(ackAfter, "--ack-after");
+    const program = new Program(io, { command, env, stdin, ackAfterMs });
+    const { runOne } = await import("../runs/one.ts");
+    try {
+      await runOne(app, { ...options, vaults: [vault] }, "get", program);
+    } catch (error) {
+      if (program.isRunning) {
+        io.narrator.warn(`not acknowledged: ${asVaultError(error).message}`);
+        await program.ended;
+      }
+      throw error;
+    }
+    return (await program.ended)?.exitCode ?? 0;
+  },
+);

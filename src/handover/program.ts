@@ -1,0 +1,205 @@
+import { accessSync, constants, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fieldText, hasField } from "../cli/output.ts";
+import type { GetDocument } from "../documents/exchange.ts";
+import { VaultError } from "../errors.ts";
+import { HandoverFailure } from "../exchange/delivery.ts";
+import type { Host } from "../host.ts";
+import type { Io } from "../parts/io.ts";
+import { environmentWithoutSecrets } from "../settings/child-command.ts";
+import type { Ended } from "../terminal/foreground.ts";
+import { printableLine } from "../terminal/redactor.ts";
+
+/** What a command line says of the program that receives a vault. */
+interface Given {
+  command: readonly string[];
+  /** NAME=FIELD. */
+  env?: readonly string[] | undefined;
+  stdin?: boolean | undefined;
+  ackAfterMs?: number | undefined;
+}
+
+/** A program of the user that is started with the contents of a vault, in the foreground. */
+export class Program {
+  /** Fields of the document by the variable that has them. */
+  readonly fields: ReadonlyMap<string, string>;
+  readonly #io: Io;
+  readonly #given: Given;
+  readonly #file: string;
+  #ended: Promise<Ended> | undefined;
+  #isRunning = false;
+
+  /** @throws `usage` for variables that cannot be, for none, and (with exit code 127) for a program that cannot be started */
+  constructor(io: Io, given: Given) {
+    this.#io = io;
+    this.#given = given;
+    this.fields = variables(given.env ?? []);
+    if (this.fields.size === 0 && given.stdin !== true) {
+      throw usage("neither --env nor --stdin: the program would not receive the vault", {
+        hint: "--env NAME=FIELD passes a field in a variable, --stdin the whole document; vault run --help",
+      });
+    }
+    this.#file = executable(io.host, given.command[0] ?? "");
+  }
+
+  /** How it has ended, or will end; undefined if it was not started. */
+  get ended(): Promise<Ended> | undefined {
+    return this.#ended;
+  }
+
+  get isRunning(): boolean {
+    return this.#isRunning;
+  }
+
+  /** Whether it receives the whole contents. */
+  takesAll({ vault }: Pick<GetDocument, "vault">): boolean {
+    const passed = new Set(this.fields.values());
+    if (this.#given.stdin === true || passed.has("vault")) return true;
+    const isPassed = (path: string, value: unknown): boolean =>
+      passed.has(path) ||
+      (typeof value === "object" &&
+        Object.entries(value ?? {}).every(([name, inner]) => isPassed(`${path}.${name}`, inner)));
+    return Object.entries(vault)
+      .map(([name, value]) => [`vault.${name}`, value] as const)
+      .every(([path, value]) => !isContents(path) || isPassed(path, value));
+  }
+
+  /**
+   * Starts it. Resolves when it has taken the contents over: it ended with 0, or has run for as long as --ack-after says.
+   * @throws HandoverFailure, and the reason of `interrupted`, which then does not start it
+   */
+  async run(
+    document: GetDocument,
+    { limited, saveOwed }: { limited: boolean; saveOwed: boolean },
+  ): Promise<void> {
+    const { stdin, ackAfterMs } = this.#given;
+    const { host, narrator } = this.#io;
+    const failed = (message: string): HandoverFailure => {
+      const ack = saveOwed
+        ? " --save-cmd CMD (or --saved)"
+        : `${limited ? " --unread" : ""} (if it has done its work nevertheless)`;
+      return new HandoverFailure("run", message, {
+        delivered: false,
+        saveOwed,
+        hint: `with --discard-pending the same command line starts again with the old credentials; vault ack ${document.uuid}${ack}`,
+      });
+    };
+    const env = this.#environment(document, failed);
+    const over = new AbortController();
+    this.#isRunning = true;
+    this.#ended = host
+      .runForeground({
+        file: this.#file,
+        command: this.#given.command,
+        env,
+        input: stdin === true ? `${JSON.stringify(document)}\n` : undefined,
+      })
+      .finally(() => {
+        this.#isRunning = false;
+        over.abort(new Error("ended"));
+      });
+    narrator.yieldTo(this.#ended);
+    const stillRuns =
+      ackAfterMs === undefined
+        ? []
+        : [
+            host.sleep(ackAfterMs, over.signal).then(
+              () => undefined,
+              async () => await this.#ended,
+            ),
+          ];
+    const ended = await Promise.race([this.#ended, ...stillRuns]).catch((error: unknown) => {
+      if (host.interrupted.aborted) throw error;
+      const { code, message } = error as NodeJS.ErrnoException;
+      const why = code === "E2BIG" ? "the fields are too long for an environment" : message;
+      throw failed(`${this.#name} could not be started: ${why}`);
+    });
+    if (ended === undefined) return;
+    const { exitCode, signal, unread } = ended;
+    if (signal !== null) throw failed(`${this.#name} was ended by ${signal}`);
+    if (exitCode !== 0) throw failed(`${this.#name} ended with exit code ${exitCode}`);
+    if (unread)
+      throw failed(`${this.#name} did not read the whole document from its standard input`);
+  }
+
+  get #name(): string {
+    return printableLine(this.#given.command[0] ?? "");
+  }
+
+  /** The environment without our secrets, and with the fields. @throws what `failed` makes */
+  #environment(
+    document: GetDocument,
+    failed: (message: string) => HandoverFailure,
+  ): Record<string, string> {
+    const { host, redactor, narrator } = this.#io;
+    const env = environmentWithoutSecrets(host.env, (text) => redactor.redact(text));
+    for (const [name, field] of this.fields) {
+      // Not one that was there before: the program would take it for the vault's.
+      delete env[name];
+      if (hasField(document, field)) {
+        const value = fieldText(document, field);
+        if (value.includes("\0"))
+          throw failed(`--env ${name}: ${field} holds a NUL byte, which no variable can hold`);
+        env[name] = value;
+      } else if (isContents(field)) {
+        throw failed(`--env ${name}: the service's response has no ${field}`);
+      } else {
+        narrator.warn(`--env ${name}: the service did not send ${field}; the variable is not set`);
+      }
+    }
+    return env;
+  }
+}
+
+const isContents = (field: string): boolean => /^vault\.(?:creditCard|content)(?:\.|$)/.test(field);
+
+const usage = (message: string, facts: { hint: string; exitCode?: number }): VaultError =>
+  new VaultError("usage", `${message}; nothing was sent`, facts);
+
+/** Reads NAME=FIELD. @throws `usage` */
+function variables(given: readonly string[]): Map<string, string> {
+  const fields = new Map<string, string>();
+  for (const text of given) {
+    const [, name = text, field = ""] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
+    const shown = printableLine(text);
+    const hint = "--env NAME=FIELD, such as --env CARD=vault.creditCard.number";
+    if (!/^[A-Za-z_]\w*$/.test(name))
+      throw usage(
+        `--env ${shown}: a variable's name has letters, digits and _, and no digit first`,
+        {
+          hint,
+        },
+      );
+    if (field === "") throw usage(`--env ${shown}: the field is missing`, { hint });
+    if (fields.has(name))
+      throw usage(`--env ${shown}: ${name} is given twice`, {
+        hint: "give each variable one field",
+      });
+    fields.set(name, field);
+  }
+  return fields;
+}
+
+/**
+ * The file of a program, found as the system finds it.
+ * @throws `usage` with exit code 127
+ */
+function executable({ cwd, env }: Host, name: string): string {
+  const folders = name.includes("/") ? [""] : (env["PATH"] ?? "/usr/bin:/bin").split(":");
+  let why = "no such program";
+  for (const folder of name === "" ? [] : folders) {
+    const file = resolve(cwd, join(folder, name));
+    try {
+      if (!statSync(file).isFile()) continue;
+      why = "it is not executable";
+      accessSync(file, constants.X_OK);
+      return file;
+    } catch {
+      // Another folder may have it.
+    }
+  }
+  throw usage(`${printableLine(name)} cannot be started: ${why}`, {
+    exitCode: 127,
+    hint: "name a program on PATH, or its path, after --",
+  });
+}

@@ -1,0 +1,451 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { VaultInput } from "../../src/sandbox/model/state.ts";
+import {
+  card,
+  expectError,
+  expectExit,
+  expectFarFromLock,
+  expectInStep,
+  note,
+  offlineCard,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
+import type { Lab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import { errorOf, pairIn, readJson } from "../support/machine.ts";
+import type { RunningVault, RunOptions, RunResult } from "../support/run-vault.ts";
+import { rehearse } from "../support/run-vault.ts";
+
+interface Case {
+  lab: Lab;
+  machine: Machine;
+  uuid: string;
+  /** Starts `vault run` with these arguments. */
+  start(args: readonly string[], options?: RunOptions): RunningVault;
+  run(args: readonly string[], options?: RunOptions): Promise<RunResult>;
+}
+
+async function prepare(seed: VaultInput = offlineCard): Promise<Case> {
+  const lab = await openLab(seed);
+  const machine = await lab.warmMachine();
+  const { uuid } = lab.vault;
+  const start: Case["start"] = (args, options = {}) =>
+    machine.start({ input: "", ...options }, "run", uuid, ...args);
+  return { lab, machine, uuid, start, run: async (...given) => await start(...given).exit };
+}
+
+const unacked = ({ lab, uuid }: Case): number => lab.service.sandbox.inspect(uuid).unackedStarts;
+const number = ["--env", "CARD=vault.creditCard.number"];
+const sh = (script: string): string[] => ["--", "sh", "-c", script];
+
+describe.concurrent("vault run", () => {
+  it("starts a program with fields in its environment and this program's own streams, and acknowledges when it has ended with 0", async () => {
+    const made = await prepare();
+    const script = `cat; echo talk >&2; echo "$CARD $YEAR $ALL"; env | grep -c '^VAULTSVC_API_KEY=\\|^OTHER='; test -e go || { touch here; until test -e go; do sleep 0.02; done; }`;
+    const running = made.start(
+      [
+        ...number,
+        "--env",
+        "YEAR=vault.creditCard.expiryYear",
+        "--env",
+        "ALL=vault.creditCard",
+        ...sh(script),
+      ],
+      { input: "in\n", env: { OTHER: `x${made.machine.env["VAULTSVC_API_KEY"]}`, CARD: "stale" } },
+    );
+    await running.waitFor(/^0$/m);
+    // Delivered, and not acknowledged: it may fail yet.
+    expect(unacked(made)).toBe(1);
+    writeFileSync(join(made.machine.home, "go"), "");
+    expect(await running.exit).toEqual({
+      code: 0,
+      signal: null,
+      stdout: `in\n${card.number} ${card.expiryYear} ${JSON.stringify(card)}\n0\n`,
+      stderr: "talk\n",
+    });
+    await expectInStep(made.lab, made.machine, made.uuid);
+  });
+
+  it("passes the whole document on standard input, of any size, and arguments as they are", async () => {
+    const content = "long ".repeat(100_000);
+    const { lab, machine, uuid, run } = await prepare({ ...offlineNote, content });
+    const result = await run([
+      "--stdin",
+      "--",
+      "sh",
+      "-c",
+      'cat; echo "$1|$2|" >&2',
+      "x",
+      "",
+      "a b",
+    ]);
+    expectExit(result, 0);
+    expect(result.stderr).toBe("|a b|\n");
+    expect(JSON.parse(result.stdout)).toMatchObject({
+      uuid,
+      vault: { content },
+      kind: "generic/offline",
+    });
+    await expectInStep(lab, machine, uuid);
+    expectError(
+      await run(["--stdin", "--json", "--", "true"]),
+      11,
+      "pending",
+      /true did not read the whole document/,
+    );
+  });
+
+  it.each([
+    {
+      how: "ends with another code",
+      args: [...number, ...sh("exit 3")],
+      why: /^sh ended with exit code 3; the new/,
+    },
+    {
+      how: "is ended by a signal",
+      args: [...number, ...sh("kill -KILL $$")],
+      why: /^sh was ended by SIGKILL; the new/,
+    },
+    {
+      how: "has an interpreter that is missing",
+      args: [...number, "--", "./broken"],
+      why: /^\.\/broken could not be started: /,
+    },
+  ])("holds the exchange of a program that $how, and leads on", async ({ args, why }) => {
+    const made = await prepare();
+    const { lab, machine, uuid, run } = made;
+    writeFileSync(join(machine.home, "broken"), "#!/no/such/interpreter\n", { mode: 0o755 });
+    const result = await run(["--json", ...args]);
+    expectError(result, 11, "pending", why);
+    expect(errorOf(result)).toMatchObject({
+      retry: "after-status",
+      exchange: { state: "held" },
+      hint: expect.stringMatching(/--discard-pending .*; vault ack \S+ \(if/) as string,
+    });
+    expect(await machine.status(uuid)).toMatchObject({
+      exchange: { state: "held", holdReason: "run", delivered: false, saveOwed: false },
+    });
+    expectError(
+      await run(["--json", ...number, "--", "true"]),
+      11,
+      "pending",
+      /held \(the program of vault run failed\)/,
+    );
+    expect(unacked(made)).toBe(1);
+    // Either way on works.
+    expectExit(await machine.copy().vault("ack", uuid), 0);
+    lab.service.sandbox.rewind();
+  });
+
+  it("the same line with --discard-pending goes on; the last start before the limit is left to get", async () => {
+    const { lab, machine, uuid, run } = await prepare();
+    const again = ["--json", "--discard-pending", ...number];
+    for (let n = 0; n < 2; n += 1) expectExit(await run([...again, "--", "false"]), 11);
+    expectExit(await run([...again, "--", "true"]), 0);
+    await expectInStep(lab, machine, uuid);
+    for (let n = 0; n < 3; n += 1) expectExit(await run([...again, "--", "false"]), 11);
+    const refused = await run([...again, "--", "false"]);
+    expectError(refused, 8, "guard", /only sent where it is acknowledged at once/);
+    expectFarFromLock(lab, uuid);
+    expectExit(await machine.vault("get", uuid, "--discard-pending"), 0);
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it("holds it where a field does not fit into an environment", async () => {
+    for (const [content, why] of [
+      ["a\0b", /--env NOTE: vault\.content holds a NUL byte/],
+      [
+        "x".repeat(3_000_000),
+        /true could not be started: the fields are too long for an environment/,
+      ],
+    ] as const) {
+      const { run } = await prepare({ ...offlineNote, content });
+      expectError(
+        await run(["--json", "--env", "NOTE=vault.content", "--", "true"]),
+        11,
+        "pending",
+        why,
+      );
+      expectExit(await run(["--stdin", "--discard-pending", "--", "cat"]), 0);
+    }
+  });
+
+  it("checks before anything is sent: names, fields of this kind, the program, and that it receives something", async () => {
+    const { lab, machine, uuid } = await prepare();
+    const sent = lab.service.sandbox.requests().length;
+    machine.file("plain", "not a program");
+    const cases: [string[], number, RegExp, RegExp?][] = [
+      [["--env", "1X=label", "--", "true"], 2, /--env 1X=label: a variable's name/],
+      [["--env", "label", "--", "true"], 2, /--env label: the field is missing/],
+      [["--env", "X=", "--", "true"], 2, /--env X=: the field is missing/],
+      [["--env", "X=label", "--env", "X=uuid", "--", "true"], 2, /X is given twice/],
+      [
+        ["--env", "X=vault.creditCard.numbr", "--", "true"],
+        2,
+        /--env X: vault\.creditCard\.numbr: .* prints no such field/,
+        /nearest: vault\.creditCard\.number,/,
+      ],
+      [
+        ["--env", "X=vault.content", "--", "true"],
+        2,
+        /a get of a credit-card\/offline vault prints no such field/,
+      ],
+      [["--", "true"], 2, /neither --env nor --stdin/],
+      [["--stdin", "--field", "label", "--", "true"], 2, /excludes --field/, /--env NAME=label/],
+      [["--stdin", "--ack-after", "soon", "--", "true"], 3, /--ack-after: must be a duration/],
+      [
+        ["--stdin", "--", "no-such-program"],
+        127,
+        /no-such-program cannot be started: no such program; nothing was sent/,
+      ],
+      [["--stdin", "--", "./plain"], 127, /\.\/plain cannot be started: it is not executable/],
+      [["--stdin", "--", "./"], 127, /no such program/],
+      [["--stdin", "--", ""], 127, /no such program/],
+      [["--stdin", "--no-ack", "--", "true"], 2, /--no-ack/],
+    ];
+    for (const [args, code, message, hint = /./] of cases) {
+      const result = await machine.vaultWith(
+        { env: { PATH: process.env["PATH"] } },
+        "run",
+        uuid,
+        "--json",
+        ...args,
+      );
+      expectExit(result, code);
+      expect(errorOf(result)).toMatchObject({
+        exitCode: code,
+        message: expect.stringMatching(message) as string,
+        hint: expect.stringMatching(hint) as string,
+      });
+    }
+    const unknown = "123e4567-e89b-42d3-a456-426614174000";
+    expectError(
+      await machine.vault("run", unknown, "--json", "--stdin", "--", "/bin/true"),
+      4,
+      "no-credentials",
+    );
+    const pair = ["--credentials", "env:PAIR", "--json", "--env", "X=label", "--", "/bin/true"];
+    const env = { PAIR: JSON.stringify(lab.vault.credentials) };
+    expectError(
+      await machine.vaultWith({ env }, "run", unknown, ...pair),
+      2,
+      "usage",
+      /--kind is needed/,
+    );
+    expectError(
+      await machine.vault("run", uuid.slice(0, 8), "--json", "--stdin", "--", "/bin/true"),
+      3,
+      "invalid-input",
+    );
+    const plan = await machine.vault(
+      "run",
+      uuid,
+      "--json",
+      "--stdin",
+      "--dry-run",
+      "--",
+      "/bin/true",
+    );
+    expect(JSON.parse(plan.stdout)).toMatchObject({ dryRun: true, operation: "get", uuid });
+    expect(lab.service.sandbox.requests().length).toBe(sent);
+  });
+
+  it("does not set a variable for what the service did not send, and says so", async () => {
+    const { run } = await prepare();
+    const result = await run(["--env", "LEFT=vault.usesRemaining", ...sh('echo "${LEFT-unset}"')], {
+      env: { LEFT: "7" },
+    });
+    expect(result).toMatchObject({ code: 0, stdout: "unset\n" });
+    expect(result.stderr).toBe(
+      "vault: warning: --env LEFT: the service did not send vault.usesRemaining; the variable is not set\n",
+    );
+  });
+
+  it("what a program takes is not time of waiting: --max-wait begins again for the acknowledgement", async () => {
+    const { lab, machine, uuid, run } = await prepare();
+    lab.faults("get-end:status=429,retry-after=1");
+    const result = await run(["--max-wait", "3s", ...number, ...sh("sleep 3")]);
+    expectExit(result, 0);
+    await expectInStep(lab, machine, uuid);
+  });
+});
+
+describe.concurrent("vault run --ack-after", () => {
+  const wait = "echo started; until test -e go; do sleep 0.02; done;";
+
+  it.each([
+    { how: "a code", end: "exit 5", code: 5 },
+    { how: "a signal", end: "kill -TERM $$", code: 143 },
+  ])(
+    "acknowledges while the program runs, releases the vault, and ends as it ends: $how",
+    async ({ end, code }) => {
+      const made = await prepare();
+      const running = made.start([...number, "--ack-after", "100ms", ...sh(`${wait} ${end}`)]);
+      await running.waitFor(/started/);
+      await expect.poll(() => unacked(made), { timeout: 10_000 }).toBe(0);
+      // Another one may use it meanwhile.
+      expectExit(await made.machine.vault("get", made.uuid, "--max-wait", "5s"), 0);
+      writeFileSync(join(made.machine.home, "go"), "");
+      expect(await running.exit).toMatchObject({ code, stderr: "" });
+      await expectInStep(made.lab, made.machine, made.uuid);
+    },
+  );
+
+  it("a program that ends before is judged by its code", async () => {
+    const { lab, machine, uuid, run } = await prepare();
+    expectExit(await run([...number, "--ack-after", "1h", "--", "true"]), 0);
+    await expectInStep(lab, machine, uuid);
+    expectError(
+      await run(["--json", ...number, "--ack-after", "1h", "--", "false"]),
+      11,
+      "pending",
+    );
+  });
+
+  it("the program goes on where the acknowledgement fails, which is said at once and is how it ends", async () => {
+    const made = await prepare();
+    made.lab.faults("get-end:status=503*9");
+    const running = made.start([
+      "--max-wait",
+      "300ms",
+      "--json",
+      ...number,
+      "--ack-after",
+      "50ms",
+      ...sh(wait),
+    ]);
+    await running.waitFor(/warning: not acknowledged: .*outstanding/, "stderr");
+    writeFileSync(join(made.machine.home, "go"), "");
+    expectError(await running.exit, 11, "pending", /outstanding/);
+    made.lab.service.faults.clear();
+    expectExit(await made.machine.vault("ack", made.uuid), 0);
+    await expectInStep(made.lab, made.machine, made.uuid);
+  });
+});
+
+describe.concurrent("vault run of a limited vault", () => {
+  it("does not acknowledge its last read where the program lacks a part of the contents", async () => {
+    const { lab, machine, uuid, run } = await prepare({ ...offlineCard, maxUsage: 2 });
+    const result = await run(["--json", ...number, "--", "touch", "ran"]);
+    expectError(result, 11, "pending", /last read .* would not receive its whole contents/);
+    expect(existsSync(join(machine.home, "ran"))).toBe(false);
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ usesRemaining: 1 });
+    const failed = await run([
+      "--json",
+      "--discard-pending",
+      "--env",
+      "CARD=vault.creditCard",
+      "--",
+      "false",
+    ]);
+    expectExit(failed, 11);
+    expect(errorOf(failed).hint).toMatch(/vault ack \S+ --unread \(if/);
+    const parts = ["number", "name", "expiryMonth", "expiryYear"].flatMap((name) => [
+      "--env",
+      `${name}=vault.creditCard.${name}`,
+    ]);
+    expectExit(await run(["--discard-pending", ...parts, "--", "true"]), 0);
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "deleted" });
+  });
+});
+
+describe.concurrent("vault run with --credentials-out and --save-cmd", () => {
+  it("saves after the program has ended with 0; if it fails, the save is owed", async () => {
+    const { lab, machine, uuid, run } = await prepare(offlineNote);
+    const file = join(machine.home, "pair.json");
+    const out = ["--credentials-out", file, "--save-cmd", "cat > saved.json"];
+    expectExit(
+      await run([
+        "--stdin",
+        ...out,
+        ...sh("cat >/dev/null; test ! -e pair.json && test ! -e saved.json"),
+      ]),
+      0,
+    );
+    expect(readJson(join(machine.home, "saved.json"))).toMatchObject({ status: "pending" });
+    expect(lab.service.sandbox.accepts(uuid, pairIn(file))).toBe(true);
+    await expectInStep(lab, machine, uuid);
+    const failed = await run(["--json", "--stdin", ...out, ...sh("cat >/dev/null; exit 1")]);
+    expectExit(failed, 11);
+    expect(errorOf(failed).hint).toMatch(/vault ack \S+ --save-cmd CMD \(or --saved\)/);
+    expectExit(await machine.vault("ack", uuid, "--save-cmd", "cat > saved.json"), 0);
+    await expectInStep(lab, machine, uuid);
+  });
+});
+
+const counting = (signal: string): string =>
+  `n=0; trap 'n=$((n+1))' ${signal}; trap 'echo $n; exit 0' ALRM; echo ready; until test -e over; do sleep 0.02; done; sleep 0.3; echo "$n times"`;
+
+describe.concurrent("signals, without a terminal", () => {
+  it.each(["TERM", "HUP", "INT", "QUIT", "USR1", "USR2"] as const)(
+    "SIG%s is the program's, once",
+    async (name) => {
+      const { lab, machine, uuid, start } = await prepare();
+      const running = start([...number, ...sh(counting(name))]);
+      await running.waitFor(/ready/);
+      running.kill(`SIG${name}`);
+      writeFileSync(join(machine.home, "over"), "");
+      expect(await running.exit).toMatchObject({ code: 0, stdout: "ready\n1 times\n" });
+      await expectInStep(lab, machine, uuid);
+    },
+  );
+
+  it("the program ends by it: held, and the message names it", async () => {
+    const { machine, uuid, start } = await prepare();
+    const running = start(["--json", ...number, ...sh("echo ready; exec sleep 60")]);
+    await running.waitFor(/ready/);
+    running.kill("SIGTERM");
+    expectError(await running.exit, 11, "pending", /^sh was ended by SIGTERM/);
+    expect(await machine.status(uuid)).toMatchObject({ exchange: { state: "held" } });
+  });
+});
+
+it("killed while the program runs, it leaves the vault as get does: the next one reads it", async () => {
+  const { lab, machine, uuid, start, run } = await prepare(offlineNote);
+  const running = start([
+    "--env",
+    "NOTE=vault.content",
+    ...sh("echo ready $$; until test -e over; do sleep 0.02; done; touch ended"),
+  ]);
+  await running.waitFor(/ready/);
+  running.kill("SIGKILL");
+  // Not its streams, which the program still has.
+  await once(running.child, "exit");
+  expect(await machine.status(uuid)).toMatchObject({ exchange: { state: "started" } });
+  const next = await run(["--env", "NOTE=vault.content", ...sh('printf %s "$NOTE"')]);
+  expect(next).toMatchObject({ code: 0, stdout: note });
+  await expectInStep(lab, machine, uuid);
+  writeFileSync(join(machine.home, "over"), "");
+  await expect.poll(() => existsSync(join(machine.home, "ended")), { timeout: 10_000 }).toBe(true);
+});
+
+it(
+  "a program that uses it survives every failure of every call",
+  { timeout: 120_000 },
+  async () => {
+    const uuid = "e2c7d9f4-1c3b-4f0a-9d8e-7b6a5c4d3e21";
+    const line = ["run", uuid, "--env", "NOTE=vault.content"];
+    const { code, document } = await rehearse(
+      "--check",
+      `vault ${line.join(" ")} -- sh -c 'test -n "$NOTE"'`,
+      "--",
+      "vault",
+      ...line,
+      ...sh('test -n "$NOTE"'),
+    );
+    expect(
+      document.scenarios.map(({ failure, outcome, check }) => `${failure} ${outcome} ${check}`),
+    ).toEqual(
+      Array.from({ length: 2 }, () =>
+        ["lost-before", "lost-after", "killed-before", "killed-after"].map(
+          (failure) => `${failure} fine 0`,
+        ),
+      ).flat(),
+    );
+    expect(code).toBe(0);
+  },
+);
