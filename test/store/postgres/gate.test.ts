@@ -169,6 +169,21 @@ describe("an operation on the whole state that stalls", () => {
   });
 });
 
+it("behind a closed gate nobody takes a vault, nor begins another operation; one that ends far ahead of a clock set back is open", async () => {
+  const close = async (since: string): Promise<unknown> =>
+    await state.sql(`UPDATE schema.state SET token = gen_random_uuid(), operation = 'move',
+      holder = '{"host":"there","pid":7,"user":"ann"}', since = clock_timestamp() ${since}, ends_at = clock_timestamp() + interval '1 hour'`);
+  await close("- interval '1 second'");
+  const busy = { code: "busy", message: expect.stringContaining("ann on there") as string };
+  const take = async (): Promise<VaultSession> =>
+    await state.another().lock(service, uuid, patient(state.clock, 0));
+  await expect(take()).rejects.toMatchObject(busy);
+  const work = async (): Promise<unknown> => Promise.resolve();
+  await expect(stalled(work, work)).rejects.toMatchObject(busy);
+  await close("+ interval '1 minute'");
+  await (await take()).release();
+});
+
 it("a COMMIT without an answer is looked up", async () => {
   await (await imported(state)).release();
   const proxy = await tcpProxy(await postgres());
