@@ -11,8 +11,8 @@ export const deleteVault = command(
     name: "delete",
     summary: "delete a vault permanently (extended)",
     description:
-      "Delete a vault at the service, permanently, and then its credentials here. Needs the valid credentials, which this machine must " +
-      `know; wrong ones count toward lockout, so the guard checks it like a start. ${extended}`,
+      "Delete a vault at the service, permanently, and then its credentials here. Needs the valid credentials in the state: " +
+      `wrong ones count toward lockout, so the guard checks it like a start. ${extended}`,
     arguments: { uuid: vaultArgument },
     options: {
       externalRef: exchangeFlags.externalRef,

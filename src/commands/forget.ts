@@ -39,7 +39,7 @@ export const forget = command(
     const risk =
       mayBeTheOnlyOnes(found[0]) === null
         ? ""
-        : " They may be the only ones: without a copy of them the vault is lost.";
+        : " This cannot be undone: without a copy of the credentials, the vault is lost.";
     await confirmOrFail(app.io.ask, options.yes === true, `${question}${risk}`);
     const context = await app.service.lock(target, { local: true });
     let label: string | null;

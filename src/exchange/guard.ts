@@ -29,7 +29,7 @@ export function guardLastStart(record: VaultRecord, policy: Policy): void {
   const { uuid, unackedStarts } = record;
   throw new VaultError(
     "guard",
-    `not sent: ${unackedStarts} of ${policy.unackedStarts} unacknowledged starts used; the last that cannot lock the vault is only sent where it is acknowledged at once`,
+    `not sent: ${unackedStarts} of ${policy.unackedStarts} unacknowledged starts used; the last that cannot lock the vault must be acknowledged at once`,
     { uuid, hint: `vault get ${uuid}`, spent: spentBy(record, policy) },
   );
 }

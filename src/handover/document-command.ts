@@ -133,7 +133,7 @@ export async function runForVault({ command, run }: Exec, document: GetDocument)
     throw new HandoverFailure("exec", (error as Error).message, {
       delivered: false,
       saveOwed: false,
-      hint: `with --discard-pending the same command line passes it on once more; vault ack ${uuid} (if it was taken over nevertheless)`,
+      hint: `with --discard-pending the same command line passes it on once more; vault ack ${uuid} (if the command has taken it anyway)`,
     });
   }
 }

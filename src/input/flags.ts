@@ -8,18 +8,18 @@ type Flags = Readonly<Record<string, OptionSpec>>;
 export const manyFlags = {
   from: {
     flag: "--from <file>",
-    help: "take the vaults of a list, one a line or NDJSON (- is standard input)",
+    help: "read the vaults from FILE, one per line or NDJSON (- is standard input)",
     value: text,
   },
-  all: { flag: "--all", help: "take every vault that the state knows at this service" },
+  all: { flag: "--all", help: "every vault that the state knows at this service" },
   concurrency: {
     flag: "--concurrency <n>",
-    help: "take at most N at a time (as many as the rate limit feeds)",
+    help: "at most N at once (default: as many as the rate limit allows)",
     value: (is) => is.wholeNumber,
   },
   maxFailures: {
     flag: "--max-failures <n>",
-    help: "begin no other vault after N failures",
+    help: "stop starting vaults after N failures",
     value: (is) => is.wholeNumber,
   },
 } as const satisfies Flags;
@@ -28,7 +28,7 @@ export const manyFlags = {
 export const runFlag = {
   run: {
     flag: "--run <name>",
-    help: "name a run of many vaults; the same command line again continues it",
+    help: "name of a run of many vaults; the same command line continues it",
     value: (is) => is.runName,
   },
 } as const satisfies Flags;
@@ -37,12 +37,12 @@ export const runFlag = {
 export const deliveryFlags = {
   outDir: {
     flag: "--out-dir <directory>",
-    help: "write the contents of each vault to UUID.json there (0600)",
+    help: "write each vault's contents to UUID.json there (0600)",
     value: text,
   },
   exec: {
     flag: "--exec <command>",
-    help: "pass each vault's document to a shell command; acknowledge if it ends with 0",
+    help: "pass each vault's document to a shell command; acknowledge if it exits with 0",
     value: text,
   },
 } as const satisfies Flags;
@@ -72,12 +72,12 @@ export const exchangeFlags = {
   },
   encryptedData: {
     flag: "--encrypted-data <secret>",
-    help: "credentials in two parts, with --payload: @FILE, -, env:NAME",
+    help: "first part of the credentials, with --payload: @FILE, -, env:NAME",
     value: text,
   },
   payload: {
     flag: "--payload <secret>",
-    help: "the other part, with --encrypted-data: @FILE, -, env:NAME",
+    help: "second part, with --encrypted-data: @FILE, -, env:NAME",
     value: text,
   },
   hashedPin: {

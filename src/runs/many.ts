@@ -187,17 +187,13 @@ function checkNothingOfOne(options: VaultsOptions, operation: Operation): void {
   );
   if (given !== undefined) {
     throw new VaultError("usage", `${given[1]} is about one vault, and excludes many`, {
-      hint: "write what belongs to one of them into its line of --from; vault help many-vaults",
+      hint: "put it into the line of that vault in --from; vault help many-vaults",
     });
   }
   if (operation === "get" || options.from !== undefined) return;
-  throw new VaultError(
-    "usage",
-    "the contents of many vaults must stand in a list: --from is missing",
-    {
-      hint: 'vault update --from FILE (lines such as {"uuid":"…","card":{…}})',
-    },
-  );
+  throw new VaultError("usage", "--from is missing: the contents of many vaults come from a list", {
+    hint: 'vault update --from FILE (lines such as {"uuid":"…","card":{…}})',
+  });
 }
 
 /**
@@ -230,7 +226,7 @@ function formOf(
     !output.reveal;
   if (reachesNobody)
     throw usage(
-      "nobody would get the contents, which rows show masked",
+      "the table masks the contents, so nobody would receive them",
       "use -o ndjson, --out-dir, --exec or --reveal",
     );
   return "rows";

@@ -15,7 +15,7 @@ export const skipWords: Readonly<Record<SkipReason, { why: string; help: string 
   },
   guard: {
     why: "the lockout guard would refuse the start",
-    help: "vault guard shows the counters and the way on",
+    help: "vault guard shows the counters and what to do",
   },
   limited: {
     why: "the number of its reads is limited",
@@ -166,7 +166,7 @@ function waysOf(reason: SkipReason, { count, uuids }: Group): string {
   const ways: Record<SkipReason, string> = {
     held: `with --discard-pending the same command line starts again with the old credentials; vault ack ${count === uuids.length ? uuids.join(" ") : "--all"} (finishes what is held)`,
     locked: `${skipWords.locked.help}; vault guard ${one} --reset (after it was unlocked); vault get ${one} (asks the service again where it is gone)`,
-    guard: `vault guard ${one} (shows the counters and the way on)`,
+    guard: `vault guard ${one} (shows the counters and what to do)`,
     limited: skipWords.limited.help,
   };
   return ways[reason];

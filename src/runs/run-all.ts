@@ -36,7 +36,7 @@ export async function runAll<Vault extends Named>(
   const beganAt = host.elapsed();
   const onSignal = (): void =>
     narrator.note(
-      "No other vault is begun, those under way are finished. Ctrl-C again leaves at once.",
+      "Finishing the vaults under way; no other is started. Ctrl-C again ends at once.",
     );
   let failure: VaultError | undefined;
   host.interrupted.addEventListener("abort", onSignal, { once: true });

@@ -96,7 +96,7 @@ export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions
           break;
         case "finishing":
           narrator.note(
-            `Finishing the acknowledgement, ${seconds(event.atMostMs)} at most. Ctrl-C again leaves at once.`,
+            `Finishing the acknowledgement, ${seconds(event.atMostMs)} at most. Ctrl-C again ends at once.`,
           );
           break;
         case "acknowledged":

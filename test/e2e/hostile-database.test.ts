@@ -94,7 +94,7 @@ const column = message("T", Buffer.from([0, 1]), "now\0", Buffer.alloc(18));
 const row = (text: string | Buffer): Buffer =>
   message("D", Buffer.from([0, 1]), int32(text.length), text);
 /** On a slow machine the time for an answer ends first. */
-const endless = /sends more than it may|no answer in time/;
+const endless = /sends too much|no answer in time/;
 const long = "x".repeat(50_000_000);
 
 type Command = (machine: Machine) => string[];
@@ -111,19 +111,15 @@ const cases: [string, HostileServer, RegExp, Command?][] = [
     login(10, "OAUTHBEARER\0\0"),
     /asks for a login that this program does not offer/,
   ],
-  ["a login that goes on before it began", login(11, "r=x,s=y,i=1"), /is no PostgreSQL/],
+  ["a login that goes on before it began", login(11, "r=x,s=y,i=1"), /is not PostgreSQL/],
   [
     "an answer of another protocol",
     says(Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n")),
-    /is no PostgreSQL/,
+    /is not PostgreSQL/,
   ],
-  ["a message of no length", says(Buffer.from([0x45, 0, 0, 0, 0])), /is no PostgreSQL/],
-  ["an error without an end", says(message("E", "SFATAL\0C28000\0Mwrong")), /is no PostgreSQL/],
-  [
-    "an error of 50 MB, instead of a login",
-    says(report("E", "28000", long)),
-    /sends more than it may/,
-  ],
+  ["a message of no length", says(Buffer.from([0x45, 0, 0, 0, 0])), /is not PostgreSQL/],
+  ["an error without an end", says(message("E", "SFATAL\0C28000\0Mwrong")), /is not PostgreSQL/],
+  ["an error of 50 MB, instead of a login", says(report("E", "28000", long)), /sends too much/],
   [
     "a refusal of many lines",
     says(report("E", "28000", "no\n".repeat(100_000))),
@@ -132,9 +128,9 @@ const cases: [string, HostileServer, RegExp, Command?][] = [
   [
     "notices without end, instead of a login",
     { login: (socket) => endlessly(socket, report("N", "00000", "hello")) },
-    /sends more/,
+    /sends too much/,
   ],
-  ["an error of 50 MB", to(report("E", "XX000", long)), /sends more than it may/],
+  ["an error of 50 MB", to(report("E", "XX000", long)), /sends too much/],
   [
     "an error of 900 kB",
     to(report("E", "XX000", "y".repeat(900_000))),
@@ -143,12 +139,12 @@ const cases: [string, HostileServer, RegExp, Command?][] = [
   [
     "notices without end",
     { answer: (socket) => endlessly(socket, report("N", "01000", "z".repeat(1000))) },
-    /sends more than it may/,
+    /sends too much/,
   ],
   ["rows without end", { answer: (socket) => endlessly(socket, row("z".repeat(60_000))) }, /./],
   ["rows of an answer without end", rowsWithoutEnd("z".repeat(60_000)), endless, status],
   ["small rows of an answer without end", rowsWithoutEnd(""), endless, status],
-  ["a row of 65 MB", to(column, row(long + long)), /sends more than it may/],
+  ["a row of 65 MB", to(column, row(long + long)), /sends too much/],
   ["conflicts without end", to(report("E", "40001", "again")), /the server says again \(40001\)/],
   ["a division by zero", to(report("E", "22012", "what")), /the server says what \(22012\)/],
   [

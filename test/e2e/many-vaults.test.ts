@@ -65,7 +65,7 @@ describe("vault get of many", () => {
   });
 
   it.each<[string, string[], RegExp]>([
-    ["rows that would show masked contents", ["get", "v1", "v2"], /nobody would get the contents/],
+    ["rows that would show masked contents", ["get", "v1", "v2"], /the table masks the contents/],
     ["--json", ["get", "--all", "--json"], /--json prints one document/],
     ["--field", ["get", "v1", "v2", "--field", "vault"], /--field prints one value/],
     [
@@ -81,7 +81,7 @@ describe("vault get of many", () => {
     [
       "contents without a list",
       ["update", "v1", "v2"],
-      /the contents of many vaults must stand in a list/,
+      /the contents of many vaults come from a list/,
     ],
     ["a vault twice", ["get", "v1", "v2", "v1", "-o", "ndjson"], /the same vault as v1/],
     ["vaults and a list", ["get", "v1", "--from", "-"], /exclude each other/],

@@ -81,7 +81,7 @@ describe.concurrent("vault state locks", () => {
     expect(await machine.vault("state", "locks")).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(
-        /^No locks to list: the operating system holds those of a local state.*\n$/,
+        /^No locks to list: the operating system keeps those of a local state.*\n$/,
       ) as string,
       stderr: "",
     });

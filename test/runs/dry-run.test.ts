@@ -59,7 +59,7 @@ describe("the plan of many vaults", () => {
 
         held   an exchange is held; vault ack finishes it, --discard-pending drops it
         guard  the lockout guard would refuse the start; vault guard shows the
-               counters and the way on
+               counters and what to do
       "
     `);
   });
@@ -80,7 +80,7 @@ describe("the plan of many vaults", () => {
         123e4567-e89b-42d3-a456-000000000003  a\\u{1b}b  held
 
         held   an exchange is held; vault ack finishes it, --discard-pending drops it
-        guard  the lockout guard would refuse the start; vault guard shows the counters and the way on
+        guard  the lockout guard would refuse the start; vault guard shows the counters and what to do
       "
     `);
   });

@@ -221,7 +221,7 @@ describe("rows for a person", () => {
         123e4567-e89b-42d3-a456-000000000007
         hint: another run with --out-dir or --exec keeps what they deliver
       1 skipped (guard): the lockout guard would refuse the start
-        next: vault guard 123e4567-e89b-42d3-a456-000000000008 (shows the counters and the way on)
+        next: vault guard 123e4567-e89b-42d3-a456-000000000008 (shows the counters and what to do)
       "
     `);
   });
@@ -266,7 +266,7 @@ describe("rows for a person", () => {
         123e4567-e89b-42d3-a456-000000000007
         hint: another run with --out-dir or --exec keeps what they deliver
       1 skipped (guard): the lockout guard would refuse the start
-        next: vault guard 123e4567-e89b-42d3-a456-000000000008 (shows the counters and the way on)
+        next: vault guard 123e4567-e89b-42d3-a456-000000000008 (shows the counters and what to do)
       "
     `);
   });

@@ -5,7 +5,7 @@ export const exportVaults = {
   name: "export",
   summary: "print credentials as JSON, in plain text",
   description:
-    "Print the credentials that the next start would send first, as JSON in plain text; for an open exchange, its recovery document.",
+    "Print the credentials that the next start would send first, as JSON in plain text; while an exchange is open, its recovery document.",
   arguments: { uuid: { ...vaultArgument, help: `${vaultArgument.help} (or --all)` } },
   options: {
     all: { flag: "--all", help: "every vault, one per line, as vault import --file reads them" },

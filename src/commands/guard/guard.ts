@@ -34,7 +34,7 @@ const descriptor = {
     },
     credentials: {
       flag: "--credentials <file>",
-      help: "of the vault whose only state is FILE (both --credentials and --credentials-out)",
+      help: "use the counters in FILE, a container's --credentials and --credentials-out",
       value: text,
     },
     yes: { flag: "--yes", help: "do not ask" },

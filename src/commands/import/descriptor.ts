@@ -18,7 +18,7 @@ export const importVaults = {
     kind: { flag: "--kind <kind>", help: kindList, value: (is) => is.kind },
     credentials: {
       flag: "--credentials <secret>",
-      help: "credentials as JSON, or a recovery document, whose exchange is finished: @FILE, -, env:NAME",
+      help: "credentials as JSON, or a recovery document (finishes its exchange): @FILE, -, env:NAME",
       value: text,
     },
     label: {

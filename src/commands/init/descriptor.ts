@@ -4,8 +4,8 @@ export const init = {
   name: "init",
   summary: "set up a profile",
   description:
-    "Set up a profile: the service, the application and its key, which is stored encrypted, and the place of the state. Asks for what " +
-    "is not given; settings given as flags, such as --rate or --timeout, are stored too.",
+    "Set up a profile: the service, the application and its key (stored encrypted), and the place of the state. Asks for what is not " +
+    "given. Other settings given as flags, such as --rate or --timeout, are stored too.",
   options: {
     live: { flag: "--live", help: "production: show a banner and confirm updates" },
     stateKeySource: {

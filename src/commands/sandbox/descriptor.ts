@@ -31,7 +31,7 @@ export const exec = {
   summary: "run a program against a private sandbox",
   description:
     "Start a sandbox for one program, with its own state and configuration, in which the demo vaults are imported; run the program " +
-    "with VAULTSVC_* set for it, and VAULT for the examples of the help; then stop the sandbox and exit with the program's exit code. Your own state is not touched.",
+    "with VAULTSVC_* and VAULT (for the examples of the help) set; then stop the sandbox and exit with the program's exit code. Your own state is not touched.",
   arguments: {
     command: {
       term: "<command...>",
@@ -55,9 +55,9 @@ export const rehearse = {
   name: "rehearse",
   summary: "test whether a program survives every failure",
   description:
-    "Run a program that uses vaults once to list its calls, then once for each call and each failure: the call lost before or after " +
-    "the service has processed it, the program killed before or after that. Each time the program is run once more without a failure, " +
-    "and then the check, which must exit with 0 if the program can still read its vault. Exit 17 if a vault was lost or locked.",
+    "Run a program that uses vaults once to list its calls, then once for each call and each failure: the call lost, or the program " +
+    "killed, before or after the service has processed it. After each, run the program again without a failure, then the check. " +
+    "Exit 17 if a vault was lost or locked.",
   arguments: {
     command: {
       term: "<command...>",

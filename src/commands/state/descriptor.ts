@@ -5,7 +5,7 @@ export const state = {
   name: "state",
   summary: "create, move, back up and restore the state; change its key",
   description:
-    "Look after the state: all vaults with their credentials, in a directory or in a PostgreSQL that several machines share (--state).",
+    "Manage the state: all vaults with their credentials, in a directory or in a PostgreSQL that several machines share (--state).",
   examples: ["vault state init", "vault state backup vault-backup.db"],
 } as const satisfies Descriptor;
 
@@ -13,12 +13,12 @@ export const init = {
   name: "init",
   summary: "create the state and its encryption key",
   description:
-    "Create the state and its encryption key, as far as there are none. Of a shared state (postgres://…) it makes the schema, which no " +
-    "other command does; a state on this machine is made by whatever needs it.",
+    "Create the state and its encryption key, if there are none. Only a shared state (postgres://…) needs this; a state on this " +
+    "machine is created on first use.",
   options: {
     grant: {
       flag: "--grant <role>",
-      help: "PostgreSQL: gives this role the rights that all other commands need",
+      help: "PostgreSQL: give this role the rights that all other commands need",
       value: text,
     },
   },
@@ -32,15 +32,15 @@ export const move = {
   name: "move",
   summary: "move the state to another place",
   description:
-    "Move the whole state to another directory, or to or from a PostgreSQL. The old place keeps a mark that names the new one: a " +
-    "command that still uses it fails and sends nothing. Safe to interrupt; run it again.",
+    "Move the whole state to another directory, or to or from a PostgreSQL. Commands that still use the old place fail, name the " +
+    "new one and send nothing. Safe to interrupt; run it again.",
   options: {
     to: {
       flag: "--to <location>",
       help: "the new place: a directory, or postgres://… (after state init)",
       value: text,
     },
-    cancel: { flag: "--cancel", help: "give an unfinished move up" },
+    cancel: { flag: "--cancel", help: "cancel an unfinished move" },
     yes: { flag: "--yes", help: "do not ask" },
   },
   examples: ["vault state move --to ./moved", "vault state move --to ./moved --json"],
@@ -53,9 +53,9 @@ export const claim = {
   name: "claim",
   summary: "use a copied shared state, in place of its original",
   description:
-    "Say that nobody uses the original of a copied shared state any more, so that the copy can be used. If somebody does, the two " +
-    "replace each other's credentials, and vaults get lost. Also for a state that was moved to a place that is gone for good. No " +
-    "credentials count as proven afterwards.",
+    "Use a copied shared state in place of its original, or a state that was moved to a place that is gone for good. Nobody may " +
+    "use the other one any more: the two would replace each other's credentials, and vaults get lost. No credentials count as " +
+    "proven afterwards.",
   options: { yes: { flag: "--yes", help: "do not ask" } },
   examples: ["vault state claim --help", "vault state claim --help --no-color"],
   fields: ["claimed"],
@@ -81,8 +81,8 @@ export const restore = {
   name: "restore",
   summary: "merge a backup into the state",
   description:
-    "Merge a backup, which is checked first, into the state: what the state has lost comes back, and nothing in it is lost. Lists what " +
-    "was kept from where. Safe to interrupt; run it again.",
+    "Check a backup and merge it into the state: what was lost comes back, and nothing is lost. Lists what was kept from where. " +
+    "Safe to interrupt; run it again.",
   arguments: { file: { term: "<file>", help: "the backup", value: text } },
   options: {
     serviceRestored: {
@@ -104,8 +104,8 @@ export const rekey = {
   name: "rekey",
   summary: "change the encryption key",
   description:
-    "Change the key that encrypts credentials, tokens and the secrets of profiles, or where it comes from. With --state-key, take the " +
-    "key that other machines of a shared state use already. Safe to interrupt; run it again. Backups made before still need the old key.",
+    "Change the encryption key or its source. With --state-key, take the key that other machines of a shared state already use. " +
+    "Safe to interrupt; run it again. Backups made before still need the old key.",
   options: {
     to: {
       flag: "--to <source>",
@@ -142,8 +142,8 @@ export const locks = {
   name: "locks",
   summary: "list the locks on vaults",
   description:
-    "List who holds which vault of a shared state, and until when. Of a state on this machine there are none to list: the operating " +
-    "system holds its locks.",
+    "List who is using which vault of a shared state, and until when. For a state on this machine there is nothing to list: the " +
+    "operating system keeps its locks.",
   examples: ["vault state locks", "vault state locks --json"],
   fields: ["locks"],
 } as const satisfies Descriptor;

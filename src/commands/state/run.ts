@@ -71,12 +71,12 @@ export async function runMove(
   const local = await state.open();
   const from = local.state.shown;
   if (location === undefined) {
-    await confirmOrFail(io.ask, yes, `Give the unfinished move of the state ${from} up?`);
+    await confirmOrFail(io.ask, yes, `Cancel the unfinished move of the state ${from}?`);
     const { to } = await local.cancelMove();
     const document: MoveDocument = { canceled: { from, to } };
     await io.output.printDone(
       document,
-      () => `Gave the move to ${to} up; the state ${from} is used as before\n`,
+      () => `Canceled the move to ${to}; the state ${from} is used as before\n`,
     );
     return 0;
   }

@@ -47,7 +47,7 @@ export async function locksTable(
   view: View,
 ): Promise<string> {
   if (locks === null)
-    return "No locks to list: the operating system holds those of a local state, and releases them when their process ends.\n";
+    return "No locks to list: the operating system keeps those of a local state, and releases them when their process ends.\n";
   if (locks.length === 0) return "No vault is in use.\n";
   const palette = await createPalette(view.facts.color);
   const rows = locks.map(({ uuid, holder, since }) => [

@@ -14,7 +14,7 @@ export const status = {
     history: { flag: "--history", help: "also show the stored generations and exchanges" },
     failOn: {
       flag: "--fail-on <findings>",
-      help: `exit 17 if a vault is one of these, separated by commas: ${findings.join(", ")}`,
+      help: `exit 17 if a vault is one of these (comma-separated): ${findings.join(", ")}`,
       values: { from: "list", values: findings, separated: true },
       value: (is) => is.listOf(findings),
     },

@@ -107,17 +107,13 @@ export function inDoubtError(uuid: string, exchange: ExchangeRecord, answer?: An
   const why =
     answer === undefined
       ? "the acknowledgement got no response and its token expired"
-      : "the service does not accept the token, and the exchange may have been acknowledged before";
-  return new VaultError(
-    "in-doubt",
-    `${why}; the service has either the old or the new credentials, and both are kept`,
-    {
-      uuid,
-      exchange: summarize(exchange),
-      service: answer && serviceDetails(answer),
-      hint: `vault get ${uuid} (finds out which ones are valid${isUpdate ? ", and so whether the update took effect" : ""})`,
-    },
-  );
+      : "the acknowledgement may or may not have arrived";
+  return new VaultError("in-doubt", `${why}; both the old and the new credentials are kept`, {
+    uuid,
+    exchange: summarize(exchange),
+    service: answer && serviceDetails(answer),
+    hint: `vault get ${uuid} (finds out which ones are valid${isUpdate ? ", and so whether the update took effect" : ""})`,
+  });
 }
 
 export function expiredError(

@@ -151,7 +151,7 @@ export class Keyring {
       entries === null && this.#given === null
         ? `the key file ${path} is missing, and ${what}`
         : `wrong key: ${what}, and the key in use is ${has}`;
-    throw new VaultError("state", `${why}; the state is not concerned, and nothing was changed`, {
+    throw new VaultError("state", `${why}; the state is not affected; nothing was changed`, {
       hint: `vault config set ${name} @FILE --profile ${profile} (stores it again); or put the former key file back: ${path}`,
     });
   }

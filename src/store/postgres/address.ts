@@ -58,7 +58,7 @@ export function parseAddress(
     settings = "",
   } = form.exec(location)?.groups ?? {};
   if (!form.test(location))
-    throw refused("it has not the form postgres://[user@]host[:port]/database");
+    throw refused("it does not have the form postgres://[user@]host[:port]/database");
   const ignored = Object.keys(env).filter(
     (name) => /^PG[A-Z]+$/.test(name) && !heeded.includes(name),
   );

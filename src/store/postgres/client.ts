@@ -95,7 +95,7 @@ export const wholeAnswerBytes = 1024 * 1024 * 1024;
 const rowOverhead = 128;
 
 /** What is said of a server that sends more. */
-export const tooMuchSaid = "the server sends more than it may, or is no PostgreSQL";
+export const tooMuchSaid = "the server sends too much, or is not PostgreSQL";
 
 const headerBytes = 5;
 

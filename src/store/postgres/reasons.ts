@@ -60,7 +60,7 @@ export function connectionReason(
       hint: "sslrootcert=FILE in the address, with the authority's certificate",
     };
   }
-  if (message === tooMuchSaid) return { why: "sends more than it may, or is no PostgreSQL" };
+  if (message === tooMuchSaid) return { why: "sends too much, or is not PostgreSQL" };
   if (/^SASL: Only|authenticationOk message/.test(message))
     return {
       why: "asks for a login that this program does not offer",

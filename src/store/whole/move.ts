@@ -76,7 +76,7 @@ export async function cancelMove(
   await markMoved(from, waiting, fence);
   throw new VaultError(
     "state",
-    `the state is at ${fence.to} already: the move is finished, and cannot be given up`,
+    `the state is at ${fence.to} already: the move is finished, and cannot be canceled`,
     {
       hint: `vault config set state '${fence.to}' (or --state, VAULTSVC_STATE)`,
     },
@@ -172,7 +172,7 @@ const inTheWay = (shown: string): VaultError =>
   });
 
 const canceledMove = (shown: string): VaultError =>
-  new VaultError("state", `the move of the state ${shown} was given up; nothing was changed`, {
+  new VaultError("state", `the move of the state ${shown} was canceled; nothing was changed`, {
     hint: "vault state move --to LOCATION",
   });
 

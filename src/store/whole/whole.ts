@@ -107,7 +107,7 @@ export function notHere(
     "state",
     `the move of the state from ${place} to ${to} was interrupted; nothing was sent`,
     {
-      hint: `vault state move --to '${to}' --state '${place}' (finishes it); vault state move --cancel --state '${place}' (gives it up)`,
+      hint: `vault state move --to '${to}' --state '${place}' (finishes it); vault state move --cancel --state '${place}' (cancels it)`,
     },
   );
 }

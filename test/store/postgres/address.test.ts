@@ -103,13 +103,13 @@ describe("the address of a shared state", () => {
     ["postgres://db:0/v", /a port is not a number/],
     ["postgres://db/v?target_session_attrs=any", /target_session_attrs is not known/],
     ["postgres://db/v?durable=yes", /durable must be assumed/],
-    ["postgres://a:secret@b@c/v", /has not the form/],
+    ["postgres://a:secret@b@c/v", /does not have the form/],
     ["postgres://ada:sec%ret@db/v", /a % in it/],
     ["postgres://ada:sec/ret@db/v", /a port is not a number/],
     ["postgres://ada:sec@db/v ", /a space, a quote or \$\{/],
     ['postgres://ada:sec@db/v"', /a space, a quote or \$\{/],
     ["postgres://ada:${sec}@db/v", /a space, a quote or \$\{/],
-    ["postgres://ada:sec@$HOST/v", /has not the form/],
+    ["postgres://ada:sec@$HOST/v", /does not have the form/],
   ])("%s is refused, without its password", (location, why) => {
     expect(() => parse(location)).toThrow(
       expect.objectContaining({ code: "usage", message: expect.stringMatching(why) as string }),

@@ -208,7 +208,7 @@ describe("a move that is given up", () => {
     const stalled = hooked(to, received, { before: async () => await cancel(a, target) });
     await expect(moveState(a.place, stalled, patient(target.clock))).rejects.toMatchObject({
       code: "state",
-      message: expect.stringContaining("was given up") as string,
+      message: expect.stringContaining("was canceled") as string,
     });
     expect(await vaults(target.another())).toEqual([]);
     await goesOn(a.open(), target, a.id);
@@ -273,7 +273,7 @@ describe("a move that is given up", () => {
       expect(await vaults(a.open())).toBeNull();
       await expect(moveState(a.place, to, patient(target.clock))).rejects.toMatchObject({
         code: "state",
-        message: expect.stringContaining("was given up") as string,
+        message: expect.stringContaining("was canceled") as string,
       });
       await goesOn(a.open(), target, a.id);
       expect(await vaults(target.another())).toEqual(how === "by the command" ? [] : [b.id]);
