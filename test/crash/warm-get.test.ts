@@ -45,6 +45,31 @@ describe("get, killed with SIGKILL before, between and after its steps", () => {
     expectSteps(steps, wanted);
   });
 
+  it("as the run of a program that receives them", async () => {
+    const { lab, fresh } = made;
+    const { uuid } = lab.vault;
+    const args = ["run", uuid, "--env", "NOTE=vault.content", "--", "sh", "-c"];
+    const steps = await atEveryStep(async (n) => {
+      const machine = fresh();
+      const run = await runKilledAt(n, machine, [...args, 'printf %s "$NOTE"']);
+      const check = async (): Promise<void> => {
+        const { sandbox } = lab.service;
+        // Whatever it died of: nothing is acknowledged that the program has not received.
+        if (sandbox.inspect(uuid).counts.acknowledged > 0) expect(run.result.stdout).toBe(note);
+        await expectNothingLost(lab, machine.copy());
+        const next = await machine.start({}, ...args, 'test -n "$NOTE"').exit;
+        expectExit(next, 0);
+        await expectInStep(lab, machine, uuid);
+        expectFarFromLock(lab, uuid);
+      };
+      return { ...run, check };
+    });
+    expectSteps(
+      steps,
+      wanted.filter((step) => step !== "stdout"),
+    );
+  });
+
   it("ack settles what was left, or says that only a get can; the get after it goes on", async () => {
     const { lab, fresh } = made;
     const { uuid } = lab.vault;

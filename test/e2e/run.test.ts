@@ -18,7 +18,7 @@ import type { Lab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf, pairIn, readJson } from "../support/machine.ts";
 import type { RunningVault, RunOptions, RunResult } from "../support/run-vault.ts";
-import { rehearse } from "../support/run-vault.ts";
+import { rehearse, signalCounter } from "../support/run-vault.ts";
 
 interface Case {
   lab: Lab;
@@ -277,12 +277,12 @@ describe.concurrent("vault run", () => {
 describe.concurrent("vault run --ack-after", () => {
   const wait = "echo started; until test -e go; do sleep 0.02; done;";
 
-  it.each([
+  it.for([
     { how: "a code", end: "exit 5", code: 5 },
     { how: "a signal", end: "kill -TERM $$", code: 143 },
   ])(
     "acknowledges while the program runs, releases the vault, and ends as it ends: $how",
-    async ({ end, code }) => {
+    async ({ end, code }, { expect }) => {
       const made = await prepare();
       const running = made.start([...number, "--ack-after", "100ms", ...sh(`${wait} ${end}`)]);
       await running.waitFor(/started/);
@@ -377,19 +377,15 @@ describe.concurrent("vault run with --credentials-out and --save-cmd", () => {
   });
 });
 
-const counting = (signal: string): string =>
-  `n=0; trap 'n=$((n+1))' ${signal}; trap 'echo $n; exit 0' ALRM; echo ready; until test -e over; do sleep 0.02; done; sleep 0.3; echo "$n times"`;
-
 describe.concurrent("signals, without a terminal", () => {
   it.each(["TERM", "HUP", "INT", "QUIT", "USR1", "USR2"] as const)(
     "SIG%s is the program's, once",
     async (name) => {
       const { lab, machine, uuid, start } = await prepare();
-      const running = start([...number, ...sh(counting(name))]);
-      await running.waitFor(/ready/);
+      const running = start([...number, "--", process.execPath, signalCounter, `SIG${name}`]);
+      await running.waitFor(/waiting/);
       running.kill(`SIG${name}`);
-      writeFileSync(join(machine.home, "over"), "");
-      expect(await running.exit).toMatchObject({ code: 0, stdout: "ready\n1 times\n" });
+      expect(await running.exit).toMatchObject({ code: 0, stdout: "waiting\ncame 1 times\n" });
       await expectInStep(lab, machine, uuid);
     },
   );

@@ -22,6 +22,8 @@ const executable = process.env["TEST_PROGRAM"];
 export const vaultFile = executable ?? vaultBin;
 export const vaultCommand: readonly string[] =
   executable === undefined ? [process.execPath, vaultBin] : [executable];
+/** A program that counts a signal, for the runtime of the tests: see there. */
+export const signalCounter = join(import.meta.dirname, "count-signal.cjs");
 
 export interface RunOptions {
   /** On top of a clean environment; undefined takes a variable away. */

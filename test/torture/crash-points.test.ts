@@ -20,7 +20,7 @@ import type { CrashPoint, IsEvent, Traced } from "./strace.ts";
 const operations = [...exchanges, ...keeping, ...many];
 /** Those that are tried on a shared state, too: what all steps are of, and what leaves nothing in files. */
 const alike =
-  /^(get|update|ack of a held exchange|the last read of a limited vault|import|forget|get of three vaults)$/;
+  /^(get|run|update|ack of a held exchange|the last read of a limited vault|import|forget|get of three vaults)$/;
 
 const named = operations.map((operation, nth) => [operation.name, operation, nth] as const);
 const whole = wholes.map((operation, nth) => [operation.name, operation, nth] as const);

@@ -76,6 +76,19 @@ const fresh: Operation[] = [
     goesOn: async (lab) => void (await getGoesOn(lab)),
   },
   {
+    name: "run",
+    seed: [offlineNote],
+    prepare: warm,
+    hasChildren: true,
+    args: ({ vault }) => ["run", vault.uuid, "--stdin", "--", "cat"],
+    goesOn: async (lab, printed) => {
+      const { acknowledged } = lab.service.sandbox.inspect(lab.vault.uuid).counts;
+      // The first one was of the preparation.
+      if (acknowledged > 1) expect(wholeDocument(printed)?.vault.content).toBe(note);
+      await getGoesOn(lab);
+    },
+  },
+  {
     name: "get, which moves the WAL into the database",
     onDisk: true,
     seed: [offlineNote],
