@@ -26,11 +26,12 @@ export function guardStart(record: VaultRecord, circumstances: Circumstances): v
 /** @throws `guard` if this start would be the last that is allowed, and its acknowledgement waits for something else */
 export function guardLastStart(record: VaultRecord, policy: Policy): void {
   if (!isLastToWait(record, policy)) return;
-  const { uuid, unackedStarts } = record;
+  const { uuid, unackedStarts, open } = record;
+  const more = open?.state === "held" ? " --discard-pending" : "";
   throw new VaultError(
     "guard",
     `not sent: ${unackedStarts} of ${policy.unackedStarts} unacknowledged starts used; the last that cannot lock the vault must be acknowledged at once`,
-    { uuid, hint: `vault get ${uuid}`, spent: spentBy(record, policy) },
+    { uuid, hint: `vault get ${uuid}${more}`, spent: spentBy(record, policy) },
   );
 }
 

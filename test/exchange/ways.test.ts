@@ -124,7 +124,7 @@ describe("the last start that cannot lock the vault", () => {
       await run(world, "get", { noAck: true, discardPending: true });
     const held = await run(world, "get", { noAck: true, discardPending: true });
     expect(held).toMatchObject({ code: "guard" });
-    expect(held.error?.facts.hint).toBe(`vault get ${world.uuid}`);
+    expect(held.error?.facts.hint).toBe(`vault get ${world.uuid} --discard-pending`);
     expect((await run(world, "get", { discardPending: true })).code).toBe("ok");
   });
 });

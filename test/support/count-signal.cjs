@@ -7,9 +7,9 @@ process.on(process.argv[2], () => {
   times += 1;
   if (times > 1) return;
   setTimeout(() => {
-    console.log(`came ${times} times`);
+    process.stdout.write(`came ${times} times\n`);
     process.exit(0);
   }, 500);
 });
 setInterval(() => undefined, 1000);
-console.log("waiting");
+process.stdout.write("waiting\n");
