@@ -85,6 +85,12 @@ export class Program {
       });
     };
     const env = this.#environment(document, failed);
+    const { tokenExpiry } = document.exchange;
+    const ackAt = ackAfterMs === undefined ? undefined : host.now() + ackAfterMs;
+    if (ackAt !== undefined && tokenExpiry !== null && Date.parse(tokenExpiry) <= ackAt)
+      narrator.warn(
+        `--ack-after: the token expires before, at ${tokenExpiry}; the read cannot be acknowledged then`,
+      );
     const over = new AbortController();
     this.#isRunning = true;
     this.#ended = host

@@ -29,8 +29,8 @@ interface Case {
   run(args: readonly string[], options?: RunOptions): Promise<RunResult>;
 }
 
-async function prepare(seed: VaultInput = offlineCard): Promise<Case> {
-  const lab = await openLab(seed);
+async function prepare(seed: VaultInput = offlineCard, tokenTtlMs = 300_000): Promise<Case> {
+  const lab = await openLab(seed, { policy: { tokenTtlMs } });
   const machine = await lab.warmMachine();
   const { uuid } = lab.vault;
   const start: Case["start"] = (args, options = {}) =>
@@ -306,6 +306,15 @@ describe.concurrent("vault run --ack-after", () => {
       11,
       "pending",
     );
+  });
+
+  it("says at once that the token will not live that long; the old credentials stay valid", async () => {
+    const { lab, machine, uuid, run } = await prepare(offlineCard, 2000);
+    const result = await run([...number, "--ack-after", "2200ms", "--json", "--", "sleep", "2.5"]);
+    expect(result.stderr).toMatch(/^vault: warning: --ack-after: the token expires before, at /);
+    expectError(result, 13, "service", /no longer accepts the token.*old credentials are still/);
+    expectExit(await machine.vault("get", uuid), 0);
+    await expectInStep(lab, machine, uuid);
   });
 
   it("the program goes on where the acknowledgement fails, which is said at once and is how it ends", async () => {
