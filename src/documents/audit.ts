@@ -61,8 +61,10 @@ const tally = z.object({ value: text, count });
 const refused = z.object({
   /** The acknowledged exchange that replaced them. Its start is absent if the log begins after it. */
   replacedBy: optional(z.object({ start: optional(item), acknowledgement: item })),
-  /** The last accepted start of the client that sent them: the one with its reference, else with its address. */
+  /** The last accepted start of the client that sent them: with its reference or, if it has none, from its address without one. */
   lastAccepted: optional(item),
+  /** Other references with accepted starts from the client's address: different references are different clients. */
+  sharedWith: optional(z.array(text)),
   /** Description in sentences, whose values come from the items. */
   text,
 });

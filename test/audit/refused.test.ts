@@ -11,11 +11,13 @@ import {
   reportOfOne,
   vaultUuid,
 } from "./support.ts";
+import { writeHtml } from "../../src/audit/render/html/page.ts";
 import type { Refused } from "../../src/documents/audit.ts";
 
 type Client = Record<string, unknown>;
 
 const cron = { externalRef: "cron", ipAddress: "10.0.0.7" };
+const billing = { externalRef: "billing-2", ipAddress: "10.0.0.7" };
 const web = { externalRef: "web", ipAddress: "10.0.0.8" };
 
 const start = (at: number, client: Client = {}): string => line(at, "READ_VAULT", client);
@@ -53,7 +55,27 @@ describe("credentials that were refused until the vault was locked", () => {
         ...exchange(20, web),
         ...refusals(40, { ...cron, externalRef: "order-2" }),
       ],
-      `${replacedByWeb} The last accepted start with address 10.0.0.7 was at ${moment(10)}.`,
+      `${replacedByWeb} No start with reference order-2 was accepted before. Address 10.0.0.7 is shared: reference order-1 used it too, last accepted at ${moment(10)}.`,
+    ],
+    [
+      "replaced by another reference from the same address",
+      [...exchange(10, billing), ...exchange(20, billing), ...refusals(40, cron)],
+      `Exchange billing-2 from 10.0.0.7, acknowledged at ${moment(21)}, replaced the refused credentials. No start with reference cron was accepted before. Address 10.0.0.7 is shared: reference billing-2 used it too, last accepted at ${moment(20)}.`,
+    ],
+    [
+      "that were its own, replaced by another reference from the same address",
+      [...exchange(10, cron), ...exchange(20, billing), ...refusals(40, cron)],
+      `Exchange billing-2 from 10.0.0.7, acknowledged at ${moment(21)}, replaced the refused credentials. The last accepted start with reference cron was at ${moment(10)}. Address 10.0.0.7 is shared: reference billing-2 used it too.`,
+    ],
+    [
+      "of a client without a reference, replaced by one with a reference from its address",
+      [...exchange(20, billing), ...refusals(40, { ipAddress: cron.ipAddress })],
+      `Exchange billing-2 from 10.0.0.7, acknowledged at ${moment(21)}, replaced the refused credentials. Address 10.0.0.7 is shared: reference billing-2 used it too, last accepted at ${moment(20)}.`,
+    ],
+    [
+      "of a client without a reference, replaced by its own exchange",
+      [...exchange(20, { ipAddress: "10.0.0.7" }), ...refusals(40, { ipAddress: "10.0.0.7" })],
+      `The client's own exchange from 10.0.0.7, acknowledged at ${moment(21)}, replaced the refused credentials.`,
     ],
     [
       "of a start that was not acknowledged",
@@ -78,6 +100,25 @@ describe("credentials that were refused until the vault was locked", () => {
     ],
   ])("%s", async (_what, lines, text) => {
     expect((await refusedIn([line(0, "CREATE_VAULT"), ...lines]))?.text).toBe(text);
+  });
+
+  test("name who acted, in the page and its drawing", async () => {
+    const { result, reports } = await replayText(
+      [...exchange(10, billing), ...refusals(40, cron)].join("\n"),
+      { timeline: "vault" },
+    );
+    expect(reports[0]?.cause?.refused).toMatchObject({ sharedWith: ["billing-2"] });
+    const page = [
+      ...writeHtml({ title: "", generatedAt: "", summary: result.summary, vaults: reports }),
+    ].join("");
+    const [, happened = ""] = /What happened<\/h4>(.*?)<\/ol>/s.exec(page) ?? [];
+    const who = [...happened.matchAll(/ by <bdi[^>]*>(.*?)<\/bdi>/gs)].map(([, name]) => name);
+    expect(who).toEqual([
+      "billing-2 from 10.0.0.7",
+      ...Array<string>(3).fill("cron from 10.0.0.7"),
+    ]);
+    const drawn = [...page.matchAll(/<text class="who"[^>]*>(.*?)<\/text>/g)];
+    expect(drawn.map(([, name]) => name)).toEqual(["billing-2", "billing-2", "cron"]);
   });
 
   test("name the items", async () => {

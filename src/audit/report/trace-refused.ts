@@ -9,6 +9,9 @@ import { chainIn, statusOf } from "./vault-reports.ts";
 /** Maximum number of vaults that are traced, the latest locked ones. */
 const maxTraced = 500;
 
+/** Maximum number of references that share an address. */
+const maxNeighbors = 100;
+
 /** Reads all entries again, in order of time, or returns false. */
 type ReadAgain = (take: (entry: Entry) => void) => Promise<boolean>;
 
@@ -44,8 +47,11 @@ class Tracer {
   #open: Exchange | undefined;
   #latest: Exchange | undefined;
   #acknowledgedAt = Number.NaN;
-  /** Last accepted exchange with the client's reference or address, and the first one acknowledged after it. */
-  readonly #own = new Map<keyof Client, { exchange: Exchange; next?: Exchange }>();
+  /** Last accepted exchange of the client, and the first one acknowledged after it. */
+  #own: { exchange: Exchange; next?: Exchange } | undefined;
+  /** Last accepted start by others from the client's address, and their references. */
+  #neighbor: ItemLocation | undefined;
+  readonly #neighbors = new Set<string>();
 
   /** `until` is the first refusal. */
   constructor({ externalRef, address }: Client, until: ItemLocation) {
@@ -62,20 +68,31 @@ class Tracer {
   }
 
   trace(): Trace {
-    const own = this.#own.get("externalRef") ?? this.#own.get("address");
+    const own = this.#own;
     const acknowledged = own?.exchange.acknowledgement === undefined ? undefined : own.exchange;
     return {
       client: this.#client,
       own: own?.exchange,
       replacement: own === undefined ? this.#latest : (own.next ?? acknowledged),
+      neighbor: this.#neighbor,
+      neighbors: [...this.#neighbors],
     };
   }
 
   #start(start: Entry, item: Item): void {
     this.#open = { start: locationOf(start) };
-    for (const key of ["externalRef", "address"] as const) {
-      if (this.#client[key] !== undefined && item[key] === this.#client[key])
-        this.#own.set(key, { exchange: this.#open });
+    const { externalRef, address } = this.#client;
+    const isFromThere = address !== undefined && item.address === address;
+    // Another reference is another client, whatever its address.
+    if (
+      externalRef === undefined
+        ? isFromThere && item.externalRef === null
+        : item.externalRef === externalRef
+    )
+      this.#own = { exchange: this.#open };
+    else if (isFromThere && item.externalRef !== null) {
+      this.#neighbor = this.#open.start;
+      if (this.#neighbors.size < maxNeighbors) this.#neighbors.add(item.externalRef);
     }
   }
 
@@ -86,6 +103,6 @@ class Tracer {
     const exchange = Object.assign(this.#open ?? {}, { acknowledgement: locationOf(entry) });
     this.#open = undefined;
     this.#latest = exchange;
-    for (const own of this.#own.values()) if (own.exchange !== exchange) own.next ??= exchange;
+    if (this.#own !== undefined && this.#own.exchange !== exchange) this.#own.next ??= exchange;
   }
 }

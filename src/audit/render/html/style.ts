@@ -104,6 +104,7 @@ summary { cursor: pointer; color: var(--link); width: fit-content; }
 .lane:nth-of-type(even) { fill: var(--sheet); }
 .timeline .name { fill: var(--quiet); }
 .timeline .tick { text-anchor: middle; font-variant-numeric: tabular-nums; }
+.timeline .who { fill: var(--quiet); font-size: 10px; }
 .timeline .day { fill: var(--quiet); }
 .axis { stroke: var(--quiet); fill: none; }
 .gap { stroke: var(--quiet); stroke-width: 1.5; fill: none; }

@@ -58,7 +58,7 @@ const width = 960;
 const left = 172;
 const right = 918;
 const top = 30;
-const laneHeight = 38;
+const laneHeight = 46;
 const bottom = top + lanes.length * laneHeight;
 const height = bottom + 44;
 /** Maximum number of events that fit next to each other. */
@@ -196,8 +196,30 @@ function rank(event: TimelineEvent, events: readonly TimelineEvent[]): number {
   return event.isCause ? 2 : 3;
 }
 
+/** Width of a character of a name, at most, and the longest name. */
+const letter = 6;
+const longestName = 24;
+
+/** Names who acted below an event, where it is not who acted before it in the lane and there is room. */
+function named(
+  { address, externalRef }: TimelineEvent["item"],
+  x: number,
+  y: number,
+  before: { name?: string; end: number },
+): Markup | string {
+  const name = externalRef ?? address;
+  if (name === undefined || name === before.name) return "";
+  const words = clip(name, longestName);
+  const start = Math.min(x - 7, width - 4 - letter * words.length);
+  if (start < before.end) return "";
+  before.name = name;
+  before.end = start + letter * words.length;
+  return label("who", start, y + 20, words);
+}
+
 function shapes(events: readonly TimelineEvent[], scale: Scale): Markup[] {
   const taken = new Map<string, number>();
+  const names = new Map(lanes.map((lane) => [lane, { end: Number.NEGATIVE_INFINITY }] as const));
   let number = 0;
   return events.map((event) => {
     const { lane, shape: name } = drawn[event.item.event];
@@ -222,6 +244,7 @@ function shapes(events: readonly TimelineEvent[], scale: Scale): Markup[] {
     const title = `${words.map((each) => clip(each, 80)).join(", ")}${event.locks ? " — this locked the vault" : event.isCause ? " — part of the cause" : ""}`;
     const kinds = `event ${lane}${event.locks ? " locks" : ""}`;
     const drawing = inline`<title>${title}</title>${halo}${shape(name)}`;
-    return inline`${line}<g class="${kinds}" transform="translate(${round(x)} ${y})">${drawing}</g>`;
+    const who = named(event.item, x, y, names.get(lane) ?? { end: 0 });
+    return inline`${line}<g class="${kinds}" transform="translate(${round(x)} ${y})">${drawing}</g>${who}`;
   });
 }

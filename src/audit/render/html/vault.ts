@@ -66,7 +66,7 @@ function blockMarkup(block: VaultBlock): Markup {
     case "confidence":
       return block.isRepeated ? html`` : fact("Why", written(block.line));
     case "steps":
-      return chain(block.steps);
+      return chain(block);
     case "origin":
       return fact(originLabels[block.name], tally(block.values));
     case "exchanges":
@@ -101,10 +101,13 @@ function tally(values: readonly Tally[]): Markup {
   </ul>`;
 }
 
-function chain(steps: readonly Step[]): Markup {
-  if (steps.length === 0) return html``;
-  const entry = ({ item, event, locks }: Step): Markup => {
-    const words = html`${time(item.at)} ${event} ${itemLocation(item)}`;
+function chain({ replaced, steps }: Extract<VaultBlock, { kind: "steps" }>): Markup {
+  const told = ({ item, event, who }: Step): Markup =>
+    html`${time(item.at)} ${event}${who === undefined ? "" : html` by ${value(who)}`}
+    ${itemLocation(item)}`;
+  const entry = (step: Step): Markup => {
+    const words = told(step);
+    const { locks } = step;
     return locks
       ? html`<li class="locks">${words} <strong>This locked the vault.</strong></li>`
       : html`<li>${words}</li>`;
@@ -113,7 +116,12 @@ function chain(steps: readonly Step[]): Markup {
     steps.map(entry),
     (left) => html`<li class="more">… ${left} more …</li>`,
   );
+  const before =
+    replaced === undefined
+      ? ""
+      : html`<p>${told(replaced)}: this replaced the credentials that were then refused.</p>`;
   return html`<h4>What happened</h4>
+    ${before}
     <ol class="chain">
       ${entries}
     </ol>`;

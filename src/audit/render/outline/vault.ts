@@ -29,6 +29,8 @@ export type OriginName = keyof VaultReport["who"];
 export interface Step {
   item: ItemReference;
   event: string;
+  /** Reference and address. */
+  who: string | undefined;
   /** Whether the item locked the vault. A call that finds it locked did not. */
   locks: boolean;
 }
@@ -135,7 +137,13 @@ export function contradictionsOf({
 
 function stepOf({ cause }: VaultReport, item: ItemReference): Step {
   const locks = cause?.item !== undefined && cause.rule !== "unseen" && isSame(item, cause.item);
-  return { item, event: eventWords[item.event], locks };
+  return { item, event: eventWords[item.event], who: actor(item), locks };
+}
+
+/** Names who sent an item: `nightly-report from 10.0.0.7`. */
+function actor({ externalRef, address }: ItemReference): string | undefined {
+  const parts = [externalRef, address].filter((part) => part !== undefined);
+  return parts.length === 0 ? undefined : parts.join(" from ");
 }
 
 /** Whether both are the same line of the same input. */
