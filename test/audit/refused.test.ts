@@ -112,7 +112,7 @@ describe("credentials that were refused until the vault was locked", () => {
       ...writeHtml({ title: "", generatedAt: "", summary: result.summary, vaults: reports }),
     ].join("");
     const [, happened = ""] = /What happened<\/h4>(.*?)<\/ol>/s.exec(page) ?? [];
-    const who = [...happened.matchAll(/ by <bdi[^>]*>(.*?)<\/bdi>/gs)].map(([, name]) => name);
+    const who = [...happened.matchAll(/ — <bdi[^>]*>(.*?)<\/bdi>/gs)].map(([, name]) => name);
     expect(who).toEqual([
       "billing-2 from 10.0.0.7",
       ...Array<string>(3).fill("cron from 10.0.0.7"),

@@ -59,7 +59,9 @@ const left = 172;
 const right = 918;
 const top = 30;
 const laneHeight = 46;
-const bottom = top + lanes.length * laneHeight;
+/** Height of the strip between the lanes and the axis, which says how long the silences are. */
+const silences = 14;
+const bottom = top + lanes.length * laneHeight + silences;
 const height = bottom + 44;
 /** Maximum number of events that fit next to each other. */
 export const maxDrawn = 32;
@@ -166,7 +168,7 @@ function axis(events: readonly TimelineEvent[], until: number, scale: Scale): Ma
   const line = inline`<path class="axis" d="M${left} ${bottom}H${width - 10}"/>`;
   const gaps = scale.gaps.map(({ x, milliseconds }) => {
     const cut = inline`<path class="gap" d="M${round(x - 5)} ${bottom + 5}l4-10M${round(x + 1)} ${bottom + 5}l4-10"/>`;
-    return inline`${cut}${label("tick", x, bottom - 8, span(milliseconds))}`;
+    return inline`${cut}${label("tick", x, bottom - 4, span(milliseconds))}`;
   });
   const ranked = [...events]
     .sort((a, b) => rank(a, events) - rank(b, events))

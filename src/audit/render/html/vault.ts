@@ -103,7 +103,7 @@ function tally(values: readonly Tally[]): Markup {
 
 function chain({ replaced, steps }: Extract<VaultBlock, { kind: "steps" }>): Markup {
   const told = ({ item, event, who }: Step): Markup =>
-    html`${time(item.at)} ${event}${who === undefined ? "" : html` by ${value(who)}`}
+    html`${time(item.at)} ${event}${who === undefined ? "" : html` — ${value(who)}`}
     ${itemLocation(item)}`;
   const entry = (step: Step): Markup => {
     const words = told(step);
