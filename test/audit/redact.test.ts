@@ -6,7 +6,6 @@ import { writeMarkdown } from "../../src/audit/render/markdown.ts";
 import { auditBasis } from "../../src/audit/render/text/basis.ts";
 import { auditTimeline } from "../../src/audit/render/text/timeline.ts";
 import { auditSummary } from "../../src/audit/render/text/view.ts";
-import { whatIfView } from "../../src/audit/render/text/changes.ts";
 import type { Replay, ReplayOptions } from "../../src/audit/replay.ts";
 import { parseWhere } from "../../src/audit/selection.ts";
 import { jsonDocument, ndjsonDocument } from "../../src/commands/audit-replay/document.ts";
@@ -102,7 +101,7 @@ async function outputsOf({ summary, whatIf, ...replay }: Replay): Promise<Record
     markdown: [...writeMarkdown(summary, vaults())].join(""),
     terminal: (await auditSummary(summary, vaults(), view)) + (await auditBasis(summary, view)),
     timelines: timelines.join("\n"),
-    whatIf: whatIf === undefined ? "" : await whatIfView(whatIf, view),
+    whatIf: whatIf === undefined ? "" : await auditSummary(summary, [], view, whatIf),
     json: [...jsonDocument(whole, vaults())].join(""),
     ndjson: [...ndjsonDocument(whole, vaults())].join(""),
   };

@@ -1,6 +1,7 @@
-import type { ReplaySummary, VaultReport } from "../../documents/audit.ts";
+import type { ReplaySummary, VaultReport, WhatIfReport } from "../../documents/audit.ts";
 import { counted, grouped } from "../../terminal/count.ts";
 import { timeText } from "./html/text.ts";
+import { whatIfOutline } from "./outline/changes.ts";
 import type { Line } from "./outline/line.ts";
 import { few } from "./outline/line.ts";
 import { answerOf, basisOf, needsOf, takeVaults } from "./outline/summary.ts";
@@ -21,6 +22,7 @@ const maxListed = 10;
 export function* writeMarkdown(
   summary: ReplaySummary,
   vaults: Iterable<VaultReport>,
+  whatIf?: WhatIfReport,
 ): Generator<string, void, undefined> {
   const { warning, found, vaults: number, counts, origins } = answerOf(summary);
   const { asOf } = summary;
@@ -29,6 +31,7 @@ export function* writeMarkdown(
     .map(({ verdict, count }) => `${grouped(count)} ${verdictWords[verdict]}`)
     .join(", ");
   if (warning !== undefined) yield `**Warning:** ${written(warning)}\n\n`;
+  if (whatIf !== undefined) yield changes(whatIf);
   yield `**${written(found)}**\n\n`;
   yield `${number}${words === "" ? "" : `: ${words}`}.`;
   yield ` ${asOf === null ? "" : `As of ${time(asOf)}; `}all times are in UTC.\n\n`;
@@ -49,6 +52,20 @@ export function* writeMarkdown(
   ];
   const listed = few(entries, maxListed);
   yield list(listed.shown, listed.more);
+}
+
+/** Formats the answer to --what-if, with the first vaults that would differ. */
+function changes(report: WhatIfReport): string {
+  const { title, result, notes, rows, total } = whatIfOutline(report);
+  const vaults = rows
+    .slice(0, maxListed)
+    .map(
+      ({ uuid, cells }) =>
+        `${escape(uuid)}: ${cells.map(([line = []]) => written(line)).join(" → ")}`,
+    );
+  const entries = [...notes.map((note) => `Note: ${written(note)}`), ...vaults];
+  const more = list(entries, total - vaults.length);
+  return `**${written(title)}: ${result.words}${result.others}.**\n\n${more === "" ? "" : `${more}\n`}`;
 }
 
 function describe(vault: VaultReport, { rules }: ReplaySummary): string {

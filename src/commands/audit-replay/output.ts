@@ -28,7 +28,12 @@ export async function printReplay(
   }
   if (options.markdown !== undefined) {
     const { writeMarkdown } = await import("../../audit/render/markdown.ts");
-    await printReport(io, "--markdown", options.markdown, writeMarkdown(replay.summary, vaults()));
+    await printReport(
+      io,
+      "--markdown",
+      options.markdown,
+      writeMarkdown(replay.summary, vaults(), replay.whatIf),
+    );
   }
   if (options.html === "-" || options.markdown === "-") return;
   const { field, format } = io.output;
@@ -55,13 +60,12 @@ async function printViews(
   const parts: string[] = [];
   if (options.timeline === true) {
     const { auditTimeline } = await import("../../audit/render/text/timeline.ts");
-    parts.push(await auditSummary(summary, [], view));
+    parts.push(await auditSummary(summary, [], view, whatIf));
     for (const vault of vaults) parts.push(await auditTimeline(vault, summary.rules, view));
-  } else parts.push(await auditSummary(summary, vaults, view));
-  if (whatIf !== undefined || reenactment !== undefined) {
-    const { whatIfView, reenactmentView } = await import("../../audit/render/text/changes.ts");
-    if (whatIf !== undefined) parts.push(await whatIfView(whatIf, view));
-    if (reenactment !== undefined) parts.push(await reenactmentView(reenactment, view));
+  } else parts.push(await auditSummary(summary, vaults, view, whatIf));
+  if (reenactment !== undefined) {
+    const { reenactmentView } = await import("../../audit/render/text/changes.ts");
+    parts.push(await reenactmentView(reenactment, view));
   }
   parts.push(await auditBasis(summary, view));
   await stdout.write(parts.join("\n"));

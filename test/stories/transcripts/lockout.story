@@ -46,8 +46,7 @@ exit 17
 
 # What it would have taken, and whether the emulated service sees it the same way
 $ vault audit-replay audit.ndjson --what-if lock-after-failed=5
-| What if lock-after-failed=5
-| 1 vault would differ
+| What if lock-after-failed=5: 1 vault would differ
 $ vault audit-replay audit.ndjson --reenact
 | Re-enacted in the sandbox
 | agree, none differs

@@ -38,7 +38,7 @@ function section(
     .map(({ uuid, reason }) => html`<li>${unbroken(uuid)}: ${written(reason)}</li>`);
   return html`<section aria-labelledby="${id}">
     <h2 id="${id}">${written(title)}</h2>
-    <p>${result.words}${result.others}.</p>
+    <p class="found">${result.words}${result.others}.</p>
     ${notes.map((note) => html`<p>${written(note)}</p>`)}
     ${listed.length === 0 ? "" : table(name, columns, listed)}${more(total)}
     ${

@@ -5,7 +5,7 @@ import { reenactmentSection, whatIfSection } from "./changes.ts";
 import { legendOf } from "./lanes.ts";
 import { tableEnd, tableStart } from "./parts.ts";
 import { style } from "./style.ts";
-import { basisSection, summarySection } from "./summary.ts";
+import { basisSection, summarySection, warningOf } from "./summary.ts";
 import { filterControls, heads, vaultRow } from "./table.ts";
 import type { Markup } from "./text.ts";
 import { clip, html, time, value } from "./text.ts";
@@ -98,8 +98,9 @@ export interface HtmlParts {
 export function* writeHtml(parts: HtmlParts): Generator<string, void, undefined> {
   const { summary, vaults, whatIf, reenactment } = parts;
   yield `<!doctype html>\n<html lang="en">\n<head>\n${head(parts).markup}</head>\n<body>\n${header(parts).markup}<main>\n`;
-  yield summarySection(summary).markup;
+  yield warningOf(summary).markup;
   if (whatIf !== undefined) yield whatIfSection(whatIf).markup;
+  yield summarySection(summary).markup;
   if (reenactment !== undefined) yield reenactmentSection(reenactment).markup;
   const described: VaultReport[] = [];
   const rows: Record<"problems" | "fine", string[]> = { problems: [], fine: [] };

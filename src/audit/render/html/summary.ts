@@ -10,10 +10,16 @@ import { cells, table, written } from "./parts.ts";
 import type { Markup } from "./text.ts";
 import { html, inline, time, value } from "./text.ts";
 
+/** Renders the warning that some items were not understood, if any. */
+export function warningOf(summary: ReplaySummary): Markup {
+  const { warning } = answerOf(summary);
+  return warning === undefined ? html`` : html`<p class="warning">${written(warning)}</p>`;
+}
+
 /** Renders what was found: the answer, who caused how many problems, counts and notes. */
 export function summarySection(summary: ReplaySummary): Markup {
   const { items, asOf } = summary;
-  const { warning, found, origins, vaults, counts } = answerOf(summary);
+  const { found, origins, vaults, counts } = answerOf(summary);
   const notes = few(basisOf(summary).notes, 50).shown;
   const tiles = counts.map(
     ({ verdict, count }) =>
@@ -24,7 +30,6 @@ export function summarySection(summary: ReplaySummary): Markup {
   );
   return html`<section aria-labelledby="summary">
     <h2 id="summary">Summary</h2>
-    ${warning === undefined ? "" : html`<p class="warning">${written(warning)}</p>`}
     <p class="found">${written(found)}</p>
     ${originList(origins)}
     <p>

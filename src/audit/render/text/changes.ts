@@ -12,8 +12,7 @@ import { labelled, lines, paragraph, shown, verdictPaint, written } from "./text
 const most = 50;
 
 /** Formats the vaults for which a hypothetical change makes a difference. Ends with a newline. */
-export async function whatIfView(report: WhatIfReport, view: AuditView): Promise<string> {
-  const palette = await createPalette(view.facts.color);
+export function whatIfLines(report: WhatIfReport, view: AuditView, palette: Palette): string {
   const outline = whatIfOutline(report);
   const paint = outline.result.isGood ? palette.good : palette.strong;
   return lines(comparison(outline, paint, "", view, palette));
@@ -56,8 +55,11 @@ function comparison(
       ...paragraph([written(reason, view)], 4, columns),
     ]);
   return [
-    ...paragraph([{ text: written(title, view), paint: palette.strong }], 2, columns),
-    `  ${paint(result.words)}${result.others}`,
+    ...paragraph(
+      [{ text: `${written(title, view)}: ${result.words}${result.others}`, paint }],
+      2,
+      columns,
+    ),
     ...notes.flatMap((note) => paragraph([`Note: ${written(note, view)}`], 2, columns)),
     ...differing,
     ...left(total, palette),

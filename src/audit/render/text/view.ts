@@ -1,4 +1,4 @@
-import type { ReplaySummary, VaultReport } from "../../../documents/audit.ts";
+import type { ReplaySummary, VaultReport, WhatIfReport } from "../../../documents/audit.ts";
 import { counted, grouped } from "../../../terminal/count.ts";
 import type { Palette } from "../../../terminal/palette.ts";
 import { createPalette } from "../../../terminal/palette.ts";
@@ -8,6 +8,7 @@ import { isProblem } from "../../report/severity.ts";
 import type { Answer } from "../outline/summary.ts";
 import { answerOf, needsOf, takeVaults } from "../outline/summary.ts";
 import { counters, ruleWords, verdictWords } from "../words.ts";
+import { whatIfLines } from "./changes.ts";
 import type { AuditView } from "./text.ts";
 import {
   exactTime,
@@ -34,20 +35,24 @@ interface SummaryLimits {
 const limits: SummaryLimits = { problems: 40, others: 10, blocks: 8, sketches: 25 };
 
 /**
- * Formats the findings of a replay for a person. `vaults`: worst first; read only as far as they are shown. All text from items is made safe for a
+ * Formats the findings of a replay for a person, the answer to --what-if before all others. `vaults`: worst first; read only as far as they are shown. All text from items is made safe for a
  * terminal. Ends with a newline.
  */
 export async function auditSummary(
   summary: ReplaySummary,
   vaults: Iterable<VaultReport>,
   view: AuditView,
+  whatIf?: WhatIfReport,
   most: Partial<SummaryLimits> = {},
 ): Promise<string> {
   const palette = await createPalette(view.facts.color);
   const limit = { ...limits, ...most };
   const { problems, others } = takeVaults(vaults, limit);
+  const answer = answerOf(summary);
   const parts = [
-    lines(opening(answerOf(summary), view, palette)),
+    lines(warningLines(answer, view, palette)),
+    whatIf === undefined ? "" : whatIfLines(whatIf, view, palette),
+    lines(opening(answer, view, palette)),
     vaultTable(summary, [...problems, ...others], view, palette),
     ...blocks(problems, summary, limit, view, palette),
     ...others.map((vault) => lines(contradictionBlock(vault, view, palette))),
@@ -55,16 +60,18 @@ export async function auditSummary(
   return joined(parts);
 }
 
+const warningLines = ({ warning }: Answer, view: AuditView, palette: Palette): string[] =>
+  warning === undefined
+    ? []
+    : paragraph([{ text: written(warning, view), paint: palette.warn }], 2, view.facts.columns);
+
 /** Formats the answer, the number of vaults by verdict, and who caused how many problems. */
 function opening(answer: Answer, view: AuditView, palette: Palette): string[] {
-  const { warning, found, origins } = answer;
+  const { found, origins } = answer;
   const { columns } = view.facts;
   const others = origins.more > 0 ? [`… and ${counted(origins.more, "more origin")}`] : [];
   const by = [...origins.shown.map((line) => written(line, view)), ...others];
   return [
-    ...(warning === undefined
-      ? []
-      : paragraph([{ text: written(warning, view), paint: palette.warn }], 2, columns)),
     ...paragraph([{ text: written(found, view), paint: palette.strong }], 2, columns),
     countsLine(answer, palette),
     ...labelled([["Caused by", by]], 2, palette, columns),
