@@ -48,8 +48,7 @@ exit 17
 $ vault audit-replay audit.ndjson --what-if lock-after-failed=5
 | What if lock-after-failed=5: 1 vault would differ
 $ vault audit-replay audit.ndjson --reenact
-| Re-enacted in the sandbox
-| agree, none differs
+| Re-enacted in the sandbox: 5 of 5 agree, none differs
 
 # The same from a spreadsheet's form, compressed; as a page for the ticket
 $ vault sandbox audit --export audit.csv.gz --ready-file sandbox.json
