@@ -1,3 +1,4 @@
+import type { Actor } from "./actor.ts";
 import { defined } from "./defined.ts";
 import type { ExchangeState, Settled } from "./exchange/states.ts";
 
@@ -123,6 +124,8 @@ export interface ExchangeSummary {
   tokenExpiry: string | null;
   /** Of the new credentials; null before they are there. */
   generation: number | null;
+  /** Who began or adopted it; null where that was not recorded. */
+  by: Actor | null;
 }
 
 export interface ErrorFacts {
@@ -138,6 +141,8 @@ export interface ErrorFacts {
   exchange?: ExchangeSummary | undefined;
   service?: ServiceDetails | undefined;
   spent?: Spent | undefined;
+  /** Who is using the vault, or made its last start. */
+  by?: Actor | undefined;
   /** What an earlier run had left and this one settled, before it failed: `settled` of the documents. */
   settled?: readonly Settled[] | undefined;
   cause?: unknown;
@@ -170,7 +175,7 @@ export class VaultError extends Error {
 
   /** The `error` object of cli-contract, Errors: what is undefined is left out of its JSON. */
   toJSON() {
-    const { hint, uuid, label = null, exchange, service, spent, settled } = this.facts;
+    const { hint, uuid, label = null, exchange, service, spent, by, settled } = this.facts;
     return {
       code: this.code,
       message: this.message,
@@ -180,6 +185,7 @@ export class VaultError extends Error {
       ...(uuid === undefined ? {} : { uuid, label }),
       exchange,
       spent,
+      by,
       settled,
       service,
     };

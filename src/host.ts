@@ -1,3 +1,5 @@
+import type { Actor } from "./actor.ts";
+import { actorOf } from "./actor.ts";
 import { createReadStream, fstatSync, readFile, readSync, statSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { VaultError } from "./errors.ts";
@@ -29,6 +31,8 @@ export interface Host extends Clock, Interrupts {
    */
   readonly home: string;
   readonly pid: number;
+  /** This process, for others. */
+  readonly actor: Actor;
   /** The user that it acts for; undefined where the system has no numbers for users. */
   readonly uid: number | undefined;
   readonly versions: { readonly node: string; readonly sqlite?: string };
@@ -110,6 +114,9 @@ export function createHost(
     platform: process.platform,
     arch: process.arch,
     pid: process.pid,
+    get actor() {
+      return actorOf(process.pid);
+    },
     uid: process.geteuid?.(),
     versions: process.versions,
     stdout,

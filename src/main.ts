@@ -61,7 +61,10 @@ async function report(
     return 0;
   const error = stoppedBySignal(asVaultError(outputFailure(thrown) ?? thrown), host);
   if (json) await host.stderr.writeJson({ error: error.toJSON() });
-  else await host.stderr.write(`${(await import("./terminal/narrator.ts")).errorLines(error)}\n`);
+  else
+    await host.stderr.write(
+      `${(await import("./terminal/narrator.ts")).errorLines(error, host.actor)}\n`,
+    );
   if (error.code === "internal" && argv.includes("--debug"))
     await host.stderr.write(`${String((thrown as Error).stack)}\n`);
   return error.exitCode;

@@ -1,3 +1,4 @@
+import type { Actor } from "../actor.ts";
 import type { ErrorFacts } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import { jsonText, printable } from "../terminal/redactor.ts";
@@ -28,14 +29,14 @@ export interface Output extends Readonly<OutputChoice> {
 }
 
 export function createOutput(
-  host: { stdout: DataStream; now(): number },
+  host: { stdout: DataStream; actor: Actor; now(): number },
   choice: OutputChoice,
   warn: (message: string) => void,
 ): Output {
   const { stdout } = host;
   const textOf = async (document: unknown, view: MakeView): Promise<string> =>
     serialize(document, choice, stdout.isTTY) ??
-    (await view({ facts: stdout, now: host.now(), reveal: choice.reveal }));
+    (await view({ facts: stdout, now: host.now(), reveal: choice.reveal, self: host.actor }));
   return {
     ...choice,
     print: async (document, view) => await stdout.write(await textOf(document, view)),

@@ -1,3 +1,4 @@
+import type { Actor } from "../actor.ts";
 import type { Delivery } from "../exchange/delivery.ts";
 import { object } from "../protocol/answers.ts";
 import type { Palette } from "../terminal/palette.ts";
@@ -19,6 +20,8 @@ export interface View {
   facts: TerminalFacts;
   now: number;
   reveal: boolean;
+  /** Who reads it. */
+  self: Actor;
 }
 
 /** Table of what a read returned: secrets masked unless revealed, dates in local time with their distance. */

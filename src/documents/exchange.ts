@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import {
+  actor,
   count,
   credentials,
   fingerprint,
@@ -63,6 +64,7 @@ const acknowledged = z.object({
     startedAt: maybeTime,
     tokenExpiry: maybeTime,
     generation: z.nullable(count),
+    by: z.nullable(actor),
     acknowledgedAt: maybeTime,
   }),
 });

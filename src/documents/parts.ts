@@ -38,6 +38,9 @@ export const next = z.array(z.object({ command: text, note: z.optional(text) }))
 export const operation = z.enum(operations);
 export const state = z.enum(exchangeStates);
 
+/** Who did it. */
+export const actor = z.object({ host: text, user: text, pid: count });
+
 /** An exchange that is being delivered: its state is not known yet. */
 const startedExchange = {
   id: text,
@@ -47,6 +50,7 @@ const startedExchange = {
   tokenExpiry: maybeTime,
   /** Of the new credentials. */
   generation: count,
+  by: z.nullable(actor),
 };
 
 /** An exchange of the state; without new credentials it has no generation. */
@@ -99,6 +103,8 @@ export const errorBody = z.object({
   label: z.optional(vault.label),
   exchange: z.optional(z.object(storedExchange)),
   spent: z.optional(z.object({ unackedStarts: count, failedAttempts: count, limits })),
+  /** Who is using the vault, or made its last start. */
+  by: z.optional(actor),
   settled: z.optional(settled),
   /** `responseStatus` is as it was received. */
   service: z.optional(

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { errorBody } from "./parts.ts";
 import {
+  actor,
   counters,
   count,
   credentials,
@@ -211,7 +212,7 @@ export const claim = z.object({ claimed: z.object({ state: text }) });
 
 const lock = z.object({
   uuid: text,
-  holder: z.object({ host: text, pid: count, user: text }),
+  holder: actor,
   since: time,
   endsAt: time,
 });

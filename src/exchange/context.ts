@@ -67,6 +67,7 @@ export function summarize(exchange: ExchangeRecord): ExchangeSummary {
     startedAt: exchange.startedAt,
     tokenExpiry: exchange.tokenExpiry,
     generation: exchange.newGeneration,
+    by: exchange.by,
   };
 }
 

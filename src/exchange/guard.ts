@@ -20,6 +20,7 @@ export function guardStart(record: VaultRecord, circumstances: Circumstances): v
     uuid: record.uuid,
     hint: hintOf(waysOn(record, circumstances)),
     spent: spentBy(record, policy),
+    by: record.last?.by ?? undefined,
   });
 }
 

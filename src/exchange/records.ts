@@ -1,3 +1,4 @@
+import type { Actor } from "../actor.ts";
 import type { StartSuccess } from "../protocol/answers.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
 import type { VaultDates } from "../protocol/extended-answers.ts";
@@ -80,6 +81,8 @@ export interface ExchangeRecord {
   adopted: boolean;
   /** Hash of the document that --save-cmd replaces: the one that the run has read, or saved last. */
   given: string | null;
+  /** Who began or adopted it; null where that was not recorded. */
+  by: Actor | null;
 }
 
 /** An exchange that can be acknowledged. */

@@ -58,6 +58,7 @@ const getDocument = ({ uuid, label, vault, kind, exchange, settled }: Delivery):
     startedAt: exchange.startedAt,
     tokenExpiry: exchange.tokenExpiry,
     generation: exchange.newGeneration ?? 0,
+    by: exchange.by,
   },
   settled: [...settled],
 });

@@ -114,12 +114,13 @@ async function openState(
     keySource,
     clock: host,
     platform: host.platform,
+    by: host.actor,
     warn: narrator.warn,
     keys: cached,
   };
   // Its key also seals the secrets of the configuration.
   const keys = openStore(options);
-  const sharing = { ...options, waiting, env: host.env, pid: host.pid, learnSecret: redactor.add };
+  const sharing = { ...options, waiting, env: host.env, learnSecret: redactor.add };
   const stateAt = async (location: string): Promise<State> =>
     isShared(location)
       ? (await import("../store/postgres/open.ts")).openShared({

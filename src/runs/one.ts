@@ -228,7 +228,12 @@ async function confirmUpdate(
   }
   const { contentsTable } = await import("../cli/vault-view.ts");
   await host.stderr.writeColored(
-    await contentsTable(contents, { facts: host.stderr, now: host.now(), reveal: false }),
+    await contentsTable(contents, {
+      facts: host.stderr,
+      now: host.now(),
+      reveal: false,
+      self: host.actor,
+    }),
   );
   if (await ask.confirm(question)) return;
   throw new VaultError("canceled", "canceled; nothing was sent", { uuid, retry: "safe" });

@@ -111,6 +111,8 @@ export const sharedTables = (prefix: string, own: Own): string => `
     -- The hash of the document that --save-cmd replaces, and the digest of where a run delivers contents.
     given text,
     delivery text,
+    -- Host, user and process that began it, as JSON.
+    begun_by text,
     UNIQUE (vault, id)${own.exchangeKey}
   )${own.strict};
   CREATE INDEX IF NOT EXISTS exchanges_by_run ON ${prefix}exchanges (run) WHERE run IS NOT NULL;

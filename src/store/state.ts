@@ -1,3 +1,4 @@
+import type { Actor } from "../actor.ts";
 import type { VaultError } from "../errors.ts";
 import type { Store, Waiting } from "../exchange/ports.ts";
 import type { VaultRecord } from "../exchange/records.ts";
@@ -37,17 +38,10 @@ export interface Created {
   keyId: string | null;
 }
 
-/** Who holds a vault: what `vault state locks` shows. */
-export interface Holder {
-  host: string;
-  pid: number;
-  user: string;
-}
-
 /** A vault that is in use; times in ISO 8601. */
 export interface Lock {
   uuid: string;
-  holder: Holder;
+  holder: Actor;
   since: string;
   endsAt: string;
 }

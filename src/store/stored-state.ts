@@ -1,3 +1,4 @@
+import type { Actor } from "../actor.ts";
 import type { Breaker, ServiceBreaker } from "../exchange/breaker.ts";
 import { closed } from "../exchange/breaker.ts";
 import type { Store } from "../exchange/ports.ts";
@@ -32,6 +33,8 @@ export abstract class StoredState {
 
   protected abstract readonly dialect: Dialect;
   protected abstract readonly keyring: Keyring;
+  /** This process. */
+  protected abstract readonly by: Actor;
   /** Runs queries on one snapshot. No rows where there is no state yet, and none is made. */
   protected abstract read(statements: readonly Statement[]): Promise<unknown[][]>;
   /** What opens labels, where they are sealed. */
@@ -165,7 +168,8 @@ export abstract class StoredState {
   }
 
   async #append(entry: JournalEntry): Promise<void> {
-    await this.change(appending(this.dialect.prefix, entry), "synced");
+    const detail = { ...entry.detail, by: this.by };
+    await this.change(appending(this.dialect.prefix, { ...entry, detail }), "synced");
   }
 
   /** The time for rows and entries, ISO 8601. */

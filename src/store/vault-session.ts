@@ -1,3 +1,4 @@
+import type { Actor } from "../actor.ts";
 import type { VaultSession } from "../exchange/ports.ts";
 import type { Intent, VaultRecord } from "../exchange/records.ts";
 import type { Credentials } from "../protocol/requests.ts";
@@ -38,6 +39,8 @@ const exchange = (id: string): About => ({ exchange: id });
 export interface EngineVault extends Pick<VaultSession, "now" | "ensureHeld" | "release"> {
   /** The id of a state that several machines share, to which sealed values are bound. */
   readonly state?: string;
+  /** This process. */
+  readonly by: Actor;
   /** Makes sure of a key for a step that seals: a new one where nothing is sealed yet. */
   prepareKey(): Promise<void>;
   /** The key that seals what was read. */
@@ -215,7 +218,8 @@ export class StoredVaultSession implements VaultSession {
       const { id, rows } = await this.#with(about);
       const revived = this.#printsOf(about.revived);
       const superseded = new Set([...rows.superseded, ...revived]);
-      const before = { ...rows, at: this.#place().at, superseded };
+      const { at, by } = this.#place();
+      const before = { ...rows, at, by, superseded };
       try {
         const made = await this.#engine.write({ id, rows: before }, step, durability, isLast);
         this.#vault = made.vault;
@@ -245,8 +249,8 @@ export class StoredVaultSession implements VaultSession {
   }
 
   #place(): Place {
-    const { state } = this.#engine;
+    const { state, by } = this.#engine;
     const at = new Date(this.now()).toISOString();
-    return { state, service: this.service, uuid: this.uuid, at };
+    return { state, service: this.service, uuid: this.uuid, at, by };
   }
 }

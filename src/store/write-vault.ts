@@ -63,7 +63,7 @@ export function statementsFor(
     service,
     uuid,
     ...entry,
-    detail: sealed(entry.detail),
+    detail: { ...sealed(entry.detail), by: after.by },
   }));
   return [
     ...(isMoved ? absorbed(dialect, id, service, uuid) : []),

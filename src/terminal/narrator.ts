@@ -1,3 +1,5 @@
+import type { Actor } from "../actor.ts";
+import { actorWords, isSameUser } from "../actor.ts";
 import type { VaultError } from "../errors.ts";
 import type { ExchangeEvent } from "../exchange/events.ts";
 import type { Settled } from "../exchange/states.ts";
@@ -138,20 +140,29 @@ const stateWords: Readonly<Record<string, string>> = {
 /** Recognizes a command that can be pasted. */
 const command = /^(?:vault|chmod|export|openssl) /;
 
-/** Formats an error for a person: message, facts, advice, commands to run next. The stream replaces secrets. */
-export function errorLines(error: VaultError): string {
-  const { hint, exchange, spent } = error.facts;
+/**
+ * Formats an error for a person: message, facts, advice, commands to run next. What somebody else did has their name. The stream
+ * replaces secrets.
+ */
+export function errorLines(error: VaultError, self: Actor): string {
+  const { hint, exchange, spent, by } = error.facts;
+  const named = (what: string, who: Actor | null | undefined): string =>
+    who === undefined || who === null || isSameUser(who, self)
+      ? ""
+      : `, ${what} by ${actorWords(who)}`;
   const facts = [
     ...(exchange === undefined
       ? []
       : [
-          `exchange ${exchange.id} (${exchange.operation}): ${stateWords[exchange.state] ?? exchange.state}`,
+          `exchange ${exchange.id} (${exchange.operation}): ${stateWords[exchange.state] ?? exchange.state}` +
+            named("begun", exchange.by),
         ]),
     ...(spent === undefined
       ? []
       : [
           `counted toward lockout: ${spent.unackedStarts} of ${spent.limits.unackedStarts} unacknowledged starts, ` +
-            `${spent.failedAttempts} of ${spent.limits.failedAttempts} failed attempts`,
+            `${spent.failedAttempts} of ${spent.limits.failedAttempts} failed attempts` +
+            named("the last start", by),
         ]),
   ];
   const lines = [

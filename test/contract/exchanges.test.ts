@@ -57,6 +57,11 @@ describeStore("the steps of an exchange", (make) => {
       acknowledgedAt: null,
       adopted: false,
       given: null,
+      by: {
+        host: expect.any(String) as string,
+        user: expect.any(String) as string,
+        pid: expect.any(Number) as number,
+      },
     });
   });
 

@@ -31,6 +31,7 @@ const left = (
   acknowledgedAt: null,
   adopted: false,
   given: null,
+  by: null,
   ...more,
 });
 const expired = { tokenExpiry: "2026-11-20T11:59:59Z" };

@@ -1,3 +1,4 @@
+import { actorOf } from "../../src/actor.ts";
 import { join } from "node:path";
 import { tempDir } from "../support/cleanup.ts";
 import type { ExchangeContext } from "../../src/exchange/context.ts";
@@ -88,6 +89,7 @@ export class World {
       keySource,
       clock: this.clock,
       platform: "linux",
+      by: actorOf(process.pid),
       warn: () => undefined,
     });
   }

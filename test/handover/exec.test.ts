@@ -20,6 +20,7 @@ const document: GetDocument = {
     startedAt: "2026-11-21T12:00:00Z",
     tokenExpiry: null,
     generation: 2,
+    by: null,
   },
   settled: [],
 };

@@ -31,6 +31,7 @@ const contentsOf = (uuid: string, number = "4111111111111111"): GetDocument => (
     startedAt: "2026-11-21T12:00:00Z",
     tokenExpiry: null,
     generation: 2,
+    by: null,
   },
   settled: [],
 });

@@ -15,6 +15,7 @@ const exchange = {
   startedAt: "2026-11-21T12:00:00.000Z",
   tokenExpiry: "2026-11-21T12:05:00Z",
   generation: 7,
+  by: { host: "desk", user: "ada", pid: 4711 },
 };
 const card = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 };
 const contents: GetDocument = {

@@ -1,3 +1,4 @@
+import { actorOf } from "../../src/actor.ts";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { defaults } from "../../src/protocol/limits.ts";
@@ -82,6 +83,7 @@ describe("several exchanges at a time", () => {
         keySource,
         clock,
         platform: process.platform,
+        by: actorOf(process.pid),
         warn: nothing,
       });
       const reserveSlot = async (

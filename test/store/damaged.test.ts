@@ -1,3 +1,4 @@
+import { actorOf } from "../../src/actor.ts";
 import {
   chmodSync,
   copyFileSync,
@@ -140,6 +141,7 @@ describe("a state that cannot be used", () => {
       keySource,
       clock: state.clock,
       platform: "linux",
+      by: actorOf(process.pid),
       warn: () => undefined,
     });
     expect(await store.list()).toEqual([]);

@@ -1,3 +1,4 @@
+import { actorOf } from "../../src/actor.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { VaultSession } from "../../src/exchange/ports.ts";
 import {
@@ -157,6 +158,7 @@ describe("the journal", () => {
       generation: 2,
       counted: true,
       error: problem,
+      by: actorOf(process.pid),
     });
   });
 

@@ -1,3 +1,4 @@
+import { actorOf } from "../../src/actor.ts";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
@@ -40,6 +41,7 @@ describe("several processes on one state", () => {
       keySource,
       clock,
       platform: "linux",
+      by: actorOf(process.pid),
       warn: () => undefined,
     });
     const waiting = store.lock(service, uuid, patient(clock, 20_000));

@@ -1,3 +1,4 @@
+import { actorOf } from "../../src/actor.ts";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -20,6 +21,7 @@ const open = (directory = state.directory): LocalState =>
     keySource: { type: "file", path: state.keyFile },
     clock: state.clock,
     platform: "linux",
+    by: actorOf(process.pid),
     warn: (message) => state.warnings.push(message),
   });
 

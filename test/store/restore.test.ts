@@ -1,3 +1,4 @@
+import { actorOf } from "../../src/actor.ts";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -25,6 +26,7 @@ describe("a state that is restored while others have it open", () => {
     keySource: { type: "file", path: state.keyFile } as const,
     clock: state.clock,
     platform: "linux",
+    by: actorOf(process.pid),
     warn: (message: string) => state.warnings.push(message),
   });
   beforeEach(async () => {

@@ -1,3 +1,4 @@
+import { actorOf } from "../../src/actor.ts";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -159,6 +160,7 @@ describe("migrations", () => {
         keySource: { type: "file", path: state.keyFile },
         clock: state.clock,
         platform: "linux",
+        by: actorOf(process.pid),
         warn: () => undefined,
       },
       scripts,
@@ -205,6 +207,7 @@ describe("migrations", () => {
         keySource: { type: "file", path: state.keyFile },
         clock: state.clock,
         platform: "linux",
+        by: actorOf(process.pid),
         warn: () => undefined,
       },
       [...migrations, "ALTER TABLE vaults ADD COLUMN color TEXT; CREATE TABLE vaults (id)"],

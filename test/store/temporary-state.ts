@@ -1,3 +1,4 @@
+import { actorOf } from "../../src/actor.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -50,6 +51,7 @@ export function temporaryState(): TemporaryState {
       keySource,
       clock,
       platform: "linux",
+      by: actorOf(process.pid),
       warn: (message) => warnings.push(message),
     });
   const another = (): Store => open({ type: "file", path: keyFile });
@@ -131,6 +133,7 @@ async function act([action = "", directory = "", path = "", count = "1"]: string
     keySource: { type: "file", path },
     clock,
     platform: process.platform,
+    by: actorOf(process.pid),
     warn: () => undefined,
   });
 

@@ -1,3 +1,4 @@
+import { actorOf } from "../../src/actor.ts";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { ContentRow, Contents } from "../../src/store/contents.ts";
@@ -115,6 +116,7 @@ const engines: Record<string, () => Promise<Engine>> = {
       keySource,
       clock: state.clock,
       platform: "linux",
+      by: actorOf(process.pid),
       warn: () => undefined,
     };
     return { state, place: new SqliteWhole(options), open: () => openStore(options) };
@@ -225,7 +227,12 @@ describe.each(Object.entries(engines))("a whole state in %s", (_, make) => {
     await after.release();
     const keySource = { type: "file", path: state.store.parts.keyring.keyFile ?? "" } as const;
     const there = { directory: join(tempDir("other"), "state"), keySource, clock: state.clock };
-    const other = openStore({ ...there, platform: "linux", warn: () => undefined });
+    const other = openStore({
+      ...there,
+      platform: "linux",
+      by: actorOf(process.pid),
+      warn: () => undefined,
+    });
     const { run } = await (await other.whole()).prepareRestore({ file, serviceRestored: false });
     expect(await run(patient(state.clock))).toMatchObject({
       aside: null,

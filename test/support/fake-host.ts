@@ -84,6 +84,7 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
     platform: "linux",
     arch: "x64",
     pid: 4711,
+    actor: { host: "desk", user: "ada", pid: 4711 },
     program: [process.execPath, join(import.meta.dirname, "..", "..", "bin", "vault.js")],
     runForeground: async () =>
       await Promise.reject(new Error("a program in the foreground needs a process of its own")),

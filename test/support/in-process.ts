@@ -1,3 +1,4 @@
+import { actorOf } from "../../src/actor.ts";
 import { setTimeout } from "node:timers/promises";
 import type { ExchangeContext } from "../../src/exchange/context.ts";
 import { currentRecord } from "../../src/exchange/context.ts";
@@ -35,7 +36,7 @@ export const openSharedHere = (
   openShared({
     ...given,
     env: {},
-    pid: process.pid,
+    by: actorOf(process.pid),
     platform: process.platform,
     keys: new Map(),
     waiting: { deadline: Number.POSITIVE_INFINITY, signal: new AbortController().signal },

@@ -51,6 +51,7 @@ export async function acknowledgeToken(
     startedAt: null,
     tokenExpiry: null,
     generation: null,
+    by: null,
   };
   const acknowledgedAt = new Date(io.host.now()).toISOString();
   return {

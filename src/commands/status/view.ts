@@ -1,3 +1,5 @@
+import type { Actor } from "../../actor.ts";
+import { actorWords, isSameUser } from "../../actor.ts";
 import { count } from "../../terminal/count.ts";
 import type { Palette } from "../../terminal/palette.ts";
 import { createPalette } from "../../terminal/palette.ts";
@@ -9,7 +11,12 @@ import { distance, when } from "../../terminal/time.ts";
 import { hintOf } from "../../exchange/ways.ts";
 import type { Row, View } from "../../cli/vault-view.ts";
 import { dateRows, knownFacts } from "../../cli/vault-view.ts";
-import type { GuardDocument, ServiceBreaker, ListedVault } from "../../documents/state.ts";
+import type {
+  ExchangeStatus,
+  GuardDocument,
+  ServiceBreaker,
+  ListedVault,
+} from "../../documents/state.ts";
 
 /** One row a vault. */
 export async function statusList(vaults: readonly ListedVault[], view: View): Promise<string> {
@@ -17,7 +24,7 @@ export async function statusList(vaults: readonly ListedVault[], view: View): Pr
   const palette = await createPalette(view.facts.color);
   const rows = vaults.map((vault) => [
     `${named(vault)}\n${vault.kind}`,
-    withReads(statusCell(vault, view.now, palette), vault, view.now),
+    withReads(statusCell(vault, view, palette), vault, view.now),
     counter(vault.unackedStarts, vault.limits.unackedStarts, palette),
     counter(vault.failedAttempts, vault.limits.failedAttempts, palette),
   ]);
@@ -41,7 +48,7 @@ export async function statusTable(vault: ListedVault, view: View): Promise<strin
         ? "none"
         : `generation ${vault.generation}, ${shownFingerprint(vault.fingerprint ?? "")}`,
     ],
-    ["Status", statusCell(vault, view.now, palette)],
+    ["Status", statusCell(vault, view, palette)],
     [
       "Next",
       vault.next.length === 0
@@ -113,18 +120,19 @@ function counter(count: number, limit: number, palette: Palette, unit?: string):
 
 function statusCell(
   { status, locked, exchange }: ListedVault,
-  now: number,
+  { now, self }: View,
   palette: Palette,
 ): Painted {
   if (locked) return { text: status, paint: palette.bad };
   if (exchange === null)
     return { text: status, paint: status === "ready" ? palette.good : palette.warn };
-  const { state, tokenExpiry } = exchange;
+  const { state, tokenExpiry, by } = exchange;
   const left =
     tokenExpiry === null || state === "in-doubt"
       ? ""
       : `\n${tokenLeft(Date.parse(tokenExpiry), now)}`;
-  return { text: `${status}${left}`, paint: palette.warn };
+  const who = othersIn([exchange], self) ? `\nby ${nameOf(by)}` : "";
+  return { text: `${status}${left}${who}`, paint: palette.warn };
 }
 
 /** The status with lines that say when the vault was last read, and how often it can be. */
@@ -141,6 +149,12 @@ function withReads(
 const tokenLeft = (expiry: number, now: number): string =>
   expiry > now ? `${distance(expiry, now).replace(/^in /, "")} left` : "token expired";
 
+/** Whether somebody else began one of the exchanges. */
+const othersIn = (exchanges: readonly Pick<ExchangeStatus, "by">[], self: Actor): boolean =>
+  exchanges.some(({ by }) => by !== null && !isSameUser(by, self));
+
+const nameOf = (by: Actor | null): string => (by === null ? "" : printableLine(actorWords(by)));
+
 async function history(vault: ListedVault, view: View, palette: Palette): Promise<string> {
   const { generations, exchanges } = vault;
   if (generations === undefined || exchanges === undefined) return "";
@@ -152,17 +166,23 @@ async function history(vault: ListedVault, view: View, palette: Palette): Promis
     shownFingerprint(g.fingerprint),
     when(g.createdAt, view.now),
   ]);
+  const isShared = othersIn(exchanges, view.self);
   const runs = exchanges.map((e) => [
     e.id,
     e.operation,
     e.state,
     e.generation === null ? "" : String(e.generation),
     when(e.startedAt, view.now),
+    ...(isShared ? [nameOf(e.by)] : []),
   ]);
   return [
     "\n",
     listTable(["Gen", "Standing", "Verified", "Fingerprint", "Since"], pairs, options),
     "\n",
-    listTable(["Exchange", "Operation", "State", "Gen", "Started"], runs, options),
+    listTable(
+      ["Exchange", "Operation", "State", "Gen", "Started", ...(isShared ? ["By"] : [])],
+      runs,
+      options,
+    ),
   ].join("");
 }

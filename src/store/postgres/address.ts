@@ -1,4 +1,4 @@
-import { userInfo } from "node:os";
+import { userName } from "../../actor.ts";
 import { VaultError } from "../../errors.ts";
 import { isLoopback } from "../../protocol/address.ts";
 
@@ -100,15 +100,6 @@ export function addressHere(
   warn: (message: string) => void,
 ): Address {
   return parseAddress(location, env, userName(), warn);
-}
-
-/** A container may run as a user without a name. */
-export function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return "unknown";
-  }
 }
 
 function hostIn(text: string, port = "5432"): { host: string; port: number } {

@@ -3,8 +3,10 @@ import type { Row } from "./connection.ts";
 import { AnswerLost, codeOf, Connection, gateClosed, isLocked } from "./connection.ts";
 import type { Database } from "./database.ts";
 import type { Statement } from "../statement.ts";
-import type { Holder, Lock } from "../state.ts";
-import { busy, waitForLock } from "../wait-for-lock.ts";
+import type { Actor } from "../../actor.ts";
+import type { Lock } from "../state.ts";
+import type { Holder } from "../wait-for-lock.ts";
+import { busy, holderWords, waitForLock } from "../wait-for-lock.ts";
 import type { WholeOperation } from "../whole/whole.ts";
 import { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
@@ -17,7 +19,7 @@ import type { Clock, Waiting } from "../../exchange/ports.ts";
 interface GatePlace {
   schema: string;
   clock: Clock;
-  holder: Holder;
+  holder: Actor;
   database: Pick<Database, "address" | "query">;
 }
 
@@ -56,8 +58,9 @@ export function busyAtGate(row: Row | undefined): VaultError {
   if (who === undefined || row === undefined) return busy(undefined);
   return new VaultError(
     "busy",
-    `${who} is changing the whole state (vault state ${String(row["operation"])})`,
+    `${holderWords(who)} is changing the whole state (vault state ${String(row["operation"])})`,
     {
+      by: who.by,
       hint: "nothing was sent; run it again when it has finished, or wait longer with --max-wait",
     },
   );
@@ -132,7 +135,7 @@ export async function transactWhole<T>(
       lease === undefined ? await behindGate(place, token, { operation, open }, work) : { lease };
     if ("result" in done) return done;
     const who = done.lease && holderIn(done.lease);
-    if (who !== undefined) waiting.tell?.(who);
+    if (who !== undefined) waiting.tell?.(holderWords(who));
     obstacle = busy(done.lease?.["uuid"] as string | undefined, who);
     return null;
   };
@@ -232,7 +235,7 @@ export function lockIn(row: Row): Lock {
     since,
     ends_at: end,
   } = row as { uuid: string; holder: string; since: Date; ends_at: Date };
-  const { host, pid, user } = JSON.parse(holder) as Holder;
+  const { host, pid, user } = JSON.parse(holder) as Actor;
   return {
     uuid,
     holder: { host, pid, user },
@@ -247,9 +250,8 @@ export const leaseOf = (schema: string, uuid: string): Statement => ({
   values: [uuid],
 });
 
-/** Who holds a vault, in words; undefined for a lease that was given back meanwhile. */
-export function holderIn({ holder, since }: Row): string | undefined {
+/** Undefined for a lease that was given back meanwhile. */
+export function holderIn({ holder, since }: Row): Holder | undefined {
   if (typeof holder !== "string" || !(since instanceof Date)) return undefined;
-  const { host, pid, user } = JSON.parse(holder) as Holder;
-  return `${user} on ${host} (process ${pid}), since ${since.toISOString()},`;
+  return { by: JSON.parse(holder) as Actor, since: since.toISOString() };
 }

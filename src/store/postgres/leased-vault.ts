@@ -1,3 +1,4 @@
+import type { Actor } from "../../actor.ts";
 import { randomUUID } from "node:crypto";
 import type { Breaker, Seen } from "../../exchange/breaker.ts";
 import { BreakerChanged } from "../../exchange/breaker.ts";
@@ -24,6 +25,7 @@ interface Parts {
   database: Database;
   machine: MachineRecord;
   about: LockedAt;
+  by: Actor;
   /** Milliseconds since the epoch, by the database's clock. */
   now: () => number;
   /** What this process knows of the breakers, by service. */
@@ -40,10 +42,12 @@ export const dialectOf = (schema: string): Dialect => ({
 /** A vault that this process holds by a lease. */
 export class LeasedVault implements EngineVault {
   readonly state: string;
+  readonly by: Actor;
   readonly #parts: Parts;
 
   constructor(parts: Parts) {
     this.state = parts.about.state;
+    this.by = parts.by;
     this.#parts = parts;
   }
 

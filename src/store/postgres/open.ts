@@ -1,8 +1,8 @@
+import type { Actor } from "../../actor.ts";
 import { readFileSync, statSync } from "node:fs";
-import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Address } from "./address.ts";
-import { addressHere, userName } from "./address.ts";
+import { addressHere } from "./address.ts";
 import { PostgresStore } from "./store.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
@@ -12,7 +12,7 @@ interface Opening {
   /** `postgres://…` */
   location: string;
   env: Readonly<Record<string, string | undefined>>;
-  pid: number;
+  by: Actor;
   /** The state directory of this machine. */
   directory: string;
   platform: string;
@@ -29,13 +29,7 @@ interface Opening {
  * The state of several machines at an address. Nothing is read before the first call.
  * @throws `usage` for an address that cannot be used
  */
-export function openShared({
-  location,
-  env,
-  pid,
-  learnSecret,
-  ...options
-}: Opening): PostgresStore {
+export function openShared({ location, env, by, learnSecret, ...options }: Opening): PostgresStore {
   const address = addressHere(location, env, options.warn);
   if (address.password !== undefined) learnSecret(address.password);
   const findPassword: Address["findPassword"] = (at) => {
@@ -43,8 +37,7 @@ export function openShared({
     if (password !== undefined) learnSecret(password);
     return password;
   };
-  const holder = { host: hostname(), pid, user: userName() };
-  return new PostgresStore({ ...options, address: { ...address, findPassword }, holder });
+  return new PostgresStore({ ...options, address: { ...address, findPassword }, holder: by });
 }
 
 /** Whose password is looked up. */

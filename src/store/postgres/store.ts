@@ -1,3 +1,4 @@
+import type { Actor } from "../../actor.ts";
 import { randomUUID } from "node:crypto";
 import { VaultError } from "../../errors.ts";
 import type { VaultSession, Waiting } from "../../exchange/ports.ts";
@@ -58,6 +59,7 @@ export class PostgresStore extends StoredState implements State {
   readonly isShared = true;
   protected readonly dialect: Dialect;
   protected readonly keyring: Keyring;
+  protected readonly by: Actor;
   readonly parts: SharedParts;
   readonly #time: Pick<DatabaseClock, "isKnown" | "latencyMs" | "note" | "now">;
   #ready: Promise<Ready> | null = null;
@@ -77,6 +79,7 @@ export class PostgresStore extends StoredState implements State {
   }: Options) {
     super();
     this.shown = address.shown;
+    this.by = holder;
     this.dialect = dialectOf(address.schema);
     this.#time = time;
     const machine = new MachineRecord({ directory, platform, clock, warn });
@@ -133,7 +136,7 @@ export class PostgresStore extends StoredState implements State {
       const { state, key } = about;
       const vault = storedVault({ state, service, uuid: lower, at: this.time() }, read, about);
       breakers.set(service, breakerIn(breaker));
-      const parts = { dialect, lease, key, database, machine, about, breakers };
+      const parts = { dialect, lease, key, database, machine, about, by: this.by, breakers };
       const leased = new LeasedVault({ ...parts, now: () => this.#time.now() });
       const session = new StoredVaultSession(service, lower, leased, vault);
       // Read again: a claim elsewhere has made less of it.

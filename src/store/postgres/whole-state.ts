@@ -1,3 +1,4 @@
+import type { Actor } from "../../actor.ts";
 import { DatabaseSync } from "node:sqlite";
 import { asVaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
@@ -15,7 +16,6 @@ import { copyInto, writeStateFile } from "../sqlite/state-file.ts";
 import type {
   BackupFacts,
   Created,
-  Holder,
   Lock,
   Resealing,
   Restore,
@@ -51,7 +51,7 @@ export interface SharedParts {
   keyring: Keyring;
   keySource: KeySource;
   clock: Clock;
-  holder: Holder;
+  holder: Actor;
   /** The state directory of this machine, for what it keeps by itself: in this record. */
   directory: string;
   machine: MachineRecord;

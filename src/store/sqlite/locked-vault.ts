@@ -1,3 +1,4 @@
+import type { Actor } from "../../actor.ts";
 import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
 import { BreakerChanged } from "../../exchange/breaker.ts";
@@ -25,6 +26,7 @@ interface Parts {
   keyring: Keyring;
   lock: VaultLock;
   clock: Clock;
+  by: Actor;
   /** What this process knows of the breakers, by service. */
   breakers: Map<string, Breaker>;
 }
@@ -34,12 +36,14 @@ const hasSealed = ({ rows: { credentials } }: StoredVault): boolean =>
 
 /** A vault that this process has locked. Every write first checks that the lock is still its own. */
 export class LockedVault implements EngineVault {
+  readonly by: Actor;
   readonly #parts: Parts;
   /** The key of the state: where it has sealed something of this vault, only a process with every lock replaces it. */
   #key: SealingKey | null = null;
   #released = false;
 
   constructor(parts: Parts) {
+    this.by = parts.by;
     this.#parts = parts;
   }
 

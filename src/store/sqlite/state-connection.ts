@@ -1,3 +1,4 @@
+import type { Actor } from "../../actor.ts";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
@@ -31,6 +32,8 @@ export interface StoreOptions {
   clock: Clock;
   /** As Node names it. */
   platform: string;
+  /** This process. */
+  by: Actor;
   /** Receives problems that do not stop the command, like a key file that others can read; each once. */
   warn: (message: string) => void;
   /** Cached keys by id, shared by everything that uses the state in one run. */

@@ -1,3 +1,4 @@
+import type { Actor } from "../../actor.ts";
 import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
 import type { VaultSession, Waiting } from "../../exchange/ports.ts";
@@ -56,12 +57,14 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
   readonly #options: StoreOptions;
   readonly #scripts: readonly string[];
   protected readonly keyring: Keyring;
+  protected readonly by: Actor;
   readonly #state: StateConnection;
   #noted: StateDatabase | null = null;
 
   constructor(options: StoreOptions, scripts: readonly string[]) {
     super();
     this.shown = options.directory;
+    this.by = options.by;
     this.#options = options;
     this.#scripts = scripts;
     this.keyring = new Keyring(options.keySource, options.directory, options.warn, options.keys);
@@ -96,9 +99,9 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
       const database = await this.#state.ensure();
       await this.#ready(database);
       await this.#note(database);
-      const { clock } = this.#options;
+      const { clock, by } = this.#options;
       const { keyring, breakersKnown: breakers } = this;
-      const locked = new LockedVault({ database, keyring, lock, clock, breakers });
+      const locked = new LockedVault({ database, keyring, lock, clock, by, breakers });
       return new StoredVaultSession(service, uuid.toLowerCase(), locked, null);
     } catch (error) {
       lock.release();

@@ -12,7 +12,15 @@ import { openStates } from "../../exchange/states.ts";
 import type { Pair } from "../../protocol/answers.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { findExchange, openExchangeOf, journal, knownVault, update, zeroCounters } from "./rows.ts";
+import {
+  changedBy,
+  findExchange,
+  openExchangeOf,
+  journal,
+  knownVault,
+  update,
+  zeroCounters,
+} from "./rows.ts";
 import { sealToken, openCredentials } from "./sealed.ts";
 import {
   addGeneration,
@@ -97,6 +105,7 @@ export function adopt(
     digest: null,
     given: null,
     delivery: null,
+    begun_by: known?.begun_by ?? changedBy(rows),
   };
   if (known?.counted_start !== 1) vault.unacked_starts += 1;
   if (known === undefined) rows.exchanges.push(adopted);

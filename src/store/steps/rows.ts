@@ -1,3 +1,4 @@
+import type { Actor } from "../../actor.ts";
 import { VaultError } from "../../errors.ts";
 import type { Seen } from "../../exchange/breaker.ts";
 import type { ErrorNote, JournalledOperation, Placed, Standing } from "../../exchange/records.ts";
@@ -14,6 +15,8 @@ export interface Place {
   readonly uuid: string;
   /** ISO 8601. */
   readonly at: string;
+  /** Who changes it; undefined where it is only read, or merged. */
+  readonly by?: Actor | undefined;
 }
 
 /**
@@ -35,6 +38,10 @@ export interface VaultRows extends Place {
   seen: Seen | null;
   journal: { event: string; exchange: string | null; detail: Record<string, unknown> }[];
 }
+
+/** Who changes the rows, for a column. */
+export const changedBy = ({ by }: Place): string | null =>
+  by === undefined ? null : JSON.stringify(by);
 
 /** A copy that a step may edit. A row has plain values alone. */
 export const copyOf = (rows: VaultRows): VaultRows => ({
@@ -114,6 +121,7 @@ export interface ExchangeRow {
   digest: string | null;
   given: string | null;
   delivery: string | null;
+  begun_by: string | null;
 }
 
 /** @throws `no-credentials` if the vault is not known under this service */

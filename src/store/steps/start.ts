@@ -2,6 +2,7 @@ import type { ErrorNote, Intent, Started } from "../../exchange/records.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import {
+  changedBy,
   endExchange,
   exchangeIn,
   findExchange,
@@ -58,6 +59,7 @@ export function recordIntent(rows: VaultRows, key: () => SealingKey, intent: Int
     digest: run?.digest === undefined ? null : sealDigest(key(), rows, exchangeId, run.digest),
     given: null,
     delivery: run?.delivery ?? null,
+    begun_by: changedBy(rows),
   });
   // Until its outcome is known the start may have failed, unless nobody else can have made the credentials stale.
   count(rows, sole ? { unanswered: 1, quiet: 1 } : { unanswered: 1, possibly: 1 });

@@ -1,3 +1,4 @@
+import type { Actor } from "../../actor.ts";
 import type {
   ExchangeRecord,
   Generation,
@@ -130,4 +131,5 @@ export const exchangeRecord = (row: ExchangeRow): ExchangeRecord => ({
   acknowledgedAt: row.acknowledged_at,
   adopted: row.adopted === 1,
   given: row.given,
+  by: row.begun_by === null ? null : (JSON.parse(row.begun_by) as Actor),
 });

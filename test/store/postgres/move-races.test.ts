@@ -1,3 +1,4 @@
+import { actorOf } from "../../../src/actor.ts";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Store } from "../../../src/exchange/ports.ts";
@@ -36,6 +37,7 @@ async function machines(): Promise<{
       keySource,
       clock: target.clock,
       platform: "linux",
+      by: actorOf(process.pid),
       warn: () => undefined,
     };
     const open = (): Store => openStore(options);
@@ -382,6 +384,7 @@ describe.each(["before", "after"] as const)(
             keySource,
             clock: target.clock,
             platform: "linux",
+            by: actorOf(process.pid),
             warn: () => undefined,
           };
           const back = {

@@ -1,3 +1,4 @@
+import { actorOf } from "../../../src/actor.ts";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Store } from "../../../src/exchange/ports.ts";
@@ -33,6 +34,7 @@ async function sides(): Promise<Sides> {
     keySource,
     clock,
     platform: "linux",
+    by: actorOf(process.pid),
     warn: () => undefined,
   };
   return {

@@ -141,6 +141,7 @@ const exchangeRow = (source: Exchange): Of<ExchangeRow, Exchange> => ({
   digest: null,
   given: null,
   delivery: null,
+  begun_by: null,
   source,
 });
 

@@ -1,3 +1,4 @@
+import { actorOf } from "../../../../src/actor.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -63,6 +64,7 @@ export async function openSqliteRows(clock: Clock, key: string): Promise<RealRow
     keySource: { type: "given", key },
     clock,
     platform: "linux",
+    by: actorOf(process.pid),
     warn: () => undefined,
   });
   const lock = async (): Promise<VaultSession> =>
