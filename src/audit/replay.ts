@@ -44,7 +44,7 @@ const maxVaults = 2_000_000;
 export interface ReplayOptions extends InputOptions {
   rules: Rules;
   map: ColumnMap;
-  /** UUID of the only vault to replay, in either case. */
+  /** UUID of the only vault to replay, or its first digits, in either case. */
   vault?: string;
   /** First and last time of items to replay, in milliseconds since the epoch. */
   since?: number;
@@ -120,7 +120,7 @@ async function readAgain(
   { intake, vaults }: Parts,
   take: (entry: Entry) => void,
 ): Promise<boolean> {
-  if (!canReadAgain(options) || (intake.items > maxReadAgain && !vaults.hasOnlyOne)) return false;
+  if (!canReadAgain(options) || (intake.items > maxReadAgain && !vaults.isPartial)) return false;
   const { map, since = Number.NEGATIVE_INFINITY } = options;
   const inputs = new Inputs(options);
   const spare = new SpareEntries();

@@ -62,8 +62,21 @@ describe("the table of vaults", () => {
   it("with one wanted, remembers nothing of others", () => {
     const table = new VaultTable(2, vaultUuid(5).toUpperCase());
     for (let number = 0; number < 1000; number += 1) table.of(vaultUuid(number));
-    expect(table.size).toBe(1);
+    expect(table.size).toBe(2);
     expect(table.isWanted(table.of(vaultUuid(5)))).toBe(true);
     expect(table.isWanted(table.of(vaultUuid(6)))).toBe(false);
+    expect(table.of("\0".repeat(36))).toBe(-1);
+  });
+
+  it("with first digits, knows the vaults that have them", () => {
+    const start = vaultUuid(0).slice(0, 30);
+    const table = new VaultTable(3000, start.toUpperCase());
+    const wanted = Array.from({ length: 2000 }, (_, number) => table.of(vaultUuid(number)));
+    expect(new Set(wanted).size).toBe(2000);
+    expect(wanted.every((number) => table.isWanted(number))).toBe(true);
+    expect(wanted.map((number) => table.uuid(number))).toEqual(
+      Array.from({ length: 2000 }, (_, number) => vaultUuid(number)),
+    );
+    expect(table.isWanted(table.of(`9${vaultUuid(1).slice(1)}`))).toBe(false);
   });
 });

@@ -82,6 +82,30 @@ describe("audit-replay", () => {
     );
   });
 
+  it("takes a vault by its label on this machine, and by first digits, without a terminal too", async () => {
+    const own = await openLab();
+    const machine = await own.warmMachine();
+    const { uuid } = own.vault;
+    expectExit(await machine.vault("label", uuid, "daily"), 0);
+    const others = ["9b1c0000", "9b1c1111"].map((start) => `${start}${uuid.slice(8)}`);
+    const file = machine.file("all.ndjson", [uuid, ...others].map(item).join("\n"));
+    const replayed = async (vault: string) =>
+      await machine.vault("audit-replay", file, "--json", "--vault", vault);
+    for (const name of ["daily", uuid.slice(0, 13).toUpperCase(), uuid]) {
+      const result = await replayed(name);
+      expectExit(result, 0);
+      expect(documentOf(result).vaults).toMatchObject([{ uuid, label: "daily" }]);
+    }
+    const several = await replayed("9b1c");
+    expectError(several, 2, "usage");
+    for (const other of others) expect(several.stderr).toContain(other);
+    expectError(await replayed("9b1"), 2, "usage");
+    expectError(await replayed("weekly"), 4, "no-credentials");
+    const none = await replayed("abcd");
+    expectExit(none, 0);
+    expect(none.stderr).toContain("no item names vault abcd");
+  });
+
   it("without a file replays this machine's own journal, and needs no key for it", async () => {
     const machine = await lab.warmMachine();
     rmSync(join(machine.configDir, "state.key"));

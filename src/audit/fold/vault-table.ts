@@ -22,24 +22,28 @@ export class VaultTable {
   #size = 0;
   readonly #wanted = new Int32Array(width);
   readonly #text = viewOf(Buffer.alloc(uuidLength));
-  /** Whether only the first vault is wanted. All others have the number 1. */
-  readonly hasOnlyOne: boolean;
+  /** Beginning of the uuids of the vaults that are wanted. All others have the number 0. */
+  readonly #start: string | undefined;
 
-  /** `limit`: maximum number of vaults; `only`: uuid of the only vault wanted. */
+  /** `limit`: maximum number of vaults; `only`: uuid of the only vault wanted, or its first digits. */
   constructor(limit: number, only?: string) {
     this.#limit = limit;
-    this.hasOnlyOne = false;
-    if (only !== undefined) this.of(only);
-    this.hasOnlyOne = only !== undefined;
+    this.#start = only?.toLowerCase();
+    if (only !== undefined) this.#size = 1;
   }
 
   get size(): number {
     return this.#size;
   }
 
+  /** Whether only some vaults are wanted. */
+  get isPartial(): boolean {
+    return this.#start !== undefined;
+  }
+
   /** Whether a vault is wanted. */
   isWanted(number: number): boolean {
-    return !this.hasOnlyOne || number === 0;
+    return this.#start === undefined || number > 0;
   }
 
   /** Does what `at` does with a text. */
@@ -67,8 +71,12 @@ export class VaultTable {
       const number = (slots[slot] as number) - 1;
       if (number >= 0) {
         if (this.#isAt(number)) return number;
-      } else if (!looksLikeUuid(bytes.toString("latin1", from, from + uuidLength))) return -1;
-      else return this.hasOnlyOne ? 1 : this.#add(slot);
+        continue;
+      }
+      const uuid = bytes.toString("latin1", from, from + uuidLength);
+      if (!looksLikeUuid(uuid)) return -1;
+      const isOther = this.#start !== undefined && !uuid.toLowerCase().startsWith(this.#start);
+      return isOther ? 0 : this.#add(slot);
     }
   }
 
@@ -94,7 +102,7 @@ export class VaultTable {
       throw new VaultError(
         "invalid-input",
         `more than ${this.#limit.toLocaleString("en")} vaults in these items`,
-        { hint: "give it the items of fewer vaults, or name one: --vault UUID" },
+        { hint: "give it the items of fewer vaults, or name one: --vault VAULT" },
       );
     }
     const from = number * width;
@@ -108,7 +116,7 @@ export class VaultTable {
 
   #rehash(): void {
     const slots = new Int32Array(2 * this.#slots.length);
-    for (let number = 0; number < this.#size; number++) {
+    for (let number = this.isPartial ? 1 : 0; number < this.#size; number++) {
       const from = number * width;
       let slot = hashOf(this.#uuids.subarray(from, from + width));
       while (slots[(slot &= slots.length - 1)] !== 0) slot++;

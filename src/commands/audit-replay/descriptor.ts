@@ -42,7 +42,12 @@ export const auditReplay = {
     },
   },
   options: {
-    vault: { flag: "--vault <uuid>", help: "only this vault", value: (is) => is.uuid },
+    vault: {
+      flag: "--vault <vault>",
+      help: "only this vault: UUID, first digits of it, or the label that it has on this machine",
+      values: { from: "vaults" },
+      value: text,
+    },
     since: {
       flag: "--since <time>",
       help: "only items since a time: ISO 8601, or a duration before now, like 2h",

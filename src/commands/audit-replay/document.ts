@@ -119,7 +119,7 @@ function oneOf(
       "usage",
       `--field ${path}: vaults is a list; an index must follow, from 0`,
       {
-        hint: "--field vaults.0.verdict; --vault UUID selects a vault",
+        hint: "--field vaults.0.verdict; --vault VAULT selects a vault",
       },
     );
   }

@@ -45,7 +45,6 @@ export function parseAuditReplay({
   }
   const options: AuditReplayOptions = {
     ...rest,
-    vault: rest.vault?.toLowerCase(),
     since: since === undefined ? undefined : momentOf(since, "--since"),
     until: until === undefined ? undefined : momentOf(until, "--until"),
     where: where === undefined ? undefined : parseWhere(where),
@@ -92,7 +91,7 @@ function checkTogether({ files, vault, timeline, map, actions }: AuditReplayOpti
   const usage = (message: string, hint: string): VaultError =>
     new VaultError("usage", message, { hint });
   if (timeline === true && vault === undefined)
-    throw usage("--timeline shows one vault and needs --vault", "--vault UUID --timeline");
+    throw usage("--timeline shows one vault and needs --vault", "--vault VAULT --timeline");
   const explained = map === undefined ? actions && "--action" : "--map";
   if (explained !== undefined && files.length === 0)
     throw usage(

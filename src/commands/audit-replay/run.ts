@@ -14,6 +14,9 @@ import { printReplay } from "./output.ts";
 import { openProgress } from "./progress.ts";
 import { checkField } from "../../cli/output.ts";
 import type { AuditFinding, AuditReplayFlags } from "./descriptor.ts";
+import { isUuid } from "../../protocol/fields.ts";
+import type { Narrator } from "../../terminal/narrator.ts";
+import { printableLine } from "../../terminal/redactor.ts";
 import { defined } from "../../defined.ts";
 import { count as inNumber } from "../../terminal/count.ts";
 import type { Rules } from "../../documents/audit.ts";
@@ -41,6 +44,7 @@ export async function runAuditReplay(
   let opened: Replay | undefined;
   try {
     const rules = rulesOf(settings, options);
+    const vault = options.vault && vaultOf(options.vault, sources.labels);
     const replayed = await replay(
       defined({
         inputs: sources.inputs,
@@ -48,7 +52,7 @@ export async function runAuditReplay(
         rules,
         map: options.map ?? {},
         ...between,
-        vault: options.vault,
+        vault,
         timeline: timelineOf(options),
         whatIf: options.whatIf,
         where: options.where,
@@ -66,8 +70,7 @@ export async function runAuditReplay(
     );
     opened = replayed;
     bar?.clear();
-    if (options.vault !== undefined && replayed.summary.vaultCount === 0)
-      io.narrator.warn(`no item names vault ${options.vault}`);
+    if (vault !== undefined) checkVault(io.narrator, vault, replayed);
     const { warning } = replayed.summary.found;
     if (warning !== undefined && !isRead(io, options)) io.narrator.warn(warning);
     const finding = findingOf(replayed, options.failOn ?? []);
@@ -90,6 +93,52 @@ export async function runAuditReplay(
     sources.close();
   }
 }
+
+/** Fewer digits would fit by chance. */
+const fewestDigits = 4;
+
+/**
+ * Returns the UUID, or its first digits, of the vault that a name stands for: a label on this machine, else digits. They are taken
+ * without a terminal too: nothing is sent.
+ * @throws `usage` for too few digits, `no-credentials` for an unknown label
+ */
+function vaultOf(name: string, labels: ReadonlyMap<string, string> = new Map()): string {
+  if (isUuid(name)) return name.toLowerCase();
+  const [labelled] = [...labels].find(([, label]) => label === name) ?? [];
+  if (labelled !== undefined) return labelled;
+  if (!/^[\da-f-]+$/i.test(name)) {
+    throw new VaultError(
+      "no-credentials",
+      `--vault: no vault has the label ${printableLine(name)} on this machine`,
+      {
+        hint: "give its UUID, or the first digits of it; vault status",
+      },
+    );
+  }
+  if (name.replaceAll("-", "").length >= fewestDigits) return name.toLowerCase();
+  throw new VaultError("usage", `--vault: at least ${fewestDigits} digits of a UUID are needed`, {
+    hint: "--vault 5a4b, or a label; vault audit-replay without --vault lists the vaults",
+  });
+}
+
+/** @throws `usage` for digits that fit several vaults */
+function checkVault(narrator: Narrator, vault: string, replayed: Replay): void {
+  const { vaultCount } = replayed.summary;
+  if (vaultCount === 0) narrator.warn(`no item names vault ${vault}`);
+  if (vaultCount <= 1) return;
+  const listed: string[] = [];
+  for (const { uuid } of replayed.vaults({ problems: false }))
+    if (listed.push(uuid) === maxFitting) break;
+  const more = vaultCount - listed.length;
+  throw new VaultError(
+    "usage",
+    `--vault: ${vault} fits ${inNumber(vaultCount, "vault")}: ${listed.join(", ")}${more > 0 ? ` and ${more} more` : ""}`,
+    { hint: "give more digits" },
+  );
+}
+
+/** Maximum number of vaults that a message lists. */
+const maxFitting = 10;
 
 /** Whether standard output is a report whose first line is the warning. */
 const isRead = ({ output }: Local["io"], { html, markdown }: AuditReplayOptions): boolean =>
@@ -143,7 +192,7 @@ function findingOf(replayed: Replay, failOn: readonly AuditFinding[]): VaultErro
   });
   if (found.length === 0) return undefined;
   return new VaultError("finding", found.join("; "), {
-    hint: "--problems lists them; --vault UUID --timeline shows one in detail",
+    hint: "--problems lists them; --vault VAULT --timeline shows one in detail",
   });
 }
 

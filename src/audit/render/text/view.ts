@@ -153,6 +153,6 @@ function blocks(
   if (total <= limit.blocks)
     return problems.map((vault) => lines(vaultBlock(vault, rules, view, palette)));
   const few = problems.slice(0, limit.sketches);
-  const hint = `  ${palette.dim(`--vault UUID shows one in detail${total > few.length ? `; ${grouped(total - few.length)} more are not described here` : ""}`)}`;
+  const hint = `  ${palette.dim(`--vault VAULT shows one in detail${total > few.length ? `; ${grouped(total - few.length)} more are not described here` : ""}`)}`;
   return [...few.map((vault) => lines(vaultSketch(vault, view, palette))), lines([hint])];
 }
