@@ -56,6 +56,8 @@ export const update = z.union([receipt, dryRun, plan]);
 const acknowledged = z.object({
   ...vault,
   operation,
+  /** Nothing was pending. */
+  earlier: z.optional(z.literal(true)),
   exchange: z.object({
     id: maybeText,
     operation,

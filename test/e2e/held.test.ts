@@ -35,7 +35,7 @@ describe.concurrent("an exchange that is held by --no-ack", () => {
     });
     expect(lab.service.sandbox.requests()).toHaveLength(3);
 
-    for (const _ of [1, 2]) {
+    for (const isFirst of [true, false]) {
       const ack = await machine.vault("ack", uuid, "--json");
       expectExit(ack, 0);
       expect(JSON.parse(ack.stdout)).toMatchObject({
@@ -43,12 +43,16 @@ describe.concurrent("an exchange that is held by --no-ack", () => {
           {
             uuid,
             operation: "get",
+            ...(isFirst ? {} : { earlier: true }),
             exchange: { id: documentOf(held).exchange.id, state: "acknowledged" },
           },
         ],
         failed: [],
       });
     }
+    expect((await machine.vault("ack", uuid)).stdout).toMatch(
+      /nothing is pending; the last get was acknowledged at 20\S+Z \(generation 3\)\n$/,
+    );
     expect(lab.service.sandbox.inspect(uuid).counts).toMatchObject({ ends: 2, acknowledged: 2 });
     await expectInStep(lab, machine, uuid);
   });

@@ -210,12 +210,13 @@ async function acknowledge(
   }
 }
 
-function asAcknowledged({ uuid, label }: VaultRecord, exchange: OpenExchange): Acknowledged {
+function asAcknowledged({ uuid, label, open }: VaultRecord, exchange: OpenExchange): Acknowledged {
   const { operation, acknowledgedAt } = exchange;
   return {
     uuid,
     label,
     operation,
+    ...(open === null ? { earlier: true } : {}),
     exchange: { ...summarize(exchange), operation, acknowledgedAt },
   };
 }
@@ -236,9 +237,12 @@ async function print(io: Io, result: Result): Promise<void> {
 }
 
 function describe({ acknowledged, failed }: Result): string[] {
-  const lines = acknowledged.map(({ uuid, operation, exchange }) => {
-    const { generation } = exchange;
-    return `${uuid}  ${operation} acknowledged${typeof generation === "number" ? ` (generation ${generation})` : ""}`;
+  const lines = acknowledged.map(({ uuid, operation, earlier, exchange }) => {
+    const { generation, acknowledgedAt } = exchange;
+    const pair = typeof generation === "number" ? ` (generation ${generation})` : "";
+    return earlier === true
+      ? `${uuid}  nothing is pending; the last ${operation} was acknowledged at ${acknowledgedAt}${pair}`
+      : `${uuid}  ${operation} acknowledged${pair}`;
   });
   if (lines.length === 0 && failed.length === 0) lines.push("Nothing is pending.");
   if (failed.length > 1 || acknowledged.length > 0)

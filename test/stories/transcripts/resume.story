@@ -20,7 +20,7 @@ $ vault sandbox fault --ready-file sandbox.json --clear
 $ . ./settings; vault ack "$NOTE"
 | get acknowledged (generation 3)
 $ . ./settings; vault ack "$NOTE"
-| get acknowledged (generation 3)
+| nothing is pending; the last get was acknowledged at 20
 
 # The acknowledgement arrives, its answer does not: only a start can tell which pair is valid, and the next one does
 $ vault sandbox fault --ready-file sandbox.json end:drop-after
