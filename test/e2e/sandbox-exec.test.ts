@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { RunningVault, RunResult } from "../support/run-vault.ts";
 import { runVault, startVault } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
+import { vaultInPty } from "../support/pty.ts";
 
 const card = "b6f9a1d2-0a4f-4b7f-8d55-2a4a9f6f7e02";
 
@@ -20,6 +21,16 @@ async function inSandbox(
 }
 
 describe("sandbox exec", () => {
+  test("says on a terminal what this is, which vaults there are, and how it ends", async () => {
+    const { text, code } = await vaultInPty(["sandbox", "exec", "--", "true"], { columns: 100 })
+      .exit;
+    expect(code).toBe(0);
+    expect(text.replaceAll(/\s+/g, " ")).toMatch(
+      /^This is a private sandbox: .* Vaults: .*demo offline card.* Try: vault status; .* When true ends, the sandbox is gone\. $/,
+    );
+    expect(text.split("\n").length).toBeLessThan(9);
+  });
+
   test("gives the program a sandbox with vaults that are known, the program itself on PATH, and nothing of the caller's own state", async () => {
     const script = `
       vault get $VAULT --field vault.creditCard.name; echo

@@ -159,6 +159,15 @@ async function stopped(interrupted: AbortSignal): Promise<void> {
 /** Runs a program against a sandbox of its own, and ends as that program ended. */
 export async function runExec({ io, settings }: Basics, options: ExecOptions): Promise<number> {
   const sandbox = await openPrivateSandbox(io.host, sandboxSettings({ io, settings }, options));
+  const labels = sandbox.running.ready.vaults.map(({ uuid, label }) => label ?? uuid);
+  for (const line of [
+    "This is a private sandbox: an emulated service, with a state and a configuration of its own.",
+    `Vaults: ${labels.join(", ")}`,
+    "Try: vault status; vault get $VAULT",
+    "A tour of five minutes: vault help tour",
+    `When ${options.command[0]} ends, the sandbox is gone.`,
+  ])
+    io.narrator.note(line);
   try {
     return (await io.host.runForeground({ command: options.command, env: sandbox.env })).exitCode;
   } catch (error) {
