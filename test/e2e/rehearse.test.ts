@@ -1,3 +1,4 @@
+import { vaultInPty } from "../support/pty.ts";
 import { describe, expect, test } from "vitest";
 import { startVault, demoNote, hasCurl, rehearse } from "../support/run-vault.ts";
 
@@ -55,5 +56,16 @@ describe("sandbox rehearse (programs that read vaults: torture/rehearse)", () =>
     const { code, stderr } = await running.exit;
     expect(stderr).toContain('"code":"interrupted"');
     expect(code).toBe(130);
+  });
+
+  test("a person sees how far it is, how many were fine, and what was found until Ctrl-C", async () => {
+    const whole = ["sandbox", "rehearse", "--check", "true", "--", "vault", "get", demoNote];
+    const seen = vaultInPty(whole, { columns: 120, timeoutMs: 60_000 });
+    await seen.waitFor(/3 of 8: call 1, killed-before/);
+    seen.type("\u0003");
+    const { code, text } = await seen.exit;
+    expect(code).toBe(130);
+    expect(text).toMatch(/1 of 8: call 1, lost-before …/);
+    expect(text).toMatch(/lost-after +fine[^]*2 of 8 fine/);
   });
 });

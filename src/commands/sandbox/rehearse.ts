@@ -42,15 +42,20 @@ export async function runRehearse(
   });
   const calls = await rehearsal.listCalls();
   const scenarios: Scenario[] = [];
-  for (const call of calls) {
-    for (const failure of failures) {
-      io.narrator.detail(`call ${call.n} of ${calls.length}, ${failure}`);
+  const all = calls.flatMap((call) => failures.map((failure) => ({ call, failure })));
+  try {
+    for (const [index, { call, failure }] of all.entries()) {
+      io.narrator.note(`${index + 1} of ${all.length}: call ${call.n}, ${failure} …`);
       scenarios.push(await rehearsal.play(call, failure));
     }
+  } finally {
+    // Also what was found until it was interrupted.
+    const document: RehearseDocument = { scenarios, warnings: rehearsal.warnings };
+    const table = async (facts: TerminalFacts): Promise<string> =>
+      `${await asTable(facts, scenarios)}${fine(scenarios)} of ${all.length} fine\n`;
+    if (scenarios.length > 0)
+      await io.output.print(document, async ({ facts }) => await table(facts));
   }
-  const { warnings } = rehearsal;
-  const document: RehearseDocument = { scenarios, warnings };
-  await io.output.print(document, async ({ facts }) => await asTable(facts, scenarios));
   const bad = (outcome: Scenario["outcome"]): number =>
     scenarios.filter((each) => each.outcome === outcome).length;
   const found = [
@@ -64,6 +69,9 @@ export async function runRehearse(
     { retry: "after-fix" },
   );
 }
+
+const fine = (scenarios: readonly Scenario[]): number =>
+  scenarios.filter(({ outcome }) => outcome === "fine").length;
 
 async function asTable(facts: TerminalFacts, scenarios: readonly Scenario[]): Promise<string> {
   const { listTable } = await import("../../terminal/tables.ts");
