@@ -108,6 +108,23 @@ describeStore("pairs", (make) => {
     expect(await standings(on.session)).toEqual(["3 offered", "2 current", "1 superseded"]);
   });
 
+  it("a pair that is kept twice is refused twice", async () => {
+    await startExchange(on.session, "x1", 1, "second");
+    await on.session.recordEnding("x1", true);
+    await on.session.expire("x1", problem);
+    await on.session.recordPair({ credentials: pair("second"), kind: "credit-card/offline" });
+    for (const [id, generation] of [
+      ["x2", 3],
+      ["x3", 1],
+    ] as const) {
+      await on.session.recordIntent(intent(id, generation));
+      await on.session.reject(id, `combination ${id}`, problem);
+    }
+    expect(await standings(on.session)).toEqual(["3 imported", "2 offered", "1 current"]);
+    const { generations } = await known(on.session);
+    expect(generations.map(({ refused }) => refused)).toEqual([true, true, true]);
+  });
+
   it("in doubt can end as expired too", async () => {
     await startExchange(on.session, "x1", 1, "second");
     await on.session.recordEnding("x1", true);

@@ -25,7 +25,7 @@ export function vaultRecord(
     label: vault.label,
     generations: credentials
       .filter(({ sealed }) => sealed !== null)
-      .map((row) => generationRecord(row, vault))
+      .map((row) => generationRecord(row, vault, credentials))
       .toReversed(),
     unackedStarts: vault.unacked_starts,
     failedAttempts: vault.failed_attempts,
@@ -99,7 +99,11 @@ export const runExchange = (
 const errorNote = (json: string): VaultRecord["lastError"] =>
   JSON.parse(json) as VaultRecord["lastError"];
 
-const generationRecord = (row: CredentialsRow, vault: VaultRow): Generation => ({
+const generationRecord = (
+  row: CredentialsRow,
+  vault: VaultRow,
+  all: readonly CredentialsRow[],
+): Generation => ({
   generation: row.generation,
   standing: row.standing,
   proven: row.proven === 1,
@@ -107,7 +111,11 @@ const generationRecord = (row: CredentialsRow, vault: VaultRow): Generation => (
   device: row.device === null ? null : (JSON.parse(row.device) as Device),
   createdAt: row.created_at,
   elsewhere: row.elsewhere === 1,
-  refused: row.refused === 1,
+  // The same credentials may have been imported again.
+  refused: all.some(
+    ({ fingerprint, device, refused }) =>
+      refused === 1 && fingerprint === row.fingerprint && device === row.device,
+  ),
   sole: row.proven === 1 && row.elsewhere === 0 && row.ended === 0 && vault.refused_since === 0,
   placed: row.placed,
 });
