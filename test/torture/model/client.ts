@@ -237,7 +237,11 @@ export function choose(client: Client, state: State, place: number): string | un
   const wanted = chooses
     ? process.pairs.filter((number) => generationOf(store, number) !== undefined && isSent(number))
     : client.candidates(store);
-  if (wanted.length === 0) return finish(state, place, "no-credentials");
+  // The chosen ones may have been superseded by what was acknowledged first; the guard speaks before that.
+  if (wanted.length === 0) {
+    const isGuarded = !forced && client.guardRefuses(store);
+    return finish(state, place, isGuarded ? "guard" : "no-credentials");
+  }
   const fresh = wanted.filter((number) => !isRefused(store, number));
   const all = forced ? [...fresh, ...wanted.filter((number) => isRefused(store, number))] : fresh;
   const pairs = all.filter((number) => !process.tried.includes(number));

@@ -400,7 +400,10 @@ export const storeSteps: StoreSteps = {
       const shown = to === "all" ? { unacked: 0, failed: 0 } : to;
       Object.assign(store, shown);
       // As many as the audit log shows, the last ones, stay counted where an exchange before them turns out to be acknowledged.
-      const kept = shown.unacked === 0 ? [] : starts.slice(-shown.unacked);
+      // One that has ended, but for the newest, is not among them: an adopted one whose acknowledgement was answered.
+      const ended = ["acknowledged", "discarded", "rejected"];
+      const last = starts.filter((e) => !ended.includes(e.state) || e === store.exchanges.at(-1));
+      const kept = shown.unacked === 0 ? [] : last.slice(-shown.unacked);
       nothingToTakeBack(open.filter((e) => !kept.includes(e)));
     }
     Object.assign(store, { unanswered: 0, quiet: 0, possibly: 0 });
