@@ -55,7 +55,9 @@ async function paste([opening, ...steps]: readonly Step[]): Promise<string[]> {
     env: { PATH: path, TMPDIR: temporary, HOME: temporary },
     timeoutMs: 120_000,
   }).exit;
-  return text.split(new RegExp(`(?<=^${mark} \\d+)\n`, "m"));
+  const banner = /^This is a private sandbox[^]*? is gone\.\n/;
+  expect(text).toMatch(banner);
+  return text.replace(banner, "").split(new RegExp(`(?<=^${mark} \\d+)\n`, "m"));
 }
 
 describe.each([

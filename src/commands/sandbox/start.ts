@@ -161,7 +161,7 @@ export async function runExec({ io, settings }: Basics, options: ExecOptions): P
   const sandbox = await openPrivateSandbox(io.host, sandboxSettings({ io, settings }, options));
   const labels = sandbox.running.ready.vaults.map(({ uuid, label }) => label ?? uuid);
   for (const line of [
-    "This is a private sandbox: an emulated service, with a state and a configuration of its own.",
+    "This is a private sandbox: an emulated service, a state and a configuration.",
     `Vaults: ${labels.join(", ")}`,
     "Try: vault status; vault get $VAULT",
     "A tour of five minutes: vault help tour",
