@@ -1,4 +1,4 @@
-import type { Document, Store } from "../state.ts";
+import type { Document, Exchange, Store } from "../state.ts";
 import { VaultError } from "../../../../src/errors.ts";
 import type { VaultSession } from "../../../../src/exchange/ports.ts";
 import { kind } from "./service.ts";
@@ -69,14 +69,19 @@ export function comparable(store: Store): unknown {
       .sort(),
     // What is true of them is not in the state.
     exchanges: store.exchanges.map(
-      ({ id: _id, seen: _seen, arrived: _arrived, base, next, ...rest }) => ({
+      ({ id: _id, seen: _seen, arrived: _arrived, base, next, ...rest }, index, all) => ({
         ...rest,
         base: place(base),
         next: place(next),
+        // What was counted of one that has ended is not read again, unless it is the newest.
+        ...(hasEnded(rest) && index < all.length - 1 ? { countedStart: 0, countedFailed: 0 } : {}),
       }),
     ),
   };
 }
+
+const hasEnded = ({ state }: Pick<Exchange, "state">): boolean =>
+  ["acknowledged", "discarded", "rejected"].includes(state);
 
 /** One call of the port, to the model and to the code. */
 interface Call {
