@@ -44,8 +44,11 @@ const onTerminal = async (
   await startInPty([process.execPath, vaultBin, ...args], { cwd: machine.home, env: machine.env })
     .exit;
 
-const shown = async (machine: Machine, ...args: string[]): Promise<string[]> => {
-  const { stdout, stderr, code } = await machine.vault("status", ...args, "--json");
+const shown = async (machine: Machine, ...args: string[]): Promise<string[]> =>
+  await listed(machine, "status", ...args);
+
+const listed = async (machine: Machine, ...args: string[]): Promise<string[]> => {
+  const { stdout, stderr, code } = await machine.vault(...args, "--json");
   expect(code, stderr).toBe(0);
   return (JSON.parse(stdout) as { vaults: { uuid: string }[] }).vaults.map(({ uuid }) => uuid);
 };
@@ -150,9 +153,10 @@ describe("a vault is named", () => {
   });
 });
 
-it("status sorts by label without regard to case; vaults without one come last", async () => {
+it("status and guard sort by label without regard to case; vaults without one come last", async () => {
   const machine = await knowing();
   expect(await shown(machine)).toEqual([second, first, third]);
+  expect(await listed(machine, "guard")).toEqual([second, first, third]);
 });
 
 describe("vault label", () => {
