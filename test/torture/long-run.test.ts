@@ -104,8 +104,13 @@ class LongRun {
             `@${this.machine.file(`card-${worker}.json`, card)}`,
             "--json",
           ];
-    // Commands that follow each other share a run, and each other's kills.
-    const run = ["-o", "ndjson", "--run", `run-${Math.floor(this.commands / 40)}`];
+    // Commands that follow each other share a run, and each other's kills. A run has one operation and one delivery.
+    const run = (what: string): string[] => [
+      "-o",
+      "ndjson",
+      "--run",
+      `${what}-${Math.floor(this.commands / 40)}`,
+    ];
     const commands: { weight: number; args: () => string[] }[] = [
       { weight: 40, args: () => ["get", uuid, "--json"] },
       { weight: 15, args: update },
@@ -118,13 +123,14 @@ class LongRun {
         args: () => [
           "get",
           "--all",
-          ...run,
-          ...(this.dice.chance(0.5) ? ["--out-dir", join(this.machine.home, "many")] : []),
+          ...(this.dice.chance(0.5)
+            ? [...run("files"), "--out-dir", join(this.machine.home, "many")]
+            : run("lines")),
         ],
       },
       {
         weight: 1,
-        args: () => ["update", "--from", this.#list(), ...run.slice(0, -1), `${run.at(-1)}-update`],
+        args: () => ["update", "--from", this.#list(), ...run("update")],
       },
       { weight: 1, args: () => ["ack", "--all", "-o", "ndjson"] },
       { weight: 4, args: () => ["status", uuid, "--json"] },
