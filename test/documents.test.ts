@@ -137,10 +137,10 @@ describe("the README and the topics say what the program does", () => {
       codeBlocks(section(text, "Seeds")).map(({ code }) => JSON.parse(code) as unknown[])[0] ?? [];
     expect(seed.map((vault) => checkVaultInput(vault, "the seed"))).toHaveLength(2);
     const [targets = "", actions = ""] = section(text, "Faults").split("| action |");
-    const words = (table: string): string[] =>
-      [...table.matchAll(/`([\w=,-]+)`(?=.*\|.*\|$)/gm)].map(([, word = ""]) => word);
-    for (const target of words(targets).filter((word) => word !== "TARGET"))
-      parseFault(`${target}:hang`);
+    const words = (text: string): string[] =>
+      [...text.matchAll(/`([\w=,-]+)`/g)].map(([, word = ""]) => word);
+    expect(words(targets)).toHaveLength(12);
+    for (const target of words(targets)) parseFault(`${target}:hang`);
     const values = { DURATION: "2s", HTTP: "503", SECONDS: "1" };
     const listed = words(`| action |${actions}`).map((word) =>
       word.replaceAll(/[A-Z]+/g, (name) => values[name as keyof typeof values]),

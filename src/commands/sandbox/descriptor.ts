@@ -19,7 +19,7 @@ const emulation = {
   latency: { flag: "--latency <duration>", help: "delay before each response (none)", value: text },
   policy: {
     flag: "--policy <file>",
-    help: "JSON with failedAttempts, unackedStarts, tokenTtlMs, rate, autoLockAfterMs, idempotentEnd",
+    help: "JSON that changes the rules: vault help emulator",
     value: text,
   },
 } as const;
