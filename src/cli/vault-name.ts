@@ -83,7 +83,7 @@ export class VaultNames<V extends Named> {
     ) {
       throw new VaultError(
         "invalid-input",
-        `${start}a part of a UUID is taken only on a terminal; nothing was sent`,
+        `${start}a part of a UUID is accepted only on a terminal; nothing was sent`,
         {
           hint: "use the whole UUID (36 characters) or a label; vault status",
         },

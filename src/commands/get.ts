@@ -64,7 +64,7 @@ function refuseField(output: Output): void {
   if (output.field === undefined) return;
   throw new VaultError(
     "usage",
-    "--out writes the whole document, and excludes --field; nothing was sent",
+    "--out writes the whole document, and cannot be used with --field; nothing was sent",
     {
       hint: `vault get VAULT --field ${output.field} > FILE`,
     },

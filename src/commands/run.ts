@@ -19,7 +19,7 @@ export const run = command(
       "Read a vault and start a program (no shell) with the named fields in its environment, or the whole document on its standard " +
       "input. Streams, terminal and signals are the program's. The vault is acknowledged if the program ends with 0; with --ack-after, " +
       "when it has run that long, and vault run ends with the program's exit code. Otherwise the exchange is held: exit 11. " +
-      "Without --dry-run, --json is about errors alone.",
+      "Without --dry-run, --json affects errors only.",
     arguments: {
       vault: { ...vaultArgument, term: "<vault>", value: text },
       command: {
@@ -60,7 +60,7 @@ export const run = command(
     const { vault, env, stdin, command, ackAfter } = options;
     const { field } = io.output;
     if (field !== undefined && options.dryRun !== true) {
-      throw new VaultError("usage", "standard output is the program's, which excludes --field", {
+      throw new VaultError("usage", "--field cannot be used: standard output is the program's", {
         hint: `--env NAME=${field} passes it in a variable`,
       });
     }

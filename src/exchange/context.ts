@@ -39,7 +39,7 @@ export interface ExchangeContext {
 export async function currentRecord(context: ExchangeContext): Promise<VaultRecord> {
   const record = await context.session.read();
   if (record === null)
-    throw new VaultError("internal", `vault ${context.session.uuid} vanished while it was held`);
+    throw new VaultError("internal", `vault ${context.session.uuid} vanished while it was in use`);
   return record;
 }
 

@@ -38,7 +38,7 @@ const unknown = {
   what: "the service responded with an unknown error",
   start: "unknown",
   end: "refused",
-  fix: "it may count toward lockout, and is counted",
+  fix: "it may count toward lockout, so it is counted",
   next: (uuid: string) => `vault status ${uuid}`,
 } as const satisfies Disposition;
 

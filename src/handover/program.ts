@@ -89,7 +89,7 @@ export class Program {
     const ackAt = ackAfterMs === undefined ? undefined : host.now() + ackAfterMs;
     if (ackAt !== undefined && tokenExpiry !== null && Date.parse(tokenExpiry) <= ackAt)
       narrator.warn(
-        `--ack-after: the token expires before, at ${tokenExpiry}; the read cannot be acknowledged then`,
+        `--ack-after: the token expires before that, at ${tokenExpiry}, so the read cannot be acknowledged`,
       );
     const over = new AbortController();
     this.#isRunning = true;

@@ -30,13 +30,13 @@ export function checkContentsOptions(options: ContentsOptions, kind?: Kind): voi
     new VaultError("usage", `${message}; nothing was sent`, { hint });
   if (options.card !== undefined && parts.length > 0) {
     throw usage(
-      `--card and ${flagOf[parts[0] ?? "cardNumber"]} exclude each other`,
+      `--card and ${flagOf[parts[0] ?? "cardNumber"]} cannot be used together`,
       "give the card in one form",
     );
   }
   const isCard = options.card !== undefined || parts.length > 0;
   if (isCard && options.content !== undefined)
-    throw usage("a card and --content exclude each other", "a vault holds one of them");
+    throw usage("a card and --content cannot be used together", "a vault holds one of them");
   if (kind === undefined) return;
   if (isCard && !isCreditCard(kind))
     throw usage(`a ${kind} vault holds no card`, "use --content @FILE");

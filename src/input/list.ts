@@ -84,7 +84,7 @@ function checkChoice({ vaults, from, all }: ListChoice, operation: ListOperation
     ...(all === true ? ["--all"] : []),
   ];
   if (given.length <= 1) return;
-  throw new VaultError("usage", `${given.join(" and ")} exclude each other`, {
+  throw new VaultError("usage", `${given.join(" and ")} cannot be used together`, {
     hint: `vault ${operation} VAULT…; vault ${operation} --from FILE; vault ${operation} --all`,
   });
 }

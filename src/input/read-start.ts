@@ -62,7 +62,7 @@ export function checkPairOptions({
     new VaultError("usage", message, { hint });
   if (credentials !== undefined && asParts) {
     throw usage(
-      "--credentials and --encrypted-data/--payload exclude each other",
+      "--credentials and --encrypted-data/--payload cannot be used together",
       "give the credentials in one form",
     );
   }
@@ -72,7 +72,7 @@ export function checkPairOptions({
     (asParts || (credentials !== undefined && credentialsOut === undefined))
   ) {
     throw usage(
-      "--generation chooses stored credentials and excludes given ones",
+      "--generation chooses stored credentials, and cannot be used with given ones",
       "leave one of them out",
     );
   }

@@ -186,7 +186,7 @@ function checkNothingOfOne(options: VaultsOptions, operation: Operation): void {
     ([name]) => (options as Record<string, unknown>)[name] !== undefined,
   );
   if (given !== undefined) {
-    throw new VaultError("usage", `${given[1]} is about one vault, and excludes many`, {
+    throw new VaultError("usage", `${given[1]} is for one vault only`, {
       hint: "put it into the line of that vault in --from; vault help many-vaults",
     });
   }

@@ -128,7 +128,7 @@ async function completeStart(
   if (generation !== undefined && given !== undefined && out?.isState !== true) {
     throw new VaultError(
       "usage",
-      "--generation chooses stored credentials and excludes given ones",
+      "--generation chooses stored credentials, and cannot be used with given ones",
       {
         uuid,
         hint: "leave one of them out; or give the same file by --credentials @FILE and --credentials-out FILE",

@@ -182,7 +182,7 @@ export const settingDefinitions = {
     form: "path",
     init: "kept",
     parse: location,
-    help: "directory of the state",
+    help: "the state: a directory, or postgres://…",
   },
   configDir: {
     env: "VAULTSVC_CONFIG_DIR",

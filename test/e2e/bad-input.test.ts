@@ -206,7 +206,7 @@ const badInputs: readonly BadInput[] = [
     what: "counters to be set, and those of unanswered starts to be taken back",
     args: ["guard", uuid, "--reset", "--unanswered", "--starts", "0"],
     exit: 2,
-    says: /--unanswered excludes --failed and --starts/,
+    says: /--unanswered cannot be used with --failed or --starts/,
     example: /vault guard VAULT --reset --failed N --starts N/,
   },
   {
@@ -554,7 +554,7 @@ const extendedInputs: readonly BadInput[] = [
     what: "a card in two forms",
     args: create("credit-card/offline", "--card", "env:CARD", "--expiry", "04/2029"),
     exit: 2,
-    says: /--card and --expiry exclude/,
+    says: /--card and --expiry cannot be used together/,
     example: /one form/,
   },
   {
@@ -575,7 +575,7 @@ const extendedInputs: readonly BadInput[] = [
     what: "both",
     args: create("generic/offline", "--content", "x", "--card", "y"),
     exit: 2,
-    says: /exclude each other/,
+    says: /cannot be used together/,
     example: /one of them/,
   },
   ...(

@@ -222,7 +222,7 @@ describe("a copy", () => {
       await here.vault("get", uuid, "--json"),
       14,
       "state",
-      /is a copy \(what was its copy has been claimed/,
+      /is a copy \(a copy of it was claimed/,
     );
     expectExit(await there.vault("get", uuid, "--json"), 0);
     await expectInStep(lab, at(all, machines[1], clone), uuid);

@@ -71,12 +71,12 @@ describe("vault get of many", () => {
     [
       "credentials of one",
       ["get", "v1", "v2", "--credentials", "{}"],
-      /--credentials is about one vault/,
+      /--credentials is for one vault only/,
     ],
     [
       "contents of one",
       ["update", "--all", "--card-name", "Ada"],
-      /--card-name is about one vault/,
+      /--card-name is for one vault only/,
     ],
     [
       "contents without a list",
@@ -84,7 +84,7 @@ describe("vault get of many", () => {
       /the contents of many vaults come from a list/,
     ],
     ["a vault twice", ["get", "v1", "v2", "v1", "-o", "ndjson"], /the same vault as v1/],
-    ["vaults and a list", ["get", "v1", "--from", "-"], /exclude each other/],
+    ["vaults and a list", ["get", "v1", "--from", "-"], /cannot be used together/],
   ])("refuses %s", async (_, args, message) => {
     const { lab, machine } = await five();
     const result = await machine.vault(...args);

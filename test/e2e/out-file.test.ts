@@ -100,7 +100,7 @@ describe.concurrent("vault get --out", () => {
       await refused("--out", "one", "--field", "vault.content"),
       2,
       "usage",
-      /excludes --field/,
+      /cannot be used with --field/,
     );
     expectExit(await machine.vault("get", uuid, "--out", "one", "--dry-run"), 0);
     expect(existsSync(join(machine.home, "one"))).toBe(false);

@@ -132,7 +132,7 @@ describe.each(Object.entries(places))(
       const { stdout } = await machine.vault("state", "restore", file, "--yes");
       const told = stdout.replaceAll(/\s+/g, " ");
       expect(told).toContain(
-        `${uuid} backup it was forgotten here; its label palm is another vault's here`,
+        `${uuid} backup it was forgotten here; its label palm belongs to another vault here`,
       );
       expect(told).toContain("Kept 1 vault from here, 1 from the backup, 0 merged");
       expectExit(await machine.vault("get", uuid), 0);

@@ -197,7 +197,12 @@ describe.concurrent("vault run", () => {
         /a get of a credit-card\/offline vault prints no such field/,
       ],
       [["--", "true"], 2, /neither --env nor --stdin/],
-      [["--stdin", "--field", "label", "--", "true"], 2, /excludes --field/, /--env NAME=label/],
+      [
+        ["--stdin", "--field", "label", "--", "true"],
+        2,
+        /--field cannot be used/,
+        /--env NAME=label/,
+      ],
       [["--stdin", "--ack-after", "soon", "--", "true"], 3, /--ack-after: must be a duration/],
       [
         ["--stdin", "--", "no-such-program"],
@@ -311,7 +316,9 @@ describe.concurrent("vault run --ack-after", () => {
   it("says at once that the token will not live that long; the old credentials stay valid", async () => {
     const { lab, machine, uuid, run } = await prepare(offlineCard, 2000);
     const result = await run([...number, "--ack-after", "2200ms", "--json", "--", "sleep", "2.5"]);
-    expect(result.stderr).toMatch(/^vault: warning: --ack-after: the token expires before, at /);
+    expect(result.stderr).toMatch(
+      /^vault: warning: --ack-after: the token expires before that, at /,
+    );
     expectError(result, 13, "service", /no longer accepts the token.*old credentials are still/);
     expectExit(await machine.vault("get", uuid), 0);
     await expectInStep(lab, machine, uuid);

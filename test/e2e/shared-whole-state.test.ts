@@ -140,7 +140,7 @@ describe("the whole of a shared state", () => {
       if (way === "claim") {
         expectExit(await second.vault("state", "claim", "--yes"), 0);
         const { code, stderr } = await first.vault("get", uuid, "--json");
-        expect(stderr).toContain("this machine goes on without it, since the state was claimed");
+        expect(stderr).toContain("this machine continues without it, since the state was claimed");
         expect(code).toBe(6);
         return expectFarFromLock(lab, uuid);
       }

@@ -209,7 +209,7 @@ describe("a state that is moved", () => {
       await other.vault("state", "move", "--to", other.stateDir, "--yes", "--json"),
       2,
       "usage",
-      /that is where the state is/,
+      /the state is already there/,
     );
     expectError(await other.vault("state", "move", "--json"), 2, "usage", /--to/);
   });

@@ -99,7 +99,7 @@ describe("a vault is named", () => {
           refused,
           3,
           "invalid-input",
-          /a part of a UUID is taken only on a terminal; nothing was sent/,
+          /a part of a UUID is accepted only on a terminal; nothing was sent/,
         );
       }
     }

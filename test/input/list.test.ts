@@ -177,7 +177,7 @@ describe("a list in a file", () => {
       "a card and content",
       "update",
       [{ uuid: uuidOf(1), card, content: "x" }],
-      "--from line 1: a card and --content exclude each other",
+      "--from line 1: a card and --content cannot be used together",
     ],
     [
       "a card for a generic vault",
@@ -345,7 +345,7 @@ describe("vaults on the command line, and all", () => {
   it.each(["get", "update", "ack"] as const)(
     "are not named by digits where nobody can be asked: %s",
     async (operation) => {
-      const says = "a part of a UUID is taken only on a terminal; nothing was sent";
+      const says = "a part of a UUID is accepted only on a terminal; nothing was sent";
       expect(await failure(read({ vaults: ["00000001"] }, operation, "", false))).toBe(
         `invalid-input: 00000001: ${says}`,
       );
@@ -369,8 +369,8 @@ describe("vaults on the command line, and all", () => {
     { vaults: ["spare"], from: "-" },
     { vaults: ["spare"], all: true },
     { from: "-", all: true },
-  ])("exclude each other: %o", async (choice) => {
-    expect(await failure(read(choice))).toMatch(/^usage: .* exclude each other/);
+  ])("cannot be used together: %o", async (choice) => {
+    expect(await failure(read(choice))).toMatch(/^usage: .* cannot be used together/);
   });
 });
 

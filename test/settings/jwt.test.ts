@@ -165,7 +165,7 @@ describe("signed here", () => {
     ],
     [
       { privateKeyFile: "/key.pem", claims: {}, command: "true" },
-      "jwt.command: excludes jwt.privateKeyFile",
+      "jwt.command: cannot be used with jwt.privateKeyFile",
     ],
   ])("%j is refused", async (jwt, message) => {
     expect(await failure(tokenOf({ jwt }, fakeIo({ files })).then(ready))).toBe(

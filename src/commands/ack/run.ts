@@ -88,7 +88,7 @@ function checkCombination(options: AckOptions): void {
   const [uuid] = options.vaults;
   if (uuid === undefined && options.all !== true && options.from === undefined)
     throw usage("a vault is missing (its UUID or label), or --all");
-  if (uuid !== undefined && options.all === true) throw usage("--all excludes a vault");
+  if (uuid !== undefined && options.all === true) throw usage("--all cannot be used with a vault");
   const foreign = options.kind !== undefined || options.operation !== undefined;
   if (options.token === undefined && foreign) throw usage("--kind and --operation require --token");
   if (

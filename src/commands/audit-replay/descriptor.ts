@@ -44,7 +44,7 @@ export const auditReplay = {
   options: {
     vault: {
       flag: "--vault <vault>",
-      help: "only this vault: UUID, first digits of it, or the label that it has on this machine",
+      help: "only this vault: UUID, label, or first digits of the UUID",
       values: { from: "vaults" },
       value: text,
     },

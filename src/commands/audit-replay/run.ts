@@ -111,7 +111,7 @@ function vaultOf(name: string, labels: ReadonlyMap<string, string> = new Map()):
       "no-credentials",
       `--vault: no vault has the label ${printableLine(name)} on this machine`,
       {
-        hint: "give its UUID, or the first digits of it; vault status",
+        hint: "use its UUID, or the first digits of the UUID; vault status",
       },
     );
   }

@@ -22,12 +22,12 @@ import { defined } from "../../defined.ts";
  */
 export async function runExport(app: App, options: ExportOptions): Promise<number> {
   if (options.uuid !== undefined && options.all === true) {
-    throw new VaultError("usage", "--all excludes a vault", {
+    throw new VaultError("usage", "--all cannot be used with a vault", {
       hint: "vault export VAULT; vault export --all",
     });
   }
   if (options.generation !== undefined && options.all === true) {
-    throw new VaultError("usage", "--generation and --all exclude each other", {
+    throw new VaultError("usage", "--generation and --all cannot be used together", {
       hint: "vault export VAULT --generation N",
     });
   }

@@ -114,11 +114,7 @@ function checkOptions(options: GuardOptions): void {
   const wrong: (readonly [boolean, string, string?])[] = [
     [unanswered && !reset, "--unanswered requires --reset"],
     [isCounted && !reset, "--failed and --starts require --reset", numbers],
-    [
-      isCounted && unanswered,
-      "--unanswered excludes --failed and --starts: leave one of them out",
-      numbers,
-    ],
+    [isCounted && unanswered, "--unanswered cannot be used with --failed or --starts", numbers],
     [all && !unanswered, "--all requires --reset --unanswered; without a vault, all are shown"],
     [all && vaults.length > 0, "--all is for all vaults: leave the others out"],
     [

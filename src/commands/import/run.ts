@@ -52,7 +52,7 @@ async function importFile(app: App, file: string, options: ImportOptions): Promi
     (name) => options[name] !== undefined,
   );
   if (extra !== undefined)
-    throw new VaultError("usage", `--file and ${extra} exclude each other`, {
+    throw new VaultError("usage", `--file and ${extra} cannot be used together`, {
       hint: "vault import --file vaults.ndjson",
     });
   const entries = await readImportFile(app.io.sources, file, options.rebind === true);

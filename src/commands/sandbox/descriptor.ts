@@ -189,7 +189,9 @@ export const audit = {
 export const lock = {
   name: "lock",
   summary: "lock a vault, as the console would",
-  arguments: { uuid: { term: "<uuid>", help: "the vault", value: (is) => is.uuid } },
+  arguments: {
+    uuid: { term: "<uuid>", help: "UUID or label of the vault", value: (is) => is.uuid },
+  },
   options: control,
   examples: ["vault sandbox lock $VAULT", "vault sandbox lock $VAULT --json"],
   fields: ["vault"],
@@ -198,7 +200,9 @@ export const lock = {
 export const unlock = {
   name: "unlock",
   summary: "unlock a vault, as an administrator would",
-  arguments: { uuid: { term: "<uuid>", help: "the vault", value: (is) => is.uuid } },
+  arguments: {
+    uuid: { term: "<uuid>", help: "UUID or label of the vault", value: (is) => is.uuid },
+  },
   options: control,
   examples: ["vault sandbox unlock $VAULT", "vault sandbox unlock $VAULT --json"],
   fields: ["vault"],

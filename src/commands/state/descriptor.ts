@@ -54,7 +54,7 @@ export const claim = {
   summary: "use a copied shared state, in place of its original",
   description:
     "Use a copied shared state in place of its original, or a state that was moved to a place that is gone for good. Nobody may " +
-    "use the other one any more: the two would replace each other's credentials, and vaults get lost. No credentials count as " +
+    "use the other one any more: the two would replace each other's credentials, and vaults would be lost. No credentials count as " +
     "proven afterwards.",
   options: { yes: { flag: "--yes", help: "do not ask" } },
   examples: ["vault state claim --help", "vault state claim --help --no-color"],

@@ -87,8 +87,8 @@ export async function restoredTable(
 }
 
 function whyOf({ reason, exchange, droppedLabel }: RestoredVault): string {
-  const continued = exchange?.from === "file" ? `; its ${exchange.state} exchange goes on` : "";
+  const continued = exchange?.from === "file" ? `; its ${exchange.state} exchange continues` : "";
   const unlabeled =
-    droppedLabel === null ? "" : `; its label ${droppedLabel} is another vault's here`;
+    droppedLabel === null ? "" : `; its label ${droppedLabel} belongs to another vault here`;
   return `${reasons[reason].text}${continued}${unlabeled}`;
 }

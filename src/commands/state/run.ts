@@ -109,7 +109,7 @@ export async function runClaim(
   await confirmOrFail(
     io.ask,
     options.yes === true,
-    `Use ${shown} from now on? If its original, or the place that it was moved to, is still used anywhere, vaults get lost.`,
+    `Use ${shown} from now on? If its original, or the place that it was moved to, is still used anywhere, vaults will be lost.`,
   );
   await (await opened.whole()).claim(io.waiting);
   const document: ClaimDocument = { claimed: { state: shown } };

@@ -160,7 +160,7 @@ export function trialDue(breaker: ServiceBreaker, { unansweredStarts }: AtGate):
   const way = passage(breaker.known, breaker.now(), unansweredStarts);
   return "by" in way
     ? "the next start may be sent at once"
-    : `the next trial start is due at ${at(way.dueAt)}, or once the service answers`;
+    : `the next trial start is due at ${at(way.dueAt)}, or once the service responds`;
 }
 
 /** As long as the place after that of a probe may take, in milliseconds. */

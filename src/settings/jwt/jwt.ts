@@ -39,9 +39,13 @@ export async function createBearerToken(
   }
   if (jwtCommand !== undefined) {
     if (jwtPrivateKeyFile !== undefined) {
-      throw new VaultError("invalid-input", "config key jwt.command: excludes jwt.privateKeyFile", {
-        hint: "leave one of them out",
-      });
+      throw new VaultError(
+        "invalid-input",
+        "config key jwt.command: cannot be used with jwt.privateKeyFile",
+        {
+          hint: "leave one of them out",
+        },
+      );
     }
     const { text: command, source } = jwtCommand;
     const { runTokenCommand } = await import("./command.ts");

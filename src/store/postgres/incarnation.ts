@@ -43,7 +43,7 @@ export async function checkIncarnation(
     throw copied(address, "it was made on another server or in another database");
   const seen = await machine.state(found.state);
   if (seen !== null && found.claims < seen.claims)
-    throw copied(address, "what was its copy has been claimed and used here since");
+    throw copied(address, "a copy of it was claimed and has been used here since");
   if (seen !== null) checkServer(address, found, seen, warn);
   const isBehind = seen?.timeline === found.timeline && found.position < seen.position;
   const isSetBack = isBehind || found.timeline !== found.noted;

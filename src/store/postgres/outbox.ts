@@ -89,7 +89,7 @@ export async function bringBack({
       `the database has lost credentials of vault ${rows.uuid} that this machine has seen (generation ${generation})`,
       {
         uuid: rows.uuid,
-        hint: `vault get ${rows.uuid} on the machine that used it last (brings them back); vault state claim (goes on without them)`,
+        hint: `vault get ${rows.uuid} on the machine that used it last (brings them back); vault state claim (continues without them)`,
       },
     );
   }
@@ -105,7 +105,7 @@ export async function bringBack({
         hint: formerKey(rows.uuid),
       });
     warn(
-      `${what}, which is not available: this machine goes on without it, since the state was claimed`,
+      `${what}, which is not available: this machine continues without it, since the state was claimed`,
     );
     return;
   }
@@ -126,7 +126,7 @@ export async function bringBack({
 }
 
 const formerKey = (uuid: string): string =>
-  `vault get ${uuid} --state-key @FILE (the key of now), with the former key file in its place; vault state claim (goes on without them)`;
+  `vault get ${uuid} --state-key @FILE (the current key), with the former key file in its place; vault state claim (continues without them)`;
 
 /** Seals what this machine keeps with another key. What does not open stays as it is. */
 export async function resealKept(

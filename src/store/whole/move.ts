@@ -88,7 +88,7 @@ async function close(from: WholePlace, to: WholePlace, waiting: Waiting): Promis
   // Before anything is made.
   const there = (await marksAt(to))?.state;
   if (there !== undefined && there === (await marksAt(from))?.state)
-    throw new VaultError("usage", "--to: that is where the state is");
+    throw new VaultError("usage", "--to: the state is already there");
   if ((await from.read(async (whole) => await whole.isEmpty())) === true)
     throw nothingToMove(from.shown);
   const target = await to.transact("move", waiting, async (whole) => {

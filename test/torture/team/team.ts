@@ -184,7 +184,7 @@ export class Team {
       allowed.includes(exit) ||
       (exit === 15 && (isOnWhole || mayBeBusy.test(text))) ||
       (exit === 2 && args[1] === "claim" && text.includes("is in use")) ||
-      (exit === 2 && args[1] === "move" && text.includes("that is where the state is"));
+      (exit === 2 && args[1] === "move" && text.includes("the state is already there"));
     if (code !== null && !isAllowed(code, stderr) && !(isMany && code === 16))
       this.violations.push(said);
     for (const { error } of isMany ? outcomesOf({ stdout }) : [])
