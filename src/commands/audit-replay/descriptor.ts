@@ -60,7 +60,7 @@ export const auditReplay = {
     },
     where: {
       flag: "--where <key=value...>",
-      help: "only vaults that have an item with this ref, ip, endpoint or app; * matches any text; if repeated, one item must match all. All items of these vaults count",
+      help: "only vaults that have an item with this ref, ip, endpoint or app (* matches any text); if repeated, one item must match all",
       repeated: true,
       values: { from: "list", values: conditions, open: true },
       value: (is) => is.many(is.any),
