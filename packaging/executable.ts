@@ -15,67 +15,74 @@ import { join } from "node:path";
 import { rolldown } from "rolldown";
 
 const root = join(import.meta.dirname, "..");
+const dist = join(root, "dist");
 const out = join(root, "release");
 const program = join(out, "vault");
 const name = `vault-${process.platform}-${process.arch}`;
 const scratch = mkdtempSync(join(tmpdir(), "vault-package-"));
 const [code, home] = [join(scratch, "code"), join(scratch, "home")];
-/** What people and scripts do all the time; of each chunk, the code is that of the last one. */
-const usual = ["--help", "status", "status --json", "get $VAULT --reveal", "get $VAULT --json"];
+/** What people and scripts do all the time: the executable has compiled code of what this calls. */
+const usual = `
+  vault --help
+  vault __complete get ''
+  vault status
+  vault status --json
+  vault guard
+  vault get $VAULT --reveal
+  vault get $VAULT --json
+  vault sandbox audit --export "$HOME/items.ndjson"
+  vault audit-replay "$HOME/items.ndjson"
+  vault audit-replay "$HOME/items.ndjson" --json`;
 
 /**
- * The launcher as one file, with the chunks from the assets. With `trace` it writes what it has
- * compiled at its end, with the functions that were called.
+ * Loads the chunks of the build, and writes what was compiled at the end, with what earlier runs
+ * have compiled.
  */
-async function launcher(trace: boolean): Promise<string> {
-  const writing = `process.on("exit", () => {
-    for (const [name, script] of scripts)
-      require("fs").writeFileSync(${JSON.stringify(code)} + "/" + name, script.createCachedData());
+const tracing = `
+  const { existsSync, readFileSync, writeFileSync } = require("fs");
+  const fileOf = (name) => ${JSON.stringify(code)} + "/" + name;
+  const codeOf = (name) => (existsSync(fileOf(name)) ? readFileSync(fileOf(name)) : undefined);
+  const chunkOf = (name) => readFileSync(${JSON.stringify(dist)} + "/" + name, "utf8");
+  const { load, scripts } = loader("/", chunkOf, { get: codeOf });
+  process.on("exit", () => {
+    for (const [name, script] of scripts) writeFileSync(fileOf(name), script.createCachedData());
   });`;
-  const fromAssets = `
+
+/** Loads the chunks and their compiled code from the assets. */
+const fromAssets = `
+  const { getAsset, getAssetKeys, getRawAsset } = require("node:sea");
+  const assets = getAssetKeys();
+  const codeOf = (name) =>
+    assets.includes(name + ".code") ? new Uint8Array(getRawAsset(name + ".code")) : undefined;
+  const { load } = loader("/", (name) => getAsset(name, "utf8"), { get: codeOf });`;
+
+/** Writes the launcher as one file; it takes the program from `load`. */
+async function writeLauncher(file: string, load: string): Promise<void> {
+  const text = `
     const { loader } = require(${JSON.stringify(join(root, "bin", "compiled-code.js"))});
-    const { getAsset, getRawAsset } = require("node:sea");
-    const codeOf = (name) => {
-      const bytes = new Uint8Array(getRawAsset(name + ".code"));
-      return bytes.length > 0 ? bytes : undefined;
-    };
-    const { load, scripts } = loader("/", (name) => getAsset(name, "utf8"), { get: codeOf });
-    ${trace ? writing : ""}
+    ${load}
     exports.load = () => ({ program: load("vault.cjs"), keep: () => undefined });`;
   const loading = join(root, "bin", "load.js");
   const bundle = await rolldown({
     input: join(root, "bin", "vault.js"),
     platform: "node",
-    plugins: [{ name: "from-assets", load: (id) => (id === loading ? fromAssets : undefined) }],
+    plugins: [{ name: "load-program", load: (id) => (id === loading ? text : undefined) }],
   });
-  const { output } = await bundle.generate({ format: "cjs" });
+  await bundle.write({ format: "cjs", file });
   await bundle.close();
-  return output[0].code;
 }
 
 /** Makes the executable, with the compiled code that there is. */
 function make(main: string): void {
-  const file = (name: string): string => join(scratch, name);
-  const [mainFile, none, config, blob] = [
-    file("main.cjs"),
-    file("none"),
-    file("sea.json"),
-    file("blob"),
-  ];
-  writeFileSync(mainFile, main);
-  writeFileSync(none, "");
-  const chunks = readdirSync(join(root, "dist")).filter((chunk) => chunk.endsWith(".cjs"));
-  const compiled = readdirSync(code);
-  const assets = Object.fromEntries(
-    chunks.flatMap((chunk) => [
-      [chunk, join(root, "dist", chunk)],
-      [`${chunk}.code`, compiled.includes(chunk) ? join(code, chunk) : none],
-    ]),
-  );
+  const [config, blob] = [join(scratch, "sea.json"), join(scratch, "blob")];
+  const chunks = readdirSync(dist).filter((chunk) => chunk.endsWith(".cjs"));
+  const assets: Record<string, string> = {};
+  for (const chunk of chunks) assets[chunk] = join(dist, chunk);
+  for (const chunk of readdirSync(code)) assets[`${chunk}.code`] = join(code, chunk);
   writeFileSync(
     config,
     JSON.stringify({
-      main: mainFile,
+      main,
       output: blob,
       disableExperimentalSEAWarning: true,
       useCodeCache: true,
@@ -108,13 +115,17 @@ if (process.platform !== "linux")
 rmSync(out, { recursive: true, force: true });
 for (const each of [out, code, home]) mkdirSync(each, { recursive: true });
 try {
-  make(await launcher(true));
-  const line = usual.map((words) => `vault ${words}`).join(" && ");
-  run(program, ["sandbox", "exec", "--", "sh", "-c", line], {
+  const [tracer, main] = [join(scratch, "tracer.cjs"), join(scratch, "main.cjs")];
+  await writeLauncher(tracer, tracing);
+  await writeLauncher(main, fromAssets);
+  // The sandbox itself is not traced: it ends last, and knows nothing of what the others compiled.
+  const script = `set -e; vault() { "${process.execPath}" "${tracer}" "$@"; }${usual}`;
+  const vault = join(root, "bin", "vault.js");
+  run(process.execPath, [vault, "sandbox", "exec", "--", "sh", "-c", script], {
     PATH: process.env["PATH"],
     HOME: home,
   });
-  make(await launcher(false));
+  make(main);
   pack();
 } finally {
   rmSync(scratch, { recursive: true });
