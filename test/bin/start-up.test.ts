@@ -54,7 +54,8 @@ async function loadedBy(args: readonly string[], options: RunOptions = {}): Prom
 }
 
 /** What costs time and is needed by few commands; node:net and node:http pull in half of the runtime. */
-const costly = /^(zod|conf|ajv|chalk|@inquirer\/.*|node:(sqlite|http|https|tls|stream|crypto))$/;
+const costly =
+  /^(zod|conf|ajv|chalk|@inquirer\/.*|node:(sqlite|http|https|tls|stream|crypto|zlib))$/;
 
 test.each([
   ["--version"],
