@@ -31,15 +31,15 @@ function commit(): string {
 /**
  * What commands load one after the other, as one chunk: each file costs them half a millisecond.
  * The first chunks are what completion needs, too; `options` is what every command needs,
- * `database` what reads a state without its key, `state` what opens it, and `exchange` what a call
- * needs besides. Each chunk is named by modules, most of them imported dynamically, and holds what
- * these import.
+ * `database` what reads a state without its key, with the rules of lockout, `state` what opens it,
+ * and `exchange` what a call needs besides. Each chunk is named by modules, most of them imported
+ * dynamically, and holds what these import.
  */
 const joined: Record<string, string[]> = {
   program: ["commands/program", "completion/candidates", "cli/describe", "suggest"],
   app: ["app"],
   options: ["cli/parse-options", "handover/writable-file", "terminal/count"],
-  database: ["store/sqlite/known-vaults", "store/journal/history"],
+  database: ["exchange/lockout", "store/sqlite/known-vaults", "store/journal/history"],
   state: [
     "cli/vault-name",
     "commands/status/vault-status",

@@ -226,3 +226,12 @@ test("a command reads few files", async () => {
   });
   expect(files.length).toBeLessThanOrEqual(8);
 });
+
+test("audit-replay reads a state without what opens it", async () => {
+  const { result, sources } = await loadedBy(["audit-replay", "--json"], {
+    stateDir: (await machineWithVaults()).stateDir,
+  });
+  expect(result).toMatchObject({ code: 0 });
+  expect(sources).toContain("store/journal/history.ts");
+  expect(sources).not.toContain("store/sqlite/store.ts");
+});
