@@ -42,7 +42,7 @@ const joined: Record<string, string[]> = {
   database: ["exchange/lockout", "store/sqlite/known-vaults", "store/journal/history"],
   state: [
     "cli/vault-name",
-    "commands/status/vault-status",
+    "commands/status/run",
     "exchange/context",
     "exchange/start/start",
     "files/lock-file",

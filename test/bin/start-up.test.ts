@@ -224,7 +224,7 @@ test("a command reads few files", async () => {
     stateDir: tempDir("state"),
     configDir: tempDir("config"),
   });
-  expect(files.length).toBeLessThanOrEqual(8);
+  expect(files.length).toBeLessThanOrEqual(7);
 });
 
 test("audit-replay reads a state without what opens it", async () => {
