@@ -148,6 +148,21 @@ describe("a backup that is merged into a state: a row of the table each", () => 
     },
   );
 
+  it("any, and the same exchange further in the file: its old credentials are not sole any more", () => {
+    const here = read().exchange("x2", "C", "started");
+    const there = here.copy().goOn("x2", "held");
+    here.restore(there.contents(), { now: Date.parse(here.minutes.at()) });
+    expect(here.current()).toMatchObject({ standing: "current", ended: 1 });
+  });
+
+  it("ready, and credentials that the file has dropped and that were refused there: refused here, too", () => {
+    const here = read();
+    const there = here.copy().exchange("x2", "C", "expired").exchange("x3", "", "rejected", "C");
+    here.restore(there.contents());
+    expect(here.candidates()).toEqual(["B", "C"]);
+    expect([...here.rows.refusals.values()]).toEqual([...there.rows.refusals.values()]);
+  });
+
   it.each(["before", "after"])(
     "open, and another open one begun %s it: ours; theirs is closed, its credentials after ours",
     (when) => {
@@ -212,6 +227,39 @@ describe("a backup that is merged into a state: a row of the table each", () => 
     expect(here.rows.credentials.map(({ generation }) => generation)).toEqual([3, 4]);
     expect(here.rows.vault).toMatchObject({ forgotten: 0, last_generation: 4 });
   });
+
+  it("forgotten, and some of it refused here: comes back, and what was refused is not superseded", () => {
+    const there = new OneVault(new Minutes()).import("A").import("Q");
+    const here = there.copy().exchange("x2", "", "rejected", "Q").forget();
+    expect(here.restore(there.contents())).toMatchObject({ outcome: "returned" });
+    expect(here.candidates()).toEqual(["Q", "A"]);
+    expect(here.rows.credentials.map((row) => row.refused)).toEqual([0, 1]);
+    expect(here.import("Q").rows.refusals.size).toBe(0);
+  });
+
+  it("forgotten, and some of it superseded here: comes back without, dropped credentials too", () => {
+    const there = read().exchange("x2", "C", "expired").import("D");
+    const here = there.copy().exchange("x3", "E", "acknowledged", "C").forget();
+    expect(here.restore(there.contents())).toMatchObject({ outcome: "older" });
+    const more = there.copy().import("F");
+    expect(here.restore(more.contents())).toMatchObject({ outcome: "returned" });
+    expect(here.candidates()).toEqual(["F"]);
+  });
+
+  it.each([
+    ["old", (here: OneVault) => here.exchange("x3", "Y"), ["C", "D"]],
+    ["new", (here: OneVault) => here.import("C").exchange("x3", "Y", "acknowledged", "C"), ["D"]],
+  ])(
+    "forgotten, and an open exchange whose %s credentials are superseded here: closed",
+    (_, goOn, order) => {
+      const here = read();
+      const there = here.copy().exchange("x2", "C", "held").import("D");
+      goOn(here).forget();
+      expect(here.restore(there.contents())).toMatchObject({ outcome: "returned", open: null });
+      expect(here.candidates()).toEqual(order);
+      expect(here.states()).toContain("x2 discarded");
+    },
+  );
 
   it.each(["deleted", "gone"])("%s, and ready: told only", (how) => {
     const there = read();

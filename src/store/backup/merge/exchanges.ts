@@ -90,12 +90,22 @@ function numbered(row: ExchangeRow, numbers: Map<number, number>): ExchangeRow {
   return { ...row, base_generation: numbers.get(row.base_generation) ?? 0, new_generation: made };
 }
 
-/** Keeps an exchange of the file open. It may have been acknowledged since, so an error about its token leaves it in doubt. */
+/**
+ * Keeps an exchange of the file open. It may have been acknowledged since, so an error about its token leaves it in doubt. Closes
+ * one with credentials that are superseded here: its end call was answered elsewhere, or never will be.
+ */
 export function continueOpen(rows: VaultRows, open: ExchangeRow, now: number): void {
-  const offered = findGeneration(rows, open.new_generation);
+  const [base, offered] = [open.base_generation, open.new_generation].map((n) =>
+    findGeneration(rows, n),
+  );
   if (offered?.standing === "offered" || offered?.standing === "imported")
     update(offered, { standing: "imported", placed: "successor" });
   update(open, { adopted: 1, ends_unanswered: open.ends_unanswered + 1 });
+  if (base !== undefined) base.ended = 1;
+  if (base?.standing === "superseded" || offered?.standing === "superseded") {
+    update(open, closed);
+    return;
+  }
   if (open.state === "in-doubt" || isTokenAlive(open, now)) return;
   const error = {
     code: "in-doubt",

@@ -8,7 +8,7 @@ export interface Merging {
   serviceRestored: boolean;
   /** Milliseconds since the epoch. */
   now: number;
-  /** Fingerprints that this state knows as superseded under another base URL of the vault. */
+  /** Fingerprints that this state knows as superseded, under any base URL of the vault. */
   superseded: ReadonlySet<string>;
 }
 
@@ -38,7 +38,7 @@ export function meet(rows: VaultRows, theirs: VaultRows, merging: Merging): Meet
   const [base, made] = [left?.base_generation, left?.new_generation].map((n) =>
     findGeneration(theirs, n ?? null),
   );
-  const isUsable = usableIn(rows, merging);
+  const { isUsable } = knownAgainst(rows, merging);
   const hasPlace = open === undefined ? base?.fingerprint === current?.fingerprint : open === twin;
   const goesOn =
     left !== undefined &&
@@ -62,16 +62,28 @@ export function meet(rows: VaultRows, theirs: VaultRows, merging: Merging): Meet
   };
 }
 
-/** Whether credentials were neither superseded nor refused here; after a restore of the service all are usable. */
-export function usableIn(
-  rows: VaultRows,
+interface KnownAgainst {
+  isSuperseded: (row: CredentialsRow) => boolean;
+  isRefused: (row: CredentialsRow) => boolean;
+  /** Neither superseded nor refused here. */
+  isUsable: (row: CredentialsRow) => boolean;
+}
+
+/** What this state knows against credentials of the file: nothing after a restore of the service. */
+export function knownAgainst(
+  { refusals }: VaultRows,
   { serviceRestored, superseded }: Merging,
-): (row: CredentialsRow) => boolean {
-  if (serviceRestored) return () => true;
-  const refused = new Set(rows.refusals.values());
-  for (const row of rows.credentials) if (row.refused === 1) refused.add(row.fingerprint);
-  const dead = new Set([...superseded, ...rows.superseded, ...refused]);
-  return ({ fingerprint }) => !dead.has(fingerprint);
+): KnownAgainst {
+  const refused = new Set(refusals.values());
+  const isSuperseded = ({ fingerprint }: CredentialsRow): boolean =>
+    !serviceRestored && superseded.has(fingerprint);
+  const isRefused = ({ fingerprint }: CredentialsRow): boolean =>
+    !serviceRestored && refused.has(fingerprint);
+  return {
+    isSuperseded,
+    isRefused,
+    isUsable: (row) => !isSuperseded(row) && !isRefused(row),
+  };
 }
 
 const ranks: Record<ExchangeState, number> = {

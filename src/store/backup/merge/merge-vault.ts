@@ -10,7 +10,7 @@ import {
   settleKnown,
 } from "./exchanges.ts";
 import type { Meeting, Merging } from "./meeting.ts";
-import { meet, usableIn } from "./meeting.ts";
+import { meet, knownAgainst } from "./meeting.ts";
 
 /**
  * What a restore does with a vault of the file. `taken`: it was unknown here. `returned`: it was
@@ -38,7 +38,7 @@ export function mergeVault(rows: VaultRows, theirs: VaultRows, merging: Merging)
 /** Takes a vault that is unknown or forgotten here. All of it may have been used since, so nothing in it is proven. */
 function takeVault(rows: VaultRows, theirs: VaultRows, merging: Merging): Merged {
   const former = rows.vault;
-  const isUsable = usableIn(rows, merging);
+  const { isSuperseded, isRefused, isUsable } = knownAgainst(rows, merging);
   const live = theirs.credentials.filter(isLive);
   if (former !== null && live.length === 0) return "known";
   if (live.length > 0 && !live.some(isUsable)) return "older";
@@ -51,11 +51,11 @@ function takeVault(rows: VaultRows, theirs: VaultRows, merging: Merging): Merged
   };
   if (merging.serviceRestored) for (const row of live) acceptAgain(rows, row, row);
   for (const row of theirs.credentials) {
-    const standing = isLive(row) && !isUsable(row) ? "superseded" : row.standing;
     rows.credentials.push({
       ...row,
       generation: first + row.generation,
-      standing,
+      standing: isSuperseded(row) ? "superseded" : row.standing,
+      refused: Number(row.refused === 1 || isRefused(row)),
       proven: 0,
       elsewhere: 1,
     });
@@ -87,10 +87,11 @@ function mergeKnown(rows: VaultRows, theirs: VaultRows, merging: Merging): Merge
   if (candidates.length > 0 && !meeting.isDoubtful)
     for (const row of ours) update(row, { proven: 0, elsewhere: 1 });
   for (const print of theirs.superseded) if (!prints.has(print)) rows.superseded.add(print);
-  for (const [combination, print] of theirs.refusals) {
-    if (print !== null && !prints.has(print) && taken.some((row) => row.fingerprint === print))
-      rows.refusals.set(combination, print);
-  }
+  const added = rows.credentials.filter(
+    (row) => row.standing !== "superseded" && !prints.has(row.fingerprint),
+  );
+  for (const [combination, print] of theirs.refusals)
+    if (added.some((row) => row.fingerprint === print)) rows.refusals.set(combination, print);
   if (candidates.some(({ placed }) => placed !== "older")) return "first";
   if (candidates.length > 0) return "after";
   if (settled.length > 0) return "settled";
