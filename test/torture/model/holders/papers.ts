@@ -6,7 +6,7 @@ import type { Attempts } from "../store.ts";
 import { NotTaken } from "../store.ts";
 import type { Event, HolderBounds, Holders, Left, Paper } from "./state.ts";
 import { nothingCounted, pairsOf, same, storeAt } from "./state.ts";
-import { restored } from "../conformance/merge.ts";
+import { restored } from "./restore.ts";
 
 const describe = (paper: Paper): string =>
   "pair" in paper ? `export of ${paper.pair}` : `document ${paper.old}→${paper.new}`;

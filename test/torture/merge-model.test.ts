@@ -1,0 +1,224 @@
+import { describe, expect, it } from "vitest";
+import { isWhole, sample, tried } from "../support/campaign.ts";
+import { Dice } from "../support/dice.ts";
+import { mergedByProgram, toldOf } from "./model/conformance/merge.ts";
+import { restored } from "./model/holders/restore.ts";
+import { client } from "./model/client.ts";
+import type { Store } from "./model/state.ts";
+import { copyStore, emptyStore, generationOf, openOf } from "./model/state.ts";
+import { NotTaken, storeSteps as steps } from "./model/store.ts";
+
+/** Two states that were one, and the next number that is free: it tells the order of what happens to both. */
+interface Two {
+  here: Store;
+  there: Store;
+  fresh: number;
+}
+type Side = "here" | "there";
+/** With how it has come to be, to be read. */
+interface World {
+  two: Two;
+  told: string[];
+}
+
+/** Something that happens to one of them; `NotTaken` where it cannot. */
+type Happening = (two: Two, side: Side) => void;
+
+const next = (two: Two): number => (two.fresh += 1);
+
+/** How far an exchange gets after ②. */
+const ways: Record<string, (store: Store, id: number) => void> = {
+  started: () => undefined,
+  held: (store, id) => steps.held(store, id, { delivered: true, saveOwed: false }),
+  ending: (store, id) => steps.ending(store, id, true),
+  "in-doubt": (store, id) => steps.inDoubt(store, id),
+  expired: (store, id) => steps.expired(store, id),
+  acknowledged: (store, id) => steps.acknowledged(store, id),
+};
+
+/** Takes an exchange on; what an end call has settled comes after ③. */
+function goOn(store: Store, id: number, way: string): void {
+  if (["in-doubt", "expired", "acknowledged"].includes(way)) steps.ending(store, id, true);
+  ways[way]?.(store, id);
+}
+
+/** A start with one of the candidates. */
+function start(two: Two, side: Side, candidate: number): { store: Store; id: number } {
+  const store = two[side];
+  const id = next(two);
+  const numbers = client.candidates(store);
+  steps.intent(store, { id, operation: "get", base: numbers.at(candidate) ?? 0 });
+  return { store, id };
+}
+
+const happenings: [string, Happening][] = [
+  ...[0, -1].flatMap((candidate): [string, Happening][] => {
+    const which = candidate === 0 ? "first" : "last";
+    return [
+      [`① with the ${which} candidate`, (two, side) => void start(two, side, candidate)],
+      [
+        `refused, the ${which} candidate`,
+        (two, side) => {
+          const { store, id } = start(two, side, candidate);
+          steps.refused(store, id, true);
+        },
+      ],
+      ...Object.keys(ways).map((way): [string, Happening] => [
+        `${way}, with the ${which} candidate`,
+        (two, side) => {
+          const { store, id } = start(two, side, candidate);
+          const pair = next(two);
+          steps.started(store, id, { number: pair, pair, limited: false, elsewhere: false });
+          goOn(store, id, way);
+        },
+      ]),
+    ];
+  }),
+  [
+    "taken back",
+    (two, side) => {
+      const { store, id } = start(two, side, 0);
+      steps.takenBack(store, id);
+    },
+  ],
+  ...Object.keys(ways).map((way): [string, Happening] => [
+    `what is open goes on: ${way}`,
+    (two, side) => {
+      const open = openOf(two[side]);
+      if (open === undefined) throw new NotTaken();
+      if (open.state === "ending" && ["in-doubt", "expired", "acknowledged"].includes(way))
+        ways[way]?.(two[side], open.id);
+      else goOn(two[side], open.id, way);
+    },
+  ]),
+  [
+    "import of what nobody knows",
+    (two, side) => {
+      const pair = next(two);
+      steps.importPair(two[side], { number: pair, pair });
+    },
+  ],
+  [
+    "import of what the other one tries first",
+    (two, side) => {
+      const other = two[side === "here" ? "there" : "here"];
+      const pair = generationOf(other, client.candidates(other)[0] ?? null)?.pair;
+      if (pair === undefined) throw new NotTaken();
+      steps.importPair(two[side], { number: next(two), pair });
+    },
+  ],
+  [
+    "document of a successor",
+    (two, side) => {
+      const store = two[side];
+      const old = generationOf(store, client.candidates(store)[0] ?? null)?.pair;
+      if (old === undefined) throw new NotTaken();
+      const [exchange, given] = [next(two), next(two)];
+      const document = { exchange, operation: "get", old, new: given, unread: false } as const;
+      steps.importDocument(store, document, [next(two), given]);
+    },
+  ],
+  ["guard --reset --unanswered", (two, side) => steps.guardReset(two[side], "unanswered")],
+  [
+    "forget",
+    (two, side) => {
+      const store = two[side];
+      if (openOf(store) !== undefined) throw new NotTaken();
+      store.generations = store.generations.filter((g) => g.standing === "superseded");
+      store.exchanges = [];
+    },
+  ],
+];
+
+/** Lets it happen; undefined where it cannot. */
+function after(two: Two, side: Side, [, happening]: [string, Happening]): Two | undefined {
+  const later = { ...two, [side]: copyStore(two[side]) };
+  try {
+    happening(later, side);
+    return later;
+  } catch (error) {
+    if (error instanceof NotTaken) return undefined;
+    throw error;
+  }
+}
+
+function firstStates(): Two {
+  const store = emptyStore();
+  steps.importPair(store, { number: 1, pair: 1 });
+  return { here: store, there: store, fresh: 1 };
+}
+
+const nothing: [string, Happening] = ["nothing", () => undefined];
+
+/** After what has happened to both while they were one, and then to each; and where only one has the vault. */
+function* worlds(): Generator<World> {
+  const all = [nothing, ...happenings];
+  for (const before of all) {
+    const one = after(firstStates(), "here", before);
+    if (one === undefined) continue;
+    const both = { ...one, there: copyStore(one.here) };
+    yield { two: { ...both, here: emptyStore() }, told: ["here: unknown", `there: ${before[0]}`] };
+    yield { two: { ...both, there: emptyStore() }, told: [`here: ${before[0]}`, "there: unknown"] };
+    for (const here of all) {
+      const mine = after(both, "here", here);
+      if (mine === undefined) continue;
+      for (const there of all) {
+        const two = after(mine, "there", there);
+        const told = [`before: ${before[0]}`, `here: ${here[0]}`, `there: ${there[0]}`];
+        if (two !== undefined) yield { two, told };
+      }
+    }
+  }
+}
+
+/** After more of it, by lot. */
+function byLot(seed: number): World {
+  const dice = new Dice(`merge ${seed}`);
+  let two = firstStates();
+  const told: string[] = [];
+  const go = (side: Side, most: number): void => {
+    for (let left = dice.between(0, most); left > 0; left -= 1) {
+      const happening = dice.pick(happenings);
+      const later = after(two, side, happening);
+      if (later === undefined) continue;
+      told.push(`${side}: ${happening[0]}`);
+      two = later;
+    }
+  };
+  go("here", 5);
+  two = { ...two, there: copyStore(two.here) };
+  for (let turn = 0; turn < 3; turn += 1)
+    for (const side of ["here", "there"] as const) go(side, 2);
+  return { two, told };
+}
+
+/** What differs between the model's merge and the program's; undefined where nothing does. */
+function difference({ here, there, fresh }: Two, isTokenAlive: boolean): string | undefined {
+  const inModel = JSON.stringify(toldOf(restored(there, here, fresh, isTokenAlive).store));
+  const inCode = JSON.stringify(toldOf(mergedByProgram(there, here, fresh, isTokenAlive)));
+  return inModel === inCode ? undefined : `model: ${inModel}\ncode:  ${inCode}`;
+}
+
+function expectAsModelled({ two, told }: World): void {
+  for (const isTokenAlive of [true, false]) {
+    const found = difference(two, isTokenAlive);
+    expect(found, [...told, `tokens live: ${isTokenAlive}`].join("\n")).toBeUndefined();
+  }
+}
+
+describe("a backup that is restored: the program's merge is the model's", () => {
+  it("whatever has happened before it was made, to the state since, and to the one of the file", () => {
+    const all = [...worlds()];
+    // Numbers that fall by much say that something no longer happens.
+    expect(all.length).toBeGreaterThan(10_000);
+    const some = sample(all, 2_000);
+    for (const world of some) expectAsModelled(world);
+    tried("pairs of states merged, compared with the model", 2 * some.length);
+  });
+
+  it("after long ways by lot", () => {
+    const most = isWhole ? 20_000 : 500;
+    for (let seed = 1; seed <= most; seed += 1) expectAsModelled(byLot(seed));
+    tried("pairs of states merged, compared with the model", 2 * most);
+  });
+});
