@@ -9,7 +9,7 @@ export class TestClock implements Clock {
   slept: number[] = [];
   #elapsed = 0;
   /** Called in every sleep: what happens elsewhere in the meantime. */
-  meanwhile: () => void = () => undefined;
+  meanwhile: () => void | Promise<void> = () => undefined;
 
   constructor(at: string) {
     this.at = Date.parse(at);
@@ -26,7 +26,7 @@ export class TestClock implements Clock {
 
   async sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
     this.slept.push(milliseconds);
-    this.meanwhile();
+    await this.meanwhile();
     signal?.throwIfAborted();
     this.at += milliseconds;
     this.#elapsed += milliseconds;

@@ -22,6 +22,8 @@ export interface FakeHostOptions {
   files?: Record<string, string> | "real";
   /** Milliseconds since the epoch; or time as it goes by, and what was slept on top. */
   now?: number | "real";
+  /** Whether something is under way that time is not to pass over: a request that will be answered. */
+  isBusy?: () => boolean;
   /** What each write to stdout fails with, for example { code: "EPIPE" }. */
   stdoutFails?: { code: string; syscall?: string };
 }
@@ -35,7 +37,10 @@ export interface FakeHost extends Host {
   kill(signal?: string): void;
 }
 
-/** A host without a process: output is kept, files and input are given, sleeping moves the clock on at once. */
+/**
+ * A host without a process: output is kept, files and input are given. Once nothing else happens, the clock moves on to when the first
+ * of those who sleep wakes up.
+ */
 export function fakeHost(options: FakeHostOptions = {}): FakeHost {
   const written = { out: "", err: "" };
   const facts = {
@@ -66,6 +71,25 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
   let slept = 0;
   const start = options.now ?? Date.parse("2026-11-21T12:00:00Z");
   const now = (): number => (start === "real" ? Date.now() : start) + slept;
+  const sleepers = new Set<{ until: number; wake: () => void }>();
+  const untilQuiet = async (): Promise<void> => {
+    // An answer that was sent is met a few turns later, and so is the request that follows it.
+    const turns = options.isBusy === undefined ? 1 : 10;
+    for (let quiet = 0; quiet < turns; quiet += 1) {
+      await new Promise((resolve) => void setImmediate(resolve));
+      if (options.isBusy?.() === true) quiet = -1;
+    }
+  };
+  const moveOn = async (): Promise<void> => {
+    while (sleepers.size > 0) {
+      await untilQuiet();
+      const [first] = [...sleepers].toSorted((a, b) => a.until - b.until);
+      if (first === undefined) return;
+      slept += Math.max(0, first.until - now());
+      sleepers.delete(first);
+      first.wake();
+    }
+  };
 
   const readGiven = async (path: string): Promise<Uint8Array> => {
     if (options.files === "real") return await readFile(resolve(options.cwd ?? "/", path));
@@ -124,9 +148,11 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
     now,
     elapsed: now,
     sleep: async (milliseconds, signal) => {
-      // Others in this process go on meanwhile: one of them may hold what is waited for.
-      await orAborted(new Promise((resolve) => void setImmediate(resolve)), signal);
-      slept += milliseconds;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const sleeper = { until: now() + milliseconds, wake: resolve };
+      sleepers.add(sleeper);
+      if (sleepers.size === 1) void moveOn();
+      await orAborted(promise, signal).finally(() => sleepers.delete(sleeper));
     },
     interrupt: (signal = "SIGINT") => first.abort(new Interruption(signal)),
     kill: (signal = "SIGINT") => second.abort(new Interruption(signal)),

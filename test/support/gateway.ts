@@ -3,6 +3,7 @@ import { createServer, request as forward } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import { main } from "../../src/main.ts";
+import type { FakeHost } from "./fake-host.ts";
 import { fakeHost } from "./fake-host.ts";
 import type { Certificate } from "./keys.ts";
 import type { Lab, ManyVaults } from "./lab.ts";
@@ -57,11 +58,17 @@ export type Rule =
 
 interface Gateway {
   baseUrl: string;
-  /** Rules from now on; what is left out passes. `starts` may decide by the number of starts that came before. */
-  be(rules: { probes?: Rule; starts?: Rule | ((before: number) => Rule); ends?: () => Rule }): void;
+  /** Rules from now on; what is left out passes. `starts` may decide by the number of starts that came before, and by the path. */
+  be(rules: {
+    probes?: Rule | (() => Rule);
+    starts?: Rule | ((before: number, path: string) => Rule);
+    ends?: (path: string) => Rule;
+  }): void;
   /** Starts and probes that came since `be`. */
   starts: () => number;
   probes: () => number;
+  /** Whether it has to answer a request. */
+  isBusy: () => boolean;
 }
 
 const noVault = "00000000-0000-0000-0000-000000000000";
@@ -69,18 +76,24 @@ const noVault = "00000000-0000-0000-0000-000000000000";
 /** A gateway in front of a service on this machine. Stopped when the test file has ended. */
 async function startGateway(behind: string): Promise<Gateway> {
   let rules: Parameters<Gateway["be"]>[0] = {};
-  let [starts, probes] = [0, 0];
+  let [starts, probes, underWay] = [0, 0, 0];
   const ruleFor = (path: string): Rule => {
     if (path.includes(noVault)) {
       probes += 1;
-      return rules.probes ?? "pass";
+      return typeof rules.probes === "function" ? rules.probes() : (rules.probes ?? "pass");
     }
-    if (!path.endsWith("-start")) return rules.ends?.() ?? "pass";
+    if (!path.endsWith("-start")) return rules.ends?.(path) ?? "pass";
     starts += 1;
-    return typeof rules.starts === "function" ? rules.starts(starts - 1) : (rules.starts ?? "pass");
+    return typeof rules.starts === "function"
+      ? rules.starts(starts - 1, path)
+      : (rules.starts ?? "pass");
   };
   const server = createServer((asked, response) => {
     const rule = ruleFor(asked.url ?? "");
+    if (rule !== "hang") {
+      underWay += 1;
+      response.on("close", () => (underWay -= 1));
+    }
     if (rule === "pass" || rule === "lose") return handOn(behind, asked, response, rule === "lose");
     asked.resume().on("end", () => {
       if (rule === "drop") response.socket?.destroy();
@@ -99,10 +112,11 @@ async function startGateway(behind: string): Promise<Gateway> {
     },
     starts: () => starts,
     probes: () => probes,
+    isBusy: () => underWay > 0,
   };
 }
 
-/** A machine behind a gateway, on a clock of their own that only waiting moves. */
+/** A machine behind a gateway, on one clock of their own that only waiting moves. */
 export interface Behind {
   lab: Lab;
   gateway: Gateway;
@@ -112,7 +126,16 @@ export interface Behind {
 }
 
 export async function behindGateway(count = 1): Promise<Behind> {
-  const clock = { time: Date.parse("2026-11-21T12:00:00Z") };
+  let running: FakeHost | null = null;
+  let before = Date.parse("2026-11-21T12:00:00Z");
+  const clock = {
+    get time() {
+      return running?.now() ?? before;
+    },
+    set time(to) {
+      before = to;
+    },
+  };
   const lab = await openLab(
     Array.from({ length: count }, () => offlineNote),
     { now: () => clock.time },
@@ -127,8 +150,11 @@ export async function behindGateway(count = 1): Promise<Behind> {
       env: cleanEnv({ env }),
       now: clock.time,
       files: "real",
+      isBusy: gateway.isBusy,
     });
+    running = host;
     const code = await main(args, host);
+    running = null;
     clock.time = host.now();
     return { code, signal: null, stdout: host.out, stderr: host.err };
   };
