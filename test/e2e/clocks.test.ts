@@ -17,11 +17,9 @@ const hour = 3_600_000;
 
 /** Runs a command on a machine whose clock is ahead. */
 async function ahead(machine: Machine, ms: number, ...args: string[]): Promise<RunResult> {
-  const require = `--require=${join(import.meta.dirname, "..", "support", "clock-ahead.cjs")}`;
-  return await machine.start(
-    { env: { NODE_OPTIONS: require, CLOCK_AHEAD_MS: String(ms) } },
-    ...args,
-  ).exit;
+  const require = `--require=${join(import.meta.dirname, "..", "support", "clock-jump.cjs")}`;
+  return await machine.start({ env: { NODE_OPTIONS: require, CLOCK_SHIFT: String(ms) } }, ...args)
+    .exit;
 }
 
 describe.concurrent("a machine's own clock settles nothing on a shared state", () => {

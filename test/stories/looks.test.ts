@@ -64,7 +64,7 @@ async function prepare(): Promise<Scene> {
 
 /** Shows everything a minute late: a machine under load prepares in less, and "just now" would be over after ten seconds. */
 const late = {
-  NODE_OPTIONS: `--require=${join(import.meta.dirname, "..", "torture", "clock-jump.cjs")}`,
+  NODE_OPTIONS: `--require=${join(import.meta.dirname, "..", "support", "clock-jump.cjs")}`,
   CLOCK_SHIFT: "60000",
 };
 

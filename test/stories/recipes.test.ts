@@ -183,7 +183,7 @@ describe.skipIf(!hasSqlite)("the recipe of an application with its own database"
   const [first = "", next = ""] = blocks;
   /** Five seconds ahead. */
   const ahead = {
-    NODE_OPTIONS: `--require=${join(import.meta.dirname, "..", "torture", "clock-jump.cjs")}`,
+    NODE_OPTIONS: `--require=${join(import.meta.dirname, "..", "support", "clock-jump.cjs")}`,
     CLOCK_SHIFT: "5000",
   };
   const requests = ({ sandbox }: Scene): number => sandbox.sandbox.requests().length;

@@ -19,7 +19,7 @@ import type { RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { isWhole, tried } from "../support/campaign.ts";
 
-const hook = join(import.meta.dirname, "clock-jump.cjs");
+const hook = join(import.meta.dirname, "..", "support", "clock-jump.cjs");
 const hour = 3_600_000;
 
 interface Clock {

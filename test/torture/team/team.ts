@@ -12,7 +12,7 @@ import { isWhole } from "../../support/campaign.ts";
 import { tempDir } from "../../support/cleanup.ts";
 import { isWholeOperation, locationIn, placeOf, TeamWhole } from "./whole.ts";
 
-const clockHook = join(import.meta.dirname, "..", "clock-jump.cjs");
+const clockHook = join(import.meta.dirname, "..", "..", "support", "clock-jump.cjs");
 
 /** What a command may end with whatever happens to the database and to its process: never a bug, a lost pair or a lock. */
 const allowed = [0, 8, 11, 12, 13, 14];
