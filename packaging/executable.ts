@@ -1,15 +1,6 @@
-// npm run package: makes one executable of the program and its runtime, and an archive of it with
-// what belongs to it.
+// npm run package: makes one executable of the program and its runtime.
 import { spawnSync } from "node:child_process";
-import {
-  copyFileSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
@@ -18,7 +9,6 @@ const root = join(import.meta.dirname, "..");
 const dist = join(root, "dist");
 const out = join(root, "release");
 const program = join(out, "vault");
-const name = `vault-${process.platform}-${process.arch}`;
 const scratch = mkdtempSync(join(tmpdir(), "vault-package-"));
 const [code, home] = [join(scratch, "code"), join(scratch, "home")];
 /** What people and scripts do all the time: the executable has compiled code of what this calls. */
@@ -126,33 +116,6 @@ try {
     HOME: home,
   });
   make(main);
-  pack();
 } finally {
   rmSync(scratch, { recursive: true });
-}
-
-/** Puts the executable into an archive, with what belongs to it. */
-function pack(): void {
-  const folder = join(scratch, name);
-  mkdirSync(folder);
-  copyFileSync(program, join(folder, "vault"));
-  for (const part of [
-    "completions",
-    "man",
-    "README.md",
-    "CHANGELOG.md",
-    "THIRD-PARTY-NOTICES.md",
-  ]) {
-    cpSync(join(root, part), join(folder, part), { recursive: true });
-  }
-  const runtime = join(
-    root,
-    "node_modules",
-    "node",
-    "node_modules",
-    `node-${process.platform}-${process.arch}`,
-  );
-  copyFileSync(join(runtime, "LICENSE"), join(folder, "LICENSE-Node.txt"));
-  run("tar", ["-C", scratch, "-czf", join(out, `${name}.tar.gz`), name]);
-  process.stdout.write(`release/vault, release/${name}.tar.gz\n`);
 }

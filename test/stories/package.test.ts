@@ -12,7 +12,7 @@ import {
 import { delimiter, dirname, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { manPages } from "../scripts/generate.ts";
-import { cleanEnv, runVault } from "../support/run-vault.ts";
+import { cleanEnv, runVault, vaultFile } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -211,6 +211,114 @@ describe("the packed program, installed in an empty folder without network", () 
         node: older ?? "",
       });
       expect(result).toEqual({ code: 0, signal: null, stdout: `${version}\n`, stderr: "" });
+    },
+  );
+});
+
+const release = dirname(vaultFile);
+const made = existsSync(join(release, "SHA256SUMS")) ? readdirSync(release).toSorted() : [];
+const debianPackage = made.find((file) => file.endsWith(".deb"));
+const archive = `vault-${version}-${process.platform}-${process.arch}`;
+
+/** What a command prints, which must succeed. */
+function printed(command: string, args: readonly string[], cwd = release): string {
+  const { error, status, stdout, stderr } = spawnSync(command, args, {
+    cwd,
+    env: cleanEnv({ env: { PATH } }),
+    encoding: "utf8",
+  });
+  expect({ error, status, stderr }).toEqual({ error: undefined, status: 0, stderr: "" });
+  return stdout;
+}
+
+/** The files of a listing of tar or dpkg-deb, all of them the administrator's, with who may do what. */
+function listed(text: string): string[] {
+  const lines = text.trimEnd().split("\n");
+  expect(lines.filter((line) => !/^[d-]rw[x-]r-[x-]r-[x-] root\/root /.test(line))).toEqual([]);
+  return lines
+    .filter((line) => line.startsWith("-"))
+    .map((line) => `${line.slice(0, 10)} ${line.split(" ").at(-1)}`);
+}
+
+describe.skipIf(made.length === 0)("what npm run package has made (skipped without it)", () => {
+  const [program, data] = ["-rwxr-xr-x", "-rw-r--r--"];
+
+  test("has the sums of all files", () => {
+    const sums = readFileSync(join(release, "SHA256SUMS"), "utf8").trimEnd().split("\n");
+    expect(["SHA256SUMS", ...sums.map((line) => line.slice(66))]).toEqual(made);
+    expect(printed("sha256sum", ["--check", "--quiet", "SHA256SUMS"])).toBe("");
+  });
+
+  test("has an archive of the executable and what belongs to it", () => {
+    const files = [
+      "CHANGELOG.md",
+      "INSTALL",
+      "LICENSE-Node.txt",
+      "THIRD-PARTY-NOTICES.md",
+      ...["_vault", "vault.bash", "vault.fish"].map((name) => `completions/${name}`),
+      ...Object.keys(pages).map((name) => `man/${name}`),
+    ].map((name) => `${data} ${archive}/${name}`);
+    expect(listed(printed("tar", ["-tvzf", `${archive}.tar.gz`])).toSorted()).toEqual(
+      [...files, `${program} ${archive}/vault`].toSorted(),
+    );
+  });
+
+  test("can be installed by the commands of INSTALL", () => {
+    const folder = tempDir("unpacked");
+    const prefix = tempDir("prefix");
+    printed("tar", ["-xzf", join(release, `${archive}.tar.gz`), "-C", folder]);
+    const text = readFileSync(join(folder, archive, "INSTALL"), "utf8");
+    expect(text.split("\n").length - 1).toBeLessThanOrEqual(10);
+    const [, ...commands] = text.split("\n\n");
+    const script = `PREFIX=${prefix}\n${commands.join("\n\n")}`;
+    printed("sh", ["-ec", script], join(folder, archive));
+    expect(printed(join(prefix, "bin", "vault"), ["--version"])).toBe(`${version}\n`);
+    const share = readdirSync(join(prefix, "share"), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => `${parentPath.slice(prefix.length + 7)}/${name}`);
+    expect(share.toSorted()).toEqual(
+      [
+        "bash-completion/completions/vault",
+        "fish/vendor_completions.d/vault.fish",
+        "zsh/site-functions/_vault",
+        ...Object.keys(pages).map((name) => `man/man${name.slice(-1)}/${name}`),
+      ].toSorted(),
+    );
+  });
+
+  test.skipIf(debianPackage === undefined)("has a Debian package", () => {
+    const file = debianPackage ?? "";
+    const contents = listed(printed("dpkg-deb", ["--contents", file]));
+    const manPage = (name: string): string =>
+      `man/man${name.slice(-1)}/${name === "vault.1" ? "vaultsvc.1" : name}.gz`;
+    const shared = [
+      "bash-completion/completions/vaultsvc",
+      "fish/vendor_completions.d/vaultsvc.fish",
+      "zsh/vendor-completions/_vault",
+      "lintian/overrides/vaultsvc",
+      ...["CHANGELOG.md.gz", "LICENSE-Node.txt.gz", "THIRD-PARTY-NOTICES.md.gz"].map(
+        (name) => `doc/vaultsvc/${name}`,
+      ),
+      "doc/vaultsvc/changelog.gz",
+      "doc/vaultsvc/copyright",
+      ...Object.keys(pages).map(manPage),
+    ].map((name) => `${data} ./usr/share/${name}`);
+    expect(contents.toSorted()).toEqual([...shared, `${program} ./usr/bin/vaultsvc`].toSorted());
+    expect(printed("dpkg-deb", ["--field", file, "Version"])).toBe(
+      `${version.replace("-", "~")}\n`,
+    );
+    expect(printed("dpkg-deb", ["--field", file, "Depends"])).toMatch(
+      /^libc6 \(>= 2\.\d+\), libgcc-s1 \(>= [\d.]+\), libstdc\+\+6 \(>= [\d.]+\)\n$/,
+    );
+  });
+
+  const noLintian = spawnSync("lintian", ["--version"]).error !== undefined;
+  test.skipIf(debianPackage === undefined || noLintian)(
+    "of which lintian has nothing to say",
+    { timeout: 600_000 },
+    () => {
+      const args = ["--allow-root", "--fail-on", "error,warning", debianPackage ?? ""];
+      expect(printed("lintian", args)).toBe("");
     },
   );
 });
