@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { rolldown } from "rolldown";
 
 const root = join(import.meta.dirname, "..");
@@ -23,6 +23,11 @@ const usual = `
   vault sandbox audit --export "$HOME/items.ndjson"
   vault audit-replay "$HOME/items.ndjson"
   vault audit-replay "$HOME/items.ndjson" --json`;
+/**
+ * Compiled code has hashes by a seed that V8 draws. It is fixed where the code is made, so that two
+ * builds of one commit give the same bytes; the executable draws its own, and takes the code.
+ */
+const fixedSeed = "--random-seed=1";
 
 /**
  * Loads the chunks of the build, and writes what was compiled at the end, with what earlier runs
@@ -72,14 +77,14 @@ function make(main: string): void {
   writeFileSync(
     config,
     JSON.stringify({
-      main,
+      main: basename(main),
       output: blob,
       disableExperimentalSEAWarning: true,
       useCodeCache: true,
       assets,
     }),
   );
-  run(process.execPath, ["--experimental-sea-config", config]);
+  run(process.execPath, [fixedSeed, "--experimental-sea-config", config]);
   copyFileSync(process.execPath, program);
   const injector = join(root, "node_modules", "postject", "dist", "cli.js");
   run(process.execPath, [
@@ -93,7 +98,8 @@ function make(main: string): void {
 }
 
 function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env): void {
-  const { status, stderr, stdout } = spawnSync(command, args, { env, encoding: "utf8" });
+  const options = { cwd: scratch, env, encoding: "utf8" } as const;
+  const { status, stderr, stdout } = spawnSync(command, args, options);
   if (status !== 0)
     throw new Error(
       `${command} ${args.join(" ")} ended with ${String(status)}: ${stdout}${stderr}`,
@@ -109,7 +115,7 @@ try {
   await writeLauncher(tracer, tracing);
   await writeLauncher(main, fromAssets);
   // The sandbox itself is not traced: it ends last, and knows nothing of what the others compiled.
-  const script = `set -e; vault() { "${process.execPath}" "${tracer}" "$@"; }${usual}`;
+  const script = `set -e; vault() { "${process.execPath}" ${fixedSeed} "${tracer}" "$@"; }${usual}`;
   const vault = join(root, "bin", "vault.js");
   run(process.execPath, [vault, "sandbox", "exec", "--", "sh", "-c", script], {
     PATH: process.env["PATH"],
