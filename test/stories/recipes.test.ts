@@ -1,8 +1,11 @@
 import { execFile, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, delimiter, join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import { parseFault } from "../../src/sandbox/faults/grammar.ts";
+import type { CodeBlock } from "../support/markdown.ts";
 import { codeBlocks, section, topicText, topicTexts } from "../support/markdown.ts";
 import type { Postgres } from "../support/postgres.ts";
 import { postgres } from "../support/postgres.ts";
@@ -22,7 +25,10 @@ function recipe(heading: string, text: string) {
 }
 
 const text = topicText("recipes");
-const recipes = [...new Set(codeBlocks(text).map(({ heading }) => heading))].map((heading) =>
+const [jobs, blocks] = [true, false].map((yaml) =>
+  codeBlocks(text).filter(({ info }) => (info === "yaml") === yaml),
+) as [CodeBlock[], CodeBlock[]];
+const recipes = [...new Set(blocks.map(({ heading }) => heading))].map((heading) =>
   recipe(heading, section(text, heading)),
 );
 /** The other topics with something to run, in the same place; the tour is run by itself. */
@@ -32,7 +38,7 @@ const others = Object.entries(topicTexts)
   .filter(({ script }) => script !== "");
 
 /** What a new machine may lack. */
-const lacking = ["sqlite3", "openssl"].filter(
+const lacking = ["sqlite3", "openssl", "curl"].filter(
   (program) => spawnSync(program, ["version"]).error !== undefined,
 );
 const runsHere = ({ script }: { script: string }): boolean =>
@@ -84,6 +90,15 @@ async function withDatabase(script: string, { env }: Scene): Promise<string> {
   return script.replaceAll(sharedAddress, `127.0.0.1:${port}/${name}`);
 }
 
+/** Imports the note, with an address into a shared state that is made there. */
+async function importNote(scene: Scene, address?: string): Promise<void> {
+  const made = `vault state init --state postgres://owner@${address} --grant team\ncp config/state.key .`;
+  if (address !== undefined) expect(await run(made, scene)).toMatchObject({ code: 0 });
+  const imported = 'vault import "$VAULT" --kind generic/offline --credentials @pair.json';
+  const given = address === undefined ? {} : { VAULTSVC_STATE: `postgres://team@${address}` };
+  expect(await run(imported, scene, given)).toMatchObject({ code: 0 });
+}
+
 function run(
   script: string,
   { cwd, env }: Scene,
@@ -113,21 +128,7 @@ describe.concurrent("each recipe works as it stands", () => {
       const scene = await prepare();
       const here = await withDatabase(script, scene);
       const [, address] = /(?<=postgres:..)team@(\S+)/.exec(here) ?? [];
-      if (address !== undefined) {
-        const made = `vault state init --state postgres://owner@${address} --grant team\ncp config/state.key .`;
-        expect(await run(made, scene)).toMatchObject({ code: 0 });
-      }
-      const bringsItsPair = /container|database/.test(heading);
-      if (!bringsItsPair) {
-        const given = address === undefined ? {} : { VAULTSVC_STATE: `postgres://team@${address}` };
-        expect(
-          await run(
-            'vault import "$VAULT" --kind generic/offline --credentials @pair.json',
-            scene,
-            given,
-          ),
-        ).toMatchObject({ code: 0 });
-      }
+      if (!/container|database/.test(heading)) await importNote(scene, address);
       const { code, text } = await run(here, scene);
       expect(`exit ${code}\n${missing(claims, text) ?? ""}\n${code === 0 ? "" : text}`.trim()).toBe(
         "exit 0",
@@ -159,6 +160,64 @@ test.concurrent.each(others.filter(runsHere))(
     );
   },
 );
+
+interface Job {
+  env?: Record<string, string>;
+  steps?: { run?: string }[];
+  script?: string[];
+}
+
+/** What a runner runs of the job in a CI's file, and with which variables: in GitLab, all that there are. */
+function jobOf(yaml: string, variables: Readonly<Record<string, string>>) {
+  const expression = /\$\{\{ (?:vars|secrets)\.(\w+) \}\}/g;
+  const filled = yaml.replaceAll(expression, (_, name: string) =>
+    JSON.stringify(variables[name] ?? ""),
+  );
+  const { jobs, deploy } = parse(filled) as { jobs?: { deploy: Job }; deploy?: Job };
+  const { env = variables, steps = [], script = [] } = jobs?.deploy ?? deploy ?? {};
+  return { env, script: [...steps.flatMap(({ run }) => run ?? []), ...script].join("\n") };
+}
+
+describe.skipIf(lacking.includes("curl"))("a job of a CI installs the archive", () => {
+  test("of two", () => expect(jobs).toHaveLength(2));
+
+  const named = jobs.map(({ code }, at) => ({ ci: ["GitHub Actions", "GitLab CI"][at], code }));
+
+  test.each(named)("and passes a secret on: $ci", { timeout: 60_000 }, async ({ code }) => {
+    const scene = await prepare();
+    const { cwd, env } = scene;
+    const address = await withDatabase(sharedAddress, scene);
+    await importNote(scene, address);
+    const archive = join(cwd, "vault.tar.gz");
+    const runner = tempDir("runner");
+    // The folder of the program under test, which has one file.
+    const [program = ""] = (env["PATH"] ?? "").split(delimiter);
+    const packed = ["-czf", archive, "-C", dirname(program), basename(program)];
+    expect(spawnSync("tar", packed)).toMatchObject({ status: 0 });
+    const { VAULTSVC_CONFIG_DIR: _, ...known } = env;
+    const job = jobOf(code.replace(sharedAddress, address), {
+      ...known,
+      VAULTSVC_STATE: `postgres://team@${address}`,
+      VAULTSVC_STATE_KEY: readFileSync(join(cwd, "state.key"), "utf8").trim(),
+      ARCHIVE: `file://${archive}`,
+      ARCHIVE_SHA256: createHash("sha256").update(readFileSync(archive)).digest("hex"),
+    });
+    const deploy = async (program: string) => {
+      writeFileSync(join(runner, "deploy.sh"), `#!/bin/sh\n${program}\n`, { mode: 0o755 });
+      const place = {
+        ...scene,
+        cwd: runner,
+        env: { ...job.env, HOME: runner, PATH: "/usr/bin:/bin" },
+      };
+      return await run(job.script, place);
+    };
+    expect(await deploy("exit 1")).toMatchObject({ code: 11 });
+    const { code: ended, text: printed } = await deploy("echo a token of ${#TOKEN} characters");
+    expect(printed).toMatch(/a token of [56]\d characters/);
+    expect(printed).not.toContain("palm tree");
+    expect(ended).toBe(0);
+  });
+});
 
 test("a recipe goes on where its first run was killed", { timeout: 60_000 }, async () => {
   const scene = await prepare();

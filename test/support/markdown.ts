@@ -21,8 +21,8 @@ export function topicText(name: string): string {
 }
 
 /** A fenced block, with the heading that it stands under. */
-interface CodeBlock {
-  /** `sh`, `text`, `text unordered`. */
+export interface CodeBlock {
+  /** `sh`, `text`, `text unordered`, `yaml`. */
   info: string;
   code: string;
   heading: string;
