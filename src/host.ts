@@ -88,13 +88,17 @@ export function createHost(
   };
   const interrupts = (): Interrupts => (watched ??= watchSignals(process, signals, passOn));
 
+  const screen = (fd: 1 | 2): Partial<NodeJS.WriteStream> =>
+    isTTY(fd) ? (fd === 1 ? process.stdout : process.stderr) : {};
   const facts = (fd: 1 | 2): TerminalFacts => ({
     get isTTY() {
       return isTTY(fd);
     },
     get columns() {
-      const known = isTTY(fd) ? (fd === 1 ? process.stdout : process.stderr).columns : 0;
-      return known || Number(env["COLUMNS"]) || 80;
+      return screen(fd).columns || Number(env["COLUMNS"]) || 80;
+    },
+    get rows() {
+      return screen(fd).rows || Number(env["LINES"]) || undefined;
     },
     get color() {
       return wantsColor({ choice: colorChoice, isTTY: isTTY(fd), env });

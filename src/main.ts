@@ -20,15 +20,7 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
     }
     const { runProgram } = await import("./commands/program.ts");
     const wiring = async () => await import("./app.ts");
-    const { exitCode, text } = await runProgram(argv, {
-      host,
-      version,
-      shownVersion,
-      wiring,
-      edge,
-    });
-    if (text !== "") await host.stdout.write(text);
-    return exitCode;
+    return await runProgram(argv, { host, version, shownVersion, wiring, edge });
   } catch (error) {
     return await report(error, argv, host, edge);
   }

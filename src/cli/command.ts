@@ -93,6 +93,8 @@ export interface Command extends Descriptor {
     format: "table" | "json" | "ndjson",
     program: WholeProgram,
   ) => Promise<string>;
+  /** What `print` returns for a person is shown by the pager where it is longer than the screen. */
+  isShown?: true;
   commands?: readonly Command[];
 }
 
@@ -158,6 +160,7 @@ export const globalOptions = {
   color: { flag: "--color", help: "use color even if the output is not a terminal" },
   noColor: { flag: "--no-color", help: "do not use color" },
   input: { flag: "--no-input", help: "never prompt" },
+  pager: { flag: "--no-pager", help: "do not use a pager" },
   ...Object.fromEntries(
     Object.entries<SettingDefinition>(settings)
       .filter(([, { flag }]) => flag !== undefined)

@@ -21,6 +21,11 @@ export interface Output extends Readonly<OutputChoice> {
   /** @throws `usage` for a field that the document does not have */
   print(document: unknown, view: MakeView): Promise<void>;
   /**
+   * Prints as `print` does, but a view that is longer than the screen through the pager, as `Io.show` does.
+   * @throws `usage` for a field that the document does not have
+   */
+  show(document: unknown, view: MakeView): Promise<boolean>;
+  /**
    * Prints the result of a command that has changed something. A --field that the document lacks is then only a warning. With
    * `done`, the error of a failed write says what was done, so that nobody repeats it; a closed pipe is ignored.
    * @throws `state` for a failed write, with the facts of `done`
@@ -32,14 +37,22 @@ export function createOutput(
   host: { stdout: DataStream; actor: Actor; now(): number },
   choice: OutputChoice,
   warn: (message: string) => void,
+  showText: (text: string) => Promise<boolean>,
 ): Output {
   const { stdout } = host;
+  const viewed = async (view: MakeView): Promise<string> =>
+    await view({ facts: stdout, now: host.now(), reveal: choice.reveal, self: host.actor });
   const textOf = async (document: unknown, view: MakeView): Promise<string> =>
-    serialize(document, choice, stdout.isTTY) ??
-    (await view({ facts: stdout, now: host.now(), reveal: choice.reveal, self: host.actor }));
+    serialize(document, choice, stdout.isTTY) ?? (await viewed(view));
   return {
     ...choice,
     print: async (document, view) => await stdout.write(await textOf(document, view)),
+    show: async (document, view) => {
+      const data = serialize(document, choice, stdout.isTTY);
+      if (data === undefined) return await showText(await viewed(view));
+      await stdout.write(data);
+      return false;
+    },
     printDone: async (document, view, done) => {
       const text = await textOf(document, view).catch((error: unknown) => {
         if (choice.field === undefined || !(error instanceof VaultError)) throw error;

@@ -30,18 +30,12 @@ export interface Surroundings {
   edge: { json: boolean };
 }
 
-/** Outcome of a run. */
-export interface ProgramResult {
-  exitCode: number;
-  /** Help or version, for stdout. */
-  text: string;
-}
-
 /** Makes the action of a command for commander. */
 export type Act = (command: Command) => (...parameters: unknown[]) => Promise<void>;
 
 /**
- * Reads the command line and runs its command. Help, version and usage errors load no more than commander and the descriptors.
+ * Reads the command line, runs its command, and resolves to the exit code. Help, version and usage errors load no more than
+ * commander and the descriptors, unless there is a screen to show help on.
  *
  * @throws VaultError; commander's own errors become `usage`.
  */
@@ -49,18 +43,22 @@ export async function runProgram(
   root: Command,
   argv: readonly string[],
   around: Surroundings,
-): Promise<ProgramResult> {
+): Promise<number> {
   const { host, version, shownVersion, wiring, edge } = around;
-  if (argv[0] === completeCommand)
-    return { exitCode: 0, text: await completions(root, argv.slice(1), around) };
-  const result: ProgramResult = { exitCode: 0, text: "" };
+  if (argv[0] === completeCommand) {
+    await host.stdout.write(await completions(root, argv.slice(1), around));
+    return 0;
+  }
+  const result = { exitCode: 0, text: "", isShown: false };
   const act: Act =
     (command) =>
     async (...parameters) => {
       const { input, globals } = readAction(parameters);
       if (command.print !== undefined) {
         const build = (): CommanderCommand => buildProgram(root, shownVersion, act, output);
-        result.text += await command.print(input, formatOf(globals), { root, build });
+        const format = formatOf(globals);
+        result.isShown = command.isShown === true && format === "table";
+        result.text += await command.print(input, format, { root, build });
         return;
       }
       if (globals["color"] !== undefined) host.chooseColor(globals["color"] === true);
@@ -74,18 +72,36 @@ export async function runProgram(
       );
       result.exitCode = await runLabelled(app, command, options);
     };
-  const output = helpOutput(host, (text) => (result.text += text));
+  const output = helpOutput(host, (text) => {
+    result.isShown = true;
+    result.text += text;
+  });
+  // The name alone asks what there is.
+  const words = argv.length === 0 ? ["--help"] : argv;
+  const program = buildProgram(root, shownVersion, act, output, words);
   try {
-    // The name alone asks what there is.
-    const words = argv.length === 0 ? ["--help"] : argv;
-    await buildProgram(root, shownVersion, act, output, words).parseAsync(words, { from: "user" });
+    await program.parseAsync(words, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0) return result;
-    const { usageError } = await import("./usage-error.ts");
-    throw usageError(error, describeCommand(root), argv);
+    if (error.exitCode !== 0) {
+      const { usageError } = await import("./usage-error.ts");
+      throw usageError(error, describeCommand(root), argv);
+    }
   }
-  return result;
+  if (result.isShown && host.stdout.isTTY) await showHelp(result.text, program.opts(), around);
+  else if (result.text !== "") await host.stdout.write(result.text);
+  return result.exitCode;
+}
+
+/** Shows help by the pager of the settings. It is there to read about settings that are wrong, too. */
+async function showHelp(
+  text: string,
+  flags: Readonly<Record<string, unknown>>,
+  { host, version, wiring }: Surroundings,
+): Promise<void> {
+  const parts = await wiring();
+  const app = await parts.createApp(host, flags, version, "lenient").catch(() => undefined);
+  await (app === undefined ? host.stdout.write(text) : app.io.show(text));
 }
 
 /** Runs the command. A JSON error about a vault has its label beside the UUID. */

@@ -1,6 +1,6 @@
 import type { Command, Descriptor, Run } from "../cli/command.ts";
 import { command, globalOptions } from "../cli/command.ts";
-import type { ProgramResult, Surroundings } from "../cli/program.ts";
+import type { Surroundings } from "../cli/program.ts";
 import * as cli from "../cli/program.ts";
 import { ack } from "./ack/descriptor.ts";
 import { auditReplay } from "./audit-replay/descriptor.ts";
@@ -92,10 +92,8 @@ export const vault: Command = {
   ],
 };
 
-export const runProgram = async (
-  argv: readonly string[],
-  around: Surroundings,
-): Promise<ProgramResult> => await cli.runProgram(vault, argv, around);
+export const runProgram = async (argv: readonly string[], around: Surroundings): Promise<number> =>
+  await cli.runProgram(vault, argv, around);
 
 function loaded<const D extends Descriptor>(
   descriptor: D,

@@ -14,6 +14,11 @@ export interface Io {
   host: Host;
   /** The result, on stdout. */
   output: Output;
+  /**
+   * Prints a text for a person, never contents of a vault: through the pager where it is longer than the screen. It resolves to
+   * whether it is, so that its conclusion should be said once more below.
+   */
+  show: (text: string) => Promise<boolean>;
   /** What happens meanwhile, on stderr. */
   narrator: Narrator;
   /** The secrets that no output but a revealed result may show. */
@@ -42,12 +47,24 @@ export function createIo(
     json: settings.output !== "table",
   });
   const { sources, isStdinTaken } = valueSources(host, narrator.warn);
+  const isAttended = flags["input"] !== false && (host.env["CI"] ?? "") === "";
   const mayAsk = (): boolean =>
-    host.stdin.isTTY &&
-    host.stderr.isTTY &&
-    !isStdinTaken() &&
-    flags["input"] !== false &&
-    (host.env["CI"] ?? "") === "";
+    host.stdin.isTTY && host.stderr.isTTY && !isStdinTaken() && isAttended;
+  const show = async (text: string): Promise<boolean> => {
+    if (!host.stdout.isTTY) {
+      await host.stdout.write(text);
+      return false;
+    }
+    const [{ showText }, { environmentWithoutSecrets }] = await Promise.all([
+      import("../terminal/pager.ts"),
+      import("../settings/child-command.ts"),
+    ]);
+    return await showText(host, text, {
+      isAllowed: isAttended && flags["pager"] !== false,
+      setting: settings.pagerCommand,
+      env: environmentWithoutSecrets(host.env, redactor.redact),
+    });
+  };
   const choice = {
     format: settings.output,
     field: flags["field"] as string | undefined,
@@ -57,7 +74,8 @@ export function createIo(
   const deadline = once(() => host.elapsed() + settings.maxWait);
   return {
     host,
-    output: createOutput(host, choice, narrator.warn),
+    output: createOutput(host, choice, narrator.warn, show),
+    show,
     narrator,
     redactor,
     ask: createPrompts(host, mayAsk),

@@ -300,6 +300,12 @@ export const settingDefinitions = {
     parse: word(outputFormats),
     help: "table, json or ndjson (table)",
   },
+  pagerCommand: {
+    env: "VAULT_PAGER",
+    key: "pager",
+    parse: text,
+    help: "command for output that is longer than the screen; cat: none (PAGER, or less)",
+  },
   debug: {
     flag: "--debug",
     env: "VAULTSVC_DEBUG",

@@ -9,6 +9,8 @@ export interface TerminalFacts {
   readonly isTTY: boolean;
   /** Current width of the terminal, else COLUMNS, else 80. */
   readonly columns: number;
+  /** Current height of the terminal, where it is known. */
+  readonly rows?: number | undefined;
   /** Whether color may be used: `wantsColor`. */
   readonly color: boolean;
 }
@@ -169,6 +171,7 @@ function withFacts<T extends object>(facts: TerminalFacts, methods: T): T & Term
   return Object.defineProperties(methods, {
     isTTY: { get: () => facts.isTTY, enumerable: true },
     columns: { get: () => facts.columns, enumerable: true },
+    rows: { get: () => facts.rows, enumerable: true },
     color: { get: () => facts.color, enumerable: true },
   }) as T & TerminalFacts;
 }

@@ -44,7 +44,11 @@ export function startInPty(command: readonly string[], options: PtyOptions = {})
       : ["-qefc", line, "/dev/null"];
   const child = spawn("script", script, {
     cwd: options.cwd,
-    env: { ...cleanEnv(options), SHELL: "/bin/sh" },
+    // A pager would wait for a key.
+    env: {
+      ...cleanEnv({ ...options, env: { PAGER: "cat", ...options.env } }),
+      SHELL: "/bin/sh",
+    },
     stdio: ["pipe", "pipe", "pipe"],
   });
   child.stdin.on("error", () => {});

@@ -55,7 +55,8 @@ async function printViews(
   const { summary, whatIf, reenactment } = replay;
   const { stdout, stderr } = io.host;
   const view = { facts: stdout, now: io.host.now() };
-  const { auditSummary } = await import("../../audit/render/text/view.ts");
+  const { auditConclusion, auditSummary } = await import("../../audit/render/text/view.ts");
+  const { shownSentence } = await import("../../audit/render/text/text.ts");
   const { auditBasis, columnLines } = await import("../../audit/render/text/basis.ts");
   const parts: string[] = [];
   if (options.timeline === true) {
@@ -68,12 +69,28 @@ async function printViews(
     parts.push(await reenactmentView(reenactment, view));
   }
   parts.push(await auditBasis(summary, view));
-  await stdout.write(parts.join("\n"));
   for (const line of columnLines(summary)) {
     if (stderr.isTTY) io.narrator.note(line);
     else io.narrator.detail(line);
   }
+  if (!(await io.show(parts.join("\n")))) return;
+  for (const line of auditConclusion(summary, view, whatIf)) io.narrator.close(line);
+  const [worst, another] = replay.vaults({ problems: true });
+  if (worst === undefined) return;
+  if (another === undefined)
+    io.narrator.close(`${worst.uuid}: ${shownSentence(worst.advice.support, {})}`);
+  else if (options.redact !== true && !options.files.includes("-"))
+    io.narrator.close(`next: ${detailsOf(worst.uuid, options)}`);
 }
+
+/** The command that shows one of the vaults in detail. */
+function detailsOf(uuid: string, { files }: AuditReplayOptions): string {
+  const words = ["vault", "audit-replay", ...files, "--vault", uuid, "--timeline"];
+  return words.map(shellWord).join(" ");
+}
+
+const shellWord = (word: string): string =>
+  /^[\w./:@%+,=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
 async function page(
   host: Host,

@@ -40,7 +40,7 @@ export async function runConfigList(
     path,
     settings: wanted,
   };
-  await io.output.print(
+  await io.output.show(
     document,
     async ({ facts }) =>
       await asTable(facts, profile.name, wanted, document.profiles, origin === true),

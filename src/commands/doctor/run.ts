@@ -15,6 +15,8 @@ import { limiterFinding, reachFindings } from "./service.ts";
 import type { StateFacts } from "./state.ts";
 import { stateFindings } from "./state.ts";
 import { vaultFindings } from "./vaults.ts";
+import type { Narrator } from "../../terminal/narrator.ts";
+import { hintLines } from "../../terminal/narrator.ts";
 import type { Palette } from "../../terminal/palette.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
@@ -24,7 +26,11 @@ import { count } from "../../terminal/count.ts";
 /** Runs all checks and prints their findings. Exit 17 after the document, if there is one of the level of --fail-on or worse. */
 export async function runDoctor(app: App, options: DoctorOptions): Promise<number> {
   const checks = await examine(app, options);
-  await app.io.output.print({ checks }, async ({ facts }) => await doctorTable(checks, facts));
+  const isLong = await app.io.output.show(
+    { checks },
+    async ({ facts }) => await doctorTable(checks, facts),
+  );
+  if (isLong) sayWorst(app.io.narrator, checks);
   const { failOn = "error" } = options;
   const isBad = ({ level }: Finding): boolean =>
     failOn !== "never" && (level === "error" || level === failOn);
@@ -156,6 +162,20 @@ async function serviceFindings(
     // A base URL that is missing or wrong is told already.
     if (error instanceof VaultError) return [];
     throw error;
+  }
+}
+
+/** Most findings that are said once more below a long table. */
+const repeatedAtMost = 3;
+
+/** Says the worst findings once more, with what to do. */
+function sayWorst(narrator: Narrator, findings: readonly Finding[]): void {
+  const bad = (["error", "warn"] as const).flatMap((wanted) =>
+    findings.filter(({ level }) => level === wanted),
+  );
+  for (const { level, check, message, hint } of bad.slice(0, repeatedAtMost)) {
+    narrator.close(`${level}: ${check}: ${message}`);
+    for (const line of hintLines(hint ?? undefined)) narrator.close(line);
   }
 }
 

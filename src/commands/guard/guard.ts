@@ -90,10 +90,20 @@ export const guard = command(descriptor, async (app: App, options) => {
   const breakers = (await store.breakers()).map((breaker) =>
     describeBreaker(breaker, store.breaker(breaker.service).now()),
   );
-  await app.io.output.print(
+  const isLong = await app.io.output.show(
     { vaults, breakers },
     async (view) => await (await import("../status/view.ts")).guardList({ vaults, breakers }, view),
   );
+  if (isLong) {
+    const [{ sayNext }, { count }] = await Promise.all([
+      import("../status/run.ts"),
+      import("../../terminal/count.ts"),
+    ]);
+    const refused = vaults.filter(({ allows }) => !allows);
+    const what = refused.length === 0 ? "nothing" : `any start of ${refused.length}`;
+    app.io.narrator.close(`${count(vaults.length, "vault")}: the guard refuses ${what}`);
+    sayNext(app.io.narrator, refused);
+  }
   return 0;
 });
 

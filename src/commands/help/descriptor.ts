@@ -23,6 +23,7 @@ export const help: Command = {
     },
   },
   examples: ["vault help get", "vault help exit-codes", "vault help --json", "vault help json get"],
+  isShown: true,
   print: async ({ args: [words = []] }, format, program) =>
     (await import("./run.ts")).helpText(program, [words].flat(), format),
 };

@@ -3,6 +3,7 @@ import type { Narrator } from "../../terminal/narrator.ts";
 import type { Output } from "../../cli/output.ts";
 import { VaultError } from "../../errors.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
+import { count } from "../../terminal/count.ts";
 import { byLabel } from "../../cli/vault-name.ts";
 import { noCredentials } from "../../exchange/start/start.ts";
 import type { StatusOptions } from "./descriptor.ts";
@@ -35,10 +36,18 @@ export async function runStatus(
   const [first] = found;
   const finding =
     first && new VaultError("finding", message, { hint: `vault status ${first.uuid}` });
-  await print(io.output, vaults, options).catch((error: unknown) => {
+  const isLong = await print(io.output, vaults, options).catch((error: unknown) => {
     throw finding ?? error;
   });
-  if (options.uuid === undefined) sayNext(io.narrator, vaults);
+  if (isLong) io.narrator.close(countsOf(vaults));
+  if (options.uuid === undefined) {
+    const isWaiting = ({ exchange, locked, guard }: ListedVault): boolean =>
+      !locked && (exchange !== null || !guard.allows);
+    sayNext(io.narrator, vaults.filter(isWaiting));
+  } else if (isLong) {
+    const [way] = vaults.flatMap(({ next }) => next);
+    if (way !== undefined) io.narrator.close(`next: ${way.command}`);
+  }
   if (finding !== undefined) throw finding;
   return 0;
 }
@@ -46,12 +55,21 @@ export async function runStatus(
 /** Most vaults that are named because they need a command of their own. */
 const namedAtMost = 5;
 
-/** The commands that finish what is pending: one for all that can be acknowledged, one for each other vault. */
-function sayNext(narrator: Narrator, vaults: readonly ListedVault[]): void {
-  const waiting = vaults.filter(
-    ({ exchange, locked, guard }) => !locked && (exchange !== null || !guard.allows),
-  );
-  const steps = waiting.flatMap(({ uuid, next: [way] }) =>
+/** `100 vaults: 1 in doubt, 99 ready`, the rarest first. */
+function countsOf(vaults: readonly ListedVault[]): string {
+  const groups = [...Map.groupBy(vaults, ({ status }) => status)]
+    .map(([status, { length }]) => ({ status, length }))
+    .toSorted((a, b) => a.length - b.length);
+  const parts = groups.map(({ status, length }) => `${length} ${status}`);
+  return `${count(vaults.length, "vault")}: ${parts.join(", ")}`;
+}
+
+/** Says what leads on from these vaults: one command for all that can be acknowledged, one for each other vault. */
+export function sayNext(
+  narrator: Narrator,
+  vaults: readonly Pick<ListedVault, "uuid" | "next">[],
+): void {
+  const steps = vaults.flatMap(({ uuid, next: [way] }) =>
     way === undefined ? [] : [{ uuid, next: way.command }],
   );
   const others = steps
@@ -81,8 +99,12 @@ function has(vault: ListedVault, finding: NonNullable<StatusOptions["failOn"]>[n
   return vault.atRisk;
 }
 
-async function print(output: Output, vaults: ListedVault[], options: StatusOptions): Promise<void> {
-  await output.print({ vaults }, async (view) => await table(vaults, options, view));
+async function print(
+  output: Output,
+  vaults: ListedVault[],
+  options: StatusOptions,
+): Promise<boolean> {
+  return await output.show({ vaults }, async (view) => await table(vaults, options, view));
 }
 
 async function table(vaults: ListedVault[], options: StatusOptions, view: View): Promise<string> {

@@ -26,13 +26,18 @@ export async function reenactmentView(report: ReenactmentReport, view: AuditView
   return lines(comparison(outline, paint, `${palette.bad("differs")}  `, view, palette));
 }
 
+/** What a comparison has found: its first line. */
+export const resultOf = ({ title, result }: Comparison, view: AuditView): string =>
+  `${written(title, view)}: ${result.words}${result.others}`;
+
 function comparison(
-  { title, result, notes, heads, rows, total, missing }: Comparison,
+  outline: Comparison,
   paint: (text: string) => string,
   mark: string,
   view: AuditView,
   palette: Palette,
 ): string[] {
+  const { notes, heads, rows, total, missing } = outline;
   const { columns } = view.facts;
   const differing = rows.slice(0, most).flatMap(({ uuid, cells }) => [
     "",
@@ -55,11 +60,7 @@ function comparison(
       ...paragraph([written(reason, view)], 4, columns),
     ]);
   return [
-    ...paragraph(
-      [{ text: `${written(title, view)}: ${result.words}${result.others}`, paint }],
-      2,
-      columns,
-    ),
+    ...paragraph([{ text: resultOf(outline, view), paint }], 2, columns),
     ...notes.flatMap((note) => paragraph([`Note: ${written(note, view)}`], 2, columns)),
     ...differing,
     ...left(total, palette),

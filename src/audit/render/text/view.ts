@@ -8,7 +8,8 @@ import { isProblem } from "../../report/severity.ts";
 import type { Answer } from "../outline/summary.ts";
 import { answerOf, needsOf, takeVaults } from "../outline/summary.ts";
 import { counters, ruleWords, verdictWords } from "../words.ts";
-import { whatIfLines } from "./changes.ts";
+import { whatIfOutline } from "../outline/changes.ts";
+import { resultOf, whatIfLines } from "./changes.ts";
 import type { AuditView } from "./text.ts";
 import {
   exactTime,
@@ -58,6 +59,21 @@ export async function auditSummary(
     ...others.map((vault) => lines(contradictionBlock(vault, view, palette))),
   ];
   return joined(parts);
+}
+
+/** Sentences with what a long report begins with, to be said once more below it. */
+export function auditConclusion(
+  summary: ReplaySummary,
+  view: AuditView,
+  whatIf?: WhatIfReport,
+): string[] {
+  const { warning, found } = answerOf(summary);
+  const compared = whatIf && whatIfOutline(whatIf);
+  return [
+    ...(warning === undefined ? [] : [written(warning, view)]),
+    ...(compared === undefined ? [] : [resultOf(compared, view)]),
+    written(found, view),
+  ];
 }
 
 const warningLines = ({ warning }: Answer, view: AuditView, palette: Palette): string[] =>

@@ -1,0 +1,225 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { writeLog } from "../support/audit-log/audit-log.ts";
+import { tempDir } from "../support/cleanup.ts";
+import type { ManyVaults } from "../support/lab.ts";
+import { expectExit, manyVaults } from "../support/lab.ts";
+import type { PtyOptions } from "../support/pty.ts";
+import { quote, startInPty, vaultInPty } from "../support/pty.ts";
+import { vaultCommand } from "../support/run-vault.ts";
+
+const folder = tempDir("pager");
+const seen = join(folder, "seen");
+const environment = join(folder, "environment");
+/** A pager that shows and keeps what it is given. */
+const pager = `tee ${quote(seen)}; env > ${quote(environment)}; echo THE PAGER ENDS`;
+
+/** Forty vaults: one is held, one was read, whose note is longer than the screen. */
+let many: ManyVaults;
+let held = "";
+beforeAll(async () => {
+  const content = "a line of a note\n".repeat(60);
+  many = await manyVaults(
+    Array.from({ length: 40 }, (_, index) => ({
+      kind: "generic/offline",
+      content: index === 0 ? content : "note",
+    })),
+  );
+  held = many.uuids[19] ?? "";
+  expectExit(await many.machine.vault("get", held, "--no-ack", "--json"), 0);
+  expectExit(await many.machine.vault("get", "v1", "--json"), 0);
+});
+beforeEach(() => {
+  for (const file of [seen, environment]) rmSync(file, { force: true });
+});
+
+const onTerminal = (args: readonly string[], options: PtyOptions = {}) =>
+  vaultInPty(args, {
+    cwd: many.machine.home,
+    ...options,
+    env: { ...many.machine.env, PAGER: pager, ...options.env },
+  });
+
+/** What remains on a screen of 24 lines, above the prompt. */
+const remaining = (text: string): string =>
+  text.replace(/\n$/, "").split("\n").slice(-23).join("\n");
+
+describe("goes through the pager", () => {
+  test.each([
+    ["vault", [], /^Usage: vault <command>/],
+    ["help of a topic", ["help", "lockout"], /^Lockout\n/],
+    ["help of a command", ["get", "--help"], /^Usage: vault get /],
+    ["status", ["status"], /^ {2}Vault +Status/],
+    ["guard", ["guard"], /^ {2}Vault +Unacked/],
+    ["config list", ["config", "list", "--origin"], /^Profile default\n/],
+  ])("%s", async (_, args, begins) => {
+    const { code, text } = await onTerminal(args, { env: { NO_COLOR: "1" } }).exit;
+    expect(code).toBe(0);
+    const given = readFileSync(seen, "utf8");
+    expect(given).toMatch(begins);
+    expect(text).toContain(`${given}THE PAGER ENDS\n`);
+  });
+
+  test("doctor, whose exit code stays, as does color", async () => {
+    const { code, text } = await onTerminal(["doctor", "--fail-on", "warn"], { rows: 8 }).exit;
+    expect(code).toBe(17);
+    expect(readFileSync(seen, "utf8")).toContain("  \u001B[32mok\u001B[39m ");
+    // Below the pager, the worst with what to do.
+    expect(text).toMatch(/THE PAGER ENDS\nwarn: [^]*\n {2}(?:hint|next): [^]*vault: \d+ warn/);
+  });
+
+  test("audit-replay, after what is said of the columns", async () => {
+    const log = join(folder, "audit.ndjson");
+    await writeLog(log, { seed: "one", items: 400, vaults: 10, problems: 0.5 });
+    const { code, text } = await onTerminal(["audit-replay", log, "--fail-on", "locked"], {
+      env: { NO_COLOR: "1" },
+    }).exit;
+    expect(code).toBe(17);
+    const [above = "", below = ""] = text.split(readFileSync(seen, "utf8").split("\n")[0] ?? "-");
+    expect(above).toContain("(NDJSON): time:");
+    expect(below).toMatch(/THE PAGER ENDS\n\d+ vaults? locked/);
+  });
+});
+
+describe("is printed without a pager", () => {
+  test.each<[string, readonly string[], PtyOptions?]>([
+    ["what fits on the screen", ["status"], { rows: 150 }],
+    ["with --no-pager", ["status", "--no-pager"]],
+    ["help with --no-pager", ["get", "--help", "--no-pager"]],
+    ["with --no-input", ["status", "--no-input"]],
+    ["with CI", ["status"], { env: { CI: "1" } }],
+    ["with cat", ["status"], { env: { VAULT_PAGER: "cat" } }],
+    ["JSON", ["status", "--json"]],
+    ["help as JSON", ["help", "--json"]],
+    ["a script to be installed", ["completion", "bash"]],
+    ["contents of a vault", ["get", "v1", "--reveal"]],
+    ["one field of them", ["get", "v1", "--field", "vault.content"]],
+  ])("%s", async (_, args, options) => {
+    const { code, text } = await onTerminal(args, options).exit;
+    expect(code).toBe(0);
+    expect(text.split("\n").length).toBeGreaterThan(24);
+    expect(existsSync(seen)).toBe(false);
+  });
+
+  test("where the configuration turns it off; a variable takes precedence", async () => {
+    const { machine } = many;
+    const configDir = join(folder, "config");
+    const env = { VAULTSVC_CONFIG_DIR: configDir };
+    expectExit(await machine.vaultWith({ env }, "config", "set", "pager", "cat"), 0);
+    await onTerminal(["help", "lockout"], { env }).exit;
+    expect(existsSync(seen)).toBe(false);
+    await onTerminal(["help", "lockout"], { env: { ...env, VAULT_PAGER: pager } }).exit;
+    expect(existsSync(seen)).toBe(true);
+  });
+
+  test("where the pager is not there", async () => {
+    const { code, text } = await onTerminal(["help", "lockout"], {
+      env: { PAGER: "no-such-pager" },
+    }).exit;
+    expect(code).toBe(0);
+    expect(text).toMatch(/no-such-pager: (?:command )?not found\n[^]*Lockout\n─+\n/);
+  });
+});
+
+describe("what remains on the screen", () => {
+  test("status: how many there are of each, and what to do", async () => {
+    const { text } = await onTerminal(["status", "--no-pager"]).exit;
+    expect(remaining(text)).toMatch(
+      /\n40 vaults: 1 ready, 1 held, 38 imported\nnext: vault ack --all$/,
+    );
+  });
+
+  test("status of one vault with its history", async () => {
+    const { text } = await onTerminal(["status", held, "--history", "--no-pager"], { rows: 20 })
+      .exit;
+    expect(remaining(text)).toMatch(new RegExp(`\\n1 vault: 1 held\\nnext: vault ack ${held}$`));
+  });
+
+  test("guard: what it refuses", async () => {
+    const { text } = await onTerminal(["guard", "--no-pager"]).exit;
+    expect(remaining(text)).toMatch(/\n40 vaults: the guard refuses nothing$/);
+  });
+
+  test("audit-replay of forty vaults: what was found, and what to do", async () => {
+    const log = join(folder, "audit log.ndjson");
+    await writeLog(log, { seed: "one", items: 2000, vaults: 40, problems: 0.3 });
+    const { text } = await onTerminal(["audit-replay", log, "--no-pager"]).exit;
+    expect(remaining(text)).toMatch(
+      /\n\d+ vaults locked[^\n]*(?:\n {2}[^\n]*)*\nnext: vault audit-replay '.*\.ndjson' --vault [-\da-f]{36} --timeline$/,
+    );
+  });
+
+  test("audit-replay of one vault: the advice", async () => {
+    const log = join(folder, "one.ndjson");
+    const truth = await writeLog(log, { seed: "one", items: 500, vaults: 10, problems: 0.3 });
+    const [uuid = ""] = [...truth.vaults].find(([, { verdict }]) => verdict === "at-risk") ?? [];
+    const { text } = await onTerminal(["audit-replay", log, "--no-pager", "--vault", uuid]).exit;
+    expect(remaining(text)).toMatch(
+      new RegExp(`\\n1 vault at risk[^]*\\n${uuid}: [^\\n]*(?:\\n {2}[^\\n]*)*$`),
+    );
+  });
+});
+
+test("the environment of the pager has none of the program's secrets, wherever they are from", async () => {
+  const { env } = many.machine;
+  const secret = "123e4567-e89b-42d3-a456-0000000000ff";
+  const given = {
+    NO_COLOR: "1",
+    LESS: "-i",
+    VAULTSVC_API_KEY: env["VAULTSVC_API_KEY"] ?? "",
+    VAULTSVC_JWT: "header.claims.signature",
+    OTHER: secret,
+  };
+  await onTerminal(["doctor", "--api-key", "env:OTHER"], { env: given, rows: 5 }).exit;
+  const kept = readFileSync(environment, "utf8");
+  expect(kept).toContain("\nLESS=-i\n".trimStart());
+  for (const hidden of [given.VAULTSVC_API_KEY, given.VAULTSVC_JWT, secret])
+    expect(kept).not.toContain(hidden);
+});
+
+test("quitting the pager before its end is no failure", async () => {
+  const { code, text } = await onTerminal(["status", "--fail-on", "pending"], {
+    env: { PAGER: "head -n 1; exit 3" },
+  }).exit;
+  expect(code).toBe(17);
+  expect(text).toMatch(
+    / {2}Vault .*\n40 vaults: 1 ready, 1 held, 38 imported\nnext: .*\nvault: .* is pending/,
+  );
+});
+
+test("Ctrl-C is the pager's", async () => {
+  const asks = `trap 'echo INTERRUPTED' INT; cat > ${quote(seen)}; echo READY; while ! read key; do :; done < /dev/tty; echo "$key"`;
+  const run = onTerminal(["help", "lockout"], { env: { PAGER: asks } });
+  await run.waitFor(/READY/);
+  run.type("\x03");
+  await run.waitFor(/INTERRUPTED/);
+  run.type("quit\r");
+  const { code, text } = await run.exit;
+  expect(code).toBe(0);
+  expect(text).toMatch(/quit\n$/);
+});
+
+const hasLess = spawnSync("less", ["--version"]).status === 0;
+
+test.runIf(hasLess)("less shows the first screen, goes on, and leaves with q", async () => {
+  const run = onTerminal(["help", "lockout"], { env: { PAGER: undefined } });
+  await run.waitFor(/Lockout\n─+\n/);
+  await run.waitFor(/:$/);
+  run.type(" ");
+  await run.waitFor(/When the guard refuses\n/);
+  run.type("q");
+  const { code, text } = await run.exit;
+  expect(code).toBe(0);
+  expect(text).not.toContain("ESC[");
+});
+
+test("less that is not installed: the text is printed", async () => {
+  const here = { ...many.machine.env, PATH: tempDir("nothing") };
+  const words = Object.entries(here).map(([name, value]) => `${name}=${value}`);
+  const command = ["/usr/bin/env", ...words, ...vaultCommand, "help", "lockout"];
+  const { code, text } = await startInPty(command, { env: { PAGER: undefined } }).exit;
+  expect(code).toBe(0);
+  expect(text).toMatch(/^Lockout\n─+\n/);
+});
