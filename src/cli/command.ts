@@ -43,6 +43,7 @@ export const vaultArgument = {
   term: "[vault]",
   help: "UUID, label, or (on a terminal) first digits of the UUID",
   value: (is) => is.optional(is.text),
+  values: { from: "vaults", byLabel: true },
   isVault: true,
 } as const satisfies ArgumentSpec;
 

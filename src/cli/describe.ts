@@ -64,7 +64,7 @@ const known: Readonly<Record<string, ValueSource>> = {
   "--profile": { from: "profiles" },
   "use name": { from: "profiles" },
   uuid: { from: "vaults" },
-  vault: { from: "vaults" },
+  vault: { from: "vaults", byLabel: true },
   uuids: { from: "vaults" },
   kind: { from: "list", values: kinds },
   operation: { from: "list", values: operations },

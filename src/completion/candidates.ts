@@ -1,9 +1,15 @@
 import type { Candidate, CommandNode, Position, ValueSource } from "./tree.ts";
 import { commandAt, locate, optionsAt } from "./tree.ts";
 
+export interface KnownVault {
+  uuid: string;
+  label: string | null;
+  kind: string;
+}
+
 /** Sources of candidates on this machine, each asked only when needed. They never throw: an empty list means that nothing is known. */
 export interface Known {
-  vaults(given: ReadonlyMap<string, string>): Promise<Candidate[]>;
+  vaults(given: ReadonlyMap<string, string>): Promise<readonly KnownVault[]>;
   profiles(): Promise<Candidate[]>;
   /** Of what a read prints of the vault, by its kind where that is known. */
   fields(given: ReadonlyMap<string, string>, vault: string | undefined): Promise<Candidate[]>;
@@ -37,11 +43,14 @@ function format({ candidates, directive, prefix = "" }: Offer): string {
   const shown = candidates.filter(
     ({ value }) => value !== "" && !value.startsWith(":") && plain(value) === value,
   );
-  const lines = shown.map(({ value, description = "" }) => {
-    const words = plain(description).replaceAll(/ {2,}/g, " ").trim();
-    return words === "" ? value : `${value}\t${words}`;
-  });
-  return `${[...new Set(lines), `:${directive}${prefix === "" ? "" : ` ${prefix}`}`].join("\n")}\n`;
+  // A word is offered once: two services may have a vault of the same name.
+  const lines = new Map(
+    shown.map(({ value, description = "" }) => {
+      const words = plain(description).replaceAll(/ {2,}/g, " ").trim();
+      return [value, words === "" ? value : `${value}\t${words}`];
+    }),
+  );
+  return `${[...lines.values(), `:${directive}${prefix === "" ? "" : ` ${prefix}`}`].join("\n")}\n`;
 }
 
 /** Replaces control and format characters, line separators and lone surrogates with spaces. */
@@ -67,7 +76,9 @@ export async function offer(
   if (!position.ended && current.startsWith("-")) return matching(flags(position), current);
   const command = commandAt(position);
   if (command.commands.length > 0)
-    return position.unknown === undefined ? matching(names(command.commands), current) : nothing;
+    return position.unknown === undefined
+      ? matching(names(command.commands), abbreviations[current] ?? current)
+      : nothing;
   const argument =
     command.arguments[position.positional.length] ??
     command.arguments.findLast(({ variadic }) => variadic);
@@ -76,6 +87,9 @@ export async function offer(
 }
 
 const nothing: Offer = { candidates: [], directive: "done" };
+
+/** What stands for one command although others begin with it: those are a letter away. */
+const abbreviations: Readonly<Record<string, string>> = { stat: "status" };
 
 const names = (commands: readonly CommandNode[]): Candidate[] =>
   commands.map(({ name, summary }) => ({ value: name, description: summary }));
@@ -135,8 +149,13 @@ async function values(
         : nothing;
     }
     case "vaults": {
-      const vaults = await known.vaults(position.given);
-      return list(vaults.filter(({ value }) => !position.positional.includes(value)));
+      const isNamed = (name: string | null): boolean =>
+        name !== null && position.positional.includes(name);
+      const vaults = (await known.vaults(position.given)).filter(
+        ({ uuid, label }) => !isNamed(uuid) && !isNamed(label),
+      );
+      const withLabels = source.byLabel === true && typed !== "";
+      return list(vaults.flatMap((vault) => vaultNames(vault, withLabels)));
     }
     case "profiles":
       return list(await known.profiles());
@@ -165,6 +184,12 @@ async function values(
       return nothing;
   }
 }
+
+/** The UUID says which vault it is by the label, and the label by the UUID. */
+const vaultNames = ({ uuid, label, kind }: KnownVault, withLabel: boolean): Candidate[] => [
+  { value: uuid, description: label ?? kind },
+  ...(withLabel && label !== null ? [{ value: label, description: uuid }] : []),
+];
 
 const list = (candidates: Candidate[]): Offer => ({ candidates, directive: "done" });
 

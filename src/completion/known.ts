@@ -4,7 +4,7 @@ import { parseJson } from "../protocol/json.ts";
 import type { Profile } from "../settings/profile.ts";
 import { checkLocation } from "../settings/location.ts";
 import { findSetting } from "../settings/settings.ts";
-import type { Known } from "./candidates.ts";
+import type { Known, KnownVault } from "./candidates.ts";
 
 /** The user whose settings and state are read. */
 interface User {
@@ -17,10 +17,7 @@ interface User {
 interface Files<U> {
   configDirectory(user: U): string;
   /** The vaults of the state at a location, of a shared one those that were seen on this machine; by default of the user's own. */
-  readVaults(
-    user: U,
-    location: string | undefined,
-  ): Promise<readonly { uuid: string; label: string | null; kind: string }[]>;
+  readVaults(user: U, location: string | undefined): Promise<readonly KnownVault[]>;
   /** The paths of what a read of a vault of this kind prints, of any kind without one. */
   fieldPaths(kind: string | undefined): Promise<readonly string[]>;
 }
@@ -48,13 +45,9 @@ export function createKnown<U extends User>(
       Object.keys(readConfiguration(files.configDirectory(user)).profiles).map((value) => ({
         value,
       })),
-    vaults: async (given) =>
-      (await vaultsOf(given)).map(({ uuid, label, kind }) => ({
-        value: uuid,
-        description: label ?? kind,
-      })),
+    vaults: vaultsOf,
     fields: async (given, vault) => {
-      const named = ({ uuid, label }: { uuid: string; label: string | null }): boolean =>
+      const named = ({ uuid, label }: KnownVault): boolean =>
         label === vault || uuid === vault?.toLowerCase();
       const kind = given.get("--kind") ?? (await vaultsOf(given)).find(named)?.kind;
       return (await files.fieldPaths(kind)).map((value) => ({ value }));

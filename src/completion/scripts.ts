@@ -10,7 +10,7 @@ const bashScript = ([name, other]: readonly [string, string]): string => `# shel
 
 _${other}_complete() {
   local line=\${COMP_LINE:0:COMP_POINT} index piece trimmed mark start reply directive candidate name
-  local before='' quotes=$'["\\'\\\\]' words=() given
+  local before='' quotes=$'["\\'\\\\]' words=() given meanings=() width=0
   COMPREPLY=()
   compopt +o default 2>/dev/null
 
@@ -68,11 +68,25 @@ _${other}_complete() {
   fi
   while IFS= read -r candidate; do
     if [[ $candidate == :* ]]; then break; fi
+    piece=''
+    if [[ $candidate == *$'\\t'* ]]; then piece=\${candidate#*$'\\t'}; fi
+    meanings+=("$piece")
     candidate=\${candidate%%$'\\t'*}
     candidate=\${candidate#"$before"}
     if [[ $candidate == *[!a-zA-Z0-9_.,/:=@+-]* ]]; then printf -v candidate %q "$candidate"; fi
     COMPREPLY+=("$candidate")
+    if ((\${#candidate} > width)); then width=\${#candidate}; fi
   done <<<"$reply"
+
+  # A list that is shown (! ? @, which bash 3.2 does not tell) has meanings. Before them the words differ: none is inserted.
+  case \${COMP_TYPE-} in 33 | 63 | 64) ;; *) return 0 ;; esac
+  if ((\${#COMPREPLY[@]} < 2)); then return 0; fi
+  for index in "\${!COMPREPLY[@]}"; do
+    if [[ -z \${meanings[index]} ]]; then continue; fi
+    candidate=\${COMPREPLY[index]}
+    printf -v piece '%*s' $((width - \${#candidate})) ''
+    COMPREPLY[index]="$candidate$piece  -- \${meanings[index]}"
+  done
   return 0
 }
 

@@ -48,8 +48,10 @@ export type ValueSource =
   | { from: "fields"; after?: string }
   /** Commands, nested ones after their parents; `also` has other words for the first position. */
   | { from: "commands"; also: readonly Candidate[] }
+  /** UUIDs and, with `byLabel`, labels. */
+  | { from: "vaults"; byLabel?: true }
   /** `given`: the source of a secret or a document: @FILE, -, env:NAME. */
-  | { from: "vaults" | "profiles" | "programs" | "files" | "directories" | "given" | "anything" };
+  | { from: "profiles" | "programs" | "files" | "directories" | "given" | "anything" };
 
 /** Position on a command line: the command, flags and arguments that its words name. */
 export interface Position {

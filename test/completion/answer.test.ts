@@ -26,7 +26,7 @@ import { tempDir } from "../support/cleanup.ts";
 import { machineWithVaults, pair, vaults } from "./support.ts";
 
 const tree = describeCommand(vault);
-const [labelled, bare] = vaults;
+const [labelled, bare, office] = vaults;
 let machine: Machine;
 
 beforeAll(async () => {
@@ -131,6 +131,8 @@ describe("whatever the tree holds is offered", () => {
 
 test.each<[string, string[]]>([
   ["sta", ["status", "state", ":done"]],
+  ["stat", ["status", ":done"]],
+  ["state", ["state", ":done"]],
   ["get --kind credit-card/o", ["credit-card/online", "credit-card/offline", ":done"]],
   ["get --json --js", [":done"]],
   ["get 1 -- --js", [":done"]],
@@ -187,12 +189,33 @@ test("a flag that is there already is not offered again, in whichever form it wa
 
 describe("vaults", () => {
   test("with their labels as plain text, or their kind", async () => {
-    const both = [`${labelled.uuid}\t${labelled.shown}`, `${bare.uuid}\t${bare.kind}`, ":done"];
-    expect(await ask(["get", ""])).toEqual(both);
+    const all = [
+      `${labelled.uuid}\t${labelled.shown}`,
+      `${office.uuid}\t${office.shown}`,
+      `${bare.uuid}\t${bare.kind}`,
+      ":done",
+    ];
+    expect(await ask(["get", ""])).toEqual(all);
     for (const command of ["ack", "status", "guard", "export", "forget"])
-      expect(await ask([command, ""])).toEqual(both);
-    expect(await ask(["sandbox", "unlock", ""])).toEqual(both);
-    expect(await ask(["status", "1111"])).toEqual([both[0], ":done"]);
+      expect(await ask([command, ""])).toEqual(all);
+    expect(await ask(["sandbox", "unlock", ""])).toEqual(all);
+    expect(await ask(["status", "1111"])).toEqual([all[0], ":done"]);
+  });
+
+  test("by label, where the command takes one; not where the line has the vault already", async () => {
+    const offered = [`${office.label}\t${office.uuid}`, ":done"];
+    expect(await ask(["get", "Off"])).toEqual(offered);
+    expect(await ask(["audit-replay", "--vault", "off"])).toEqual(offered);
+    expect(await ask(["get", bare.uuid, "off"])).toEqual(offered);
+    for (const line of [
+      ["import", "off"],
+      ["get", office.label, "off"],
+      ["get", office.label, "333"],
+      ["get", office.uuid, "off"],
+      // Its label cannot be typed.
+      ["get", "it"],
+    ])
+      expect(await ask(line)).toEqual([":done"]);
   });
 
   test("those that status lists, whatever base URL is set, and no others", async () => {

@@ -12,11 +12,15 @@ import {
 } from "./support.ts";
 import { tempDir } from "../support/cleanup.ts";
 
-const [labelled, bare] = vaults;
+const [labelled, bare, office] = vaults;
 
 /** Text typed before a tab, and the line after it. Several candidates complete to their common prefix. */
 const typed: readonly (readonly [string, string])[] = [
   ["vault statu", "vault status "],
+  ["vault stat", "vault status "],
+  ["vault get off", "vault get office\\ card "],
+  ["vault audit-replay --vault off", "vault audit-replay --vault office\\ card "],
+  ["vault import off", "vault import off"],
   ["vaultsvc sandbox res", "vaultsvc sandbox reset "],
   ["vault get 11", `vault get ${labelled.uuid} `],
   ["vault get --kin", "vault get --kind "],
@@ -101,6 +105,20 @@ describe.each(onTerminal)(
       expectNothingRun();
     });
 
+    test.skipIf(isMissing)("lists with what it means, labels as they are", async () => {
+      const { lines, shown } = await typeAndTab(shell, user, ["vault get ", "vault s"]);
+      expect(lines).toEqual(["vault get ", "vault s"]);
+      for (const [word, meaning] of [
+        [labelled.uuid, labelled.shown],
+        [bare.uuid, bare.kind],
+        [office.uuid, office.shown],
+        ["status", "show what this machine knows"],
+        ["state", "create, move, back up"],
+      ] as const)
+        expect(shown).toMatch(new RegExp(`${word} +-- ${escape(meaning)}`));
+      expectNothingRun();
+    });
+
     test.skipIf(isMissing)("says nothing where the program fails", async () => {
       const { lines, shown } = await typeAndTab(shell, brokenUser(), [
         "vault ge",
@@ -128,13 +146,6 @@ describe.each(onTerminal)(
 );
 
 describe.skipIf(!isInstalled("zsh"))("zsh (skipped where there is none)", () => {
-  test("shows labels as they are", async () => {
-    const { shown } = await typeAndTab("zsh", user, ["vault get "]);
-    expect(shown).toMatch(new RegExp(`${labelled.uuid} +-- ${escape(labelled.shown)}`));
-    expect(shown).toMatch(new RegExp(`${bare.uuid} +-- ${bare.kind}`));
-    expectNothingRun();
-  });
-
   test("completes by vault completion zsh, too", async () => {
     const { lines } = await typeAndTab(
       "zsh",
@@ -165,6 +176,7 @@ describe.skipIf(!isInstalled("fish"))("fish (skipped where there is none)", () =
   test("shows labels, and kinds where there is none", () => {
     expect(fishOffers(user, "vault get ")).toEqual([
       `${labelled.uuid}\t${labelled.shown}`,
+      `${office.uuid}\t${office.shown}`,
       `${bare.uuid}\t${bare.kind}`,
     ]);
     expect(fishOffers(user, "vaultsvc sandbox star")).toEqual([

@@ -23,6 +23,12 @@ export const vaults = [
     label: undefined,
     shown: "",
   },
+  {
+    uuid: "33333333-e89b-42d3-a456-426614174000",
+    kind: "generic/offline",
+    label: "office card",
+    shown: "office card",
+  },
 ] as const;
 
 export const pair = { encryptedData: "c2VjcmV0LWRhdGE=", payload: "c2VjcmV0LXBheWxvYWQ=" };

@@ -45,7 +45,7 @@ export const auditReplay = {
     vault: {
       flag: "--vault <vault>",
       help: "only this vault: UUID, label, or first digits of the UUID",
-      values: { from: "vaults" },
+      values: { from: "vaults", byLabel: true },
       value: text,
     },
     since: {
