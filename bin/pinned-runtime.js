@@ -79,7 +79,8 @@ function refuse(process) {
       "): " +
       (isCheckout()
         ? "install it, or run npm ci beside this program to get the pinned one"
-        : "install Node 24 (or 22)"),
+        : "install Node 24 (or 22), or use the vault executable, which needs no Node " +
+          "(npm run package makes it from the sources)"),
   );
   process.exit(1);
 }

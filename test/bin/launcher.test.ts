@@ -110,7 +110,9 @@ describe("without a runtime that will do", () => {
       const refused = { code: 1, signal: null, stdout: "" };
       expect(await runVault(["facts"], pretend(version, alone))).toEqual({
         ...refused,
-        stderr: message("install Node 24 (or 22)"),
+        stderr: message(
+          "install Node 24 (or 22), or use the vault executable, which needs no Node (npm run package makes it from the sources)",
+        ),
       });
       const checkout = stubProgram({ pinned: false });
       writeFileSync(join(checkout, "..", "..", "package-lock.json"), "{}");
