@@ -6,6 +6,7 @@ import { acceptedBy, isTakenBack, outcomeOf } from "./dispositions.ts";
 import { spentBy } from "./lockout.ts";
 import type { Reply, Send, StartCall } from "./ports.ts";
 import type { Settled } from "./states.ts";
+import { shownBy } from "./ways.ts";
 
 /**
  * Runs an exchange, or a part of one, and adds facts to what it throws: what was settled before and, if a call was sent, the
@@ -46,7 +47,7 @@ export async function withErrorFacts<T>(
       ...error.facts,
       ...facts,
       retry: "after-status",
-      hint: `an earlier start of this command was sent, and counts; vault status ${uuid} (then run it again)`,
+      hint: `an earlier start of this command was sent, and counts; ${shownBy(uuid, context.file)} (then run it again)`,
     });
   }
 }

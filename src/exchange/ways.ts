@@ -112,12 +112,16 @@ export const importOf = (uuid: string, more = ""): Way => ({
 });
 
 /** A word as a shell takes it. */
-const quoted = (word: string): string =>
+export const quoted = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
 /** What a command about counters needs where they are in the file of a container. */
 export const inFile = (file: string | undefined): string =>
   file === undefined ? "" : ` --credentials ${quoted(file)}`;
+
+/** The command that shows what was counted. A container's state may be gone by then: its file has the counters. */
+export const shownBy = (uuid: string, file: string | undefined): string =>
+  file === undefined ? `vault status ${uuid}` : `vault guard ${uuid}${inFile(file)}`;
 
 /** Reads with one of the stored credentials, or of those in the file of a container. */
 const getOf = (uuid: string, file: string | undefined, generation: number): string =>

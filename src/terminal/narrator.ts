@@ -5,6 +5,7 @@ import type { ExchangeEvent } from "../exchange/events.ts";
 import type { Settled } from "../exchange/states.ts";
 import { printableLine } from "./redactor.ts";
 import type { MessageStream } from "./streams.ts";
+import { withLocalTimes } from "./time.ts";
 
 interface NarratorOptions {
   stderr: MessageStream;
@@ -141,10 +142,10 @@ const stateWords: Readonly<Record<string, string>> = {
 const command = /^(?:vault|chmod|export|openssl) /;
 
 /**
- * Formats an error for a person: message, facts, advice, commands to run next. What somebody else did has their name. The stream
- * replaces secrets.
+ * Formats an error for a person: message, facts, advice, commands to run next. What somebody else did has their name; times are
+ * local, except in commands. The stream replaces secrets.
  */
-export function errorLines(error: VaultError, self: Actor): string {
+export function errorLines(error: VaultError, self: Actor, now: number): string {
   const { hint, exchange, spent, by } = error.facts;
   const named = (what: string, who: Actor | null | undefined): string =>
     who === undefined || who === null || isSameUser(who, self)
@@ -166,12 +167,14 @@ export function errorLines(error: VaultError, self: Actor): string {
         ]),
   ];
   const lines = [
-    `vault: ${error.message}`,
+    withLocalTimes(`vault: ${error.message}`, now),
     ...(facts.length > 0 ? [`  ${facts.join("; ")}`] : []),
-    ...hintLines(hint),
+    ...hintLines(hint).map((line) => (isAdvice(line) ? withLocalTimes(line, now) : line)),
   ];
   return lines.map(printableLine).join("\n");
 }
+
+const isAdvice = (line: string): boolean => line.startsWith("  hint:");
 
 /** Formats a hint, which lists alternatives separated by `; `: a line for each, advice first, then commands to run next. */
 export function hintLines(hint: string | undefined): string[] {

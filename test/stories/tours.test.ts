@@ -33,6 +33,10 @@ function withoutChance(text: string): string {
     .replaceAll(/sha256:[0-9a-f]{12}/g, "«fingerprint»")
     .replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d \((now|\d+ seconds? ago)\)/g, "«just now»")
     .replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d /g, "«date» ")
+    .replaceAll(
+      /«date» UTC \((just now|in \d+ (second|minute)s?|\d+ seconds? ago)\)/g,
+      "«about now»",
+    )
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "«time»")
     .replaceAll(/127\.0\.0\.1:\d+/g, "«address»")
     .replaceAll(/ +$/gm, "")
@@ -53,6 +57,8 @@ async function paste([opening, ...steps]: readonly Step[]): Promise<string[]> {
   const { text } = await startInPty(["/bin/sh", "-c", `${opening?.code} ${script}`], {
     cwd: root,
     env: { PATH: path, TMPDIR: temporary, HOME: temporary },
+    // Nothing is longer than the screen: its conclusion would be there twice.
+    rows: 200,
     timeoutMs: 120_000,
   }).exit;
   const banner = /^This is a private sandbox[^]*? is gone\.\n/;

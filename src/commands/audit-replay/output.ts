@@ -4,6 +4,7 @@ import type { Io } from "../../parts/io.ts";
 import type { Replay } from "../../audit/replay.ts";
 import type { Host } from "../../host.ts";
 import { VaultError } from "../../errors.ts";
+import { quoted } from "../../exchange/ways.ts";
 import { printable } from "../../terminal/redactor.ts";
 import { fieldPieces, jsonDocument, ndjsonDocument } from "./document.ts";
 import type { ReportFlag } from "./inputs.ts";
@@ -86,11 +87,8 @@ async function printViews(
 /** The command that shows one of the vaults in detail. */
 function detailsOf(uuid: string, { files }: AuditReplayOptions): string {
   const words = ["vault", "audit-replay", ...files, "--vault", uuid, "--timeline"];
-  return words.map(shellWord).join(" ");
+  return words.map(quoted).join(" ");
 }
-
-const shellWord = (word: string): string =>
-  /^[\w./:@%+,=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
 async function page(
   host: Host,

@@ -82,7 +82,7 @@ export async function statusTable(vault: ListedVault, view: View): Promise<strin
 export async function guardList({ vaults, breakers }: GuardDocument, view: View): Promise<string> {
   const open = breakers
     .filter(({ state }) => state === "open")
-    .map((breaker) => `${printableLine(breakerLine(breaker))}\n`);
+    .map((breaker) => `${printableLine(breakerLine(breaker, view.now))}\n`);
   if (vaults.length === 0) return `No vaults.\n${open.join("")}`;
   const palette = await createPalette(view.facts.color);
   const rows = vaults.map((vault) => [
@@ -100,13 +100,16 @@ export async function guardList({ vaults, breakers }: GuardDocument, view: View)
   return `${table}${open.join("")}`;
 }
 
-function breakerLine({ service, lostAt, trialDueAt, httpStatus }: ServiceBreaker): string {
+function breakerLine(
+  { service, lostAt, trialDueAt, httpStatus }: ServiceBreaker,
+  now: number,
+): string {
   const what = httpStatus === null ? "no response" : `HTTP ${httpStatus}`;
   const next =
     trialDueAt === null
       ? "a trial start may be sent now"
-      : `the next trial start is due at ${trialDueAt}`;
-  return `${service}: circuit breaker open (${what} to a start at ${lostAt}); ${next}`;
+      : `the next trial start is due at ${when(trialDueAt, now)}`;
+  return `${service}: circuit breaker open: ${what} to a start at ${when(lostAt ?? "", now)}; ${next}`;
 }
 
 const named = ({ uuid, label }: Pick<ListedVault, "uuid" | "label">): string =>

@@ -21,6 +21,7 @@ $ (. ./settings; sh read > first; echo $? > code) & . ./settings; sh read > seco
 $ vault sandbox fault 'get-start:drop-before*all' --ready-file sandbox.json
 $ . ./settings; sh read
 | 2 of 5 unacknowledged starts, 0 of 3 failed attempts
+| next: vault guard … --credentials shared.json (then run it again)
 exit 10
 $ cat shared.json
 | …"attempts":{"unackedStarts":2,…"failedAttempts":0,"possiblyFailed":0,"refused":[],"sole":true,"breaker":{"lostAt":…
