@@ -43,30 +43,27 @@ export const deleteVault = command(
     const record = await lookUp(app, target);
     checkDelete(target, record, discardPending);
     await confirmByUuid(app.io.ask, options.yes === true, target, record?.label ?? null);
-    const context = await app.service.lock(target);
-    try {
-      const device = await app.service.device();
-      const deleted = await deleteVault(context, {
-        externalRef: options.externalRef,
-        force: options.force === true,
-        discardPending,
-        device,
-      });
-      const { kind, externalRef } = deleted;
-      const document: DeleteDocument = {
-        deleted: [{ uuid: target, label: record?.label ?? null, kind, externalRef }],
-      };
-      const line = `${target}  deleted at the service; its credentials were removed from this machine\n`;
-      const done = {
-        what: `vault ${target} was deleted`,
-        uuid: target,
-        hint: "nothing is left to do",
-      };
-      await app.io.output.printDone(document, () => line, done);
-      return 0;
-    } finally {
-      await context.session.release();
-    }
+    const request = {
+      externalRef: options.externalRef,
+      force: options.force === true,
+      discardPending,
+      device: await app.service.device(),
+    };
+    const { kind, externalRef } = await app.service.withVault(
+      target,
+      async (context) => await deleteVault(context, request),
+    );
+    const document: DeleteDocument = {
+      deleted: [{ uuid: target, label: record?.label ?? null, kind, externalRef }],
+    };
+    const line = `${target}  deleted at the service; its credentials were removed from this machine\n`;
+    const done = {
+      what: `vault ${target} was deleted`,
+      uuid: target,
+      hint: "nothing is left to do",
+    };
+    await app.io.output.printDone(document, () => line, done);
+    return 0;
   },
 );
 

@@ -2,6 +2,7 @@ import type { App } from "../app.ts";
 import { command, vaultArgument } from "../cli/command.ts";
 import { VaultError } from "../errors.ts";
 import type { ForgetDocument } from "../documents/state.ts";
+import type { ExchangeContext } from "../exchange/context.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 
 /** Removes a vault's credentials, labels and exchanges; counters and fingerprints outlive it. */
@@ -41,20 +42,18 @@ export const forget = command(
         ? ""
         : " This cannot be undone: without a copy of the credentials, the vault is lost.";
     await confirmOrFail(app.io.ask, options.yes === true, `${question}${risk}`);
-    const context = await app.service.lock(target, { local: true });
-    let label: string | null;
-    let warning: string | null;
-    try {
-      const record = await context.session.read();
+    const work = async ({ session }: ExchangeContext): Promise<VaultRecord | null> => {
+      const record = await session.read();
       await check(target, record, discardPending);
-      label = record?.label ?? null;
-      warning = mayBeTheOnlyOnes(record);
-      await context.session.forget();
-    } finally {
-      await context.session.release();
-    }
+      await session.forget();
+      return record;
+    };
+    const forgotten = await app.service.withVault(target, work, { local: true });
+    const warning = mayBeTheOnlyOnes(forgotten);
     if (warning !== null) app.io.narrator.warn(warning);
-    const document: ForgetDocument = { forgotten: [{ uuid: target, label }] };
+    const document: ForgetDocument = {
+      forgotten: [{ uuid: target, label: forgotten?.label ?? null }],
+    };
     await app.io.output.printDone(
       document,
       () => `${target}  forgotten; the counters toward lockout are kept\n`,

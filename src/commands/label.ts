@@ -3,6 +3,7 @@ import type { StatePart } from "../parts/state.ts";
 import type { ServicePart } from "../parts/service.ts";
 import { command, vaultArgument, text } from "../cli/command.ts";
 import { printableLine } from "../terminal/redactor.ts";
+import type { ExchangeContext } from "../exchange/context.ts";
 import type { LabelDocument } from "../documents/state.ts";
 
 /** Names a vault for the people of this machine. */
@@ -26,13 +27,11 @@ export const label = command(
     const { noCredentials } = await import("../exchange/start/start.ts");
     const { checkLabels } = await import("../input/look-up.ts");
     await checkLabels(state, [{ uuid, label: text }]);
-    const context = await service.lock(uuid, { local: true });
-    try {
-      if ((await context.session.read()) === null) throw noCredentials(uuid);
-      await context.session.setLabel(text);
-    } finally {
-      await context.session.release();
-    }
+    const work = async ({ session }: ExchangeContext): Promise<void> => {
+      if ((await session.read()) === null) throw noCredentials(uuid);
+      await session.setLabel(text);
+    };
+    await service.withVault(uuid, work, { local: true });
     const document: LabelDocument = { uuid, label: text };
     await io.output.printDone(document, () => `${uuid}  ${printableLine(text)}\n`);
     return 0;

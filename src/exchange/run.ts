@@ -16,7 +16,6 @@ import { HandoverFailure } from "./delivery.ts";
 import { expiredError, inDoubtError } from "./end/acknowledge.ts";
 import { sendEnd } from "./end/send.ts";
 import { settledAs, settledByStart, settleInterrupted } from "./end/settle.ts";
-import { withErrorFacts } from "./error-facts.ts";
 import type { OpenExchange } from "./records.ts";
 import { adoptRecovery, recoveryDocument } from "./recovery/exchange.ts";
 import { bareCredentials } from "./recovery/document.ts";
@@ -39,22 +38,20 @@ export async function runExchange(
   start: Start,
   handover: Handover,
 ): Promise<Delivery> {
-  return await withErrorFacts(context, async (watched) => {
-    const { given } = start;
-    if (given?.type === "recovery") await adoptRecovery(watched, given.document);
-    let decision = await decide(watched, await watched.session.read(), start);
-    if (decision.refusal !== null) throw decision.refusal;
-    const open = decision.first === "acknowledge" ? (decision.record?.open ?? null) : null;
-    const settled = open === null ? [] : await settleInterrupted(watched, open);
-    throwIfInterrupted(watched);
-    const recordedAs = await recordGiven(watched, start, decision);
-    if (open !== null || recordedAs !== decision.recordedAs || given?.attempts !== undefined)
-      decision = await decide(watched, await currentRecord(watched), start, recordedAs);
-    if (decision.refusal !== null) throw decision.refusal;
-    const accepted = await startWith(watched, start, handover, decision);
-    const delivery = await recordNewPair(watched, start, handover, accepted, settled);
-    return await deliverAndEnd(watched, start, handover, delivery);
-  });
+  const { given } = start;
+  if (given?.type === "recovery") await adoptRecovery(context, given.document);
+  let decision = await decide(context, await context.session.read(), start);
+  if (decision.refusal !== null) throw decision.refusal;
+  const open = decision.first === "acknowledge" ? (decision.record?.open ?? null) : null;
+  const settled = open === null ? [] : await settleInterrupted(context, open);
+  throwIfInterrupted(context);
+  const recordedAs = await recordGiven(context, start, decision);
+  if (open !== null || recordedAs !== decision.recordedAs || given?.attempts !== undefined)
+    decision = await decide(context, await currentRecord(context), start, recordedAs);
+  if (decision.refusal !== null) throw decision.refusal;
+  const accepted = await startWith(context, start, handover, decision);
+  const delivery = await recordNewPair(context, start, handover, accepted, settled);
+  return await deliverAndEnd(context, start, handover, delivery);
 }
 
 /** Records a given pair that is new, and what came with given credentials. Returns the generation of the pair. */

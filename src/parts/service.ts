@@ -22,8 +22,13 @@ export interface ServicePart {
   reach: (settings?: Settings) => Promise<Reach>;
   /** What starts say about this device. */
   device: () => Promise<Device | undefined>;
-  /** Locks a vault of the state for what is done with it: see `lockVault`. */
-  lock: (uuid: string, options?: LockOptions, own?: Own) => Promise<ExchangeContext>;
+  /** Does the work with a vault of the state locked: see `lockVault` and `withVault`. */
+  withVault: <T>(
+    uuid: string,
+    work: (context: ExchangeContext) => Promise<T>,
+    options?: LockOptions,
+    own?: Own,
+  ) => Promise<T>;
 }
 
 /** The parts of whatever calls the service, and leaves the state to the exchange. */
@@ -71,7 +76,10 @@ export function createService(below: Local, version: string): ServicePart {
         settings.device &&
         (await (await import("../settings/device.ts")).readDevice(settings.device, io.sources)),
     ),
-    lock: async (uuid, options, own) => await lock(below, client, uuid, options, own),
+    withVault: async (uuid, work, options, own) => {
+      const { withVault } = await import("../exchange/lock-vault.ts");
+      return await withVault(await lock(below, client, uuid, options, own), work);
+    },
   };
 }
 

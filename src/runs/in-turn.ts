@@ -1,7 +1,6 @@
 import type { App } from "../app.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
 import { settleInterrupted } from "../exchange/end/settle.ts";
-import { withErrorFacts } from "../exchange/error-facts.ts";
 import { runExchange } from "../exchange/run.ts";
 import type { Start } from "../exchange/start/start.ts";
 import { prepareExec } from "../handover/document-command.ts";
@@ -42,8 +41,7 @@ export async function exchangesOf(
     if (given !== undefined) learnAll(turn.learn, given);
     if (newVault !== undefined)
       turn.learn("content" in newVault ? newVault.content : newVault.creditCard.number);
-    const context = await turn.lock();
-    try {
+    return await turn.withVault(async (context) => {
       // Only now: before, another process may have had it.
       const [begun] = run.isNamed ? await store.run(app.settings.serviceName(), name, uuid) : [];
       if (begun !== undefined) checkSameRun(run, begun, start);
@@ -53,18 +51,14 @@ export async function exchangesOf(
       const delivered = await runExchange(context, inRun, createHandover(app, outputs, inRun));
       if (start.operation === "update") await report.receipt(updateDocument(delivered));
       return { ok: true };
-    } finally {
-      await context.session.release();
-    }
+    });
   };
 }
 
 /** Sends the end call that an earlier command of the run has left; whether nothing remains to be done then. */
 async function isSettled(context: ExchangeContext): Promise<boolean> {
-  return await withErrorFacts(context, async (watched) => {
-    const record = await watched.session.read();
-    if (record?.open?.state !== "ending") return false;
-    const [settled] = await settleInterrupted(watched, record.open);
-    return settled?.outcome === "acknowledged" || settled?.outcome === "applied";
-  });
+  const record = await context.session.read();
+  if (record?.open?.state !== "ending") return false;
+  const [settled] = await settleInterrupted(context, record.open);
+  return settled?.outcome === "acknowledged" || settled?.outcome === "applied";
 }

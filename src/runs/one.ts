@@ -4,7 +4,7 @@ import { confirmOrFail } from "../cli/prompts.ts";
 import { VaultError } from "../errors.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
 import { summarize } from "../exchange/context.ts";
-import type { Delivery, Handover } from "../exchange/delivery.ts";
+import type { Delivery } from "../exchange/delivery.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 import { checkRecovery } from "../exchange/recovery/exchange.ts";
 import { labelOf, pairsOf, vaultOf } from "../exchange/recovery/document.ts";
@@ -55,32 +55,35 @@ export async function runOne(
     const uuid = await askVault(app, options.vaults[0], operation);
     const asked = await readStart(app, uuid, operation, options);
     if (program !== undefined) asked.takesTime = true;
-    await lockedFirst(app, asked, options, async (record, locked) => {
-      const start = await completeStart(app, options, asked, record, {
-        out,
-        contents,
-        program,
-      });
-      const { out: outFile, saveCmd } = options;
+    const { out: outFile, saveCmd, dryRun } = options;
+    const complete = async (record: VaultRecord | null): Promise<Start> =>
+      await completeStart(app, options, asked, record, { out, contents, program });
+    const done = await withStart(app, asked, dryRun, complete, async (locked, start) => {
+      const context = { ...locked, file: out?.isState === true ? out.path : undefined };
+      await out?.checkKnown(context, pairsOf(start.given));
+      if (dryRun === true) {
+        await (await import("./dry-run.ts")).dryRun(app, context, start);
+        return undefined;
+      }
       const outputs = { outFile, out, saveCmd, program, stop: app.io.host.interrupted };
-      const handover = createHandover(app, outputs, start);
-      const dryRun = options.dryRun === true;
-      const delivery = await lockAndRun(app, start, handover, { out, locked, dryRun });
-      if (delivery !== undefined && program === undefined) await tell(app, start, delivery);
+      const delivery = await runExchange(context, start, createHandover(app, outputs, start));
+      return { start, delivery };
     });
+    if (done !== undefined && program === undefined) await tell(app, done.start, done.delivery);
   });
 }
 
 /**
- * What the state knows of the vault, before questions are asked. With a shared state one round trip reads the vault, locks it and asks for
- * the place of the start; but nobody, and no pipe, is asked for more then.
+ * Completes the start by what the state knows of the vault, and does the work with the vault locked. With a shared state one round trip
+ * reads the vault, locks it and asks for the place of the start, before it is completed; but nobody, and no pipe, is asked for more then.
  */
-async function lockedFirst(
+async function withStart<T>(
   app: App,
   { uuid, operation }: Unchecked,
-  { dryRun }: VaultsOptions,
-  work: (record: VaultRecord | null, locked: ExchangeContext | undefined) => Promise<void>,
-): Promise<void> {
+  dryRun: boolean | undefined,
+  complete: (record: VaultRecord | null) => Promise<Start>,
+  work: (locked: ExchangeContext, start: Start) => Promise<T>,
+): Promise<T> {
   // Missing settings are reported before anything is written.
   const service = await app.service.client();
   const isLockedFirst =
@@ -88,15 +91,15 @@ async function lockedFirst(
     !app.io.ask.isPossible &&
     dryRun !== true &&
     (await app.state.store()).isShared;
-  const [locked] = isLockedFirst
-    ? await Promise.all([app.service.lock(uuid), service.reserveAhead({}, app.io.waiting.deadline)])
-    : [];
-  try {
-    const record = locked === undefined ? await lookUp(app, uuid) : await locked.session.read();
-    await work(record === null || record.generations.length === 0 ? null : record, locked);
-  } finally {
-    await locked?.session.release();
+  if (!isLockedFirst) {
+    const start = await complete(await lookUp(app, uuid));
+    return await app.service.withVault(uuid, async (locked) => await work(locked, start));
   }
+  const reserved = service.reserveAhead({}, app.io.waiting.deadline);
+  return await app.service.withVault(uuid, async (locked) => {
+    await reserved;
+    return await work(locked, await complete(await locked.session.read()));
+  });
 }
 
 /** Asks for what the command line lacks, and checks all that needs no lock. */
@@ -104,7 +107,7 @@ async function completeStart(
   app: App,
   options: VaultsOptions,
   asked: Unchecked,
-  record: VaultRecord | null,
+  known: VaultRecord | null,
   {
     out,
     contents,
@@ -117,6 +120,7 @@ async function completeStart(
 ): Promise<Start> {
   const { uuid, operation } = asked;
   const isDryRun = options.dryRun === true;
+  const record = known === null || known.generations.length === 0 ? null : known;
   // A start that is certain to be refused is refused before a person is asked.
   if (record !== null && app.io.ask.isPossible && asked.given?.type !== "recovery" && !isDryRun)
     refuseEarly(record, asked, app.settings.policy, (await app.state.store()).now());
@@ -162,31 +166,6 @@ async function completeStart(
   const newVault = await completeContents(app.io, kind, contents);
   if (!isDryRun && options.yes !== true) await confirmUpdate(app, checked, newVault);
   return { ...checked, newVault };
-}
-
-/** Locks the vault and runs its exchange; --dry-run prints what that would be. */
-async function lockAndRun(
-  app: App,
-  start: Start,
-  handover: Handover,
-  {
-    out,
-    locked,
-    dryRun,
-  }: { out: CredentialsOut | undefined; locked: ExchangeContext | undefined; dryRun: boolean },
-): Promise<Delivery | undefined> {
-  const context: ExchangeContext = {
-    ...(locked ?? (await app.service.lock(start.uuid))),
-    file: out?.isState === true ? out.path : undefined,
-  };
-  try {
-    await out?.checkKnown(context, pairsOf(start.given));
-    if (!dryRun) return await runExchange(context, start, handover);
-    await (await import("./dry-run.ts")).dryRun(app, context, start);
-    return undefined;
-  } finally {
-    await context.session.release();
-  }
 }
 
 /** Tells the outcome: the receipt of an update, and the closing line. */

@@ -75,11 +75,8 @@ export class Turn {
   /** Registers a secret for redaction until the turn is over. */
   readonly learn = (secret: string): void => this.#secrets.add(secret);
 
-  /**
-   * Locks the vault.
-   * @throws what `lockVault` throws
-   */
-  async lock(): Promise<ExchangeContext> {
+  /** Does the work with the vault locked: see `ServicePart`. */
+  async withVault<T>(work: (context: ExchangeContext) => Promise<T>): Promise<T> {
     const { io, settings, service } = this.#app;
     const { host } = io;
     const { uuid, waits, probing } = this.#options;
@@ -99,7 +96,12 @@ export class Turn {
       learnSecret: this.learn,
       emit: (event: ExchangeEvent): void => this.#follow(event),
     };
-    return { ...(await service.lock(uuid, {}, own)), deadline };
+    return await service.withVault(
+      uuid,
+      async (context) => await work({ ...context, deadline }),
+      {},
+      own,
+    );
   }
 
   /** The error that a turn has ended with, which outlives the secrets that it may repeat. */

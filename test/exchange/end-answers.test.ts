@@ -26,17 +26,18 @@ async function failing(
   processed: boolean,
   use: (context: ExchangeContext) => Promise<unknown>,
 ): Promise<VaultError> {
-  return await world.hold(async (context) => {
+  const failed = world.hold(async (context) => {
     const call: Send = async (called, signal) => {
       if (called.step !== "end") return await context.service.call(called, signal);
       if (processed) await context.service.call(called, signal);
       return reply;
     };
-    return await use({ ...context, service: { ...context.service, call } }).then(
-      () => expect.fail("it does not fail"),
-      (error: unknown) => asVaultError(error),
-    );
+    await use({ ...context, service: { ...context.service, call } });
   });
+  return await failed.then(
+    () => expect.fail("it does not fail"),
+    (error: unknown) => asVaultError(error),
+  );
 }
 
 const ack = (context: ExchangeContext): Promise<unknown> =>

@@ -2,6 +2,7 @@ import { actorOf } from "../../src/actor.ts";
 import { join } from "node:path";
 import { tempDir } from "../support/cleanup.ts";
 import type { ExchangeContext } from "../../src/exchange/context.ts";
+import { withVault } from "../../src/exchange/lock-vault.ts";
 import type { Clock, Reply, Service, Store } from "../../src/exchange/ports.ts";
 import type { Attempts, VaultRecord } from "../../src/exchange/records.ts";
 import type { Credentials } from "../../src/protocol/requests.ts";
@@ -104,8 +105,8 @@ export class World {
       deadline: this.#slept + 5000,
       signal: this.#interrupt.signal,
     });
-    try {
-      return await use({
+    return await withVault(
+      {
         session,
         service: this.#service,
         breaker: this.#store.breaker(serviceName),
@@ -125,10 +126,9 @@ export class World {
         emit: () => undefined,
         redact: (text) => text,
         learnSecret: () => undefined,
-      });
-    } finally {
-      await session.release();
-    }
+      },
+      use,
+    );
   }
 
   /** Somebody with other software reads the vault with these credentials, and acknowledges. Returns the new ones. */

@@ -6,6 +6,8 @@ import type { Own } from "../../src/exchange/lock-vault.ts";
 import type { Service } from "../../src/exchange/ports.ts";
 import { fakeBasics, fakeHost } from "../support/fake-host.ts";
 
+type Work = (context: ExchangeContext) => Promise<unknown>;
+
 it("has one place under the rate limit for its whole exchange, and its patience stands still in that queue", async () => {
   let elapsed = 1000;
   let opened = 0;
@@ -22,8 +24,8 @@ it("has one place under the rate limit for its whole exchange, and its patience 
     ...fakeBasics(Object.assign(fakeHost(), { elapsed: () => elapsed }), { maxWait: 5000 }),
     service: {
       clientFor: async () => Promise.resolve(void (opened += 1)).then(() => service),
-      lock: async (_uuid: string, _options: object, given: Own) =>
-        Promise.resolve((own = given)).then(() => ({}) as ExchangeContext),
+      withVault: async (_uuid: string, work: Work, _options: object, given: Own) =>
+        await Promise.resolve((own = given)).then(async () => await work({} as ExchangeContext)),
     } as unknown as ServicePart,
   };
   const turn = new Turn(app, {
@@ -34,7 +36,7 @@ it("has one place under the rate limit for its whole exchange, and its patience 
     onService: () => undefined,
     onProgress: () => undefined,
   });
-  const context = await turn.lock();
+  const context = await turn.withVault(async (locked) => Promise.resolve(locked));
   elapsed += 7;
   expect(context.deadline).toBe(6000);
   const client = await own.service?.();

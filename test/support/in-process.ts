@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import type { ExchangeContext } from "../../src/exchange/context.ts";
 import { currentRecord } from "../../src/exchange/context.ts";
 import type { LockContext } from "../../src/exchange/lock-vault.ts";
-import { lockVault } from "../../src/exchange/lock-vault.ts";
+import { lockVault, withVault } from "../../src/exchange/lock-vault.ts";
 import type { Clock, Reply, Service } from "../../src/exchange/ports.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import type { Handler } from "../../src/sandbox/server/handler.ts";
@@ -115,8 +115,7 @@ export async function readWith(
     probing: async () =>
       Promise.reject(new Error("the service answers, so that nobody asks whether it does")),
   };
-  const context = await lockHere(parts, 120_000, uuid);
-  try {
+  await withVault(await lockHere(parts, 120_000, uuid), async (context) => {
     const handover = {
       leavesState: false,
       recordAttempts: async () => Promise.resolve(),
@@ -137,7 +136,5 @@ export async function readWith(
       },
       handover,
     );
-  } finally {
-    await context.session.release();
-  }
+  });
 }

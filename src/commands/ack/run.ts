@@ -121,7 +121,8 @@ async function acknowledgeMany(app: App, options: AckOptions): Promise<Result | 
   const entries = await readNames(app.io, { vaults: here, from: options.from }, known);
   const acknowledged: Acknowledged[] = [];
   const work = async ({ uuid }: Named, turn: Turn): Promise<Outcome> => {
-    acknowledged.push(...(await acknowledge(app, await turn.lock(), uuid, options)));
+    const work = acknowledging(app, uuid, options);
+    acknowledged.push(...(await turn.withVault(work)));
     return { ok: true };
   };
   const { concurrency, maxFailures } = options;
@@ -174,8 +175,8 @@ async function pendingVaults({
 
 async function acknowledgeOne(app: App, uuid: string, options: AckOptions): Promise<Result> {
   try {
-    const locked = await app.service.lock(uuid);
-    return { acknowledged: await acknowledge(app, locked, uuid, options), failed: [] };
+    const work = acknowledging(app, uuid, options);
+    return { acknowledged: await app.service.withVault(uuid, work), failed: [] };
   } catch (cause) {
     const failure = asVaultError(cause);
     if (["interrupted", "usage", "invalid-input"].includes(failure.code)) throw failure;
@@ -184,14 +185,10 @@ async function acknowledgeOne(app: App, uuid: string, options: AckOptions): Prom
   }
 }
 
-/** Acknowledges what is open of a locked vault, if anything is, and releases it. */
-async function acknowledge(
-  { io, settings }: Basics,
-  context: ExchangeContext,
-  uuid: string,
-  { unread, saved, saveCmd }: AckOptions,
-): Promise<Acknowledged[]> {
-  try {
+/** Acknowledges what is open of a locked vault, if anything is. */
+const acknowledging =
+  ({ io, settings }: Basics, uuid: string, { unread, saved, saveCmd }: AckOptions) =>
+  async (context: ExchangeContext): Promise<Acknowledged[]> => {
     const record = await context.session.read();
     if (record === null || record.generations.length === 0) throw noCredentials(uuid);
     const exchange = await acknowledgeOpen(context, {
@@ -205,10 +202,7 @@ async function acknowledge(
           }),
     });
     return exchange === null ? [] : [asAcknowledged(record, exchange)];
-  } finally {
-    await context.session.release();
-  }
-}
+  };
 
 function asAcknowledged({ uuid, label, open }: VaultRecord, exchange: OpenExchange): Acknowledged {
   const { operation, acknowledgedAt } = exchange;

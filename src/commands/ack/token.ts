@@ -4,7 +4,6 @@ import { VaultError } from "../../errors.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { summarize, nextTry } from "../../exchange/context.ts";
 import { dispositionOf } from "../../exchange/dispositions.ts";
-import { withErrorFacts } from "../../exchange/error-facts.ts";
 import type { EndCall } from "../../exchange/ports.ts";
 import { serviceDetails, wording } from "../../exchange/service-errors.ts";
 import { isSuccess } from "../../protocol/answers.ts";
@@ -26,25 +25,20 @@ export async function acknowledgeToken(
   if (uuid === undefined || kind === undefined || operation === undefined)
     throw new VaultError("internal", "ack --token was not checked");
   const token = await io.secretOption(options.token ?? "", "--token");
-  const context = await service.lock(uuid);
-  let label: string | null;
-  try {
-    const record = await context.session.read();
-    label = record?.label ?? null;
-    await refuseOwnToken(context, record, token);
-    await withErrorFacts(
-      context,
-      async (watched) => await sendToken(watched, { step: "end", uuid, kind, operation, token }),
-    );
-  } catch (error) {
-    if (!context.signal.aborted) throw error;
-    throw new VaultError("interrupted", "interrupted; the acknowledgement is outstanding", {
-      uuid,
-      hint: "run it again",
-    });
-  } finally {
-    await context.session.release();
-  }
+  const label = await service.withVault(uuid, async (context) => {
+    try {
+      const record = await context.session.read();
+      await refuseOwnToken(context, record, token);
+      await sendToken(context, { step: "end", uuid, kind, operation, token });
+      return record?.label ?? null;
+    } catch (error) {
+      if (!context.signal.aborted) throw error;
+      throw new VaultError("interrupted", "interrupted; the acknowledgement is outstanding", {
+        uuid,
+        hint: "run it again",
+      });
+    }
+  });
   const unknown = {
     id: null,
     externalRef: null,

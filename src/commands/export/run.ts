@@ -86,17 +86,15 @@ async function exportOne(
   target: string,
   generation?: number,
 ): Promise<ExportedVault> {
-  const context = await service.lock(target, { local: true });
-  try {
+  const work = async (context: ExchangeContext): Promise<ExportedVault> => {
     const record = await context.session.read();
     if (record === null || record.generations.length === 0) throw noCredentials(target);
     const device = record.generations.find((g) => g.device !== null)?.device;
     const { uuid, label, kind } = record;
     const credentials = await credentialsOf(io.narrator, context, record, generation);
     return { uuid, label, kind, credentials, ...defined({ device: device ?? undefined }) };
-  } finally {
-    await context.session.release();
-  }
+  };
+  return await service.withVault(target, work, { local: true });
 }
 
 /** What the next start would send first; of the exchange that this belongs to, where one is open, the recovery document. */

@@ -4,6 +4,7 @@ import { command, vaultsArgument, text } from "../../cli/command.ts";
 import { defined } from "../../defined.ts";
 import { VaultError } from "../../errors.ts";
 import { after } from "../../exchange/breaker.ts";
+import type { ExchangeContext } from "../../exchange/context.ts";
 import type { CounterReset } from "../../exchange/records.ts";
 
 const descriptor = {
@@ -195,13 +196,11 @@ async function resetCounters(
 
 /** Returns the service of the vault. */
 async function resetOne(app: App, uuid: string, to: CounterReset): Promise<string> {
-  const { session } = await app.service.lock(uuid, { local: true });
-  try {
+  const work = async ({ session }: ExchangeContext): Promise<string> => {
     if ((await session.read()) === null)
       throw (await import("../../exchange/start/start.ts")).noCredentials(uuid);
     await session.resetCounters(to);
     return session.service;
-  } finally {
-    await session.release();
-  }
+  };
+  return await app.service.withVault(uuid, work, { local: true });
 }

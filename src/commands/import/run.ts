@@ -188,8 +188,7 @@ async function importOne(
 ): Promise<Imported> {
   // A plain pair is sent nowhere, and a file may hold very many.
   if (entry.given?.type === "recovery") learnAll(io.redactor.add, entry.given);
-  const context = await service.lock(entry.uuid, { rebind: entry.rebind });
-  try {
+  const work = async (context: ExchangeContext): Promise<Imported> => {
     let generation: number | undefined;
     if (entry.given?.type === "recovery") {
       await service.client();
@@ -216,9 +215,8 @@ async function importOne(
       );
     generation ??= (candidates(record)[0] ?? record.generations[0])?.generation ?? 0;
     return { uuid: entry.uuid, label: record.label, kind: record.kind, generation };
-  } finally {
-    await context.session.release();
-  }
+  };
+  return await service.withVault(entry.uuid, work, { rebind: entry.rebind });
 }
 
 /** Settles an adopted exchange, but never one of this machine that waits for a decision. */

@@ -3,7 +3,6 @@ import { VaultError } from "../../errors.ts";
 import type { Answer } from "../../protocol/answers.ts";
 import type { ExchangeContext } from "../context.ts";
 import { currentRecord, interrupted, isUnread, summarize } from "../context.ts";
-import { withErrorFacts } from "../error-facts.ts";
 import { HandoverFailure } from "../delivery.ts";
 import type { ExchangeRecord, OpenExchange, VaultRecord } from "../records.ts";
 import { recoveryDocument } from "../recovery/exchange.ts";
@@ -28,13 +27,6 @@ export interface AckChoice {
  * `sendEnd` throws
  */
 export async function acknowledgeOpen(
-  context: ExchangeContext,
-  choice: AckChoice,
-): Promise<OpenExchange | null> {
-  return await withErrorFacts(context, async (watched) => await acknowledgeWith(watched, choice));
-}
-
-async function acknowledgeWith(
   context: ExchangeContext,
   choice: AckChoice,
 ): Promise<OpenExchange | null> {

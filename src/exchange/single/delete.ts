@@ -7,7 +7,6 @@ import type { ExchangeContext } from "../context.ts";
 import { currentRecord, note, pause, summarize } from "../context.ts";
 import type { Refused } from "../dispositions.ts";
 import { acceptedBy, outcomeOf } from "../dispositions.ts";
-import { withErrorFacts } from "../error-facts.ts";
 import { guardStart } from "../guard.ts";
 import { circumstancesOf } from "../ways.ts";
 import type { DeleteCall, Reply } from "../ports.ts";
@@ -37,24 +36,19 @@ export async function deleteVault(
   context: ExchangeContext,
   request: DeleteRequest,
 ): Promise<Deleted> {
-  return await withErrorFacts(context, async (watched) => {
-    const record = checkDelete(
-      context.session.uuid,
-      await watched.session.read(),
-      request.discardPending,
-    );
-    const pairs = await choosePairs(watched, inDoubtIfEnding(record), record.kind, request);
-    for (const [index, pair] of pairs.entries()) {
-      try {
-        return await sendDelete(watched, record.kind, pair, request);
-      } catch (error) {
-        const another =
-          index + 1 < pairs.length && error instanceof VaultError && error.code === "rejected";
-        if (!another) throw error;
-      }
+  const { session } = context;
+  const record = checkDelete(session.uuid, await session.read(), request.discardPending);
+  const pairs = await choosePairs(context, inDoubtIfEnding(record), record.kind, request);
+  for (const [index, pair] of pairs.entries()) {
+    try {
+      return await sendDelete(context, record.kind, pair, request);
+    } catch (error) {
+      const another =
+        index + 1 < pairs.length && error instanceof VaultError && error.code === "rejected";
+      if (!another) throw error;
     }
-    throw new VaultError("internal", "no pair was tried");
-  });
+  }
+  throw new VaultError("internal", "no pair was tried");
 }
 
 /**

@@ -8,6 +8,7 @@ import { answerOf, application, lockHere, target } from "../../support/in-proces
 import { after } from "../../../src/exchange/breaker.ts";
 import { asVaultError } from "../../../src/errors.ts";
 import { acknowledgeOpen } from "../../../src/exchange/end/acknowledge.ts";
+import { withVault } from "../../../src/exchange/lock-vault.ts";
 import { runExchange } from "../../../src/exchange/run.ts";
 import type { Start } from "../../../src/exchange/start/start.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
@@ -183,7 +184,7 @@ export class TeamProcess {
         return await service.call(sent, given);
       },
     };
-    try {
+    await withVault(context, async () => {
       if (command === "guard --reset") {
         // And a person says that the service works: these clocks stand still, so that no trial comes due.
         await context.breaker.change((now) =>
@@ -212,9 +213,7 @@ export class TeamProcess {
         deliver: async () => await this.#gate("deliver"),
         confirm: async () => Promise.resolve(),
       });
-    } finally {
-      await context.session.release();
-    }
+    });
   }
 
   #gated(session: VaultSession): VaultSession {
