@@ -17,7 +17,7 @@ export interface ExchangeContext {
   clock: Clock;
   ids: Ids;
   policy: Policy;
-  /** The file of a container, which is both --credentials and --credentials-out. */
+  /** The file of a container, which is both --credentials and --credentials-out: it has the counters. */
   file?: string | undefined;
   /** Aborted by the first SIGINT or SIGTERM. */
   signal: AbortSignal;

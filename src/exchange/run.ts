@@ -41,14 +41,12 @@ export async function runExchange(
   const { given } = start;
   if (given?.type === "recovery") await adoptRecovery(context, given.document);
   let decision = await decide(context, await context.session.read(), start);
-  if (decision.refusal !== null) throw decision.refusal;
-  const open = decision.first === "acknowledge" ? (decision.record?.open ?? null) : null;
-  const settled = open === null ? [] : await settleInterrupted(context, open);
+  const { acknowledges } = decision;
+  const settled = acknowledges === null ? [] : await settleInterrupted(context, acknowledges);
   throwIfInterrupted(context);
   const recordedAs = await recordGiven(context, start, decision);
-  if (open !== null || recordedAs !== decision.recordedAs || given?.attempts !== undefined)
+  if (acknowledges !== null || recordedAs !== decision.recordedAs || given?.attempts !== undefined)
     decision = await decide(context, await currentRecord(context), start, recordedAs);
-  if (decision.refusal !== null) throw decision.refusal;
   const accepted = await startWith(context, start, handover, decision);
   const delivery = await recordNewPair(context, start, handover, accepted, settled);
   return await deliverAndEnd(context, start, handover, delivery);

@@ -1,7 +1,7 @@
 import type { ExchangeContext } from "./context.ts";
 import { isTokenAlive, isUnread } from "./context.ts";
-import type { Policy } from "./lockout.ts";
 import { startRisk } from "./lockout.ts";
+import type { Clock } from "./ports.ts";
 import type { Generation, OpenExchange, VaultRecord } from "./records.ts";
 import { candidates } from "./start/candidates.ts";
 
@@ -11,24 +11,10 @@ export interface Way {
   note?: string | undefined;
 }
 
-/** What decides the ways on, beside the record. */
-export interface Circumstances {
-  policy: Policy;
-  /** Milliseconds since the epoch. */
-  now: number;
-  /** The file of a container, which is both --credentials and --credentials-out: it has the counters. */
-  file?: string | undefined;
-}
-
-export const circumstancesOf = ({
-  policy,
-  clock,
-  file,
-}: Pick<ExchangeContext, "policy" | "clock" | "file">): Circumstances => ({
-  policy,
-  now: clock.now(),
-  file,
-});
+/** What decides the ways on, beside the record: `clock` is that of the state. */
+export type Circumstances = Pick<ExchangeContext, "policy" | "file"> & {
+  clock: Pick<Clock, "now">;
+};
 
 type Situation = VaultRecord & { first: Generation | undefined; open: OpenExchange | null };
 
@@ -166,7 +152,7 @@ function startedWays({ uuid, open, ...vault }: Situation, circumstances: Circums
   const ack: Way = { command: `vault ack ${uuid} --unread`, note: "uses the read up" };
   if (startRisk(vault, circumstances.policy).allows)
     return [{ command: `vault get ${uuid}`, note: "reads it again with the old credentials" }, ack];
-  return isTokenAlive(open, circumstances.now)
+  return isTokenAlive(open, circumstances.clock.now())
     ? [ack]
     : guardedWays({ uuid, open, ...vault }, circumstances);
 }

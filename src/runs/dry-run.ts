@@ -1,9 +1,9 @@
 import type { Basics } from "../parts/settings.ts";
 import { defined } from "../defined.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
-import type { OpenExchange, VaultRecord } from "../exchange/records.ts";
-import type { Decision } from "../exchange/start/decide.ts";
-import { previewStart } from "../exchange/start/preview.ts";
+import type { VaultRecord } from "../exchange/records.ts";
+import type { Preview } from "../exchange/start/decide.ts";
+import { previewStart } from "../exchange/start/decide.ts";
 import type { Start } from "../exchange/start/start.ts";
 import type { Endpoint, Kind } from "../protocol/endpoints.ts";
 import { findEndpoint, isOnline } from "../protocol/endpoints.ts";
@@ -97,7 +97,7 @@ function maskedContents(newVault: Record<string, unknown>): Record<string, unkno
 }
 
 function settlesFirst(
-  { first, open, recordedAs }: Decision & { open: OpenExchange | null },
+  { acknowledges, open, recordedAs }: Preview,
   { given }: Start,
 ): string | null {
   if (given?.type === "recovery" && recordedAs === null) {
@@ -105,7 +105,7 @@ function settlesFirst(
   }
   if (open === null) return null;
   const what = `exchange ${open.id} (${open.operation}), which is ${open.state}`;
-  if (first === "acknowledge") return `acknowledge ${what}`;
+  if (acknowledges !== null) return `acknowledge ${what}`;
   return `nothing: the start ${open.state === "in-doubt" ? "settles" : "drops"} ${what}`;
 }
 

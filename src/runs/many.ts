@@ -3,7 +3,7 @@ import type { Basics } from "../parts/settings.ts";
 import type { App } from "../app.ts";
 import { confirmOrFail } from "../cli/prompts.ts";
 import { VaultNames } from "../cli/vault-name.ts";
-import type { Policy } from "../exchange/lockout.ts";
+import type { Circumstances } from "../exchange/ways.ts";
 import type { VaultSummary } from "../exchange/records.ts";
 import { whatFirst } from "../exchange/start/decide.ts";
 import type { Start } from "../exchange/start/start.ts";
@@ -126,7 +126,7 @@ async function sortedList(app: App, options: VaultsOptions, run: SameRun): Promi
     const reason =
       isDone || vault === undefined
         ? null
-        : whySkipped(vault, start, takesLimited, app.settings.policy, store.now());
+        : whySkipped(vault, start, takesLimited, { policy: app.settings.policy, clock: store });
     if (isDone) list.earlier.push(start);
     else if (reason === null) list.todo.push(start);
     else list.skipped.push({ start, reason });
@@ -134,16 +134,15 @@ async function sortedList(app: App, options: VaultsOptions, run: SameRun): Promi
   return list;
 }
 
-/** `takesLimited`: the contents of limited vaults reach somebody who keeps them. `now` is by the clock of the state. */
+/** `takesLimited`: the contents of limited vaults reach somebody who keeps them. */
 function whySkipped(
   vault: VaultSummary,
   start: Start,
   takesLimited: boolean,
-  policy: Policy,
-  now: number,
+  circumstances: Circumstances,
 ): SkipReason | null {
   if (vault.lastError === "locked" || vault.lastError === "gone") return "locked";
-  const first = whatFirst(vault, start, policy, now);
+  const first = whatFirst(vault, start, circumstances);
   if (first === "held" || first === "guard") return first;
   return start.operation === "get" && vault.limited && !takesLimited ? "limited" : null;
 }

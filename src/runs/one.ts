@@ -9,7 +9,7 @@ import type { VaultRecord } from "../exchange/records.ts";
 import { checkRecovery } from "../exchange/recovery/exchange.ts";
 import { labelOf, pairsOf, vaultOf } from "../exchange/recovery/document.ts";
 import { runExchange } from "../exchange/run.ts";
-import { refuseEarly } from "../exchange/start/decide.ts";
+import { checkFirst } from "../exchange/start/decide.ts";
 import type { Contents, Start, Unchecked } from "../exchange/start/start.ts";
 import { checkAsked } from "../exchange/start/start.ts";
 import type { Operation } from "../protocol/endpoints.ts";
@@ -123,7 +123,7 @@ async function completeStart(
   const record = known === null || known.generations.length === 0 ? null : known;
   // A start that is certain to be refused is refused before a person is asked.
   if (record !== null && app.io.ask.isPossible && asked.given?.type !== "recovery" && !isDryRun)
-    refuseEarly(record, asked, app.settings.policy, (await app.state.store()).now());
+    checkFirst(record, asked, { policy: app.settings.policy, clock: await app.state.store() });
   const start = await askForStart(app.io, record, asked);
   const { given, generation, force } = start;
   const named = vaultOf(given);

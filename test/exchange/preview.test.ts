@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { asVaultError } from "../../src/errors.ts";
-import { previewStart } from "../../src/exchange/start/preview.ts";
+import { previewStart } from "../../src/exchange/start/decide.ts";
 import type { Start } from "../../src/exchange/start/start.ts";
 import { known, knownVault, run, startOf } from "./world.ts";
 import type { World } from "./world.ts";
@@ -73,7 +73,7 @@ it.each<[string, Left, "get" | "update", Partial<Omit<Start, "given">>, string]>
     if (refusal !== null)
       expect(ran.error).toMatchObject({ code: expected, message: refusal.message });
     if (shown instanceof Error || shown.refusal !== null) return;
-    expect(shown.first).toBe(expected === "end" ? "acknowledge" : "start");
+    expect(shown.acknowledges !== null).toBe(expected === "end");
     expect((await known(world)).last?.baseGeneration).toBe(shown.pairs[0]?.generation);
   },
 );

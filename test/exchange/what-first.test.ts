@@ -5,7 +5,10 @@ import { whatFirst } from "../../src/exchange/start/decide.ts";
 import type { Start } from "../../src/exchange/start/start.ts";
 
 const now = Date.parse("2026-11-20T12:00:00Z");
-const policy = { failedAttempts: 3, unackedStarts: 5 };
+const circumstances = {
+  policy: { failedAttempts: 3, unackedStarts: 5 },
+  clock: { now: () => now },
+};
 
 /** What an earlier run left, whose token lives unless it is said otherwise. */
 const left = (
@@ -66,7 +69,7 @@ it.each<[OpenExchange | null, Partial<Start>, First, First]>([
 ])("what an exchange does first, after %o, with %o", (open, asked, allowed, refused) => {
   const start = { operation: "get", discardPending: false, force: false, ...asked } as const;
   const counters = { failedAttempts: 0, possiblyFailed: 0, unackedStarts: 0, unansweredStarts: 0 };
-  expect(whatFirst({ ...counters, open }, start, policy, now)).toBe(allowed);
+  expect(whatFirst({ ...counters, open }, start, circumstances)).toBe(allowed);
   for (const spent of [{ failedAttempts: 2 }, { unackedStarts: 4 }])
-    expect(whatFirst({ ...counters, ...spent, open }, start, policy, now)).toBe(refused);
+    expect(whatFirst({ ...counters, ...spent, open }, start, circumstances)).toBe(refused);
 });

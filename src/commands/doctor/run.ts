@@ -56,7 +56,8 @@ async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
   if (options.offline !== true)
     findings.push(...(await serviceFindings(app, facts?.tokenSeconds ?? null)));
   findings.push(limiterFinding(app.settings.rate, facts?.queues ?? [], now));
-  if (vaults !== null) findings.push(...vaultFindings(vaults, app.settings.policy, now));
+  if (vaults !== null)
+    findings.push(...vaultFindings(vaults, { policy: app.settings.policy, clock: app.io.host }));
   return findings;
 }
 

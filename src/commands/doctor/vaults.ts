@@ -1,4 +1,3 @@
-import type { Policy } from "../../exchange/lockout.ts";
 import { startRisk } from "../../exchange/lockout.ts";
 import type { Circumstances } from "../../exchange/ways.ts";
 import { hintOf, waysOn } from "../../exchange/ways.ts";
@@ -15,25 +14,24 @@ const soonDays = 30;
 /** What the state knows of each vault that needs something done. A check without a finding is one line. */
 export function vaultFindings(
   vaults: readonly VaultRecord[],
-  policy: Policy,
-  now: number,
+  circumstances: Circumstances,
 ): Finding[] {
   const all = count(vaults.length, "vault");
   const orOk = (findings: Finding[], check: string, message: string): Finding[] =>
     findings.length > 0 ? findings : [ok(check, message)];
   return [
     ...orOk(
-      vaults.flatMap((vault) => pending(vault, { policy, now })),
+      vaults.flatMap((vault) => pending(vault, circumstances)),
       "pending",
       "no pending exchanges",
     ),
     ...orOk(
-      vaults.flatMap((vault) => lockRisk(vault, { policy, now })),
+      vaults.flatMap((vault) => lockRisk(vault, circumstances)),
       "lock-risk",
       `${all}, none locked or close to it`,
     ),
     ...orOk(
-      vaults.flatMap((vault) => dates(vault, now)),
+      vaults.flatMap((vault) => dates(vault, circumstances.clock.now())),
       "dates",
       `no vault auto-locks or expires within ${soonDays} days`,
     ),
@@ -47,7 +45,9 @@ function pending(vault: VaultRecord, given: Circumstances): Finding[] {
   const { open } = vault;
   if (open === null) return [];
   const left =
-    open.tokenExpiry === null ? "" : `; its token expires ${when(open.tokenExpiry, given.now)}`;
+    open.tokenExpiry === null
+      ? ""
+      : `; its token expires ${when(open.tokenExpiry, given.clock.now())}`;
   const state = open.state === "held" ? "held" : "waiting for its acknowledgement";
   const what =
     open.state === "in-doubt"

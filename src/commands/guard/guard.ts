@@ -87,7 +87,8 @@ export const guard = command(descriptor, async (app: App, options) => {
     (uuid) => !chosen.some((record) => record.uuid.toLowerCase() === uuid),
   );
   if (missing !== undefined && to === undefined) throw noCredentials(missing);
-  const vaults = chosen.map((record) => describeGuard(record, app.settings.policy, store.now()));
+  const circumstances = { policy: app.settings.policy, clock: store };
+  const vaults = chosen.map((record) => describeGuard(record, circumstances));
   const breakers = (await store.breakers()).map((breaker) =>
     describeBreaker(breaker, store.breaker(breaker.service).now()),
   );

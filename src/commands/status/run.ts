@@ -21,12 +21,13 @@ export async function runStatus(
   const lastReads = new Map(
     (await store.lastReads()).map(({ service, uuid, at }) => [`${service} ${uuid}`, at]),
   );
+  const circumstances = { policy: settings.policy, clock: io.host };
   const vaults: ListedVault[] = [];
   for (const record of records) {
     const exchanges =
       options.history === true ? await store.exchanges(record.service, record.uuid, 20) : undefined;
     const lastReadAt = lastReads.get(`${record.service} ${record.uuid}`) ?? null;
-    const vault = describeVault(record, lastReadAt, exchanges, settings.policy, io.host.now());
+    const vault = describeVault(record, lastReadAt, exchanges, circumstances);
     if (options.pending !== true || vault.exchange !== null) vaults.push(vault);
   }
   const found = (options.failOn ?? []).flatMap((finding) =>

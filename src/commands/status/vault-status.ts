@@ -5,6 +5,7 @@ import type { Breaker } from "../../exchange/breaker.ts";
 import { passage } from "../../exchange/breaker.ts";
 import { startRisk } from "../../exchange/lockout.ts";
 import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
+import type { Circumstances } from "../../exchange/ways.ts";
 import { waysOn } from "../../exchange/ways.ts";
 import { namedFingerprint } from "../../terminal/secrets.ts";
 import type {
@@ -65,9 +66,10 @@ export function describeVault(
   record: VaultRecord,
   lastReadAt: string | null,
   exchanges: ExchangeRecord[] | undefined,
-  policy: Policy,
-  now: number,
+  circumstances: Circumstances,
 ): ListedVault {
+  const { policy } = circumstances;
+  const now = circumstances.clock.now();
   const risk = startRisk(record, policy);
   const pair =
     currentGeneration(record) ?? record.generations.find((g) => g.standing === "imported");
@@ -81,7 +83,7 @@ export function describeVault(
     proven: pair?.proven ?? null,
     status: statusOf(record, pair?.proven === true),
     exchange: record.open === null ? null : describeExchange(record.open, now),
-    next: waysOn(record, { policy, now }),
+    next: waysOn(record, circumstances),
     unackedStarts: record.unackedStarts,
     failedAttempts: record.failedAttempts,
     possiblyFailed: record.possiblyFailed,
@@ -115,8 +117,8 @@ export function describeVault(
 }
 
 /** One vault of `guard`. */
-export const describeGuard = (record: VaultRecord, policy: Policy, now: number): VaultGuard =>
-  describeCounters(record, policy, waysOn(record, { policy, now }));
+export const describeGuard = (record: VaultRecord, circumstances: Circumstances): VaultGuard =>
+  describeCounters(record, circumstances.policy, waysOn(record, circumstances));
 
 /** Counters of a vault, wherever they are from. */
 export function describeCounters(

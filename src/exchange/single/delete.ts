@@ -8,7 +8,6 @@ import { currentRecord, note, pause, summarize } from "../context.ts";
 import type { Refused } from "../dispositions.ts";
 import { acceptedBy, outcomeOf } from "../dispositions.ts";
 import { guardStart } from "../guard.ts";
-import { circumstancesOf } from "../ways.ts";
 import type { DeleteCall, Reply } from "../ports.ts";
 import type { Start } from "../start/start.ts";
 import { noCredentials } from "../start/start.ts";
@@ -92,7 +91,7 @@ async function sendDelete(
   const { generation, sole, credentials, device } = pair;
   for (let attempt = 0; ; attempt += 1) {
     const record = await currentRecord(context);
-    if (!request.force) guardStart(record, circumstancesOf(context));
+    if (!request.force) guardStart(record, context);
     const exchangeId = context.ids.next(record.last?.id);
     const externalRef = request.externalRef ?? `vault-${exchangeId}`;
     const seen = await letOut(

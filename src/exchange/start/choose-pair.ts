@@ -10,7 +10,7 @@ import { guardDevice, guardLastStart, refusedBeforeError } from "../guard.ts";
 import { startRisk, mustPersonChoose } from "../lockout.ts";
 import type { Generation, VaultRecord } from "../records.ts";
 import type { Credentials } from "../../protocol/requests.ts";
-import { choices, circumstancesOf, hintOf, waysOn } from "../ways.ts";
+import { choices, hintOf, waysOn } from "../ways.ts";
 import type { Start } from "./start.ts";
 import { waitsForEnd } from "./start.ts";
 
@@ -89,13 +89,12 @@ export function personChooses(
   refusal?: VaultError,
 ): VaultError {
   const { uuid, failedAttempts } = record;
-  const circumstances = circumstancesOf(context);
   const left = pairs.flatMap(({ generation }) =>
     record.generations.filter((g) => g.generation === generation),
   );
   const ways = startRisk(record, context.policy).allows
-    ? choices(uuid, circumstances.file, left)
-    : waysOn(record, circumstances);
+    ? choices(uuid, context.file, left)
+    : waysOn(record, context);
   const why = `${failedAttempts} failed ${failedAttempts === 1 ? "attempt is" : "attempts are"} on record, and several credentials may be valid: generations ${left
     .map((g) => `${g.generation} (${g.standing})`)
     .join(", ")}`;

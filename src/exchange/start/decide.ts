@@ -1,13 +1,14 @@
 import { VaultError } from "../../errors.ts";
+import { defined } from "../../defined.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import type { ExchangeContext } from "../context.ts";
 import { isTokenAlive } from "../context.ts";
 import { heldError } from "../end/settle.ts";
 import { guardStart } from "../guard.ts";
-import type { Counters, Policy } from "../lockout.ts";
+import type { Counters } from "../lockout.ts";
 import { startRisk } from "../lockout.ts";
-import type { VaultRecord } from "../records.ts";
-import { circumstancesOf } from "../ways.ts";
+import type { OpenExchange, VaultRecord } from "../records.ts";
+import type { Circumstances } from "../ways.ts";
 import { currentGeneration, liveGenerations } from "./candidates.ts";
 import type { ChosenPair } from "./choose-pair.ts";
 import { choosePairs, guardChoice } from "./choose-pair.ts";
@@ -20,15 +21,17 @@ import { checkStart } from "./start.ts";
  */
 export type First = "acknowledge" | "start" | "held" | "guard";
 
+/** What a person says of what was left. */
+type Asked = Pick<Start, "discardPending" | "force" | "operation">;
+
 /**
  * Decides what comes first: an open exchange is acknowledged if an end call may have been sent or if the user had asked for an
- * update. `now` is by the clock of the state.
+ * update.
  */
 export function whatFirst(
   vault: Counters & Pick<VaultRecord, "open">,
-  { operation, discardPending, force }: Pick<Start, "discardPending" | "force" | "operation">,
-  policy: Policy,
-  now: number,
+  { operation, discardPending, force }: Asked,
+  { policy, clock }: Circumstances,
 ): First {
   const { open } = vault;
   const start = force || startRisk(vault, policy).allows ? "start" : "guard";
@@ -36,7 +39,7 @@ export function whatFirst(
   if (open.state === "ending") return "acknowledge";
   if (open.state === "in-doubt" || discardPending) return start;
   if (open.state === "held") {
-    const isLapsed = open.operation === "get" && !open.saveOwed && !isTokenAlive(open, now);
+    const isLapsed = open.operation === "get" && !open.saveOwed && !isTokenAlive(open, clock.now());
     return isLapsed && operation === "get" ? start : "held";
   }
   // The state has lost what came next, as after a failover: the service is asked by the end call.
@@ -48,18 +51,18 @@ export function whatFirst(
 }
 
 /**
- * Refuses a start that is certain to be refused.
+ * Returns the exchange that is acknowledged first, or null for a start that may be sent.
  * @throws `pending` for a held exchange, `guard`
  */
-export function refuseEarly(
+export function checkFirst(
   record: VaultRecord,
-  start: Pick<Start, "discardPending" | "force" | "operation">,
-  policy: Policy,
-  now: number,
-): void {
-  const first = whatFirst(record, start, policy, now);
+  asked: Asked,
+  circumstances: Circumstances,
+): OpenExchange | null {
+  const first = whatFirst(record, asked, circumstances);
   if (first === "held" && record.open !== null) throw heldError(record.uuid, record.open);
-  if (first === "guard") guardStart(record, { policy, now });
+  if (first === "guard") guardStart(record, circumstances);
+  return first === "acknowledge" ? record.open : null;
 }
 
 /** What an exchange does first and starts with: `runExchange` does it, --dry-run shows it. */
@@ -69,19 +72,18 @@ export interface Decision {
   kind: Kind;
   /** The generation as which the given pair is recorded; null if it is new or none was given. */
   recordedAs: number | null;
-  first: "acknowledge" | "start";
+  /** What an earlier run left, and is acknowledged first: then it is decided again. */
+  acknowledges: OpenExchange | null;
   /** The only generation to start with; undefined for all that may be valid. */
   generation: number | undefined;
-  /** The pairs to start with, in order. None before an acknowledgement, for a pair that is not recorded yet, and where it is refused. */
+  /** The pairs to start with, in order. None before an acknowledgement, and for a pair that is not recorded yet. */
   pairs: ChosenPair[];
-  /** Why the guard refuses it; null where it allows it. */
-  refusal: VaultError | null;
 }
 
 /**
  * Decides, under the lock, all that can be decided before anything is written or sent. `recordedAs` is known once the given pair was
  * checked.
- * @throws `usage`, `invalid-input`, `no-credentials`, `pending` for a held exchange
+ * @throws `usage`, `invalid-input`, `no-credentials`, `pending` for a held exchange, `guard`
  */
 export async function decide(
   context: ExchangeContext,
@@ -89,28 +91,18 @@ export async function decide(
   start: Start,
   checkedAs?: number | null,
 ): Promise<Decision> {
-  const { policy, clock } = context;
   const kind = checkStart(record, start);
   const recordedAs = checkedAs === undefined ? await checkGiven(context, record, start) : checkedAs;
   // An open exchange decides between its two pairs.
   const generation =
     start.generation ?? (record?.open === null ? (recordedAs ?? undefined) : undefined);
-  const decision = { record, kind, recordedAs, generation, pairs: [], refusal: null };
-  if (record === null) return { ...decision, first: "start" };
-  const first = whatFirst(record, start, policy, clock.now());
-  if (first === "acknowledge") return { ...decision, first };
-  if (first === "held" && record.open !== null) throw heldError(record.uuid, record.open);
-  try {
-    if (first === "guard") guardStart(record, circumstancesOf(context));
-    if (start.given?.type === "pair" && recordedAs === null) return { ...decision, first: "start" };
-    const pairs = await choosePairs(context, record, kind, { ...start, generation });
-    if (!start.force) guardChoice(context, record, start, generation, pairs);
-    return { ...decision, first: "start", pairs };
-  } catch (error) {
-    if (error instanceof VaultError && error.code === "guard")
-      return { ...decision, first: "start", refusal: error };
-    throw error;
-  }
+  const acknowledges = record === null ? null : checkFirst(record, start, context);
+  const decision = { record, kind, recordedAs, acknowledges, generation, pairs: [] };
+  const isNew = start.given?.type === "pair" && recordedAs === null;
+  if (record === null || acknowledges !== null || isNew) return decision;
+  const pairs = await choosePairs(context, record, kind, { ...start, generation });
+  if (!start.force) guardChoice(context, record, start, generation, pairs);
+  return { ...decision, pairs };
 }
 
 /**
@@ -167,4 +159,68 @@ export async function checkGiven(
     );
   }
   return null;
+}
+
+/** A decision as --dry-run shows it. */
+export interface Preview extends Decision {
+  /** What an earlier run left. */
+  open: OpenExchange | null;
+  /** Why the guard refuses the start; null where it allows it. */
+  refusal: VaultError | null;
+}
+
+/**
+ * Decides as `runExchange` would, and writes and sends nothing: an acknowledgement that comes first, and a recovery document, are taken
+ * as done. What the guard refuses is shown as with --force.
+ * @throws what `decide` throws, but for the guard's errors
+ */
+export async function previewStart(context: ExchangeContext, asked: Start): Promise<Preview> {
+  const known = await context.session.read();
+  const start = afterAdoption(asked);
+  const recordedAs =
+    start === asked ? undefined : await checkGiven(context, known, { ...start, force: true });
+  const decided = await withRefusal(context, known, start, recordedAs);
+  const { acknowledges } = decided;
+  const chosen =
+    acknowledges === null || known === null
+      ? decided
+      : await withRefusal(context, acknowledged(known), start, decided.recordedAs);
+  return { ...chosen, acknowledges, open: known?.open ?? null };
+}
+
+async function withRefusal(
+  context: ExchangeContext,
+  record: VaultRecord | null,
+  start: Start,
+  recordedAs: number | null | undefined,
+): Promise<Decision & Pick<Preview, "refusal">> {
+  try {
+    return { ...(await decide(context, record, start, recordedAs)), refusal: null };
+  } catch (error) {
+    if (!(error instanceof VaultError) || error.code !== "guard") throw error;
+    const forced = { ...start, force: true };
+    return { ...(await decide(context, record, forced, recordedAs)), refusal: error };
+  }
+}
+
+/** Once a recovery document is taken over, its new pair is the one to send. */
+function afterAdoption(start: Start): Start {
+  if (start.given?.type !== "recovery") return start;
+  const { document } = start.given;
+  const { hashedPin } = document.old;
+  return {
+    ...start,
+    device: start.device ?? document.device,
+    given: { type: "pair", credentials: { ...document.new, ...defined({ hashedPin }) } },
+  };
+}
+
+/** The vault as it would be once its open exchange is acknowledged. */
+function acknowledged(record: VaultRecord): VaultRecord {
+  const generations = record.generations.map((g) =>
+    g.generation === record.open?.newGeneration
+      ? { ...g, standing: "current" as const, proven: true }
+      : { ...g, standing: "superseded" as const },
+  );
+  return { ...record, generations, unackedStarts: 0, open: null };
 }

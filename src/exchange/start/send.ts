@@ -12,7 +12,7 @@ import { explainRefusal, guardLastStart, guardStart } from "../guard.ts";
 import { startRisk } from "../lockout.ts";
 import type { StartCall } from "../ports.ts";
 import type { VaultRecord } from "../records.ts";
-import { circumstancesOf, hintOf, importOf, unlockedOf } from "../ways.ts";
+import { hintOf, importOf, unlockedOf } from "../ways.ts";
 import { letOut, noteStart, withdraw } from "./breaker-gate.ts";
 import type { ChosenPair } from "./choose-pair.ts";
 import { choosePairs, personChooses } from "./choose-pair.ts";
@@ -168,7 +168,7 @@ async function sendStart(
 async function guardedAgain(context: ExchangeContext, start: Start): Promise<VaultRecord> {
   const record = await currentRecord(context);
   if (start.force) return record;
-  guardStart(record, circumstancesOf(context));
+  guardStart(record, context);
   if (waitsForEnd(start)) guardLastStart(record, context.policy);
   return record;
 }

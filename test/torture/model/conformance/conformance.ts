@@ -257,7 +257,9 @@ export async function differentWays(
   if (known === null) throw new Error("the vault is not known");
   for (const code of ["", "locked"]) {
     const record = { ...known, lastError: code === "" ? null : errorOf(code) };
-    const ways = realWaysOn(record, { policy, now: noon }).map(({ command }) => wayIn(command));
+    const ways = realWaysOn(record, { policy, clock: { now: () => noon } }).map(({ command }) =>
+      wayIn(command),
+    );
     // Where nothing is to be done, a read is what comes next.
     const inCode = ways.length === 0 ? ["get"] : ways;
     const inModel: readonly Way[] = modelled(client, store, code);
