@@ -103,37 +103,36 @@ export function childOf({
   };
 }
 
-/** The command of --exec, for all vaults of a run. */
-export interface Exec {
-  command: DocumentCommand;
-  run: string;
-}
-
-/** What all children of a run have in common: the environment is searched for secrets once. Only a second signal ends them. */
-export function prepareExec({ io, settings }: Basics, command: string, run: string): Exec {
-  return {
-    command: { ...childOf({ io, settings }), flag: "--exec", command, signal: io.host.killed },
-    run,
-  };
-}
-
 /**
- * Gives the document of one vault to --exec. Resolves when the command has taken it over: read whole, and ended with 0.
+ * Returns what gives the document of one vault of a run to --exec, and resolves when the command has taken it over: read whole, and
+ * ended with 0. The environment is searched for secrets once for all of them, and only a second signal ends them.
  * @throws HandoverFailure for everything else
  */
-export async function runForVault({ command, run }: Exec, document: GetDocument): Promise<void> {
-  const { uuid, label } = document;
-  try {
-    await runWithDocument(command, `${JSON.stringify(document)}\n`, {
-      VAULTSVC_VAULT_UUID: uuid,
-      VAULTSVC_VAULT_LABEL: label ?? "",
-      VAULTSVC_DELIVERY_ID: `${run}-${uuid}`,
-    });
-  } catch (error) {
-    throw new HandoverFailure("exec", (error as Error).message, {
-      delivered: false,
-      saveOwed: false,
-      hint: `with --discard-pending the same command line passes it on once more; vault ack ${uuid} (if the command has taken it anyway)`,
-    });
-  }
+export function execOf(
+  { io, settings }: Basics,
+  command: string,
+  run: string,
+): (document: GetDocument) => Promise<void> {
+  const child = {
+    ...childOf({ io, settings }),
+    flag: "--exec",
+    command,
+    signal: io.host.killed,
+  } as const;
+  return async (document) => {
+    const { uuid, label } = document;
+    try {
+      await runWithDocument(child, `${JSON.stringify(document)}\n`, {
+        VAULTSVC_VAULT_UUID: uuid,
+        VAULTSVC_VAULT_LABEL: label ?? "",
+        VAULTSVC_DELIVERY_ID: `${run}-${uuid}`,
+      });
+    } catch (error) {
+      throw new HandoverFailure("exec", (error as Error).message, {
+        delivered: false,
+        saveOwed: false,
+        hint: `with --discard-pending the same command line passes it on once more; vault ack ${uuid} (if the command has taken it anyway)`,
+      });
+    }
+  };
 }

@@ -21,23 +21,15 @@ import type { GetDocument, UpdateDocument } from "../documents/exchange.ts";
 import type { RecoveryFile } from "../documents/recovery.ts";
 import type { CredentialsOut } from "./credentials-out.ts";
 import { ReplacedFile } from "./credentials-out.ts";
-import type { Exec } from "./document-command.ts";
 import type { Program } from "./program.ts";
 import { learnAll } from "../input/read-start.ts";
 
-/** Where the contents of a read go, and then the recovery document; to stdout if nothing else is named. */
+/** Where the contents of a read go, and then the recovery document. */
 export interface Outputs {
-  /** --out */
-  outFile?: string | undefined;
-  /** --out-dir */
-  outDir?: string | undefined;
-  /** --exec */
-  exec?: Exec | undefined;
+  /** Receives the contents in place of stdout: all of them, whatever the output masks. */
+  write?: ((document: GetDocument, delivery: Delivery) => Promise<void>) | undefined;
   /** Of `vault run`. */
   program?: Program | undefined;
-  /** Prints the contents as one of many vaults, as a line or as the table of `view`. */
-  print?:
-    ((document: GetDocument, view: (view: View) => Promise<string>) => Promise<void>) | undefined;
   /** Ends the delivery. */
   stop: AbortSignal;
   /** --credentials-out */
@@ -170,7 +162,7 @@ async function deliverContents(
   outputs: Outputs,
   { noAck }: Start,
 ): Promise<boolean> {
-  const { outFile, outDir, exec, program, print, out, saveCmd } = outputs;
+  const { write, program, out, saveCmd } = outputs;
   const saveOwed = out !== undefined || saveCmd !== undefined;
   const document = getDocument(delivery);
   if (program !== undefined) {
@@ -179,16 +171,8 @@ async function deliverContents(
     await orHeld(outputs, saveOwed, async () => await program.run(document, { limited, saveOwed }));
     return true;
   }
-  if ([outFile, outDir, exec, print].some((output) => output !== undefined)) {
-    await orHeld(outputs, saveOwed, async () => {
-      if (outFile !== undefined)
-        (await import("./out-file.ts")).writeOutFile(io.host, outFile, document);
-      if (outDir !== undefined) (await import("./out-file.ts")).writeOut(io.host, outDir, document);
-      if (exec !== undefined)
-        await (await import("./document-command.ts")).runForVault(exec, document);
-      if (outDir === undefined && exec === undefined)
-        await print?.(document, async (view) => await tableOf(delivery, view));
-    });
+  if (write !== undefined) {
+    await orHeld(outputs, saveOwed, async () => await write(document, delivery));
     return true;
   }
   let reveal = io.output.reveal;
@@ -199,7 +183,8 @@ async function deliverContents(
   return isWhole;
 }
 
-const tableOf = async (delivery: Delivery, view: View): Promise<string> =>
+/** The contents as a table. */
+export const tableOf = async (delivery: Delivery, view: View): Promise<string> =>
   await (await import("../cli/vault-view.ts")).vaultTable(delivery, view);
 
 const masked = (delivery: Delivery, saveOwed: boolean): HandoverFailure =>

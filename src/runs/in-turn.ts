@@ -3,12 +3,12 @@ import type { ExchangeContext } from "../exchange/context.ts";
 import { settleInterrupted } from "../exchange/end/settle.ts";
 import { runExchange } from "../exchange/run.ts";
 import type { Start } from "../exchange/start/start.ts";
-import { prepareExec } from "../handover/document-command.ts";
+import { execOf } from "../handover/document-command.ts";
 import type { VaultsOptions } from "../input/flags.ts";
 import { learnAll } from "../input/read-start.ts";
-import { checkTarget } from "../handover/out-file.ts";
+import { checkTarget, writeOut } from "../handover/out-file.ts";
 import type { Outputs } from "../handover/handover.ts";
-import { createHandover, updateDocument } from "../handover/handover.ts";
+import { createHandover, tableOf, updateDocument } from "../handover/handover.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Report } from "./report.ts";
 import type { SameRun } from "./same-run.ts";
@@ -29,10 +29,14 @@ export async function exchangesOf(
 ): Promise<(start: Start, turn: Turn) => Promise<Outcome>> {
   const { name, delivery, report } = run;
   const store = await app.state.store();
+  const pass = exec === undefined ? undefined : execOf(app, exec, name);
   const outputs: Outputs = {
-    outDir,
-    exec: exec === undefined ? undefined : prepareExec(app, exec, name),
-    print: async (document, view) => await report.contents(document, view),
+    write: async (document, delivery) => {
+      if (outDir !== undefined) writeOut(app.io.host, outDir, document);
+      await pass?.(document);
+      if (outDir === undefined && pass === undefined)
+        await report.contents(document, async (view) => await tableOf(delivery, view));
+    },
     stop: app.io.host.killed,
   };
   return async (start, turn) => {

@@ -12,6 +12,7 @@ import { runExchange } from "../exchange/run.ts";
 import { checkFirst } from "../exchange/start/decide.ts";
 import type { Contents, Start, Unchecked } from "../exchange/start/start.ts";
 import { checkAsked } from "../exchange/start/start.ts";
+import type { Host } from "../host.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { askForStart, askSettings, askVault, productionMark } from "../input/ask.ts";
 import type { GivenContents } from "../input/contents.ts";
@@ -21,6 +22,7 @@ import type { VaultsOptions } from "../input/flags.ts";
 import { isMany } from "../input/flags.ts";
 import { checkPairOptions, readStart } from "../input/read-start.ts";
 import { lookUp } from "../input/look-up.ts";
+import type { Outputs } from "../handover/handover.ts";
 import { createHandover, updateDocument } from "../handover/handover.ts";
 import type { Program } from "../handover/program.ts";
 
@@ -65,12 +67,19 @@ export async function runOne(
         await (await import("./dry-run.ts")).dryRun(app, context, start);
         return undefined;
       }
-      const outputs = { outFile, out, saveCmd, program, stop: app.io.host.interrupted };
+      const write = outFile === undefined ? undefined : await fileWriter(app.io.host, outFile);
+      const outputs = { write, out, saveCmd, program, stop: app.io.host.interrupted };
       const delivery = await runExchange(context, start, createHandover(app, outputs, start));
       return { start, delivery };
     });
     if (done !== undefined && program === undefined) await tell(app, done.start, done.delivery);
   });
+}
+
+/** What --out receives. */
+async function fileWriter(host: Host, path: string): Promise<Outputs["write"]> {
+  const { writeOutFile } = await import("../handover/out-file.ts");
+  return async (document) => Promise.resolve(writeOutFile(host, path, document));
 }
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { prepareExec, runForVault } from "../../src/handover/document-command.ts";
+import { execOf } from "../../src/handover/document-command.ts";
 import type { GetDocument } from "../../src/documents/exchange.ts";
 import { HandoverFailure } from "../../src/exchange/delivery.ts";
 import { fakeBasics, fakeHost } from "../support/fake-host.ts";
@@ -43,8 +43,7 @@ async function run(
   });
   const app = fakeBasics(host, { timeout: timeoutMs });
   for (const secret of [apiKey, "4111111111111111"]) app.io.redactor.add(secret);
-  const exec = prepareExec(app, command, "payday");
-  const running = runForVault(exec, { ...document, label });
+  const running = execOf(app, command, "payday")({ ...document, label });
   if (killed) setTimeout(() => host.kill(), 100);
   const failure = await running.then(
     () => undefined,
