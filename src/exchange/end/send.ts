@@ -16,7 +16,7 @@ import {
 } from "../context.ts";
 import { dispositionOf } from "../dispositions.ts";
 import type { EndCall, Reply } from "../ports.ts";
-import type { ExchangeRecord, OpenExchange } from "../records.ts";
+import type { ExchangeRecord, OpenExchange, VaultRecord } from "../records.ts";
 import { serviceDetails, wording } from "../service-errors.ts";
 
 /** Replies that settle nothing. */
@@ -169,7 +169,8 @@ async function settleAnswer(
   const { code, what, end, meaning, fix, next } = dispositionOf(answer, call);
   if (end !== "refused") await session.noteEndAnswered(id, note(context, code, said));
   if (end === "again") return "again";
-  const exchange = openExchange(await currentRecord(context), id);
+  const record = await currentRecord(context);
+  const exchange = openExchange(record, id);
   const facts = {
     uuid: session.uuid,
     exchange: summarize(exchange),
@@ -195,7 +196,7 @@ async function settleAnswer(
       },
     );
   }
-  if (endsUnanswered === 0 && (await isKnownHereOnly(context, exchange))) {
+  if (endsUnanswered === 0 && isKnownHereOnly(record, exchange)) {
     await session.expire(id, note(context, "service", said));
     return { outcome: "expired", answer };
   }
@@ -204,8 +205,7 @@ async function settleAnswer(
 }
 
 /** Whether nobody else can have acknowledged the exchange: it began here, never left this state, and its old pair was not refused. */
-async function isKnownHereOnly(context: ExchangeContext, exchange: OpenExchange): Promise<boolean> {
-  const { generations } = await currentRecord(context);
+function isKnownHereOnly({ generations }: VaultRecord, exchange: OpenExchange): boolean {
   const [base, offered] = [exchange.baseGeneration, exchange.newGeneration].map((n) =>
     generations.find((g) => g.generation === n),
   );

@@ -118,11 +118,12 @@ async function sendStart(
   { record: before, kind, pair }: { record: VaultRecord; kind: Kind; pair: ChosenPair },
 ): Promise<Accepted> {
   const { uuid } = context.session;
+  let record = before;
   const { operation, force, newVault, run } = start;
   const { generation, credentials, device, sole } = pair;
   let isFirst = true;
   for (let attempt = 0; ; attempt += 1) {
-    const record = attempt === 0 ? before : await guardedAgain(context, start);
+    if (attempt > 0) guardRetry(context, record, start);
     const exchangeId = context.ids.next(record.last?.id);
     const externalRef = start.externalRef ?? `vault-${exchangeId}`;
     const seen = await letOut(
@@ -159,18 +160,15 @@ async function sendStart(
     const { cause, waitMs } = await repeatAfter(context, sent, outcome, isFirst);
     if (reply.type === "no-answer") isFirst = false;
     context.emit({ type: "retrying", step: "start", cause, waitMs });
-    const left = reply.type === "no-answer" ? (await currentRecord(context)).last : null;
-    await pause(context, waitMs, left ?? undefined);
+    record = await currentRecord(context);
+    await pause(context, waitMs, (reply.type === "no-answer" ? record.last : null) ?? undefined);
   }
 }
 
-/** The vault before a retry. */
-async function guardedAgain(context: ExchangeContext, start: Start): Promise<VaultRecord> {
-  const record = await currentRecord(context);
-  if (start.force) return record;
+function guardRetry(context: ExchangeContext, record: VaultRecord, start: Start): void {
+  if (start.force) return;
   guardStart(record, context);
   if (waitsForEnd(start)) guardLastStart(record, context.policy);
-  return record;
 }
 
 /** Counters travel only with a document that leaves this state; no other start needs to read them. */
