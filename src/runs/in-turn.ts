@@ -15,32 +15,24 @@ import type { SameRun } from "./same-run.ts";
 import { checkSameRun, digestOf } from "./same-run.ts";
 import type { Turn } from "./turn.ts";
 
-interface Run extends SameRun {
-  /** Whether the name was given, so that it may have begun before, or be shared. */
-  isNamed: boolean;
-  report: Report;
-}
-
 /** What is done in each vault's turn: its exchange, unless the run has acknowledged it before. */
 export async function exchangesOf(
   app: App,
   { outDir, exec }: VaultsOptions,
-  run: Run,
-): Promise<(start: Start, turn: Turn) => Promise<Outcome>> {
-  const { name, delivery, report } = run;
+  run: SameRun,
+): Promise<(start: Start, turn: Turn, report: Report) => Promise<Outcome>> {
+  const { name, delivery } = run;
   const store = await app.state.store();
   const pass = exec === undefined ? undefined : execOf(app, exec, name);
-  const outputs: Outputs = {
-    write: async (document, delivery) => {
+  return async (start, turn, report) => {
+    const { uuid, given, newVault } = start;
+    const write: Outputs["write"] = async (document, delivered) => {
       if (outDir !== undefined) writeOut(app.io.host, outDir, document);
       await pass?.(document);
       if (outDir === undefined && pass === undefined)
-        await report.contents(document, async (view) => await tableOf(delivery, view));
-    },
-    stop: app.io.host.killed,
-  };
-  return async (start, turn) => {
-    const { uuid, given, newVault } = start;
+        await report.contents(document, async (view) => await tableOf(delivered, view));
+    };
+    const outputs = { write, stop: app.io.host.killed };
     if (outDir !== undefined) checkTarget(app.io.host, outDir, uuid);
     if (given !== undefined) learnAll(turn.learn, given);
     if (newVault !== undefined)

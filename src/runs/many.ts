@@ -14,7 +14,6 @@ import { missingIn, prepareOutDir } from "../handover/out-file.ts";
 import { exchangesOf } from "./in-turn.ts";
 import { readStarts } from "../input/list.ts";
 import type { Outcome, SkipReason } from "./outcome.ts";
-import { createReport } from "./report.ts";
 import { runAll } from "./run-all.ts";
 import type { SameRun } from "./same-run.ts";
 import { checkSameRun, deliveryOf, newRun } from "./same-run.ts";
@@ -35,11 +34,11 @@ export async function runMany(
   await askSettings(app);
   // Missing settings are reported before a list is read.
   await app.service.client();
-  const isNamed = options.run !== undefined;
   const name = options.run ?? newRun(operation, app.io.host);
   const { outDir } = options;
   const run: SameRun = {
     name,
+    isNamed: options.run !== undefined,
     operation,
     delivery: deliveryOf(app.io.host, operation, options),
     missing: (uuid) => (outDir === undefined ? null : missingIn(app.io.host, outDir, uuid)),
@@ -53,13 +52,14 @@ export async function runMany(
   }
   if (operation === "update" && options.yes !== true) await confirmUpdates(app, todo.length);
   if (outDir !== undefined) prepareOutDir(app, outDir);
-  const report = createReport(app, { operation, total, form });
-  const work = await exchangesOf(app, options, { ...run, isNamed, report });
+  const work = await exchangesOf(app, options, run);
   const { concurrency, maxFailures } = options;
   const take = async (): Promise<void> =>
     await runAll(app, todo, {
       work,
-      report,
+      operation,
+      total,
+      form,
       name,
       next: restOf(name),
       before: knownOf(list),
@@ -112,7 +112,7 @@ async function sortedList(app: App, options: VaultsOptions, run: SameRun): Promi
   };
   const starts = await readStarts(app.io, options, forAll, known);
   const begun = new Map(
-    (options.run === undefined ? [] : await store.run(service, name)).map((one) => [one.uuid, one]),
+    (run.isNamed ? await store.run(service, name) : []).map((one) => [one.uuid, one]),
   );
   if (begun.size > 0) {
     const listed = new Map(starts.map((start) => [start.uuid.toLowerCase(), start]));

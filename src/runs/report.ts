@@ -39,7 +39,7 @@ export interface Summary {
   calls: number;
 }
 
-interface ReportOptions {
+export interface ReportOptions {
   operation: "get" | "update" | "ack";
   /** Number of entries. */
   total: number;

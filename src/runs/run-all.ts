@@ -4,14 +4,15 @@ import { asVaultError, VaultError } from "../errors.ts";
 import { count, counted, grouped } from "../terminal/count.ts";
 import type { Named } from "../cli/vault-name.ts";
 import type { Outcome } from "./outcome.ts";
-import type { Report } from "./report.ts";
-import type { Taken, Turns } from "./scheduler.ts";
+import type { Report, ReportOptions } from "./report.ts";
+import { createReport } from "./report.ts";
+import type { Taken } from "./scheduler.ts";
 import { takeTurns } from "./scheduler.ts";
+import type { Turn } from "./turn.ts";
 
-interface All<Vault extends Named> {
-  /** Does the exchange of one vault. What it throws is its outcome. */
-  work: Turns<Vault>["work"];
-  report: Pick<Report, "causes" | "close" | "end" | "outcome" | "tally">;
+interface All<Vault extends Named> extends ReportOptions {
+  /** Does the exchange of one vault, whose contents the report prints. What it throws is its outcome. */
+  work: (vault: Vault, turn: Turn, report: Report) => Promise<Outcome>;
   /** Of the run. */
   name: string;
   /** How to continue it. */
@@ -23,7 +24,7 @@ interface All<Vault extends Named> {
 }
 
 /**
- * Takes many vaults, and tells an outcome of each, then the summary.
+ * Takes many vaults, and reports the outcome of each, then the summary.
  * @throws what has stopped them; `partial` where some failed or were skipped
  */
 export async function runAll<Vault extends Named>(
@@ -32,7 +33,8 @@ export async function runAll<Vault extends Named>(
   all: All<Vault>,
 ): Promise<void> {
   const { host, narrator } = app.io;
-  const { report, name, next, before } = all;
+  const { work, name, next, before, concurrency, maxFailures } = all;
+  const report = createReport(app, all);
   const beganAt = host.elapsed();
   const onSignal = (): void =>
     narrator.note(
@@ -43,10 +45,12 @@ export async function runAll<Vault extends Named>(
   try {
     await tellAll(report, before);
     const taken = await takeTurns(app, todo, {
-      ...all,
+      work: async (vault, turn) => await work(vault, turn, report),
       tell: async (vault, outcome) => await report.outcome(vault, outcome),
+      concurrency,
+      maxFailures,
     });
-    failure = endOf(host, all, taken);
+    failure = endOf(host, report, all, taken);
     await tellAll(report, stopped(taken.left));
     await report.end({
       run: name,
@@ -86,7 +90,8 @@ function* stopped(left: readonly Named[]): Iterable<[Named, Outcome]> {
 /** What the command ends with. The summary has the counts and the causes. */
 function endOf(
   host: Pick<Host, "interrupted">,
-  { name, next, report }: Pick<All<Named>, "name" | "next" | "report">,
+  report: Pick<Report, "causes" | "tally">,
+  { name, next }: Pick<All<Named>, "name" | "next">,
   { stop }: Pick<Taken<Named>, "stop">,
 ): VaultError | undefined {
   const { total, done, failed } = report.tally;

@@ -38,9 +38,11 @@ function realPath(path: string): string {
   }
 }
 
-/** What a command has of a named run. */
+/** A run, as a command that begins or continues it knows it. */
 export interface SameRun {
   name: string;
+  /** Whether the name was given, so that it may have begun before, or be shared. */
+  isNamed: boolean;
   operation: Operation;
   delivery: string | undefined;
   /** Returns the path of the file that the run must have written for a vault, if that is missing. */

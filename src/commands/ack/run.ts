@@ -19,7 +19,6 @@ import type { Named } from "../../cli/vault-name.ts";
 import type { Outcome } from "../../runs/outcome.ts";
 import { isMany } from "../../input/flags.ts";
 import { readNames } from "../../input/list.ts";
-import { createReport } from "../../runs/report.ts";
 import { newRun } from "../../runs/same-run.ts";
 import { runAll } from "../../runs/run-all.ts";
 import type { Turn } from "../../runs/turn.ts";
@@ -147,9 +146,18 @@ async function acknowledgeMany(app: App, options: AckOptions): Promise<Result | 
   ]);
   const name = newRun("ack", app.io.host);
   const total = before.length + entries.length;
-  const report = createReport(app, { operation: "ack", total, form: "ndjson" });
   const next = "the same command line again does the rest";
-  await runAll(app, entries, { work, report, name, next, before, concurrency, maxFailures });
+  await runAll(app, entries, {
+    operation: "ack",
+    total,
+    form: "ndjson",
+    name,
+    next,
+    before,
+    work,
+    concurrency,
+    maxFailures,
+  });
   return null;
 }
 
