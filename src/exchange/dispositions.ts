@@ -173,7 +173,7 @@ export function refusal(
 }
 
 /** What became of a call that the service may count: a start, a delete or a create. */
-export type Outcome<Success = unknown> =
+export type CallOutcome<Success = unknown> =
   { type: "accepted"; success: Success } | Exclude<Reply, { type: "answer" }> | Refused;
 
 /** Decides what the reply to a call means; `success` is what was read of an accepting one. */
@@ -181,7 +181,7 @@ export function outcomeOf<Success>(
   reply: Reply,
   call: Called,
   success: Success | undefined,
-): Outcome<Success> {
+): CallOutcome<Success> {
   if (success !== undefined) return { type: "accepted", success };
   const refused = (answer: Answer): Refused => dispositionOf(answer, call);
   if (reply.type === "answer") return refused(reply.answer);
@@ -192,7 +192,7 @@ export function outcomeOf<Success>(
 }
 
 /** Whether nothing was sent, or the service has counted nothing. */
-export const isTakenBack = (outcome: Outcome): boolean =>
+export const isTakenBack = (outcome: CallOutcome): boolean =>
   outcome.type === "not-sent" ||
   (outcome.type === "refused" && !isSuccess(outcome.answer) && outcome.start === "not-counted");
 

@@ -172,7 +172,7 @@ export async function withCredentialsOut<T>(
 }
 
 /** The file of credentials that a flag names. */
-interface Named {
+interface NamedFile {
   flag: "--credentials" | "--credentials-out";
   path: string;
   /** Nothing is written. */
@@ -186,7 +186,7 @@ interface Named {
  */
 export async function withCredentialsFile<T>(
   { io, settings }: Basics,
-  named: Named,
+  named: NamedFile,
   work: (out: CredentialsOut) => Promise<T>,
 ): Promise<T> {
   const { flag, path, reads } = named;
@@ -205,7 +205,7 @@ export async function withCredentialsFile<T>(
 
 async function locked<T>(
   io: Io,
-  { flag, path }: Named,
+  { flag, path }: NamedFile,
   file: string,
   work: () => Promise<T>,
 ): Promise<T> {
@@ -250,7 +250,7 @@ async function locked<T>(
   }
 }
 
-function readContent({ flag, path }: Named, file: string): string | null {
+function readContent({ flag, path }: NamedFile, file: string): string | null {
   const unreadable = (why: string): VaultError =>
     new VaultError(
       "invalid-input",

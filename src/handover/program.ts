@@ -11,7 +11,7 @@ import type { Ended } from "../terminal/foreground.ts";
 import { printableLine } from "../terminal/redactor.ts";
 
 /** What a command line says of the program that receives a vault. */
-interface Given {
+interface ProgramOptions {
   command: readonly string[];
   /** NAME=FIELD. */
   env?: readonly string[] | undefined;
@@ -24,13 +24,13 @@ export class Program {
   /** Fields of the document by the variable that has them. */
   readonly fields: ReadonlyMap<string, string>;
   readonly #io: Io;
-  readonly #given: Given;
+  readonly #given: ProgramOptions;
   readonly #file: string;
   #ended: Promise<Ended> | undefined;
   #isRunning = false;
 
   /** @throws `usage` for variables that cannot be, for none, and (with exit code 127) for a program that cannot be started */
-  constructor(io: Io, given: Given) {
+  constructor(io: Io, given: ProgramOptions) {
     this.#io = io;
     this.#given = given;
     this.fields = variables(given.env ?? []);

@@ -1,7 +1,7 @@
 import type { Io } from "../parts/io.ts";
 import { isStdin, readSecret, readValue } from "../secrets/secret-value.ts";
 import { VaultError } from "../errors.ts";
-import type { Contents } from "../exchange/start/start.ts";
+import type { VaultContents } from "../exchange/start/start.ts";
 import type { Kind } from "../protocol/endpoints.ts";
 import { isCreditCard } from "../protocol/endpoints.ts";
 import type { CreditCard } from "../protocol/fields.ts";
@@ -73,7 +73,7 @@ export async function completeContents(
   io: Io,
   kind: Kind,
   given: GivenContents,
-): Promise<Contents> {
+): Promise<VaultContents> {
   if (isCreditCard(kind))
     return {
       creditCard: io.ask.isPossible ? await askCard(io, given.card) : completeCard(given.card),

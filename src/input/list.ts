@@ -7,7 +7,7 @@ import { VaultError } from "../errors.ts";
 import { checkRecovery } from "../exchange/recovery/exchange.ts";
 import { deviceOf, labelOf, parseCredentials, vaultOf } from "../exchange/recovery/document.ts";
 import type { KnownVault } from "../exchange/records.ts";
-import type { Contents, Start, Unchecked } from "../exchange/start/start.ts";
+import type { VaultContents, Start, Unchecked } from "../exchange/start/start.ts";
 import { checkAsked, noCredentials } from "../exchange/start/start.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
 import { creditCard, externalRef, uuid } from "../protocol/fields.ts";
@@ -75,7 +75,7 @@ async function readList<Vault>(
 }
 
 /** Makes a vault of the list from its line, and from what is known of it. */
-type Make<Vault> = (line: Given, vault: KnownVault | undefined) => Vault;
+type Make<Vault> = (line: VaultLine, vault: KnownVault | undefined) => Vault;
 
 function checkChoice({ vaults, from, all }: ListChoice, operation: ListOperation): void {
   const given = [
@@ -110,9 +110,9 @@ const update = strict({ ...read, ...contents });
 const ack = strict({ uuid });
 
 /** One vault of the list as it is given. */
-type Given = z.infer<typeof update>;
+type VaultLine = z.infer<typeof update>;
 
-const objects: Readonly<Record<ListOperation, z.core.$ZodType<Given>>> = { get, update, ack };
+const objects: Readonly<Record<ListOperation, z.core.$ZodType<VaultLine>>> = { get, update, ack };
 
 const examples: Readonly<Record<ListOperation, string>> = {
   get: '{"uuid":"…","kind":"generic/offline","credentials":{…}}',
@@ -197,7 +197,7 @@ class Lister<Vault> {
     return entries;
   }
 
-  #listed(given: Given | string, line: number): Vault {
+  #listed(given: VaultLine | string, line: number): Vault {
     const isName = typeof given === "string";
     const { uuid, vault } = this.#known.find(isName ? given : given.uuid, { exact: this.#exact });
     const before = this.#place(uuid, line);
@@ -219,7 +219,7 @@ class Lister<Vault> {
   }
 }
 
-function startOf(forAll: ForAll, line: Given, vault: KnownVault | undefined): Start {
+function startOf(forAll: ForAll, line: VaultLine, vault: KnownVault | undefined): Start {
   const { uuid } = line;
   const { operation } = forAll;
   const given =
@@ -247,7 +247,7 @@ function startOf(forAll: ForAll, line: Given, vault: KnownVault | undefined): St
  * The new contents of a vault.
  * @throws `invalid-input` if there are none, `usage` if they do not fit the kind of the vault
  */
-function contentsOf({ card, content }: Given, kind: Kind): Contents {
+function contentsOf({ card, content }: VaultLine, kind: Kind): VaultContents {
   if (card === undefined && content === undefined)
     throw new VaultError("invalid-input", "card or content is missing", {
       hint: "nothing was sent",

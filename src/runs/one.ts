@@ -10,7 +10,7 @@ import { checkRecovery } from "../exchange/recovery/exchange.ts";
 import { labelOf, pairsOf, vaultOf } from "../exchange/recovery/document.ts";
 import { runExchange } from "../exchange/run.ts";
 import { checkFirst } from "../exchange/start/decide.ts";
-import type { Contents, Start, Unchecked } from "../exchange/start/start.ts";
+import type { VaultContents, Start, Unchecked } from "../exchange/start/start.ts";
 import { checkAsked } from "../exchange/start/start.ts";
 import type { Host } from "../host.ts";
 import type { Operation } from "../protocol/endpoints.ts";
@@ -205,7 +205,7 @@ async function tell(app: App, start: Start, delivery: Delivery): Promise<void> {
 async function confirmUpdate(
   { io, settings }: Basics,
   { uuid, label }: Start,
-  contents: Contents,
+  contents: VaultContents,
 ): Promise<void> {
   const { ask, host } = io;
   const question = `${productionMark(settings)}Send these new contents to vault ${uuid}${label === null ? "" : ` (${label})`}?`;

@@ -4,7 +4,7 @@ import type { Kind } from "../../protocol/endpoints.ts";
 import type { Breaker, Response, Seen, ServiceBreaker } from "../breaker.ts";
 import { after, BreakerChanged, noResponse, passage } from "../breaker.ts";
 import type { ExchangeContext } from "../context.ts";
-import type { Outcome } from "../dispositions.ts";
+import type { CallOutcome } from "../dispositions.ts";
 import { isTakenBack } from "../dispositions.ts";
 import type { ProbeCall, Reply } from "../ports.ts";
 import type { Intent, VaultRecord } from "../records.ts";
@@ -201,7 +201,7 @@ export async function noteStart(
   breaker: ServiceBreaker,
   seen: Seen | null,
   reply: Reply,
-  outcome: Outcome,
+  outcome: CallOutcome,
 ): Promise<void> {
   if (isTakenBack(outcome)) {
     await withdraw(breaker, seen);

@@ -2,7 +2,7 @@ import { VaultError } from "../../errors.ts";
 import { isSuccess } from "../../protocol/answers.ts";
 import type { ExchangeContext } from "../context.ts";
 import { currentRecord, interrupted, note, nextTry } from "../context.ts";
-import type { Outcome, Refused } from "../dispositions.ts";
+import type { CallOutcome, Refused } from "../dispositions.ts";
 import { refusal } from "../dispositions.ts";
 import { allowsRetry } from "../lockout.ts";
 import type { Reply } from "../ports.ts";
@@ -33,7 +33,7 @@ export interface Repeat {
 export async function repeatAfter(
   context: ExchangeContext,
   sent: Sent,
-  outcome: Exclude<Outcome, { type: "accepted" }>,
+  outcome: Exclude<CallOutcome, { type: "accepted" }>,
   isFirst: boolean,
 ): Promise<Repeat> {
   switch (outcome.type) {

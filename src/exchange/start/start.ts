@@ -6,7 +6,7 @@ import type { KnownVault, RunPart } from "../records.ts";
 import type { GivenCredentials } from "../recovery/document.ts";
 
 /** `newVault` of an update, or what a `vault` is created with (specification, 2.7; service-facts, generic/update). */
-export type Contents = { creditCard: CreditCard } | { content: string };
+export type VaultContents = { creditCard: CreditCard } | { content: string };
 
 /** What a person asks for with one vault, checked as far as that needs no lock. */
 export interface Start {
@@ -27,7 +27,7 @@ export interface Start {
   /** By default contains the exchange's id, so that audit items can be matched with the journal. */
   externalRef?: string | undefined;
   /** Updates only: the new contents, `newVault` of the interface. */
-  newVault?: Contents | undefined;
+  newVault?: VaultContents | undefined;
   /** Hold the exchange after the delivery. */
   noAck: boolean;
   /** Another program has a part in the delivery, and takes its time: a place for the end call, asked for ahead, would be lost. */
