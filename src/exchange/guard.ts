@@ -1,10 +1,10 @@
 import { VaultError } from "../errors.ts";
 import type { Device } from "../protocol/fields.ts";
 import type { Policy } from "./lockout.ts";
-import { isLastToWait, startRisk, spentBy } from "./lockout.ts";
-import type { VaultRecord } from "./records.ts";
+import { isLastToWait, mustPersonChoose, startRisk, spentBy } from "./lockout.ts";
+import type { Generation, VaultRecord } from "./records.ts";
 import type { Circumstances } from "./ways.ts";
-import { hintOf, importOf, waysOn } from "./ways.ts";
+import { choices, endedAtOnce, hintOf, importOf, waysOn } from "./ways.ts";
 
 /** @throws `guard` if one more start could lock the vault, by what dispositions.ts and the steps have counted */
 export function guardStart(record: VaultRecord, circumstances: Circumstances): void {
@@ -27,12 +27,53 @@ export function guardStart(record: VaultRecord, circumstances: Circumstances): v
 /** @throws `guard` if this start would be the last that is allowed, and its acknowledgement waits for something else */
 export function guardLastStart(record: VaultRecord, policy: Policy): void {
   if (!isLastToWait(record, policy)) return;
-  const { uuid, unackedStarts, open } = record;
-  const more = open?.state === "held" ? " --discard-pending" : "";
+  const { uuid, unackedStarts } = record;
   throw new VaultError(
     "guard",
     `not sent: ${unackedStarts} of ${policy.unackedStarts} unacknowledged starts used; the last that cannot lock the vault must be acknowledged at once`,
-    { uuid, hint: `vault get ${uuid}${more}`, spent: spentBy(record, policy) },
+    { uuid, hint: hintOf([endedAtOnce(record)]), spent: spentBy(record, policy) },
+  );
+}
+
+/** @throws `guard` if a person must choose among several pairs, all equally likely to be valid: neither older nor void ones */
+export function guardChoice(
+  record: VaultRecord,
+  pairs: readonly { generation: number }[],
+  circumstances: Circumstances,
+): void {
+  const likely = among(record, pairs).filter(
+    ({ placed, standing }) => placed !== "older" && standing !== "void",
+  );
+  if (likely.length > 1 && mustPersonChoose(record, circumstances.policy))
+    throw personChooses(record, pairs, circumstances);
+}
+
+const among = (
+  { generations }: VaultRecord,
+  pairs: readonly { generation: number }[],
+): Generation[] =>
+  pairs.flatMap(({ generation }) => generations.filter((g) => g.generation === generation));
+
+/** Exit 8, or 6 after a refusal, with the candidates among which a person must choose. */
+export function personChooses(
+  record: VaultRecord,
+  pairs: readonly { generation: number }[],
+  circumstances: Circumstances,
+  refusal?: VaultError,
+): VaultError {
+  const { uuid, failedAttempts } = record;
+  const left = among(record, pairs);
+  const why = `${failedAttempts} failed ${failedAttempts === 1 ? "attempt is" : "attempts are"} on record, and several credentials may be valid: generations ${left
+    .map((g) => `${g.generation} (${g.standing})`)
+    .join(", ")}`;
+  return new VaultError(
+    refusal?.code ?? "guard",
+    refusal === undefined ? `not sent: ${why}` : `${refusal.message}. ${why}`,
+    {
+      ...refusal?.facts,
+      uuid,
+      hint: hintOf(choices(record, left, circumstances)),
+    },
   );
 }
 

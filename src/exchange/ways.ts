@@ -113,16 +113,23 @@ export const shownBy = (uuid: string, file: string | undefined): string =>
 const getOf = (uuid: string, file: string | undefined, generation: number): string =>
   `vault get ${uuid}${file === undefined ? "" : ` --credentials ${quoted(`@${file}`)} --credentials-out ${quoted(file)}`} --generation ${generation}`;
 
-/** A person chooses among the candidates: each is one command. */
+/** A person chooses among these candidates: each is one command, unless there is the guard to pass first. */
 export const choices = (
-  uuid: string,
-  file: string | undefined,
+  record: VaultRecord,
   generations: readonly Generation[],
+  circumstances: Circumstances,
 ): Way[] =>
-  generations.map(({ generation, standing }) => ({
-    command: getOf(uuid, file, generation),
-    note: standing,
-  }));
+  startRisk(record, circumstances.policy).allows
+    ? generations.map(({ generation, standing }) => ({
+        command: getOf(record.uuid, circumstances.file, generation),
+        note: standing,
+      }))
+    : waysOn(record, circumstances);
+
+/** The last start that is allowed goes out where it is acknowledged at once. */
+export const endedAtOnce = ({ uuid, open }: VaultRecord): Way => ({
+  command: `vault get ${uuid}${open?.state === "held" ? " --discard-pending" : ""}`,
+});
 
 const doubtNote = (open: OpenExchange | null): string =>
   `finds out which credentials are valid${open?.operation === "update" ? ", and so whether the update took effect" : ""}`;

@@ -6,13 +6,10 @@ import { isOnline } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
 import { candidates, chosenGeneration, currentGeneration } from "./candidates.ts";
 import type { ExchangeContext } from "../context.ts";
-import { guardDevice, guardLastStart, refusedBeforeError } from "../guard.ts";
-import { startRisk, mustPersonChoose } from "../lockout.ts";
+import { guardDevice, refusedBeforeError } from "../guard.ts";
 import type { Generation, VaultRecord } from "../records.ts";
 import type { Credentials } from "../../protocol/requests.ts";
-import { choices, hintOf, waysOn } from "../ways.ts";
 import type { Start } from "./start.ts";
-import { waitsForEnd } from "./start.ts";
 
 /** What a person wants of the pair. */
 type Wanted = Pick<Start, "device" | "force" | "generation" | "hashedPin">;
@@ -55,58 +52,6 @@ export async function choosePairs(
   const chosen = force ? [...fresh, ...refused] : fresh;
   if (chosen.length === 0) throw refusedBeforeError(record, first.generation);
   return chosen;
-}
-
-/** @throws `guard` if a person must choose among several pairs, or the start is the last that is allowed and its acknowledgement waits */
-export function guardChoice(
-  context: ExchangeContext,
-  record: VaultRecord,
-  start: Start,
-  generation: number | undefined,
-  pairs: readonly ChosenPair[],
-): void {
-  const mustChoose = generation === undefined && likely(record, pairs).length > 1;
-  if (mustChoose && mustPersonChoose(record, context.policy))
-    throw personChooses(context, record, pairs);
-  if (waitsForEnd(start)) guardLastStart(record, context.policy);
-}
-
-/** The pairs that are equally likely to be valid: neither older nor void ones. */
-const likely = (
-  { generations }: VaultRecord,
-  pairs: readonly ChosenPair[],
-): readonly ChosenPair[] =>
-  pairs.filter(({ generation }) => {
-    const found = generations.find((g) => g.generation === generation);
-    return found?.placed !== "older" && found?.standing !== "void";
-  });
-
-/** Exit 8, or 6 after a refusal, with the candidates among which a person must choose. */
-export function personChooses(
-  context: ExchangeContext,
-  record: VaultRecord,
-  pairs: readonly ChosenPair[],
-  refusal?: VaultError,
-): VaultError {
-  const { uuid, failedAttempts } = record;
-  const left = pairs.flatMap(({ generation }) =>
-    record.generations.filter((g) => g.generation === generation),
-  );
-  const ways = startRisk(record, context.policy).allows
-    ? choices(uuid, context.file, left)
-    : waysOn(record, context);
-  const why = `${failedAttempts} failed ${failedAttempts === 1 ? "attempt is" : "attempts are"} on record, and several credentials may be valid: generations ${left
-    .map((g) => `${g.generation} (${g.standing})`)
-    .join(", ")}`;
-  return new VaultError(
-    refusal?.code ?? "guard",
-    refusal === undefined ? `not sent: ${why}` : `${refusal.message}. ${why}`,
-    {
-      ...refusal?.facts,
-      uuid,
-      hint: hintOf(ways),
-    },
-  );
 }
 
 /** The error of a state in which nothing may be sent. */

@@ -4,16 +4,16 @@ import type { Kind } from "../../protocol/endpoints.ts";
 import type { ExchangeContext } from "../context.ts";
 import { isTokenAlive } from "../context.ts";
 import { heldError } from "../end/settle.ts";
-import { guardStart } from "../guard.ts";
+import { guardChoice, guardLastStart, guardStart } from "../guard.ts";
 import type { Counters } from "../lockout.ts";
 import { startRisk } from "../lockout.ts";
 import type { OpenExchange, VaultRecord } from "../records.ts";
 import type { Circumstances } from "../ways.ts";
 import { currentGeneration, liveGenerations } from "./candidates.ts";
 import type { ChosenPair } from "./choose-pair.ts";
-import { choosePairs, guardChoice } from "./choose-pair.ts";
+import { choosePairs } from "./choose-pair.ts";
 import type { Start } from "./start.ts";
-import { checkStart } from "./start.ts";
+import { checkStart, waitsForEnd } from "./start.ts";
 
 /**
  * What comes first with a vault: the open exchange that an earlier run left is acknowledged; or the start itself, which discards it (or
@@ -101,7 +101,10 @@ export async function decide(
   const isNew = start.given?.type === "pair" && recordedAs === null;
   if (record === null || acknowledges !== null || isNew) return decision;
   const pairs = await choosePairs(context, record, kind, { ...start, generation });
-  if (!start.force) guardChoice(context, record, start, generation, pairs);
+  if (!start.force) {
+    if (generation === undefined) guardChoice(record, pairs, context);
+    if (waitsForEnd(start)) guardLastStart(record, context.policy);
+  }
   return { ...decision, pairs };
 }
 

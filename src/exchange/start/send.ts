@@ -8,14 +8,14 @@ import type { ExchangeContext } from "../context.ts";
 import { currentRecord, note, pause } from "../context.ts";
 import type { Handover } from "../delivery.ts";
 import { outcomeOf } from "../dispositions.ts";
-import { explainRefusal, guardLastStart, guardStart } from "../guard.ts";
+import { explainRefusal, guardLastStart, guardStart, personChooses } from "../guard.ts";
 import { startRisk } from "../lockout.ts";
 import type { StartCall } from "../ports.ts";
 import type { VaultRecord } from "../records.ts";
 import { hintOf, importOf, unlockedOf } from "../ways.ts";
 import { letOut, noteStart, withdraw } from "./breaker-gate.ts";
 import type { ChosenPair } from "./choose-pair.ts";
-import { choosePairs, personChooses } from "./choose-pair.ts";
+import { choosePairs } from "./choose-pair.ts";
 import type { Decision } from "./decide.ts";
 import { repeatAfter } from "./repeat.ts";
 import type { Start } from "./start.ts";
@@ -81,7 +81,7 @@ export async function startWith(
     if (pairs.length === 0 || isLocked(context, record)) throw allRefused(context, record, refusal);
     // The guard's own refusal would not say that something was sent.
     if (tries >= triesAtMost || (!start.force && !startRisk(record, context.policy).allows))
-      throw personChooses(context, record, pairs, refusal);
+      throw personChooses(record, pairs, context, refusal);
   }
 }
 
@@ -123,7 +123,11 @@ async function sendStart(
   const { generation, credentials, device, sole } = pair;
   let isFirst = true;
   for (let attempt = 0; ; attempt += 1) {
-    if (attempt > 0) guardRetry(context, record, start);
+    // A retry is a start of its own.
+    if (attempt > 0 && !force) {
+      guardStart(record, context);
+      if (waitsForEnd(start)) guardLastStart(record, context.policy);
+    }
     const exchangeId = context.ids.next(record.last?.id);
     const externalRef = start.externalRef ?? `vault-${exchangeId}`;
     const seen = await letOut(
@@ -163,12 +167,6 @@ async function sendStart(
     record = await currentRecord(context);
     await pause(context, waitMs, (reply.type === "no-answer" ? record.last : null) ?? undefined);
   }
-}
-
-function guardRetry(context: ExchangeContext, record: VaultRecord, start: Start): void {
-  if (start.force) return;
-  guardStart(record, context);
-  if (waitsForEnd(start)) guardLastStart(record, context.policy);
 }
 
 /** Counters travel only with a document that leaves this state; no other start needs to read them. */
