@@ -26,14 +26,6 @@ export interface LockContext extends Omit<
   isConfigured: boolean;
   /** Sends a probe, or shares one that another vault has under way. */
   probing?: (send: () => Promise<Reply>) => Promise<Reply>;
-}
-
-/** What one of many vaults has of its own. */
-export type Own = Partial<
-  Pick<LockContext, "clock" | "emit" | "killed" | "learnSecret" | "probing" | "service" | "waiting">
->;
-
-export interface LockOptions {
   /** Move a vault that is known under another base URL to this one, with all its records. */
   rebind?: boolean;
   /** Nothing will be sent: without a configured base URL, use the one under which the vault is known. */
@@ -45,22 +37,20 @@ export interface LockOptions {
  * @throws `busy` at the deadline, `interrupted`, `state`, `no-credentials` for a vault that is known only under another base URL,
  * and what `serviceName` throws
  */
-export async function lockVault(
-  lockContext: LockContext,
-  uuid: string,
-  options: LockOptions = {},
-): Promise<ExchangeContext> {
+export async function lockVault(lockContext: LockContext, uuid: string): Promise<ExchangeContext> {
   const {
     store,
     service,
     serviceName,
     isConfigured,
     waiting,
+    rebind,
+    local,
     probing = async (send) => await send(),
     ...context
   } = lockContext;
   const { deadline, signal } = waiting;
-  const [only, ...more] = options.local === true && !isConfigured ? await store.find(uuid) : [];
+  const [only, ...more] = local === true && !isConfigured ? await store.find(uuid) : [];
   const here = only !== undefined && more.length === 0 ? only.service : serviceName();
   const session = await store.lock(here, uuid, waiting);
   try {
@@ -69,7 +59,7 @@ export async function lockVault(
     const [elsewhere] =
       record === null || record.generations.length === 0 ? await store.find(uuid) : [];
     if (elsewhere !== undefined) {
-      if (options.rebind !== true) throw otherService(uuid, here, elsewhere.service);
+      if (rebind !== true) throw otherService(uuid, here, elsewhere.service);
       await session.rebindFrom(elsewhere.service);
     }
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { ExchangeContext } from "../exchange/context.ts";
-import type { LockOptions, Own } from "../exchange/lock-vault.ts";
+import type { LockContext } from "../exchange/lock-vault.ts";
 import type { Service } from "../exchange/ports.ts";
 import type { Device } from "../protocol/fields.ts";
 import type { ServiceFor } from "../service/open-service.ts";
@@ -22,12 +22,11 @@ export interface ServicePart {
   reach: (settings?: Settings) => Promise<Reach>;
   /** What starts say about this device. */
   device: () => Promise<Device | undefined>;
-  /** Does the work with a vault of the state locked: see `lockVault` and `withVault`. */
+  /** Does the work with a vault of the state locked: see `lockVault` and `withVault`. `own`: what is not as for every command. */
   withVault: <T>(
     uuid: string,
     work: (context: ExchangeContext) => Promise<T>,
-    options?: LockOptions,
-    own?: Own,
+    own?: Partial<LockContext>,
   ) => Promise<T>;
 }
 
@@ -76,9 +75,9 @@ export function createService(below: Local, version: string): ServicePart {
         settings.device &&
         (await (await import("../settings/device.ts")).readDevice(settings.device, io.sources)),
     ),
-    withVault: async (uuid, work, options, own) => {
+    withVault: async (uuid, work, own) => {
       const { withVault } = await import("../exchange/lock-vault.ts");
-      return await withVault(await lock(below, client, uuid, options, own), work);
+      return await withVault(await lock(below, client, uuid, own), work);
     },
   };
 }
@@ -112,8 +111,7 @@ async function lock(
   { io, settings, state }: Local,
   client: () => Promise<Service>,
   uuid: string,
-  options?: LockOptions,
-  own: Own = {},
+  own: Partial<LockContext> = {},
 ): Promise<ExchangeContext> {
   const { host, narrator, redactor } = io;
   const [store, { lockVault }] = await Promise.all([
@@ -137,7 +135,6 @@ async function lock(
       waiting: { ...(own.waiting ?? io.waiting), tell: (holder) => (who = holder) },
     },
     uuid,
-    options,
   );
   // One of many is not waited for by a person.
   return own.waiting === undefined

@@ -99,7 +99,6 @@ export class Turn {
     return await service.withVault(
       uuid,
       async (context) => await work({ ...context, deadline }),
-      {},
       own,
     );
   }

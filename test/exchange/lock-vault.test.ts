@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { LockContext, LockOptions } from "../../src/exchange/lock-vault.ts";
+import type { LockContext } from "../../src/exchange/lock-vault.ts";
 import { lockVault } from "../../src/exchange/lock-vault.ts";
 
 const here = "https://here.example/api";
@@ -8,7 +8,7 @@ const there = "https://there.example/api";
 /** Locks a vault that the state knows under these services, and lists the calls. */
 async function lock(
   known: readonly string[],
-  options: LockOptions,
+  options: Partial<LockContext>,
   configured = true,
 ): Promise<string[]> {
   const done: string[] = [];
@@ -34,14 +34,15 @@ async function lock(
     isConfigured: configured,
     waiting: {},
     clock: { now: () => 0 },
+    ...options,
   };
-  await lockVault(lockContext as unknown as LockContext, "uuid", options).catch(
-    (error: { code: string }) => done.push(error.code),
+  await lockVault(lockContext as unknown as LockContext, "uuid").catch((error: { code: string }) =>
+    done.push(error.code),
   );
   return done;
 }
 
-test.each<[string, string[], LockOptions, boolean, string[]]>([
+test.each<[string, string[], Partial<LockContext>, boolean, string[]]>([
   ["a new vault", [], {}, true, [`lock at ${here}`]],
   ["a vault of this service", [here], {}, true, [`lock at ${here}`]],
   ["one that another service has too", [there, here], { rebind: true }, true, [`lock at ${here}`]],

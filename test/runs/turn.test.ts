@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { ServicePart } from "../../src/parts/service.ts";
 import { Turn } from "../../src/runs/turn.ts";
 import type { ExchangeContext } from "../../src/exchange/context.ts";
-import type { Own } from "../../src/exchange/lock-vault.ts";
+import type { LockContext } from "../../src/exchange/lock-vault.ts";
 import type { Service } from "../../src/exchange/ports.ts";
 import { fakeBasics, fakeHost } from "../support/fake-host.ts";
 
@@ -11,7 +11,7 @@ type Work = (context: ExchangeContext) => Promise<unknown>;
 it("has one place under the rate limit for its whole exchange, and its patience stands still in that queue", async () => {
   let elapsed = 1000;
   let opened = 0;
-  let own: Own = {};
+  let own: Partial<LockContext> = {};
   const patienceInQueue: (number | undefined)[] = [];
   const admit = async (): Promise<void> => {
     elapsed += 60_000;
@@ -24,7 +24,7 @@ it("has one place under the rate limit for its whole exchange, and its patience 
     ...fakeBasics(Object.assign(fakeHost(), { elapsed: () => elapsed }), { maxWait: 5000 }),
     service: {
       clientFor: async () => Promise.resolve(void (opened += 1)).then(() => service),
-      withVault: async (_uuid: string, work: Work, _options: object, given: Own) =>
+      withVault: async (_uuid: string, work: Work, given: Partial<LockContext>) =>
         await Promise.resolve((own = given)).then(async () => await work({} as ExchangeContext)),
     } as unknown as ServicePart,
   };
