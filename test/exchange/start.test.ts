@@ -31,6 +31,18 @@ describe("counting towards a lock", () => {
     });
   });
 
+  it("a start without answer is not repeated where fewer than two would be left before the limit", async () => {
+    const world = await knownVault();
+    await run(world, "get");
+    for (let held = 0; held < 2; held += 1)
+      await run(world, "get", { noAck: true, discardPending: true });
+    const before = starts(world);
+    world.weather = ["response-lost"];
+    expect((await run(world, "get", { discardPending: true })).code).toBe("network");
+    expect(starts(world) - before).toBe(1);
+    expect(await known(world)).toMatchObject({ unackedStarts: 3 });
+  });
+
   it("nothing is started before the service answers a probe, by the repeat or by a later command", async () => {
     const world = await knownVault();
     await run(world, "get");
