@@ -36,7 +36,8 @@ it.each(bounds.map((each) => [each.name, each] as const))(
       transitions += news;
       if (paths >= most) break;
     }
-    expect(paths).toBeGreaterThan(0);
+    // Of some scenes all that the program can tell from others was taken before.
+    expect(covered.size).toBeGreaterThan(0);
     tried("transitions of the model, compared with the code", transitions);
     tried("paths of the real engine along the model", paths);
   },
