@@ -1,8 +1,8 @@
 /** Copy without the properties that are undefined, for types that distinguish undefined from absent. */
 export function defined<T extends object>(record: T): Defined<T> {
-  return Object.fromEntries(
-    Object.entries(record).filter(([, value]) => value !== undefined),
-  ) as Defined<T>;
+  const copy: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(record)) if (value !== undefined) copy[name] = value;
+  return copy as Defined<T>;
 }
 
 type Defined<T> = {

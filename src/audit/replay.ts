@@ -32,6 +32,9 @@ import type {
   VaultReport,
   WhatIfReport,
 } from "../documents/audit.ts";
+import type { Fold } from "./fold/fold.ts";
+import type { Doubts } from "./report/verdict.ts";
+import { logDoubts } from "./report/verdict.ts";
 import { isProblem, verdicts } from "./report/severity.ts";
 import type { Verdict } from "./report/severity.ts";
 
@@ -180,8 +183,11 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
     skippedLines: skips.count,
     distinguishesFailures: distinguishesFailures(inputs, intake),
     unclearOutcomes: [...classifier.unclear].map((text) => pseudonyms.word(text)),
-    beginsLater: options.since !== undefined,
   };
+  const doubtsIn = ({ rules }: Fold): Doubts => ({
+    beginsLater: options.since !== undefined,
+    ofLog: logDoubts(rules, facts),
+  });
   const { now, labels = new Map<string, string>() } = options;
   const context: ReportContext = {
     fold: intake.fold,
@@ -189,7 +195,7 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
     labels,
     references,
     timelines: intake.timelines,
-    facts,
+    doubts: doubtsIn(intake.fold),
     asOf,
     now,
     isWholeLog: options.until === undefined && inputs.every(({ format }) => format !== "journal"),
@@ -215,7 +221,12 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
       : whatIfReport(
           changed.whatIf,
           traced,
-          { ...context, fold: changed.fold, isWholeLog: false },
+          {
+            ...context,
+            fold: changed.fold,
+            doubts: doubtsIn(changed.fold),
+            isWholeLog: false,
+          },
           every,
           intake,
         );

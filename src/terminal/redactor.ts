@@ -137,7 +137,7 @@ function replaceRanges(text: string, ranges: Range[]): string {
  */
 function replaceUnprintable(text: string, by: (character: string) => string): string {
   // Most texts are plain, and the classes of Unicode below take a millisecond to be made.
-  if (/^[\n\t\x20-\x7E]*$/.test(text)) return text;
+  if (!/[^\n\t\x20-\x7E]/.test(text)) return text;
   return text.replaceAll(
     /(?!\n|\t|\uFE0E|\uFE0F)[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029\uFFF9-\uFFFB]/gu,
     by,

@@ -3,8 +3,8 @@ import type { Cause, Rules, VaultReport } from "../../documents/audit.ts";
 
 type Known = Pick<
   VaultReport,
-  "uuid" | "verdict" | "certainty" | "exchange" | "unackedStarts" | "failedAttempts"
-> & { cause?: Cause };
+  "uuid" | "verdict" | "certainty" | "unackedStarts" | "failedAttempts"
+> & { exchange: VaultReport["exchange"]; cause: Cause | undefined };
 
 /** What advice depends on, beside the report. */
 interface Circumstances {

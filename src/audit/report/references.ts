@@ -37,28 +37,26 @@ export class References {
   raw(location: ItemLocation): ItemReference {
     const item = this.itemOf(location);
     const own =
-      item.externalRef === null
+      item.externalRef === null || this.#own === undefined
         ? undefined
-        : this.#own?.(item.externalRef, {
+        : this.#own(item.externalRef, {
             ...defined({ vault: item.vault ?? undefined }),
             at: item.time,
           });
-    return {
+    return defined({
       input: this.#inputs[item.input] ?? "",
       line: item.line,
       at: new Date(item.time).toISOString(),
       event: location.event,
       action: item.action,
-      ...defined({
-        outcome: item.outcome ?? undefined,
-        description: item.description ?? undefined,
-        id: item.id ?? undefined,
-        address: item.address ?? undefined,
-        externalRef: item.externalRef ?? undefined,
-        endpoint: item.endpoint ?? undefined,
-        application: item.application ?? undefined,
-        own,
-      }),
-    };
+      outcome: item.outcome ?? undefined,
+      description: item.description ?? undefined,
+      id: item.id ?? undefined,
+      address: item.address ?? undefined,
+      externalRef: item.externalRef ?? undefined,
+      endpoint: item.endpoint ?? undefined,
+      application: item.application ?? undefined,
+      own,
+    });
   }
 }

@@ -10,7 +10,7 @@ import type { References } from "./references.ts";
 import type { Trace } from "./refused.ts";
 import { refusedOf } from "./refused.ts";
 import type { TimelineEntry, Timelines } from "./timelines.ts";
-import type { Judgement, LogFacts, VaultStatus } from "./verdict.ts";
+import type { Doubts, Judgement, VaultStatus } from "./verdict.ts";
 import { judge, statusAt } from "./verdict.ts";
 import type {
   Contradiction,
@@ -36,7 +36,7 @@ export interface ReportContext {
   timelines: Timelines | undefined;
   /** Traces of refused credentials, by number of the vault. */
   traces?: ReadonlyMap<number, Trace>;
-  facts: LogFacts;
+  doubts: Doubts;
   asOf: number;
   /** Current time, for advice, in milliseconds since the epoch. */
   now: number;
@@ -52,8 +52,8 @@ const iso = (time: number): string => new Date(Math.min(time, latest)).toISOStri
 export const statusOf = ({ fold, references, asOf }: ReportContext, vault: Vault): VaultStatus =>
   statusAt(fold, vault, asOf, () => isGeneric(vault, references));
 
-function judgementOf({ fold, references, facts, asOf }: ReportContext, vault: Vault): Judgement {
-  return judge(fold, vault, asOf, facts, () => isGeneric(vault, references));
+function judgementOf({ fold, references, doubts, asOf }: ReportContext, vault: Vault): Judgement {
+  return judge(fold, vault, asOf, doubts, () => isGeneric(vault, references));
 }
 
 /** Whether a vault is generic, by the endpoint of its last start. */
@@ -97,57 +97,53 @@ export function reportOf(context: ReportContext, vault: Vault): VaultReport {
   const { fold, references, asOf } = context;
   const { rules } = fold;
   const judgement = judgementOf(context, vault);
+  const { verdict, certainty, lockedAt } = judgement;
   const chain = chainOf(vault, judgement).map((link) => references.to(link));
   // Of an open exchange, the chain has the starts before the failures.
   const exchange =
     judgement.state === "exchange-open"
       ? openExchange(rules, vault, chain[vault.starts.length - 1], asOf)
       : undefined;
-  if (judgement.verdict !== "locked")
+  if (verdict !== "locked" && chain.length > 1)
     chain.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || a.line - b.line);
   const trace = context.traces?.get(vault.number);
   const refused = trace === undefined ? undefined : refusedOf(references, trace);
   const cause =
-    judgement.verdict === "locked"
+    verdict === "locked"
       ? { ...causeOf(judgement, chain, rules), ...defined({ refused }) }
       : undefined;
   const { uuid, unackedStarts, failedAttempts } = vault;
   const label = context.labels.get(uuid);
-  const known = {
+  const since = lockedAt ?? (verdict === "deleted" ? vault.since : undefined);
+  return defined({
     uuid,
     label: label === undefined ? null : references.pseudonyms.of("label", label),
-    verdict: judgement.verdict,
-    ...defined({ exchange }),
+    verdict,
+    exchange,
     unackedStarts,
     failedAttempts,
-    ...defined({ cause }),
-  };
-  const since = judgement.lockedAt ?? (judgement.verdict === "deleted" ? vault.since : undefined);
-  return {
-    ...known,
-    certainty: judgement.certainty,
+    cause,
+    certainty,
     reason: judgement.reason,
     state: judgement.state,
-    ...defined({
-      since: since === undefined ? undefined : iso(since),
-      lockedAt: judgement.lockedAt === undefined ? undefined : iso(judgement.lockedAt),
-    }),
+    since: since === undefined ? undefined : iso(since),
+    lockedAt: lockedAt === undefined ? undefined : iso(lockedAt),
     items: vault.items,
     firstAt: iso(vault.firstTime),
     lastAt: iso(vault.lastTime),
     who: whoOf(chain),
-    counting: judgement.verdict === "locked" || judgement.verdict === "deleted" ? [] : chain,
+    counting: verdict === "locked" || verdict === "deleted" ? [] : chain,
     contradictions: (vault.contradictions ?? []).map(({ kind, item: location }) => {
       const item = references.to(location);
       return { at: item.at, kind, text: contradictionText(kind, item, rules), item };
     }),
     moreContradictions: vault.moreContradictions,
     advice: adviceOf(
-      { ...known, certainty: judgement.certainty },
+      { uuid, verdict, exchange, unackedStarts, failedAttempts, cause, certainty },
       { rules, now: context.now, isWholeLog: context.isWholeLog },
     ),
     ...timelineOf(context, vault, chain),
-  };
+  });
 }
 
 /** Returns the rule of a lock, with the number and the origins, not redacted, of the items that led to it or count toward lockout. */
@@ -208,11 +204,16 @@ function whoOf(chain: readonly ItemReference[]): VaultReport["who"] {
   };
 }
 
+/** Counts equal values, most frequent first. */
 function tally(values: readonly (string | undefined)[]): Tally[] {
-  const counts = new Map<string, number>();
-  for (const value of values)
-    if (value !== undefined) counts.set(value, (counts.get(value) ?? 0) + 1);
-  return [...counts].map(([value, count]) => ({ value, count })).sort((a, b) => b.count - a.count);
+  const counts: Tally[] = [];
+  for (const value of values) {
+    if (value === undefined) continue;
+    const known = counts.find((other) => other.value === value);
+    if (known === undefined) counts.push({ value, count: 1 });
+    else known.count += 1;
+  }
+  return counts.length > 1 ? counts.sort((a, b) => b.count - a.count) : counts;
 }
 
 function timelineOf(

@@ -15,8 +15,13 @@ export interface LogFacts {
   distinguishesFailures: boolean;
   /** Outcomes that are neither a known success nor a known failure. */
   unclearOutcomes: readonly string[];
+}
+
+/** Doubts about every verdict. */
+export interface Doubts {
   /** Whether --since left out earlier items. */
   beginsLater: boolean;
+  ofLog: readonly string[];
 }
 
 /** Status of a vault. */
@@ -78,11 +83,11 @@ export function judge(
   fold: Fold,
   vault: Vault,
   asOf: number,
-  facts: LogFacts,
+  given: Doubts,
   isGeneric: () => boolean,
 ): Judgement {
   const status = statusAt(fold, vault, asOf, isGeneric);
-  const doubts = doubtsOf(fold.rules, vault, facts);
+  const doubts = doubtsOf(vault, given);
   if (status.verdict === "unknown")
     return { ...status, certainty: "unknown", reason: unknownWords(vault) };
   if (status.verdict === "deleted")
@@ -141,11 +146,7 @@ function knownBy(vault: Vault): string {
   return "an acknowledgement in the log reset the counters";
 }
 
-function doubtsOf(
-  rules: Rules,
-  vault: Vault,
-  { skippedLines, distinguishesFailures, beginsLater, unclearOutcomes }: LogFacts,
-): string[] {
+function doubtsOf(vault: Vault, { beginsLater, ofLog }: Doubts): string[] {
   return [
     ...(vault.contradictions !== undefined ? ["the log contradicts itself for this vault"] : []),
     ...(vault.hasLate ? ["some of its items are too far out of order to be sorted"] : []),
@@ -158,18 +159,24 @@ function doubtsOf(
       : [
           `${beginsLater ? "--since leaves out earlier items" : "the log begins after the vault's creation"}: its counters before are unknown`,
         ]),
-    ...(unclearOutcomes.length === 0
-      ? []
-      : [
-          `some outcomes were not recognized (${unclearOutcomes.slice(0, 3).map(clip).join(", ")})`,
-        ]),
-    ...(distinguishesFailures ? [] : ["the items do not show which calls failed"]),
-    ...(beforeRelease(rules.release, "1.2.18")
-      ? [`release ${rules.release} records no failed attempts`]
-      : []),
-    ...(skippedLines > 0 ? [`${count(skippedLines, "line")} could not be read`] : []),
+    ...ofLog,
   ];
 }
+
+/** Returns the doubts that the whole log raises about each vault. */
+export const logDoubts = (
+  rules: Rules,
+  { skippedLines, distinguishesFailures, unclearOutcomes }: LogFacts,
+): string[] => [
+  ...(unclearOutcomes.length === 0
+    ? []
+    : [`some outcomes were not recognized (${unclearOutcomes.slice(0, 3).map(clip).join(", ")})`]),
+  ...(distinguishesFailures ? [] : ["the items do not show which calls failed"]),
+  ...(beforeRelease(rules.release, "1.2.18")
+    ? [`release ${rules.release} records no failed attempts`]
+    : []),
+  ...(skippedLines > 0 ? [`${count(skippedLines, "line")} could not be read`] : []),
+];
 
 type Confidence = Pick<Judgement, "certainty" | "reason">;
 

@@ -148,10 +148,13 @@ export function* jsonPieces(value: unknown, space: 0 | 2, depth = 0): Generator<
   let isEmpty = true;
   for (const [key, each] of isList ? unnamed(value.elements) : Object.entries(value)) {
     if (each === undefined) continue;
-    yield `${isEmpty ? open : ","}${lineEnd(space, depth + 1)}${key === null ? "" : `${JSON.stringify(key)}:${space === 0 ? "" : " "}`}`;
-    if (isList) yield indentedJson(each, space, depth + 1);
-    else yield* jsonPieces(each, space, depth + 1);
+    const start = `${isEmpty ? open : ","}${lineEnd(space, depth + 1)}`;
     isEmpty = false;
+    if (key === null) yield start + indentedJson(each, space, depth + 1);
+    else {
+      yield `${start}${JSON.stringify(key)}:${space === 0 ? "" : " "}`;
+      yield* jsonPieces(each, space, depth + 1);
+    }
   }
   yield isEmpty ? `${open}${close}` : `${lineEnd(space, depth)}${close}`;
 }
@@ -165,6 +168,13 @@ const lineEnd = (space: number, depth: number): string =>
 
 /** Formats a value, indented for its depth in the document. */
 function indentedJson(value: unknown, space: 0 | 2, depth: number): string {
-  const text = jsonText(value, space);
-  return space === 0 ? text : text.replaceAll("\n", lineEnd(space, depth));
+  if (space === 0) return jsonText(value);
+  let nested = value;
+  let around = 0;
+  for (let level = 1; level <= depth; level += 1) {
+    nested = [nested];
+    around += lineEnd(space, level).length + 1;
+  }
+  // What stands after the value is shorter by an indentation for each level.
+  return jsonText(nested, space).slice(around, depth === 0 ? undefined : space * depth - around);
 }

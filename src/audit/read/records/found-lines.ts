@@ -5,7 +5,7 @@ import { longestRecord } from "./lines.ts";
 const newline = 0x0a;
 
 /** Size of most lines in bytes, at most. */
-const usual = 4096;
+const usual = 1024;
 
 /** The lines of a file by their offsets, read again. It is opened at the first one. */
 export class FoundLines {
