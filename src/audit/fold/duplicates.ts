@@ -33,7 +33,7 @@ export class Duplicates {
     if (seen.some((other) => isSame(one, other))) {
       this.count += 1;
       // Without an id, a duplicate cannot be distinguished from another item with equal content.
-      if (idHash % 2 === 0) vault.hasAlike = true;
+      if (idHash % 2 === 0) vault.doubt().hasAlike = true;
       return true;
     }
     if (this.#sameTime.size === maxRemembered) this.#sameTime.clear();

@@ -81,7 +81,7 @@ export class Fold {
     }
     if (entry.time === vault.lastTime) return !this.#duplicates.isOne(vault, entry);
     this.late += 1;
-    vault.hasLate = true;
+    vault.doubt().hasLate = true;
     return true;
   }
 }

@@ -46,7 +46,14 @@ export class Transitions {
         if (vault.condition === "deleted")
           return vault.addContradiction("activity-after-deletion", entry);
         vault.pending = undefined;
-        return this.#become(vault, "deleted", entry);
+        vault.condition = "deleted";
+        vault.ending = {
+          since: entry.time,
+          item: locationOf(entry),
+          rule: "unseen",
+          isSaid: false,
+        };
+        return;
       case "locking-start":
         return this.#lockByStart(vault, entry);
       case "refused-locked":
@@ -56,16 +63,16 @@ export class Transitions {
       case "unlock":
         vault.hasKnownCounters = true;
         vault.wasUnlocked = true;
-        return this.#reopen(vault, entry);
+        return this.#reopen(vault);
       case "unanswered-start":
-        vault.hasUnanswered = true;
+        vault.doubt().hasUnanswered = true;
         if (this.#isOpenFor(vault, entry, false)) this.#start(vault, entry, "get");
         return;
       case "unanswered-ack":
-        vault.hasUnanswered = true;
+        vault.doubt().hasUnanswered = true;
         return;
       case "other":
-        vault.unknownItems += 1;
+        vault.doubt().unknownItems += 1;
         return;
       case "failed-ack":
       case "not-performed":
@@ -79,8 +86,7 @@ export class Transitions {
     const lockedAt = (vault.lastStart || vault.firstTime) + this.#rules.autoLockAfterMs;
     const isAuto = lockedAt <= entry.time;
     if (!isAuto) vault.addContradiction("refused-while-open", entry);
-    this.#lock(vault, entry, isAuto ? "auto-lock" : "unseen", true);
-    if (isAuto) vault.since = lockedAt;
+    this.#lock(vault, entry, isAuto ? "auto-lock" : "unseen", true, isAuto ? lockedAt : entry.time);
   }
 
   #create(vault: Vault, entry: Entry): void {
@@ -88,7 +94,7 @@ export class Transitions {
     if (vault.wasCreated) vault.addContradiction("created-twice", entry);
     else if (!isFirst) vault.addContradiction("activity-before-creation", entry);
     vault.hasKnownCounters = true;
-    if (isFirst) this.#reopen(vault, entry);
+    if (isFirst) this.#reopen(vault);
     vault.create(entry);
   }
 
@@ -127,12 +133,10 @@ export class Transitions {
       if (event === "locking-failure") this.#noteLockedBefore(vault, entry);
       return;
     }
-    if (event === "refused") vault.hasUnworded = true;
+    if (event === "refused") vault.doubt().hasUnworded = true;
     vault.countFailure(entry);
-    if (this.expiresInvalid && event !== "failed-delete" && Number.isNaN(vault.invalidSince)) {
-      vault.invalidSince = entry.time;
-      vault.cause = locationOf(entry);
-    }
+    if (this.expiresInvalid && event !== "failed-delete")
+      vault.invalidStart ??= { time: entry.time, item: locationOf(entry) };
     if (vault.failedAttempts >= this.#rules.limits.failedAttempts)
       this.#lock(vault, entry, "failed-attempts");
   }
@@ -163,7 +167,7 @@ export class Transitions {
     if (count < limit && vault.hasKnownCounters)
       vault.addContradiction("locked-at-another-moment", entry);
     this.#lock(vault, entry, rule);
-    vault.lockIsSaid = true;
+    if (vault.ending !== undefined) vault.ending.isSaid = true;
   }
 
   /** Whether a vault accepts calls. If a call was accepted although it should not, notes a contradiction and reopens the vault. */
@@ -175,41 +179,34 @@ export class Transitions {
       condition === "locked" ? "activity-while-locked" : "activity-after-deletion",
       entry,
     );
-    this.#reopen(vault, entry);
+    this.#reopen(vault);
     return true;
   }
 
   /** Applies the effects of time: releases up to 1.2.22 lock when a transaction with invalid credentials expires. */
   expireInvalid(vault: Vault, now: number): void {
     if (!this.expiresInvalid) return;
-    const at = vault.invalidSince + this.#rules.tokenLifetimeMs;
-    if (!(at <= now) || vault.condition !== "active") return;
-    vault.rule = "expired-invalid-start";
+    const { invalidStart, condition } = vault;
+    if (invalidStart === undefined || condition !== "active") return;
+    const since = invalidStart.time + this.#rules.tokenLifetimeMs;
+    if (since > now) return;
     vault.condition = "locked";
-    vault.since = at;
+    vault.ending = { since, item: invalidStart.item, rule: "expired-invalid-start", isSaid: false };
   }
 
-  #lock(vault: Vault, entry: Entry, rule: LockRule, isSaid = false): void {
+  #lock(vault: Vault, entry: Entry, rule: LockRule, isSaid = false, since = entry.time): void {
     if (vault.condition === "locked") return;
     // A call that finds the vault locked did not lock it.
     this.hasLocked = rule !== "unseen" && rule !== "auto-lock";
-    vault.rule = rule;
-    vault.lockIsSaid = isSaid;
-    this.#become(vault, "locked", entry);
+    vault.condition = "locked";
+    vault.ending = { since, item: locationOf(entry), rule, isSaid };
   }
 
-  #become(vault: Vault, condition: Vault["condition"], entry: Entry): void {
-    vault.condition = condition;
-    vault.since = entry.time;
-    vault.cause = locationOf(entry);
-  }
-
-  #reopen(vault: Vault, entry: Entry): void {
+  #reopen(vault: Vault): void {
     vault.condition = "active";
-    vault.since = entry.time;
     vault.pending = undefined;
     vault.clearStarts();
     vault.clearFailures();
-    vault.cause = undefined;
+    vault.ending = undefined;
   }
 }

@@ -15,7 +15,52 @@ const none: ItemLocation[] = [];
 /** What tells an item from another one of the same vault and time. */
 export type Identity = Pick<Entry, "idHash" | "input" | "event">;
 
-/** What the items of a vault so far amount to. Each number has a first value, without which V8 makes an object of it at each change. Times are milliseconds since the epoch, NaN for none. */
+/** How a vault came to be locked or deleted. */
+interface Ending {
+  /** Time at which it was, in milliseconds since the epoch. */
+  since: number;
+  /** The item that did it, or showed it. */
+  item: ItemLocation;
+  /** Rule that locked a locked vault. */
+  rule: LockRule;
+  /** The item that locked the vault says so. */
+  isSaid: boolean;
+}
+
+/** What makes a verdict doubtful. */
+interface Doubts {
+  contradictions: { kind: Contradiction["kind"]; item: ItemLocation }[];
+  moreContradictions: number;
+  /** Number of items with an unknown action. */
+  unknownItems: number;
+  /** An item came too late to be sorted. */
+  hasLate: boolean;
+  /** A call of this machine had no response: it may count. */
+  hasUnanswered: boolean;
+  /** A call was refused for an unknown reason. */
+  hasUnworded: boolean;
+  /** Items without ids were taken for duplicates because their content is equal. */
+  hasAlike: boolean;
+}
+
+const noDoubts = (): Doubts => ({
+  contradictions: [],
+  moreContradictions: 0,
+  unknownItems: 0,
+  hasLate: false,
+  hasUnanswered: false,
+  hasUnworded: false,
+  hasAlike: false,
+});
+
+/** Of every vault without any. */
+const undoubted: Readonly<Doubts> = noDoubts();
+
+/**
+ * What the items of a vault so far amount to. What few vaults need is an object of its own: all vaults together should fit the processor's
+ * cache. Each number has a first value, without which V8 makes an object of it at each change. Times are milliseconds since the epoch, NaN
+ * for none.
+ */
 export class Vault {
   // First what every item reads or changes, so that it is close together.
   condition: "active" | "locked" | "deleted" = "active";
@@ -45,42 +90,34 @@ export class Vault {
   #creation: ItemLocation | undefined;
   #earlierStarts: ItemLocation[] = none;
   #failures: ItemLocation[] = none;
-  /** Time of the oldest start with invalid credentials whose transaction has not expired (releases up to 1.2.22). */
-  invalidSince = Number.NaN;
   /** In lower case. */
   readonly uuid: string = "";
   /** Number in the table of vaults. */
   readonly number: number = -1;
-  /** Rule that locked a locked vault. */
-  rule: LockRule = "unseen";
-  /** Time at which the vault got its condition. */
-  since = Number.NaN;
-  /** The item that gave the vault its condition. */
-  cause: ItemLocation | undefined;
   firstTime = Number.NaN;
-  contradictions: { kind: Contradiction["kind"]; item: ItemLocation }[] | undefined;
-  moreContradictions = 0;
   wasCreated = false;
   wasUnlocked = false;
-  /** The item that locked the vault says so. */
-  lockIsSaid = false;
-  /** Number of items with an unknown action. */
-  unknownItems = 0;
-  /** An item came too late to be sorted. */
-  hasLate = false;
-  /** A call of this machine had no response: it may count. */
-  hasUnanswered = false;
-  /** A call was refused for an unknown reason. */
-  hasUnworded = false;
-  /** Items without ids were taken for duplicates because their content is equal. */
-  hasAlike = false;
+  /** Of a vault that is locked or deleted. */
+  ending: Ending | undefined;
+  /** The oldest start with invalid credentials whose transaction has not expired (releases up to 1.2.22). */
+  invalidStart: { time: number; item: ItemLocation } | undefined;
+  #doubts = undoubted;
 
   constructor(uuid: string, number: number, time: number) {
     this.uuid = uuid;
     this.number = number;
-    this.since = time;
     this.firstTime = time;
     this.lastTime = time;
+  }
+
+  get doubts(): Readonly<Doubts> {
+    return this.#doubts;
+  }
+
+  /** Returns the doubts, to be changed. */
+  doubt(): Doubts {
+    if (this.#doubts === undoubted) this.#doubts = noDoubts();
+    return this.#doubts;
   }
 
   /** The newest starts without acknowledgement, oldest first. */
@@ -135,7 +172,7 @@ export class Vault {
     if (this.failedAttempts === 0) return;
     this.failedAttempts = 0;
     this.#failures = none;
-    this.invalidSince = Number.NaN;
+    if (this.invalidStart !== undefined) this.invalidStart = undefined;
   }
 
   #start(): ItemLocation {
@@ -148,9 +185,9 @@ export class Vault {
   }
 
   addContradiction(kind: Contradiction["kind"], entry: Entry): void {
-    this.contradictions ??= [];
-    if (this.contradictions.length < maxContradictions)
-      this.contradictions.push({ kind, item: locationOf(entry) });
-    else this.moreContradictions += 1;
+    const doubts = this.doubt();
+    if (doubts.contradictions.length < maxContradictions)
+      doubts.contradictions.push({ kind, item: locationOf(entry) });
+    else doubts.moreContradictions += 1;
   }
 }

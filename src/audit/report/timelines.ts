@@ -14,11 +14,11 @@ export interface TimelineEntry {
 
 const maxHealthy = 6;
 
-const isHealthy = ({ unackedStarts, failedAttempts, condition, contradictions }: Vault): boolean =>
+const isHealthy = ({ unackedStarts, failedAttempts, condition, doubts }: Vault): boolean =>
   unackedStarts === 0 &&
   failedAttempts === 0 &&
   condition === "active" &&
-  contradictions === undefined;
+  doubts.contradictions.length === 0;
 
 /** The newest events of each vault. */
 export class Timelines {

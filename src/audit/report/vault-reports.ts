@@ -114,7 +114,7 @@ export function reportOf(context: ReportContext, vault: Vault): VaultReport {
       : undefined;
   const { uuid, unackedStarts, failedAttempts } = vault;
   const label = context.labels.get(uuid);
-  const since = lockedAt ?? (verdict === "deleted" ? vault.since : undefined);
+  const since = lockedAt ?? (verdict === "deleted" ? vault.ending?.since : undefined);
   return defined({
     uuid,
     label: label === undefined ? null : references.pseudonyms.of("label", label),
@@ -133,11 +133,11 @@ export function reportOf(context: ReportContext, vault: Vault): VaultReport {
     lastAt: iso(vault.lastTime),
     who: whoOf(chain),
     counting: verdict === "locked" || verdict === "deleted" ? [] : chain,
-    contradictions: (vault.contradictions ?? []).map(({ kind, item: location }) => {
+    contradictions: vault.doubts.contradictions.map(({ kind, item: location }) => {
       const item = references.to(location);
       return { at: item.at, kind, text: contradictionText(kind, item, rules), item };
     }),
-    moreContradictions: vault.moreContradictions,
+    moreContradictions: vault.doubts.moreContradictions,
     advice: adviceOf(
       { uuid, verdict, exchange, unackedStarts, failedAttempts, cause, certainty },
       { rules, now: context.now, isWholeLog: context.isWholeLog },
@@ -161,14 +161,14 @@ export const chainIn = (context: ReportContext, vault: Vault): readonly ItemLoca
   chainOf(vault, statusOf(context, vault));
 
 function chainOf(vault: Vault, { verdict, rule }: VaultStatus): readonly ItemLocation[] {
-  const { cause, starts, failures } = vault;
+  const { ending, starts, failures } = vault;
   switch (verdict) {
     case "locked":
       if (rule === "failed-attempts") return failures;
       if (rule === "unacknowledged-starts") return starts;
-      return rule === "auto-lock" || cause === undefined ? [] : [cause];
+      return rule === "auto-lock" || ending === undefined ? [] : [ending.item];
     case "deleted":
-      return cause === undefined ? [] : [cause];
+      return ending === undefined ? [] : [ending.item];
     case "at-risk":
     case "open-exchange":
     case "unknown":

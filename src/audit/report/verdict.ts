@@ -52,13 +52,13 @@ export function statusAt(
 ): VaultStatus {
   fold.finish(vault, asOf);
   const { rules } = fold;
-  const { condition, rule, pending, unackedStarts, failedAttempts } = vault;
+  const { condition, ending, pending, unackedStarts, failedAttempts } = vault;
   if (condition === "deleted") return deletedStatus;
-  if (condition === "locked")
-    return { verdict: "locked", state: "locked", rule, lockedAt: vault.since };
+  if (ending !== undefined)
+    return { verdict: "locked", state: "locked", rule: ending.rule, lockedAt: ending.since };
   if (!vault.hasKnownAction) return { verdict: "unknown", state: "active" };
   // Any item with an unknown action may be a start.
-  const lastUse = vault.unknownItems > 0 ? vault.lastTime : vault.lastStart || 0;
+  const lastUse = vault.doubts.unknownItems > 0 ? vault.lastTime : vault.lastStart || 0;
   const idle = asOf - Math.max(vault.firstTime, lastUse);
   if (idle >= rules.autoLockAfterMs && !isGeneric()) {
     return {
@@ -73,7 +73,7 @@ export function statusAt(
   const isAtRisk =
     wouldLock(failedAttempts, limits.failedAttempts) ||
     wouldLock(unackedStarts, limits.unackedStarts);
-  const ready = vault.unknownItems > 0 ? "unknown" : "ok";
+  const ready = vault.doubts.unknownItems > 0 ? "unknown" : "ok";
   const verdict = isAtRisk ? "at-risk" : isOpen ? "open-exchange" : ready;
   return { verdict, state: isOpen ? "exchange-open" : "active" };
 }
@@ -93,7 +93,7 @@ export function judge(
   if (status.verdict === "deleted")
     return {
       ...status,
-      ...confidence(vault.contradictions !== undefined ? doubts : [], "an item records it"),
+      ...confidence(vault.doubts.contradictions.length > 0 ? doubts : [], "an item records it"),
     };
   if (status.verdict === "locked") return { ...status, ...confidenceInLock(vault, status, doubts) };
   return {
@@ -105,7 +105,7 @@ export function judge(
   };
 }
 
-const unknownWords = ({ hasKnownAction, unknownItems, items }: Vault): string =>
+const unknownWords = ({ hasKnownAction, doubts: { unknownItems }, items }: Vault): string =>
   hasKnownAction
     ? `${grouped(unknownItems)} of its ${counted(items, "item")} ${unknownItems === 1 ? "has an unknown action" : "have unknown actions"}`
     : "none of its items has a known action";
@@ -122,7 +122,7 @@ function confidenceInLock(
         "no start for that long; not locked if the vault is generic or has another autoLockDate",
     };
   }
-  if (vault.lockIsSaid) {
+  if (vault.ending?.isSaid === true) {
     if (rule !== "unseen") return { certainty: "certain", reason: "the item records the lock" };
     return {
       certainty: "certain",
@@ -148,12 +148,16 @@ function knownBy(vault: Vault): string {
 
 function doubtsOf(vault: Vault, { beginsLater, ofLog }: Doubts): string[] {
   return [
-    ...(vault.contradictions !== undefined ? ["the log contradicts itself for this vault"] : []),
-    ...(vault.hasLate ? ["some of its items are too far out of order to be sorted"] : []),
-    ...(vault.hasUnanswered ? ["a call got no response: it may have counted"] : []),
-    ...(vault.hasUnworded ? ["a refused call gives no reason: wrong credentials, or a lock"] : []),
-    ...(vault.hasAlike ? ["identical items without ids were counted once"] : []),
-    ...(vault.unknownItems > 0 ? ["some of its items have unknown actions"] : []),
+    ...(vault.doubts.contradictions.length > 0
+      ? ["the log contradicts itself for this vault"]
+      : []),
+    ...(vault.doubts.hasLate ? ["some of its items are too far out of order to be sorted"] : []),
+    ...(vault.doubts.hasUnanswered ? ["a call got no response: it may have counted"] : []),
+    ...(vault.doubts.hasUnworded
+      ? ["a refused call gives no reason: wrong credentials, or a lock"]
+      : []),
+    ...(vault.doubts.hasAlike ? ["identical items without ids were counted once"] : []),
+    ...(vault.doubts.unknownItems > 0 ? ["some of its items have unknown actions"] : []),
     ...(vault.hasKnownCounters
       ? []
       : [
