@@ -8,7 +8,7 @@ import { TimeOrder } from "./fold/time-order.ts";
 import { Timelines } from "./report/timelines.ts";
 import type { Selection } from "./selection.ts";
 import type { VaultTable } from "./fold/vault-table.ts";
-import { type WhatIf, withChanges } from "./fold/what-if.ts";
+import { type WhatIf, withChanges } from "./fold/rules.ts";
 import type { ReenactmentReport, Rules, VaultState } from "../documents/audit.ts";
 
 /** An event to re-enact. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { recognizeColumns } from "../../src/audit/read/columns/columns.ts";
-import type { ColumnMap } from "../../src/audit/read/columns/parse-map.ts";
+import type { ColumnMap } from "../../src/audit/read/columns/column-search.ts";
 import { uuid } from "./support.ts";
 import type { Columns } from "../../src/documents/audit.ts";
 

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { maxRows, maxSections, writeHtml } from "../../src/audit/render/html/page.ts";
-import { lockedPeriods, openPeriods } from "../../src/audit/render/html/periods.ts";
+import { lockedPeriods, openPeriods } from "../../src/audit/render/html/lanes.ts";
 import { chosen, maxDrawn, scaleOf } from "../../src/audit/render/html/timeline.ts";
-import { clip, escape, html } from "../../src/audit/render/html/text.ts";
+import { clip, escape, html } from "../../src/audit/render/html/parts.ts";
 import * as reports from "../support/audit-reports.ts";
 import type { VaultReport } from "../../src/documents/audit.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { itemOf } from "../../src/audit/read/columns/items.ts";
+import { itemOf } from "../../src/audit/read/entries.ts";
 import { roles } from "../../src/audit/read/item.ts";
 import { uuid } from "./support.ts";
 import type { Columns } from "../../src/documents/audit.ts";

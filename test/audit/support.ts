@@ -7,7 +7,7 @@ import { tempDir } from "../support/cleanup.ts";
 import type { Rules, VaultReport, Columns } from "../../src/documents/audit.ts";
 import { openInput, type Input } from "../../src/audit/read/records/input.ts";
 import type { Entry, Item } from "../../src/audit/read/item.ts";
-import type { ColumnMap } from "../../src/audit/read/columns/parse-map.ts";
+import type { ColumnMap } from "../../src/audit/read/columns/column-search.ts";
 import type { AuditRecord } from "../../src/audit/read/records/record.ts";
 import { Classifier } from "../../src/audit/read/columns/classify-item.ts";
 import { SpareEntries } from "../../src/audit/read/entries.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseWhatIf } from "../../src/audit/fold/what-if.ts";
+import { parseWhatIf } from "../../src/audit/fold/rules.ts";
 import { writeHtml } from "../../src/audit/render/html/page.ts";
 import { writeMarkdown } from "../../src/audit/render/markdown.ts";
 import { auditSummary } from "../../src/audit/render/text/view.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseWhatIf } from "../../src/audit/fold/what-if.ts";
+import { parseWhatIf } from "../../src/audit/fold/rules.ts";
 import { failure, line, moment, replayText, vaultUuid } from "./support.ts";
 
 const created = line(0, "CREATE_VAULT");

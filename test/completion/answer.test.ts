@@ -15,7 +15,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { CommandNode } from "../../src/completion/tree.ts";
 import { describeCommand } from "../../src/cli/describe.ts";
 import { roles } from "../../src/audit/read/item.ts";
-import { whatIfForms } from "../../src/audit/fold/what-if.ts";
+import { whatIfForms } from "../../src/audit/fold/rules.ts";
 import { parseAuditReplay } from "../../src/commands/audit-replay/options.ts";
 import { auditReplay } from "../../src/commands/audit-replay/descriptor.ts";
 import { status } from "../../src/commands/status/descriptor.ts";

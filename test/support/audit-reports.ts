@@ -9,7 +9,7 @@ import type {
   VaultReport,
   WhatIfReport,
 } from "../../src/documents/audit.ts";
-import { parseWhatIf } from "../../src/audit/fold/what-if.ts";
+import { parseWhatIf } from "../../src/audit/fold/rules.ts";
 import type { ReplayOptions } from "../../src/audit/replay.ts";
 import { Reenactment } from "../../src/audit/reenact/reenact.ts";
 import { replay } from "../../src/audit/replay.ts";

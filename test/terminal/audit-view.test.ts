@@ -1,12 +1,11 @@
 import { stripVTControlCharacters } from "node:util";
 import stringWidth from "string-width";
 import { describe, expect, test } from "vitest";
-import { reenactmentView } from "../../src/audit/render/text/changes.ts";
+import { reenactmentView, auditSummary } from "../../src/audit/render/text/view.ts";
 import { exactTime, shown } from "../../src/audit/render/text/text.ts";
 import { auditTimeline } from "../../src/audit/render/text/timeline.ts";
 import type { AuditView } from "../../src/audit/render/text/text.ts";
 import { auditBasis, columnLines } from "../../src/audit/render/text/basis.ts";
-import { auditSummary } from "../../src/audit/render/text/view.ts";
 import * as reports from "../support/audit-reports.ts";
 
 const now = Date.parse("2026-11-20T16:00:00Z");

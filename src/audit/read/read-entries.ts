@@ -1,9 +1,8 @@
 import { VaultError } from "../../errors.ts";
 import { recognizeColumns } from "./columns/columns.ts";
-import { itemOf } from "./columns/items.ts";
+import { itemOf, entryOf } from "./entries.ts";
 import { parseTime } from "./columns/times.ts";
 import type { EntryOptions } from "./entries.ts";
-import { entryOf } from "./entries.ts";
 import type { Entry } from "./item.ts";
 import type { Input } from "./records/input.ts";
 import { Lines } from "./records/lines.ts";
@@ -101,7 +100,7 @@ function orderOf(sample: readonly AuditRecord[], columns: Columns): Reading["ord
 type Records = AsyncGenerator<AuditRecord[], void, undefined>;
 
 /** The records of an input and, for NDJSON, the blocks that follow those already read. */
-export interface InputRecords {
+interface InputRecords {
   records: Records;
   rest?: { lines: Lines; blocks: ReturnType<Lines["blocks"]> };
 }

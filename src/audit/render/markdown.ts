@@ -1,14 +1,12 @@
 import type { ReplaySummary, VaultReport, WhatIfReport } from "../../documents/audit.ts";
 import { counted, grouped } from "../../terminal/count.ts";
-import { timeText } from "./html/text.ts";
-import { whatIfOutline } from "./outline/changes.ts";
-import type { Line } from "./outline/line.ts";
-import { few } from "./outline/line.ts";
-import { answerOf, basisOf, needsOf, takeVaults } from "./outline/summary.ts";
-import type { Step, VaultBlock } from "./outline/vault.ts";
-import { outlineOf } from "./outline/vault.ts";
+import { timeText } from "./html/parts.ts";
+import { whatIfOutline, answerOf, basisOf, needsOf, takeVaults } from "./summary.ts";
+import type { Line } from "./words.ts";
+import { few, moment, verdictWords } from "./words.ts";
+import type { Step, VaultBlock } from "./vault.ts";
+import { outlineOf } from "./vault.ts";
 import { shown } from "./text/text.ts";
-import { moment, verdictWords } from "./words.ts";
 
 /** Maximum number of vaults that are described. */
 export const maxDescribed = 20;

@@ -1,12 +1,11 @@
 import { defined } from "../../defined.ts";
+import type { Found, Origin, Selected, Tally } from "../../documents/audit.ts";
 import { counted, grouped } from "../../terminal/count.ts";
-import { originWords, short } from "./origin-words.ts";
+import type { Vault } from "../fold/vault.ts";
+import type { Verdict } from "./severity.ts";
+import { isProblem, verdicts } from "./severity.ts";
 import type { Ranked, ReportContext } from "./vault-reports.ts";
 import { evidenceOf } from "./vault-reports.ts";
-import type { Vault } from "../fold/vault.ts";
-import type { Found, Origin, Selected, Tally } from "../../documents/audit.ts";
-import { isProblem, verdicts } from "./severity.ts";
-import type { Verdict } from "./severity.ts";
 
 /** Maximum number of vaults whose items are read again to find out who locked them. */
 const maxRead = 500;
@@ -135,3 +134,19 @@ function blame(verdict: Verdict, count: number, read: number, by: readonly Origi
   const rest = by.slice(maxNamed).reduce((sum, { vaults }) => sum + vaults, 0);
   return `; ${part}${named.join(", ")}${rest === 0 ? "" : ` and ${grouped(rest)} ${preposition} others`}`;
 }
+
+/** Describes an origin: `reference report-cron from 10.0.0.7`. */
+export function originWords({ rule, externalRef, address, application }: Origin): string {
+  if (rule === "auto-lock") return "auto-lock";
+  if (rule === "unseen") return "a cause not in the log";
+  const from = address === undefined ? "" : ` from ${short(address)}`;
+  if (rule === "administrator") return `an administrator${from}`;
+  if (externalRef !== undefined) return `reference ${short(externalRef)}${from}`;
+  if (address !== undefined) return `calls${from}`;
+  return application === undefined
+    ? "calls of unknown or mixed origin"
+    : `application ${short(application)}`;
+}
+
+/** Clips a value from a log to what a line has room for. */
+const short = (value: string): string => (value.length <= 100 ? value : `${value.slice(0, 100)}…`);

@@ -1,6 +1,6 @@
 import type { Classifier } from "../read/columns/classify-item.ts";
 import type { Intake } from "../intake.ts";
-import type { Pseudonyms } from "./pseudonyms.ts";
+import type { Pseudonyms } from "./references.ts";
 import { beforeRelease } from "../fold/rules.ts";
 import { count } from "../../terminal/count.ts";
 import type { Condition } from "../selection.ts";

@@ -2,7 +2,7 @@ import { defined } from "../../defined.ts";
 import type { Entry, Item, ItemLocation } from "../read/item.ts";
 import { locationOf } from "../read/item.ts";
 import { originOf } from "./found.ts";
-import type { Client, Exchange, Trace } from "./refused.ts";
+import type { Client, Exchange, Trace } from "./cause.ts";
 import type { Ranked, ReportContext } from "./vault-reports.ts";
 import { chainIn, statusOf } from "./vault-reports.ts";
 

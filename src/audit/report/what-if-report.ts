@@ -1,4 +1,4 @@
-import type { WhatIf } from "../fold/what-if.ts";
+import type { WhatIf } from "../fold/rules.ts";
 import type { ReportContext, Ranked } from "./vault-reports.ts";
 import { statusOf, reportOf } from "./vault-reports.ts";
 import { Vault } from "../fold/vault.ts";

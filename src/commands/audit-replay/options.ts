@@ -1,9 +1,9 @@
 import type { Role } from "../../audit/read/item.ts";
 import type { Renames } from "../../audit/read/columns/actions.ts";
 import { parseActions } from "../../audit/read/columns/actions.ts";
-import { parseMap } from "../../audit/read/columns/parse-map.ts";
-import type { WhatIf } from "../../audit/fold/what-if.ts";
-import { isRelease, parseWhatIf } from "../../audit/fold/what-if.ts";
+import { parseMap } from "../../audit/read/columns/column-search.ts";
+import type { WhatIf } from "../../audit/fold/rules.ts";
+import { isRelease, parseWhatIf } from "../../audit/fold/rules.ts";
 import type { Condition } from "../../audit/selection.ts";
 import { parseWhere } from "../../audit/selection.ts";
 import { checkPattern, parseDuration } from "../../settings/parsers.ts";

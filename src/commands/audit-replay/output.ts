@@ -66,7 +66,7 @@ async function printViews(
     for (const vault of vaults) parts.push(await auditTimeline(vault, summary.rules, view));
   } else parts.push(await auditSummary(summary, vaults, view, whatIf));
   if (reenactment !== undefined) {
-    const { reenactmentView } = await import("../../audit/render/text/changes.ts");
+    const { reenactmentView } = await import("../../audit/render/text/view.ts");
     parts.push(await reenactmentView(reenactment, view));
   }
   parts.push(await auditBasis(summary, view));

@@ -1,12 +1,10 @@
+import type { Column, Columns } from "../../../documents/audit.ts";
 import { VaultError } from "../../../errors.ts";
 import { clip, listNames } from "../clip.ts";
 import type { Role } from "../item.ts";
 import { roles } from "../item.ts";
 import type { AuditRecord } from "../records/record.ts";
 import { looksLikeAction } from "./looks.ts";
-import { rankOf } from "./names.ts";
-import type { ColumnMap } from "./parse-map.ts";
-import type { Column, Columns } from "../../../documents/audit.ts";
 
 /** Maximum number of columns to profile. No export has as many. */
 const maxColumns = 500;
@@ -119,3 +117,117 @@ export class ColumnSearch {
     if (best !== undefined) this.take("action", best.name, named.includes(best) ? "name" : "value");
   }
 }
+
+/**
+ * Names of columns by role, best first, in lower case and without separators: `vaultuuid` stands for `vaultUuid`, `vault_uuid`,
+ * `Vault UUID` and the nested `vault.uuid`. Those of the early client (service-facts, audit item fields) are walletUdid, applicationUUID
+ * and transactionTime.
+ */
+const spellings: Record<Role, string> = {
+  time:
+    "transactiontime timestamp time datetime eventtime timestamputc timeutc utctime occurredat happenedat recordedat createdat " +
+    "eventtimestamp eventdate eventdatetime audittime auditdate audittimestamp requesttime loggedat logtime insertedat transactiondate " +
+    "createdon created creationtime creationdate createdate datecreated createddate date dateutc ts when at timems timestampms epoch " +
+    "epochms unixtime",
+  action:
+    "action audititem audititemtype audititemname auditaction actiontype actionname eventaction eventtype eventname event activity " +
+    "activitytype operation operationtype operationname auditevent auditeventtype transactiontype itemtype item audittype type name kind verb",
+  vault:
+    "vaultuuid vaultudid vaultid vaultguid vaultidentifier vault walletuuid walletudid walletid walletguid wallet vaultref " +
+    "vaultreference targetuuid targetid target resourceuuid resourceid objectuuid objectid subjectuuid subjectid entityuuid entityid",
+  outcome:
+    "outcome result actionresult operationresult eventoutcome eventresult actionoutcome resultstatus responsestatus responsestatusstatus " +
+    "status success succeeded issuccess successful resultcode outcomecode statuscode responsecode httpstatus httpstatuscode",
+  ip:
+    "ip ipaddress ipaddr requestorip requestoripaddress requestorsip requesterip requesteripaddress clientip clientipaddress remoteip " +
+    "remoteipaddress remoteaddr remoteaddress sourceip sourceipaddress srcip userip originip callerip calleraddress address clientaddress " +
+    "sourceaddress requestoraddress requesteraddress xforwardedfor forwardedfor host remotehost",
+  ref:
+    "externalref externalreference externalid extref ref reference clientref clientreference clientrefid referenceid refid customerref " +
+    "customerreference requestref requestreference transactionref transactionreference correlationid",
+  endpoint:
+    "endpoint httpendpoint apiendpoint requestendpoint httprequest request requesturl requesturi requestpath httppath httpurl httpuri " +
+    "url uri path route resource apipath",
+  application:
+    "applicationuuid applicationid applicationguid appuuid appid appguid application app applicationudid clientapplication clientapp " +
+    "clientappid clientid clientuuid xapplicationuuid applicationname appname",
+  id: "id uuid guid itemid itemuuid audititemid audititemuuid auditid audituuid eventid eventuuid recordid recorduuid logid entryid transactionid rowid",
+  description:
+    "description desc message msg details detail text reason note notes comment summary error errormessage failurereason responsestatusmessage",
+};
+
+/** Keys around a whole item in exports of log systems, which say nothing about the column. */
+const wrappers = new Set(
+  "_source source fields data item audititem auditevent audit event attributes record payload log node properties document".split(
+    " ",
+  ),
+);
+
+const ranks = new Map<Role, ReadonlyMap<string, number>>(
+  Object.entries(spellings).map(([role, names]) => [
+    role as Role,
+    new Map(names.split(" ").map((name, rank) => [name, rank])),
+  ]),
+);
+
+/** Ranks a column name for a role: 0 is best, null is unknown. */
+function rankOf(role: Role, column: string): number | null {
+  const known = ranks.get(role);
+  const whole = known?.get(plain(column));
+  if (whole !== undefined) return whole;
+  const parts = column.split(".");
+  while (parts.length > 1 && wrappers.has((parts[0] ?? "").toLowerCase())) {
+    parts.shift();
+    const rank = known?.get(plain(parts.join(".")));
+    if (rank !== undefined) return rank;
+  }
+  return null;
+}
+
+// The classes of Unicode take half a millisecond to be made, and most names need none.
+const plain = (name: string): string =>
+  (/[^\0-\x7F]/.test(name)
+    ? name.replaceAll(/[^\p{L}\p{N}]/gu, "")
+    : name.replaceAll(/[^A-Za-z0-9]/g, "")
+  ).toLowerCase();
+
+/** Columns by role, given by the user. */
+export type ColumnMap = Partial<Record<Role, string>>;
+
+const hint =
+  "like --map time=transactionTime,action=description,vault=walletUdid; write a nested column with dots: vault=vault.uuid";
+
+/** Other names of roles, as in reports. */
+const aliases: ReadonlyMap<string, Role> = new Map([
+  ["address", "ip"],
+  ["reference", "ref"],
+  ["externalRef", "ref"],
+]);
+
+/**
+ * Parses `--map time=…,action=…,vault=…`.
+ *
+ * @throws `usage` naming the part that is wrong.
+ */
+export function parseMap(text: string): ColumnMap {
+  const map: ColumnMap = {};
+  for (const part of text.split(",")) {
+    const at = part.indexOf("=");
+    const given = part.slice(0, Math.max(at, 0)).trim();
+    const role = aliases.get(given) ?? given;
+    const column = part.slice(at + 1).trim();
+    if (at === -1 || column === "")
+      throw new VaultError("usage", `--map: ${clip(part)} is not ROLE=COLUMN`, { hint });
+    if (!isRole(role)) {
+      throw new VaultError("usage", `--map: ${clip(role)} must be one of ${roles.join(", ")}`, {
+        hint,
+      });
+    }
+    if (map[role] !== undefined)
+      throw new VaultError("usage", `--map: ${role} is given twice`, { hint });
+    map[role] = column;
+  }
+  return map;
+}
+
+const isRole = (name: string): name is Role => (roles as readonly string[]).includes(name);

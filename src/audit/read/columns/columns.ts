@@ -1,19 +1,18 @@
+import type { Columns } from "../../../documents/audit.ts";
 import { VaultError } from "../../../errors.ts";
 import { clip, listNames } from "../clip.ts";
 import type { AuditRecord } from "../records/record.ts";
-import type { Profile } from "./column-search.ts";
+import type { ColumnMap, Profile } from "./column-search.ts";
 import { ColumnSearch, profilesOf, share } from "./column-search.ts";
 import {
   looksLikeAddress,
   looksLikeEndpoint,
   looksLikeOutcome,
-  uuidOf,
   looksLikeUuid,
   uuidInEndpoint,
+  uuidOf,
 } from "./looks.ts";
-import type { ColumnMap } from "./parse-map.ts";
 import { parseTime } from "./times.ts";
-import type { Columns } from "../../../documents/audit.ts";
 
 /**
  * Assigns roles to columns by the map, then by their names and values. Without records, no column is required.

@@ -1,13 +1,12 @@
 import type { Bytes } from "../bytes.ts";
 import { contentHashOf, idHashOf, KnownText, TextValues, viewOf } from "../bytes.ts";
 import type { Classifier, Meaning } from "../columns/classify-item.ts";
-import { itemOf, vaultOf } from "../columns/items.ts";
+import { itemOf, vaultOf, entryOf } from "../entries.ts";
 import { TimeReader } from "../columns/times.ts";
 import type { EntryOptions, SpareEntries } from "../entries.ts";
-import { entryOf } from "../entries.ts";
 import type { Entry, Item, Role } from "../item.ts";
 import { uuidLength, type VaultTable } from "../../fold/vault-table.ts";
-import { flatten, parseObject } from "./flatten.ts";
+import { flatten, parseObject } from "./record.ts";
 import type { Block, Lines } from "./lines.ts";
 import { textLinesOf } from "./lines.ts";
 import type { AuditRecord, SkipLine } from "./record.ts";

@@ -1,5 +1,5 @@
-import { parseObject } from "./flatten.ts";
-import { isEmptyWrapper } from "./json-elements.ts";
+import { parseObject } from "./record.ts";
+import { isEmptyWrapper } from "./json-array.ts";
 
 /** Format of an input, recognized by its beginning. */
 export interface Format {

@@ -1,14 +1,20 @@
 import { createHash } from "node:crypto";
-import { needsOf } from "../outline/summary.ts";
+import { needsOf } from "../summary.ts";
 import { counted, grouped } from "../../../terminal/count.ts";
-import { reenactmentSection, whatIfSection } from "./changes.ts";
+import {
+  reenactmentSection,
+  whatIfSection,
+  basisSection,
+  summarySection,
+  warningOf,
+  filterControls,
+  heads,
+  vaultRow,
+} from "./summary.ts";
 import { legendOf } from "./lanes.ts";
-import { tableEnd, tableStart } from "./parts.ts";
+import { tableEnd, tableStart, clip, html, time, value } from "./parts.ts";
 import { style } from "./style.ts";
-import { basisSection, summarySection, warningOf } from "./summary.ts";
-import { filterControls, heads, vaultRow } from "./table.ts";
-import type { Markup } from "./text.ts";
-import { clip, html, time, value } from "./text.ts";
+import type { Markup } from "./parts.ts";
 import { vaultSection } from "./vault.ts";
 import type {
   ReenactmentReport,

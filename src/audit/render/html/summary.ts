@@ -1,14 +1,30 @@
-import type { ReplaySummary } from "../../../documents/audit.ts";
+import type {
+  ReenactmentReport,
+  ReplaySummary,
+  Rules,
+  VaultReport,
+  WhatIfReport,
+} from "../../../documents/audit.ts";
 import { counted, grouped } from "../../../terminal/count.ts";
-import type { Few, Line } from "../outline/line.ts";
-import { few } from "../outline/line.ts";
-import type { Basis } from "../outline/summary.ts";
-import { answerOf, basisOf } from "../outline/summary.ts";
-import { verdictWords } from "../words.ts";
-import type { Head } from "./parts.ts";
-import { cells, table, written } from "./parts.ts";
-import type { Markup } from "./text.ts";
-import { html, inline, time, value } from "./text.ts";
+import type { Verdict } from "../../report/severity.ts";
+import type { Comparison, Basis } from "../summary.ts";
+import { reenactmentOutline, whatIfOutline, answerOf, basisOf } from "../summary.ts";
+import type { Few, Line } from "../words.ts";
+import { few, counters, ruleWords, verdictWords } from "../words.ts";
+import type { Head, Markup } from "./parts.ts";
+import {
+  badge,
+  cells,
+  filterData,
+  table,
+  unbroken,
+  vaultName,
+  written,
+  html,
+  inline,
+  time,
+  value,
+} from "./parts.ts";
 
 /** Renders the warning that some items were not understood, if any. */
 export function warningOf(summary: ReplaySummary): Markup {
@@ -125,3 +141,101 @@ function unknownActions(actions: Basis["actions"]): Markup | string {
     </ul>
   </details>`;
 }
+
+/** Renders the row of a vault, with a link to its section, if it has one. */
+export function vaultRow(vault: VaultReport, rules: Rules, id: string | undefined): Markup {
+  const { starts, failed } = counters(vault, rules);
+  const { cause, since, verdict, certainty } = vault;
+  const name =
+    id === undefined ? vaultName(vault) : html`<a href="#vault-${id}">${vaultName(vault)}</a>`;
+  const rest = [
+    badge(verdict),
+    since === undefined ? "" : time(since),
+    cause === undefined ? "" : ruleWords[cause.rule],
+    certainty,
+  ];
+  return inline`<tr ${filterData(vault)}>${cells(heads, [name, ...rest, starts, failed])}</tr>\n`;
+}
+
+export const heads: readonly Head[] = [
+  ["Vault"],
+  ["Verdict"],
+  ["Since"],
+  ["Rule"],
+  ["Confidence"],
+  ["Unacked", "unacknowledged starts in a row"],
+  ["Failures", "failed attempts in a row"],
+];
+
+/** Renders the filter, which is hidden until the script shows it. */
+export function filterControls(verdicts: readonly Verdict[]): Markup {
+  const boxes = verdicts.map(
+    (verdict) =>
+      html`<label class="check"
+        ><input type="checkbox" name="verdict" value="${verdict}" checked />
+        ${verdictWords[verdict]}</label
+      >`,
+  );
+  return html`<div id="filter" role="search" aria-label="Filter the vaults" hidden>
+    <label
+      >Vault, label, address or reference
+      <input type="search" id="find" autocomplete="off" spellcheck="false"
+    /></label>
+    <fieldset>
+      <legend>Verdict</legend>
+      ${boxes}
+    </fieldset>
+    <label>Since, from (UTC) <input type="datetime-local" id="from" step="1" /></label>
+    <label>Since, to (UTC) <input type="datetime-local" id="to" step="1" /></label>
+    <button type="button" id="reset">Show all</button>
+  </div> `;
+}
+
+const most = 300;
+
+const more = (count: number): Markup | string =>
+  count > most ? html`<p>and ${grouped(count - most)} more, not shown</p>` : "";
+
+/** Renders the vaults for which a hypothetical change makes a difference. */
+export const whatIfSection = (report: WhatIfReport): Markup =>
+  section("what-if", "What if", whatIfOutline(report));
+
+/** Renders the comparison with the emulated service. */
+export const reenactmentSection = (report: ReenactmentReport): Markup =>
+  section("reenacted", "Differences", reenactmentOutline(report));
+
+function section(
+  id: string,
+  name: string,
+  { title, result, notes, heads, rows, total, missing }: Comparison,
+): Markup {
+  const columns = heads.map((head): Head => [head]);
+  const listed = rows
+    .slice(0, most)
+    .map(
+      ({ uuid, cells: contents }) =>
+        inline`<tr>${cells(columns, [unbroken(uuid), ...contents.map(cell)])}</tr>\n`,
+    );
+  const others = missing
+    .slice(0, most)
+    .map(({ uuid, reason }) => html`<li>${unbroken(uuid)}: ${written(reason)}</li>`);
+  return html`<section aria-labelledby="${id}">
+    <h2 id="${id}">${written(title)}</h2>
+    <p class="found">${result.words}${result.others}.</p>
+    ${notes.map((note) => html`<p>${written(note)}</p>`)}
+    ${listed.length === 0 ? "" : table(name, columns, listed)}${more(total)}
+    ${
+      others.length === 0
+        ? ""
+        : html`<h3>Could not be re-enacted</h3>
+            <ul>
+              ${others}
+            </ul>
+            ${more(missing.length)}`
+    }
+  </section> `;
+}
+
+/** Renders the lines of a cell, each but the first as a paragraph. */
+const cell = ([first = [], ...others]: readonly Line[]): Markup =>
+  html`${written(first)}${others.map((line) => html`<p>${written(line)}</p>`)}`;

@@ -1,11 +1,10 @@
-import { distancesOf } from "../outline/events.ts";
+import { distancesOf } from "../vault.ts";
 import { eventWords, span, verdictWords } from "../words.ts";
 import { counted } from "../../../terminal/count.ts";
-import { drawn, lanes, laneWords, shape } from "./lanes.ts";
-import type { Period } from "./periods.ts";
-import { lockedPeriods, openPeriods } from "./periods.ts";
-import type { Markup } from "./text.ts";
-import { clip, exactTime, html, inline, timeText } from "./text.ts";
+import { drawn, lanes, laneWords, shape, lockedPeriods, openPeriods } from "./lanes.ts";
+import type { Period } from "./lanes.ts";
+import type { Markup } from "./parts.ts";
+import { clip, exactTime, html, inline, timeText } from "./parts.ts";
 import type { Rules, TimelineEvent, VaultReport } from "../../../documents/audit.ts";
 
 /** Maps times to the axis. Distances are logarithmic, so that seconds and months fit on one page. */

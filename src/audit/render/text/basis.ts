@@ -5,10 +5,9 @@ import { createPalette } from "../../../terminal/palette.ts";
 import type { Cell } from "../../../terminal/tables.ts";
 import { factsTable } from "../../../terminal/tables.ts";
 import { distance } from "../../../terminal/time.ts";
-import { few } from "../outline/line.ts";
-import type { Basis } from "../outline/summary.ts";
-import { basisOf, needsOf } from "../outline/summary.ts";
-import { formatOf } from "../words.ts";
+import { few, formatOf } from "../words.ts";
+import type { Basis } from "../summary.ts";
+import { basisOf, needsOf } from "../summary.ts";
 import type { AuditView } from "./text.ts";
 import { exactTime, joined, lines, paragraph, shown, written, zoneName } from "./text.ts";
 

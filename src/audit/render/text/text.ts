@@ -1,6 +1,6 @@
 import stringWidth from "string-width";
 import type { ItemReference } from "../../../documents/audit.ts";
-import type { Line } from "../outline/line.ts";
+import type { Line } from "../words.ts";
 import { isMoment, moment, verdictWords } from "../words.ts";
 import type { Palette } from "../../../terminal/palette.ts";
 import { printableLine } from "../../../terminal/redactor.ts";

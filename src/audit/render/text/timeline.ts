@@ -4,10 +4,8 @@ import { counted } from "../../../terminal/count.ts";
 import type { Palette } from "../../../terminal/palette.ts";
 import { createPalette } from "../../../terminal/palette.ts";
 import type { Cell } from "../../../terminal/tables.ts";
-import type { Told } from "../outline/events.ts";
-import { eventsOf } from "../outline/events.ts";
-import type { Odd } from "../outline/vault.ts";
-import { openExchange } from "../outline/vault.ts";
+import type { Told, Odd } from "../vault.ts";
+import { eventsOf, openExchange } from "../vault.ts";
 import { eventWords } from "../words.ts";
 import type { AuditView } from "./text.ts";
 import {

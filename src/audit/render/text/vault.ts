@@ -4,10 +4,9 @@ import { counted } from "../../../terminal/count.ts";
 import type { Palette } from "../../../terminal/palette.ts";
 import type { Cell } from "../../../terminal/tables.ts";
 import { distance } from "../../../terminal/time.ts";
-import { few, shortened } from "../outline/line.ts";
-import type { FactName, OriginName, Step, VaultBlock } from "../outline/vault.ts";
-import { contradictionsOf, outlineOf } from "../outline/vault.ts";
-import { isMoment, verdictWords } from "../words.ts";
+import { few, shortened, isMoment, verdictWords } from "../words.ts";
+import type { FactName, OriginName, Step, VaultBlock } from "../vault.ts";
+import { contradictionsOf, outlineOf } from "../vault.ts";
 import type { AuditView } from "./text.ts";
 import {
   exactTime,
