@@ -2,10 +2,10 @@ import { StringDecoder } from "node:string_decoder";
 import { getManyValues, isMany, none } from "stream-chain/core";
 import type { Token } from "stream-json/core/parser.js";
 import { jsonParser } from "stream-json/core/parser.js";
-import { parseTime } from "../columns/times.ts";
 import { longestRecord, ownText, piecesOf, tooLong } from "./lines.ts";
 import type { AuditRecord, SkipLine } from "./record.ts";
 import { flatten, kindOf } from "./record.ts";
+import { isEmptyWrapper } from "./sniff.ts";
 
 /** Maximum number of characters tokenized at a time: tokens take many times their memory. */
 const longestPart = 8 * 1024;
@@ -232,13 +232,6 @@ class JsonElements {
     this.#number += 1;
     this.#skip(this.#number, `${kindOf(value)}, not an object`);
   }
-}
-
-/** Whether a value is a wrapper like `{"items":[]}`, and not an item with an empty list. */
-export function isEmptyWrapper(value: object): boolean {
-  const values = Object.values(value) as unknown[];
-  const hasEmptyList = values.some((one) => Array.isArray(one) && one.length === 0);
-  return hasEmptyList && !values.some((one) => typeof one === "string" && parseTime(one) !== null);
 }
 
 /** Returns a number, or its text if a number would lose digits. The text is empty in a dropped element. */

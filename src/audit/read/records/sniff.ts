@@ -1,5 +1,5 @@
+import { parseTime } from "../columns/times.ts";
 import { parseObject } from "./record.ts";
-import { isEmptyWrapper } from "./json-array.ts";
 
 /** Format of an input, recognized by its beginning. */
 export interface Format {
@@ -38,6 +38,13 @@ function sniffObject(lines: readonly string[], isFirstWhole: boolean): Format {
   const parsed = parseObject(first);
   if (parsed.value === undefined) return hasList.test(first) ? json : ndjson;
   return hasList.test(first) || isEmptyWrapper(parsed.value) ? json : ndjson;
+}
+
+/** Whether a value is a wrapper like `{"items":[]}`, and not an item with an empty list. */
+export function isEmptyWrapper(value: object): boolean {
+  const values = Object.values(value) as unknown[];
+  const hasEmptyList = values.some((one) => Array.isArray(one) && one.length === 0);
+  return hasEmptyList && !values.some((one) => typeof one === "string" && parseTime(one) !== null);
 }
 
 /** A key whose value is an array of objects. */
