@@ -1,27 +1,18 @@
 import type { Breaker, Seen } from "../exchange/breaker.ts";
 import { closed } from "../exchange/breaker.ts";
 import type { Statement } from "./statement.ts";
+import { quoted } from "./statement.ts";
 
-/** The column of each fact. A service without a row never failed to answer a start. */
-const columns = {
-  version: "version",
-  lostAt: "lost_at",
-  lostTrials: "lost_trials",
-  hint: "hint",
-  httpStatus: "http_status",
-  contentType: "content_type",
-  closedAt: "closed_at",
-} satisfies Record<keyof Breaker, string>;
+const names = Object.keys(closed) as (keyof Breaker)[];
+const columns = names.map(quoted);
 
-const names = Object.keys(columns) as (keyof Breaker)[];
-const all = names.map((name) => `${columns[name]} AS "${name}"`).join(", ");
-
+/** A service without a row never failed to answer a start. */
 export const allBreakers = (prefix: string): Statement => ({
-  sql: `SELECT service, ${all} FROM ${prefix}breakers`,
+  sql: `SELECT * FROM ${prefix}breakers`,
 });
 
 export const breakerOf = (prefix: string, service: string): Statement => ({
-  sql: `SELECT ${all} FROM ${prefix}breakers WHERE service = $1`,
+  sql: `SELECT ${columns.join(", ")} FROM ${prefix}breakers WHERE service = $1`,
   values: [service],
 });
 
@@ -39,9 +30,9 @@ export function replacing(
   const mark = (_: unknown, index: number): string => `$${index + 2}`;
   const sql =
     before.version === 0
-      ? `INSERT INTO ${prefix}breakers (service, ${Object.values(columns).join(", ")}) VALUES ($1, ${names.map(mark).join(", ")})
+      ? `INSERT INTO ${prefix}breakers (service, ${columns.join(", ")}) VALUES ($1, ${names.map(mark).join(", ")})
           ON CONFLICT DO NOTHING RETURNING 1 AS done`
-      : `UPDATE ${prefix}breakers SET ${names.map((name, index) => `${columns[name]} = ${mark(name, index)}`).join(", ")}
+      : `UPDATE ${prefix}breakers SET ${columns.map((column, index) => `${column} = ${mark(column, index)}`).join(", ")}
           WHERE service = $1 AND version = ${before.version} RETURNING 1 AS done`;
   return { sql, values: [service, ...names.map((name) => breaker[name])] };
 }
@@ -57,7 +48,7 @@ export const checkOf = (
 ): Required<Statement> & { rows: number } =>
   claim === null
     ? {
-        sql: `SELECT 1 AS opened FROM ${prefix}breakers WHERE service = $1 AND lost_at IS NOT NULL`,
+        sql: `SELECT 1 AS opened FROM ${prefix}breakers WHERE service = $1 AND "lostAt" IS NOT NULL`,
         values: [service],
         rows: 0,
       }

@@ -72,7 +72,7 @@ export function opened(
 }
 
 function withoutDigest(row: ContentRow): ContentRow {
-  const { label_digest: _, ...rest } = row;
+  const { labelDigest: _, ...rest } = row;
   return rest;
 }
 
@@ -87,7 +87,7 @@ export function sealed(contents: Contents, sealing: Sealing, key: SealingKey): C
     ...own,
     vaults: own.vaults.map((row, index) => ({
       ...row,
-      label_digest: digest(contents.vaults[index] ?? row),
+      labelDigest: digest(contents.vaults[index] ?? row),
     })),
   };
 }

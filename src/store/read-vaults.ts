@@ -2,7 +2,7 @@ import type { VaultRecord } from "../exchange/records.ts";
 import { openStates } from "../exchange/states.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
 import type { Dialect, Statement, Value } from "./statement.ts";
-import { listed } from "./statement.ts";
+import { listed, quoted } from "./statement.ts";
 import type { CredentialsRow, ExchangeRow, Place, VaultRow, VaultRows } from "./steps/rows.ts";
 import { openLabel } from "./steps/sealed.ts";
 import { summaryColumns, vaultRecord } from "./steps/vault-record.ts";
@@ -37,14 +37,14 @@ export function vaultsWhere(
   const last = `$${values.length + named.length + 1}`;
   // A start that succeeds ends every earlier exchange and supersedes what it offered, so no older one matters unless it is named.
   const matter = `${of("exchanges")} AND exchanges.seq >= coalesce((
-      SELECT seq FROM ${prefix}exchanges AS started WHERE started.vault = vaults.id AND new_generation IS NOT NULL AND adopted = 0
+      SELECT seq FROM ${prefix}exchanges AS started WHERE started.vault = vaults.id AND "newGeneration" IS NOT NULL AND adopted = 0
       ORDER BY seq DESC LIMIT 1), 0)
     AND (state NOT IN ('acknowledged', 'discarded', 'rejected') OR NOT EXISTS (
       SELECT 1 FROM ${prefix}exchanges AS later WHERE later.vault = exchanges.vault AND later.seq > exchanges.seq))
     ${exchange === undefined ? "" : `UNION ${of("exchanges")} AND exchanges.id = $${values.length + 1}`}`;
   const kept = `${of("credentials", keptAlone)} AND sealed IS NOT NULL
     UNION SELECT credentials.* FROM (${matter}) AS matter JOIN ${prefix}credentials
-      ON credentials.vault = matter.vault AND generation IN (base_generation, new_generation)`;
+      ON credentials.vault = matter.vault AND generation IN ("baseGeneration", "newGeneration")`;
   const superseded = `SELECT superseded.* FROM (${kept}) AS kept JOIN ${prefix}superseded
       ON superseded.vault = kept.vault AND superseded.fingerprint = kept.fingerprint`;
   const also = `UNION ${of("superseded")} AND fingerprint IN (${texts(last)})`;
@@ -85,8 +85,8 @@ export function storedVaults(
   const [exchanges, credentials, superseded, refusals] = parts.map((rows) =>
     Map.groupBy(rows as Of<object>[], (row) => row.vault),
   );
-  return (vaults as (VaultRow & { id: NonNullable<Value>; label_digest?: string })[])
-    .map(({ id, label_digest: _digest, ...vault }): StoredVault => {
+  return (vaults as (VaultRow & { id: NonNullable<Value>; labelDigest?: string })[])
+    .map(({ id, labelDigest: _digest, ...vault }): StoredVault => {
       const { service, uuid, label } = vault;
       const place = { state: labels?.state, service, uuid, at };
       const of = <Row>(rows: typeof exchanges) => (rows?.get(id) ?? []) as unknown as Row[];
@@ -156,7 +156,7 @@ export function summariesOf({ prefix }: Dialect, service: string): Statement[] {
       values: [service],
     },
     {
-      sql: `SELECT id, ${summaryColumns.join(", ")}, (SELECT max(proven) ${kept}) AS proven,
+      sql: `SELECT id, ${summaryColumns.map(quoted).join(", ")}, (SELECT max(proven) ${kept}) AS proven,
         CASE WHEN EXISTS (SELECT 1 ${kept} AND device IS NOT NULL) THEN 1 ELSE 0 END AS has_device
         FROM ${prefix}vaults WHERE service = $1 AND forgotten = 0 ORDER BY vaults.uuid`,
       values: [service],

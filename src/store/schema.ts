@@ -28,26 +28,26 @@ export const sharedTables = (prefix: string, own: Own): string => `
     uuid text NOT NULL CHECK (uuid = lower(uuid)),
     kind text NOT NULL,
     label text,${own.labelDigest}
-    last_generation int NOT NULL DEFAULT 0,
-    unacked_starts int NOT NULL DEFAULT 0 CHECK (unacked_starts >= 0),
-    -- The part of unacked_starts that got no answer, and the part of those, since the last success, that counts no possible failure.
-    unanswered_starts int NOT NULL DEFAULT 0 CHECK (unanswered_starts >= 0),
-    quiet_starts int NOT NULL DEFAULT 0 CHECK (quiet_starts >= 0),
-    failed_attempts int NOT NULL DEFAULT 0 CHECK (failed_attempts >= 0),
-    -- The part of failed_attempts that is only possible: starts whose outcome is unknown.
-    possibly_failed int NOT NULL DEFAULT 0 CHECK (possibly_failed >= 0),
+    "lastGeneration" int NOT NULL DEFAULT 0,
+    "unackedStarts" int NOT NULL DEFAULT 0 CHECK ("unackedStarts" >= 0),
+    -- The part of unackedStarts that got no answer, and the part of those, since the last success, that counts no possible failure.
+    "unansweredStarts" int NOT NULL DEFAULT 0 CHECK ("unansweredStarts" >= 0),
+    "quietStarts" int NOT NULL DEFAULT 0 CHECK ("quietStarts" >= 0),
+    "failedAttempts" int NOT NULL DEFAULT 0 CHECK ("failedAttempts" >= 0),
+    -- The part of failedAttempts that is only possible: starts whose outcome is unknown.
+    "possiblyFailed" int NOT NULL DEFAULT 0 CHECK ("possiblyFailed" >= 0),
     -- Some credentials were refused since the last success.
-    refused_since int NOT NULL DEFAULT 0,
+    "refusedSince" int NOT NULL DEFAULT 0,
     -- When a start last succeeded here, and the expiry of the token that it brought: the service's own time.
-    proven_at text,
-    proof_expiry text,
-    uses_remaining int,
+    "provenAt" text,
+    "proofExpiry" text,
+    "usesRemaining" int,
     limited int NOT NULL DEFAULT 0,
-    expiry_date text,
-    auto_lock_date text,
-    date_created text,
-    last_modified text,
-    last_error text,
+    "expiryDate" text,
+    "autoLockDate" text,
+    "dateCreated" text,
+    "lastModified" text,
+    "lastError" text,
     forgotten int NOT NULL DEFAULT 0,
     UNIQUE (service, uuid)
   )${own.strict};
@@ -63,7 +63,7 @@ export const sharedTables = (prefix: string, own: Own): string => `
     sealed text,
     fingerprint text NOT NULL,
     device text,
-    created_at text NOT NULL,
+    "createdAt" text NOT NULL,
     -- Also known outside of this state.
     elsewhere int NOT NULL DEFAULT 0,
     -- A start with it was refused since it was last accepted.
@@ -86,23 +86,23 @@ export const sharedTables = (prefix: string, own: Own): string => `
     kind text NOT NULL,
     state text NOT NULL CHECK (state IN
       ('intent', 'started', 'held', 'ending', 'acknowledged', 'in-doubt', 'expired', 'discarded', 'rejected')),
-    external_ref text NOT NULL,
-    base_generation int NOT NULL,
-    new_generation int,
-    started_at text NOT NULL,
+    "externalRef" text NOT NULL,
+    "baseGeneration" int NOT NULL,
+    "newGeneration" int,
+    "startedAt" text NOT NULL,
     -- Sealed; null before the token is known and once it is of no use.
     token text,
-    token_expiry text,
-    uses_remaining int,
+    "tokenExpiry" text,
+    "usesRemaining" int,
     limited int NOT NULL DEFAULT 0,
-    hold_reason text,
+    "holdReason" text,
     delivered int NOT NULL DEFAULT 0,
-    save_owed int NOT NULL DEFAULT 0,
-    ends_unanswered int NOT NULL DEFAULT 0 CHECK (ends_unanswered >= 0),
-    acknowledged_at text,
+    "saveOwed" int NOT NULL DEFAULT 0,
+    "endsUnanswered" int NOT NULL DEFAULT 0 CHECK ("endsUnanswered" >= 0),
+    "acknowledgedAt" text,
     -- What step 1 counted and what can still be taken back.
-    counted_start int NOT NULL,
-    counted_failed int NOT NULL,
+    "countedStart" int NOT NULL,
+    "countedFailed" int NOT NULL,
     -- Taken over from a recovery document.
     adopted int NOT NULL DEFAULT 0,
     -- The run of many vaults in which it was begun, and the sealed digest of the contents that an update sends.
@@ -111,8 +111,8 @@ export const sharedTables = (prefix: string, own: Own): string => `
     -- The hash of the document that --save-cmd replaces, and the digest of where a run delivers contents.
     given text,
     delivery text,
-    -- Host, user and process that began it, as JSON.
-    begun_by text,
+    -- Host, user and process that began or adopted it, as JSON.
+    "by" text,
     UNIQUE (vault, id)${own.exchangeKey}
   )${own.strict};
   CREATE INDEX IF NOT EXISTS exchanges_by_run ON ${prefix}exchanges (run) WHERE run IS NOT NULL;
@@ -139,16 +139,16 @@ export const sharedTables = (prefix: string, own: Own): string => `
     event text NOT NULL,
     detail text NOT NULL
   )${own.strict};
-  CREATE TABLE IF NOT EXISTS ${prefix}limiter (application text PRIMARY KEY, next ${own.real} NOT NULL, reserved_at ${own.real} NOT NULL)${own.keyed};
+  CREATE TABLE IF NOT EXISTS ${prefix}limiter (application text PRIMARY KEY, next ${own.real} NOT NULL, "reservedAt" ${own.real} NOT NULL)${own.keyed};
 
   -- The circuit breaker of each service that once did not answer a start. Times are milliseconds since the epoch.
   CREATE TABLE IF NOT EXISTS ${prefix}breakers (
     service text PRIMARY KEY,
     version int NOT NULL,
-    lost_at ${own.time},
-    lost_trials int NOT NULL,
+    "lostAt" ${own.time},
+    "lostTrials" int NOT NULL,
     hint text NOT NULL CHECK (hint IN ('none', 'given', 'used')),
-    http_status int,
-    content_type text,
-    closed_at ${own.time} NOT NULL
+    "httpStatus" int,
+    "contentType" text,
+    "closedAt" ${own.time} NOT NULL
   )${own.keyed}`;

@@ -19,6 +19,9 @@ export interface Dialect {
   readonly texts: (mark: string) => string;
 }
 
+/** A column as SQL has it: columns are spelled as the fields of records, and PostgreSQL would fold them. */
+export const quoted = (column: string): string => `"${column}"`;
+
 /** Names as a list for `IN (…)`. Must be constants: nothing is escaped. */
 export const listed = (names: readonly string[]): string =>
   names.map((name) => `'${name}'`).join(", ");

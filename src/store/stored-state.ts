@@ -180,10 +180,10 @@ export abstract class StoredState {
 
 /** The start of the newest get of each vault whose contents arrived. */
 const lastReads = (prefix: string): Statement => ({
-  sql: `SELECT service, vaults.uuid, started_at AS at
+  sql: `SELECT service, vaults.uuid, "startedAt" AS at
     FROM ${prefix}vaults JOIN ${prefix}exchanges ON exchanges.vault = vaults.id AND exchanges.seq = (
       SELECT seq FROM ${prefix}exchanges AS read
-      WHERE read.vault = vaults.id AND operation = 'get' AND new_generation IS NOT NULL AND adopted = 0
+      WHERE read.vault = vaults.id AND operation = 'get' AND "newGeneration" IS NOT NULL AND adopted = 0
       ORDER BY seq DESC LIMIT 1)`,
 });
 

@@ -4,6 +4,7 @@ import { labelDigest } from "../secrets/sealing.ts";
 import { appending } from "./journal/journal.ts";
 import type { StoredVault } from "./read-vaults.ts";
 import type { Dialect, Statement, Value } from "./statement.ts";
+import { quoted } from "./statement.ts";
 import type { VaultRows } from "./steps/rows.ts";
 import { copyOf } from "./steps/rows.ts";
 import { sealLabel } from "./steps/sealed.ts";
@@ -55,7 +56,7 @@ export function statementsFor(
     const digest = typeof label === "string" ? labelDigest(key(), state, label) : null;
     return {
       ...change,
-      columns: { ...sealed({ ...change.columns, label }), label_digest: digest },
+      columns: { ...sealed({ ...change.columns, label }), labelDigest: digest },
     };
   });
   const entries = after.journal.map((entry) => ({
@@ -192,14 +193,14 @@ function sqlOf(
   const values: Value[] = [];
   const mark = (value: Value): string => `$${values.push(value)}`;
   const pairs = (row: Change["key"]): string[] =>
-    Object.entries(row).map(([column, value]) => `${column} = ${mark(value)}`);
+    Object.entries(row).map(([column, value]) => `${quoted(column)} = ${mark(value)}`);
   const name = `${prefix}${table}`;
   if (type === "insert") {
     const row = { ...place, ...columns };
     const marks = Object.values(row).map(mark);
     const isNumbered = table === "exchanges" && nextSeq !== undefined;
     return {
-      sql: `INSERT INTO ${name} (${[...Object.keys(row), ...(isNumbered ? ["seq"] : [])].join(", ")})
+      sql: `INSERT INTO ${name} (${[...Object.keys(row).map(quoted), ...(isNumbered ? ["seq"] : [])].join(", ")})
         VALUES (${[...marks, ...(isNumbered ? [nextSeq] : [])].join(", ")})`,
       values,
     };

@@ -31,7 +31,7 @@ it.each(["to a directory", "from a directory"])(
       await disconnected(server.sql);
       for (const each of [shared, there]) {
         const schema = new URL(each.stateDir).searchParams.get("schema") ?? "";
-        await server.sql(`UPDATE ${schema}.state SET ends_at = '-infinity'`);
+        await server.sql(`UPDATE ${schema}.state SET "endsAt" = '-infinity'`);
       }
       // The mark of the place has no password.
       const canceled = await from.vaultWith(

@@ -60,7 +60,7 @@ describe.concurrent("vault state backup", () => {
       expect(db.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
       // Of each vault either no exchange, or whole steps of one: the pair that it names is there.
       const torn =
-        "SELECT * FROM exchanges e WHERE new_generation IS NOT NULL AND NOT EXISTS (SELECT 1 FROM credentials c WHERE c.vault = e.vault AND c.generation = e.new_generation)";
+        "SELECT * FROM exchanges e WHERE newGeneration IS NOT NULL AND NOT EXISTS (SELECT 1 FROM credentials c WHERE c.vault = e.vault AND c.generation = e.newGeneration)";
       expect(db.prepare(torn).all()).toEqual([]);
       db.close();
     }

@@ -61,7 +61,7 @@ describe.concurrent("a machine's own clock settles nothing on a shared state", (
     const { lab, uuid, machines, sql } = await team();
     const held = documentOf(await machines[0].vault("get", uuid, "--no-ack", "--json"));
     await sql(
-      "UPDATE schema.exchanges SET token_expiry = '2020-01-01T00:00:00Z' WHERE state = 'held'",
+      `UPDATE schema.exchanges SET "tokenExpiry" = '2020-01-01T00:00:00Z' WHERE state = 'held'`,
     );
     const next = await ahead(machines[1], -hour, "get", uuid, "--json");
     expectExit(next, 0);

@@ -424,7 +424,7 @@ describe.concurrent("vault doctor: vaults", () => {
 
   it("one that is close to a lock, locked, or gone", async () => {
     const { machine, uuid, database } = await healthy();
-    sql(database, "UPDATE vaults SET failed_attempts = 2, label = 'daily'");
+    sql(database, "UPDATE vaults SET failedAttempts = 2, label = 'daily'");
     expect(await problems(machine, "--offline")).toEqual([
       finding(
         "lock-risk",
@@ -435,14 +435,14 @@ describe.concurrent("vault doctor: vaults", () => {
     ]);
     sql(
       database,
-      `UPDATE vaults SET last_error = '{"at":"2026-01-01T00:00:00Z","code":"locked","message":"m"}'`,
+      `UPDATE vaults SET lastError = '{"at":"2026-01-01T00:00:00Z","code":"locked","message":"m"}'`,
     );
     expect(await problems(machine, "--offline")).toEqual([
       finding("lock-risk", "error", /is locked/, new RegExp(`vault guard ${uuid} --reset`)),
     ]);
     sql(
       database,
-      `UPDATE vaults SET last_error = '{"at":"2026-01-01T00:00:00Z","code":"gone","message":"m"}'`,
+      `UPDATE vaults SET lastError = '{"at":"2026-01-01T00:00:00Z","code":"gone","message":"m"}'`,
     );
     expect(await problems(machine, "--offline")).toEqual([
       finding("lock-risk", "error", /is gone/, /vault get .*--base-url/),
@@ -452,12 +452,9 @@ describe.concurrent("vault doctor: vaults", () => {
   it("dates that are near, and that have passed", async () => {
     const { machine, uuid, database } = await healthy();
     const days = (n: number): string => new Date(Date.now() + n * 86_400_000).toISOString();
-    sql(database, `UPDATE vaults SET auto_lock_date = '${days(31)}', expiry_date = '${days(31)}'`);
+    sql(database, `UPDATE vaults SET autoLockDate = '${days(31)}', expiryDate = '${days(31)}'`);
     expect(await problems(machine, "--offline")).toEqual([]);
-    sql(
-      database,
-      `UPDATE vaults SET auto_lock_date = '${days(28.5)}', expiry_date = '${days(-1)}'`,
-    );
+    sql(database, `UPDATE vaults SET autoLockDate = '${days(28.5)}', expiryDate = '${days(-1)}'`);
     expect(await problems(machine, "--offline")).toEqual([
       finding("dates", "warn", /auto-locks .*in 28 days/, new RegExp(`vault get ${uuid}`)),
       finding("dates", "error", /has expired/, /./),

@@ -142,7 +142,7 @@ describe("an exchange that is open when another server takes over", () => {
     const { lab, uuid, machines, sql } = all;
     expectExit(await machines[0].vault("get", uuid, "--no-ack"), 0);
     await sql(
-      "UPDATE schema.exchanges SET token_expiry = '2020-01-01T00:00:00Z' WHERE state = 'held'",
+      `UPDATE schema.exchanges SET "tokenExpiry" = '2020-01-01T00:00:00Z' WHERE state = 'held'`,
     );
     await takeOver(all);
     expectExit(await machines[1].vault("status"), 0);

@@ -79,7 +79,7 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
     });
     dying.kill("SIGKILL");
     await dying.exit;
-    await sql("UPDATE schema.leases SET ends_at = '-infinity'");
+    await sql(`UPDATE schema.leases SET "endsAt" = '-infinity'`);
     expectExit(await machines[1].vault("get", uuid, "--json"), 0);
     await expectInStep(lab, machines[2], uuid);
     expectFarFromLock(lab, uuid);
@@ -91,7 +91,7 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
     const stopped = machines[0].start({}, "get", uuid, "--json");
     await expect.poll(() => lab.service.sandbox.requests().length, { timeout: 20_000 }).toBe(3);
     stopped.kill("SIGSTOP");
-    await sql("UPDATE schema.leases SET ends_at = '-infinity'");
+    await sql(`UPDATE schema.leases SET "endsAt" = '-infinity'`);
     expectExit(await machines[1].vault("get", uuid, "--json"), 0);
     const sent = lab.service.sandbox.requests().length;
     stopped.kill("SIGCONT");
@@ -122,7 +122,7 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
       "ok state 0 exchanges kept on this machine, in case the database loses them",
     );
     expectExit(await machines[0].vault("get", uuid, "--no-ack"), 0);
-    await sql(`UPDATE schema.leases SET since = now() - interval '1 hour', ends_at = now() + interval '1 hour',
+    await sql(`UPDATE schema.leases SET since = now() - interval '1 hour', "endsAt" = now() + interval '1 hour',
       holder = '{"host":"far","pid":7,"user":"ada"}' WHERE uuid <> ''`);
     const later = await checks(machines[2]);
     expect(later).toContainEqual(expect.stringMatching(/^warn pending /));

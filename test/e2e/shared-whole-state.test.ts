@@ -70,8 +70,8 @@ describe("the whole of a shared state", () => {
     };
     for (let round = 0; round < 5; round += 1) await atOnce(second, third, `round ${round}`);
     const digests = async () =>
-      (await sql("SELECT label_digest FROM schema.vaults ORDER BY uuid")).map(
-        (row) => row["label_digest"],
+      (await sql(`SELECT "labelDigest" FROM schema.vaults ORDER BY uuid`)).map(
+        (row) => row["labelDigest"],
       );
     const before = await digests();
     expect(new Set(before).size).toBe(2);
@@ -82,7 +82,7 @@ describe("the whole of a shared state", () => {
     await atOnce(first, first, "last");
     // The same by the constraint alone.
     await expect(
-      sql(`UPDATE schema.vaults SET label_digest = '${String((await digests())[0])}'`),
+      sql(`UPDATE schema.vaults SET "labelDigest" = '${String((await digests())[0])}'`),
     ).rejects.toThrow(/one_label/);
   });
 

@@ -72,7 +72,7 @@ describe.concurrent("who did it", () => {
     const { machine, uuid } = await readOnce();
     const database = join(machine.stateDir, "vault.db");
     const db = new DatabaseSync(database);
-    db.exec("UPDATE vaults SET unacked_starts = 4");
+    db.exec("UPDATE vaults SET unackedStarts = 4");
     db.close();
     expect(await elsewhere(machine, "get", uuid)).toMatch(
       /0 of 3 failed attempts, the last start by \S+ on \S+ \(process \d+\)/,

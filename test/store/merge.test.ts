@@ -32,7 +32,7 @@ describe("a backup that is merged into a state: a row of the table each", () => 
     (stage, minutes, state) => {
       const there = read().exchange("x2", "C", stage);
       const here = new OneVault(new Minutes());
-      const begun = Date.parse(there.rows.exchanges.at(-1)?.started_at ?? "");
+      const begun = Date.parse(there.rows.exchanges.at(-1)?.startedAt ?? "");
       const restored = here.restore(there.contents(), { now: begun + minutes * 60_000 });
       expect(restored.open).toMatchObject({ id: "x2", state, from: "file" });
       // It may have been acknowledged since: if its token is refused, that says nothing.
@@ -209,7 +209,7 @@ describe("a backup that is merged into a state: a row of the table each", () => 
     (n, order) => {
       const here = read();
       const there = here.copy().exchange("y2", "Y").exchange("y3", "Z", "held");
-      const begun = Date.parse(there.rows.exchanges.at(-1)?.started_at ?? "");
+      const begun = Date.parse(there.rows.exchanges.at(-1)?.startedAt ?? "");
       expect(here.restore(there.contents(), { now: begun + n * 60_000 })).toMatchObject({
         outcome: "first",
         open: null,
@@ -225,7 +225,7 @@ describe("a backup that is merged into a state: a row of the table each", () => 
     expect(here.restore(there.contents())).toMatchObject({ outcome: "returned" });
     expect([here.candidates(), here.proven()]).toEqual([["B"], []]);
     expect(here.rows.credentials.map(({ generation }) => generation)).toEqual([3, 4]);
-    expect(here.rows.vault).toMatchObject({ forgotten: 0, last_generation: 4 });
+    expect(here.rows.vault).toMatchObject({ forgotten: 0, lastGeneration: 4 });
   });
 
   it("forgotten, and some of it refused here: comes back, and what was refused is not superseded", () => {
@@ -271,7 +271,7 @@ describe("a backup that is merged into a state: a row of the table each", () => 
 
   it("a vault that was deleted here and is imported again is not gone", () => {
     const here = read().delete("x2").import("N");
-    expect(here.rows.vault?.last_error).toBe(null);
+    expect(here.rows.vault?.lastError).toBe(null);
   });
 
   it("at another service, the same uuid: side by side, unless it is superseded here", () => {
@@ -344,7 +344,7 @@ describe("what a merged backup counts", () => {
     here.restore(there.contents());
     expect(here.states()).toContain("x3 acknowledged");
     expect(here.counters()).toEqual({ starts: 1, failed: 0, possibly: 0 });
-    expect(here.rows.vault?.unanswered_starts).toBe(0);
+    expect(here.rows.vault?.unansweredStarts).toBe(0);
   });
 
   it("an exchange that expired, and is in doubt again since its base was refused, stays in doubt", () => {
@@ -514,8 +514,8 @@ describe("whatever has happened to two states that were one", () => {
         for (const combination of rows.refusals.keys())
           expect([...after.refusals.keys()]).toContain(combination);
         // No start that may have been sent is forgotten.
-        expect(after.vault?.failed_attempts).toBeGreaterThanOrEqual(
-          (rows.vault?.failed_attempts ?? 0) - (rows.vault?.possibly_failed ?? 0),
+        expect(after.vault?.failedAttempts).toBeGreaterThanOrEqual(
+          (rows.vault?.failedAttempts ?? 0) - (rows.vault?.possiblyFailed ?? 0),
         );
       }),
       runs,
@@ -532,13 +532,13 @@ describe("whatever has happened to two states that were one", () => {
         expect(new Set(generations).size).toBe(generations.length);
         for (const row of credentials)
           if (isLive(row)) expect(first.rows.superseded).not.toContain(row.fingerprint);
-        expect(Math.max(...generations)).toBeLessThanOrEqual(vault?.last_generation ?? 0);
+        expect(Math.max(...generations)).toBeLessThanOrEqual(vault?.lastGeneration ?? 0);
         expect(credentials.filter(({ standing }) => standing === "current").length).toBeLessThan(2);
         const open = exchanges.filter(({ state }) =>
           ["started", "held", "ending", "in-doubt"].includes(state),
         );
         expect(open.length).toBeLessThan(2);
-        for (const { base_generation: base, new_generation: made, state, token } of open) {
+        for (const { baseGeneration: base, newGeneration: made, state, token } of open) {
           expect(generations).toContain(base);
           expect(credentials.find(({ generation }) => generation === made)?.sealed).toEqual(
             expect.any(String),
@@ -546,10 +546,10 @@ describe("whatever has happened to two states that were one", () => {
           if (state !== "in-doubt") expect(token).toEqual(expect.any(String));
         }
         const {
-          unacked_starts: starts = 0,
-          unanswered_starts: unanswered = 0,
-          failed_attempts: failed = 0,
-          possibly_failed: possibly = 0,
+          unackedStarts: starts = 0,
+          unansweredStarts: unanswered = 0,
+          failedAttempts: failed = 0,
+          possiblyFailed: possibly = 0,
         } = vault ?? {};
         for (const count of [
           starts,

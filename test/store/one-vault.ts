@@ -164,7 +164,7 @@ export class OneVault {
     this.does(
       (rows) =>
         void (
-          rows.vault && (rows.vault.last_error = JSON.stringify({ code: "gone", message: "no" }))
+          rows.vault && (rows.vault.lastError = JSON.stringify({ code: "gone", message: "no" }))
         ),
     );
 
@@ -265,9 +265,9 @@ export class OneVault {
 
   counters() {
     const {
-      unacked_starts: starts = 0,
-      failed_attempts: failed = 0,
-      possibly_failed: possibly = 0,
+      unackedStarts: starts = 0,
+      failedAttempts: failed = 0,
+      possiblyFailed: possibly = 0,
     } = this.rows.vault ?? {};
     return { starts, failed, possibly };
   }

@@ -103,19 +103,19 @@ describe("a state that is restored while others have it open", () => {
   });
 
   it("keeps the counters, the superseded pairs, the refusals and the queue of the limiter", async () => {
-    state.sql("UPDATE vaults SET unacked_starts = 3, failed_attempts = 1");
+    state.sql("UPDATE vaults SET unackedStarts = 3, failedAttempts = 1");
     await whole.backup(file, true);
-    state.sql("UPDATE vaults SET unacked_starts = 0, failed_attempts = 2");
+    state.sql("UPDATE vaults SET unackedStarts = 0, failedAttempts = 2");
     state.sql("INSERT INTO superseded VALUES (1, 'dead')");
     state.sql("INSERT INTO refusals VALUES (1, 'no', NULL)");
     state.sql("INSERT INTO limiter VALUES ('app', 5000, 4000)");
     state.sql(
-      `INSERT INTO vaults (id, service, uuid, kind, unacked_starts) VALUES (9, '${service}', '${other}', 'generic/offline', 4)`,
+      `INSERT INTO vaults (id, service, uuid, kind, unackedStarts) VALUES (9, '${service}', '${other}', 'generic/offline', 4)`,
     );
     await restore();
     expect(
       state.sql(
-        "SELECT uuid, unacked_starts AS u, failed_attempts AS f, forgotten FROM vaults ORDER BY uuid",
+        "SELECT uuid, unackedStarts AS u, failedAttempts AS f, forgotten FROM vaults ORDER BY uuid",
       ),
     ).toEqual([
       { uuid: uuid.toLowerCase(), u: 0, f: 2, forgotten: 0 },

@@ -68,9 +68,9 @@ it("a state that may have been used elsewhere has nothing proven; only an exchan
   const open = (state: string, expiry: string | null): ContentRow => ({
     ...exchangeOf(state),
     state,
-    token_expiry: expiry,
+    tokenExpiry: expiry,
     adopted: 0,
-    ends_unanswered: 0,
+    endsUnanswered: 0,
   });
   const [alive, dead] = ["2026-11-21T10:05:00Z", "2026-11-21T09:00:00Z"];
   const before = {
@@ -85,7 +85,7 @@ it("a state that may have been used elsewhere has nothing proven; only an exchan
   };
   const after = unproven(before, Date.parse("2026-11-21T10:00:00Z"));
   expect(after.credentials).toMatchObject([{ standing: "current", proven: 0, elsewhere: 1 }]);
-  expect(after.exchanges.map(({ state, ends_unanswered: ends }) => `${state} ${ends}`)).toEqual([
+  expect(after.exchanges.map(({ state, endsUnanswered: ends }) => `${state} ${ends}`)).toEqual([
     "held 1",
     "in-doubt 1",
     "in-doubt 1",

@@ -113,7 +113,7 @@ export class SchemaCopy {
   async take(): Promise<void> {
     if (this.#tables.length === 0) await this.#begin();
     await this.#move(this.#schema, this.copy);
-    await this.#sql(`UPDATE ${this.copy}.leases SET ends_at = '-infinity'`);
+    await this.#sql(`UPDATE ${this.copy}.leases SET "endsAt" = '-infinity'`);
   }
 
   /** Makes the state what it was when the copy was taken. */

@@ -20,7 +20,7 @@ function addMigration(exports) {
       ALTER TABLE vaults ADD COLUMN note TEXT;
       CREATE TABLE credentials_next (
         vault INTEGER NOT NULL REFERENCES vaults (id), generation INTEGER NOT NULL, standing TEXT NOT NULL, proven INTEGER NOT NULL,
-        sealed TEXT, fingerprint TEXT NOT NULL, device TEXT, created_at TEXT NOT NULL, elsewhere INTEGER NOT NULL DEFAULT 0,
+        sealed TEXT, fingerprint TEXT NOT NULL, device TEXT, createdAt TEXT NOT NULL, elsewhere INTEGER NOT NULL DEFAULT 0,
         refused INTEGER NOT NULL DEFAULT 0, placed TEXT, ended INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (vault, generation)
       ) STRICT, WITHOUT ROWID;
       INSERT INTO credentials_next SELECT * FROM credentials;

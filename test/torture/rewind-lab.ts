@@ -255,7 +255,7 @@ export async function openSharedRewindLab(seed: readonly VaultInput[]): Promise<
     elsewhere: async () => {
       await disconnected(sql);
       await sql(
-        `UPDATE ${schema}.leases SET ends_at = '-infinity'; UPDATE ${schema}.state SET ends_at = '-infinity'`,
+        `UPDATE ${schema}.leases SET "endsAt" = '-infinity'; UPDATE ${schema}.state SET "endsAt" = '-infinity'`,
       );
       return { ...lab, machine: another("another", schema) };
     },

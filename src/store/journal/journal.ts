@@ -43,7 +43,7 @@ export function prunedBefore(oldest: string | null | undefined, now: number): st
 export const pruning = (prefix: string, before: string): Statement[] => [
   { sql: `DELETE FROM ${prefix}journal WHERE at < $1`, values: [before] },
   {
-    sql: `DELETE FROM ${prefix}exchanges WHERE started_at < $1 AND state IN ('acknowledged', 'expired', 'discarded', 'rejected')
+    sql: `DELETE FROM ${prefix}exchanges WHERE "startedAt" < $1 AND state IN ('acknowledged', 'expired', 'discarded', 'rejected')
       AND seq < (SELECT max(seq) FROM ${prefix}exchanges AS newer WHERE newer.vault = exchanges.vault)`,
     values: [before],
   },

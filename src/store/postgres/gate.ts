@@ -31,7 +31,7 @@ const closedMs = 5000;
  * back since.
  */
 export const isAlive = (row = ""): string =>
-  `(${row}ends_at > clock_timestamp() AND ${row}since <= clock_timestamp())`;
+  `(${row}"endsAt" > clock_timestamp() AND ${row}since <= clock_timestamp())`;
 
 /** Of the row of a gate that nobody has closed. */
 export const isOpen = `NOT ${isAlive()}`;
@@ -112,12 +112,12 @@ export async function transactWhole<T>(
   const values = [token, operation, JSON.stringify(holder)];
   const close: Statement = {
     sql: `WITH gate AS (SELECT FROM ${schema}.state WHERE ${isOpen} OR token = $1 FOR NO KEY UPDATE NOWAIT)
-      UPDATE ${schema}.state SET token = $1, operation = $2, holder = $3, ends_at = clock_timestamp() + interval '${closedMs} milliseconds',
+      UPDATE ${schema}.state SET token = $1, operation = $2, holder = $3, "endsAt" = clock_timestamp() + interval '${closedMs} milliseconds',
         since = CASE WHEN token = $1 THEN since ELSE clock_timestamp() END
       FROM gate RETURNING 1 AS closed`,
     values,
   };
-  const open = `UPDATE ${schema}.state SET token = NULL, operation = NULL, holder = NULL, ends_at = '-infinity' WHERE token = $1`;
+  const open = `UPDATE ${schema}.state SET token = NULL, operation = NULL, holder = NULL, "endsAt" = '-infinity' WHERE token = $1`;
   let obstacle = busy(undefined);
   const closed = async (): Promise<boolean> => {
     try {
@@ -170,7 +170,7 @@ async function behindGate<T>(
       const [lease] = await query(holders(schema));
       if (lease !== undefined) throw new TakenOver(lease);
       await query({
-        sql: `UPDATE ${schema}.leases SET epoch = gen_random_uuid(), holder = NULL, ends_at = '-infinity'`,
+        sql: `UPDATE ${schema}.leases SET epoch = gen_random_uuid(), holder = NULL, "endsAt" = '-infinity'`,
       });
       const result = await work(query);
       await query({ sql: open, values: [token] });
@@ -224,23 +224,23 @@ const settings = `SELECT set_config('statement_timeout', '0', true), set_config(
 
 /** The leases that have not ended. */
 export const holders = (schema: string): Statement => ({
-  sql: `SELECT uuid, holder, since, ends_at FROM ${schema}.leases WHERE ${isAlive()} ORDER BY since, uuid`,
+  sql: `SELECT uuid, holder, since, "endsAt" FROM ${schema}.leases WHERE ${isAlive()} ORDER BY since, uuid`,
 });
 
 /** A row of `holders`. */
 export function lockIn(row: Row): Lock {
-  const {
-    uuid,
-    holder,
-    since,
-    ends_at: end,
-  } = row as { uuid: string; holder: string; since: Date; ends_at: Date };
+  const { uuid, holder, since, endsAt } = row as {
+    uuid: string;
+    holder: string;
+    since: Date;
+    endsAt: Date;
+  };
   const { host, pid, user } = JSON.parse(holder) as Actor;
   return {
     uuid,
     holder: { host, pid, user },
     since: since.toISOString(),
-    endsAt: end.toISOString(),
+    endsAt: endsAt.toISOString(),
   };
 }
 

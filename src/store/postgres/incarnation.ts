@@ -156,18 +156,18 @@ export function setBack(schema: string, why: string): Statement[] {
       sql: `UPDATE ${schema}.credentials SET proven = 0, elsewhere = 1 WHERE proven <> 0 OR elsewhere <> 1`,
     },
     {
-      sql: `UPDATE ${schema}.exchanges SET ends_unanswered = ends_unanswered + 1 WHERE state IN ('started', 'held', 'ending', 'in-doubt')`,
+      sql: `UPDATE ${schema}.exchanges SET "endsUnanswered" = "endsUnanswered" + 1 WHERE state IN ('started', 'held', 'ending', 'in-doubt')`,
     },
     {
       sql: `WITH left_open AS (
           UPDATE ${schema}.exchanges AS now SET state = 'in-doubt'
           FROM ${schema}.exchanges AS former
           WHERE former.vault = now.vault AND former.seq = now.seq AND now.state IN ('started', 'held')
-            AND now.token_expiry <= ${timestamp}
-          RETURNING now.vault, now.id AS exchange, former.state AS "from", now.ends_unanswered AS "endsUnanswered"
+            AND now."tokenExpiry" <= ${timestamp}
+          RETURNING now.vault, now.id AS exchange, former.state AS "from", now."endsUnanswered"
         ), told AS (
-          UPDATE ${schema}.vaults SET last_error = ($1::jsonb || jsonb_build_object('at', ${timestamp}))::text
-          WHERE id IN (SELECT vault FROM left_open) AND coalesce(last_error::jsonb ->> 'code', '') NOT IN ('locked', 'gone')
+          UPDATE ${schema}.vaults SET "lastError" = ($1::jsonb || jsonb_build_object('at', ${timestamp}))::text
+          WHERE id IN (SELECT vault FROM left_open) AND coalesce("lastError"::jsonb ->> 'code', '') NOT IN ('locked', 'gone')
         )
         INSERT INTO ${schema}.journal (at, service, uuid, exchange, event, detail)
         SELECT ${timestamp}, service, uuid, exchange, 'in-doubt',

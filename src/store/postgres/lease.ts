@@ -26,10 +26,10 @@ interface LeasePlace {
 const newEnd = `clock_timestamp() + interval '${leaseMs} milliseconds'`;
 
 /** Of a row whose vault is locked: one that has begun before the database's clock was set back counts from now on. */
-const renewed = `ends_at = ${newEnd}, since = least(since, clock_timestamp())`;
+const renewed = `"endsAt" = ${newEnd}, since = least(since, clock_timestamp())`;
 
 /** Of a row whose vault nobody holds. */
-const free = "ends_at = '-infinity', holder = NULL";
+const free = `"endsAt" = '-infinity', holder = NULL`;
 
 /**
  * A vault locked by this process, as a row with an end on the database's clock: nobody else takes it before that. Each transaction
@@ -69,9 +69,9 @@ export class Lease {
     const take: Statement = {
       // Waiting there would starve the operation on the whole state, and fill the server with those who wait.
       sql: `WITH gate AS (SELECT FROM ${schema}.state WHERE ${isOpen} FOR KEY SHARE NOWAIT)
-        INSERT INTO ${schema}.leases AS lease (uuid, epoch, step, holder, since, ends_at)
+        INSERT INTO ${schema}.leases AS lease (uuid, epoch, step, holder, since, "endsAt")
         SELECT $1, $2, 0, $3, clock_timestamp(), ${newEnd} FROM gate
-        ON CONFLICT (uuid) DO UPDATE SET epoch = $2, step = 0, holder = $3, since = excluded.since, ends_at = ${newEnd}
+        ON CONFLICT (uuid) DO UPDATE SET epoch = $2, step = 0, holder = $3, since = excluded.since, "endsAt" = ${newEnd}
         WHERE NOT ${isAlive("lease.")} OR lease.epoch = $2 RETURNING 1 AS taken`,
       values: [uuid, epoch, JSON.stringify(holder)],
     };

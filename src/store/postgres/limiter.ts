@@ -27,14 +27,14 @@ function reserving(
   intervalMs: number,
   longestMs: number,
 ): Statement {
-  const now = "excluded.reserved_at";
-  const slot = `greatest(${now}, CASE WHEN queue.reserved_at > ${now} + ${clockJump} THEN ${now} ELSE queue.next END)`;
+  const now = 'excluded."reservedAt"';
+  const slot = `greatest(${now}, CASE WHEN queue."reservedAt" > ${now} + ${clockJump} THEN ${now} ELSE queue.next END)`;
   const sql = `WITH quick AS (SELECT set_config('synchronous_commit', 'off', true) AS set)
-    INSERT INTO ${schema}.limiter AS queue (application, next, reserved_at)
+    INSERT INTO ${schema}.limiter AS queue (application, next, "reservedAt")
     SELECT $1, now + $3::double precision, now FROM quick, (SELECT ${sqlOf(from)} AS now) AS moment WHERE set IS NOT NULL
-    ON CONFLICT (application) DO UPDATE SET next = ${slot} + $3, reserved_at = ${now}
+    ON CONFLICT (application) DO UPDATE SET next = ${slot} + $3, "reservedAt" = ${now}
     WHERE $4::double precision IS NULL OR ${slot} - ${now} <= $4
-    RETURNING next - $3 - reserved_at AS wait, next - $3 AS slot, ${milliseconds} AS said`;
+    RETURNING next - $3 - "reservedAt" AS wait, next - $3 AS slot, ${milliseconds} AS said`;
   return {
     sql,
     values: [application, valueOf(from), intervalMs, Number.isFinite(longestMs) ? longestMs : null],

@@ -95,11 +95,11 @@ const recordMigrations: readonly string[] = [
     state TEXT NOT NULL, service TEXT NOT NULL, uuid TEXT NOT NULL, generation INTEGER NOT NULL, fingerprint TEXT NOT NULL,
     label TEXT, kind TEXT NOT NULL, listed INTEGER NOT NULL DEFAULT 1, PRIMARY KEY (state, service, uuid)
   ) STRICT, WITHOUT ROWID;
-  -- Brings credentials back that a failover has lost. The fingerprint is of the new pair; set_back and claims are what the state
+  -- Brings credentials back that a failover has lost. The fingerprint is of the new pair; setBack and claims are what the state
   -- said of itself.
   CREATE TABLE outbox (
     state TEXT NOT NULL, service TEXT NOT NULL, uuid TEXT NOT NULL, at TEXT NOT NULL, document TEXT NOT NULL,
-    fingerprint TEXT NOT NULL, set_back TEXT NOT NULL, claims INTEGER NOT NULL, PRIMARY KEY (state, service, uuid)
+    fingerprint TEXT NOT NULL, setBack TEXT NOT NULL, claims INTEGER NOT NULL, PRIMARY KEY (state, service, uuid)
   ) STRICT, WITHOUT ROWID;
   `,
 ];
@@ -168,7 +168,7 @@ export class MachineRecord {
   /** What was seen of a vault, for each state that has it, and its last exchange if that is kept. */
   async vault(service: string, uuid: string): Promise<SeenBefore[]> {
     const sql =
-      "SELECT * FROM vaults LEFT JOIN (SELECT state, service, uuid, fingerprint AS kept, set_back AS setBack, claims, document FROM outbox) USING (state, service, uuid) WHERE service = ? AND uuid = ?";
+      "SELECT * FROM vaults LEFT JOIN (SELECT state, service, uuid, fingerprint AS kept, setBack, claims, document FROM outbox) USING (state, service, uuid) WHERE service = ? AND uuid = ?";
     const rows = await this.#read((db) => all<SeenBefore>(db, sql, service, uuid));
     return rows ?? [];
   }
@@ -220,7 +220,7 @@ export class MachineRecord {
         state,
       );
       run(db, "DELETE FROM outbox WHERE at < ?", oldest);
-      const row = { state, service, uuid, at, document, fingerprint, set_back: setBack, claims };
+      const row = { state, service, uuid, at, document, fingerprint, setBack, claims };
       put(db, "outbox", row);
     });
   }

@@ -34,15 +34,15 @@ export async function keep(
 ): Promise<void> {
   const { service, uuid, at } = rows;
   const { label, kind } = vaultOf(rows);
-  const made = keptGeneration(rows, exchange.new_generation ?? 0);
+  const made = keptGeneration(rows, exchange.newGeneration ?? 0);
   const document: AdoptedExchange = {
     exchangeId: exchange.id,
     kind: exchange.kind,
     operation: exchange.operation as Operation,
-    old: openCredentials(key, rows, keptGeneration(rows, exchange.base_generation)),
+    old: openCredentials(key, rows, keptGeneration(rows, exchange.baseGeneration)),
     new: openCredentials(key, rows, made),
     token: openToken(key, rows, exchange),
-    tokenExpiry: exchange.token_expiry,
+    tokenExpiry: exchange.tokenExpiry,
     unread: false,
   };
   const { generation, fingerprint } = made;
@@ -79,7 +79,7 @@ export async function bringBack({
   const { document, kept, setBack, generation, fingerprint } = seen;
   const isOwn = seen.state === about.state;
   if (!isOwn && !about.predecessors.includes(seen.state)) return;
-  const { last_generation: last, forgotten } = rows.vault ?? { last_generation: 0, forgotten: 0 };
+  const { lastGeneration: last, forgotten } = rows.vault ?? { lastGeneration: 0, forgotten: 0 };
   const isThere = (print: string): boolean =>
     rows.superseded.has(print) || rows.credentials.some((row) => row.fingerprint === print);
   const isBehind = isOwn && last < generation && !isThere(fingerprint);

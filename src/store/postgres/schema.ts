@@ -17,11 +17,11 @@ export const tables = (schema: string): string[] => [
   `CREATE TABLE IF NOT EXISTS ${schema}.identity (
     id int PRIMARY KEY CHECK (id = 1), born xid8 NOT NULL, system text NOT NULL, database text NOT NULL, claims int NOT NULL
   )`,
-  // The gate that an operation on the whole state closes for as long as `ends_at` says: see gate.ts. Not usable while it is being moved,
+  // The gate that an operation on the whole state closes for as long as `endsAt` says: see gate.ts. Not usable while it is being moved,
   // and from then on. `done` is the operation that was committed last.
   `CREATE TABLE IF NOT EXISTS ${schema}.state (
     id int PRIMARY KEY CHECK (id = 1), operation text, token uuid, holder text, since timestamptz,
-    ends_at timestamptz NOT NULL, usable boolean NOT NULL, done jsonb
+    "endsAt" timestamptz NOT NULL, usable boolean NOT NULL, done jsonb
   )`,
   `CREATE TABLE IF NOT EXISTS ${schema}.leases (
     uuid text PRIMARY KEY,
@@ -30,7 +30,7 @@ export const tables = (schema: string): string[] => [
     step bigint NOT NULL,
     holder text,
     since timestamptz NOT NULL,
-    ends_at timestamptz NOT NULL
+    "endsAt" timestamptz NOT NULL
   )`,
   sharedTables(`${schema}.`, {
     id: "uuid",
@@ -40,16 +40,16 @@ export const tables = (schema: string): string[] => [
     real: "double precision",
     time: "double precision",
     // A label is sealed, so that this digest tells it; other programs that may write have the key, too.
-    labelDigest: "\n    label_digest text,",
-    label: "label_digest",
+    labelDigest: '\n    "labelDigest" text,',
+    label: '"labelDigest"',
     exchangeKey: ",\n    PRIMARY KEY (vault, seq)",
     strict: "",
     keyed: "",
   }),
   // Who began with an older version has lost its vault.
-  `UPDATE ${schema}.leases SET epoch = gen_random_uuid(), holder = NULL, ends_at = '-infinity'
+  `UPDATE ${schema}.leases SET epoch = gen_random_uuid(), holder = NULL, "endsAt" = '-infinity'
     WHERE EXISTS (SELECT 1 FROM ${schema}.meta WHERE name = 'version' AND value <> '${schemaVersion}')`,
-  `INSERT INTO ${schema}.state (id, ends_at, usable) VALUES (1, '-infinity', true) ON CONFLICT DO NOTHING`,
+  `INSERT INTO ${schema}.state (id, "endsAt", usable) VALUES (1, '-infinity', true) ON CONFLICT DO NOTHING`,
   `INSERT INTO ${schema}.identity SELECT 1, pg_current_xact_id(), ${place.system}, ${place.database}, 0 ON CONFLICT DO NOTHING`,
   `INSERT INTO ${schema}.meta VALUES ('state', gen_random_uuid()::text), ('timeline', ${place.timeline}) ON CONFLICT DO NOTHING`,
   // One that was fenced since this program has looked stays so.

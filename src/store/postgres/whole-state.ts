@@ -32,6 +32,7 @@ import type { Whole, WholeOperation, WholeReader } from "../whole/whole.ts";
 import type { About } from "./about.ts";
 import { aboutStatement, checkVersion, metaStatement, readMeta } from "./about.ts";
 import type { Statement } from "../statement.ts";
+import { quoted } from "../statement.ts";
 import type { Row } from "./connection.ts";
 import { alreadyThere, codeOf, Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
@@ -313,7 +314,7 @@ const engineOf = (schema: string, query: Query): Engine => ({
   list: (table) => ({
     from: `jsonb_array_elements($1::jsonb) WITH ORDINALITY AS list (item, n)
       CROSS JOIN LATERAL jsonb_populate_record(NULL::${schema}.${table}, item) AS made`,
-    column: (name) => `made.${name}`,
+    column: (name) => `made.${quoted(name)}`,
   }),
   setUsable: async (isUsable) => {
     await query({

@@ -85,9 +85,9 @@ function read(path: string, newest: number, options: StoreOptions) {
     db.exec("BEGIN");
     checkOurs(db, path, newest);
     const damage = problemsOf(db);
-    const token = one<{ started_at: string; token_expiry: string }>(
+    const token = one<{ startedAt: string; tokenExpiry: string }>(
       db,
-      "SELECT started_at, token_expiry FROM exchanges WHERE token_expiry IS NOT NULL ORDER BY seq DESC LIMIT 1",
+      "SELECT startedAt, tokenExpiry FROM exchanges WHERE tokenExpiry IS NOT NULL ORDER BY seq DESC LIMIT 1",
     );
     const backup = one<{ at: string; file: string }>(
       db,
@@ -104,8 +104,7 @@ function read(path: string, newest: number, options: StoreOptions) {
         db,
         "SELECT application, next FROM limiter",
       ),
-      tokenSeconds:
-        token === undefined ? null : secondsBetween(token.started_at, token.token_expiry),
+      tokenSeconds: token === undefined ? null : secondsBetween(token.startedAt, token.tokenExpiry),
       lastBackup: backup === undefined ? null : { ...backup, now: backupFile(backup.file) },
       key: keyFacts(options, db, damage),
     };

@@ -248,18 +248,18 @@ function reserveSlot(
   intervalMs: number,
   longestMs = Number.POSITIVE_INFINITY,
 ): number {
-  const stored = one<{ next: number; reserved_at: number }>(
+  const stored = one<{ next: number; reservedAt: number }>(
     db,
-    "SELECT next, reserved_at FROM limiter WHERE application = ?",
+    "SELECT next, reservedAt FROM limiter WHERE application = ?",
     application,
   );
-  const next = stored === undefined || stored.reserved_at > now + clockJump ? now : stored.next;
+  const next = stored === undefined || stored.reservedAt > now + clockJump ? now : stored.next;
   const slot = Math.max(now, next);
   if (slot - now > longestMs) return slot - now;
   run(
     db,
-    "INSERT INTO limiter (application, next, reserved_at) VALUES (?, ?, ?) " +
-      "ON CONFLICT (application) DO UPDATE SET next = excluded.next, reserved_at = excluded.reserved_at",
+    "INSERT INTO limiter (application, next, reservedAt) VALUES (?, ?, ?) " +
+      "ON CONFLICT (application) DO UPDATE SET next = excluded.next, reservedAt = excluded.reservedAt",
     application,
     slot + intervalMs,
     now,

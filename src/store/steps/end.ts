@@ -22,8 +22,8 @@ export function hold(
   const row = exchangeIn(rows, exchangeId, ["started", "held"]);
   journal(rows, "held", exchangeId, { from: row.state, reason, delivered, saveOwed });
   row.state = "held";
-  row.hold_reason = reason;
-  row.save_owed = Number(saveOwed);
+  row.holdReason = reason;
+  row.saveOwed = Number(saveOwed);
   if (delivered) row.delivered = 1;
 }
 
@@ -36,15 +36,15 @@ export function recordEnding(rows: VaultRows, exchangeId: string, delivered: boo
   const row = exchangeIn(rows, exchangeId, ["started", "held", "ending"]);
   journal(rows, "ending", exchangeId, { from: row.state, delivered });
   row.state = "ending";
-  row.ends_unanswered += 1;
-  const base = findGeneration(rows, row.base_generation);
+  row.endsUnanswered += 1;
+  const base = findGeneration(rows, row.baseGeneration);
   if (base !== undefined) base.ended = 1;
   if (delivered) row.delivered = 1;
 }
 
 export function noteEndAnswered(rows: VaultRows, exchangeId: string, error: ErrorNote): void {
   const row = exchangeIn(rows, exchangeId, ["ending"]);
-  row.ends_unanswered = Math.max(0, row.ends_unanswered - 1);
+  row.endsUnanswered = Math.max(0, row.endsUnanswered - 1);
   noteError(rows, error);
   journal(rows, "end-answered", exchangeId, { error });
 }
@@ -52,7 +52,7 @@ export function noteEndAnswered(rows: VaultRows, exchangeId: string, error: Erro
 /** Step ④: the new pair is current. */
 export function acknowledge(rows: VaultRows, exchangeId: string): void {
   const row = exchangeIn(rows, exchangeId, ["ending"]);
-  const [base, offered] = [findGeneration(rows, row.base_generation), offeredBy(rows, row)];
+  const [base, offered] = [findGeneration(rows, row.baseGeneration), offeredBy(rows, row)];
   if (row.adopted === 1) {
     // The service may answer a repetition with SUCCESS, so both pairs stay candidates and the counters stay.
     if (offered.standing === "imported") offered.placed ??= "successor";
@@ -61,23 +61,23 @@ export function acknowledge(rows: VaultRows, exchangeId: string): void {
     return;
   }
   provenByEnd(rows, offered, base);
-  vaultOf(rows).last_error = null;
+  vaultOf(rows).lastError = null;
   disproveFailures(rows, row);
   zeroStarts(rows, row);
-  endExchange(rows, row, "acknowledged", { generation: row.new_generation });
+  endExchange(rows, row, "acknowledged", { generation: row.newGeneration });
 }
 
 /** The token was alive, so the service has processed no start since: none with the old credentials has failed either. */
 function disproveFailures(rows: VaultRows, acknowledged: ExchangeRow): void {
   const vault = vaultOf(rows);
   for (const row of rows.exchanges.slice(rows.exchanges.indexOf(acknowledged) + 1)) {
-    if (row.state !== "intent" || row.base_generation !== acknowledged.base_generation) continue;
-    const possibly = Math.min(row.counted_failed, vault.possibly_failed);
+    if (row.state !== "intent" || row.baseGeneration !== acknowledged.baseGeneration) continue;
+    const possibly = Math.min(row.countedFailed, vault.possiblyFailed);
     update(vault, {
-      failed_attempts: vault.failed_attempts - possibly,
-      possibly_failed: vault.possibly_failed - possibly,
+      failedAttempts: vault.failedAttempts - possibly,
+      possiblyFailed: vault.possiblyFailed - possibly,
     });
-    row.counted_failed = 0;
+    row.countedFailed = 0;
   }
 }
 
@@ -92,12 +92,12 @@ export function markInDoubt(rows: VaultRows, exchangeId: string, error: ErrorNot
   const row = exchangeIn(rows, exchangeId, ["ending"]);
   row.state = "in-doubt";
   noteError(rows, error);
-  journal(rows, "in-doubt", exchangeId, { endsUnanswered: row.ends_unanswered, error });
+  journal(rows, "in-doubt", exchangeId, { endsUnanswered: row.endsUnanswered, error });
 }
 
 /** The pair that the start of an exchange returned; exists from ② on. */
 function offeredBy(rows: VaultRows, row: ExchangeRow): CredentialsRow {
-  const offered = findGeneration(rows, row.new_generation);
+  const offered = findGeneration(rows, row.newGeneration);
   if (offered === undefined)
     throw new TypeError(`exchange ${row.id} is ${row.state} and has no new generation`);
   return offered;

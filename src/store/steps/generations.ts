@@ -51,10 +51,10 @@ export function addGeneration(
   },
 ): CredentialsRow {
   const vault = vaultOf(rows);
-  vault.last_generation += 1;
+  vault.lastGeneration += 1;
   // The error of a forgotten vault says that it was deleted; with credentials it is another one.
-  if (vault.forgotten === 1) update(vault, { forgotten: 0, last_error: null });
-  const generation = vault.last_generation;
+  if (vault.forgotten === 1) update(vault, { forgotten: 0, lastError: null });
+  const generation = vault.lastGeneration;
   const row: CredentialsRow = {
     generation,
     standing: pair.standing,
@@ -65,7 +65,7 @@ export function addGeneration(
       typeof pair.device === "string" || pair.device === null
         ? pair.device
         : JSON.stringify(pair.device),
-    created_at: rows.at,
+    createdAt: rows.at,
     elsewhere: Number(pair.elsewhere),
     refused: 0,
     placed: pair.placed ?? null,

@@ -63,10 +63,10 @@ export function adopt(
   const placed = placeOf(rows, document);
   if (placed === "known") return placed;
   // Where ② was lost with a failover, the document knows more than the state.
-  const isCutOff = known?.new_generation === null;
+  const isCutOff = known?.newGeneration === null;
   if (known !== undefined && !isCutOff) {
     // The exchange was discarded here; importing it says that it may have been acknowledged elsewhere.
-    const dropped = findGeneration(rows, known.new_generation);
+    const dropped = findGeneration(rows, known.newGeneration);
     if (dropped?.standing === "void") dropped.standing = "imported";
     return "known";
   }
@@ -85,29 +85,29 @@ export function adopt(
     operation,
     kind,
     state: unread ? "held" : "ending",
-    external_ref: known?.external_ref ?? "",
-    base_generation: base,
-    new_generation: generation,
-    started_at: known?.started_at ?? rows.at,
+    externalRef: known?.externalRef ?? "",
+    baseGeneration: base,
+    newGeneration: generation,
+    startedAt: known?.startedAt ?? rows.at,
     token: sealToken(key, rows, exchangeId, document.token),
-    token_expiry: document.tokenExpiry,
-    uses_remaining: null,
+    tokenExpiry: document.tokenExpiry,
+    usesRemaining: null,
     limited: Number(unread),
-    hold_reason: unread ? "delivery" : null,
+    holdReason: unread ? "delivery" : null,
     delivered: 0,
-    save_owed: 0,
-    ends_unanswered: unread ? 0 : 1,
-    acknowledged_at: null,
-    counted_start: 1,
-    counted_failed: 0,
+    saveOwed: 0,
+    endsUnanswered: unread ? 0 : 1,
+    acknowledgedAt: null,
+    countedStart: 1,
+    countedFailed: 0,
     adopted: 1,
     run: null,
     digest: null,
     given: null,
     delivery: null,
-    begun_by: known?.begun_by ?? changedBy(rows),
+    by: known?.by ?? changedBy(rows),
   };
-  if (known?.counted_start !== 1) vault.unacked_starts += 1;
+  if (known?.countedStart !== 1) vault.unackedStarts += 1;
   if (known === undefined) rows.exchanges.push(adopted);
   else update(known, adopted);
   return "open";
@@ -138,7 +138,7 @@ function placeOf(rows: VaultRows, document: AdoptedExchange): Placed | "known" |
       },
     );
   }
-  const proof = rows.vault?.proof_expiry;
+  const proof = rows.vault?.proofExpiry;
   // By the service's own times: earlier tokens expire earlier.
   if (
     proof &&
@@ -229,13 +229,13 @@ export function completeCreation(
       kind,
       label: given.label ?? vault.label,
       ...zeroCounters,
-      uses_remaining: given.usesRemaining,
+      usesRemaining: given.usesRemaining,
       limited: Number(given.limited),
-      expiry_date: given.expiryDate,
-      auto_lock_date: given.autoLockDate,
-      date_created: given.dateCreated,
-      last_modified: given.lastModified,
-      last_error: null,
+      expiryDate: given.expiryDate,
+      autoLockDate: given.autoLockDate,
+      dateCreated: given.dateCreated,
+      lastModified: given.lastModified,
+      lastError: null,
     });
   }
   const { generation } = row;

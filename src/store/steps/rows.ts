@@ -55,7 +55,7 @@ export const copyOf = (rows: VaultRows): VaultRows => ({
 });
 
 /** Condition on the rows of the vaults that `Store.list` returns. */
-export const isListed = "(forgotten = 0 OR unacked_starts > 0 OR failed_attempts > 0)";
+export const isListed = '(forgotten = 0 OR "unackedStarts" > 0 OR "failedAttempts" > 0)';
 
 /** A row of the schema without its id. Booleans are 0 and 1, objects are JSON text. */
 export interface VaultRow {
@@ -63,22 +63,22 @@ export interface VaultRow {
   uuid: string;
   kind: Kind;
   label: string | null;
-  last_generation: number;
-  unacked_starts: number;
-  failed_attempts: number;
-  possibly_failed: number;
-  unanswered_starts: number;
-  quiet_starts: number;
-  refused_since: number;
-  proven_at: string | null;
-  proof_expiry: string | null;
-  uses_remaining: number | null;
+  lastGeneration: number;
+  unackedStarts: number;
+  failedAttempts: number;
+  possiblyFailed: number;
+  unansweredStarts: number;
+  quietStarts: number;
+  refusedSince: number;
+  provenAt: string | null;
+  proofExpiry: string | null;
+  usesRemaining: number | null;
   limited: number;
-  expiry_date: string | null;
-  auto_lock_date: string | null;
-  date_created: string | null;
-  last_modified: string | null;
-  last_error: string | null;
+  expiryDate: string | null;
+  autoLockDate: string | null;
+  dateCreated: string | null;
+  lastModified: string | null;
+  lastError: string | null;
   forgotten: number;
 }
 
@@ -89,7 +89,7 @@ export interface CredentialsRow {
   sealed: string | null;
   fingerprint: string;
   device: string | null;
-  created_at: string;
+  createdAt: string;
   elsewhere: number;
   refused: number;
   placed: Placed | null;
@@ -101,27 +101,27 @@ export interface ExchangeRow {
   operation: JournalledOperation;
   kind: Kind;
   state: ExchangeState;
-  external_ref: string;
-  base_generation: number;
-  new_generation: number | null;
-  started_at: string;
+  externalRef: string;
+  baseGeneration: number;
+  newGeneration: number | null;
+  startedAt: string;
   token: string | null;
-  token_expiry: string | null;
-  uses_remaining: number | null;
+  tokenExpiry: string | null;
+  usesRemaining: number | null;
   limited: number;
-  hold_reason: HoldReason | null;
+  holdReason: HoldReason | null;
   delivered: number;
-  save_owed: number;
-  ends_unanswered: number;
-  acknowledged_at: string | null;
-  counted_start: number;
-  counted_failed: number;
+  saveOwed: number;
+  endsUnanswered: number;
+  acknowledgedAt: string | null;
+  countedStart: number;
+  countedFailed: number;
   adopted: number;
   run: string | null;
   digest: string | null;
   given: string | null;
   delivery: string | null;
-  begun_by: string | null;
+  by: string | null;
 }
 
 /** @throws `no-credentials` if the vault is not known under this service */
@@ -140,24 +140,24 @@ export function vaultOf({ vault, service, uuid }: VaultRows): VaultRow {
 /** Columns of a vault that is forgotten, as a new one is until it has credentials. The counters and the last generation remain. */
 export const forgotten = {
   label: null,
-  uses_remaining: null,
+  usesRemaining: null,
   limited: 0,
-  expiry_date: null,
-  auto_lock_date: null,
-  date_created: null,
-  last_modified: null,
-  last_error: null,
+  expiryDate: null,
+  autoLockDate: null,
+  dateCreated: null,
+  lastModified: null,
+  lastError: null,
   forgotten: 1,
 } satisfies Partial<VaultRow>;
 
 /** Columns of a vault that counts nothing toward lockout. */
 export const zeroCounters = {
-  unacked_starts: 0,
-  unanswered_starts: 0,
-  quiet_starts: 0,
-  failed_attempts: 0,
-  possibly_failed: 0,
-  refused_since: 0,
+  unackedStarts: 0,
+  unansweredStarts: 0,
+  quietStarts: 0,
+  failedAttempts: 0,
+  possiblyFailed: 0,
+  refusedSince: 0,
 } satisfies Partial<VaultRow>;
 
 /** The row of the vault, created if there is none. */
@@ -166,10 +166,10 @@ export function knownVault(rows: VaultRows, kind: Kind): VaultRow {
     service: rows.service,
     uuid: rows.uuid,
     kind,
-    last_generation: 0,
+    lastGeneration: 0,
     ...zeroCounters,
-    proven_at: null,
-    proof_expiry: null,
+    provenAt: null,
+    proofExpiry: null,
     ...forgotten,
   };
   return rows.vault;
@@ -191,7 +191,7 @@ export function journal(
 }
 
 /** Code of the last error; a vault that was deleted here has `gone`. */
-export const errorCode = ({ last_error: error }: Pick<VaultRow, "last_error">): string | null =>
+export const errorCode = ({ lastError: error }: Pick<VaultRow, "lastError">): string | null =>
   error === null ? null : (JSON.parse(error) as ErrorNote).code;
 
 /**
@@ -203,7 +203,7 @@ export function noteError(rows: VaultRows, { code, message }: ErrorNote): void {
   const last = errorCode(vault);
   if ((last === "locked" || last === "gone") && !["locked", "gone", "rejected"].includes(code))
     return;
-  vault.last_error = JSON.stringify({ at: rows.at, code, message });
+  vault.lastError = JSON.stringify({ at: rows.at, code, message });
 }
 
 /** The error for a state that has changed since the session locked the vault: another process has the lock. */
@@ -254,24 +254,24 @@ export function endExchange(
   detail: Record<string, unknown> = {},
 ): void {
   journal(rows, state, row.id, { from: row.state, ...detail });
-  update(row, { state, token: null, acknowledged_at: state === "acknowledged" ? rows.at : null });
+  update(row, { state, token: null, acknowledgedAt: state === "acknowledged" ? rows.at : null });
 }
 
 /** Zeroes the starts up to an exchange that the service has acknowledged; those after it still count. */
 export function zeroStarts(rows: VaultRows, acknowledged: ExchangeRow): void {
   const last = rows.exchanges.indexOf(acknowledged);
   settleCounted(rows.exchanges.slice(0, last + 1));
-  const later = rows.exchanges.slice(last + 1).filter((row) => row.counted_start === 1);
+  const later = rows.exchanges.slice(last + 1).filter((row) => row.countedStart === 1);
   const vault = vaultOf(rows);
   // Fewer where a person has said meanwhile that some have reached the service.
   const unanswered = Math.min(
-    vault.unanswered_starts,
+    vault.unansweredStarts,
     later.filter(({ state }) => state === "intent").length,
   );
-  update(vault, { unacked_starts: later.length, unanswered_starts: unanswered });
+  update(vault, { unackedStarts: later.length, unansweredStarts: unanswered });
 }
 
 /** Makes sure that these exchanges take back nothing of the counters, which do not have them any more. */
 export function settleCounted(exchanges: readonly ExchangeRow[]): void {
-  for (const row of exchanges) update(row, { counted_start: 0, counted_failed: 0 });
+  for (const row of exchanges) update(row, { countedStart: 0, countedFailed: 0 });
 }

@@ -39,27 +39,27 @@ export function recordIntent(rows: VaultRows, key: () => SealingKey, intent: Int
     operation,
     kind,
     state: "intent",
-    external_ref: externalRef,
-    base_generation: generation,
-    new_generation: null,
-    started_at: rows.at,
+    externalRef,
+    baseGeneration: generation,
+    newGeneration: null,
+    startedAt: rows.at,
     token: null,
-    token_expiry: null,
-    uses_remaining: null,
+    tokenExpiry: null,
+    usesRemaining: null,
     limited: 0,
-    hold_reason: null,
+    holdReason: null,
     delivered: 0,
-    save_owed: 0,
-    ends_unanswered: 0,
-    acknowledged_at: null,
-    counted_start: 1,
-    counted_failed: sole ? 0 : 1,
+    saveOwed: 0,
+    endsUnanswered: 0,
+    acknowledgedAt: null,
+    countedStart: 1,
+    countedFailed: sole ? 0 : 1,
     adopted: 0,
     run: run?.name ?? null,
     digest: run?.digest === undefined ? null : sealDigest(key(), rows, exchangeId, run.digest),
     given: null,
     delivery: run?.delivery ?? null,
-    begun_by: changedBy(rows),
+    by: changedBy(rows),
   });
   // Until its outcome is known the start may have failed, unless nobody else can have made the credentials stale.
   count(rows, sole ? { unanswered: 1, quiet: 1 } : { unanswered: 1, possibly: 1 });
@@ -86,7 +86,7 @@ export function reject(
   error: ErrorNote,
 ): void {
   const row = exchangeIn(rows, exchangeId, ["intent"]);
-  const { base_generation: generation } = row;
+  const { baseGeneration: generation } = row;
   takeBack(rows, row);
   endExchange(rows, row, "rejected", { generation, counted: combination !== null, error });
   noteError(rows, error);
@@ -104,17 +104,17 @@ export function reject(
  */
 function countRefusal(rows: VaultRows, generation: number): void {
   const vault = vaultOf(rows);
-  const quiet = rows.exchanges.filter((row) => isQuiet(row) && row.base_generation === generation);
-  for (const row of quiet) row.counted_failed = 1;
+  const quiet = rows.exchanges.filter((row) => isQuiet(row) && row.baseGeneration === generation);
+  for (const row of quiet) row.countedFailed = 1;
   // Starts of another run, whose counters came with the credentials, have no rows here.
-  const rowless = vault.quiet_starts - quiet.length - rows.exchanges.filter(isQuiet).length;
+  const rowless = vault.quietStarts - quiet.length - rows.exchanges.filter(isQuiet).length;
   const possibly = quiet.length + Math.max(0, rowless);
   count(rows, { quiet: -possibly, possibly });
-  update(vault, { failed_attempts: vault.failed_attempts + 1, refused_since: 1 });
+  update(vault, { failedAttempts: vault.failedAttempts + 1, refusedSince: 1 });
 }
 
 /** An unanswered start that counts no possibly failed attempt. */
-const isQuiet = ({ state, counted_start: start, counted_failed: failed }: ExchangeRow): boolean =>
+const isQuiet = ({ state, countedStart: start, countedFailed: failed }: ExchangeRow): boolean =>
   state === "intent" && start === 1 && failed === 0;
 
 /**
@@ -122,11 +122,11 @@ const isQuiet = ({ state, counted_start: start, counted_failed: failed }: Exchan
  * is a candidate again, unless it was refused too.
  */
 function doubtOfferedBy(rows: VaultRows, base: number): void {
-  const offeredBy = (row: ExchangeRow) => findGeneration(rows, row.new_generation);
+  const offeredBy = (row: ExchangeRow) => findGeneration(rows, row.newGeneration);
   const expired = (row: ExchangeRow): boolean =>
-    row.base_generation === base && row.state === "expired" && offeredBy(row)?.standing === "void";
+    row.baseGeneration === base && row.state === "expired" && offeredBy(row)?.standing === "void";
   const left = openExchangeOf(rows) ?? rows.exchanges.findLast(expired);
-  if (left?.base_generation !== base || left.state === "ending") return;
+  if (left?.baseGeneration !== base || left.state === "ending") return;
   const offered = offeredBy(left);
   journal(rows, "in-doubt", left.id, { from: left.state, refused: base });
   left.state = "in-doubt";
@@ -141,7 +141,7 @@ export function recordStarted(
   started: Started,
 ): number {
   const exchange = exchangeIn(rows, exchangeId, ["intent"]);
-  const base = keptGeneration(rows, exchange.base_generation);
+  const base = keptGeneration(rows, exchange.baseGeneration);
   takeBack(rows, exchange);
   acknowledgedBefore(rows, base.generation);
   endInterrupted(rows, exchange);
@@ -159,11 +159,11 @@ export function recordStarted(
   const { tokenExpiry, usesRemaining, limited } = started;
   update(exchange, {
     state: "started",
-    counted_start: 1,
-    new_generation: generation,
+    countedStart: 1,
+    newGeneration: generation,
     token: sealToken(key, rows, exchangeId, started.token),
-    token_expiry: tokenExpiry,
-    uses_remaining: usesRemaining,
+    tokenExpiry,
+    usesRemaining,
     limited: Number(limited),
     given: started.given ?? null,
   });
@@ -181,7 +181,7 @@ export function recordStarted(
 /** The success of a start with the new credentials of an exchange: its acknowledgement has arrived, which zeroed the starts up to it. */
 function acknowledgedBefore(rows: VaultRows, generation: number): void {
   const arrived = rows.exchanges.find(
-    (row) => row.new_generation === generation && row.state !== "acknowledged",
+    (row) => row.newGeneration === generation && row.state !== "acknowledged",
   );
   if (arrived !== undefined) zeroStarts(rows, arrived);
 }
@@ -192,7 +192,7 @@ function endInterrupted(rows: VaultRows, exchange: ExchangeRow): void {
     (row) => row !== exchange && ["intent", ...openStates].includes(row.state),
   );
   for (const row of left)
-    endExchange(rows, row, outcomeFor(row, exchange.base_generation), { by: exchange.id });
+    endExchange(rows, row, outcomeFor(row, exchange.baseGeneration), { by: exchange.id });
 }
 
 /** What the success of a start with this generation says about an exchange that was left. */
@@ -200,29 +200,29 @@ function outcomeFor(
   left: ExchangeRow,
   generation: number,
 ): "acknowledged" | "expired" | "discarded" {
-  if (left.state !== "in-doubt" && left.ends_unanswered === 0) return "discarded";
-  if (left.new_generation === generation) return "acknowledged";
-  return left.base_generation === generation ? "expired" : "discarded";
+  if (left.state !== "in-doubt" && left.endsUnanswered === 0) return "discarded";
+  if (left.newGeneration === generation) return "acknowledged";
+  return left.baseGeneration === generation ? "expired" : "discarded";
 }
 
 function acceptedFacts(rows: VaultRows, exchange: ExchangeRow, started: Started): void {
   const vault = vaultOf(rows);
   update(vault, {
     kind: exchange.kind,
-    unacked_starts: vault.unacked_starts + 1,
-    failed_attempts: 0,
-    possibly_failed: 0,
-    quiet_starts: 0,
-    refused_since: 0,
-    proven_at: rows.at,
-    proof_expiry: started.tokenExpiry,
-    uses_remaining: started.usesRemaining,
+    unackedStarts: vault.unackedStarts + 1,
+    failedAttempts: 0,
+    possiblyFailed: 0,
+    quietStarts: 0,
+    refusedSince: 0,
+    provenAt: rows.at,
+    proofExpiry: started.tokenExpiry,
+    usesRemaining: started.usesRemaining,
     limited: Number(started.limited),
-    expiry_date: started.expiryDate,
-    auto_lock_date: started.autoLockDate,
-    date_created: started.dateCreated ?? vault.date_created,
-    last_modified: started.lastModified,
-    last_error: null,
+    expiryDate: started.expiryDate,
+    autoLockDate: started.autoLockDate,
+    dateCreated: started.dateCreated ?? vault.dateCreated,
+    lastModified: started.lastModified,
+    lastError: null,
   });
   rows.refusals.delete(started.combination);
 }
@@ -242,20 +242,20 @@ function count(
   const vault = vaultOf(rows);
   const plus = (now: number, by: number): number => Math.max(0, now + by);
   update(vault, {
-    unacked_starts: plus(vault.unacked_starts, unanswered),
-    unanswered_starts: plus(vault.unanswered_starts, unanswered),
-    quiet_starts: plus(vault.quiet_starts, quiet),
-    failed_attempts: plus(vault.failed_attempts, possibly),
-    possibly_failed: plus(vault.possibly_failed, possibly),
+    unackedStarts: plus(vault.unackedStarts, unanswered),
+    unansweredStarts: plus(vault.unansweredStarts, unanswered),
+    quietStarts: plus(vault.quietStarts, quiet),
+    failedAttempts: plus(vault.failedAttempts, possibly),
+    possiblyFailed: plus(vault.possiblyFailed, possibly),
   });
 }
 
 /** Takes back what step 1 has counted, unless it was zeroed meanwhile. */
 function takeBack(rows: VaultRows, row: ExchangeRow): void {
-  if (row.counted_start === 1)
+  if (row.countedStart === 1)
     count(rows, {
       unanswered: -1,
-      ...(row.counted_failed === 1 ? { possibly: -1 } : { quiet: -1 }),
+      ...(row.countedFailed === 1 ? { possibly: -1 } : { quiet: -1 }),
     });
-  update(row, { counted_start: 0, counted_failed: 0 });
+  update(row, { countedStart: 0, countedFailed: 0 });
 }

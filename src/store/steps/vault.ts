@@ -21,23 +21,23 @@ export function mergeAttempts(rows: VaultRows, given: Attempts): void {
   const { unackedStarts, failedAttempts, possiblyFailed, unansweredStarts, quietStarts, refused } =
     given;
   const [starts, failed] = [
-    Math.max(vault.unacked_starts, unackedStarts),
-    Math.max(vault.failed_attempts, failedAttempts),
+    Math.max(vault.unackedStarts, unackedStarts),
+    Math.max(vault.failedAttempts, failedAttempts),
   ];
   const answered = Math.max(
-    vault.unacked_starts - vault.unanswered_starts,
+    vault.unackedStarts - vault.unansweredStarts,
     unackedStarts - unansweredStarts,
   );
   const certainly = Math.max(
-    vault.failed_attempts - vault.possibly_failed,
+    vault.failedAttempts - vault.possiblyFailed,
     failedAttempts - possiblyFailed,
   );
   update(vault, {
-    unacked_starts: starts,
-    unanswered_starts: starts - answered,
-    quiet_starts: Math.max(vault.quiet_starts, quietStarts),
-    failed_attempts: failed,
-    possibly_failed: failed - certainly,
+    unackedStarts: starts,
+    unansweredStarts: starts - answered,
+    quietStarts: Math.max(vault.quietStarts, quietStarts),
+    failedAttempts: failed,
+    possiblyFailed: failed - certainly,
   });
   for (const combination of refused)
     if (!rows.refusals.has(combination)) rows.refusals.set(combination, null);
@@ -57,24 +57,19 @@ export function markElsewhere(rows: VaultRows, generations: readonly number[]): 
 
 export function resetCounters(rows: VaultRows, to: CounterReset): void {
   const vault = vaultOf(rows);
-  const {
-    unacked_starts: unackedStarts,
-    failed_attempts: failedAttempts,
-    possibly_failed: possiblyFailed,
-    unanswered_starts: unansweredStarts,
-  } = vault;
+  const { unackedStarts, failedAttempts, possiblyFailed, unansweredStarts } = vault;
   const counted = { unackedStarts, failedAttempts, possiblyFailed, unansweredStarts };
-  const left = { ...counted, quietStarts: vault.quiet_starts, ...countersLeft(counted, to) };
+  const left = { ...counted, quietStarts: vault.quietStarts, ...countersLeft(counted, to) };
   update(vault, {
-    unacked_starts: left.unackedStarts,
-    unanswered_starts: left.unansweredStarts,
-    quiet_starts: left.quietStarts,
-    failed_attempts: left.failedAttempts,
-    possibly_failed: left.possiblyFailed,
+    unackedStarts: left.unackedStarts,
+    unansweredStarts: left.unansweredStarts,
+    quietStarts: left.quietStarts,
+    failedAttempts: left.failedAttempts,
+    possiblyFailed: left.possiblyFailed,
   });
-  if (to === "all") vault.last_error = null;
+  if (to === "all") vault.lastError = null;
   // The last ones stay counted, as many as the audit log shows, where an exchange before them turns out to be acknowledged.
-  const starts = rows.exchanges.filter((row) => row.counted_start === 1).toReversed();
+  const starts = rows.exchanges.filter((row) => row.countedStart === 1).toReversed();
   const withoutOutcome = ({ state }: ExchangeRow): boolean => state === "intent";
   if (to === "unanswered") settleCounted(starts.filter(withoutOutcome).slice(0, unansweredStarts));
   else if (to === "all" || to.unackedStarts !== undefined)
@@ -85,15 +80,15 @@ export function resetCounters(rows: VaultRows, to: CounterReset): void {
 export function recordDeleted(rows: VaultRows, exchangeId: string): void {
   const {
     operation,
-    external_ref: externalRef,
-    base_generation: generation,
+    externalRef,
+    baseGeneration: generation,
   } = exchangeIn(rows, exchangeId, ["intent"]);
   journal(rows, "deleted", exchangeId, { operation, externalRef, generation });
   update(vaultOf(rows), zeroCounters);
   // It was not merely forgotten: a restore must not bring it back.
   update(vaultOf(rows), {
     ...forgotten,
-    last_error: JSON.stringify({ at: rows.at, code: "gone", message: "deleted from here" }),
+    lastError: JSON.stringify({ at: rows.at, code: "gone", message: "deleted from here" }),
   });
 }
 
@@ -101,10 +96,10 @@ export function noteDates(rows: VaultRows, dates: VaultDates): void {
   const { vault } = rows;
   if (vault === null || vault.forgotten === 1) return;
   const now = {
-    expiry_date: dates.expiryDate ?? vault.expiry_date,
-    auto_lock_date: dates.autoLockDate ?? vault.auto_lock_date,
-    date_created: dates.dateCreated ?? vault.date_created,
-    last_modified: dates.lastModified ?? vault.last_modified,
+    expiryDate: dates.expiryDate ?? vault.expiryDate,
+    autoLockDate: dates.autoLockDate ?? vault.autoLockDate,
+    dateCreated: dates.dateCreated ?? vault.dateCreated,
+    lastModified: dates.lastModified ?? vault.lastModified,
   };
   // A monitor that asks every minute must not fill the journal.
   if (Object.entries(now).every(([column, date]) => vault[column as keyof typeof now] === date))
@@ -157,10 +152,10 @@ export function rebind(
     );
   }
   for (const column of [
-    "unacked_starts",
-    "failed_attempts",
-    "refused_since",
-    "last_generation",
+    "unackedStarts",
+    "failedAttempts",
+    "refusedSince",
+    "lastGeneration",
   ] as const) {
     vault[column] = Math.max(vault[column], here?.[column] ?? 0);
   }

@@ -40,13 +40,12 @@ export async function claimMoved(place: WholePlace, waiting: Waiting, now: numbe
 export function unproven(contents: Contents, now: number): Contents {
   const asked = (row: ContentRow): ContentRow => {
     if (!(openStates as unknown[]).includes(row["state"])) return row;
-    const isAlive =
-      typeof row["token_expiry"] === "string" && Date.parse(row["token_expiry"]) > now;
+    const isAlive = typeof row["tokenExpiry"] === "string" && Date.parse(row["tokenExpiry"]) > now;
     return {
       ...row,
       state: isAlive ? (row["state"] ?? null) : "in-doubt",
       adopted: 1,
-      ends_unanswered: Number(row["ends_unanswered"]) + 1,
+      endsUnanswered: Number(row["endsUnanswered"]) + 1,
     };
   };
   return {

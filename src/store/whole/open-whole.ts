@@ -11,6 +11,7 @@ import {
 } from "../contents.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import type { Dialect, Value } from "../statement.ts";
+import { quoted } from "../statement.ts";
 import { differences, isPart, keys, numbered } from "./differences.ts";
 import type { Marks, Whole, WholeReader } from "./whole.ts";
 
@@ -231,14 +232,14 @@ export class OpenWhole extends OpenReader implements Whole {
           : [[], "", keys[table]];
       const set = own
         .filter((name) => !(key as string[]).includes(name))
-        .map((name) => `${name} = excluded.${name}`);
+        .map((name) => `${quoted(name)} = excluded.${quoted(name)}`);
       const then = set.length === 0 ? "NOTHING" : `UPDATE SET ${set.join(", ")}`;
       // What has a number in the journal is there already.
       const isNew = table === "journal" && !all.includes("seq");
       const sql =
         table === "journal" && !isNew
           ? `UPDATE ${prefix}journal SET detail = ${column("detail")} FROM ${from} WHERE journal.seq = ${column("seq")}`
-          : `INSERT INTO ${prefix}${table} (${[...ids.map(([name]) => name), ...own].join(", ")})
+          : `INSERT INTO ${prefix}${table} (${[...ids.map(([name]) => name), ...own.map(quoted)].join(", ")})
             SELECT ${[...ids.map(([, value]) => value), ...own.map(column)].join(", ")} FROM ${from} ${join} WHERE true ORDER BY n
             ${table === "journal" ? "" : `ON CONFLICT (${key.join(", ")}) DO ${then}`}`;
       for (const some of batches(alike)) await this.engine.query(sql, [JSON.stringify(some)]);

@@ -35,10 +35,10 @@ afterEach(() => state.dispose());
 const placeOf = (store: unknown): PostgresWhole => new PostgresWhole(store as PostgresStore);
 
 const expire = async (): Promise<unknown> =>
-  await state.sql("UPDATE schema.leases SET ends_at = '-infinity'");
+  await state.sql(`UPDATE schema.leases SET "endsAt" = '-infinity'`);
 
 const expireGate = async (): Promise<unknown> =>
-  await state.sql("UPDATE schema.state SET ends_at = '-infinity'");
+  await state.sql(`UPDATE schema.state SET "endsAt" = '-infinity'`);
 
 const numbered = (n: number): string =>
   `aaaaaaaa-bbbb-4ccc-8ddd-0000000002${String(n).padStart(2, "0")}`;
@@ -172,7 +172,7 @@ describe("an operation on the whole state that stalls", () => {
 it("behind a closed gate nobody takes a vault, nor begins another operation; one that ends far ahead of a clock set back is open", async () => {
   const close = async (since: string): Promise<unknown> =>
     await state.sql(`UPDATE schema.state SET token = gen_random_uuid(), operation = 'move',
-      holder = '{"host":"there","pid":7,"user":"ann"}', since = clock_timestamp() ${since}, ends_at = clock_timestamp() + interval '1 hour'`);
+      holder = '{"host":"there","pid":7,"user":"ann"}', since = clock_timestamp() ${since}, "endsAt" = clock_timestamp() + interval '1 hour'`);
   await close("- interval '1 second'");
   const busy = { code: "busy", message: expect.stringContaining("ann on there") as string };
   const take = async (): Promise<VaultSession> =>

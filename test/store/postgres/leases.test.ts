@@ -27,7 +27,7 @@ afterEach(() => state.dispose());
 
 /** The lease of the vault is over, as after a holder that has died or was stopped. */
 const expire = async (): Promise<unknown> =>
-  await state.sql("UPDATE schema.leases SET ends_at = '-infinity'");
+  await state.sql(`UPDATE schema.leases SET "endsAt" = '-infinity'`);
 
 describe("a lease", () => {
   it("says who has it, and since when, to whoever waits for it and to whoever asks", async () => {
@@ -78,7 +78,7 @@ describe("a lease", () => {
     const former = await imported(state);
     await former.recordIntent(intent("x1", 1));
     await state.sql(
-      "UPDATE schema.leases SET since = since + interval '1 hour', ends_at = ends_at + interval '1 hour'",
+      `UPDATE schema.leases SET since = since + interval '1 hour', "endsAt" = "endsAt" + interval '1 hour'`,
     );
     expect(await state.store.locks()).toEqual([]);
     const next = await state.another().lock(service, uuid, patient(state.clock, 0));
@@ -91,7 +91,7 @@ describe("a lease", () => {
 
   it("is not kept away by a gate that was closed in the future of the database's clock, either", async () => {
     await state.sql(`UPDATE schema.state SET token = gen_random_uuid(), operation = 'rekey', holder = '{"host":"a","pid":1,"user":"b"}',
-      since = clock_timestamp() + interval '1 hour', ends_at = clock_timestamp() + interval '1 hour'`);
+      since = clock_timestamp() + interval '1 hour', "endsAt" = clock_timestamp() + interval '1 hour'`);
     const session = await state.another().lock(service, uuid, patient(state.clock, 0));
     expect(await state.store.locks()).toHaveLength(1);
     await session.release();
@@ -250,7 +250,7 @@ it("the journal is pruned when a vault is held: entries and ended exchanges of m
   await exchange(session, "x2", 2, "third");
   await session.release();
   await state.sql(
-    "UPDATE schema.journal SET at = '2020-01-01T00:00:00.000Z'; UPDATE schema.exchanges SET started_at = '2020-01-01T00:00:00.000Z'",
+    `UPDATE schema.journal SET at = '2020-01-01T00:00:00.000Z'; UPDATE schema.exchanges SET "startedAt" = '2020-01-01T00:00:00.000Z'`,
   );
   await (await held(state)).release();
   expect(await state.sql("SELECT event FROM schema.journal")).toEqual([]);

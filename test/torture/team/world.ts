@@ -230,7 +230,7 @@ export class TeamWorld {
   /** By then so much time has gone by for everybody. */
   async #endLeases(): Promise<void> {
     this.#log.push("leases end");
-    await this.#sql.query("UPDATE leases SET ends_at = '-infinity'");
+    await this.#sql.query(`UPDATE leases SET "endsAt" = '-infinity'`);
     this.#areLeasesLost = false;
     await this.#state.clock.sleep(16_000);
   }

@@ -20,14 +20,14 @@ export function settleKnown(
   const settled: { proven?: CredentialsRow }[] = [];
   for (const row of theirs.exchanges) {
     const here = findExchange(rows, row.id);
-    const made = findGeneration(theirs, row.new_generation);
+    const made = findGeneration(theirs, row.newGeneration);
     if (here === undefined || !isFurther(row, here) || (made !== undefined && !isUsable(made)))
       continue;
     const further = { ...numbered(row, numbers), ...(row === left && !goesOn ? closed : {}) };
     recount(vault, here, further);
     if (further.state === "rejected") countRefusals(vault, 1, vaultOf(theirs));
     update(here, further);
-    const offered = findGeneration(rows, here.new_generation);
+    const offered = findGeneration(rows, here.newGeneration);
     if (row === left && goesOn) continueOpen(rows, here, now);
     if (row.state === "acknowledged" && row.adopted === 0) {
       for (const earlier of rows.exchanges.slice(0, rows.exchanges.indexOf(here)))
@@ -57,10 +57,10 @@ export function addExchanges(
   );
   const [lastEnd = "", lastProof] = [
     acknowledged
-      .map((row) => row.started_at)
+      .map((row) => row.startedAt)
       .toSorted()
       .at(-1),
-    vault.proven_at ?? "",
+    vault.provenAt ?? "",
   ];
   const ourLast = rows.exchanges.at(-1);
   for (const row of fresh) {
@@ -69,25 +69,25 @@ export function addExchanges(
       adopted: 1,
       ...(row === left && !goesOn ? closed : {}),
     };
-    if (row.state === "intent" && row.started_at < lastProof) added.state = "discarded";
-    if (row.started_at < lastEnd) update(added, { counted_start: 0, counted_failed: 0 });
+    if (row.state === "intent" && row.startedAt < lastProof) added.state = "discarded";
+    if (row.startedAt < lastEnd) update(added, { countedStart: 0, countedFailed: 0 });
     recount(vault, undefined, added);
     // In the order of time; but an open one is the last, and of those that have ended the one of this state stays it.
     const isNext = (each: ExchangeRow): boolean =>
-      each.started_at > row.started_at || (each === ourLast && added.state !== "intent");
+      each.startedAt > row.startedAt || (each === ourLast && added.state !== "intent");
     const next = openExchangeOf({ exchanges: [added] }) ? -1 : rows.exchanges.findIndex(isNext);
     rows.exchanges.splice(next < 0 ? rows.exchanges.length : next, 0, added);
     if (row === left && goesOn) continueOpen(rows, added, now);
   }
-  const refused = fresh.filter((row) => row.state === "rejected" && row.started_at >= lastProof);
+  const refused = fresh.filter((row) => row.state === "rejected" && row.startedAt >= lastProof);
   countRefusals(vault, refused.length, vaultOf(theirs));
 }
 
 const closed = { state: "discarded", token: null } as const;
 
 function numbered(row: ExchangeRow, numbers: Map<number, number>): ExchangeRow {
-  const made = row.new_generation === null ? null : (numbers.get(row.new_generation) ?? null);
-  return { ...row, base_generation: numbers.get(row.base_generation) ?? 0, new_generation: made };
+  const made = row.newGeneration === null ? null : (numbers.get(row.newGeneration) ?? null);
+  return { ...row, baseGeneration: numbers.get(row.baseGeneration) ?? 0, newGeneration: made };
 }
 
 /**
@@ -95,12 +95,12 @@ function numbered(row: ExchangeRow, numbers: Map<number, number>): ExchangeRow {
  * one with credentials that are superseded here: its end call was answered elsewhere, or never will be.
  */
 export function continueOpen(rows: VaultRows, open: ExchangeRow, now: number): void {
-  const [base, offered] = [open.base_generation, open.new_generation].map((n) =>
+  const [base, offered] = [open.baseGeneration, open.newGeneration].map((n) =>
     findGeneration(rows, n),
   );
   if (offered?.standing === "offered" || offered?.standing === "imported")
     update(offered, { standing: "imported", placed: "successor" });
-  update(open, { adopted: 1, ends_unanswered: open.ends_unanswered + 1 });
+  update(open, { adopted: 1, endsUnanswered: open.endsUnanswered + 1 });
   if (base !== undefined) base.ended = 1;
   if (base?.standing === "superseded" || offered?.standing === "superseded") {
     update(open, closed);
@@ -113,7 +113,7 @@ export function continueOpen(rows: VaultRows, open: ExchangeRow, now: number): v
   };
   journal(rows, "in-doubt", open.id, {
     from: open.state,
-    endsUnanswered: open.ends_unanswered,
+    endsUnanswered: open.endsUnanswered,
     error,
   });
   noteError(rows, error);
@@ -122,19 +122,19 @@ export function continueOpen(rows: VaultRows, open: ExchangeRow, now: number): v
 
 /** By our clock. A token of unknown lifetime is assumed to live for a day. */
 export function isTokenAlive(
-  { token_expiry: expiry, started_at: start }: ExchangeRow,
+  { tokenExpiry: expiry, startedAt: start }: ExchangeRow,
   now: number,
 ): boolean {
   return (expiry === null ? Date.parse(start) + 86_400_000 : Date.parse(expiry)) > now;
 }
 
 const counters = [
-  "unacked_starts",
-  "unanswered_starts",
-  "quiet_starts",
-  "failed_attempts",
-  "possibly_failed",
-  "refused_since",
+  "unackedStarts",
+  "unansweredStarts",
+  "quietStarts",
+  "failedAttempts",
+  "possiblyFailed",
+  "refusedSince",
 ] as const;
 
 export type Counters = Pick<VaultRow, (typeof counters)[number]>;
@@ -166,25 +166,25 @@ export function recount(
 
 function countedBy({
   state,
-  new_generation: made,
-  counted_start: start,
-  counted_failed: failed,
+  newGeneration: made,
+  countedStart: start,
+  countedFailed: failed,
 }: ExchangeRow) {
   // A later success has ended it, if it is no intent any more, and zeroed failed attempts.
   const maybeFailed = state === "intent" ? start : 0;
   const possibly = maybeFailed * failed;
   return {
-    unacked_starts: start,
-    unanswered_starts: made === null ? start : 0,
-    quiet_starts: maybeFailed - possibly,
-    failed_attempts: possibly,
-    possibly_failed: possibly,
+    unackedStarts: start,
+    unansweredStarts: made === null ? start : 0,
+    quietStarts: maybeFailed - possibly,
+    failedAttempts: possibly,
+    possiblyFailed: possibly,
   };
 }
 
 /** Takes the exchange out of the counters: a later acknowledgement has zeroed them. */
 export function zero(vault: VaultRow, row: ExchangeRow): void {
-  const zeroed = { ...row, counted_start: 0, counted_failed: 0 };
+  const zeroed = { ...row, countedStart: 0, countedFailed: 0 };
   recount(vault, row, zeroed);
   update(row, zeroed);
 }
@@ -193,9 +193,9 @@ export function zero(vault: VaultRow, row: ExchangeRow): void {
 export function countRefusals(
   vault: VaultRow,
   refused: number,
-  theirs: Pick<VaultRow, "failed_attempts" | "possibly_failed">,
+  theirs: Pick<VaultRow, "failedAttempts" | "possiblyFailed">,
 ): void {
-  const certain = Math.min(refused, theirs.failed_attempts - theirs.possibly_failed);
+  const certain = Math.min(refused, theirs.failedAttempts - theirs.possiblyFailed);
   if (certain > 0)
-    update(vault, { failed_attempts: vault.failed_attempts + certain, refused_since: 1 });
+    update(vault, { failedAttempts: vault.failedAttempts + certain, refusedSince: 1 });
 }

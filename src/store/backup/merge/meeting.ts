@@ -35,7 +35,7 @@ export function meet(rows: VaultRows, theirs: VaultRows, merging: Merging): Meet
   const open = openExchangeOf(rows);
   const left = openExchangeOf(theirs);
   const twin = left && findExchange(rows, left.id);
-  const [base, made] = [left?.base_generation, left?.new_generation].map((n) =>
+  const [base, made] = [left?.baseGeneration, left?.newGeneration].map((n) =>
     findGeneration(theirs, n ?? null),
   );
   const { isUsable } = knownAgainst(rows, merging);
@@ -101,7 +101,7 @@ const ranks: Record<ExchangeState, number> = {
 /** Whether the file knows a further outcome of an exchange than this state, which may have taken it up again since. */
 export function isFurther(theirs: ExchangeRow, here: ExchangeRow): boolean {
   const isTakenUpAgain =
-    (theirs.new_generation === null && here.new_generation !== null) ||
+    (theirs.newGeneration === null && here.newGeneration !== null) ||
     (here.state === "in-doubt" && here.token === null);
   return (
     ranks[theirs.state] > ranks[here.state] && !(isTakenUpAgain && theirs.state !== "acknowledged")

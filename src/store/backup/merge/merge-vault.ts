@@ -43,11 +43,11 @@ function takeVault(rows: VaultRows, theirs: VaultRows, merging: Merging): Merged
   if (former !== null && live.length === 0) return "known";
   if (live.length > 0 && !live.some(isUsable)) return "older";
   const vault = vaultOf(theirs);
-  const first = former?.last_generation ?? 0;
+  const first = former?.lastGeneration ?? 0;
   rows.vault = {
     ...vault,
     ...higherCounters(former ?? vault, vault),
-    last_generation: first + vault.last_generation,
+    lastGeneration: first + vault.lastGeneration,
   };
   if (merging.serviceRestored) for (const row of live) acceptAgain(rows, row, row);
   for (const row of theirs.credentials) {
@@ -61,11 +61,11 @@ function takeVault(rows: VaultRows, theirs: VaultRows, merging: Merging): Merged
     });
   }
   for (const row of theirs.exchanges) {
-    const made = row.new_generation === null ? null : first + row.new_generation;
+    const made = row.newGeneration === null ? null : first + row.newGeneration;
     rows.exchanges.push({
       ...row,
-      base_generation: first + row.base_generation,
-      new_generation: made,
+      baseGeneration: first + row.baseGeneration,
+      newGeneration: made,
     });
   }
   for (const print of theirs.superseded) rows.superseded.add(print);
@@ -109,7 +109,7 @@ function takeCredentials(
   { serviceRestored, now }: Merging,
 ): { taken: CredentialsRow[]; numbers: Map<number, number> } {
   const { rows, theirs, vault, left, goesOn, isUsable, fresh } = meeting;
-  const named = new Set(fresh.flatMap((row) => [row.base_generation, row.new_generation]));
+  const named = new Set(fresh.flatMap((row) => [row.baseGeneration, row.newGeneration]));
   const numbers = new Map<number, number>();
   const taken: CredentialsRow[] = [];
   // A closed exchange whose token lives has hardly been acknowledged: of its credentials the old ones, numbered later, come first.
@@ -119,7 +119,7 @@ function takeCredentials(
     ["started", "held"].includes(left.state) &&
     isTokenAlive(left, now);
   const isEarly = ({ generation }: CredentialsRow): number =>
-    Number(isUnsent && generation === left.new_generation);
+    Number(isUnsent && generation === left.newGeneration);
   for (const row of theirs.credentials.toSorted((a, b) => isEarly(b) - isEarly(a))) {
     const here = rows.credentials.findLast(({ fingerprint }) => fingerprint === row.fingerprint);
     if (here !== undefined) {
@@ -133,11 +133,11 @@ function takeCredentials(
     const standing = isKept ? (row.standing === "void" ? "void" : "imported") : "superseded";
     const place = (): Placed | null => (serviceRestored ? "successor" : placeOf(meeting, row));
     const placed = standing === "imported" ? place() : null;
-    vault.last_generation += 1;
+    vault.lastGeneration += 1;
     const sealed = isKept ? row.sealed : null;
     const added: CredentialsRow = {
       ...row,
-      generation: vault.last_generation,
+      generation: vault.lastGeneration,
       standing,
       placed,
       sealed,
@@ -157,25 +157,24 @@ function placeOf(
   row: CredentialsRow,
 ): Placed | null {
   const ofLeft =
-    left !== undefined && [left.base_generation, left.new_generation].includes(row.generation);
+    left !== undefined && [left.baseGeneration, left.newGeneration].includes(row.generation);
   if (open !== undefined && ofLeft && !goesOn) return "older";
   const accepted = theirs.exchanges.filter(
-    (x) =>
-      x.new_generation !== null && [x.base_generation, x.new_generation].includes(row.generation),
+    (x) => x.newGeneration !== null && [x.baseGeneration, x.newGeneration].includes(row.generation),
   );
   // By the service's own times: earlier tokens expire earlier.
   const expiry = Math.max(
-    ...accepted.map(({ token_expiry: at }) =>
+    ...accepted.map(({ tokenExpiry: at }) =>
       at === null ? Number.POSITIVE_INFINITY : Date.parse(at),
     ),
   );
-  if (accepted.length > 0 && vault.proof_expiry !== null && expiry < Date.parse(vault.proof_expiry))
+  if (accepted.length > 0 && vault.proofExpiry !== null && expiry < Date.parse(vault.proofExpiry))
     return "older";
   const isOfOurs = (generation: number): boolean =>
     findGeneration(theirs, generation)?.fingerprint === current?.fingerprint;
   const follows =
     theirs.superseded.has(current?.fingerprint ?? "") ||
-    accepted.some((x) => x.new_generation === row.generation && isOfOurs(x.base_generation));
+    accepted.some((x) => x.newGeneration === row.generation && isOfOurs(x.baseGeneration));
   return follows ? "successor" : isDoubtful ? null : "older";
 }
 

@@ -121,7 +121,7 @@ export async function openSqliteRows(clock: Clock, key: string): Promise<RealRow
         refusals: all<{ combination: string }>(db, "SELECT combination FROM refusals"),
         breaker: one<BreakerTimes>(
           db,
-          "SELECT lost_at AS lostAt, closed_at AS closedAt, hint FROM breakers",
+          "SELECT lostAt, closedAt, hint FROM breakers",
         ) as BreakerTimes,
       }),
     close: async () => {
@@ -165,7 +165,7 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
   const text = (value: string | number | null): string =>
     typeof value === "string" ? `'${value}'` : String(value);
   const insert = (table: string, row: Row): string =>
-    `INSERT INTO ${table} (vault, ${Object.keys(row).join(", ")}) VALUES (${[vault, ...Object.values(row).map(text)].join(", ")})`;
+    `INSERT INTO ${table} (${["vault", ...Object.keys(row)].map((column) => `"${column}"`).join(", ")}) VALUES (${[vault, ...Object.values(row).map(text)].join(", ")})`;
   return {
     state: meta[0]?.value ?? "",
     get session() {
@@ -185,7 +185,7 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
       };
       const { lostAt, closedAt, hint } = rows.breaker;
       const assigned = Object.entries(rows.vault).map(
-        ([column, value]) => `${column} = ${text(value)}`,
+        ([column, value]) => `"${column}" = ${text(value)}`,
       );
       await db.query(
         [
@@ -193,7 +193,7 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
           ...tables.map((table) => `DELETE FROM ${table}`),
           `UPDATE vaults SET ${assigned.join(", ")}`,
           "DELETE FROM breakers",
-          `INSERT INTO breakers (service, version, lost_at, lost_trials, hint, closed_at)
+          `INSERT INTO breakers (service, version, "lostAt", "lostTrials", hint, "closedAt")
             VALUES (${[serviceName, 1, lostAt, 0, hint, closedAt].map(text).join(", ")})`,
           ...tables.flatMap((table) => numbered[table].map((row) => insert(table, row))),
           "COMMIT",
@@ -209,7 +209,7 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
           'credentials', ${rows("SELECT * FROM credentials WHERE sealed IS NOT NULL ORDER BY generation")},
           'exchanges', ${rows("SELECT * FROM exchanges ORDER BY seq")},
           'refusals', ${rows("SELECT combination FROM refusals")},
-          'breaker', (SELECT json_build_object('lostAt', lost_at, 'closedAt', closed_at, 'hint', hint) FROM breakers)) AS read`,
+          'breaker', (SELECT json_build_object('lostAt', "lostAt", 'closedAt', "closedAt", 'hint', hint) FROM breakers)) AS read`,
       );
       const [{ read } = { read: undefined }] = found;
       if (read === undefined) throw new Error("the state says nothing");

@@ -14,7 +14,7 @@ import type { Exchange, Generation, Store } from "../state.ts";
 
 /** A start without an outcome opens the breaker, once it is met. */
 const isLeft = (last: ExchangeRow | undefined, { closedAt }: BreakerTimes): boolean =>
-  last?.state === "intent" && Date.parse(last.started_at) > closedAt;
+  last?.state === "intent" && Date.parse(last.startedAt) > closedAt;
 
 const key = "7".repeat(64);
 const sealingKey = parseGivenKey(key);
@@ -81,17 +81,17 @@ export class RealStore {
       .map(({ pair }) => print(pair));
     await this.#rows.write({
       vault: {
-        last_generation: store.generations.length,
-        unacked_starts: store.unacked,
-        failed_attempts: store.failed,
-        possibly_failed: store.possibly,
-        unanswered_starts: store.unanswered,
-        quiet_starts: store.quiet,
-        refused_since: Number(store.refusedSince),
+        lastGeneration: store.generations.length,
+        unackedStarts: store.unacked,
+        failedAttempts: store.failed,
+        possiblyFailed: store.possibly,
+        unansweredStarts: store.unanswered,
+        quietStarts: store.quiet,
+        refusedSince: Number(store.refusedSince),
         limited: Number(store.limited),
-        proof_expiry: store.proof === null ? null : this.expiry(store.proof),
+        proofExpiry: store.proof === null ? null : this.expiry(store.proof),
         forgotten: 0,
-        last_error: null,
+        lastError: null,
       },
       // As if it had just opened; and an older start without an outcome opens it no more.
       breaker: {
@@ -106,7 +106,7 @@ export class RealStore {
           proven: Number(proven),
           sealed: this.#sealedPair(index + 1, pair),
           fingerprint: print(pair),
-          created_at: "",
+          createdAt: "",
           elsewhere: Number(elsewhere),
           refused: Number(refused),
           placed,
@@ -132,19 +132,19 @@ export class RealStore {
       operation: exchange.operation,
       kind,
       state: exchange.state,
-      external_ref: "",
-      base_generation: this.generation(store, exchange.base),
-      new_generation: next === undefined ? null : this.generation(store, exchange.next),
-      started_at: new Date(now).toISOString(),
+      externalRef: "",
+      baseGeneration: this.generation(store, exchange.base),
+      newGeneration: next === undefined ? null : this.generation(store, exchange.next),
+      startedAt: new Date(now).toISOString(),
       token: next === undefined ? null : this.#sealedToken(id, next.pair),
       limited: Number(exchange.limited),
       delivered: Number(exchange.delivered),
-      save_owed: Number(exchange.saveOwed),
-      ends_unanswered: exchange.ends,
-      counted_start: exchange.countedStart,
-      counted_failed: exchange.countedFailed,
+      saveOwed: Number(exchange.saveOwed),
+      endsUnanswered: exchange.ends,
+      countedStart: exchange.countedStart,
+      countedFailed: exchange.countedFailed,
       adopted: Number(exchange.adopted),
-      token_expiry: next === undefined ? null : this.expiry(next.pair),
+      tokenExpiry: next === undefined ? null : this.expiry(next.pair),
     };
   }
 
@@ -184,12 +184,12 @@ export class RealStore {
       ),
       refused: refusals.map(({ combination }) => this.pairs.number(combination)),
       exchanges: exchanges.map((row) => this.#exchange(row)),
-      unacked: vault.unacked_starts,
-      failed: vault.failed_attempts,
-      possibly: vault.possibly_failed,
-      unanswered: vault.unanswered_starts,
-      quiet: vault.quiet_starts,
-      refusedSince: vault.refused_since === 1,
+      unacked: vault.unackedStarts,
+      failed: vault.failedAttempts,
+      possibly: vault.possiblyFailed,
+      unanswered: vault.unansweredStarts,
+      quiet: vault.quietStarts,
+      refusedSince: vault.refusedSince === 1,
       limited: vault.limited === 1,
       breaker: {
         isOpen: breaker.lostAt !== null || isLeft(exchanges.at(-1), breaker),
@@ -197,9 +197,9 @@ export class RealStore {
         closedAfter: Number.MAX_SAFE_INTEGER,
       },
       proof:
-        vault.proof_expiry === null
+        vault.proofExpiry === null
           ? null
-          : Date.parse(vault.proof_expiry) - Date.parse("2026-11-21T00:00:00Z"),
+          : Date.parse(vault.proofExpiry) - Date.parse("2026-11-21T00:00:00Z"),
     };
   }
 
@@ -216,14 +216,14 @@ export class RealStore {
       id,
       operation: row.operation === "update" ? "update" : "get",
       state: row.state,
-      base: row.base_generation,
-      next: row.new_generation,
+      base: row.baseGeneration,
+      next: row.newGeneration,
       delivered: row.delivered === 1,
-      saveOwed: row.save_owed === 1,
-      ends: row.ends_unanswered,
+      saveOwed: row.saveOwed === 1,
+      ends: row.endsUnanswered,
       limited: row.limited === 1,
-      countedStart: row.counted_start,
-      countedFailed: row.counted_failed,
+      countedStart: row.countedStart,
+      countedFailed: row.countedFailed,
       adopted: row.adopted === 1,
       seen: this.seen.has(id),
       arrived: false,
