@@ -1,11 +1,25 @@
-import type { VaultRecord } from "../exchange/records.ts";
+import type {
+  ErrorNote,
+  ExchangeRecord,
+  Generation,
+  OpenExchange,
+  VaultRecord,
+  VaultSummary,
+} from "../exchange/records.ts";
 import { openStates } from "../exchange/states.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
 import type { Dialect, Statement, Value } from "./statement.ts";
-import { listed, quoted } from "./statement.ts";
+import { listed } from "./statement.ts";
 import type { CredentialsRow, ExchangeRow, Place, VaultRow, VaultRows } from "./steps/rows.ts";
+import {
+  openExchangeOf,
+  credentialsRow,
+  exchangeRow,
+  vaultRow,
+  stored,
+  unknownVault,
+} from "./steps/rows.ts";
 import { openLabel } from "./steps/sealed.ts";
-import { summaryColumns, vaultRecord } from "./steps/vault-record.ts";
 
 /** The rows of one vault as they were read. */
 export interface StoredVault {
@@ -85,26 +99,23 @@ export function storedVaults(
   const [exchanges, credentials, superseded, refusals] = parts.map((rows) =>
     Map.groupBy(rows as Of<object>[], (row) => row.vault),
   );
-  return (vaults as (VaultRow & { id: NonNullable<Value>; labelDigest?: string })[])
-    .map(({ id, labelDigest: _digest, ...vault }): StoredVault => {
+  return (vaults as { id: NonNullable<Value>; labelDigest?: string }[])
+    .map(({ id, labelDigest: _digest, ...columns }): StoredVault => {
+      const vault = vaultRow(columns);
       const { service, uuid, label } = vault;
       const place = { state: labels?.state, service, uuid, at };
+      if (labels !== null && label !== null) vault.label = openLabel(labels.key, place, label);
       const of = <Row>(rows: typeof exchanges) => (rows?.get(id) ?? []) as unknown as Row[];
       const refused = of<{ combination: string; fingerprint: string | null }>(refusals)
         .map(({ combination, fingerprint }) => [combination, fingerprint] as const)
         .toSorted(([a], [b]) => (a < b ? -1 : 1));
       const rows: VaultRows = {
-        ...place,
-        vault:
-          labels === null || label === null
-            ? vault
-            : { ...vault, label: openLabel(labels.key, place, label) },
-        credentials: of<CredentialsRow>(credentials),
-        exchanges: of<ExchangeRow>(exchanges),
+        ...unknownVault(place),
+        vault,
+        credentials: of<object>(credentials).map(credentialsRow),
+        exchanges: of<object>(exchanges).map(exchangeRow),
         superseded: new Set(of<{ fingerprint: string }>(superseded).map((row) => row.fingerprint)),
         refusals: new Map(refused),
-        seen: null,
-        journal: [],
       };
       return { id, rows };
     })
@@ -117,36 +128,94 @@ const compare = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1)
 
 /** What `readVault` returned; without a row the vault is not known. */
 export const storedVault = (
-  { state, service, uuid, at }: Place,
+  place: Place,
   results: readonly (readonly unknown[])[],
   labels: Labels | null,
 ): StoredVault =>
-  storedVaults(results, at, labels)[0] ?? {
-    id: null,
-    rows: {
-      state,
-      service,
-      uuid,
-      at,
-      vault: null,
-      credentials: [],
-      exchanges: [],
-      superseded: new Set(),
-      refusals: new Map(),
-      seen: null,
-      journal: [],
-    },
+  storedVaults(results, place.at, labels)[0] ?? { id: null, rows: unknownVault(place) };
+
+/** What exchanges see of a vault: without what the store keeps for itself. Null if it is not known. */
+export function vaultRecord({ vault, credentials, exchanges }: VaultRows): VaultRecord | null {
+  if (vault === null) return null;
+  const open = openExchangeOf({ exchanges });
+  const last = exchanges.at(-1);
+  return {
+    service: vault.service,
+    uuid: vault.uuid,
+    kind: vault.kind,
+    label: vault.label,
+    generations: credentials
+      .filter(({ sealed }) => sealed !== null)
+      .map((row) => generationRecord(row, vault, credentials))
+      .toReversed(),
+    unackedStarts: vault.unackedStarts,
+    failedAttempts: vault.failedAttempts,
+    possiblyFailed: vault.possiblyFailed,
+    unansweredStarts: vault.unansweredStarts,
+    quietStarts: vault.quietStarts,
+    provenAt: vault.provenAt,
+    usesRemaining: vault.usesRemaining,
+    limited: vault.limited,
+    expiryDate: vault.expiryDate,
+    autoLockDate: vault.autoLockDate,
+    dateCreated: vault.dateCreated,
+    lastModified: vault.lastModified,
+    lastError: vault.lastError,
+    open: open === undefined ? null : (exchangeRecord(open) as OpenExchange),
+    last: last === undefined ? null : exchangeRecord(last),
   };
+}
+
+const generationRecord = (
+  row: CredentialsRow,
+  { refusedSince }: VaultRow,
+  all: readonly CredentialsRow[],
+): Generation => ({
+  generation: row.generation,
+  standing: row.standing,
+  proven: row.proven,
+  fingerprint: row.fingerprint,
+  device: row.device,
+  createdAt: row.createdAt,
+  elsewhere: row.elsewhere,
+  // The same credentials may have been imported again.
+  refused: all.some(
+    ({ fingerprint, device, refused }) =>
+      refused && fingerprint === row.fingerprint && stored(device) === stored(row.device),
+  ),
+  sole: row.proven && !row.elsewhere && !row.ended && !refusedSince,
+  placed: row.placed,
+});
+
+export const exchangeRecord = (row: ExchangeRow): ExchangeRecord => ({
+  id: row.id,
+  operation: row.operation,
+  kind: row.kind,
+  state: row.state,
+  externalRef: row.externalRef,
+  baseGeneration: row.baseGeneration,
+  newGeneration: row.newGeneration,
+  startedAt: row.startedAt,
+  tokenExpiry: row.tokenExpiry,
+  usesRemaining: row.usesRemaining,
+  limited: row.limited,
+  holdReason: row.holdReason,
+  delivered: row.delivered,
+  saveOwed: row.saveOwed,
+  endsUnanswered: row.endsUnanswered,
+  acknowledgedAt: row.acknowledgedAt,
+  adopted: row.adopted,
+  given: row.given,
+  by: row.by,
+});
 
 /** The records of what `vaultsWhere` returned, by service and uuid. */
 export const recordsIn = (
   ...[results, at, labels]: Parameters<typeof storedVaults>
 ): VaultRecord[] =>
-  storedVaults(results, at, labels).flatMap(({ rows }) =>
-    rows.vault === null ? [] : [vaultRecord(rows.vault, rows)],
-  );
+  storedVaults(results, at, labels).flatMap(({ rows }) => vaultRecord(rows) ?? []);
 
-/** The open exchanges of a service, and its vaults with what `vaultSummary` needs alone: there may be many. */
+/** The open exchanges of a service, and its vaults with what their summaries need alone: there may be many. */
 export function summariesOf({ prefix }: Dialect, service: string): Statement[] {
   const kept = `FROM ${prefix}credentials WHERE vault = vaults.id AND sealed IS NOT NULL`;
   return [
@@ -156,10 +225,47 @@ export function summariesOf({ prefix }: Dialect, service: string): Statement[] {
       values: [service],
     },
     {
-      sql: `SELECT id, ${summaryColumns.map(quoted).join(", ")}, (SELECT max(proven) ${kept}) AS proven,
-        CASE WHEN EXISTS (SELECT 1 ${kept} AND device IS NOT NULL) THEN 1 ELSE 0 END AS has_device
+      sql: `SELECT id, uuid, label, kind, limited, "unackedStarts", "unansweredStarts", "failedAttempts", "possiblyFailed", "lastError",
+        (SELECT max(proven) ${kept}) AS "hasProven",
+        CASE WHEN EXISTS (SELECT 1 ${kept} AND device IS NOT NULL) THEN 1 ELSE 0 END AS "hasDevice"
         FROM ${prefix}vaults WHERE service = $1 AND forgotten = 0 ORDER BY vaults.uuid`,
       values: [service],
     },
   ];
+}
+
+/** Shared by many vaults. */
+const generations = [0, 1].map((proven) =>
+  [0, 1].map((device) => [{ proven: proven === 1, device: device === 1 ? true : null }]),
+);
+const none: VaultSummary["generations"] = [];
+
+/** What `summariesOf` returned. */
+export function summariesIn(
+  [open = [], vaults = []]: readonly (readonly unknown[])[],
+  service: string,
+  labels: Labels | null,
+): VaultSummary[] {
+  const exchanges = new Map((open as Of<object>[]).map((row) => [row.vault, exchangeRow(row)]));
+  return (vaults as Summarized[]).map(({ id, hasProven, hasDevice, ...row }) => {
+    const { uuid, label, lastError } = row;
+    const place = { state: labels?.state, service, uuid };
+    const exchange = exchanges.get(id);
+    return {
+      ...row,
+      label: labels === null || label === null ? label : openLabel(labels.key, place, label),
+      limited: row.limited === 1,
+      generations: (hasProven === null ? undefined : generations[hasProven]?.[hasDevice]) ?? none,
+      lastError: lastError === null ? null : (JSON.parse(lastError) as ErrorNote).code,
+      open: exchange === undefined ? null : (exchangeRecord(exchange) as OpenExchange),
+    };
+  });
+}
+
+/** `hasProven` is null where no credentials are kept. */
+interface Summarized extends Omit<VaultSummary, "generations" | "limited" | "open"> {
+  id: NonNullable<Value>;
+  limited: number;
+  hasProven: number | null;
+  hasDevice: number;
 }

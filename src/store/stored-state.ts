@@ -17,13 +17,10 @@ import type { JournalEntry } from "./journal/journal.ts";
 import { appending } from "./journal/journal.ts";
 import type { Keyring } from "./keys/keyring.ts";
 import type { Labels } from "./read-vaults.ts";
-import { recordsIn, summariesOf, vaultsWhere } from "./read-vaults.ts";
-import type { Dialect, Statement, Value } from "./statement.ts";
-import type { ExchangeRow } from "./steps/rows.ts";
-import { isListed } from "./steps/rows.ts";
-import { openDigest, openLabel } from "./steps/sealed.ts";
-import type { SummaryRow } from "./steps/vault-record.ts";
-import { exchangeRecord, runExchange, vaultSummary } from "./steps/vault-record.ts";
+import { exchangeRecord, recordsIn, summariesIn, summariesOf, vaultsWhere } from "./read-vaults.ts";
+import type { Dialect, Statement } from "./statement.ts";
+import { isListed, exchangeRow } from "./steps/rows.ts";
+import { openDigest } from "./steps/sealed.ts";
 import type { Durability } from "./vault-session.ts";
 
 /** What both engines do alike: plain queries, the journal of creations, breakers. */
@@ -57,35 +54,23 @@ export abstract class StoredState {
   }
 
   async summaries(service: string): Promise<VaultSummary[]> {
-    const [labels, [open = [], vaults = []]] = await Promise.all([
+    const [labels, results] = await Promise.all([
       this.labels(),
       this.read(summariesOf(this.dialect, service)),
     ]);
-    const exchanges = new Map(
-      (open as (ExchangeRow & { vault: Value })[]).map((row) => [row.vault, row]),
-    );
-    return (vaults as (SummaryRow & { id: Value })[]).map((row) => {
-      const place = { state: labels?.state, service, uuid: row.uuid };
-      if (labels !== null && row.label !== null)
-        row.label = openLabel(labels.key, place, row.label);
-      return vaultSummary(row, exchanges.get(row.id));
-    });
+    return summariesIn(results, service, labels);
   }
 
   async run(service: string, name: string, uuid?: string): Promise<RunExchange[]> {
     const statement = runExchangesOf(this.dialect.prefix, service, name, uuid);
     const [labels, rows] = await Promise.all([this.labels(), this.#query(statement)]);
-    const open = async (row: ExchangeRow & { uuid: string }): Promise<string | null> => {
-      const { id, digest } = row;
-      const place = { state: labels?.state, service, uuid: row.uuid };
-      return digest === null
-        ? null
-        : openDigest(await this.keyring.key(keyIdOf(digest)), place, id, digest);
-    };
     return await Promise.all(
-      (rows as (ExchangeRow & { uuid: string })[]).map(async (row) =>
-        runExchange(row, await open(row)),
-      ),
+      (rows as (RunExchange & { id: string })[]).map(async ({ id, digest, ...row }) => {
+        if (digest === null) return { ...row, digest };
+        const place = { state: labels?.state, service, uuid: row.uuid };
+        const key = await this.keyring.key(keyIdOf(digest));
+        return { ...row, digest: openDigest(key, place, id, digest) };
+      }),
     );
   }
 
@@ -96,7 +81,9 @@ export abstract class StoredState {
 
   async exchanges(service: string, uuid: string, limit: number): Promise<ExchangeRecord[]> {
     const statement = exchangesOf(this.dialect.prefix, service, uuid.toLowerCase(), limit);
-    return ((await this.#query(statement)) as ExchangeRow[]).map(exchangeRecord);
+    return ((await this.#query(statement)) as object[]).map((row) =>
+      exchangeRecord(exchangeRow(row)),
+    );
   }
 
   async beginCreation(creation: Creation): Promise<void> {
@@ -201,7 +188,7 @@ const runExchangesOf = (
   name: string,
   uuid: string | undefined,
 ): Statement => ({
-  sql: `SELECT vaults.uuid, exchanges.* FROM ${prefix}exchanges JOIN ${prefix}vaults ON vaults.id = exchanges.vault
+  sql: `SELECT vaults.uuid, exchanges.id, operation, state, digest, delivery FROM ${prefix}exchanges JOIN ${prefix}vaults ON vaults.id = exchanges.vault
     WHERE run = $1 AND service = $2 AND vaults.uuid = coalesce($3, vaults.uuid) AND seq = (
       SELECT max(seq) FROM ${prefix}exchanges AS newest WHERE newest.vault = vaults.id AND newest.run = exchanges.run)`,
   values: [name, service, uuid?.toLowerCase() ?? null],

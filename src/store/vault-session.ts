@@ -6,6 +6,7 @@ import type { Pair } from "../protocol/answers.ts";
 import { fingerprint } from "../secrets/fingerprints.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
 import type { Named, StoredVault } from "./read-vaults.ts";
+import { vaultRecord } from "./read-vaults.ts";
 import * as ends from "./steps/end.ts";
 import { keptGeneration } from "./steps/generations.ts";
 import { adopt, recordPair } from "./steps/import.ts";
@@ -13,7 +14,6 @@ import type { Place, VaultRows } from "./steps/rows.ts";
 import { findExchange, lockLost, vaultOf } from "./steps/rows.ts";
 import { openCredentials, openToken } from "./steps/sealed.ts";
 import * as starts from "./steps/start.ts";
-import { vaultRecord } from "./steps/vault-record.ts";
 import * as vaults from "./steps/vault.ts";
 import type { Step } from "./write-vault.ts";
 
@@ -157,8 +157,7 @@ export class StoredVaultSession implements VaultSession {
 
   async read(): Promise<VaultRecord | null> {
     const { rows } = await this.#with({});
-    if (this.#record?.of !== rows)
-      this.#record = { of: rows, is: rows.vault === null ? null : vaultRecord(rows.vault, rows) };
+    if (this.#record?.of !== rows) this.#record = { of: rows, is: vaultRecord(rows) };
     return this.#record.is;
   }
 

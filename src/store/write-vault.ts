@@ -6,7 +6,7 @@ import type { StoredVault } from "./read-vaults.ts";
 import type { Dialect, Statement, Value } from "./statement.ts";
 import { quoted } from "./statement.ts";
 import type { VaultRows } from "./steps/rows.ts";
-import { copyOf } from "./steps/rows.ts";
+import { copyOf, stored } from "./steps/rows.ts";
 import { sealLabel } from "./steps/sealed.ts";
 
 /** A step on the rows of a vault; `key` is the one that seals the state. */
@@ -27,7 +27,7 @@ export function make<T>(before: VaultRows, step: Step<T>, key: () => SealingKey)
 
 /** The vault once a step is written, under this id: what is forgotten is gone. */
 export function afterStep({ after }: Made<unknown>, id: Value): StoredVault {
-  const removed = after.vault?.forgotten === 1 ? { credentials: [], exchanges: [] } : {};
+  const removed = after.vault?.forgotten === true ? { credentials: [], exchanges: [] } : {};
   return {
     id: after.vault === null ? null : id,
     rows: { ...after, ...removed, seen: null, journal: [] },
@@ -114,7 +114,7 @@ function changesOf(before: VaultRows, after: VaultRows): Change[] {
   );
   return [
     ...vault,
-    ...(after.vault?.forgotten === 1 ? allRemoved : changesOfParts(before, after)),
+    ...(after.vault?.forgotten === true ? allRemoved : changesOfParts(before, after)),
     ...changesOfPrints(before, after),
   ];
 }
@@ -154,19 +154,21 @@ function changesOfRows(
   keyed?: string,
   missing: "stay" | "gone" = "stay",
 ): Change[] {
-  const keyOf = (row: object): Value =>
-    keyed === undefined ? null : ((row as Columns)[keyed] ?? null);
-  const former = new Map(before.map((row) => [keyOf(row), row as Columns]));
+  const keyOf = (row: Row): Value => (keyed === undefined ? null : stored(row[keyed]));
+  const former = new Map((before as readonly Row[]).map((row) => [keyOf(row), row]));
   const changes: Change[] = [];
-  for (const row of after as readonly Columns[]) {
+  for (const row of after as readonly Row[]) {
     const name = keyOf(row);
     const old = former.get(name);
     former.delete(name);
-    const differing = Object.keys(row).filter(
-      (column) => column !== keyed && old?.[column] !== row[column],
+    const columns = Object.fromEntries(
+      Object.entries(row).flatMap(([column, value]) =>
+        column === keyed || (old !== undefined && stored(old[column]) === stored(value))
+          ? []
+          : [[column, stored(value)]],
+      ),
     );
-    if (old !== undefined && differing.length === 0) continue;
-    const columns = Object.fromEntries(differing.map((column) => [column, row[column] ?? null]));
+    if (old !== undefined && Object.keys(columns).length === 0) continue;
     changes.push({
       table,
       type: old === undefined ? "insert" : "update",
@@ -181,7 +183,7 @@ function changesOfRows(
   return changes;
 }
 
-type Columns = Readonly<Record<string, Value>>;
+type Row = Readonly<Record<string, unknown>>;
 
 /** The SQL of a change in a vault's rows. A row names its vault, but for that of the vault itself. */
 function sqlOf(

@@ -16,7 +16,7 @@ describe("a backup that is merged into a state: a row of the table each", () => 
     const here = new OneVault(new Minutes());
     expect(here.restore(read().contents())).toMatchObject({ outcome: "taken", open: null });
     expect([here.candidates(), here.proven()]).toEqual([["B"], []]);
-    expect(here.rows.credentials.every((row) => row.elsewhere === 1)).toBe(true);
+    expect(here.rows.credentials.every((row) => row.elsewhere)).toBe(true);
   });
 
   it.each([
@@ -36,7 +36,7 @@ describe("a backup that is merged into a state: a row of the table each", () => 
       const restored = here.restore(there.contents(), { now: begun + minutes * 60_000 });
       expect(restored.open).toMatchObject({ id: "x2", state, from: "file" });
       // It may have been acknowledged since: if its token is refused, that says nothing.
-      expect(here.rows.exchanges.at(-1)?.adopted).toBe(1);
+      expect(here.rows.exchanges.at(-1)?.adopted).toBe(true);
       expect(here.candidates().slice(0, 2)).toEqual(state === "in-doubt" ? ["C", "B"] : ["B"]);
       // The same is shown by a start that its new credentials succeed in.
       here.exchange("x3", "D", "started", "C");
@@ -58,7 +58,7 @@ describe("a backup that is merged into a state: a row of the table each", () => 
       const before = held(here);
       expect(here.restore(there.contents())).toMatchObject({ outcome: "older" });
       expect(held(here)).toEqual(before);
-      expect(here.current()).toMatchObject({ proven: 1, elsewhere: 0 });
+      expect(here.current()).toMatchObject({ proven: true, elsewhere: false });
     },
   );
 
@@ -78,7 +78,7 @@ describe("a backup that is merged into a state: a row of the table each", () => 
     const there = here.copy().exchange("x2", "C").exchange("x3", "D");
     expect(here.restore(there.contents())).toMatchObject({ outcome: "first" });
     expect([here.candidates(), here.proven()]).toEqual([["D", "B"], []]);
-    expect(here.current()).toMatchObject({ standing: "current", elsewhere: 1 });
+    expect(here.current()).toMatchObject({ standing: "current", elsewhere: true });
   });
 
   it("ready, and otherwise unknown: after ours; ours unproven", () => {
@@ -152,7 +152,7 @@ describe("a backup that is merged into a state: a row of the table each", () => 
     const here = read().exchange("x2", "C", "started");
     const there = here.copy().goOn("x2", "held");
     here.restore(there.contents(), { now: Date.parse(here.minutes.at()) });
-    expect(here.current()).toMatchObject({ standing: "current", ended: 1 });
+    expect(here.current()).toMatchObject({ standing: "current", ended: true });
   });
 
   it("ready, and credentials that the file has dropped and that were refused there: refused here, too", () => {
@@ -225,7 +225,7 @@ describe("a backup that is merged into a state: a row of the table each", () => 
     expect(here.restore(there.contents())).toMatchObject({ outcome: "returned" });
     expect([here.candidates(), here.proven()]).toEqual([["B"], []]);
     expect(here.rows.credentials.map(({ generation }) => generation)).toEqual([3, 4]);
-    expect(here.rows.vault).toMatchObject({ forgotten: 0, lastGeneration: 4 });
+    expect(here.rows.vault).toMatchObject({ forgotten: false, lastGeneration: 4 });
   });
 
   it("forgotten, and some of it refused here: comes back, and what was refused is not superseded", () => {
@@ -233,7 +233,7 @@ describe("a backup that is merged into a state: a row of the table each", () => 
     const here = there.copy().exchange("x2", "", "rejected", "Q").forget();
     expect(here.restore(there.contents())).toMatchObject({ outcome: "returned" });
     expect(here.candidates()).toEqual(["Q", "A"]);
-    expect(here.rows.credentials.map((row) => row.refused)).toEqual([0, 1]);
+    expect(here.rows.credentials.map((row) => row.refused)).toEqual([false, true]);
     expect(here.import("Q").rows.refusals.size).toBe(0);
   });
 

@@ -10,14 +10,16 @@ import {
   openCredentials,
   sealCredentials,
 } from "../../src/store/steps/sealed.ts";
-import { vaultRecord } from "../../src/store/steps/vault-record.ts";
+import { vaultRecord } from "../../src/store/read-vaults.ts";
 import { candidates } from "../../src/exchange/start/candidates.ts";
 import { adopt, recordPair } from "../../src/store/steps/import.ts";
-import type {
-  CredentialsRow,
-  ExchangeRow,
-  VaultRow,
-  VaultRows,
+import type { CredentialsRow, VaultRows } from "../../src/store/steps/rows.ts";
+import {
+  columnsOf,
+  credentialsRow,
+  exchangeRow,
+  vaultRow,
+  unknownVault,
 } from "../../src/store/steps/rows.ts";
 import * as starts from "../../src/store/steps/start.ts";
 import * as vaults from "../../src/store/steps/vault.ts";
@@ -56,13 +58,7 @@ export class OneVault {
     place: { service: string; uuid: string } = { service, uuid: lower },
   ) {
     this.minutes = minutes;
-    const nothing = {
-      credentials: [],
-      exchanges: [],
-      superseded: new Set<string>(),
-      refusals: new Map<string, string | null>(),
-    };
-    this.rows = { ...place, at: minutes.at(), vault: null, ...nothing, seen: null, journal: [] };
+    this.rows = unknownVault({ ...place, at: minutes.at() });
   }
 
   copy(): OneVault {
@@ -76,7 +72,7 @@ export class OneVault {
     this.minutes.n += 1;
     const rows = { ...structuredClone(this.rows), at: this.minutes.at() };
     step(rows);
-    const isForgotten = rows.vault?.forgotten === 1;
+    const isForgotten = rows.vault?.forgotten === true;
     this.rows = isForgotten ? { ...rows, credentials: [], exchanges: [] } : rows;
   }
 
@@ -163,9 +159,7 @@ export class OneVault {
   gone = (): this =>
     this.does(
       (rows) =>
-        void (
-          rows.vault && (rows.vault.lastError = JSON.stringify({ code: "gone", message: "no" }))
-        ),
+        void (rows.vault && (rows.vault.lastError = { at: "", code: "gone", message: "no" })),
     );
 
   delete(id: string): this {
@@ -180,7 +174,7 @@ export class OneVault {
   contents(): Contents {
     const { vault, credentials, exchanges, superseded, refusals } = this.rows;
     const { service, uuid } = this.rows;
-    const of = (row: object): ContentRow => ({ service, uuid, ...row });
+    const of = (row: object): ContentRow => columnsOf({ service, uuid, ...row });
     return {
       vaults: vault === null ? [] : [of(vault)],
       credentials: credentials.map((row) =>
@@ -218,7 +212,7 @@ export class OneVault {
   take(contents: Contents): void {
     const isMine = (row: ContentRow): boolean =>
       row["uuid"] === this.rows.uuid && row["service"] === this.rows.service;
-    const [vault] = contents.vaults.filter(isMine) as unknown as VaultRow[];
+    const [vault] = contents.vaults.filter(isMine).map((row) => vaultRow({ ...row }));
     const sealed = (row: CredentialsRow): string | null =>
       row.sealed &&
       sealCredentials(key, this.rows, row.generation, JSON.parse(row.sealed) as Credentials);
@@ -226,13 +220,17 @@ export class OneVault {
     this.rows = {
       ...place,
       vault: vault ?? null,
-      credentials: (contents.credentials.filter(isMine) as unknown as CredentialsRow[]).map(
-        (row) => ({ ...row, sealed: sealed(row) }),
-      ),
-      exchanges: (contents.exchanges.filter(isMine) as unknown as ExchangeRow[]).map((row) => ({
-        ...row,
-        token: row.token && sealToken(key, place, row.id, row.token),
-      })),
+      credentials: contents.credentials
+        .filter(isMine)
+        .map(credentialsRow)
+        .map((row) => ({ ...row, sealed: sealed(row) })),
+      exchanges: contents.exchanges
+        .filter(isMine)
+        .map(exchangeRow)
+        .map((row) => ({
+          ...row,
+          token: row.token && sealToken(key, place, row.id, row.token),
+        })),
       superseded: new Set(
         contents.superseded.filter(isMine).map(({ fingerprint }) => String(fingerprint)),
       ),
@@ -246,9 +244,10 @@ export class OneVault {
 
   /** Names of the credentials that a start would try, in this order. */
   candidates(): string[] {
-    const { vault, credentials } = this.rows;
-    if (vault === null) return [];
-    const numbers = candidates(vaultRecord(vault, this.rows)).map(({ generation }) => generation);
+    const { credentials } = this.rows;
+    const record = vaultRecord(this.rows);
+    if (record === null) return [];
+    const numbers = candidates(record).map(({ generation }) => generation);
     return numbers.map((n) =>
       credentials
         .filter(({ generation }) => generation === n)
@@ -260,7 +259,7 @@ export class OneVault {
   /** Names of the credentials that the service has proven to this state. */
   proven = (): string[] =>
     this.rows.credentials
-      .filter((row) => row.proven === 1 && row.standing !== "superseded")
+      .filter((row) => row.proven && row.standing !== "superseded")
       .map(this.nameOf);
 
   counters() {

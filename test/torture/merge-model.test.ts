@@ -2,6 +2,12 @@ import { describe, expect, it } from "vitest";
 import { mergeContents } from "../../src/store/backup/merge/merge-contents.ts";
 import type { ContentRow, Contents } from "../../src/store/contents.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow } from "../../src/store/steps/rows.ts";
+import {
+  columnsOf,
+  credentialsRow as credentialsIn,
+  exchangeRow as exchangeRowIn,
+  vaultRow,
+} from "../../src/store/steps/rows.ts";
 import { lower, service } from "../contract/store-fixture.ts";
 import { isWhole, sample, tried } from "../support/campaign.ts";
 import { Dice } from "../support/dice.ts";
@@ -215,7 +221,7 @@ function contentsOf(store: Store, fresh: number): Contents {
   const isKept = exchanges.length > 0 || generations.some((g) => g.standing !== "superseded");
   const pairs = [...new Set(generations.map(({ pair }) => pair))];
   const isKnown = JSON.stringify(store) !== JSON.stringify(emptyStore());
-  const of = (row: object): ContentRow => ({ ...vaultOf, ...row });
+  const of = (row: object): ContentRow => ({ ...vaultOf, ...columnsOf(row) });
   const proven = exchanges.findLast((each) => each.next !== null && !each.adopted);
   const vault: Partial<VaultRow> = {
     kind: "generic/offline",
@@ -226,12 +232,12 @@ function contentsOf(store: Store, fresh: number): Contents {
     possiblyFailed: store.possibly,
     unansweredStarts: store.unanswered,
     quietStarts: store.quiet,
-    refusedSince: Number(store.refusedSince),
+    refusedSince: store.refusedSince,
     provenAt: proven === undefined ? null : at(proven.id),
     proofExpiry: store.proof === null ? null : at(store.proof),
-    limited: Number(store.limited),
+    limited: store.limited,
     lastError: null,
-    forgotten: Number(!isKept),
+    forgotten: !isKept,
   };
   return {
     vaults: isKnown ? [of(vault)] : [],
@@ -251,15 +257,15 @@ function contentsOf(store: Store, fresh: number): Contents {
 const credentialsRow = (generation: Generation): CredentialsRow => ({
   generation: generation.number,
   standing: generation.standing,
-  proven: Number(generation.proven),
+  proven: generation.proven,
   sealed: String(generation.pair),
   fingerprint: String(generation.pair),
   device: null,
   createdAt: "",
-  elsewhere: Number(generation.elsewhere),
-  refused: Number(generation.refused),
+  elsewhere: generation.elsewhere,
+  refused: generation.refused,
   placed: generation.placed,
-  ended: Number(generation.ended),
+  ended: generation.ended,
 });
 
 const exchangeRow = (store: Store, exchange: Exchange): Partial<ExchangeRow> => ({
@@ -272,20 +278,20 @@ const exchangeRow = (store: Store, exchange: Exchange): Partial<ExchangeRow> => 
   token: openStates.includes(exchange.state) ? "token" : null,
   // The number of a pair tells when it was handed out.
   tokenExpiry: exchange.next === null ? null : at(generationOf(store, exchange.next)?.pair ?? 0),
-  limited: Number(exchange.limited),
-  delivered: Number(exchange.delivered),
-  saveOwed: Number(exchange.saveOwed),
+  limited: exchange.limited,
+  delivered: exchange.delivered,
+  saveOwed: exchange.saveOwed,
   endsUnanswered: exchange.ends,
   countedStart: exchange.countedStart,
   countedFailed: exchange.countedFailed,
-  adopted: Number(exchange.adopted),
+  adopted: exchange.adopted,
 });
 
 function storeIn(contents: Contents): Store {
-  const [vault] = contents.vaults as unknown as VaultRow[];
+  const [vault] = contents.vaults.map((row) => vaultRow({ ...row }));
   const superseded = contents.superseded.map(({ fingerprint }) => Number(fingerprint));
-  const kept = (contents.credentials as unknown as CredentialsRow[])
-    .map(generationIn)
+  const kept = contents.credentials
+    .map((row) => generationIn(credentialsIn({ ...row })))
     // Of those that are neither superseded nor kept only exchanges name the number.
     .filter(({ pair, standing }) => standing !== "superseded" || superseded.includes(pair));
   const others = superseded.filter((pair) => !kept.some((each) => each.pair === pair));
@@ -294,14 +300,14 @@ function storeIn(contents: Contents): Store {
   return {
     generations: [...others.map(forgottenPair), ...kept],
     refused: contents.refusals.map(({ combination }) => Number(combination)),
-    exchanges: (contents.exchanges as unknown as ExchangeRow[]).map(exchangeIn),
+    exchanges: contents.exchanges.map((row) => exchangeIn(exchangeRowIn({ ...row }))),
     unacked: counted("unackedStarts"),
     failed: counted("failedAttempts"),
     possibly: counted("possiblyFailed"),
     unanswered: counted("unansweredStarts"),
     quiet: counted("quietStarts"),
-    refusedSince: counted("refusedSince") === 1,
-    limited: counted("limited") === 1,
+    refusedSince: vault?.refusedSince === true,
+    limited: vault?.limited === true,
     breaker: { isOpen: false, isHinted: false, closedAfter: 0 },
     proof: proof === null ? null : Date.parse(proof),
   };
@@ -311,11 +317,11 @@ const generationIn = (row: CredentialsRow): Generation => ({
   number: row.generation,
   pair: Number(row.fingerprint),
   standing: row.standing,
-  proven: row.proven === 1,
-  elsewhere: row.elsewhere === 1,
-  refused: row.refused === 1,
+  proven: row.proven,
+  elsewhere: row.elsewhere,
+  refused: row.refused,
   placed: row.placed,
-  ended: row.ended === 1,
+  ended: row.ended,
 });
 
 const forgottenPair = (pair: number): Generation => ({
@@ -335,13 +341,13 @@ const exchangeIn = (row: ExchangeRow): Exchange => ({
   state: row.state,
   base: row.baseGeneration,
   next: row.newGeneration,
-  delivered: row.delivered === 1,
-  saveOwed: row.saveOwed === 1,
+  delivered: row.delivered,
+  saveOwed: row.saveOwed,
   ends: row.endsUnanswered,
-  limited: row.limited === 1,
+  limited: row.limited,
   countedStart: row.countedStart,
   countedFailed: row.countedFailed,
-  adopted: row.adopted === 1,
+  adopted: row.adopted,
   seen: false,
   arrived: false,
 });

@@ -23,8 +23,8 @@ export function hold(
   journal(rows, "held", exchangeId, { from: row.state, reason, delivered, saveOwed });
   row.state = "held";
   row.holdReason = reason;
-  row.saveOwed = Number(saveOwed);
-  if (delivered) row.delivered = 1;
+  row.saveOwed = saveOwed;
+  if (delivered) row.delivered = true;
 }
 
 export function noteSaved(rows: VaultRows, exchangeId: string, sha256: string): void {
@@ -38,8 +38,8 @@ export function recordEnding(rows: VaultRows, exchangeId: string, delivered: boo
   row.state = "ending";
   row.endsUnanswered += 1;
   const base = findGeneration(rows, row.baseGeneration);
-  if (base !== undefined) base.ended = 1;
-  if (delivered) row.delivered = 1;
+  if (base !== undefined) base.ended = true;
+  if (delivered) row.delivered = true;
 }
 
 export function noteEndAnswered(rows: VaultRows, exchangeId: string, error: ErrorNote): void {
@@ -53,7 +53,7 @@ export function noteEndAnswered(rows: VaultRows, exchangeId: string, error: Erro
 export function acknowledge(rows: VaultRows, exchangeId: string): void {
   const row = exchangeIn(rows, exchangeId, ["ending"]);
   const [base, offered] = [findGeneration(rows, row.baseGeneration), offeredBy(rows, row)];
-  if (row.adopted === 1) {
+  if (row.adopted) {
     // The service may answer a repetition with SUCCESS, so both pairs stay candidates and the counters stay.
     if (offered.standing === "imported") offered.placed ??= "successor";
     if (base?.standing === "imported") base.placed ??= "older";

@@ -5,7 +5,7 @@ import type { Device } from "../../protocol/fields.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import type { CredentialsRow, VaultRows } from "./rows.ts";
-import { update, vaultOf } from "./rows.ts";
+import { stored, update, vaultOf } from "./rows.ts";
 import { notKept, openCredentials, sealCredentials } from "./sealed.ts";
 
 /** Number of superseded generations that keep their pair; older ones keep only the fingerprint. */
@@ -45,7 +45,7 @@ export function addGeneration(
   pair: {
     standing: Standing;
     credentials: Credentials;
-    device: Device | string | null;
+    device: Device | null;
     elsewhere: boolean;
     placed?: Placed | null;
   },
@@ -53,23 +53,20 @@ export function addGeneration(
   const vault = vaultOf(rows);
   vault.lastGeneration += 1;
   // The error of a forgotten vault says that it was deleted; with credentials it is another one.
-  if (vault.forgotten === 1) update(vault, { forgotten: 0, lastError: null });
+  if (vault.forgotten) update(vault, { forgotten: false, lastError: null });
   const generation = vault.lastGeneration;
   const row: CredentialsRow = {
     generation,
     standing: pair.standing,
-    proven: 0,
+    proven: false,
     sealed: sealCredentials(key, rows, generation, pair.credentials),
     fingerprint: fingerprint(rows.uuid, pair.credentials),
-    device:
-      typeof pair.device === "string" || pair.device === null
-        ? pair.device
-        : JSON.stringify(pair.device),
+    device: pair.device,
     createdAt: rows.at,
-    elsewhere: Number(pair.elsewhere),
-    refused: 0,
+    elsewhere: pair.elsewhere,
+    refused: false,
     placed: pair.placed ?? null,
-    ended: 0,
+    ended: false,
   };
   rows.credentials.push(row);
   return row;
@@ -87,7 +84,7 @@ export function updateSentWithPair(
     if (credentials.hashedPin !== hashedPin)
       row.sealed = sealCredentials(key, rows, row.generation, withPin(credentials, hashedPin));
   }
-  if (device !== undefined) row.device = JSON.stringify(device);
+  if (device !== undefined) row.device = device;
 }
 
 /** Whether something is given that differs from what is stored with a pair. */
@@ -99,7 +96,7 @@ export function isSentWithOther(
 ): boolean {
   const otherPin =
     hashedPin !== undefined && openCredentials(key, rows, row).hashedPin !== hashedPin;
-  return otherPin || (device !== undefined && row.device !== JSON.stringify(device));
+  return otherPin || (device !== undefined && stored(row.device) !== stored(device));
 }
 
 /** Whether credentials may be valid, by what is known here. */
@@ -140,7 +137,13 @@ function supersede({ superseded }: VaultRows, row: CredentialsRow): void {
 }
 
 function makeCurrent(rows: VaultRows, current: CredentialsRow): void {
-  update(current, { standing: "current", proven: 1, refused: 0, placed: null, ended: 0 });
+  update(current, {
+    standing: "current",
+    proven: true,
+    refused: false,
+    placed: null,
+    ended: false,
+  });
   revive(rows, current);
   const superseded = rows.credentials.filter(
     ({ standing, sealed }) => standing === "superseded" && sealed !== null,
@@ -158,7 +161,7 @@ export function forgetRefusal(
   { credentials, refusals }: VaultRows,
   { fingerprint: print }: CredentialsRow,
 ): void {
-  for (const row of credentials) if (row.fingerprint === print) row.refused = 0;
+  for (const row of credentials) if (row.fingerprint === print) row.refused = false;
   for (const [combination, refused] of refusals)
     if (refused === print) refusals.delete(combination);
 }

@@ -13,7 +13,7 @@ import type { Pair } from "../../protocol/answers.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import {
-  changedBy,
+  begun,
   findExchange,
   openExchangeOf,
   journal,
@@ -42,7 +42,7 @@ export function recordPair(rows: VaultRows, key: SealingKey, pair: NewPair): num
   const { row, added } = ensureGeneration(rows, key, pair);
   // Importing a refused pair again says that it is valid; the guard counts it like any other.
   if (!added) forgetRefusal(rows, row);
-  if (pair.sole === true) update(row, { proven: 1, elsewhere: 0 });
+  if (pair.sole === true) update(row, { proven: true, elsewhere: false });
   journal(rows, added ? "imported" : "imported-again", null, {
     generation: row.generation,
     kind: pair.kind,
@@ -81,6 +81,7 @@ export function adopt(
   if (base === null || generation === null || openExchangeOf(rows) !== undefined)
     return "candidates";
   const adopted: ExchangeRow = {
+    ...begun,
     id: exchangeId,
     operation,
     kind,
@@ -91,21 +92,11 @@ export function adopt(
     startedAt: known?.startedAt ?? rows.at,
     token: sealToken(key, rows, exchangeId, document.token),
     tokenExpiry: document.tokenExpiry,
-    usesRemaining: null,
-    limited: Number(unread),
+    limited: unread,
     holdReason: unread ? "delivery" : null,
-    delivered: 0,
-    saveOwed: 0,
     endsUnanswered: unread ? 0 : 1,
-    acknowledgedAt: null,
-    countedStart: 1,
-    countedFailed: 0,
-    adopted: 1,
-    run: null,
-    digest: null,
-    given: null,
-    delivery: null,
-    by: known?.by ?? changedBy(rows),
+    adopted: true,
+    by: known?.by ?? rows.by ?? null,
   };
   if (known?.countedStart !== 1) vault.unackedStarts += 1;
   if (known === undefined) rows.exchanges.push(adopted);
@@ -120,12 +111,12 @@ export function adopt(
 function placeOf(rows: VaultRows, document: AdoptedExchange): Placed | "known" | null {
   const printOf = (pair: Pair): string => fingerprint(rows.uuid, pair);
   const live = liveGeneration(rows, printOf(document.new));
-  if (live !== undefined && (live.proven === 1 || live.standing !== "imported")) return "known";
+  if (live !== undefined && (live.proven || live.standing !== "imported")) return "known";
   const [isOldDead, isNewDead] = [document.old, document.new].map((pair) =>
     rows.superseded.has(printOf(pair)),
   );
   const isProven = rows.credentials.some(
-    ({ proven, standing }) => proven === 1 && standing === "current",
+    ({ proven, standing }) => proven && standing === "current",
   );
   const isFollowed = isProven && (isNewDead || (isOldDead && live === undefined));
   if (isFollowed || (isOldDead && isNewDead)) {
@@ -166,11 +157,10 @@ function ensureGeneration(
   const beside = { hashedPin: credentials.hashedPin, device };
   if (
     live !== undefined &&
-    ((live.standing === "imported" && live.proven === 0) ||
-      !isSentWithOther(rows, key, live, beside))
+    ((live.standing === "imported" && !live.proven) || !isSentWithOther(rows, key, live, beside))
   ) {
     updateSentWithPair(rows, key, live, beside);
-    live.elsewhere = 1;
+    live.elsewhere = true;
     return { row: live, added: false };
   }
   if (live === undefined && rows.superseded.has(print)) {
@@ -224,13 +214,13 @@ export function completeCreation(
   });
   revive(rows, row);
   if (!isKnown) {
-    row.proven = 1;
+    row.proven = true;
     update(vault, {
       kind,
       label: given.label ?? vault.label,
       ...zeroCounters,
       usesRemaining: given.usesRemaining,
-      limited: Number(given.limited),
+      limited: given.limited,
       expiryDate: given.expiryDate,
       autoLockDate: given.autoLockDate,
       dateCreated: given.dateCreated,

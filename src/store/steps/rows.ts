@@ -1,10 +1,11 @@
 import type { Actor } from "../../actor.ts";
 import { VaultError } from "../../errors.ts";
 import type { Seen } from "../../exchange/breaker.ts";
-import type { ErrorNote, JournalledOperation, Placed, Standing } from "../../exchange/records.ts";
-import type { ExchangeState, HoldReason } from "../../exchange/states.ts";
+import type { ErrorNote, ExchangeRecord, Generation, VaultRecord } from "../../exchange/records.ts";
+import type { ExchangeState } from "../../exchange/states.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
+import type { Value } from "../statement.ts";
 
 /** The vault that a step changes, and the time of the change. */
 export interface Place {
@@ -39,11 +40,23 @@ export interface VaultRows extends Place {
   journal: { event: string; exchange: string | null; detail: Record<string, unknown> }[];
 }
 
-/** Who changes the rows, for a column. */
-export const changedBy = ({ by }: Place): string | null =>
-  by === undefined ? null : JSON.stringify(by);
+/** A vault that is not known. */
+export const unknownVault = ({ state, service, uuid, at, by }: Place): VaultRows => ({
+  state,
+  service,
+  uuid,
+  at,
+  by,
+  vault: null,
+  credentials: [],
+  exchanges: [],
+  superseded: new Set(),
+  refusals: new Map(),
+  seen: null,
+  journal: [],
+});
 
-/** A copy that a step may edit. A row has plain values alone. */
+/** A copy that a step may edit. What a row holds is replaced, and not edited. */
 export const copyOf = (rows: VaultRows): VaultRows => ({
   ...rows,
   vault: rows.vault && { ...rows.vault },
@@ -57,71 +70,87 @@ export const copyOf = (rows: VaultRows): VaultRows => ({
 /** Condition on the rows of the vaults that `Store.list` returns. */
 export const isListed = '(forgotten = 0 OR "unackedStarts" > 0 OR "failedAttempts" > 0)';
 
-/** A row of the schema without its id. Booleans are 0 and 1, objects are JSON text. */
-export interface VaultRow {
-  service: string;
-  uuid: string;
-  kind: Kind;
-  label: string | null;
+/** What is stored of a vault besides its parts, but for its id. */
+export interface VaultRow extends Omit<VaultRecord, "generations" | "open" | "last"> {
   lastGeneration: number;
-  unackedStarts: number;
-  failedAttempts: number;
-  possiblyFailed: number;
-  unansweredStarts: number;
-  quietStarts: number;
-  refusedSince: number;
-  provenAt: string | null;
+  /** Some credentials were refused since the last success. */
+  refusedSince: boolean;
+  /** Expiry of the token of the start that last succeeded: the service's own time. */
   proofExpiry: string | null;
-  usesRemaining: number | null;
-  limited: number;
-  expiryDate: string | null;
-  autoLockDate: string | null;
-  dateCreated: string | null;
-  lastModified: string | null;
-  lastError: string | null;
-  forgotten: number;
+  forgotten: boolean;
 }
 
-export interface CredentialsRow {
-  generation: number;
-  standing: Standing;
-  proven: number;
+/** `refused` is of this row alone. */
+export interface CredentialsRow extends Omit<Generation, "sole"> {
+  /** Null once it is no longer kept. */
   sealed: string | null;
-  fingerprint: string;
-  device: string | null;
-  createdAt: string;
-  elsewhere: number;
-  refused: number;
-  placed: Placed | null;
-  ended: number;
+  /** An end call for a successor may have been sent since these were last accepted. */
+  ended: boolean;
 }
 
-export interface ExchangeRow {
-  id: string;
-  operation: JournalledOperation;
-  kind: Kind;
-  state: ExchangeState;
-  externalRef: string;
-  baseGeneration: number;
-  newGeneration: number | null;
-  startedAt: string;
+export interface ExchangeRow extends ExchangeRecord {
+  /** Sealed; null before it is known and once it is of no use. */
   token: string | null;
-  tokenExpiry: string | null;
-  usesRemaining: number | null;
-  limited: number;
-  holdReason: HoldReason | null;
-  delivered: number;
-  saveOwed: number;
-  endsUnanswered: number;
-  acknowledgedAt: string | null;
+  /** What step 1 counted and what can still be taken back. */
   countedStart: number;
   countedFailed: number;
-  adopted: number;
   run: string | null;
+  /** Sealed. */
   digest: string | null;
-  given: string | null;
   delivery: string | null;
-  by: string | null;
+}
+
+/** An exchange of which nothing is known but its beginning, which counts one start. */
+export const begun = {
+  newGeneration: null,
+  token: null,
+  tokenExpiry: null,
+  usesRemaining: null,
+  limited: false,
+  holdReason: null,
+  delivered: false,
+  saveOwed: false,
+  endsUnanswered: 0,
+  acknowledgedAt: null,
+  countedStart: 1,
+  countedFailed: 0,
+  adopted: false,
+  run: null,
+  digest: null,
+  given: null,
+  delivery: null,
+} satisfies Partial<ExchangeRow>;
+
+/** Makes rows of their columns as they are stored, in place: 0 and 1 of flags, JSON of objects. */
+const made =
+  <Row extends object>(flags: readonly (keyof Row)[], objects: readonly (keyof Row)[]) =>
+  (columns: object): Row => {
+    const row = columns as Record<keyof Row, unknown>;
+    // Rows of another version may lack some.
+    for (const name of flags) if (row[name] !== undefined) row[name] = row[name] === 1;
+    for (const name of objects)
+      if (typeof row[name] === "string") row[name] = JSON.parse(row[name]) as unknown;
+    return columns as Row;
+  };
+
+export const vaultRow = made<VaultRow>(["forgotten", "limited", "refusedSince"], ["lastError"]);
+export const credentialsRow = made<CredentialsRow>(
+  ["elsewhere", "ended", "proven", "refused"],
+  ["device"],
+);
+export const exchangeRow = made<ExchangeRow>(
+  ["adopted", "delivered", "limited", "saveOwed"],
+  ["by"],
+);
+
+/** The columns of a row as they are stored. */
+export const columnsOf = (row: object): Record<string, Value> =>
+  Object.fromEntries(Object.entries(row).map(([name, value]) => [name, stored(value)]));
+
+/** The value of a column, as it is stored. */
+export function stored(value: unknown): Value {
+  if (typeof value === "boolean") return Number(value);
+  return typeof value === "object" && value !== null ? JSON.stringify(value) : (value as Value);
 }
 
 /** @throws `no-credentials` if the vault is not known under this service */
@@ -141,13 +170,13 @@ export function vaultOf({ vault, service, uuid }: VaultRows): VaultRow {
 export const forgotten = {
   label: null,
   usesRemaining: null,
-  limited: 0,
+  limited: false,
   expiryDate: null,
   autoLockDate: null,
   dateCreated: null,
   lastModified: null,
   lastError: null,
-  forgotten: 1,
+  forgotten: true,
 } satisfies Partial<VaultRow>;
 
 /** Columns of a vault that counts nothing toward lockout. */
@@ -157,7 +186,7 @@ export const zeroCounters = {
   quietStarts: 0,
   failedAttempts: 0,
   possiblyFailed: 0,
-  refusedSince: 0,
+  refusedSince: false,
 } satisfies Partial<VaultRow>;
 
 /** The row of the vault, created if there is none. */
@@ -190,20 +219,16 @@ export function journal(
   rows.journal.push({ event, exchange, detail });
 }
 
-/** Code of the last error; a vault that was deleted here has `gone`. */
-export const errorCode = ({ lastError: error }: Pick<VaultRow, "lastError">): string | null =>
-  error === null ? null : (JSON.parse(error) as ErrorNote).code;
-
 /**
  * Records the last error of the vault. An error that says nothing about the vault, like one of the network, does not replace
  * `locked` or `gone`.
  */
 export function noteError(rows: VaultRows, { code, message }: ErrorNote): void {
   const vault = vaultOf(rows);
-  const last = errorCode(vault);
+  const last = vault.lastError?.code;
   if ((last === "locked" || last === "gone") && !["locked", "gone", "rejected"].includes(code))
     return;
-  vault.lastError = JSON.stringify({ at: rows.at, code, message });
+  vault.lastError = { at: rows.at, code, message };
 }
 
 /** The error for a state that has changed since the session locked the vault: another process has the lock. */

@@ -2,7 +2,7 @@ import type { ErrorNote, Intent, Started } from "../../exchange/records.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import {
-  changedBy,
+  begun,
   endExchange,
   exchangeIn,
   findExchange,
@@ -35,31 +35,19 @@ export function recordIntent(rows: VaultRows, key: () => SealingKey, intent: Int
   if (findExchange(rows, exchangeId) !== undefined)
     throw lockLost(rows.uuid, `exchange ${exchangeId} exists already`);
   rows.exchanges.push({
+    ...begun,
     id: exchangeId,
     operation,
     kind,
     state: "intent",
     externalRef,
     baseGeneration: generation,
-    newGeneration: null,
     startedAt: rows.at,
-    token: null,
-    tokenExpiry: null,
-    usesRemaining: null,
-    limited: 0,
-    holdReason: null,
-    delivered: 0,
-    saveOwed: 0,
-    endsUnanswered: 0,
-    acknowledgedAt: null,
-    countedStart: 1,
     countedFailed: sole ? 0 : 1,
-    adopted: 0,
     run: run?.name ?? null,
     digest: run?.digest === undefined ? null : sealDigest(key(), rows, exchangeId, run.digest),
-    given: null,
     delivery: run?.delivery ?? null,
-    by: changedBy(rows),
+    by: rows.by ?? null,
   });
   // Until its outcome is known the start may have failed, unless nobody else can have made the credentials stale.
   count(rows, sole ? { unanswered: 1, quiet: 1 } : { unanswered: 1, possibly: 1 });
@@ -94,7 +82,7 @@ export function reject(
   countRefusal(rows, generation);
   const base = findGeneration(rows, generation);
   rows.refusals.set(combination, base?.fingerprint ?? null);
-  if (base !== undefined) base.refused = 1;
+  if (base !== undefined) base.refused = true;
   doubtOfferedBy(rows, generation);
 }
 
@@ -110,7 +98,7 @@ function countRefusal(rows: VaultRows, generation: number): void {
   const rowless = vault.quietStarts - quiet.length - rows.exchanges.filter(isQuiet).length;
   const possibly = quiet.length + Math.max(0, rowless);
   count(rows, { quiet: -possibly, possibly });
-  update(vault, { failedAttempts: vault.failedAttempts + 1, refusedSince: 1 });
+  update(vault, { failedAttempts: vault.failedAttempts + 1, refusedSince: true });
 }
 
 /** An unanswered start that counts no possibly failed attempt. */
@@ -164,7 +152,7 @@ export function recordStarted(
     token: sealToken(key, rows, exchangeId, started.token),
     tokenExpiry,
     usesRemaining,
-    limited: Number(limited),
+    limited,
     given: started.given ?? null,
   });
   acceptedFacts(rows, exchange, started);
@@ -213,11 +201,11 @@ function acceptedFacts(rows: VaultRows, exchange: ExchangeRow, started: Started)
     failedAttempts: 0,
     possiblyFailed: 0,
     quietStarts: 0,
-    refusedSince: 0,
+    refusedSince: false,
     provenAt: rows.at,
     proofExpiry: started.tokenExpiry,
     usesRemaining: started.usesRemaining,
-    limited: Number(started.limited),
+    limited: started.limited,
     expiryDate: started.expiryDate,
     autoLockDate: started.autoLockDate,
     dateCreated: started.dateCreated ?? vault.dateCreated,

@@ -51,7 +51,8 @@ export function mergeAttempts(rows: VaultRows, given: Attempts): void {
 
 export function markElsewhere(rows: VaultRows, generations: readonly number[]): void {
   vaultOf(rows);
-  for (const row of rows.credentials) if (generations.includes(row.generation)) row.elsewhere = 1;
+  for (const row of rows.credentials)
+    if (generations.includes(row.generation)) row.elsewhere = true;
   journal(rows, "handed-out", null, { generations });
 }
 
@@ -88,13 +89,13 @@ export function recordDeleted(rows: VaultRows, exchangeId: string): void {
   // It was not merely forgotten: a restore must not bring it back.
   update(vaultOf(rows), {
     ...forgotten,
-    lastError: JSON.stringify({ at: rows.at, code: "gone", message: "deleted from here" }),
+    lastError: { at: rows.at, code: "gone", message: "deleted from here" },
   });
 }
 
 export function noteDates(rows: VaultRows, dates: VaultDates): void {
   const { vault } = rows;
-  if (vault === null || vault.forgotten === 1) return;
+  if (vault === null || vault.forgotten) return;
   const now = {
     expiryDate: dates.expiryDate ?? vault.expiryDate,
     autoLockDate: dates.autoLockDate ?? vault.autoLockDate,
@@ -141,7 +142,7 @@ export function rebind(
 ): void {
   const vault = vaultOf(rows);
   if (service === rows.service) return;
-  if (here?.forgotten === 0) {
+  if (here?.forgotten === false) {
     throw new VaultError(
       "no-credentials",
       `vault ${rows.uuid} already has credentials at ${service}; nothing was moved`,
@@ -151,14 +152,9 @@ export function rebind(
       },
     );
   }
-  for (const column of [
-    "unackedStarts",
-    "failedAttempts",
-    "refusedSince",
-    "lastGeneration",
-  ] as const) {
+  for (const column of ["unackedStarts", "failedAttempts", "lastGeneration"] as const)
     vault[column] = Math.max(vault[column], here?.[column] ?? 0);
-  }
+  vault.refusedSince ||= here?.refusedSince ?? false;
   vault.service = service;
   const place = { state: rows.state, service, uuid: rows.uuid };
   for (const row of rows.credentials) {

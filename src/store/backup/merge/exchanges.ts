@@ -29,7 +29,7 @@ export function settleKnown(
     update(here, further);
     const offered = findGeneration(rows, here.newGeneration);
     if (row === left && goesOn) continueOpen(rows, here, now);
-    if (row.state === "acknowledged" && row.adopted === 0) {
+    if (row.state === "acknowledged" && !row.adopted) {
       for (const earlier of rows.exchanges.slice(0, rows.exchanges.indexOf(here)))
         zero(vault, earlier);
     }
@@ -53,7 +53,7 @@ export function addExchanges(
   now: number,
 ): void {
   const acknowledged = [...rows.exchanges, ...theirs.exchanges].filter(
-    (row) => row.adopted === 0 && row.state === "acknowledged",
+    (row) => !row.adopted && row.state === "acknowledged",
   );
   const [lastEnd = "", lastProof] = [
     acknowledged
@@ -66,7 +66,7 @@ export function addExchanges(
   for (const row of fresh) {
     const added = {
       ...numbered(row, numbers),
-      adopted: 1,
+      adopted: true,
       ...(row === left && !goesOn ? closed : {}),
     };
     if (row.state === "intent" && row.startedAt < lastProof) added.state = "discarded";
@@ -100,8 +100,8 @@ export function continueOpen(rows: VaultRows, open: ExchangeRow, now: number): v
   );
   if (offered?.standing === "offered" || offered?.standing === "imported")
     update(offered, { standing: "imported", placed: "successor" });
-  update(open, { adopted: 1, endsUnanswered: open.endsUnanswered + 1 });
-  if (base !== undefined) base.ended = 1;
+  update(open, { adopted: true, endsUnanswered: open.endsUnanswered + 1 });
+  if (base !== undefined) base.ended = true;
   if (base?.standing === "superseded" || offered?.standing === "superseded") {
     update(open, closed);
     return;
@@ -134,17 +134,17 @@ const counters = [
   "quietStarts",
   "failedAttempts",
   "possiblyFailed",
-  "refusedSince",
 ] as const;
 
-export type Counters = Pick<VaultRow, (typeof counters)[number]>;
+export type Counters = Pick<VaultRow, (typeof counters)[number] | "refusedSince">;
 
 /** The higher ones of a forgotten vault, which has no exchanges left that would tell what they count. */
 export function higherCounters(here: Counters, theirs: Counters): Counters {
-  const higher = (column: keyof Counters): number => Math.max(here[column], theirs[column]);
-  return Object.fromEntries(
-    counters.map((column) => [column, higher(column)]),
-  ) as unknown as Counters;
+  const higher = counters.map((column) => [column, Math.max(here[column], theirs[column])]);
+  return {
+    ...(Object.fromEntries(higher) as Counters),
+    refusedSince: here.refusedSince || theirs.refusedSince,
+  };
 }
 
 /** Counts an exchange as it is `after`, in place of what it counted `before`. */
@@ -197,5 +197,5 @@ export function countRefusals(
 ): void {
   const certain = Math.min(refused, theirs.failedAttempts - theirs.possiblyFailed);
   if (certain > 0)
-    update(vault, { failedAttempts: vault.failedAttempts + certain, refusedSince: 1 });
+    update(vault, { failedAttempts: vault.failedAttempts + certain, refusedSince: true });
 }

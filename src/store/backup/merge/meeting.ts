@@ -46,7 +46,7 @@ export function meet(rows: VaultRows, theirs: VaultRows, merging: Merging): Meet
     made !== undefined &&
     isUsable(made) &&
     (twin === undefined || isFurther(left, twin));
-  const isDoubtful = current === undefined || current.refused === 1 || open?.state === "in-doubt";
+  const isDoubtful = current === undefined || current.refused || open?.state === "in-doubt";
   const fresh = theirs.exchanges.filter(({ id }) => findExchange(rows, id) === undefined);
   return {
     rows,

@@ -1,6 +1,14 @@
 import type { ContentRow, Contents } from "../../contents.ts";
-import { openExchangeOf, journal } from "../../steps/rows.ts";
-import type { CredentialsRow, ExchangeRow, VaultRow, VaultRows } from "../../steps/rows.ts";
+import {
+  columnsOf,
+  journal,
+  openExchangeOf,
+  credentialsRow,
+  exchangeRow,
+  vaultRow,
+  unknownVault,
+} from "../../steps/rows.ts";
+import type { ExchangeRow, VaultRows } from "../../steps/rows.ts";
 import type { Merged } from "./merge-vault.ts";
 import { mergeVault } from "./merge-vault.ts";
 
@@ -43,13 +51,13 @@ export function mergeContents(
   const merged: VaultRows[] = [];
   for (const name of [...new Set([...ours.keys(), ...theirs.keys()])].toSorted()) {
     const [known, given] = [ours.get(name), theirs.get(name)];
-    const rows = known ?? { ...(given as VaultRows), vault: null, ...none() };
+    const rows = known ?? unknownVault(given as VaultRows);
     const opened = known && openExchangeOf(known)?.id;
     const outcome = given === undefined ? "missing" : mergeOne(rows, given);
     if (rows.vault !== null) merged.push(rows);
     const { service, uuid, vault } = rows;
     const open = openExchangeOf(rows);
-    if (given === undefined && vault?.forgotten === 1) continue;
+    if (given === undefined && vault?.forgotten === true) continue;
     vaults.push({
       service,
       uuid,
@@ -82,26 +90,19 @@ export function mergeContents(
   }
 }
 
-const none = () => ({
-  credentials: [],
-  exchanges: [],
-  superseded: new Set<string>(),
-  refusals: new Map<string, string | null>(),
-});
-
 /** The rows of each vault, by service and uuid; copies that may be changed. */
 function vaultsIn(contents: Contents, at: string): Map<string, VaultRows> {
   const nameOf = ({ service, uuid }: ContentRow): string => `${service} ${uuid}`;
   const vaults = new Map<string, VaultRows>();
   for (const row of contents.vaults) {
-    const vault = { ...row } as unknown as VaultRow;
+    const vault = vaultRow({ ...row });
     const { service, uuid } = vault;
-    vaults.set(nameOf(row), { service, uuid, at, vault, ...none(), seen: null, journal: [] });
+    vaults.set(nameOf(row), { ...unknownVault({ service, uuid, at }), vault });
   }
   for (const row of contents.credentials)
-    vaults.get(nameOf(row))?.credentials.push({ ...row } as unknown as CredentialsRow);
+    vaults.get(nameOf(row))?.credentials.push(credentialsRow({ ...row }));
   for (const row of contents.exchanges)
-    vaults.get(nameOf(row))?.exchanges.push({ ...row } as unknown as ExchangeRow);
+    vaults.get(nameOf(row))?.exchanges.push(exchangeRow({ ...row }));
   for (const row of contents.superseded)
     vaults.get(nameOf(row))?.superseded.add(String(row["fingerprint"]));
   for (const row of contents.refusals) {
@@ -126,11 +127,11 @@ function supersededByUuid({ superseded }: Contents): Map<string, Set<string>> {
 function contentsOf(here: Contents, merged: readonly VaultRows[]): Contents {
   const parts = (rowsOf: (vault: VaultRows) => readonly object[]): ContentRow[] =>
     merged.flatMap((vault) =>
-      rowsOf(vault).map((row) => ({ service: vault.service, uuid: vault.uuid, ...row })),
+      rowsOf(vault).map((row) => columnsOf({ service: vault.service, uuid: vault.uuid, ...row })),
     );
   return {
     ...here,
-    vaults: merged.flatMap(({ vault }) => (vault === null ? [] : [{ ...vault }])),
+    vaults: merged.flatMap(({ vault }) => (vault === null ? [] : [columnsOf(vault)])),
     credentials: parts(({ credentials }) => credentials),
     exchanges: parts(({ exchanges }) => exchanges),
     superseded: parts(({ superseded }) =>
@@ -141,9 +142,7 @@ function contentsOf(here: Contents, merged: readonly VaultRows[]): Contents {
     ),
     journal: [
       ...here.journal,
-      ...parts(({ journal: entries, at }) =>
-        entries.map((entry) => ({ ...entry, at, detail: JSON.stringify(entry.detail) })),
-      ),
+      ...parts(({ journal: entries, at }) => entries.map((entry) => ({ ...entry, at }))),
     ],
   };
 }

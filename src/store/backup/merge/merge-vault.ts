@@ -1,5 +1,5 @@
 import type { Placed } from "../../../exchange/records.ts";
-import { openExchangeOf, errorCode, update, vaultOf } from "../../steps/rows.ts";
+import { openExchangeOf, update, vaultOf } from "../../steps/rows.ts";
 import { findGeneration, forgetRefusal, isLive, revive } from "../../steps/generations.ts";
 import type { CredentialsRow, VaultRows } from "../../steps/rows.ts";
 import {
@@ -28,9 +28,8 @@ export type Merged =
  */
 export function mergeVault(rows: VaultRows, theirs: VaultRows, merging: Merging): Merged {
   const { vault } = rows;
-  if (vault !== null && errorCode(vault) === "gone" && theirs.credentials.some(isLive))
-    return "gone";
-  return vault === null || vault.forgotten === 1
+  if (vault?.lastError?.code === "gone" && theirs.credentials.some(isLive)) return "gone";
+  return vault === null || vault.forgotten
     ? takeVault(rows, theirs, merging)
     : mergeKnown(rows, theirs, merging);
 }
@@ -55,9 +54,9 @@ function takeVault(rows: VaultRows, theirs: VaultRows, merging: Merging): Merged
       ...row,
       generation: first + row.generation,
       standing: isSuperseded(row) ? "superseded" : row.standing,
-      refused: Number(row.refused === 1 || isRefused(row)),
-      proven: 0,
-      elsewhere: 1,
+      refused: row.refused || isRefused(row),
+      proven: false,
+      elsewhere: true,
     });
   }
   for (const row of theirs.exchanges) {
@@ -85,7 +84,7 @@ function mergeKnown(rows: VaultRows, theirs: VaultRows, merging: Merging): Merge
   addExchanges(meeting, numbers, merging.now);
   const candidates = [...taken, ...settled.flatMap(({ proven }) => proven ?? [])];
   if (candidates.length > 0 && !meeting.isDoubtful)
-    for (const row of ours) update(row, { proven: 0, elsewhere: 1 });
+    for (const row of ours) update(row, { proven: false, elsewhere: true });
   for (const print of theirs.superseded) if (!prints.has(print)) rows.superseded.add(print);
   const added = rows.credentials.filter(
     (row) => row.standing !== "superseded" && !prints.has(row.fingerprint),
@@ -141,8 +140,8 @@ function takeCredentials(
       standing,
       placed,
       sealed,
-      proven: 0,
-      elsewhere: 1,
+      proven: false,
+      elsewhere: true,
     };
     rows.credentials.push(added);
     numbers.set(row.generation, added.generation);
@@ -181,8 +180,7 @@ function placeOf(
 /** Makes credentials what they are in the file: a candidate, the first one if they were none. Returns whether that changes anything. */
 function acceptAgain(rows: VaultRows, here: CredentialsRow, theirs: CredentialsRow): boolean {
   const isRefused =
-    theirs.refused === 0 &&
-    (here.refused === 1 || [...rows.refusals.values()].includes(here.fingerprint));
+    !theirs.refused && (here.refused || [...rows.refusals.values()].includes(here.fingerprint));
   const isFirst = isLive(here) && (here.standing !== "imported" || here.placed !== "older");
   if (isFirst && !isRefused) return false;
   revive(rows, here);
@@ -192,8 +190,8 @@ function acceptAgain(rows: VaultRows, here: CredentialsRow, theirs: CredentialsR
       standing: "imported",
       placed: "successor",
       sealed: here.sealed ?? theirs.sealed,
-      proven: 0,
-      elsewhere: 1,
+      proven: false,
+      elsewhere: true,
     });
   }
   return true;

@@ -6,6 +6,7 @@ import pg from "pg";
 import type { ServiceBreaker } from "../../../../src/exchange/breaker.ts";
 import type { Clock, VaultSession } from "../../../../src/exchange/ports.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow } from "../../../../src/store/steps/rows.ts";
+import { credentialsRow, exchangeRow, vaultRow } from "../../../../src/store/steps/rows.ts";
 import { all, one, run } from "../../../../src/store/sqlite/query.ts";
 import { openStore } from "../../../../src/store/sqlite/store.ts";
 import { memoryFolder } from "../../../support/campaign.ts";
@@ -112,12 +113,12 @@ export async function openSqliteRows(clock: Clock, key: string): Promise<RealRow
     },
     read: async () =>
       Promise.resolve({
-        vault: one<VaultRow>(db, "SELECT * FROM vaults") as VaultRow,
-        credentials: all<CredentialsRow>(
+        vault: vaultRow(one<object>(db, "SELECT * FROM vaults") ?? {}),
+        credentials: all<object>(
           db,
           "SELECT * FROM credentials WHERE sealed IS NOT NULL ORDER BY generation",
-        ),
-        exchanges: all<ExchangeRow>(db, "SELECT * FROM exchanges ORDER BY seq"),
+        ).map(credentialsRow),
+        exchanges: all<object>(db, "SELECT * FROM exchanges ORDER BY seq").map(exchangeRow),
         refusals: all<{ combination: string }>(db, "SELECT combination FROM refusals"),
         breaker: one<BreakerTimes>(
           db,
@@ -213,7 +214,12 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
       );
       const [{ read } = { read: undefined }] = found;
       if (read === undefined) throw new Error("the state says nothing");
-      return read;
+      return {
+        ...read,
+        vault: vaultRow(read.vault),
+        credentials: read.credentials.map(credentialsRow),
+        exchanges: read.exchanges.map(exchangeRow),
+      };
     },
     close: async () => {
       await session.release();
