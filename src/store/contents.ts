@@ -47,11 +47,8 @@ export function joined(parts: readonly Contents[]): Contents {
 /** Opens or seals one value. */
 type Turn = (place: VaultPlace, value: string) => string;
 
-/** What sealed values are bound to besides their row; a shared state, which has an id, seals labels too. */
+/** What sealed values are bound to besides their row: the id of a shared state, which seals labels too. Nothing on one machine, and in backups. */
 export type Sealing = Pick<VaultPlace, "state">;
-
-/** The sealing of a state on one machine, and of backups. */
-export const localSealing: Sealing = {};
 
 /** @throws `state` for a value that none of the keys opens */
 export function opened(

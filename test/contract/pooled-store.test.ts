@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { PostgresWhole } from "../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../src/store/postgres/store.ts";
 import { moveState } from "../../src/store/whole/move.ts";
-import { readWhole } from "../../src/store/whole/open-whole.ts";
+import { readWhole } from "../../src/store/whole/whole.ts";
 import { hasPgBouncer, pgBouncer, pooled, postgres } from "../support/postgres.ts";
 import type { Postgres } from "../support/postgres.ts";
 import type { SharedState } from "../support/shared-state.ts";

@@ -10,7 +10,7 @@ import { openStore } from "../../src/store/sqlite/store.ts";
 import type { State, WholeState } from "../../src/store/state.ts";
 import { unproven } from "../../src/store/whole/claim.ts";
 import { differences, numbered } from "../../src/store/whole/differences.ts";
-import { readWhole } from "../../src/store/whole/open-whole.ts";
+import { readWhole } from "../../src/store/whole/whole.ts";
 import {
   exchange,
   imported,

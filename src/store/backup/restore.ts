@@ -1,15 +1,14 @@
 import type { Waiting } from "../../exchange/ports.ts";
 import { onState } from "../../files/state-error.ts";
 import type { Contents } from "../contents.ts";
-import { localSealing } from "../contents.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import { neededKeyOf } from "../keys/keyring.ts";
 import { marksOf, openReadOnly } from "../sqlite/open-database.ts";
 import { migrations } from "../sqlite/schema.ts";
 import { engineOf } from "../sqlite/state-file.ts";
 import type { Restore, RestoreOptions, Holdings } from "../state.ts";
-import { OpenReader, readWhole } from "../whole/open-whole.ts";
-import type { Whole, WholePlace, WholeReader } from "../whole/whole.ts";
+import type { Whole, WholePlace } from "../whole/whole.ts";
+import { readWhole, WholeReader } from "../whole/whole.ts";
 import { checkBackup } from "./backup.ts";
 import type { MergedVault, MergeOptions } from "./merge/merge-contents.ts";
 import { mergeContents } from "./merge/merge-contents.ts";
@@ -29,7 +28,7 @@ async function readBackup(file: string, keyring: Keyring): Promise<Backup> {
   await keyring.ensure(neededKeyOf(file));
   const holdings = checkBackup(file, migrations.length, keyring);
   const db = onState(file, () => openReadOnly(file), "the backup cannot be used");
-  const reader = new OpenReader(engineOf(db), marksOf(db), localSealing, keyring);
+  const reader = new WholeReader(engineOf(db), marksOf(db), keyring);
   return { holdings, contents: await readWhole(reader), reader };
 }
 

@@ -156,13 +156,6 @@ export class Keyring {
     });
   }
 
-  /** The keys with these ids; throws as `key`. */
-  async all(ids: readonly string[]): Promise<ReadonlyMap<string, SealingKey>> {
-    const keys = new Map<string, SealingKey>();
-    for (const id of ids) keys.set(id, await this.key(id));
-    return keys;
-  }
-
   async #newestOfFile(): Promise<SealingKey> {
     const { path, access } = this.#source;
     let entries = this.#entries();

@@ -1,4 +1,4 @@
-import { marksIn, notHere } from "../whole/whole.ts";
+import { marksIn, notHere } from "../whole/marks.ts";
 import type { Address } from "./address.ts";
 import type { Statement } from "../statement.ts";
 import type { Row } from "./connection.ts";

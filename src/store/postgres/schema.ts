@@ -11,7 +11,7 @@ export const oldestVersion = 1;
 export const tables = (schema: string): string[] => [
   `CREATE SCHEMA IF NOT EXISTS ${schema}`,
   // version, oldest, known-since (the first program that knows a changed schema), key (the id of the one that seals), keyed (who has it), timeline (of the server), set-back
-  // (when something may have been lost for the last time); state (its id) and the other marks of whole/whole.ts.
+  // (when something may have been lost for the last time); state (its id) and the other marks of whole/marks.ts.
   `CREATE TABLE IF NOT EXISTS ${schema}.meta (name text PRIMARY KEY, value text NOT NULL)`,
   // The transaction that wrote the row, the server and the database are others in a copy.
   `CREATE TABLE IF NOT EXISTS ${schema}.identity (

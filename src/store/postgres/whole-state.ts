@@ -25,10 +25,9 @@ import type {
   StateFacts,
   WholeState,
 } from "../state.ts";
-import { marksIn, notHere } from "../whole/whole.ts";
-import type { Engine } from "../whole/open-whole.ts";
-import { OpenReader, OpenWhole } from "../whole/open-whole.ts";
-import type { Whole, WholeOperation, WholeReader } from "../whole/whole.ts";
+import { marksIn, notHere } from "../whole/marks.ts";
+import type { Engine, WholeOperation } from "../whole/whole.ts";
+import { Whole, WholeReader } from "../whole/whole.ts";
 import type { About } from "./about.ts";
 import { aboutStatement, checkVersion, metaStatement, readMeta } from "./about.ts";
 import type { Statement } from "../statement.ts";
@@ -120,9 +119,7 @@ export class PostgresWhole implements WholeState {
       return await connection.converse("REPEATABLE READ READ ONLY", async (query) => {
         const [row] = await query(metaStatement(schema));
         const marks = marksIn(row?.["meta"] as Record<string, string>);
-        return await work(
-          new OpenReader(engineOf(schema, query), marks, { state: marks.state }, keyring),
-        );
+        return await work(new WholeReader(engineOf(schema, query), marks, keyring));
       });
     } finally {
       connection.close();
@@ -162,10 +159,9 @@ export class PostgresWhole implements WholeState {
       if (operation !== "claim" && about?.["original"] !== true)
         throw copied(address, "it was made on another server or in another database");
       const { key = "" } = meta;
-      const whole = new OpenWhole(
+      const whole = new Whole(
         engineOf(schema, query),
         marks,
-        { state: marks.state },
         keyring,
         key,
         async () => await keyring.key(key),
@@ -309,6 +305,7 @@ export class PostgresWhole implements WholeState {
 const engineOf = (schema: string, query: Query): Engine => ({
   prefix: `${schema}.`,
   newId: "gen_random_uuid()",
+  isShared: true,
   ids: "SELECT value::uuid FROM jsonb_array_elements_text($1::jsonb)",
   query: async (sql, values = []) => (await query({ sql, values })) as ContentRow[],
   list: (table) => ({

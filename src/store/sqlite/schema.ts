@@ -11,7 +11,7 @@ export const applicationId = 0x76737374;
 export const migrations: readonly string[] = [
   `
   -- Facts about the state itself: journal-from, before which journal entries may be removed; state, its id; the other marks of
-  -- whole/whole.ts.
+  -- whole/marks.ts.
   CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
   INSERT INTO meta VALUES ('state', lower(hex(randomblob(16))));
 

@@ -2,10 +2,9 @@ import { rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import type { ContentRow, Contents } from "../contents.ts";
-import { localSealing, nothing } from "../contents.ts";
-import type { Engine } from "../whole/open-whole.ts";
-import { OpenWhole } from "../whole/open-whole.ts";
-import type { WholeReader } from "../whole/whole.ts";
+import { nothing } from "../contents.ts";
+import type { Engine, WholeReader } from "../whole/whole.ts";
+import { Whole } from "../whole/whole.ts";
 import { marksOf, migrate } from "./open-database.ts";
 import { all, dialect, run } from "./query.ts";
 import { applicationId, migrations } from "./schema.ts";
@@ -14,6 +13,7 @@ import { unusableVersion } from "../schema.ts";
 /** Runs the SQL of operations on a whole state in a transaction of a connection. */
 export const engineOf = (db: DatabaseSync): Engine => ({
   prefix: dialect.prefix,
+  isShared: false,
   ids: dialect.texts("$1"),
   query: async (sql, values = []) =>
     Promise.resolve(all<ContentRow>(db, sql.replaceAll("$", "?"), ...values)),
@@ -36,11 +36,8 @@ export async function copyInto(
 ): Promise<void> {
   migrate(db, migrations);
   run(db, "UPDATE meta SET value = ? WHERE name = 'state'", source.marks.state);
-  const known = {
-    all: async () => Promise.resolve(new Map()),
-    key: async () => Promise.resolve(key),
-  };
-  const target = new OpenWhole(engineOf(db), marksOf(db), localSealing, known, key.id, known.key);
+  const known = async () => Promise.resolve(key);
+  const target = new Whole(engineOf(db), marksOf(db), { key: known }, key.id, known);
   await target.mark({ predecessors: source.marks.predecessors });
   for await (const part of source.parts()) await target.write(nothing(), of(part));
   for await (const entries of source.journal()) await target.append(entries);

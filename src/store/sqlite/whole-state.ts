@@ -30,16 +30,15 @@ import type {
   WholeState,
 } from "../state.ts";
 import { prepareRestore } from "../backup/restore.ts";
-import { localSealing } from "../contents.ts";
 import type { StateHistory } from "../journal/history.ts";
 import { openHistory } from "../journal/history.ts";
 import { append } from "../journal/journal.ts";
 import { Keyring, neededKeyId } from "../keys/keyring.ts";
 import { unusableVersion } from "../schema.ts";
 import { claimMoved } from "../whole/claim.ts";
-import { notHere } from "../whole/whole.ts";
-import { OpenReader, OpenWhole } from "../whole/open-whole.ts";
-import type { Whole, WholeOperation, WholeReader } from "../whole/whole.ts";
+import { notHere } from "../whole/marks.ts";
+import type { WholeOperation } from "../whole/whole.ts";
+import { Whole, WholeReader } from "../whole/whole.ts";
 import { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import { refuseNetwork } from "../../files/disk.ts";
@@ -77,8 +76,7 @@ export class SqliteWhole implements WholeState {
     if (!checkPrivateDirectory(this.shown) || !existsSync(this.#opening.path)) return null;
     return await this.#using(
       "BEGIN",
-      async (db) =>
-        await work(new OpenReader(engineOf(db), marksOf(db), localSealing, this.#keyring)),
+      async (db) => await work(new WholeReader(engineOf(db), marksOf(db), this.#keyring)),
     );
   }
 
@@ -103,9 +101,7 @@ export class SqliteWhole implements WholeState {
           this.#keyring.rememberState();
           return await this.#keyring.forSecret(needed);
         };
-        return await work(
-          new OpenWhole(engineOf(db), marksOf(db), localSealing, this.#keyring, needed, own),
-        );
+        return await work(new Whole(engineOf(db), marksOf(db), this.#keyring, needed, own));
       });
     });
   }

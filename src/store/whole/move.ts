@@ -2,8 +2,9 @@ import { randomUUID } from "node:crypto";
 import { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import { nothing } from "../contents.ts";
-import type { Fence, Whole, WholePlace } from "./whole.ts";
-import { notHere } from "./whole.ts";
+import type { Fence } from "./marks.ts";
+import { notHere } from "./marks.ts";
+import type { Whole, WholePlace } from "./whole.ts";
 
 /**
  * Moves a state: fences it, copies it into the target in one transaction there, and marks it moved.

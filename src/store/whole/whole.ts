@@ -1,37 +1,23 @@
-import type { ContentRow, Contents } from "../contents.ts";
-import { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
+import type { ContentRow, Contents, ContentTable, Sealing } from "../contents.ts";
+import {
+  contentTables,
+  countSealed,
+  joined,
+  keyIdsOf,
+  nothing,
+  opened,
+  sealed,
+} from "../contents.ts";
+import type { Keyring } from "../keys/keyring.ts";
+import type { Dialect, Value } from "../statement.ts";
+import { quoted } from "../statement.ts";
+import { differences, isPart, keys, numbered } from "./differences.ts";
+import type { Marks } from "./marks.ts";
 
 /** Operations on a whole state. */
 export type WholeOperation = "claim" | "move" | "rekey" | "restore";
-
-/** A whole state as of one moment. Secrets are open. */
-export interface WholeReader {
-  readonly marks: Marks;
-  /** Whether it has never held anything. */
-  isEmpty(): Promise<boolean>;
-  /** What it holds, at most 200 vaults at a time; what is not of a vault comes with the first ones. */
-  parts(): AsyncIterable<Contents>;
-  /** The journal from its beginning, at most 200 entries at a time. */
-  journal(): AsyncIterable<ContentRow[]>;
-}
-
-/** A whole state in the transaction of an operation: nobody else uses it meanwhile, and who did has lost it. */
-export interface Whole extends WholeReader {
-  /** Id of the key that seals it, as of now; null if nothing is sealed. */
-  readonly keyId: string | null;
-  /**
-   * Writes what differs, sealed with `key`, or with the key of the state: rows that are sealed with another one differ, too.
-   * Returns the number of sealed values that were written.
-   * @throws `state` if this machine lacks the key
-   */
-  write(before: Contents, after: Contents, key?: SealingKey): Promise<number>;
-  /** Appends entries to the journal. */
-  append(entries: readonly ContentRow[]): Promise<void>;
-  /** Records marks; null removes one. A state that has a fence or was moved cannot be used. */
-  mark(marks: Partial<Omit<Marks, "state">>): Promise<void>;
-}
 
 /** A place where a state can be, on this machine or in a database. Its methods throw `state` if it cannot be used. */
 export interface WholePlace {
@@ -51,63 +37,257 @@ export interface WholePlace {
   ): Promise<T>;
 }
 
-/** A move that was begun: from its fence on, nobody uses the state that it leaves. */
-export interface Fence {
-  /** Id of the move. */
-  move: string;
-  /** Where to, as in messages, and the id of the state that is there. */
-  to: string;
-  target: string;
+/** Rows, or vaults, that are read or written at a time. */
+const batch = 200;
+
+/** How an engine runs the SQL of an operation, in its transaction. `$1`, `$2` … stand for values. */
+export interface Engine extends Pick<Dialect, "prefix"> {
+  /** What an id is that the engine does not make itself, for the rows of vaults. */
+  readonly newId?: string;
+  query(sql: string, values?: readonly Value[]): Promise<ContentRow[]>;
+  /** Whether labels are sealed, and values bound to the id of the state. */
+  readonly isShared: boolean;
+  /** Selects the ids in the JSON list `$1`. */
+  readonly ids: string;
+  /** A table of the JSON objects in the list `$1`, each as `item` with its place `n`, and the value of a column of the given table in it. */
+  list(table: ContentTable): { from: string; column: (name: string) => string };
+  /** Makes the state unusable for every program, or usable again. */
+  setUsable(isUsable: boolean): Promise<void>;
 }
 
-/** What a state says of itself, apart from what it holds; in `meta`, by these names. */
-export interface Marks {
-  /** Its id, made with it. Paths and addresses never say whether two states are the same. */
-  state: string;
-  /** Ids of the states whose contents came here. */
-  predecessors: readonly string[];
-  /** A move from here that was begun, and one that has ended. */
-  fence: Fence | null;
-  moved: Fence | null;
-  /** Ids of the moves that came here, and of those that never will. */
-  taken: readonly string[];
-  canceled: readonly string[];
-}
+/** Orders the rows of a vault. */
+const orders = {
+  credentials: "generation",
+  exchanges: "seq",
+  superseded: "fingerprint",
+  refusals: "combination",
+} as const;
 
-/** The marks in the rows of `meta`. */
-export function marksIn(meta: Readonly<Record<string, string | undefined>>): Marks {
-  const parsed = <T>(name: keyof Marks, absent: T): T =>
-    meta[name] === undefined ? absent : (JSON.parse(meta[name]) as T);
-  return {
-    state: meta["state"] ?? "",
-    predecessors: parsed("predecessors", []),
-    fence: parsed("fence", null),
-    moved: parsed("moved", null),
-    taken: parsed("taken", []),
-    canceled: parsed("canceled", []),
-  };
-}
+/** A whole state as of one moment. Secrets are open. */
+export class WholeReader {
+  readonly marks: Marks;
+  protected readonly engine: Engine;
+  protected readonly sealing: Sealing;
+  protected readonly keyring: Pick<Keyring, "key">;
+  /** Rows with values that are sealed with several keys, or another one than the state's, with the ids. */
+  protected readonly keyIds = new WeakMap<ContentRow, readonly string[]>();
 
-/** The error for a state that was moved elsewhere, or is just being moved. */
-export function notHere(
-  place: string,
-  { fence, moved }: Pick<Marks, "fence" | "moved">,
-): VaultError {
-  if (moved !== null) {
-    return new VaultError(
-      "state",
-      `the state ${place} was moved to ${moved.to}; nothing was sent`,
-      {
-        hint: `vault config set state '${moved.to}' (or --state, VAULTSVC_STATE)`,
-      },
-    );
+  constructor(engine: Engine, marks: Marks, keyring: Pick<Keyring, "key">) {
+    this.engine = engine;
+    this.marks = marks;
+    this.sealing = engine.isShared ? { state: marks.state } : {};
+    this.keyring = keyring;
   }
-  const to = fence?.to ?? "another place";
-  return new VaultError(
-    "state",
-    `the move of the state from ${place} to ${to} was interrupted; nothing was sent`,
-    {
-      hint: `vault state move --to '${to}' --state '${place}' (finishes it); vault state move --cancel --state '${place}' (cancels it)`,
-    },
-  );
+
+  /** Whether it has never held anything. */
+  async isEmpty(): Promise<boolean> {
+    const { engine } = this;
+    const exists = (table: string): string => `EXISTS (SELECT 1 FROM ${engine.prefix}${table})`;
+    const [row] = await engine.query(
+      `SELECT CASE WHEN ${exists("vaults")} OR ${exists("journal")} THEN 0 ELSE 1 END AS empty`,
+    );
+    return row?.["empty"] === 1;
+  }
+
+  /** What it holds, at most 200 vaults at a time; what is not of a vault comes with the first ones. */
+  async *parts(): AsyncGenerator<Contents> {
+    const { engine } = this;
+    const { prefix } = engine;
+    let last: Value[] = ["", ""];
+    for (let isFirst = true; ; isFirst = false) {
+      const vaults = await engine.query(
+        `SELECT * FROM ${prefix}vaults WHERE (service, uuid) > ($1, $2) ORDER BY service, uuid LIMIT ${batch}`,
+        last,
+      );
+      const end = vaults.at(-1);
+      if (end === undefined && !isFirst) return;
+      const found: Contents = { ...nothing(), vaults: vaults.map((row) => without(row, "id")) };
+      if (end !== undefined) {
+        last = [end["service"] ?? "", end["uuid"] ?? ""];
+        const ids = JSON.stringify(vaults.map((row) => row["id"]));
+        for (const [table, order] of Object.entries(orders) as [keyof typeof orders, string][]) {
+          const rows = await engine.query(
+            `SELECT service, uuid, ${table}.* FROM ${prefix}${table} JOIN ${prefix}vaults ON vaults.id = vault
+            WHERE vaults.id IN (${engine.ids}) ORDER BY service, uuid, ${order}`,
+            [ids],
+          );
+          found[table] = rows.map((row) => without(row, "vault"));
+        }
+      }
+      if (isFirst) {
+        found.breakers = await engine.query(`SELECT * FROM ${prefix}breakers ORDER BY service`);
+        if (this.sealing.state !== undefined)
+          found.journal = await engine.query(
+            `SELECT * FROM ${prefix}journal WHERE event = 'labelled' ORDER BY seq`,
+          );
+      }
+      yield await this.#open(found);
+      if (vaults.length < batch) return;
+    }
+  }
+
+  /** The journal from its beginning, at most 200 entries at a time. */
+  async *journal(): AsyncGenerator<ContentRow[]> {
+    for (let last: Value = 0; ;) {
+      const sql = `SELECT * FROM ${this.engine.prefix}journal WHERE seq > $1 ORDER BY seq LIMIT ${batch}`;
+      const rows: ContentRow[] = await this.engine.query(sql, [last]);
+      if (rows.length > 0) yield (await this.#open({ ...nothing(), journal: rows })).journal;
+      if (rows.length < batch) return;
+      last = rows.at(-1)?.["seq"] ?? 0;
+    }
+  }
+
+  async #open(found: Contents): Promise<Contents> {
+    const keys = new Map<string, SealingKey>();
+    for (const id of keyIdsOf(found, this.sealing)) keys.set(id, await this.keyring.key(id));
+    const open = opened(found, this.sealing, keys);
+    for (const table of contentTables) {
+      open[table].forEach((row, index) => {
+        const one = { ...nothing(), [table]: [found[table][index] ?? row] };
+        this.keyIds.set(row, keyIdsOf(one, this.sealing));
+      });
+    }
+    return open;
+  }
+}
+
+/** A whole state in the transaction of an operation: nobody else uses it meanwhile, and who did has lost it. */
+export class Whole extends WholeReader {
+  /** Id of the key that seals it, as of now; null if nothing is sealed. */
+  readonly keyId: string | null;
+  readonly #ownKey: () => Promise<SealingKey>;
+  /** The highest number of an exchange, once it is known. */
+  #last: number | null = null;
+
+  constructor(
+    engine: Engine,
+    marks: Marks,
+    keyring: Pick<Keyring, "key">,
+    keyId: string | null,
+    ownKey: () => Promise<SealingKey>,
+  ) {
+    super(engine, marks, keyring);
+    this.keyId = keyId;
+    this.#ownKey = ownKey;
+  }
+
+  /**
+   * Writes what differs, sealed with `key`, or with the key of the state: rows that are sealed with another one differ, too.
+   * Returns the number of sealed values that were written.
+   * @throws `state` if this machine lacks the key
+   */
+  async write(before: Contents, after: Contents, key?: SealingKey): Promise<number> {
+    const { engine } = this;
+    const { prefix } = engine;
+    const own = key ?? (await this.#ownKey());
+    // Nobody else adds any meanwhile.
+    this.#last ??= Number(
+      (await engine.query(`SELECT max(seq) AS seq FROM ${prefix}exchanges`))[0]?.["seq"] ?? 0,
+    );
+    const wanted = numbered(before, after, () => (this.#last = (this.#last ?? 0) + 1));
+    const differing = differences(before, wanted, (row) =>
+      (this.keyIds.get(row) ?? []).some((id) => id !== own.id),
+    );
+    for (const table of contentTables.toReversed())
+      if (table !== "journal") await this.#remove(table, differing[table].removed);
+    const put = Object.fromEntries(
+      contentTables.map((table) => [table, differing[table].put]),
+    ) as Contents;
+    const resealed = sealed(put, this.sealing, own);
+    for (const table of contentTables) await this.#put(table, resealed[table]);
+    return countSealed(resealed, this.sealing);
+  }
+
+  /** Appends entries to the journal. */
+  async append(entries: readonly ContentRow[]): Promise<void> {
+    const key = await this.#ownKey();
+    const own = sealed(
+      { ...nothing(), journal: entries.map((row) => without(row, "seq")) },
+      this.sealing,
+      key,
+    );
+    await this.#put("journal", own.journal);
+  }
+
+  /** Records marks; null removes one. A state that has a fence or was moved cannot be used. */
+  async mark(marks: Partial<Omit<Marks, "state">>): Promise<void> {
+    const { prefix } = this.engine;
+    const now = { ...this.marks, ...marks };
+    for (const [name, value] of Object.entries(marks)) {
+      if (value === null)
+        await this.engine.query(`DELETE FROM ${prefix}meta WHERE name = $1`, [name]);
+      else
+        await this.engine.query(
+          `INSERT INTO ${prefix}meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+          [name, JSON.stringify(value)],
+        );
+    }
+    const isUsable = ({ fence, moved }: Pick<Marks, "fence" | "moved">): boolean =>
+      fence === null && moved === null;
+    if (isUsable(now) !== isUsable(this.marks)) await this.engine.setUsable(isUsable(now));
+    Object.assign(this.marks, now);
+  }
+
+  async #remove(table: ContentTable, rows: readonly ContentRow[]): Promise<void> {
+    const { prefix } = this.engine;
+    const { from, column } = this.engine.list(table);
+    const given = (name: string): string => `item ->> '${name}'`;
+    const columns = keys[table];
+    const where = isPart(table)
+      ? `(vault, ${columns.join(", ")}) IN (SELECT vaults.id, ${columns.map(column).join(", ")} FROM ${from} JOIN ${prefix}vaults
+          ON vaults.service = ${given("service")} AND vaults.uuid = ${given("uuid")})`
+      : table === "vaults"
+        ? `(service, uuid) IN (SELECT ${given("service")}, ${given("uuid")} FROM ${from})`
+        : `${columns[0] ?? ""} IN (SELECT ${column(columns[0] ?? "")} FROM ${from})`;
+    for (const some of batches(rows))
+      await this.engine.query(`DELETE FROM ${prefix}${table} WHERE ${where}`, [
+        JSON.stringify(some),
+      ]);
+  }
+
+  async #put(table: ContentTable, rows: readonly ContentRow[]): Promise<void> {
+    const { prefix, newId } = this.engine;
+    const { from, column } = this.engine.list(table);
+    // Rows of another version may have other columns.
+    for (const alike of Map.groupBy(rows, (row) => Object.keys(row).join()).values()) {
+      const all = Object.keys(alike[0] ?? {});
+      const own = isPart(table) ? all.filter((name) => name !== "service" && name !== "uuid") : all;
+      const [ids, join, key] = isPart(table)
+        ? [
+            [["vault", "vaults.id"]],
+            `JOIN ${prefix}vaults ON vaults.service = item ->> 'service' AND vaults.uuid = item ->> 'uuid'`,
+            ["vault", ...keys[table]],
+          ]
+        : table === "vaults"
+          ? [newId === undefined ? [] : [["id", newId]], "", ["service", "uuid"]]
+          : [[], "", keys[table]];
+      const set = own
+        .filter((name) => !(key as string[]).includes(name))
+        .map((name) => `${quoted(name)} = excluded.${quoted(name)}`);
+      const then = set.length === 0 ? "NOTHING" : `UPDATE SET ${set.join(", ")}`;
+      // What has a number in the journal is there already.
+      const isNew = table === "journal" && !all.includes("seq");
+      const sql =
+        table === "journal" && !isNew
+          ? `UPDATE ${prefix}journal SET detail = ${column("detail")} FROM ${from} WHERE journal.seq = ${column("seq")}`
+          : `INSERT INTO ${prefix}${table} (${[...ids.map(([name]) => name), ...own.map(quoted)].join(", ")})
+            SELECT ${[...ids.map(([, value]) => value), ...own.map(column)].join(", ")} FROM ${from} ${join} WHERE true ORDER BY n
+            ${table === "journal" ? "" : `ON CONFLICT (${key.join(", ")}) DO ${then}`}`;
+      for (const some of batches(alike)) await this.engine.query(sql, [JSON.stringify(some)]);
+    }
+  }
+}
+
+const without = (row: ContentRow, column: string): ContentRow =>
+  Object.fromEntries(Object.entries(row).filter(([name]) => name !== column));
+
+function* batches(rows: readonly ContentRow[]): Generator<ContentRow[]> {
+  for (let start = 0; start < rows.length; start += batch) yield rows.slice(start, start + batch);
+}
+
+/** All that a state holds, but for its journal. */
+export async function readWhole(whole: WholeReader): Promise<Contents> {
+  const parts = [];
+  for await (const part of whole.parts()) parts.push(part);
+  return joined(parts);
 }

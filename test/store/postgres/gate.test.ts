@@ -7,7 +7,7 @@ import { Connection } from "../../../src/store/postgres/connection.ts";
 import { transactWhole, holders } from "../../../src/store/postgres/gate.ts";
 import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
-import { readWhole } from "../../../src/store/whole/open-whole.ts";
+import { readWhole } from "../../../src/store/whole/whole.ts";
 import {
   exchange,
   held,

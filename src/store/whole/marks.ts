@@ -1,0 +1,62 @@
+import { VaultError } from "../../errors.ts";
+
+/** A move that was begun: from its fence on, nobody uses the state that it leaves. */
+export interface Fence {
+  /** Id of the move. */
+  move: string;
+  /** Where to, as in messages, and the id of the state that is there. */
+  to: string;
+  target: string;
+}
+
+/** What a state says of itself, apart from what it holds; in `meta`, by these names. */
+export interface Marks {
+  /** Its id, made with it. Paths and addresses never say whether two states are the same. */
+  state: string;
+  /** Ids of the states whose contents came here. */
+  predecessors: readonly string[];
+  /** A move from here that was begun, and one that has ended. */
+  fence: Fence | null;
+  moved: Fence | null;
+  /** Ids of the moves that came here, and of those that never will. */
+  taken: readonly string[];
+  canceled: readonly string[];
+}
+
+/** The marks in the rows of `meta`. */
+export function marksIn(meta: Readonly<Record<string, string | undefined>>): Marks {
+  const parsed = <T>(name: keyof Marks, absent: T): T =>
+    meta[name] === undefined ? absent : (JSON.parse(meta[name]) as T);
+  return {
+    state: meta["state"] ?? "",
+    predecessors: parsed("predecessors", []),
+    fence: parsed("fence", null),
+    moved: parsed("moved", null),
+    taken: parsed("taken", []),
+    canceled: parsed("canceled", []),
+  };
+}
+
+/** The error for a state that was moved elsewhere, or is just being moved. */
+export function notHere(
+  place: string,
+  { fence, moved }: Pick<Marks, "fence" | "moved">,
+): VaultError {
+  if (moved !== null) {
+    return new VaultError(
+      "state",
+      `the state ${place} was moved to ${moved.to}; nothing was sent`,
+      {
+        hint: `vault config set state '${moved.to}' (or --state, VAULTSVC_STATE)`,
+      },
+    );
+  }
+  const to = fence?.to ?? "another place";
+  return new VaultError(
+    "state",
+    `the move of the state from ${place} to ${to} was interrupted; nothing was sent`,
+    {
+      hint: `vault state move --to '${to}' --state '${place}' (finishes it); vault state move --cancel --state '${place}' (cancels it)`,
+    },
+  );
+}
