@@ -62,21 +62,14 @@ export async function checkIncarnation(
       if (codeOf(error) !== "22012") throw error;
     }
   }
-  const { claims, timeline, position, started, server, keyId: key, now: at } = found;
-  const now = {
-    address: address.shown,
-    claims,
-    timeline,
-    started,
-    server,
-    tls: address.tls === undefined ? 0 : 1,
-    key,
-  };
+  const { state, claims, timeline, position, started, server, keyId, now } = found;
+  const tls = address.tls === undefined ? 0 : 1;
+  const lasting = { state, address: address.shown, claims, timeline, started, server, tls, keyId };
   const isSame =
     seen !== null &&
-    Object.entries(now).every(([name, value]) => seen[name as keyof typeof now] === value);
-  if (!isSame || isBehind || at - seen.at > notedMs)
-    await machine.noteState(found.state, { ...now, position, at });
+    Object.entries(lasting).every(([name, value]) => seen[name as keyof typeof lasting] === value);
+  if (!isSame || isBehind || now - seen.now > notedMs)
+    await machine.noteState({ ...lasting, position, now });
   return isSetBack;
 }
 
@@ -98,7 +91,7 @@ function checkServer(
     found.timeline !== seen.timeline ||
     found.started === seen.started;
   if (seen.address === address.shown || isSameServer) return;
-  if (found.started < seen.at)
+  if (found.started < seen.now)
     throw copied(
       address,
       `its original was in use at ${seen.address} while this server was running`,

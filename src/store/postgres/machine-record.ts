@@ -13,28 +13,18 @@ import { all, one, run } from "../sqlite/query.ts";
 import { retryBusyDatabase, StateDatabase } from "../sqlite/state-database.ts";
 import type { Value } from "../statement.ts";
 import type { Durability } from "../vault-session.ts";
-import type { About } from "./about.ts";
+import type { About, Incarnation } from "./about.ts";
 import { addressHere } from "./address.ts";
 
 /** How long the last exchange of a vault is kept, in milliseconds. */
 const keptMs = 7 * 86_400_000;
 
 /** What this machine has seen of a shared state the last time. */
-export interface SeenState {
+export interface SeenState extends Omit<Incarnation, "noted" | "original"> {
   /** As in messages. */
   address: string;
-  claims: number;
-  timeline: string;
-  position: number;
-  /** When the server was started and when it was seen last, in milliseconds since the epoch by its clock. */
-  started: number;
-  at: number;
-  /** Its address and port as it sees them itself. */
-  server: string;
   /** Whether the connection was made with TLS: 0 or 1. */
   tls: number;
-  /** Id of the key that seals it. */
-  key: string;
 }
 
 /** The last pair of a vault that this machine has seen. */
@@ -86,10 +76,8 @@ const recordFile = "shared.db";
 const recordMigrations: readonly string[] = [
   `
   CREATE TABLE states (
-    id TEXT PRIMARY KEY, address TEXT NOT NULL, claims INTEGER NOT NULL, timeline TEXT NOT NULL, position REAL NOT NULL,
-    started REAL NOT NULL, at REAL NOT NULL, server TEXT NOT NULL, tls INTEGER NOT NULL,
-    -- Id of the key that seals the state.
-    key TEXT NOT NULL
+    state TEXT PRIMARY KEY, address TEXT NOT NULL, claims INTEGER NOT NULL, timeline TEXT NOT NULL, position REAL NOT NULL,
+    started REAL NOT NULL, now REAL NOT NULL, server TEXT NOT NULL, tls INTEGER NOT NULL, keyId TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE vaults (
     state TEXT NOT NULL, service TEXT NOT NULL, uuid TEXT NOT NULL, generation INTEGER NOT NULL, fingerprint TEXT NOT NULL,
@@ -122,9 +110,9 @@ export class MachineRecord {
     };
   }
 
-  async state(id: string): Promise<SeenState | null> {
-    const sql = "SELECT * FROM states WHERE id = ?";
-    return (await this.#read((db) => one<SeenState>(db, sql, id))) ?? null;
+  async state(state: string): Promise<SeenState | null> {
+    const sql = "SELECT * FROM states WHERE state = ?";
+    return (await this.#read((db) => one<SeenState>(db, sql, state))) ?? null;
   }
 
   /** Whether a state was used at an address with TLS. */
@@ -136,13 +124,14 @@ export class MachineRecord {
     );
   }
 
-  async noteState(id: string, state: SeenState): Promise<void> {
+  async noteState(seen: SeenState): Promise<void> {
+    const { state, claims } = seen;
     await this.#write("unsynced", (db) => {
-      const former = one<SeenState>(db, "SELECT claims FROM states WHERE id = ?", id);
+      const former = one<SeenState>(db, "SELECT claims FROM states WHERE state = ?", state);
       // What was seen before a claim is no reason to stop any more.
-      if (former !== undefined && former.claims !== state.claims)
-        run(db, "UPDATE vaults SET generation = 0 WHERE state = ?", id);
-      put(db, "states", { id, ...state });
+      if (former !== undefined && former.claims !== claims)
+        run(db, "UPDATE vaults SET generation = 0 WHERE state = ?", state);
+      put(db, "states", seen);
     });
   }
 
@@ -214,7 +203,7 @@ export class MachineRecord {
       put(db, "vaults", { state, ...vault });
       run(
         db,
-        "UPDATE states SET position = max(position, ?), at = max(at, ?) WHERE id = ?",
+        "UPDATE states SET position = max(position, ?), now = max(now, ?) WHERE state = ?",
         position,
         now,
         state,
@@ -237,23 +226,19 @@ export class MachineRecord {
   /** Ids of the keys that open what is kept, and of those that seal the states, as far as they were seen. */
   async keyIds(): Promise<string[]> {
     const states =
-      (await this.#read((db) => all<{ key: string }>(db, "SELECT key FROM states"))) ?? [];
+      (await this.#read((db) => all<{ keyId: string }>(db, "SELECT keyId FROM states"))) ?? [];
     return [
-      ...states.map(({ key }) => key),
+      ...states.map(({ keyId }) => keyId),
       ...(await this.documents()).map(({ document }) => keyIdOf(document)),
     ];
   }
 
   /** Notes which key seals a state. */
-  async noteKey(state: string, key: string): Promise<void> {
-    const former = (
-      await this.#read((db) =>
-        one<{ key: string }>(db, "SELECT key FROM states WHERE id = ?", state),
-      )
-    )?.key;
-    if (former !== undefined && former !== key)
+  async noteKey(state: string, keyId: string): Promise<void> {
+    const former = (await this.state(state))?.keyId;
+    if (former !== undefined && former !== keyId)
       await this.#write("synced", (db) =>
-        run(db, "UPDATE states SET key = ? WHERE id = ?", key, state),
+        run(db, "UPDATE states SET keyId = ? WHERE state = ?", keyId, state),
       );
   }
 
@@ -315,7 +300,7 @@ export function readKnownShared(
 ): KnownVault[] {
   const { shown } = addressHere(location, env, () => undefined);
   const sql =
-    "SELECT uuid, label, kind FROM vaults JOIN states ON states.id = state WHERE address = ? AND listed = 1 ORDER BY label IS NULL, label, uuid";
+    "SELECT uuid, label, kind FROM vaults JOIN states USING (state) WHERE address = ? AND listed = 1 ORDER BY label IS NULL, label, uuid";
   return readKnown(directory, recordFile, recordMigrations.length, (db) =>
     all<KnownVault>(db, sql, shown),
   );

@@ -10,15 +10,16 @@ const now = Date.parse("2026-11-23T12:00:00Z");
 
 /** The state as the machine has seen it: an hour ago at the address `db`, whose server was started a day before. */
 const seen: SeenState = {
+  state: "s",
   address: "postgres://me@db:5432/v",
   claims: 0,
   timeline: "00000001",
   position: 1000,
   started: now - 24 * hour,
-  at: now - hour,
+  now: now - hour,
   server: "10.0.0.5 5432",
   tls: 1,
-  key: "k",
+  keyId: "k",
 };
 
 const same: Incarnation = {
@@ -47,7 +48,7 @@ async function check(
     state: async () => await Promise.resolve(record),
     hadTls: async (address: string) =>
       await Promise.resolve(record?.address === address && record.tls === 1),
-    noteState: async (_: string, state: SeenState) => await Promise.resolve(void noted.push(state)),
+    noteState: async (state: SeenState) => await Promise.resolve(void noted.push(state)),
   };
   const address = parseAddress(location, {}, "me", () => undefined);
   const watch = {
@@ -153,10 +154,10 @@ describe("a connection without TLS, where the state was used with it", () => {
 });
 
 it("what is noted is renewed once a minute, and at once when something else has changed", async () => {
-  const fresh = { at: now - 59_000 };
+  const fresh = { now: now - 59_000 };
   expect((await check("postgres://db/v", {}, fresh)).noted).toEqual([]);
-  expect((await check("postgres://db/v", {}, { at: now - 61_000 })).noted).toMatchObject([
-    { at: now },
+  expect((await check("postgres://db/v", {}, { now: now - 61_000 })).noted).toMatchObject([
+    { now },
   ]);
   expect((await check("postgres://db/v", { started: now - 1000 }, fresh)).noted).toMatchObject([
     { started: now - 1000 },
