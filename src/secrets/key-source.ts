@@ -5,15 +5,18 @@ import type { SealingKey } from "./sealing.ts";
 import { deriveKey } from "./sealing.ts";
 import { VaultError } from "../errors.ts";
 
-const keySources = ["file", "passphrase", "keyring"] as const;
-
 /** The source of the encryption key of secrets at rest. */
 export type KeySource =
   /**
    * The key file, which is created on first use. Its lines say where their keys come from. `demand` is the source that the
    * configuration asks for: a new key gets it, and another source is an error.
    */
-  | { type: "file"; path: string; demand?: (typeof keySources)[number]; access?: KeyAccess }
+  | {
+      type: "file";
+      path: string;
+      demand?: Exclude<KeyEntry["source"], "given">;
+      access?: KeyAccess;
+    }
   /** --state-key, VAULTSVC_STATE_KEY. `path` is the key file, for values that a rekey has left under another key. */
   | { type: "given"; key: string; path?: string; access?: KeyAccess };
 

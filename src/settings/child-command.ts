@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import { definitionOf, settingNames } from "./definitions.ts";
 
 const longestLine = 64 * 1024;
 const leftOut = `[a line of more than ${longestLine} characters was omitted]\n`;
@@ -28,12 +29,9 @@ export function forwardLines(stream: Readable, forward: (lines: string) => void)
   });
 }
 
-const secretNames: ReadonlySet<string> = new Set([
-  "VAULTSVC_API_KEY",
-  "VAULTSVC_STATE_KEY",
-  "VAULTSVC_STATE_PASSPHRASE",
-  "VAULTSVC_JWT",
-]);
+const secretNames = new Set(
+  settingNames.map(definitionOf).flatMap(({ form, env = [] }) => (form === "secret" ? env : [])),
+);
 
 /** Proxy variables, which stay even with a password: it is meant for every program, and the command may need the proxy. */
 const forEveryProgram = /^(https?|all|no)_proxy$/i;

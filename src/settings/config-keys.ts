@@ -9,21 +9,15 @@ import { withValue } from "./profile.ts";
 import { resolveSettings, serviceName } from "./settings.ts";
 
 /** Form of the value of a config key, or of a setting that has none. */
-function formOf(key: string): SettingDefinition["form"] {
+export function formOf(key: string): SettingDefinition["form"] {
   const name = configKeys.get(key) ?? settingNames.find((each) => each === key);
   return name && definitionOf(name).form;
 }
 
 /** Config keys whose values are sealed at rest. */
-export const isSecretKey = (key: string): boolean => formOf(key) === "secret";
-
-/** Config keys whose relative paths refer to the folder in which they are set, not to that of each later run. */
-export const isPathKey = (key: string): boolean => formOf(key) === "path";
-
-/** Config keys whose values are given as JSON, or @FILE. */
-export const isJsonKey = (key: string): boolean => formOf(key) === "json";
-
-export const secretKeys: readonly string[] = [...configKeys.keys()].filter(isSecretKey);
+export const secretKeys: readonly string[] = [...configKeys.keys()].filter(
+  (key) => formOf(key) === "secret",
+);
 
 /** @throws `usage` for a key that does not exist in profiles, with the one that was probably meant */
 export function checkKey(key: string): void {
@@ -77,12 +71,8 @@ const profileOf = (key: string, profile: Profile): Profile => {
 function stored(key: string, text: string, source: string): unknown {
   const form = formOf(key);
   if (form === "number" && text.trim() !== "" && Number.isFinite(Number(text))) return Number(text);
-  if (form === "boolean") {
-    if (text === "true" || text === "false") return text === "true";
-    throw new VaultError("invalid-input", `${source}: must be true or false`, {
-      hint: `vault config set ${key} true`,
-    });
-  }
+  if (form === "boolean" && ["true", "false"].includes(text)) return text === "true";
+  // What it must be is checked with the setting.
   if (form !== "json") return text;
   try {
     const value: unknown = parseJson(text);

@@ -335,22 +335,22 @@ export const configKeys: ReadonlyMap<string, SettingName> = new Map(
 export const joined = (words: readonly string[], last: "and" | "or"): string =>
   words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} ${last} ${words.at(-1)}`;
 
+/** The long flag of a setting, as on the command line. */
+const longFlag = (name: SettingName): string | undefined =>
+  definitionOf(name)
+    .flag?.replace(/^-\w, /, "")
+    .split(" ")[0];
+
 /** Every way to give a setting, for error messages: "--app-uuid, VAULTSVC_APP_UUID or the config key appUuid". */
 export function waysToSet(name: SettingName): string {
-  const { flag, env, key } = definitionOf(name);
-  const ways = [
-    flag?.replace(/^-\w, /, "").split(" ")[0],
-    env,
-    key === undefined ? undefined : `the config key ${key}`,
-  ];
+  const { env, key } = definitionOf(name);
+  const ways = [longFlag(name), env, key === undefined ? undefined : `the config key ${key}`];
   return joined(
     ways.filter((way) => way !== undefined),
     "or",
   );
 }
 
-/** The flag of a setting, as on the command line; else its variable or name. */
-export function flagOf(name: SettingName): string {
-  const { flag, env } = definitionOf(name);
-  return flag?.replace(/^-\w, /, "").split(" ")[0] ?? env ?? name;
-}
+/** The flag of a setting; else its variable or name. */
+export const flagOf = (name: SettingName): string =>
+  longFlag(name) ?? definitionOf(name).env ?? name;

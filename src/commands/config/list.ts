@@ -2,7 +2,7 @@ import type { Basics, SettingsPart } from "../../parts/settings.ts";
 import type { Local } from "../../parts/state.ts";
 import { configPath, readConfiguration } from "../../settings/config-file.ts";
 import type { ConfigValue } from "../../settings/config-keys.ts";
-import { checkKey, isSecretKey, typedValue, valueText } from "../../settings/config-keys.ts";
+import { checkKey, formOf, typedValue, valueText } from "../../settings/config-keys.ts";
 import type { SettingName } from "../../settings/definitions.ts";
 import { configKeys, definitionOf, settingNames, waysToSet } from "../../settings/definitions.ts";
 import { isShared, withoutPassword } from "../../settings/location.ts";
@@ -67,7 +67,7 @@ export async function runConfigGet(
     });
   }
   const sealed =
-    io.output.reveal && isSecretKey(key)
+    io.output.reveal && formOf(key) === "secret"
       ? profileValue(settings.profileInUse.settings, key)
       : undefined;
   const revealed =
@@ -115,7 +115,13 @@ function inProfile(profile: NamedProfile, key: string): ShownSetting[] {
   const value = profileValue(profile.settings, key);
   return value === undefined
     ? []
-    : [{ key, value: shownValue(key, value, isSecretKey(key)), origin: `profile ${profile.name}` }];
+    : [
+        {
+          key,
+          value: shownValue(key, value, formOf(key) === "secret"),
+          origin: `profile ${profile.name}`,
+        },
+      ];
 }
 
 const shownValue = (key: string, text: string, isSecret: boolean): ConfigValue =>

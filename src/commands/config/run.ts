@@ -6,14 +6,7 @@ import type { Output } from "../../cli/output.ts";
 import { checkIdentifier } from "../../settings/transport/client-options.ts";
 import type { Configuration } from "../../settings/config-file.ts";
 import type { ConfigValue } from "../../settings/config-keys.ts";
-import {
-  checkKey,
-  isJsonKey,
-  isPathKey,
-  isSecretKey,
-  parseConfigValue,
-  valueText,
-} from "../../settings/config-keys.ts";
+import { checkKey, formOf, parseConfigValue, valueText } from "../../settings/config-keys.ts";
 import {
   checkLocation,
   passwordDropped,
@@ -53,11 +46,14 @@ export async function runConfigSet(
   await local.configure(async (current) => {
     const profile = profileIn(current, name);
     const checked = parseConfigValue(key, value, profile);
-    const stored = isSecretKey(key)
-      ? await local.keys.sealSecret({ profile: name, key }, value)
-      : checked;
+    const stored =
+      formOf(key) === "secret"
+        ? await local.keys.sealSecret({ profile: name, key }, value)
+        : checked;
     shown =
-      typeof stored === "string" ? shownSetting(stored, isSecretKey(key)) : (stored as ConfigValue);
+      typeof stored === "string"
+        ? shownSetting(stored, formOf(key) === "secret")
+        : (stored as ConfigValue);
     return withProfile(current, name, withValue(profile, key, stored));
   });
   const [, apiKeyId] = profileValue(settings.profileInUse.settings, "apiKey")?.split(":") ?? [];
@@ -121,11 +117,11 @@ export async function runConfigUse(
 async function valueOf({ io, settings }: Basics, key: string, given: string): Promise<string> {
   const source = `config key ${key}`;
   if (key === "state") checkLocation(given, source);
-  if (isPathKey(key) && given !== "" && !/^[a-z]+:\/\//i.test(given)) {
+  if (formOf(key) === "path" && given !== "" && !/^[a-z]+:\/\//i.test(given)) {
     return isAbsolute(given) ? given : resolve(io.host.cwd, given);
   }
-  if (isJsonKey(key)) return await readValue(given, source, io.sources);
-  if (!isSecretKey(key)) return given;
+  if (formOf(key) === "json") return await readValue(given, source, io.sources);
+  if (formOf(key) !== "secret") return given;
   // What the profile says of its state and key decides what the secret is sealed with.
   if (settings.configuration.problem !== undefined) throw settings.configuration.problem;
   const secret = await io.secretOption(given, source);

@@ -3,7 +3,7 @@ import type { Basics } from "../../parts/settings.ts";
 import type { Narrator } from "../../terminal/narrator.ts";
 import { checkIdentifier } from "../../settings/transport/client-options.ts";
 import { configPath, readConfiguration } from "../../settings/config-file.ts";
-import { isJsonKey, isPathKey, parseConfigValue } from "../../settings/config-keys.ts";
+import { formOf, parseConfigValue } from "../../settings/config-keys.ts";
 import type { SettingName } from "../../settings/definitions.ts";
 import { definitionOf, settingNames } from "../../settings/definitions.ts";
 import { isShared, passwordDropped, withoutPassword } from "../../settings/location.ts";
@@ -162,9 +162,9 @@ async function keptFlags({ io, settings }: Basics, former: Profile): Promise<Pro
     const { init, key } = definitionOf(name);
     const given = settings.flags[name];
     if (init !== "kept" || key === undefined || typeof given !== "string") continue;
-    const text = isJsonKey(key) ? await readValue(given, `--${name}`, io.sources) : given;
+    const text = formOf(key) === "json" ? await readValue(given, `--${name}`, io.sources) : given;
     const whole =
-      isPathKey(key) && !isAbsolute(text) && !/^[a-z]+:\/\//i.test(text)
+      formOf(key) === "path" && !isAbsolute(text) && !/^[a-z]+:\/\//i.test(text)
         ? resolve(io.host.cwd, text)
         : text;
     profile = withValue(profile, key, parseConfigValue(key, storable(io.narrator, whole), profile));
