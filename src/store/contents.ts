@@ -44,6 +44,13 @@ export function joined(parts: readonly Contents[]): Contents {
   return Object.fromEntries(contentTables.map(rows)) as Contents;
 }
 
+/** The columns that are sealed everywhere, each with the one that names a row of its vault. */
+export const sealedColumns = [
+  { column: "credentials.sealed", table: "credentials", value: "sealed", row: "generation" },
+  { column: "exchanges.token", table: "exchanges", value: "token", row: "id" },
+  { column: "exchanges.digest", table: "exchanges", value: "digest", row: "id" },
+] as const;
+
 /** Opens or seals one value. */
 type Turn = (place: VaultPlace, value: string) => string;
 
@@ -141,20 +148,12 @@ function turned(contents: Contents, { state }: Sealing, turn: Turn): Contents {
       detail: JSON.stringify({ ...detail, label: label({ ...row, label: detail.label })["label"] }),
     };
   };
-  return {
+  const after = {
     ...contents,
     vaults: contents.vaults.map(label),
-    credentials: contents.credentials.map((row) =>
-      value(row, "credentials.sealed", "sealed", row["generation"]),
-    ),
-    exchanges: contents.exchanges.map((row) =>
-      value(
-        value(row, "exchanges.token", "token", row["id"]),
-        "exchanges.digest",
-        "digest",
-        row["id"],
-      ),
-    ),
     journal: contents.journal.map(entry),
   };
+  for (const { column, table, value: name, row: id } of sealedColumns)
+    after[table] = after[table].map((row) => value(row, column, name, row[id]));
+  return after;
 }

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { one, rowsIn, run } from "../sqlite/query.ts";
+import { noteMeta, one, rowsIn } from "../sqlite/query.ts";
 import type { Statement } from "../statement.ts";
 
 /** How long journal entries and ended exchanges are kept. */
@@ -56,10 +56,6 @@ export function prune(db: DatabaseSync, now: number): void {
     now,
   );
   if (from === null) return;
-  run(
-    db,
-    "INSERT INTO meta (name, value) VALUES ('journal-from', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-    from,
-  );
+  noteMeta(db, "journal-from", from);
   for (const statement of pruning("", from)) rowsIn(db, statement);
 }

@@ -85,26 +85,20 @@ export class Keyring {
   }
 
   /**
-   * As `ensure`. If nothing is sealed yet it takes the newest key, and creates the key file if there is none. Call it with the
-   * vault or the configuration locked, before the transaction; `fitting` then detects, inside the transaction, that another
-   * process was faster with another key.
+   * As `ensure`, and returns the key. If nothing is sealed yet it takes the newest key, and creates the key file if there is none. Call
+   * it with the vault or the configuration locked, before the transaction; `fitting` then detects, inside the transaction, that
+   * another process was faster with another key.
    */
-  async prepare(needed: string | null): Promise<void> {
-    if (needed !== null) return await this.ensure(needed);
-    this.#newest = this.#given ?? (await this.#newestOfFile());
+  async prepare(needed: string | null): Promise<SealingKey> {
+    if (needed === null) return (this.#newest = this.#given ?? (await this.#newestOfFile()));
+    await this.ensure(needed);
+    return await this.key(needed);
   }
 
   /** As `prepare`, for a value in the database: first remembers the state, so that a later rekey finds it. */
   async prepareState(needed: string | null): Promise<void> {
     if (needed === null) this.rememberState();
     await this.prepare(needed);
-  }
-
-  /** As `prepare`, for a value outside the database; returns the key to seal it with. */
-  async forSecret(needed: string | null): Promise<SealingKey> {
-    await this.prepare(needed);
-    const key = needed === null ? this.#newest : this.#cached.get(needed);
-    return key ?? (await this.key(needed ?? ""));
   }
 
   /** Path of the key file; null if the key is given. */

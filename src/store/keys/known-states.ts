@@ -11,7 +11,7 @@ import { dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { syncFolder } from "../../files/durable-file.ts";
 import { ensurePrivateDirectory, statIfThere } from "../../files/private-directory.ts";
-import { one, run } from "../sqlite/query.ts";
+import { metaOf, noteMeta, run } from "../sqlite/query.ts";
 import type { StateDatabase } from "../sqlite/state-database.ts";
 import { onState, systemCode } from "../../files/state-error.ts";
 
@@ -64,18 +64,6 @@ export function rememberState(keyFile: string, state: string): void {
   });
 }
 
-/** The key file that a state was last used with; null if unknown. */
-export const keyFileOf = (db: DatabaseSync): string | null =>
-  one<{ value: string }>(db, "SELECT value FROM meta WHERE name = 'key-file'")?.value ?? null;
-
-export function noteKeyFile(db: DatabaseSync, keyFile: string): void {
-  run(
-    db,
-    "INSERT INTO meta (name, value) VALUES ('key-file', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-    keyFile,
-  );
-}
-
 /**
  * Records the inode number of the database. If another number is on record, the state was copied and the original may still be in
  * use: its credentials are marked as known elsewhere, with one warning.
@@ -85,13 +73,12 @@ export async function noteFile(
   file: string,
   { directory, warn }: Place,
 ): Promise<void> {
-  const noted = (db: DatabaseSync): string | undefined =>
-    one<{ value: string }>(db, "SELECT value FROM meta WHERE name = 'file'")?.value;
+  const noted = (db: DatabaseSync): string | undefined => metaOf(db, "file");
   if ((await database.read(noted)) === file) return;
   const isCopy = await database.write((db) => {
     // Read again: of several that come here at the same time, one marks the credentials.
     const former = noted(db) ?? file;
-    run(db, "INSERT OR REPLACE INTO meta (name, value) VALUES ('file', ?)", file);
+    noteMeta(db, "file", file);
     if (former !== file) run(db, "UPDATE credentials SET elsewhere = 1");
     return former !== file;
   });

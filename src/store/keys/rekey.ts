@@ -7,7 +7,7 @@ import type { KeyEntry } from "../../secrets/key-file.ts";
 import type { KeyAccess, NewKey } from "../../secrets/key-source.ts";
 import type { Keyring } from "./keyring.ts";
 import { neededKeyOf } from "./keyring.ts";
-import { holdsState, keyFileOf, knownStates, realFolder, rememberState } from "./known-states.ts";
+import { holdsState, knownStates, realFolder, rememberState } from "./known-states.ts";
 import { createKey } from "../../secrets/key-source.ts";
 import { deriveFromPassphrase } from "../../secrets/passphrase.ts";
 import { keyIdsIn, openAll, resealAll } from "./sealed-values.ts";
@@ -16,6 +16,7 @@ import { keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
 import { MachineRecord } from "../postgres/machine-record.ts";
 import { resealKept } from "../postgres/outbox.ts";
 import { schemaVersion, openReadOnly } from "../sqlite/open-database.ts";
+import { metaOf } from "../sqlite/query.ts";
 import { unusableVersion } from "../schema.ts";
 import type { StoreOptions } from "../sqlite/state-connection.ts";
 import type { StateDatabase } from "../sqlite/state-database.ts";
@@ -253,8 +254,10 @@ interface LockedState {
  */
 async function isForeign(plan: Plan, state: string): Promise<boolean> {
   if (`${state}/`.startsWith(`${realFolder(plan.directory)}/`)) return false;
-  const other = await plan.open(state).using(async (database) => await database.read(keyFileOf));
-  if (other === null || other === plan.keyFile || !existsSync(other)) return false;
+  const other = await plan
+    .open(state)
+    .using(async (database) => await database.read((db) => metaOf(db, "key-file")));
+  if (other === undefined || other === plan.keyFile || !existsSync(other)) return false;
   plan.warn(`the state ${state} uses the key file ${other}, and keeps its key`);
   return true;
 }

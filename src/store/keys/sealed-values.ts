@@ -1,15 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
 import { deriveKey, keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
+import { sealedColumns } from "../contents.ts";
 import { append } from "../journal/journal.ts";
 import { all, run } from "../sqlite/query.ts";
-
-/** The sealed columns of a state, each with the column that identifies a row of its vault. */
-const columns = [
-  { column: "credentials.sealed", table: "credentials", value: "sealed", row: "generation" },
-  { column: "exchanges.token", table: "exchanges", value: "token", row: "id" },
-  { column: "exchanges.digest", table: "exchanges", value: "digest", row: "id" },
-] as const;
 
 /** A sealed value as stored, with the place to which it is bound. */
 interface SealedValue {
@@ -21,7 +15,7 @@ interface SealedValue {
 
 /** Every sealed value of a state. Call it in a transaction. */
 export function sealedValues(db: DatabaseSync): SealedValue[] {
-  return columns.flatMap(({ column, table, value, row: name }) => {
+  return sealedColumns.flatMap(({ column, table, value, row: name }) => {
     const select =
       `SELECT service, uuid, vault, CAST(${table}.${name} AS TEXT) AS row, ${value} AS sealed ` +
       `FROM ${table} JOIN vaults ON vaults.id = vault WHERE ${value} IS NOT NULL`;

@@ -277,8 +277,7 @@ export class PostgresStore extends StoredState implements State {
         .transact([passGate(schema), ...pruning(this.dialect.prefix, before)])
         .catch(unlessGateClosed);
     try {
-      await keyring.ensure(about.keyId);
-      return { ...about, key: await keyring.key(about.keyId), isSetBack };
+      return { ...about, key: await keyring.prepare(about.keyId), isSetBack };
     } catch (error) {
       throw withKeeper(error, about);
     }

@@ -83,7 +83,7 @@ export class PostgresWhole implements WholeState {
     const { database, keyring } = this.#store.parts;
     const { created, updated } = await this.#define(grant);
     const { key: sealing = null } = await readMeta(this.#store.parts);
-    const key = await keyring.forSecret(sealing);
+    const key = await keyring.prepare(sealing);
     if (sealing === null) await database.transact(this.#keyed(key.id, "NOTHING"));
     const { keyId } = await this.#store.ready();
     return { created, updated, keyId };

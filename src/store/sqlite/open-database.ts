@@ -2,7 +2,7 @@ import { statSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
-import { all, one, run } from "./query.ts";
+import { all, metaOf, one, run } from "./query.ts";
 import { applicationId } from "./schema.ts";
 import { unusableVersion } from "../schema.ts";
 import type { Marks } from "../whole/marks.ts";
@@ -89,8 +89,7 @@ export function checkNotNewer(connection: DatabaseSync, path: string, newest: nu
 /** Which version is needed, if a newer state says so in a way that is understood here. */
 function since(connection: DatabaseSync): string {
   try {
-    const { value } =
-      one<{ value: string }>(connection, "SELECT value FROM meta WHERE name = 'known-since'") ?? {};
+    const value = metaOf(connection, "known-since");
     return value === undefined ? "" : ` to ${value} or newer`;
   } catch {
     return "";

@@ -30,6 +30,14 @@ export function one<Row>(
   return statement(db, sql).get(...values) as Row | undefined;
 }
 
+/** A fact that the state has about itself; see the schema. */
+export const metaOf = (db: DatabaseSync, name: string): string | undefined =>
+  one<{ value: string }>(db, "SELECT value FROM meta WHERE name = ?", name)?.value;
+
+export function noteMeta(db: DatabaseSync, name: string, value: string): void {
+  run(db, "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", name, value);
+}
+
 /** All rows of a query. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- a row has the shape that its query asks for
 export function all<Row>(db: DatabaseSync, sql: string, ...values: SQLInputValue[]): Row[] {

@@ -6,7 +6,7 @@ import { nothing } from "../contents.ts";
 import type { Engine, WholeReader } from "../whole/whole.ts";
 import { Whole } from "../whole/whole.ts";
 import { marksOf, migrate } from "./open-database.ts";
-import { all, dialect, run } from "./query.ts";
+import { all, dialect, noteMeta } from "./query.ts";
 import { applicationId, migrations } from "./schema.ts";
 import { unusableVersion } from "../schema.ts";
 
@@ -35,7 +35,7 @@ export async function copyInto(
   of: (part: Contents) => Contents = (part) => ({ ...part, journal: [] }),
 ): Promise<void> {
   migrate(db, migrations);
-  run(db, "UPDATE meta SET value = ? WHERE name = 'state'", source.marks.state);
+  noteMeta(db, "state", source.marks.state);
   const known = async () => Promise.resolve(key);
   const target = new Whole(engineOf(db), marksOf(db), { key: known }, key.id, known);
   await target.mark({ predecessors: source.marks.predecessors });

@@ -9,7 +9,7 @@ import { readKeyFile } from "../../secrets/key-file.ts";
 import type { ProfilePlace } from "../../secrets/sealing.ts";
 import { keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
 import { Keyring, neededKeyId } from "../keys/keyring.ts";
-import { keyFileOf, noteFile, noteKeyFile } from "../keys/known-states.ts";
+import { noteFile } from "../keys/known-states.ts";
 import type { Rekeyed, RekeyedStore, RekeyPlan } from "../keys/rekey.ts";
 import type { Created, State, WholeState } from "../state.ts";
 import type { Statement } from "../statement.ts";
@@ -20,7 +20,7 @@ import type { Durability } from "../vault-session.ts";
 import { StoredVaultSession } from "../vault-session.ts";
 import type { Step } from "../write-vault.ts";
 import { LockedVault, runStep, vaultIn } from "./locked-vault.ts";
-import { dialect, one, rowsIn, run } from "./query.ts";
+import { dialect, metaOf, noteMeta, one, rowsIn, run } from "./query.ts";
 import { migrations } from "./schema.ts";
 import type { StoreOptions } from "./state-connection.ts";
 import { StateConnection } from "./state-connection.ts";
@@ -118,8 +118,12 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
     const isSealed = (await database.read(neededKeyId)) !== null;
     const { keyFile } = this.keyring;
     if (isSealed) this.keyring.rememberState();
-    if (isSealed && keyFile !== null && (await database.read(keyFileOf)) !== keyFile)
-      await database.write((db) => noteKeyFile(db, keyFile));
+    if (
+      isSealed &&
+      keyFile !== null &&
+      (await database.read((db) => metaOf(db, "key-file"))) !== keyFile
+    )
+      await database.write((db) => noteMeta(db, "key-file", keyFile));
     await noteFile(database, String(this.#state.file), this.#options);
     if (isSealed) this.#noted = database;
   }
@@ -176,7 +180,7 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
   async sealSecret(place: ProfilePlace, text: string): Promise<string> {
     const database = await this.#state.open();
     const needed = database === null ? null : await database.read(neededKeyId);
-    return seal(await this.keyring.forSecret(needed), place, text);
+    return seal(await this.keyring.prepare(needed), place, text);
   }
 
   async openSecret(place: ProfilePlace, sealed: string): Promise<string> {

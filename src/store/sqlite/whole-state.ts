@@ -99,7 +99,7 @@ export class SqliteWhole implements WholeState {
         const needed = neededKeyId(db);
         const own = async () => {
           this.#keyring.rememberState();
-          return await this.#keyring.forSecret(needed);
+          return await this.#keyring.prepare(needed);
         };
         return await work(new Whole(engineOf(db), marksOf(db), this.#keyring, needed, own));
       });
