@@ -5,7 +5,8 @@ import type { VaultRecord } from "../exchange/records.ts";
 import type { DiskFacts } from "../files/disk.ts";
 import type { KeyPlace } from "../secrets/key-source.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
-import type { MergedVault, MergeOptions } from "./backup/merge/merge-contents.ts";
+import type { MergeOptions } from "./backup/merge/meeting.ts";
+import type { MergedVault } from "./backup/merge/merge-contents.ts";
 import type { StateHistory } from "./journal/history.ts";
 import type { WholePlace } from "./whole/whole.ts";
 

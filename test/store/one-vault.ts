@@ -1,6 +1,7 @@
 import type { Credentials } from "../../src/protocol/requests.ts";
 import { deriveKey } from "../../src/secrets/sealing.ts";
-import type { MergedVault, MergeOptions } from "../../src/store/backup/merge/merge-contents.ts";
+import type { MergeOptions } from "../../src/store/backup/merge/meeting.ts";
+import type { MergedVault } from "../../src/store/backup/merge/merge-contents.ts";
 import { mergeContents } from "../../src/store/backup/merge/merge-contents.ts";
 import type { ContentRow, Contents } from "../../src/store/contents.ts";
 import * as ends from "../../src/store/steps/end.ts";

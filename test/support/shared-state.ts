@@ -51,7 +51,7 @@ export async function sharedState(given?: Postgres): Promise<SharedState> {
       () => undefined,
     );
     const address = { ...parsed, patienceMs: patienceMs ?? parsed.patienceMs };
-    const holder = { host: "here", pid: stores.length, user: "tester" };
+    const by = { host: "here", pid: stores.length, user: "tester" };
     const time = {
       isKnown: true,
       latencyMs: () => 0,
@@ -64,7 +64,7 @@ export async function sharedState(given?: Postgres): Promise<SharedState> {
       address,
       keySource,
       clock,
-      holder,
+      by,
       warn: () => undefined,
       time: own ?? time,
       directory: join(root, machine),

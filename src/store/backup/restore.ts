@@ -10,7 +10,8 @@ import type { Restore, RestoreOptions, Holdings } from "../state.ts";
 import type { Whole, WholePlace } from "../whole/whole.ts";
 import { readWhole, WholeReader } from "../whole/whole.ts";
 import { checkBackup } from "./backup.ts";
-import type { MergedVault, MergeOptions } from "./merge/merge-contents.ts";
+import type { MergeOptions } from "./merge/meeting.ts";
+import type { MergedVault } from "./merge/merge-contents.ts";
 import { mergeContents } from "./merge/merge-contents.ts";
 
 /** A backup that was checked, with its secrets open. */

@@ -19,7 +19,7 @@ import type { Clock, Waiting } from "../../exchange/ports.ts";
 interface GatePlace {
   schema: string;
   clock: Clock;
-  holder: Actor;
+  by: Actor;
   database: Pick<Database, "address" | "query">;
 }
 
@@ -107,9 +107,9 @@ export async function transactWhole<T>(
   waiting: Waiting,
   work: (query: (statement: Statement) => Promise<Row[]>) => Promise<T>,
 ): Promise<T> {
-  const { schema, clock, database, holder } = place;
+  const { schema, clock, database, by } = place;
   const token = randomUUID();
-  const values = [token, operation, JSON.stringify(holder)];
+  const values = [token, operation, JSON.stringify(by)];
   const close: Statement = {
     sql: `WITH gate AS (SELECT FROM ${schema}.state WHERE ${isOpen} OR token = $1 FOR NO KEY UPDATE NOWAIT)
       UPDATE ${schema}.state SET token = $1, operation = $2, holder = $3, "endsAt" = clock_timestamp() + interval '${closedMs} milliseconds',

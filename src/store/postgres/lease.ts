@@ -19,7 +19,7 @@ const neededMs = 5000;
 interface LeasePlace {
   schema: string;
   clock: Clock;
-  holder: Actor;
+  by: Actor;
   database: Pick<Database, "connect" | "query" | "transact">;
 }
 
@@ -63,7 +63,7 @@ export class Lease {
     waiting: Waiting,
     reading: readonly Statement[],
   ): Promise<[Lease, Row[][], number]> {
-    const { schema, clock, holder } = place;
+    const { schema, clock, by } = place;
     // Where the answer is lost, the next try finds that the lease is its own.
     const epoch = randomUUID();
     const take: Statement = {
@@ -73,7 +73,7 @@ export class Lease {
         SELECT $1, $2, 0, $3, clock_timestamp(), ${newEnd} FROM gate
         ON CONFLICT (uuid) DO UPDATE SET epoch = $2, step = 0, holder = $3, since = excluded.since, "endsAt" = ${newEnd}
         WHERE NOT ${isAlive("lease.")} OR lease.epoch = $2 RETURNING 1 AS taken`,
-      values: [uuid, epoch, JSON.stringify(holder)],
+      values: [uuid, epoch, JSON.stringify(by)],
     };
     let obstacle = busy(uuid);
     const attempt = async (): Promise<[Lease, Row[][], number] | null> => {

@@ -1,26 +1,14 @@
-import type { Actor } from "../../actor.ts";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Address } from "./address.ts";
 import { addressHere } from "./address.ts";
+import type { SharedOptions } from "./store.ts";
 import { PostgresStore } from "./store.ts";
-import type { Clock, Waiting } from "../../exchange/ports.ts";
-import type { KeySource } from "../../secrets/key-source.ts";
-import type { SealingKey } from "../../secrets/sealing.ts";
 
-interface Opening {
+interface Opening extends Omit<SharedOptions, "address" | "time"> {
   /** `postgres://…` */
   location: string;
   env: Readonly<Record<string, string | undefined>>;
-  by: Actor;
-  /** The state directory of this machine. */
-  directory: string;
-  platform: string;
-  keySource: KeySource;
-  clock: Clock;
-  warn: (message: string) => void;
-  waiting: Waiting;
-  keys: Map<string, SealingKey>;
   /** Receives the password. */
   learnSecret: (secret: string) => void;
 }
@@ -29,7 +17,7 @@ interface Opening {
  * The state of several machines at an address. Nothing is read before the first call.
  * @throws `usage` for an address that cannot be used
  */
-export function openShared({ location, env, by, learnSecret, ...options }: Opening): PostgresStore {
+export function openShared({ location, env, learnSecret, ...options }: Opening): PostgresStore {
   const address = addressHere(location, env, options.warn);
   if (address.password !== undefined) learnSecret(address.password);
   const findPassword: Address["findPassword"] = (at) => {
@@ -37,7 +25,7 @@ export function openShared({ location, env, by, learnSecret, ...options }: Openi
     if (password !== undefined) learnSecret(password);
     return password;
   };
-  return new PostgresStore({ ...options, address: { ...address, findPassword }, holder: by });
+  return new PostgresStore({ ...options, address: { ...address, findPassword } });
 }
 
 /** Whose password is looked up. */

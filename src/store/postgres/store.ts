@@ -35,7 +35,10 @@ import { MachineRecord } from "./machine-record.ts";
 import { bringBack } from "./outbox.ts";
 import type { PostgresWhole, SharedParts } from "./whole-state.ts";
 
-interface Options extends Omit<SharedParts, "database" | "keyring" | "machine" | "schema"> {
+export interface SharedOptions extends Omit<
+  SharedParts,
+  "database" | "keyring" | "machine" | "schema"
+> {
   address: Address;
   /** Cached keys by id, shared by everything in one run. */
   keys?: Map<string, SealingKey>;
@@ -69,17 +72,17 @@ export class PostgresStore extends StoredState implements State {
     address,
     keySource,
     clock,
-    holder,
+    by,
     warn,
     keys,
     directory,
     platform,
     waiting,
     time = new DatabaseClock(clock),
-  }: Options) {
+  }: SharedOptions) {
     super();
     this.shown = address.shown;
-    this.by = holder;
+    this.by = by;
     this.dialect = dialectOf(address.schema);
     this.#time = time;
     const machine = new MachineRecord({ directory, platform, clock, warn });
@@ -88,7 +91,7 @@ export class PostgresStore extends StoredState implements State {
     const database = new Database(address, time, { clock, waiting, beforeLogin });
     this.keyring = new Keyring(keySource, address.shown, warn, keys);
     const { schema } = address;
-    const given = { keySource, directory, clock, holder, warn };
+    const given = { keySource, directory, clock, by, warn };
     this.parts = { ...given, schema, database, keyring: this.keyring, machine };
   }
 

@@ -51,7 +51,8 @@ export interface SharedParts {
   keyring: Keyring;
   keySource: KeySource;
   clock: Clock;
-  holder: Actor;
+  /** This process. */
+  by: Actor;
   /** The state directory of this machine, for what it keeps by itself: in this record. */
   directory: string;
   machine: MachineRecord;
@@ -292,8 +293,8 @@ export class PostgresWhole implements WholeState {
 
   /** Records the key, and who has it; `where` says what becomes of one that is there. */
   #keyed(id: string, where: string): Statement[] {
-    const { schema, holder, keyring } = this.#store.parts;
-    const { host, user } = holder;
+    const { schema, by, keyring } = this.#store.parts;
+    const { host, user } = by;
     const put = `INSERT INTO ${schema}.meta VALUES ($1, $2) ON CONFLICT (name) DO ${where}`;
     return [
       { sql: put, values: ["key", id] },

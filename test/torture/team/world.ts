@@ -247,7 +247,7 @@ export class TeamWorld {
   async #holds({ store }: TeamProcess): Promise<boolean> {
     const holder = "SELECT 1 FROM leases WHERE uuid = $1 AND holder::json ->> 'pid' = $2";
     return (
-      (await this.#sql.query(holder, [this.#service.uuid, String(store.parts.holder.pid)])).rows
+      (await this.#sql.query(holder, [this.#service.uuid, String(store.parts.by.pid)])).rows
         .length > 0
     );
   }

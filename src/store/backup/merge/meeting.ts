@@ -3,11 +3,14 @@ import { findExchange, openExchangeOf, vaultOf } from "../../steps/rows.ts";
 import { findGeneration } from "../../steps/generations.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow, VaultRows } from "../../steps/rows.ts";
 
-export interface Merging {
+export interface MergeOptions {
   /** The service was restored to the time of the file too: what was superseded or refused since may be valid again. */
   serviceRestored: boolean;
   /** Milliseconds since the epoch. */
   now: number;
+}
+
+export interface Merging extends MergeOptions {
   /** Fingerprints that this state knows as superseded, under any base URL of the vault. */
   superseded: ReadonlySet<string>;
 }

@@ -9,6 +9,7 @@ import {
   unknownVault,
 } from "../../steps/rows.ts";
 import type { ExchangeRow, VaultRows } from "../../steps/rows.ts";
+import type { MergeOptions } from "./meeting.ts";
 import type { Merged } from "./merge-vault.ts";
 import { mergeVault } from "./merge-vault.ts";
 
@@ -23,13 +24,6 @@ export interface MergedVault {
   open: { id: string; state: ExchangeRow["state"]; from: "here" | "file" } | null;
   /** Label that the vault has in the file, and not here because another vault has it. */
   droppedLabel: string | null;
-}
-
-export interface MergeOptions {
-  /** The service was restored to the time of the file too: what was superseded or refused since may be valid again. */
-  serviceRestored: boolean;
-  /** Milliseconds since the epoch. */
-  now: number;
 }
 
 /**
