@@ -59,22 +59,14 @@ export function markElsewhere(rows: VaultRows, generations: readonly number[]): 
 export function resetCounters(rows: VaultRows, to: CounterReset): void {
   const vault = vaultOf(rows);
   const { unackedStarts, failedAttempts, possiblyFailed, unansweredStarts } = vault;
-  const counted = { unackedStarts, failedAttempts, possiblyFailed, unansweredStarts };
-  const left = { ...counted, quietStarts: vault.quietStarts, ...countersLeft(counted, to) };
-  update(vault, {
-    unackedStarts: left.unackedStarts,
-    unansweredStarts: left.unansweredStarts,
-    quietStarts: left.quietStarts,
-    failedAttempts: left.failedAttempts,
-    possiblyFailed: left.possiblyFailed,
-  });
+  update(vault, countersLeft(vault, to));
   if (to === "all") vault.lastError = null;
   // The last ones stay counted, as many as the audit log shows, where an exchange before them turns out to be acknowledged.
   const starts = rows.exchanges.filter((row) => row.countedStart === 1).toReversed();
   const withoutOutcome = ({ state }: ExchangeRow): boolean => state === "intent";
   if (to === "unanswered") settleCounted(starts.filter(withoutOutcome).slice(0, unansweredStarts));
   else if (to === "all" || to.unackedStarts !== undefined)
-    settleCounted(starts.slice(left.unackedStarts).filter(withoutOutcome));
+    settleCounted(starts.slice(vault.unackedStarts).filter(withoutOutcome));
   journal(rows, "counters-reset", null, { to, unackedStarts, failedAttempts, possiblyFailed });
 }
 
