@@ -161,14 +161,11 @@ function changesOfRows(
     const name = keyOf(row);
     const old = former.get(name);
     former.delete(name);
-    const columns = Object.fromEntries(
-      Object.entries(row).flatMap(([column, value]) =>
-        column === keyed || (old !== undefined && stored(old[column]) === stored(value))
-          ? []
-          : [[column, stored(value)]],
-      ),
+    const differing = Object.keys(row).filter(
+      (column) => column !== keyed && (old === undefined || isOther(old[column], row[column])),
     );
-    if (old !== undefined && Object.keys(columns).length === 0) continue;
+    if (old !== undefined && differing.length === 0) continue;
+    const columns = Object.fromEntries(differing.map((column) => [column, stored(row[column])]));
     changes.push({
       table,
       type: old === undefined ? "insert" : "update",
@@ -184,6 +181,9 @@ function changesOfRows(
 }
 
 type Row = Readonly<Record<string, unknown>>;
+
+const isOther = (before: unknown, after: unknown): boolean =>
+  before !== after && stored(before) !== stored(after);
 
 /** The SQL of a change in a vault's rows. A row names its vault, but for that of the vault itself. */
 function sqlOf(
