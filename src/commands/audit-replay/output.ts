@@ -4,7 +4,6 @@ import type { Io } from "../../parts/io.ts";
 import type { Replay } from "../../audit/replay.ts";
 import type { Host } from "../../host.ts";
 import { VaultError } from "../../errors.ts";
-import { quoted } from "../../exchange/ways.ts";
 import { printable } from "../../terminal/redactor.ts";
 import { fieldPieces, jsonDocument, ndjsonDocument } from "./document.ts";
 import type { ReportFlag } from "./inputs.ts";
@@ -81,11 +80,12 @@ async function printViews(
   if (another === undefined)
     io.narrator.close(`${worst.uuid}: ${shownSentence(worst.advice.support, {})}`);
   else if (options.redact !== true && !options.files.includes("-"))
-    io.narrator.close(`next: ${detailsOf(worst.uuid, options)}`);
+    io.narrator.close(`next: ${await detailsOf(worst.uuid, options)}`);
 }
 
 /** The command that shows one of the vaults in detail. */
-function detailsOf(uuid: string, { files }: AuditReplayOptions): string {
+async function detailsOf(uuid: string, { files }: AuditReplayOptions): Promise<string> {
+  const { quoted } = await import("../../exchange/ways.ts");
   const words = ["vault", "audit-replay", ...files, "--vault", uuid, "--timeline"];
   return words.map(quoted).join(" ");
 }
