@@ -36,9 +36,11 @@ export function localTime(at: number): string {
   return `${day} ${two(time.getHours())}:${two(time.getMinutes())} ${zone}`;
 }
 
-/** Formats the times in a message (ISO 8601 with `Z`) as `when` does. */
+/** Formats the times in a message (ISO 8601 with `Z`) as `when` does; a value that was given, and an example of one, stay as they are. */
 export const withLocalTimes = (text: string, now: number): string =>
-  text.replaceAll(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z/g, (iso) => when(iso, now));
+  text.replaceAll(/(?<!: |such as )\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z/g, (iso) =>
+    when(iso, now),
+  );
 
 /**
  * Formats milliseconds since the epoch or an ISO 8601 text as `2026-11-24 14:02 GMT+1 (in 3 days)`. Returns a text that is not a date as it
