@@ -44,13 +44,13 @@ function withState(stateDir: string) {
     await runVault(args, { stateDir, configDir });
 }
 
-/** The local state of the fixtures, and where its database is. */
-function localState() {
+/** A local state of the fixtures, and where its database is. */
+function localState(name = "local.sql") {
   const stateDir = join(tempDir("version-1"), "state");
   mkdirSync(stateDir, { mode: 0o700 });
   const file = join(stateDir, "vault.db");
   const database = new DatabaseSync(file);
-  database.exec(text("local.sql"));
+  database.exec(text(name));
   database.close();
   return { file, vault: withState(stateDir) };
 }
@@ -106,6 +106,23 @@ describe("version 1 is read, with all that it has", () => {
     const vault = withState(join(tempDir("version-1"), "state"));
     expect(await vault("state", "restore", file, "--yes")).toMatchObject({ code: 0 });
     await expectWhole(vault);
+  });
+
+  it("a run that was left open: what is done of it, and what it delivers to", async () => {
+    const { vault } = localState("run-left-open.sql");
+    const run = ["get", "--all", "--run", "payments", "--exec"];
+    const same = await vault(
+      ...run,
+      'cat > /dev/null; test "$VAULTSVC_VAULT_LABEL" = first',
+      "--dry-run",
+      "--json",
+    );
+    expect(same).toMatchObject({ code: 0 });
+    expect(JSON.parse(same.stdout)).toMatchObject({ plan: { vaults: 1, calls: 2, skipped: [] } });
+    expect(await vault(...run, "cat")).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("--run payments") as string,
+    });
   });
 
   it("a configuration, and a secret in it that the key file opens", async () => {
