@@ -115,12 +115,15 @@ export function createCauses(redact: (text: string) => string): Causes {
     staying: () => {
       const failed = [...failures.values()].filter(({ stays }) => stays);
       const groups = [...failed, ...skips.values()];
-      const hints = failed.map(({ count, hint = "" }) => (count === 1 ? hint : alike(hint)));
+      const hints = [
+        ...failed.map(({ count, hint = "" }) => (count === 1 ? hint : alike(hint))),
+        ...[...skips].map(([reason, group]) => waysOf(reason, group)),
+      ];
+      const ways = new Set(hints.flatMap((hint) => hint.split("; ")));
+      ways.delete("");
       return {
         count: groups.reduce((sum, group) => sum + group.count, 0),
-        ways: [...hints, ...[...skips].map(([reason, group]) => waysOf(reason, group))].filter(
-          (way) => way !== "",
-        ),
+        ways: [...ways],
       };
     },
   };

@@ -307,6 +307,15 @@ describe("a run", () => {
     expect(again.stderr).toMatch(new RegExp(`vault guard ${uuids[0]} --reset`));
   });
 
+  it("says once what helps vaults that failed differently", async () => {
+    const { machine } = await five();
+    const fail = `cat > /dev/null; mkdir ${join(machine.home, "first")} && exit 1; exit 2`;
+    const left = await machine.vault("get", "--all", "--exec", fail);
+    expectExit(left, 16);
+    expect(left.stderr.match(/with --discard-pending/g)).toHaveLength(1);
+    expect(left.stderr.match(/vault ack (?:VAULT|[-0-9a-f]{36})/g)).toHaveLength(2);
+  });
+
   it("sends nothing where an update would differ from the run's", async () => {
     const { lab, machine, uuids } = await five();
     const line = (number: string): string =>
