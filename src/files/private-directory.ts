@@ -110,9 +110,14 @@ export function tighten(path: string, mode: number): void {
 /**
  * Checks the owner of a file or folder, and of a symbolic link by that name: an owner can exchange the contents, or redirect the
  * link. Does nothing if the path cannot be inspected, or on a system without user ids (`uid` undefined).
- * @throws `state` if it belongs to another user than `uid` or root
+ * @throws `state` if it belongs to another user than `uid` or root; `next` is a command that names another place
  */
-export function checkOwner(path: string, uid: number | undefined, what: string): void {
+export function checkOwner(
+  path: string,
+  uid: number | undefined,
+  what: string,
+  next?: string,
+): void {
   if (uid === undefined) return;
   const foreign = [lstatSync, statSync]
     .flatMap((look) => ownerBy(look, path))
@@ -122,7 +127,7 @@ export function checkOwner(path: string, uid: number | undefined, what: string):
     "state",
     `${what} cannot be used: ${path} belongs to another user (uid ${foreign})`,
     {
-      hint: "run it as that user, give it to yours (chown), or use another place",
+      hint: `run it as that user, give it to yours (chown), or use another place${next === undefined ? "" : `; ${next}`}`,
     },
   );
 }

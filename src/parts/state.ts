@@ -89,7 +89,11 @@ async function openState(
     return join(realFolder(dirname(path)), basename(path));
   };
   const path = keyFileOf({ stateKeyFile: settings.stateKeyFile });
-  for (const each of [dirname(path), path]) checkOwner(each, host.uid, "the key file");
+  const used = configuration.profile === undefined ? "" : ` --profile ${configuration.profile}`;
+  const another =
+    settings.stateKeyFile === undefined ? undefined : `vault config set stateKeyFile FILE${used}`;
+  for (const each of [dirname(path), path])
+    checkOwner(each, host.uid, `the key file ${path}`, another);
   const place = { directory: configuration.directory, clock: host, waiting, keyFileOf };
   const sealed = sealedConfiguration(place, path);
   const { stateKey, statePassphrase } = settings;

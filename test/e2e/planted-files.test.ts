@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import {
   chmodSync,
+  cpSync,
   existsSync,
   linkSync,
   lstatSync,
@@ -16,7 +17,7 @@ import { checkpoint } from "../support/state-file.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectError, expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import { pairIn } from "../support/machine.ts";
+import { errorOf, pairIn } from "../support/machine.ts";
 import {
   asOther,
   expectRefusedInPlace,
@@ -110,6 +111,39 @@ describe
       expect(existsSync(marker)).toBe(true);
     });
 
+    it("a key file that a profile names: config set refuses it, and sets another", async () => {
+      const { lab, machine } = await warm();
+      const path = give(machine.file("team.key", ""));
+      const set = async (file: string) =>
+        await machine.vault("config", "set", "stateKeyFile", file, "--json");
+      const named = `the key file ${path} cannot be used: ${path} belongs to another user`;
+      expectError(await set(path), 3, "invalid-input", new RegExp(`config key .*: ${named}`));
+      expect(existsSync(join(machine.configDir, "config.json"))).toBe(false);
+      give(path, 0);
+      expectError(
+        await set(path),
+        3,
+        "invalid-input",
+        /is not vaultsvc-key-1; nothing was changed/,
+      );
+
+      const good = join(machine.configDir, "state.key");
+      const spoil = async (): Promise<void> => {
+        cpSync(good, path);
+        expectExit(await set(path), 0);
+        give(path);
+      };
+      await spoil();
+      await expectRefused(lab, machine, new RegExp(named));
+      const { hint } = errorOf(await machine.vault("status", "--profile", "default", "--json"));
+      expect(hint).toMatch(/; vault config set stateKeyFile FILE --profile default$/);
+      expectExit(await set(good), 0);
+      expectExit(await machine.vault("get", lab.vault.uuid), 0);
+      await spoil();
+      expectExit(await machine.vault("config", "unset", "stateKeyFile"), 0);
+      expectExit(await machine.vault("get", lab.vault.uuid), 0);
+    });
+
     it("a key that waits where none is yet", async () => {
       const lab = await openLab(offlineNote);
       const machine = lab.machine();
@@ -124,7 +158,7 @@ describe
       await expectRefused(
         lab,
         machine,
-        /the key file cannot be used/,
+        /the key file .*state\.key cannot be used/,
         ...firstGetArgs(machine, lab.vault),
       );
     });

@@ -57,14 +57,9 @@ export async function runConfigSet(
     return withProfile(current, name, withValue(profile, key, stored));
   });
   const [, apiKeyId] = profileValue(settings.profileInUse.settings, "apiKey")?.split(":") ?? [];
-  const isSealedWith = async (file: string): Promise<boolean> => {
-    const { keys } = await state.open({
-      ...settings.profileInUse,
-      settings: withValue(settings.profileInUse.settings, key, file),
-    });
-    return keys.keyEntries()?.some(({ id }) => id === apiKeyId) === true;
-  };
-  if (key === "stateKeyFile" && apiKeyId !== undefined && !(await isSealedWith(value))) {
+  const opensApiKey = (): boolean =>
+    local.keys.keyEntries()?.some(({ id }) => id === apiKeyId) === true;
+  if (key === "stateKeyFile" && apiKeyId !== undefined && !opensApiKey()) {
     io.narrator.warn(
       "the apiKey of this profile was encrypted with the former key file; set it again",
     );
@@ -105,8 +100,9 @@ export async function runConfigUse(
   { io, state }: { io: Io; state: StatePart },
   { name }: OptionsOf<typeof use>,
 ): Promise<number> {
+  // That of the profile in use may be what cannot be used.
   await (
-    await state.open()
+    await state.open({ name, exists: false, settings: {} })
   ).configure(async (current) => {
     profileIn(current, name);
     return Promise.resolve({ ...current, currentProfile: name });
@@ -129,20 +125,31 @@ async function valueOf({ io, settings }: Basics, key: string, given: string): Pr
   return secret;
 }
 
-/** The state with which a key is changed: that of the settings, unless the key is what names it, and may be wrong. */
-const stateFor = async (
+/**
+ * The state with which a key is changed: that of the settings, unless the key is what names it, and may be wrong.
+ * @throws `invalid-input` for a new key file that cannot be used: it would stop every command
+ */
+async function stateFor(
   { settings, state }: { settings: SettingsPart; state: StatePart },
   key: string,
   value: string | undefined,
-): ReturnType<StatePart["open"]> =>
-  await state.open(
-    key === "state"
-      ? {
-          ...settings.profileInUse,
-          settings: withValue(settings.profileInUse.settings, key, value),
-        }
-      : undefined,
-  );
+): ReturnType<StatePart["open"]> {
+  if (key !== "state" && key !== "stateKeyFile") return await state.open();
+  const changed = withValue(settings.profileInUse.settings, key, value);
+  const isFile = key === "stateKeyFile";
+  try {
+    const opened = await state.open({ ...settings.profileInUse, settings: changed }, isFile);
+    if (isFile && value !== undefined) opened.keys.keyEntries();
+    return opened;
+  } catch (error) {
+    if (!isFile || value === undefined || !(error instanceof VaultError)) throw error;
+    throw new VaultError(
+      "invalid-input",
+      `config key ${key}: ${error.message}; nothing was changed`,
+      { hint: error.facts.hint },
+    );
+  }
+}
 
 /** Refuses a source that the key file contradicts: it would stop every command. */
 async function checkSource(
