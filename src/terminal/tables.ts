@@ -99,7 +99,6 @@ export function drawRows(
       chars: { ...noBorders, left: " ".repeat(margin), middle: " ".repeat(gap) },
       colWidths: [...widths],
       style: { head: [], border: [], compact: true, "padding-left": 0, "padding-right": 0 },
-      wordWrap: true,
     });
     table.push(...lines.slice(start, start + rowsAtATime));
     drawn += `${table.toString().replaceAll(/ +$/gm, "")}\n`;
@@ -128,20 +127,30 @@ const linesOf = (cell: Cell = ""): string[] =>
 function splitRow(row: readonly Cell[], widths: readonly number[]): string[][] {
   const cells = widths.map((width, column) => {
     const cell = row[column] ?? "";
-    return linesOf(cell).map((line) => paintLine(line, width, cell));
+    const lines = linesOf(cell).flatMap((line) => wrapLine(line, width));
+    return typeof cell === "string" ? lines : lines.map((line) => cell.paint(line));
   });
   const height = Math.max(...cells.map(({ length }) => length));
   return Array.from({ length: height }, (_, line) => cells.map((lines) => lines[line] ?? ""));
 }
 
-/**
- * Paints a line, word by word if it will be wrapped: each line of the table then ends with the color that it began with. A word that
- * is wider than its column, and would be cut off, is broken before.
- */
-function paintLine(line: string, width: number, cell: Cell): string {
-  const paint = (text: string): string => (typeof cell === "string" ? text : cell.paint(text));
-  if (stringWidth(line) <= width) return paint(line);
-  return line.replaceAll(/\S+/g, (word) => breakWord(word, width).map(paint).join("\n"));
+/** Wraps a line at spaces; what continues it has its indent, which cli-table3 does not count. Breaks a word that is too wide. */
+function wrapLine(line: string, width: number): string[] {
+  if (stringWidth(line) <= width) return [line];
+  const [indent = ""] = /^ */.exec(line) ?? [];
+  const lines: string[] = [];
+  let last = indent;
+  for (const [, space = "", word = ""] of line.matchAll(/(\s*)(\S+)/g)) {
+    for (const [index, piece] of breakWord(word, width - indent.length).entries()) {
+      const longer = last === indent ? last + piece : `${last}${index === 0 ? space : ""}${piece}`;
+      if (last === indent || stringWidth(longer) <= width) last = longer;
+      else {
+        lines.push(last);
+        last = indent + piece;
+      }
+    }
+  }
+  return [...lines, last];
 }
 
 /** Breaks a word, after a slash or a dash if there is one. */
