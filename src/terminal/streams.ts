@@ -221,11 +221,14 @@ export async function* chunksOf(input: Readable, signal?: AbortSignal): AsyncGen
 
 /**
  * Wraps the lines of a message at spaces, and indents what continues a line. A long word stays whole, and so does a command to run
- * next: both are copied. A line with wide characters may be longer than that, which the terminal wraps.
+ * next, without the note behind it: both are copied. A line with wide characters may be longer than that, which the terminal wraps.
  */
 export function wrapMessage(text: string, width: number): string {
   const wrapped = text.split("\n").map((line) => {
-    if (line.length <= width || /^ *(?:next|or|then): /.test(line)) return line;
+    if (line.length <= width) return line;
+    const [label] = /^ *(?:next|or|then): /.exec(line) ?? [];
+    if (label !== undefined)
+      return line.replace(/ (\([^()]*\))$/, `\n${" ".repeat(label.length)}$1`);
     const indent = `${/^ */.exec(line)?.[0] ?? ""}  `;
     return line.split(/(?<=\S) /).reduce((before, word) => {
       const end = before.slice(before.lastIndexOf("\n") + 1);

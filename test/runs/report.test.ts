@@ -216,13 +216,16 @@ describe("rows for a person", () => {
         next: vault ack --all (finishes what is held)
       1 skipped (locked): the vault is locked, or gone
         hint: an administrator can unlock it in the console
-        next: vault guard 123e4567-e89b-42d3-a456-000000000006 --reset (after it was unlocked)
-          or: vault get 123e4567-e89b-42d3-a456-000000000006 (asks the service again where it is gone)
+        next: vault guard 123e4567-e89b-42d3-a456-000000000006 --reset
+              (after it was unlocked)
+          or: vault get 123e4567-e89b-42d3-a456-000000000006
+              (asks the service again where it is gone)
       1 skipped (limited): the number of its reads is limited
         123e4567-e89b-42d3-a456-000000000007
         hint: another run with --out-dir or --exec keeps what they deliver
       1 skipped (guard): the lockout guard would refuse the start
-        next: vault guard 123e4567-e89b-42d3-a456-000000000008 (shows the counters and what to do)
+        next: vault guard 123e4567-e89b-42d3-a456-000000000008
+              (shows the counters and what to do)
       "
     `);
   });

@@ -9,6 +9,7 @@ import {
   InputTooLong,
   readAll,
   messageStream,
+  wrapMessage,
 } from "../../src/terminal/streams.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { startInPty, vaultInPty } from "../support/pty.ts";
@@ -20,6 +21,14 @@ function output(write: (text: string) => Promise<void>, color = false): OutputOp
     openWriter: () => (bytes) => write(Buffer.from(bytes).toString()),
   };
 }
+
+test("a message is wrapped at spaces; a command stays whole, and only what explains it goes to a line of its own", () => {
+  expect(wrapMessage("vault: one two three", 12)).toBe("vault: one\n  two three");
+  const next = "  next: vault get 123e4567";
+  expect(wrapMessage(next, 12)).toBe(next);
+  expect(wrapMessage(`${next} (a note)`, 12)).toBe(`${next}\n        (a note)`);
+  expect(wrapMessage(`${next} (a note)`, 80)).toBe(`${next} (a note)`);
+});
 
 describe("an output stream", () => {
   test("writes one after the other, and tries the next where one has failed", async () => {
