@@ -16,6 +16,7 @@ import { damage } from "../support/state-file.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectError, expectExit, firstGet, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
+import { errorOf } from "../support/machine.ts";
 import { vaultInPty } from "../support/pty.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { runVault } from "../support/run-vault.ts";
@@ -195,7 +196,9 @@ describe.concurrent("vault doctor: configuration", () => {
     expect(await problems(machine, "--profile", "other")).toEqual([
       finding("configuration", "error", /no such profile: other/, /default/),
     ]);
-    expectError(await machine.vault("doctor", "--json"), 17, "finding", /1 error/);
+    const checked = await machine.vault("doctor", "--json");
+    expectError(checked, 17, "finding", /1 error/);
+    expect(errorOf(checked).hint, "the findings say what to do").toBeNull();
   });
 
   it("an application that the service has refused since it last accepted a start", async () => {

@@ -35,9 +35,7 @@ export async function runDoctor(app: App, options: DoctorOptions): Promise<numbe
   const isBad = ({ level }: Finding): boolean =>
     failOn !== "never" && (level === "error" || level === failOn);
   if (!checks.some(isBad)) return 0;
-  throw new VaultError("finding", summary(checks), {
-    hint: "vault doctor (each finding says what to do)",
-  });
+  throw new VaultError("finding", summary(checks));
 }
 
 async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
