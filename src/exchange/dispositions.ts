@@ -80,7 +80,8 @@ const table: Readonly<Record<ErrorClass, Disposition>> = {
     start: "no-starts",
     end: "outstanding",
     meaning: "an administrator can unlock it in the console",
-    next: (uuid) => `vault guard ${uuid} --reset (after the vault was unlocked)`,
+    next: (uuid) =>
+      `vault guard ${uuid} --reset (after the vault was unlocked); vault audit-replay FILE (explains it, from an audit export)`,
   },
   gone: {
     code: "locked",

@@ -161,7 +161,7 @@ export function errorLines(error: VaultError, self: Actor, now: number): string 
     ...(spent === undefined
       ? []
       : [
-          `counted toward lockout: ${spent.unackedStarts} of ${spent.limits.unackedStarts} unacknowledged starts, ` +
+          `counted ${error.code === "locked" ? "here " : ""}toward lockout: ${spent.unackedStarts} of ${spent.limits.unackedStarts} unacknowledged starts, ` +
             `${spent.failedAttempts} of ${spent.limits.failedAttempts} failed attempts` +
             named("the last start", by),
         ]),

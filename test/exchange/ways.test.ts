@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { hintOf, waysOn } from "../../src/exchange/ways.ts";
 import type { Credentials } from "../../src/protocol/requests.ts";
+import { errorLines } from "../../src/terminal/narrator.ts";
+import { actorOf } from "../../src/actor.ts";
 import { ack, currentIsAccepted, known, knownVault, run, starts } from "./world.ts";
 import type { World } from "./world.ts";
 
@@ -114,6 +117,23 @@ describe("in doubt, with both credentials refused", () => {
     expect(error?.facts.hint).toMatch(/^vault guard \S+ --reset \(after an administrator/);
     expect(world.sandbox.inspect(world.uuid).state).toBe("locked");
   });
+});
+
+it("a vault that somebody else has locked: the counters are those of here, and the audit log explains it", async () => {
+  const world = await knownVault();
+  world.sandbox.lock(world.uuid);
+  const { code, error } = await run(world, "get");
+  expect(code).toBe("locked");
+  expect(error?.facts.hint).toMatch(/--reset \(after .*\); vault audit-replay FILE \(explains it/);
+  expect(error && errorLines(error, actorOf(1), world.time)).toContain(
+    "counted here toward lockout: 0 of 5",
+  );
+  const record = await world.record();
+  const circumstances = {
+    policy: { failedAttempts: 3, unackedStarts: 5 },
+    clock: { now: () => world.time },
+  };
+  expect(hintOf(record ? waysOn(record, circumstances) : [])).toMatch(/; vault audit-replay FILE/);
 });
 
 describe("the last start that cannot lock the vault", () => {
