@@ -146,6 +146,19 @@ describe.concurrent("vault init", () => {
     expect(configOf(machine).profiles["default"]).toMatchObject({ timeout: "1s" });
   });
 
+  it("completes a profile that has no service, as config set makes one, and keeps what it has", async () => {
+    const machine = bare();
+    const state = join(machine.home, "elsewhere");
+    expectExit(await machine.vault("config", "set", "state", state), 0);
+    expectExit(await machine.vault(...init), 0);
+    expect(configOf(machine).profiles["default"]).toMatchObject({
+      baseUrl: service.baseUrl,
+      appUuid,
+      state,
+    });
+    expectError(await machine.vault(...init, "--json"), 2, "usage", /already exists/);
+  });
+
   it("with --force changes what is given, and keeps the rest", async () => {
     const machine = bare();
     const state = join(machine.home, "another-state");

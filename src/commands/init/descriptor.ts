@@ -13,7 +13,10 @@ export const init = {
       help: "source of the encryption key: file, passphrase or keyring (file)",
       value: (is) => is.keySource,
     },
-    force: { flag: "--force", help: "change a profile of this name; what is not given stays" },
+    force: {
+      flag: "--force",
+      help: "change a profile that has a service; what is not given stays",
+    },
   },
   examples: [
     "vault init",

@@ -130,7 +130,11 @@ async function nameOf({ io, settings }: Basics): Promise<string> {
   const name =
     given ??
     (io.ask.isPossible
-      ? await io.ask.text({ message: "Profile name", initial: "default", rule })
+      ? await io.ask.text({
+          message: "Profile name (one for each service or team)",
+          initial: "default",
+          rule,
+        })
       : settings.profileInUse.name);
   const wrong = rule(name);
   if (wrong !== null)
@@ -140,12 +144,16 @@ async function nameOf({ io, settings }: Basics): Promise<string> {
   return name;
 }
 
-/** The profile that is there already and may be changed; an empty one where there is none. */
+/** The profile that is there already and may be changed, or has no service yet; an empty one where there is none. */
 async function mayChange({ io, settings }: Basics, name: string, force: boolean): Promise<Profile> {
   const profiles = (await readConfiguration(settings.configuration.directory))?.profiles ?? {};
   const former = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (former === undefined) return {};
   if (force) return former;
+  if (profileValue(former, "baseUrl") === undefined) {
+    io.narrator.note(`Profile ${name} has no service yet; its other settings stay.`);
+    return former;
+  }
   if (!io.ask.isPossible) {
     throw new VaultError("usage", `profile ${name} already exists`, {
       hint: `use --force to change what is given, or choose another name with --profile; vault config set KEY VALUE --profile ${name} (changes one setting)`,
