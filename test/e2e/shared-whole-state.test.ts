@@ -194,8 +194,16 @@ describe("the whole of a shared state", () => {
       "state",
       new RegExp(`wrong key: the secrets in postgres:.* on .* has it in the key file ${key}`),
     );
-    expect(errorOf(told).hint).toContain("vault state rekey --state-key @FILE");
+    expect(errorOf(told).hint).toContain(
+      "vault state rekey --state-key @FILE (changes this machine only; FILE: a copy of that key)",
+    );
     const copy = second.file("copy.key", readFileSync(key, "utf8"));
+    expectError(
+      await second.vault("state", "rekey", "--state-key", `@${copy}`, "--json"),
+      2,
+      "usage",
+      /Take over key [0-9a-f]{16}\?.* A state that has it already stays as it is/,
+    );
     expectExit(await second.vault("state", "rekey", "--state-key", `@${copy}`, "--yes"), 0);
     expect(readFileSync(join(second.configDir, "state.key"), "utf8")).toBe(
       readFileSync(key, "utf8"),

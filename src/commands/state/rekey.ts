@@ -36,13 +36,16 @@ export async function runRekey(
     settings.stateKey === undefined ? (local.keys.keyEntries()?.at(-1)?.source ?? "file") : "given";
   // Several keys mean that an earlier run was interrupted: the variable may hold the new passphrase.
   const unfinished = (local.keys.keyEntries()?.length ?? 0) > 1;
-  const to =
-    (await adopted({ io, settings, state }, options, local.keys.keyEntries())) ??
-    (await newKey({ io, settings, state }, options, now, unfinished));
+  const theirs = await adopted({ io, settings, state }, options, local.keys.keyEntries());
+  const to = theirs ?? (await newKey({ io, settings, state }, options, now, unfinished));
+  const question =
+    theirs === null
+      ? `Change the encryption key (${now} to ${to.source})?`
+      : `Take over key ${parseGivenKey(theirs.key).id}? What this machine has encrypted with its own key is encrypted with that one. A state that has it already stays as it is.`;
   await confirmOrFail(
     io.ask,
     options.yes === true,
-    `Change the encryption key (${now} to ${to.source})? Earlier backups of the state need the old key, which is removed.`,
+    `${question} Earlier backups of the state need the old key, which is removed.`,
   );
   const rekeyed = await local.rekey({ to, skipMissing: options.skipMissing === true });
   const { values, states, source, to: id } = rekeyed;
@@ -50,7 +53,7 @@ export async function runRekey(
   const line = `Re-encrypted ${count(values, "value")} with key ${id}, source ${source} (${where})`;
   const document: RekeyDocument = { rekeyed };
   await io.output.printDone(document, () => `${line}\n`);
-  if (local.state.isShared)
+  if (local.state.isShared && theirs === null)
     io.narrator.close(
       `Every other machine that uses ${local.state.shown} needs key ${id}: ${handOver(local.keyFile, to.source)}`,
     );
@@ -69,7 +72,7 @@ async function adopted(
   { settings, state: { secretSetting } }: Local,
   { to, newStateKey }: RekeyOptions,
   keys: readonly { id: string; source: Source }[] | null,
-): Promise<NewKey | null> {
+): Promise<{ source: "file" | "given"; key: string } | null> {
   const newest = keys?.at(-1);
   if (
     settings.stateKey === undefined ||
