@@ -73,7 +73,8 @@ export const errorKinds = {
   state: {
     exitCode: 14,
     retry: "after-fix",
-    meaning: "the state cannot be read or written (corrupt, wrong key, disk full, permission)",
+    meaning:
+      "the state cannot be read or written (corrupt, wrong key, disk full, permission, no database)",
   },
   busy: {
     exitCode: 15,

@@ -64,9 +64,12 @@ async function expectRefused(
   else expect(said).toMatch(hint);
 }
 
-const expectSafe = (result: RunResult, message: RegExp): void => {
+const expectSafe = (result: RunResult, message: RegExp, hint = "run it again"): void => {
   expectError(result, 14, "state", message);
-  expect(errorOf(result).retry).toBe("safe");
+  expect(errorOf(result)).toMatchObject({
+    retry: "safe",
+    hint: expect.stringContaining(hint) as string,
+  });
 };
 
 /** Changes settings of the running server; without a value the default. */
@@ -139,11 +142,12 @@ describe("who is not let in is told why, and nothing is sent", () => {
   it("by a host that is not there, safe to repeat", async () => {
     expectSafe(
       await refused("postgres://postgres@127.0.0.1:1/postgres"),
-      /127\.0\.0\.1:1 cannot be reached \(ECONNREFUSED\)$/,
+      /127\.0\.0\.1:1 cannot be reached \(ECONNREFUSED\); nothing was sent$/,
+      "run it again when the database is there",
     );
     expectSafe(
       await refused("postgres://postgres@nowhere.invalid/postgres?sslmode=disable"),
-      /cannot be reached \((?:ENOTFOUND|EAI_AGAIN)\)$/,
+      /cannot be reached \((?:ENOTFOUND|EAI_AGAIN)\); nothing was sent$/,
     );
   });
 
@@ -159,7 +163,7 @@ describe("who is not let in is told why, and nothing is sent", () => {
       );
     };
     while (await connect());
-    expectSafe(await refused(runner()), /has no connection left$/);
+    expectSafe(await refused(runner()), /has no connection left; nothing was sent$/);
     await Promise.all(others.map(async (other) => await other.end()));
   });
 
@@ -306,7 +310,7 @@ describe("a server that cannot keep what it is told is not used, and nothing is 
       null,
     );
     const both = new RegExp(
-      `: 127\\.0\\.0\\.1:1 cannot be reached \\(ECONNREFUSED\\); 127\\.0\\.0\\.1:${standby.port} is a read-only standby$`,
+      `: 127\\.0\\.0\\.1:1 cannot be reached \\(ECONNREFUSED\\); 127\\.0\\.0\\.1:${standby.port} is a read-only standby; nothing was sent$`,
     );
     expectSafe(await refused(first(`127.0.0.1:1,127.0.0.1:${standby.port}`)), both);
     for (const hosts of [`127.0.0.1:${standby.port},${at}`, `127.0.0.1:1,${at}`]) {

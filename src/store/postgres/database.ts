@@ -91,9 +91,7 @@ export class Database {
   async #open(): Promise<Connection> {
     const { clock, waiting } = this.#patience;
     if (!this.#wasThere) await this.#patience.beforeLogin?.();
-    const until = this.#wasThere
-      ? Math.min(clock.elapsed() + awayMs, waiting?.deadline ?? Number.POSITIVE_INFINITY)
-      : 0;
+    const until = Math.min(clock.elapsed() + awayMs, waiting?.deadline ?? Number.POSITIVE_INFINITY);
     for (;;) {
       try {
         const connection = await Connection.open(this.address, this.#timing);
@@ -101,6 +99,9 @@ export class Database {
         return connection;
       } catch (error) {
         const isAway = error instanceof VaultError && error.retry === "safe";
+        // Every call to the service follows a look at the state.
+        if (isAway && !this.#wasThere)
+          throw new VaultError("state", `${error.message}; nothing was sent`, error.facts);
         if (!isAway || clock.elapsed() + pauseMs > until || waiting?.signal.aborted === true)
           throw error;
         await clock.sleep(pauseMs, waiting?.signal).catch(() => undefined);

@@ -76,7 +76,7 @@ export function connectionReason(
   const why = /^[0-9A-Z]{5}$/.test(code)
     ? `refused the connection (${message}, ${code})`
     : `cannot be reached (${code || message})`;
-  return { why, retry: "safe" };
+  return { why, hint: "run it again when the database is there", retry: "safe" };
 }
 
 /** Why a statement was refused, by SQLSTATE; nothing was changed. */
