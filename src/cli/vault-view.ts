@@ -69,7 +69,8 @@ export async function receiptTable(
     ["Update", outcome],
     ...contentRows(contents, view.reveal, palette.strong),
     ["Reads left", typeof uses === "number" ? readsLeft(uses, String(uses), palette) : undefined],
-    ...facts(delivery, view),
+    // The start's response has the date of the update before.
+    ...facts({ ...delivery, vault: { ...delivery.vault, lastModified: undefined } }, view),
   ]);
   return view.reveal ? table + revealed({ ...delivery, vault: contents }) : table;
 }
