@@ -50,7 +50,7 @@ export async function readExactly(
         "invalid-input",
         `${flag}: cannot read the file ${path || '""'} (${code ?? "unreadable"})`,
         {
-          hint: `${flag} @FILE needs a readable file, such as ${flag} @./secret.json`,
+          hint: `${flag} @FILE needs a readable file: relative paths begin in the current folder`,
         },
       );
     }

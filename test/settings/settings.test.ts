@@ -172,6 +172,7 @@ describe("values", () => {
     ["env:NOT_SET", /^--api-key: the environment variable NOT_SET is not set$/],
   ])("%s is refused", async (spec, message) => {
     await expect(readValue(spec, "--api-key", sources)).rejects.toMatchObject({
+      facts: { hint: expect.not.stringContaining("json") as string },
       code: "invalid-input",
       message: expect.stringMatching(message) as string,
     });
