@@ -76,10 +76,13 @@ export async function askVault(
     (record) =>
       record.generations.length > 0 && (here ?? record.service) === record.service && which(record),
   );
-  const choices = known.toSorted(byLabel).map(({ uuid, label, kind }) => ({
+  const isLimited = ({ usesRemaining }: VaultRecord): number => Number(usesRemaining !== null);
+  // Enter takes the first one, which must not use up a read.
+  const sorted = known.toSorted((a, b) => isLimited(a) - isLimited(b) || byLabel(a, b));
+  const choices = sorted.map(({ uuid, label, kind, usesRemaining }) => ({
     value: uuid,
     name: `${uuid}  ${label ?? ""}`.trimEnd(),
-    description: kind,
+    description: usesRemaining === null ? kind : `${kind}, with a limited number of reads`,
   }));
   const another = {
     value: "",
@@ -87,7 +90,12 @@ export async function askVault(
     description: "not known here yet",
   };
   const chosen =
-    known.length === 0 ? "" : await io.ask.choose("Which vault?", [...choices, another]);
+    known.length === 0
+      ? ""
+      : await io.ask.choose(
+          `Which vault?${command === "get" ? " (a read counts where reads are limited)" : ""}`,
+          [...choices, another],
+        );
   return chosen === "" ? await io.ask.text({ message: "Vault UUID", rule: isUuid }) : chosen;
 }
 

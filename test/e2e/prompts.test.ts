@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   expectExit,
   expectInStep,
+  firstGetArgs,
   offlineCard,
   offlineNote,
   onlineCard,
@@ -85,6 +86,22 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
     const { code, text } = await run.exit;
     expect(code, text).toBe(0);
     expect(text).toContain("the second");
+  });
+
+  it("the vault, where Enter uses up no read of a limited one", async () => {
+    const lab = await openLab([{ ...offlineNote, maxUsage: 3 }, offlineNote]);
+    const machine = lab.machine();
+    for (const [index, vault] of lab.service.vaults.entries()) {
+      expectExit(await machine.vault(...firstGetArgs(machine, vault), "--reveal"), 0);
+      expectExit(await machine.vault("label", vault.uuid, `note ${index}`), 0);
+    }
+    const run = inPty(machine, ["get", "--reveal"], { columns: 120 });
+    await run.waitFor(/Which vault\? \(a read counts where reads are limited\)/);
+    await run.waitFor(/note 0/);
+    run.type(enter);
+    const { code, text } = await run.exit;
+    expect(code, text).toBe(0);
+    expect((await machine.vault("status", "note 0")).stdout).toMatch(/Reads left +3 /);
   });
 
   it("the settings of the service", async () => {
