@@ -1,5 +1,11 @@
-import { vaultInPty } from "../support/pty.ts";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { shellQuoted } from "../../src/commands/sandbox/folder.ts";
+import { main } from "../../src/main.ts";
+import { tempDir } from "../support/cleanup.ts";
+import { fakeHost } from "../support/fake-host.ts";
+import { vaultInPty } from "../support/pty.ts";
 import { startVault, demoNote, hasCurl, rehearse } from "../support/run-vault.ts";
 
 describe("sandbox rehearse (programs that read vaults: torture/rehearse)", () => {
@@ -25,7 +31,9 @@ describe("sandbox rehearse (programs that read vaults: torture/rehearse)", () =>
         "killed-after lost 1",
       ]);
       expect(code).toBe(17);
-      expect(stderr).toMatch(/"code":"finding"/);
+      expect(stderr).toContain(
+        '"code":"finding","message":"4 of 4 scenarios lost the vault","hint":"save the new credentials before',
+      );
     },
   );
 
@@ -37,6 +45,56 @@ describe("sandbox rehearse (programs that read vaults: torture/rehearse)", () =>
     });
     expect(await rehearse("--", "true")).toMatchObject({ code: 2 });
   });
+
+  /** Runs `vault sandbox rehearse` in this process, in a folder with two programs. */
+  async function here(...args: string[]): Promise<{ code: number; err: string; cwd: string }> {
+    const cwd = tempDir("rehearse");
+    writeFileSync(join(cwd, "read-vault.sh"), `#!/bin/sh\nvault get ${demoNote} -q\n`, {
+      mode: 0o700,
+    });
+    writeFileSync(join(cwd, "idle.sh"), "#!/bin/sh\n", { mode: 0o700 });
+    const host = fakeHost({ env: { PATH: process.env["PATH"] }, cwd, now: "real", files: "real" });
+    return { code: await main(["sandbox", "rehearse", ...args], host), err: host.err, cwd };
+  }
+
+  test("without --check it names the command to run, in full", async () => {
+    const { code, err, cwd } = await here("--setup", "touch x", "--", "./read-vault.sh", "a b");
+    expect({ code, next: /next: .*/.exec(err)?.[0] }).toEqual({
+      code: 2,
+      next: `next: vault sandbox rehearse --setup 'touch x' --check ${shellQuoted(`${cwd}/read-vault.sh 'a b'`)} -- ./read-vault.sh 'a b'`,
+    });
+    expect((await here("--", "sh", "-c", "a; b")).err).toContain("-- sh -c COMMAND\n");
+  });
+
+  test("a program of the caller's folder is found from the working directory of each run", async () => {
+    expect((await here("--check", "true", "--", "./idle.sh")).err).toContain("makes no call");
+  });
+
+  test.each([
+    [
+      ["--check", "true", "--", "sh", "./read-vault.sh"],
+      "exits with \\d+ even .*",
+      "sh ./read-vault.sh",
+    ],
+    [
+      ["--check", "./read-vault.sh", "--", "./read-vault.sh"],
+      "exits with 127 .*",
+      "/bin/sh -c ./read-vault.sh",
+    ],
+    [
+      ["--setup", "vault export x", "--check", "true", "--", "true"],
+      "--setup exits with 4: vault: .*",
+      "/bin/sh -c 'vault export x'",
+    ],
+  ])(
+    "%j fails with what the program said, and the command that runs it",
+    async (args, said, run) => {
+      const { code, err } = await here(...args);
+      expect(code).toBe(2);
+      expect(err).toMatch(new RegExp(`vault: .*${said}(read-vault.sh|x)`));
+      expect(err).toContain(`next: vault sandbox exec -- ${run}\n`);
+    },
+  );
 
   test("Ctrl-C ends the program that runs, and the rehearsal", async () => {
     const running = startVault([

@@ -62,9 +62,11 @@ describe("sandbox rehearse", () => {
       (await runVault(["help", "sandbox", "rehearse", "--json"])).stdout,
     ) as { examples: string[] };
     for (const example of examples) {
-      // Each run has a working directory of its own.
-      const words = example.replaceAll("./", `${cwd}/`).split(" ").slice(1);
-      expect(await runVault(words, { timeoutMs: 150_000 })).toMatchObject({ code: 0 });
+      const words = example
+        .replaceAll(/"\$PWD([^"]*)"/g, `${cwd}$1`)
+        .split(" ")
+        .slice(1);
+      expect(await runVault(words, { cwd, timeoutMs: 150_000 })).toMatchObject({ code: 0 });
     }
   });
 

@@ -80,8 +80,8 @@ export const rehearse = {
     ...emulation,
   },
   examples: [
-    "vault sandbox rehearse --check ./check.sh -- ./read.sh",
-    "vault sandbox rehearse --setup ./setup.sh --check ./check.sh -- ./read.sh",
+    'vault sandbox rehearse --check "$PWD/check.sh" -- ./read.sh',
+    'vault sandbox rehearse --setup "$PWD/setup.sh" --check "$PWD/check.sh" -- ./read.sh',
   ],
   fields: ["scenarios", "warnings"],
   mode: "lenient",

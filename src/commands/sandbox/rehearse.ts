@@ -7,14 +7,14 @@ import type { RehearseDocument } from "../../documents/sandbox.ts";
 import type { RehearseOptions } from "./descriptor.ts";
 import { sandboxSettings } from "./start.ts";
 import { spawn } from "node:child_process";
-import { mkdirSync, openSync } from "node:fs";
-import { join } from "node:path";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import type { Host } from "../../host.ts";
 import type { FaultRule } from "../../sandbox/faults/faults.ts";
 import type { SandboxSettings } from "../../sandbox/server/start-sandbox.ts";
 import { once } from "../../settings/once.ts";
 import type { PrivateSandbox } from "./folder.ts";
-import { openPrivateSandbox } from "./folder.ts";
+import { openPrivateSandbox, shellQuoted } from "./folder.ts";
 
 /**
  * Runs a program through every failure of every call that it makes.
@@ -29,16 +29,14 @@ export async function runRehearse(
     throw new VaultError(
       "usage",
       "--check is missing: a command that exits with 0 if the program can still read its vault",
-      {
-        hint: "vault sandbox rehearse --check './read-vault.sh' -- ./read-vault.sh",
-      },
+      { hint: withCheck({ io, settings }, options) },
     );
   }
   io.narrator.warn(`${command.join(" ")} will run many times, against sandboxes`);
   const rehearsal = new Rehearsal({ io, settings }, sandboxSettings({ io, settings }, options), {
     setup,
     check,
-    command,
+    command: fromHere(io.host, command),
   });
   const calls = await rehearsal.listCalls();
   const scenarios: Scenario[] = [];
@@ -56,19 +54,42 @@ export async function runRehearse(
     if (scenarios.length > 0)
       await io.output.print(document, async ({ facts }) => await table(facts));
   }
+  const played = count(scenarios.length, "scenario");
   const bad = (outcome: Scenario["outcome"]): number =>
     scenarios.filter((each) => each.outcome === outcome).length;
   const found = [
-    ...(bad("lost") > 0 ? [`${bad("lost")} lost`] : []),
-    ...(bad("locked") > 0 ? [`${bad("locked")} locked`] : []),
+    ...(bad("lost") > 0 ? [`${bad("lost")} of ${played} lost the vault`] : []),
+    ...(bad("locked") > 0 ? [`${bad("locked")} of ${played} locked the vault`] : []),
   ];
   if (found.length === 0) return 0;
-  throw new VaultError(
-    "finding",
-    `of ${count(scenarios.length, "scenario")}, the vault was ${found.join(", ")}`,
-    { retry: "after-fix" },
-  );
+  throw new VaultError("finding", found.join(", "), {
+    hint:
+      "save the new credentials before the acknowledgement, and keep the old ones until it has succeeded; " +
+      "vault help recipes",
+    retry: "after-fix",
+  });
 }
+
+/** Each scenario has a working directory of its own: a program that is a file of the caller's folder gets its full path. */
+function fromHere({ cwd }: Host, [program = "", ...args]: readonly string[]): string[] {
+  const here = resolve(cwd, program);
+  return [program.includes("/") && existsSync(here) ? here : program, ...args];
+}
+
+/** The command line with a check: the program itself, which must be able to read its vault again. */
+function withCheck({ io }: Basics, { setup, command }: RehearseOptions): string {
+  const check = asTyped(fromHere(io.host, command));
+  const prepared = setup === undefined ? [] : ["--setup", setup];
+  return asTyped(["vault", "sandbox", "rehearse", ...prepared, "--check", check, "--", ...command]);
+}
+
+/** A command line to paste. What a hint cannot hold, which has lines and lists other commands after semicolons, has a name instead. */
+const asTyped = (words: readonly string[]): string =>
+  words
+    .map((word) =>
+      /^[\w@%+=:,./-]+$/.test(word) ? word : /; |\n/.test(word) ? "COMMAND" : shellQuoted(word),
+    )
+    .join(" ");
 
 const fine = (scenarios: readonly Scenario[]): number =>
   scenarios.filter(({ outcome }) => outcome === "fine").length;
@@ -115,8 +136,6 @@ interface Commands {
   command: readonly string[];
 }
 
-const hint = "vault sandbox exec -- COMMAND";
-
 /** Plays scenarios, each in a fresh working directory with a fresh sandbox. */
 class Rehearsal {
   /** What the scenarios did not go as planned in. */
@@ -137,21 +156,17 @@ class Rehearsal {
    */
   async listCalls(): Promise<RehearsedCall[]> {
     return await this.#inSandbox({}, async (sandbox, run) => {
+      const { command, check } = this.#commands;
       const code = await run.command();
       if (code !== 0)
-        throw new VaultError("usage", `the command exits with ${code} even without a failure`, {
-          hint,
-        });
+        throw run.failed(`the command exits with ${code} even without a failure`, command);
       const calls = sandbox.running.sandbox
         .requests()
         .map(({ method, endpoint }, index) => ({ n: index + 1, method, endpoint }));
-      if (calls.length === 0)
-        throw new VaultError("usage", "the command makes no call to the sandbox", { hint });
+      if (calls.length === 0) throw run.failed("the command makes no call to the sandbox", command);
       const checked = await run.check();
       if (checked !== 0)
-        throw new VaultError("usage", `--check exits with ${checked} even without a failure`, {
-          hint,
-        });
+        throw run.failed(`--check exits with ${checked} even without a failure`, inShell(check));
       return calls;
     });
   }
@@ -199,12 +214,11 @@ class Rehearsal {
   ): Promise<T> {
     const sandbox = await openPrivateSandbox(this.#app.io.host, { ...this.#settings, ...settings });
     try {
-      const cwd = join(sandbox.folder, "work");
-      mkdirSync(cwd);
-      const run = runnerIn(this.#app, cwd, sandbox.env, this.#commands);
+      const run = runnerIn(this.#app, sandbox, this.#commands);
       const { setup } = this.#commands;
       const prepared = setup === undefined ? 0 : await run.shell(setup);
-      if (prepared !== 0) throw new VaultError("usage", `--setup exits with ${prepared}`, { hint });
+      if (setup !== undefined && prepared !== 0)
+        throw run.failed(`--setup exits with ${prepared}`, inShell(setup));
       return await play(sandbox, run);
     } finally {
       await sandbox.close();
@@ -217,7 +231,11 @@ interface Runner {
   command(started?: (kill: () => void) => void): Promise<number>;
   check(): Promise<number>;
   shell(line: string): Promise<number>;
+  /** The error that what ran last has failed, with the last lines of its stderr. */
+  failed(message: string, command: readonly string[]): VaultError;
 }
+
+const inShell = (line: string): string[] => ["/bin/sh", "-c", line];
 
 /** Not "ignore": that is no standard output at all, without which `vault get` sends nothing. */
 const nowhere = once(() => openSync("/dev/null", "w"));
@@ -229,26 +247,32 @@ function throwIfInterrupted(host: Host): void {
     });
 }
 
-/** Runs what the rehearsal is about, in its directory and environment; what it prints goes nowhere, but with --debug to stderr. */
+/** Lines of the stderr of a program that an error quotes, and their characters. */
+const quoted = { lines: 3, length: 500 };
+
+/** Runs what the rehearsal is about, in a new directory; what it prints is kept for an error, but with --debug goes to stderr. */
 function runnerIn(
   { io: { host }, settings }: Basics,
-  cwd: string,
-  env: Record<string, string>,
+  { folder, env }: PrivateSandbox,
   commands: Commands,
 ): Runner {
+  const cwd = join(folder, "work");
+  mkdirSync(cwd);
+  const errors = join(folder, "stderr");
   const run = async (
     words: readonly string[],
     started?: (kill: () => void) => void,
   ): Promise<number> => {
     throwIfInterrupted(host);
     const [program = "", ...args] = words;
-    const output = settings.debug ? 2 : nowhere();
+    const stderr = settings.debug ? 2 : openSync(errors, "w");
     const child = spawn(program, args, {
       cwd,
       env,
-      stdio: ["ignore", output, output],
+      stdio: ["ignore", settings.debug ? 2 : nowhere(), stderr],
       detached: true,
     });
+    if (stderr !== 2) closeSync(stderr);
     const kill = (): void => {
       if (child.pid !== undefined) host.endGroup(child.pid);
     };
@@ -257,9 +281,7 @@ function runnerIn(
     try {
       const code = await new Promise<number | null>((resolve, reject) => {
         child.once("error", (cause: NodeJS.ErrnoException) =>
-          reject(
-            new VaultError("usage", `${program} cannot be started (${cause.code})`, { cause }),
-          ),
+          reject(failed(`${program} cannot be started (${cause.code})`, words).with({ cause })),
         );
         child.once("exit", resolve);
       });
@@ -271,10 +293,21 @@ function runnerIn(
       host.interrupted.removeEventListener("abort", kill);
     }
   };
-  const shell = async (line: string): Promise<number> => await run(["/bin/sh", "-c", line]);
+  const failed = (message: string, command: readonly string[]): VaultError => {
+    const said = existsSync(errors) ? readFileSync(errors, "utf8").slice(-quoted.length) : "";
+    const lines = said.trim().split("\n").slice(-quoted.lines);
+    const last = lines.map((line) => line.trim()).join(" | ");
+    return new VaultError("usage", last === "" ? message : `${message}: ${last}`, {
+      hint:
+        "it runs in a new, empty directory: name files of yours by their full paths; " +
+        asTyped(["vault", "sandbox", "exec", "--", ...command]),
+    });
+  };
+  const shell = async (line: string): Promise<number> => await run(inShell(line));
   return {
     command: async (started) => await run(commands.command, started),
     check: async () => await shell(commands.check),
     shell,
+    failed,
   };
 }
