@@ -19,7 +19,7 @@ interface Printed {
 
 /**
  * Refuses a --field that the document of an exchange with a vault of this kind cannot have, before anything is sent.
- * @throws `usage`, with the nearest paths
+ * @throws `usage`, with the contents and the nearest paths, but never with credentials: a program would be given them
  */
 export function checkFieldPath(field: string, printed: Printed): void {
   const paths = fieldPaths(printed);
@@ -33,12 +33,16 @@ export function checkFieldPath(field: string, printed: Printed): void {
     )
   )
     return;
-  const near = nearest(path, paths).slice(0, mostNamed);
+  const near = nearest(path, paths)
+    .filter((known) => !/^vault(?:$|\.credentials)/.test(known))
+    .slice(0, mostNamed);
+  const contents = paths.filter((known) => /^vault\.(?:content$|creditCard\.)/.test(known));
+  const listed = contents.length === 0 ? "" : `contents of the vault: ${contents.join(", ")}; `;
   throw new VaultError(
     "usage",
     `${flag} ${field}: a ${operation} of a ${kind} vault prints no such field; nothing was sent`,
     {
-      hint: `the nearest: ${near.join(", ")}; get --json shows the document`,
+      hint: `${listed}the nearest: ${near.join(", ")}; get --json shows the document`,
     },
   );
 }

@@ -58,10 +58,11 @@ describe.concurrent("--field of an exchange", () => {
   it.each([
     ["get", "vault.creditCard.nubmer", "vault.creditCard.number"],
     ["get", "creditCard.number", "vault.creditCard.number"],
-    ["get", "vault.content", "vault"],
+    ["get", "vault.content", "vault.creditCard"],
+    ["get", "vault.credentails", "vault.creditCard"],
     ["get", "exchange.externalref", "exchange.externalRef"],
     ["get", "vault.creditCard.number.length", "vault.creditCard.number"],
-    ["update", "vault.creditCard.number", "vault.credentials"],
+    ["update", "vault.creditCard.number", "vault.dateCreated"],
     ["get --dry-run", "requets.method", "request.method"],
   ])(
     "vault %s --field %s, which a card vault cannot have, is refused before anything is sent",
@@ -75,8 +76,13 @@ describe.concurrent("--field of an exchange", () => {
       const refused = await machine.vault(name, uuid, ...more, "--field", field, "--json");
       expectError(refused, 2, "usage", /prints no such field; nothing was sent/);
       expect(errorOf(refused).hint).toMatch(
-        new RegExp(`^the nearest: .*\\b${near.replaceAll(".", "\\.")}(,|;)`),
+        new RegExp(`\\bthe nearest: .*\\b${near.replaceAll(".", "\\.")}(,|;)`),
       );
+      expect(errorOf(refused).hint).not.toMatch(/vault\.credentials|\bvault[,;]/);
+      if (name === "get" && !command.includes("dry-run"))
+        expect(errorOf(refused).hint).toMatch(
+          /^contents of the vault: vault\.creditCard\.\w+, .*vault\.creditCard\.number\b/,
+        );
       expect(lab.service.sandbox.requests()).toHaveLength(sent);
       expect(await machine.status(uuid)).toMatchObject({ status: "ready", unackedStarts: 0 });
     },
