@@ -39,12 +39,12 @@ test("each command has a page with all its flags and commands, each topic one, a
 });
 
 test.each(Object.keys(topics))("the page of %s has its examples as they are", (topic) => {
-  const text = read(page(`vault-${topic}.7`));
+  const text = read(page(`vault-${topic}.7`)).replaceAll(/^│ ?/gm, "");
   for (const { code } of codeBlocks(topicText(topic))) expect(text).toContain(code);
 });
 
 test("a line that begins with a dot is no request", () => {
-  expect(roffOf({ type: "code", lines: [". ./settings", "a \\ b"] })).toEqual(
+  expect(roffOf({ type: "code", isOutput: false, lines: [". ./settings", "a \\ b"] })).toEqual(
     expect.arrayContaining(["\\&. ./settings", "a \\e b"]),
   );
 });

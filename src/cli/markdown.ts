@@ -12,7 +12,8 @@ export type Block =
   | { type: "heading"; level: number; spans: Span[] }
   | { type: "paragraph"; spans: Span[] }
   | { type: "list"; items: Span[][] }
-  | { type: "code"; lines: string[] }
+  /** `isOutput`: what commands print, not what is typed. */
+  | { type: "code"; lines: string[]; isOutput: boolean }
   | { type: "table"; heading: Span[][]; rows: Span[][][] };
 
 /**
@@ -23,6 +24,10 @@ export function parseMarkdown(markdown: string): Block[] {
   return lexer(markdown).flatMap((token) => blockOf(token as MarkedToken));
 }
 
+/** The lines of a code block, with a bar before those that are not typed. */
+export const codeLines = ({ lines, isOutput }: Extract<Block, { type: "code" }>): string[] =>
+  isOutput ? lines.map((line) => `│ ${line}`) : lines;
+
 export const plainText = (spans: readonly Span[]): string => spans.map(({ text }) => text).join("");
 
 function blockOf(token: MarkedToken): Block[] {
@@ -31,7 +36,10 @@ function blockOf(token: MarkedToken): Block[] {
   if (type === "heading") return [{ type, level: token.depth, spans: spansOf(token.tokens) }];
   if (type === "paragraph") return [{ type, spans: spansOf(token.tokens) }];
   if (type === "list") return [{ type, items: token.items.map(itemOf) }];
-  if (type === "code") return [{ type, lines: token.text.split("\n") }];
+  if (type === "code")
+    return [
+      { type, lines: token.text.split("\n"), isOutput: token.lang?.startsWith("text") === true },
+    ];
   if (type === "table")
     return [
       { type, heading: token.header.map(cellOf), rows: token.rows.map((row) => row.map(cellOf)) },

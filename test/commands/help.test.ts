@@ -2,7 +2,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { Help } from "commander";
 import { describe, expect, test } from "vitest";
 import { helpScreen, tasks } from "../../src/cli/help-screen.ts";
-import { parseMarkdown, plainText } from "../../src/cli/markdown.ts";
+import { codeLines, parseMarkdown, plainText } from "../../src/cli/markdown.ts";
 import type { Span } from "../../src/cli/markdown.ts";
 import { topics } from "../../src/cli/topics.ts";
 import { locate } from "../../src/completion/tree.ts";
@@ -132,7 +132,7 @@ describe("a topic", () => {
     async (topic) => {
       const blocks = parseMarkdown(topicText(topic));
       const code = blocks.flatMap((block) =>
-        block.type === "code" ? block.lines.map((line) => `    ${line}`) : [],
+        block.type === "code" ? codeLines(block).map((line) => `    ${line}`) : [],
       );
       const words = blocks.flatMap((block): Span[][] => {
         if (block.type === "code") return [];
@@ -181,6 +181,14 @@ describe("a topic", () => {
       expect(await shown(`help ${topic}`, 120)).toMatchSnapshot("120 columns");
     },
   );
+
+  test("code can be pasted from the screen, where it is indented, and is told from what it prints", async () => {
+    expect(Object.values(topicTexts).join("\n")).not.toContain("<<");
+    const tour = await shown("help tour");
+    expect(tour).toContain(
+      "\n    vault get $note --field vault.content --quiet\n\n    │ The treasure",
+    );
+  });
 
   test("none names a flag for a command that does not have it", () => {
     const text = Object.values(topicTexts).join("\n");

@@ -8,7 +8,7 @@ import { errorKinds } from "../../src/errors.ts";
 import type { SettingDefinition } from "../../src/settings/definitions.ts";
 import { settingDefinitions } from "../../src/settings/definitions.ts";
 import type { Block, Span } from "../../src/cli/markdown.ts";
-import { parseMarkdown } from "../../src/cli/markdown.ts";
+import { codeLines, parseMarkdown } from "../../src/cli/markdown.ts";
 import { topics } from "../../src/cli/topics.ts";
 import { originsIn } from "../../src/cli/help-screen.ts";
 import { topicText } from "../support/markdown.ts";
@@ -111,7 +111,7 @@ export function roffOf(block: Block): string[] {
   if (block.type === "paragraph") return [".PP", ...filled(block.spans)];
   if (block.type === "list")
     return block.items.flatMap((item) => ['.IP "\\(bu" 3', ...filled(item)]);
-  if (block.type === "code") return code(block.lines);
+  if (block.type === "code") return code(codeLines(block));
   if (block.heading.length === 3) return table(block.heading, block.rows);
   return block.rows.flatMap((row) => {
     const terms = row.slice(0, -1).filter((cell) => cell.length > 0);

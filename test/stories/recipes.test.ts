@@ -63,6 +63,10 @@ async function prepare(): Promise<Scene> {
     VAULTSVC_API_KEY: APP_KEY,
   });
   mkdirSync(join(cwd, "volume"));
+  for (const { info, code } of Object.values(topicTexts).flatMap(codeBlocks)) {
+    const [, file] = /^(?:sh|ini) (\S+)$/.exec(info) ?? [];
+    if (file !== undefined) writeFileSync(join(cwd, file), `${code}\n`);
+  }
   for (const copy of ["pair.json", "volume/pair.json"])
     copyFileSync(join(cwd, "note-pair.json"), join(cwd, copy));
   return scene;
@@ -238,8 +242,8 @@ test("a recipe goes on where its first run was killed", { timeout: 60_000 }, asy
 describe.skipIf(!hasSqlite)("the recipe of an application with its own database", () => {
   const blocks = codeBlocks(
     section(text, "An application whose own database holds the credentials"),
-  ).map(({ code }) => code);
-  const [first = "", next = ""] = blocks;
+  ).filter(({ info }) => info === "sh");
+  const [first = "", next = ""] = blocks.map(({ code }) => code);
   /** Five seconds ahead. */
   const ahead = {
     NODE_OPTIONS: `--require=${join(import.meta.dirname, "..", "support", "clock-jump.cjs")}`,

@@ -1,5 +1,5 @@
 import type { Block, Span } from "../../cli/markdown.ts";
-import { parseMarkdown, plainText } from "../../cli/markdown.ts";
+import { codeLines, parseMarkdown, plainText } from "../../cli/markdown.ts";
 import type { Topic } from "../../cli/topics.ts";
 import { readTopic } from "../../cli/topics/read.ts";
 import { columnWidths, drawRows, gap, rowsTable, shrink } from "../../terminal/tables.ts";
@@ -27,7 +27,9 @@ function shown(block: Block, width: number): string {
         .map((item) => paragraph(plainText(item), width, 4).replace(/^ {4}/, "  - "))
         .join("\n");
     case "code":
-      return block.lines.map((line) => `    ${line}`.trimEnd()).join("\n");
+      return codeLines(block)
+        .map((line) => `    ${line}`.trimEnd())
+        .join("\n");
     case "table":
       return table(block.heading, block.rows, width);
   }
