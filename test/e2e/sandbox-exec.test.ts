@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { main } from "../../src/main.ts";
+import { fakeHost } from "../support/fake-host.ts";
 import type { RunningVault, RunResult } from "../support/run-vault.ts";
 import { runVault, startVault } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
@@ -200,6 +202,27 @@ describe("a sandbox that serves a user", () => {
     );
   });
 
+  test("with a ready file of its own, it prints the commands that find it, and they say where they look", async () => {
+    const cwd = tempDir("sandbox");
+    const readyFile = join(cwd, "a box.json");
+    const host = fakeHost({ cwd, home: cwd, files: "real", now: "real" });
+    const ended = main(["sandbox", "start", "--ready-file", readyFile], host);
+    await expect
+      .poll(() => host.out, { timeout: 20_000 })
+      .toContain(
+        `eval "$(vault sandbox env --ready-file '${readyFile}')"\nTo stop it: Ctrl-C, or vault sandbox stop --ready-file '${readyFile}'\n`,
+      );
+    host.interrupt();
+    expect(await ended).toBe(0);
+    for (const command of ["env", "stop"]) {
+      const later = fakeHost({ cwd, home: cwd, files: "real" });
+      expect(await main(["sandbox", command, "--ready-file", readyFile], later)).toBe(10);
+      expect(later.err.replaceAll("\n    ", " ")).toContain(
+        `vault: no sandbox is running (ready file: ${readyFile})\n  next: vault sandbox start --ready-file '${readyFile}'\n`,
+      );
+    }
+  });
+
   test("a ready file of a sandbox that was killed is nobody's", async () => {
     const home = tempDir("home");
     const running = await started(home);
@@ -208,7 +231,7 @@ describe("a sandbox that serves a user", () => {
     expect(existsSync(join(home, ".local", "state", "vaultsvc-sandbox.json"))).toBe(true);
     expect(await at(home)("sandbox", "status")).toMatchObject({
       code: 0,
-      stdout: "No sandbox is running.\n",
+      stdout: `No sandbox is running (ready file: ${home}/.local/state/vaultsvc-sandbox.json).\n`,
     });
     const next = await started(home);
     expect(await at(home)("sandbox", "stop")).toMatchObject({ code: 0 });

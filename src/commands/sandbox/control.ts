@@ -63,7 +63,12 @@ export async function runStatus(
 ): Promise<number> {
   const readyFile = readyFileOf(settings, options);
   const running = await findRunning(readyFile);
-  if (running === null) return await print(io.output, { running: false }, "No sandbox is running.");
+  if (running === null)
+    return await print(
+      io.output,
+      { running: false },
+      `No sandbox is running (ready file: ${readyFile}).`,
+    );
   const { baseUrl, application, vaults } = running.ready;
   const shown = vaults.map(({ uuid, label, kind }) => ({ uuid, label, kind }));
   const document: StatusDocument = {

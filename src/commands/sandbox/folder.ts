@@ -62,6 +62,10 @@ export async function runProgram(
 /** A word for a shell. */
 export const shellQuoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
+/** The same, without quotes where it needs none. */
+export const shellWord = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : shellQuoted(text);
+
 /** Imports every vault of a sandbox, with its device, into the state that `env` names. */
 export async function importVaults(
   host: Host,

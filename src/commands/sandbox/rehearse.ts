@@ -14,7 +14,7 @@ import type { FaultRule } from "../../sandbox/faults/faults.ts";
 import type { SandboxSettings } from "../../sandbox/server/start-sandbox.ts";
 import { once } from "../../settings/once.ts";
 import type { PrivateSandbox } from "./folder.ts";
-import { openPrivateSandbox, shellQuoted } from "./folder.ts";
+import { openPrivateSandbox, shellWord } from "./folder.ts";
 
 /**
  * Runs a program through every failure of every call that it makes.
@@ -85,11 +85,7 @@ function withCheck({ io }: Basics, { setup, command }: RehearseOptions): string 
 
 /** A command line to paste. What a hint cannot hold, which has lines and lists other commands after semicolons, has a name instead. */
 const asTyped = (words: readonly string[]): string =>
-  words
-    .map((word) =>
-      /^[\w@%+=:,./-]+$/.test(word) ? word : /; |\n/.test(word) ? "COMMAND" : shellQuoted(word),
-    )
-    .join(" ");
+  words.map((word) => (/; |\n/.test(word) ? "COMMAND" : shellWord(word))).join(" ");
 
 const fine = (scenarios: readonly Scenario[]): number =>
   scenarios.filter(({ outcome }) => outcome === "fine").length;

@@ -4,6 +4,7 @@ import { VaultError } from "../../errors.ts";
 import type { ControlClient } from "../../sandbox/control/client.ts";
 import { connectControl } from "../../sandbox/control/client.ts";
 import type { RunningDocument } from "../../sandbox/control/ready.ts";
+import { shellWord } from "./folder.ts";
 
 interface Running {
   client: ControlClient;
@@ -16,6 +17,10 @@ type Chosen = { readyFile?: string | undefined };
 /** Where the ready file is, unless the command line says otherwise: one sandbox a user is the ordinary case. */
 export const readyFileOf = (settings: SettingsPart, options: Chosen): string =>
   options.readyFile ?? settings.sandboxFile();
+
+/** What a command about the same sandbox needs. */
+export const asGiven = ({ readyFile }: Chosen): string =>
+  readyFile === undefined ? "" : ` --ready-file ${shellWord(readyFile)}`;
 
 /** The sandbox of a ready file, or null where none runs (any more). */
 export async function findRunning(readyFile: string): Promise<Running | null> {
@@ -33,10 +38,11 @@ export async function findRunning(readyFile: string): Promise<Running | null> {
 
 /** @throws `network` where none runs */
 export async function theRunning(settings: SettingsPart, options: Chosen): Promise<Running> {
-  const running = await findRunning(readyFileOf(settings, options));
+  const readyFile = readyFileOf(settings, options);
+  const running = await findRunning(readyFile);
   if (running !== null) return running;
-  throw new VaultError("network", "no sandbox is running", {
-    hint: "vault sandbox start",
+  throw new VaultError("network", `no sandbox is running (ready file: ${readyFile})`, {
+    hint: `vault sandbox start${asGiven(options)}`,
     retry: "safe",
   });
 }

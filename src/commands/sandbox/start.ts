@@ -19,7 +19,7 @@ import {
   settingsFor,
   withoutSettings,
 } from "./folder.ts";
-import { describeVaults, findRunning, readyFileOf } from "./running.ts";
+import { asGiven, describeVaults, findRunning, readyFileOf } from "./running.ts";
 
 /** On a new machine there is none yet. What goes wrong with it is reported where the file is written. */
 function makeFolderOf(file: string): void {
@@ -55,7 +55,9 @@ export async function runStart({ io, settings }: Basics, options: StartOptions):
   try {
     if (profile !== undefined) await makeProfile({ io, settings }, profile, sandbox.ready);
     const document: StartDocument = sandbox.ready;
-    await io.output.print(document, () => describe(sandbox.ready, readyFile, profile?.name));
+    await io.output.print(document, () =>
+      describe(sandbox.ready, readyFile, asGiven(options), profile?.name),
+    );
     await Promise.race([stopped(interrupted), sandbox.stopped]);
     return 0;
   } finally {
@@ -133,6 +135,7 @@ async function makeProfile(
 function describe(
   { baseUrl, vaults }: ReadyDocument,
   readyFile: string,
+  given: string,
   profile: string | undefined,
 ): string {
   return [
@@ -142,9 +145,9 @@ function describe(
     "",
     `The application, the credentials and the control token are in ${readyFile}`,
     profile === undefined
-      ? 'To use it: eval "$(vault sandbox env)"'
+      ? `To use it: eval "$(vault sandbox env${given})"`
       : `To use it: vault status --profile ${profile}`,
-    "To stop it: Ctrl-C, or vault sandbox stop",
+    `To stop it: Ctrl-C, or vault sandbox stop${given}`,
     "",
   ].join("\n");
 }
