@@ -3,6 +3,7 @@ import { VaultError } from "../errors.ts";
 import type { ExchangeContext } from "./context.ts";
 import { currentRecord } from "./context.ts";
 import { acceptedBy, isTakenBack, outcomeOf } from "./dispositions.ts";
+import type { ExchangeEvent } from "./events.ts";
 import { spentBy } from "./lockout.ts";
 import type { Reply, Send, Service, StartCall, Store, Waiting } from "./ports.ts";
 import { noteResponse, sendProbe } from "./start/breaker-gate.ts";
@@ -117,7 +118,7 @@ export async function withVault<T>(
   };
   const emit: ExchangeContext["emit"] = (event) => {
     if (event.type === "settled") settled.set(event.settled.exchange.id, event.settled);
-    context.emit(event);
+    if (!isInDoubt(event)) context.emit(event);
   };
   try {
     return await work({ ...context, service: { ...context.service, call }, emit });
@@ -140,9 +141,17 @@ export async function withVault<T>(
       hint: `an earlier start of this command was sent, and counts; ${shownBy(uuid, context.file)} (then run it again)`,
     });
   } finally {
+    for (const one of settled.values()) {
+      const event = { type: "settled", settled: one } as const;
+      if (isInDoubt(event)) context.emit(event);
+    }
     await context.session.release();
   }
 }
+
+/** Whether an exchange remains in doubt, which is told at the end: the start of the same command may resolve it. */
+const isInDoubt = (event: ExchangeEvent): boolean =>
+  event.type === "settled" && event.settled.outcome === "in-doubt";
 
 /** Whether a start counts toward lockout: it got no answer, or a refusal that the service counts. */
 function counts(reply: Reply, call: StartCall): boolean {

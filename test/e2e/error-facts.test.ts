@@ -67,6 +67,24 @@ describe.concurrent("what an error says was counted", () => {
       settled: [{ operation: "get", outcome: "acknowledged" }],
     });
   });
+
+  it("that an exchange is in doubt, but not if the start of the same command has resolved it", async () => {
+    const lab = await openLab(offlineNote, { policy: { tokenTtlMs: 60_000 } });
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    for (const [fault, code, told] of [
+      ["end:drop-after", 0, /^Finished the interrupted get \(exchange \w+\)\.\n$/],
+      ["start:status=418", 13, /^Could not finish the interrupted get \(exchange \w+\).*\nvault: /],
+    ] as const) {
+      lab.faults("end:drop-after");
+      expectExit(await machine.vaultWith({ env: { VAULTSVC_MAX_WAIT: "0s" } }, "get", uuid), 11);
+      lab.clock.ahead += 61_000;
+      if (code !== 0) lab.faults(fault);
+      const next = await machine.vault("get", uuid, "--field", "vault.content");
+      expectExit(next, code);
+      expect(next.stderr).toMatch(told);
+    }
+  });
 });
 
 describe.concurrent("--max-wait", () => {
