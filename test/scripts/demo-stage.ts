@@ -58,17 +58,23 @@ const ended = (child: ChildProcess): Promise<End> =>
     child.once("close", (code, signal) => resolve({ code, signal }));
   });
 
-/** Runs a command on this process's own terminal, if it has one: it looks as it does when a person types it. */
+/**
+ * Runs a command on this process's own terminal, if it has one: it looks as it does when a person types it. Without one, the lines of
+ * several machines have their names.
+ */
 export async function run(
   stage: Stage,
   shown: string,
   args: readonly string[],
   exitCode = 0,
 ): Promise<void> {
-  prompt(shown, stage);
-  const { code } = await ended(start(stage, args, ["ignore", "inherit", "inherit"]));
+  const isNamed = stage.name !== undefined && !stdout.isTTY;
+  if (!isNamed) prompt(shown, stage);
+  const { code } = isNamed
+    ? await runInBackground(stage, shown, args).end
+    : await ended(start(stage, args, ["ignore", "inherit", "inherit"]));
   // A value without its newline, where there is no terminal.
-  if (args.includes("--field") && !stdout.isTTY) stdout.write("\n");
+  if (!isNamed && args.includes("--field") && !stdout.isTTY) stdout.write("\n");
   expectThat(code === exitCode, `${shown} ended with ${code}`);
 }
 
