@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseWhatIf } from "../../src/audit/fold/rules.ts";
+import { parseWhatIf, whatIfForms } from "../../src/audit/fold/rules.ts";
 import { failure, line, moment, replayText, vaultUuid } from "./support.ts";
 
 const created = line(0, "CREATE_VAULT");
@@ -18,6 +18,17 @@ async function changes(change: string, lines: readonly string[]) {
   ]);
   return { changed: short, unchanged: result.whatIf?.unchanged };
 }
+
+it("a change that is none is refused, and the forms are listed once", () => {
+  const refused = (): unknown => parseWhatIf("lock-after=5", Number);
+  expect(refused).toThrow(
+    expect.objectContaining({
+      code: "invalid-input",
+      message: "--what-if: is not a known change",
+      facts: { hint: expect.stringContaining(whatIfForms.join(", ")) as string },
+    }) as Error,
+  );
+});
 
 describe("what if", () => {
   it("an acknowledgement had come at that time: of what was open then", async () => {

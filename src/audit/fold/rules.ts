@@ -84,7 +84,7 @@ function changedRules(
       if (!isRelease(value)) throw wrong("release= needs a release, like release=1.2.22");
       return { release: value };
     default:
-      throw wrong(`must be one of ${whatIfForms.join(", ")}`);
+      throw wrong("is not a known change");
   }
 }
 
