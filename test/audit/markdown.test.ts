@@ -1,6 +1,7 @@
 import { marked } from "marked";
 import { describe, expect, test } from "vitest";
 import { escape, maxDescribed, writeMarkdown } from "../../src/audit/render/markdown.ts";
+import { auditSummary } from "../../src/audit/render/text/view.ts";
 import * as reports from "../support/audit-reports.ts";
 import { failure, line, replayText, vaultUuid } from "./support.ts";
 import type { VaultReport } from "../../src/documents/audit.ts";
@@ -22,6 +23,17 @@ describe("the text for a ticket", () => {
       labels: new Map([[vaultUuid(1), "card <1>"]]),
     });
     expect(textOf(vaults, result.summary)).toMatchSnapshot();
+  });
+
+  test("and that for a terminal say once that an item locked the vault", async () => {
+    const log = [1, 2].map((at) => failure(at));
+    const locking = failure(3, { description: "bad credentials, vault locked" });
+    const { result, reports: vaults } = await replayText([...log, locking].join("\n"));
+    expect(textOf(vaults, result.summary)).toContain("refused: credentials (locks)");
+    const facts = { isTTY: false, columns: 80, color: false };
+    expect(await auditSummary(result.summary, vaults, { facts, now: 0 })).toMatch(
+      /refused: credentials {2}line 3 {2}← locks$/m,
+    );
   });
 
   test("begins with the answer of the terminal, and describes only vaults that need action", () => {

@@ -29,7 +29,7 @@ const refusals = (at: number, client: Client): string[] =>
 const refusedIn = async (lines: readonly string[], options = {}): Promise<Refused | undefined> =>
   (await reportOfOne(lines, options)).cause?.refused;
 
-const replacedByWeb = `Exchange web from 10.0.0.8, acknowledged at ${moment(21)}, replaced the refused credentials.`;
+const replacedByWeb = `Exchange with reference web from 10.0.0.8, acknowledged at ${moment(21)}, replaced the refused credentials.`;
 
 describe("credentials that were refused until the vault was locked", () => {
   test.each<[string, string[], string]>([
@@ -41,7 +41,7 @@ describe("credentials that were refused until the vault was locked", () => {
     [
       "replaced by the client's own exchange",
       [...exchange(10, web), ...exchange(20, cron), ...refusals(40, cron)],
-      `The client's own exchange cron from 10.0.0.7, acknowledged at ${moment(21)}, replaced the refused credentials.`,
+      `The client's own exchange with reference cron from 10.0.0.7, acknowledged at ${moment(21)}, replaced the refused credentials.`,
     ],
     [
       "of a client that was never accepted",
@@ -60,17 +60,17 @@ describe("credentials that were refused until the vault was locked", () => {
     [
       "replaced by another reference from the same address",
       [...exchange(10, billing), ...exchange(20, billing), ...refusals(40, cron)],
-      `Exchange billing-2 from 10.0.0.7, acknowledged at ${moment(21)}, replaced the refused credentials. No start with reference cron was accepted before. Address 10.0.0.7 is shared: reference billing-2 used it too, last accepted at ${moment(20)}.`,
+      `Exchange with reference billing-2 from 10.0.0.7, acknowledged at ${moment(21)}, replaced the refused credentials. No start with reference cron was accepted before. Address 10.0.0.7 is shared: reference billing-2 used it too, last accepted at ${moment(20)}.`,
     ],
     [
       "that were its own, replaced by another reference from the same address",
       [...exchange(10, cron), ...exchange(20, billing), ...refusals(40, cron)],
-      `Exchange billing-2 from 10.0.0.7, acknowledged at ${moment(21)}, replaced the refused credentials. The last accepted start with reference cron was at ${moment(10)}. Address 10.0.0.7 is shared: reference billing-2 used it too.`,
+      `Exchange with reference billing-2 from 10.0.0.7, acknowledged at ${moment(21)}, replaced the refused credentials. The last accepted start with reference cron was at ${moment(10)}. Address 10.0.0.7 is shared: reference billing-2 used it too.`,
     ],
     [
       "of a client without a reference, replaced by one with a reference from its address",
       [...exchange(20, billing), ...refusals(40, { ipAddress: cron.ipAddress })],
-      `Exchange billing-2 from 10.0.0.7, acknowledged at ${moment(21)}, replaced the refused credentials. Address 10.0.0.7 is shared: reference billing-2 used it too, last accepted at ${moment(20)}.`,
+      `Exchange with reference billing-2 from 10.0.0.7, acknowledged at ${moment(21)}, replaced the refused credentials. Address 10.0.0.7 is shared: reference billing-2 used it too, last accepted at ${moment(20)}.`,
     ],
     [
       "of a client without a reference, replaced by its own exchange",

@@ -26,7 +26,7 @@ export const eventWords: Record<EventKind, string> = {
   "failed-delete": "delete refused: credentials",
   "failed-attempt": "access refused: credentials",
   refused: "refused, reason not given",
-  "locking-failure": "refused: credentials, locks",
+  "locking-failure": "refused: credentials",
   "locking-start": "start refused: limit reached",
   "refused-locked": "call refused: locked",
   "failed-ack": "acknowledgement refused",

@@ -149,7 +149,7 @@ function textOf(
 ): string {
   const { externalRef: reference, address: from } =
     replacedBy?.start ?? replacedBy?.acknowledgement ?? {};
-  const by = `${reference === undefined ? "" : ` ${reference}`}${from === undefined ? "" : ` from ${from}`}`;
+  const by = `${reference === undefined ? "" : ` with reference ${reference}`}${from === undefined ? "" : ` from ${from}`}`;
   const replaced =
     replacedBy === undefined
       ? "The log does not show which exchange replaced the refused credentials."

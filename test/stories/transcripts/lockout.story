@@ -30,7 +30,7 @@ $ vault audit-replay audit.ndjson --vault "$CARD" --timeline
 | read acknowledged
 | read refused: credentials … 1/3
 | read refused: credentials … 2/3
-| ▶ … refused: credentials, locks … 3/3  locked
+| ▶ … refused: credentials … 3/3  locked
 
 # For a program
 $ test "$(vault audit-replay audit.ndjson --problems --field vaults.0.uuid)" = "$CARD"
