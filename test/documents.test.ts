@@ -9,6 +9,7 @@ import { topics } from "../src/cli/topics.ts";
 import { defaults } from "../src/protocol/limits.ts";
 import { describeCommand } from "../src/cli/describe.ts";
 import { vault } from "../src/commands/program.ts";
+import { schemaOf } from "../src/documents/schemas.ts";
 import { parseFault } from "../src/sandbox/faults/grammar.ts";
 import { plainActions } from "../src/sandbox/faults/faults.ts";
 import { defaultPolicy } from "../src/sandbox/model/policy.ts";
@@ -37,6 +38,14 @@ const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as
 };
 
 describe("the README and the topics say what the program does", () => {
+  test("the tables of a report of audit-replay have all of its keys", () => {
+    const { anyOf } = schemaOf("audit-replay") as { anyOf: { properties: object }[] };
+    const keys = anyOf.flatMap(({ properties }) => Object.keys(properties));
+    expect(keys).toContain("unackedStarts");
+    const tables = section(topicText("audit"), "The report as JSON");
+    expect(keys.filter((key) => !tables.includes(`\`${key}\``))).toEqual([]);
+  });
+
   test("the README fits a newcomer's patience: 200 lines", () => {
     expect(readme.trimEnd().split("\n").length).toBeLessThanOrEqual(200);
   });

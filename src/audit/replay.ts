@@ -210,7 +210,11 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
   const traced = { ...context, traces };
   const counts = countVerdicts(every);
   const otherActions = [...classifier.others]
-    .map(([value, count]) => ({ value: pseudonyms.word(value), count }))
+    .map(([value, count]) => ({
+      value: pseudonyms.word(value),
+      count,
+      of: classifier.unnamed.get(value) ?? count,
+    }))
     .sort((a, b) => b.count - a.count);
   const warning = warningOf(intake, otherActions);
   const { changed } = intake;

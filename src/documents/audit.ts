@@ -56,6 +56,8 @@ const rule = z.enum([
   "unseen",
 ]);
 const tally = z.object({ value: text, count });
+/** Of an unknown action: `count` items are not understood, `of` so many that have it. */
+const unknownAction = z.extend(tally, { of: count });
 
 /** What the log shows of credentials whose refusals locked the vault. */
 const refused = z.object({
@@ -282,7 +284,7 @@ const afterVaults = {
   skippedLines: count,
   skipped: z.array(z.object({ input: text, line: count, reason: text })),
   /** Unknown actions, most frequent first, and the number of items of vaults that have one. */
-  otherActions: z.array(tally),
+  otherActions: z.array(unknownAction),
   unknownItems: count,
   /** Number of items about the application, and of items that name no vault. */
   applicationItems: count,
@@ -320,6 +322,7 @@ export type Certainty = z.infer<typeof certainty>;
 export type VaultState = z.infer<typeof state>;
 export type LockRule = z.infer<typeof rule>;
 export type Tally = z.infer<typeof tally>;
+export type UnknownAction = z.infer<typeof unknownAction>;
 export type Refused = z.infer<typeof refused>;
 export type Cause = z.infer<typeof cause>;
 export type Contradiction = z.infer<typeof contradiction>;

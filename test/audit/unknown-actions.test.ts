@@ -93,6 +93,26 @@ describe("actions that are not recognized", () => {
     expect(summary.found).not.toHaveProperty("warning");
   });
 
+  test("are counted among all items with such an action: some say that credentials were refused", async () => {
+    const both = [0, 1, 2].flatMap((at) => [
+      line(at, "Wallet opened"),
+      line(at + 0.5, "Wallet opened", { outcome: "FAILED", description: "bad credentials" }),
+    ]);
+    const { summary } = await verdictsIn([line(-1, "CREATE_VAULT"), ...both].join("\n"));
+    expect(summary.otherActions).toEqual([{ value: "Wallet opened", count: 3, of: 6 }]);
+    expect(summary.found.warning).toContain("not understood: Wallet opened (3 of 6). Say what");
+  });
+
+  test("that their endpoint explains are noted", async () => {
+    const endpoint = `POST /vaultsvc/v1-2/vault/generic/offline/${vaultUuid(1)}/get-start`;
+    const called = line(1, "Wallet opened", { endpoint });
+    const { verdicts, summary } = await verdictsIn([line(0, "CREATE_VAULT"), called].join("\n"));
+    expect(verdicts).toEqual({ 1: "open-exchange" });
+    expect(summary.notes).toContain(
+      "actions without a known name count by the endpoint of the call: Wallet opened",
+    );
+  });
+
   test("may be ignored", async () => {
     const listed = [line(0, "CREATE_VAULT"), line(1, "LIST_VAULTS")].join("\n");
     expect((await verdictsIn(listed)).verdicts).toEqual({ 1: "unknown" });

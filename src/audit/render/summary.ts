@@ -2,6 +2,7 @@ import type {
   InputReport,
   ReenactmentReport,
   ReplaySummary,
+  UnknownAction,
   VaultReport,
   WhatIfReport,
 } from "../../documents/audit.ts";
@@ -73,7 +74,7 @@ export interface Basis {
   /** What was left out or out of order. */
   left: readonly string[];
   skipped: { words: string; lines: readonly Line[]; count: number };
-  actions: readonly { value: string; count: number }[];
+  actions: readonly UnknownAction[];
   notes: readonly Line[];
 }
 

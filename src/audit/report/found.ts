@@ -1,5 +1,5 @@
 import { defined } from "../../defined.ts";
-import type { Found, Origin, Selected, Tally } from "../../documents/audit.ts";
+import type { Found, Origin, Selected, Tally, UnknownAction } from "../../documents/audit.ts";
 import { counted, grouped } from "../../terminal/count.ts";
 import type { Vault } from "../fold/vault.ts";
 import type { Verdict } from "./severity.ts";
@@ -26,15 +26,19 @@ export function foundOf(
   return { text: `${text} ${selection}`, by };
 }
 
+/** Says how often an action was not understood: `×3`, or `(3 of 6)` if some of its items were, by what they say. */
+export const occurrences = ({ count, of }: UnknownAction): string =>
+  count === of ? `×${grouped(count)}` : `(${grouped(count)} of ${grouped(of)})`;
+
 /** Says how many items were not understood, and what to do about it: what follows may be wrong. */
 export function warningOf(
   { unknownItems, items }: { unknownItems: number; items: number },
-  actions: readonly Tally[],
+  actions: readonly UnknownAction[],
 ): string | undefined {
   if (unknownItems === 0) return undefined;
   const named = actions
     .slice(0, maxNamed)
-    .map(({ value, count }) => `${short(value)} ×${grouped(count)}`);
+    .map((action) => `${short(action.value)} ${occurrences(action)}`);
   const more = actions.length > maxNamed ? ", …" : "";
   return (
     `${grouped(unknownItems)} of ${counted(items, "item")} ${unknownItems === 1 ? "was" : "were"} not understood: ${named.join(", ")}${more}. ` +
@@ -149,4 +153,5 @@ export function originWords({ rule, externalRef, address, application }: Origin)
 }
 
 /** Clips a value from a log to what a line has room for. */
-const short = (value: string): string => (value.length <= 100 ? value : `${value.slice(0, 100)}…`);
+export const short = (value: string): string =>
+  value.length <= 100 ? value : `${value.slice(0, 100)}…`;

@@ -14,13 +14,14 @@ import type {
   ReplaySummary,
   Rules,
   Selected,
-  Tally,
+  UnknownAction,
 } from "../../documents/audit.ts";
+import { short } from "./found.ts";
 import type { Verdict } from "./severity.ts";
 
 interface Facts {
   found: Found;
-  otherActions: Tally[];
+  otherActions: UnknownAction[];
   selected: Selected | undefined;
   options: { rules: Rules; where?: readonly Condition[] | undefined };
   inputs: InputReport[];
@@ -73,7 +74,14 @@ export function summaryOf(facts: Facts): ReplaySummary {
   };
 }
 
-function notesOf({ options: { rules, where = [] }, inputs, intake, classifier }: Facts): string[] {
+function notesOf({
+  options: { rules, where = [] },
+  inputs,
+  intake,
+  classifier,
+  pseudonyms,
+}: Facts): string[] {
+  const called = [...classifier.byEndpoint].map((action) => short(pseudonyms.word(action)));
   const former = beforeRelease(rules.release, "1.2.11");
   const most = Math.max(1, Math.floor(intake.items / 2));
   const withoutWords = inputs.filter(
@@ -91,6 +99,11 @@ function notesOf({ options: { rules, where = [] }, inputs, intake, classifier }:
     ...(classifier.unclear.size > 0
       ? [
           "some outcomes were not recognized and count as successes; describe failures (--failure PATTERN), or name their column (--map outcome=…)",
+        ]
+      : []),
+    ...(called.length > 0
+      ? [
+          `actions without a known name count by the endpoint of the call: ${called.slice(0, 3).join(", ")}${called.length > 3 ? ", …" : ""}`,
         ]
       : []),
     ...(classifier.former > 0 && !former

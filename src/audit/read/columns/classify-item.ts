@@ -41,6 +41,10 @@ export class Classifier {
   readonly failure: RegExp | null;
   /** Number of items by unknown action. */
   readonly others = new Map<string, number>();
+  /** Number of items by action without a known name; some are not unknown, because they say why they failed. */
+  readonly unnamed = new Map<string, number>();
+  /** Actions without a known name that their endpoint explains. */
+  readonly byEndpoint = new Set<string>();
   /** Outcomes that are neither a known success nor a known failure. */
   readonly unclear = new Set<string>();
   /** Number of items with a former action name (before release 1.2.11). */
@@ -83,7 +87,8 @@ export class Classifier {
   take(meaning: Meaning, description: string | null, endpoint: string | null = null): EventKind {
     const kind = meaning.kind ?? this.#describedKind(meaning, description, endpoint);
     if (meaning.isFormer) this.former += 1;
-    if (kind === "other") this.#countOther(meaning.action);
+    if (meaning.asksEndpoint) countIn(this.unnamed, meaning.action);
+    if (kind === "other") countIn(this.others, meaning.action);
     return kind;
   }
 
@@ -116,6 +121,8 @@ export class Classifier {
     endpoint: string | null,
   ): EventKind {
     const called = asksEndpoint ? byEndpoint({ action, endpoint }) : undefined;
+    if (called !== undefined && endpoint !== null && this.byEndpoint.size < maxOthers)
+      this.byEndpoint.add(action);
     const key = called === undefined ? description : `${called}\0${description ?? ""}`;
     const known = described.get(key);
     if (known !== undefined) return known;
@@ -127,12 +134,6 @@ export class Classifier {
   #mayRemember(): boolean {
     this.#known += 1;
     return this.#known <= maxKnown;
-  }
-
-  #countOther(action: string): void {
-    const known = this.others.get(action);
-    if (known !== undefined || this.others.size < maxOthers)
-      this.others.set(action, (known ?? 0) + 1);
   }
 
   #noteUnclear(outcome: string): void {
@@ -153,6 +154,11 @@ export class Classifier {
     if (outcome !== null && !isBad) this.#noteUnclear(outcome);
     return isBad;
   }
+}
+
+function countIn(counts: Map<string, number>, action: string): void {
+  const known = counts.get(action);
+  if (known !== undefined || counts.size < maxOthers) counts.set(action, (known ?? 0) + 1);
 }
 
 /** Returns what a call with an unknown action does, by its endpoint, which may stand in the place of the action. */

@@ -6,6 +6,7 @@ import type {
   WhatIfReport,
 } from "../../../documents/audit.ts";
 import { counted, grouped } from "../../../terminal/count.ts";
+import { occurrences } from "../../report/found.ts";
 import type { Verdict } from "../../report/severity.ts";
 import type { Comparison, Basis } from "../summary.ts";
 import { reenactmentOutline, whatIfOutline, answerOf, basisOf } from "../summary.ts";
@@ -132,7 +133,7 @@ function skippedLines({ words, lines, count }: Basis["skipped"]): Markup | strin
 function unknownActions(actions: Basis["actions"]): Markup | string {
   if (actions.length === 0) return "";
   const rows = few(actions, 50).shown.map(
-    ({ value: action, count }) => html`<li>${value(action, 80)} × ${grouped(count)}</li>`,
+    (action) => html`<li>${value(action.value, 80)} ${occurrences(action)}</li>`,
   );
   return html`<details>
     <summary>${counted(actions.length, "unknown action")}</summary>

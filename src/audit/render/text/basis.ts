@@ -1,4 +1,5 @@
 import type { ReplaySummary } from "../../../documents/audit.ts";
+import { occurrences } from "../../report/found.ts";
 import { counted, grouped } from "../../../terminal/count.ts";
 import type { Palette } from "../../../terminal/palette.ts";
 import { createPalette } from "../../../terminal/palette.ts";
@@ -75,6 +76,6 @@ function skippedLines({ skipped }: Basis, view: AuditView, palette: Palette): st
 function unknownActions({ actions }: Basis, columns: number): string[] {
   const { shown: listed, more } = few(actions, maxListed);
   if (listed.length === 0) return [];
-  const words = listed.map(({ value, count }) => `${shown(value, 40)} ×${grouped(count)}`);
+  const words = listed.map((action) => `${shown(action.value, 40)} ${occurrences(action)}`);
   return paragraph([`Unknown actions: ${words.join(", ")}${more > 0 ? ", …" : ""}`], 2, columns);
 }
