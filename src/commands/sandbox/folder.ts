@@ -35,7 +35,7 @@ export function withoutSettings(env: Readonly<Record<string, string | undefined>
 
 /**
  * Runs this program in a process of its own, as a user would.
- * @throws `internal` with what it says if it fails
+ * @throws `internal` with what it says if it fails, `interrupted` where a Ctrl-C on the terminal has reached it, too
  */
 export async function runProgram(
   host: Host,
@@ -52,6 +52,10 @@ export async function runProgram(
   const code = await new Promise((resolve, reject) =>
     child.once("error", reject).once("close", resolve),
   );
+  if (code === 130 || host.interrupted.aborted)
+    throw new VaultError("interrupted", "interrupted: the sandbox was not prepared", {
+      retry: "safe",
+    });
   if (code !== 0)
     throw new VaultError(
       "internal",
