@@ -38,7 +38,7 @@ function commit(): string {
 const joined: Record<string, string[]> = {
   program: ["commands/program", "completion/candidates", "cli/describe", "suggest"],
   app: ["app"],
-  options: ["cli/parse-options", "handover/writable-file", "terminal/count"],
+  options: ["cli/parse-options", "handover/writable-file", "shell-word", "terminal/count"],
   database: ["exchange/lockout", "store/sqlite/known-vaults", "store/journal/history"],
   state: [
     "cli/vault-name",

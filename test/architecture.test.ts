@@ -30,6 +30,7 @@ const table: Record<string, Allowance> = {
   actor: { parts: [] },
   defined: { parts: [] },
   suggest: { parts: [] },
+  "shell-word": { parts: [] },
   // Each reads as the help does: the file or folder of a command has its name.
   commands: {
     parts: [
@@ -50,6 +51,7 @@ const table: Record<string, Allowance> = {
       "errors",
       "actor",
       "defined",
+      "shell-word",
       "suggest",
     ],
     types: ["app", "parts", "host"],
@@ -113,7 +115,11 @@ const table: Record<string, Allowance> = {
     packages: ["commander", "zod", "@inquirer/prompts", "marked"],
   },
   protocol: { parts: ["errors"], packages: ["zod"] },
-  exchange: { parts: ["protocol", "errors", "defined"], types: ["actor"], packages: ["zod"] },
+  exchange: {
+    parts: ["protocol", "errors", "defined", "shell-word"],
+    types: ["actor"],
+    packages: ["zod"],
+  },
   service: {
     parts: ["protocol", "errors", "defined"],
     types: ["exchange/ports"],

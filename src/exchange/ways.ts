@@ -1,3 +1,4 @@
+import { shellWord } from "../shell-word.ts";
 import type { ExchangeContext } from "./context.ts";
 import { isTokenAlive, isUnread } from "./context.ts";
 import { startRisk } from "./lockout.ts";
@@ -98,13 +99,9 @@ export const importOf = (uuid: string, more = ""): Way => ({
   note: "the right credentials",
 });
 
-/** A word as a shell takes it. */
-export const quoted = (word: string): string =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
-
 /** What a command about counters needs where they are in the file of a container. */
 export const inFile = (file: string | undefined): string =>
-  file === undefined ? "" : ` --credentials ${quoted(file)}`;
+  file === undefined ? "" : ` --credentials ${shellWord(file)}`;
 
 /** The command that shows what was counted. A container's state may be gone by then: its file has the counters. */
 export const shownBy = (uuid: string, file: string | undefined): string =>
@@ -112,7 +109,7 @@ export const shownBy = (uuid: string, file: string | undefined): string =>
 
 /** Reads with one of the stored credentials, or of those in the file of a container. */
 const getOf = (uuid: string, file: string | undefined, generation: number): string =>
-  `vault get ${uuid}${file === undefined ? "" : ` --credentials ${quoted(`@${file}`)} --credentials-out ${quoted(file)}`} --generation ${generation}`;
+  `vault get ${uuid}${file === undefined ? "" : ` --credentials ${shellWord(`@${file}`)} --credentials-out ${shellWord(file)}`} --generation ${generation}`;
 
 /** A person chooses among these candidates: each is one command, unless there is the guard to pass first. */
 export const choices = (

@@ -10,6 +10,7 @@ import type { ReportFlag } from "./inputs.ts";
 import type { AuditReplayOptions } from "./options.ts";
 import { replaceFile } from "../../files/durable-file.ts";
 import { defined } from "../../defined.ts";
+import { shellWord } from "../../shell-word.ts";
 import type { VaultReport } from "../../documents/audit.ts";
 
 /** Number of characters in a write: larger texts are kept apart by the runtime, and take 30 MB more. */
@@ -80,14 +81,13 @@ async function printViews(
   if (another === undefined)
     io.narrator.close(`${worst.uuid}: ${shownSentence(worst.advice.support, {})}`);
   else if (options.redact !== true && !options.files.includes("-"))
-    io.narrator.close(`next: ${await detailsOf(worst.uuid, options)}`);
+    io.narrator.close(`next: ${detailsOf(worst.uuid, options)}`);
 }
 
 /** The command that shows one of the vaults in detail. */
-async function detailsOf(uuid: string, { files }: AuditReplayOptions): Promise<string> {
-  const { quoted } = await import("../../exchange/ways.ts");
+function detailsOf(uuid: string, { files }: AuditReplayOptions): string {
   const words = ["vault", "audit-replay", ...files, "--vault", uuid, "--timeline"];
-  return words.map(quoted).join(" ");
+  return words.map(shellWord).join(" ");
 }
 
 async function page(

@@ -22,7 +22,8 @@ import type {
   StatusDocument,
   StopDocument,
 } from "../../documents/sandbox.ts";
-import { preparedFolder, settingsFor, shellQuoted } from "./folder.ts";
+import { shellQuoted } from "../../shell-word.ts";
+import { preparedFolder, settingsFor } from "./folder.ts";
 import { describeVaults, findRunning, readyFileOf, theRunning } from "./running.ts";
 import { count } from "../../terminal/count.ts";
 

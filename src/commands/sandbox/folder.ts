@@ -9,6 +9,7 @@ import { VaultError } from "../../errors.ts";
 import type { ReadyDocument, RunningDocument } from "../../sandbox/control/ready.ts";
 import type { RunningSandbox, SandboxSettings } from "../../sandbox/server/start-sandbox.ts";
 import { startSandbox } from "../../sandbox/server/start-sandbox.ts";
+import { shellQuoted } from "../../shell-word.ts";
 
 /** Environment of a program that uses a sandbox. */
 type Environment = Record<string, string>;
@@ -62,13 +63,6 @@ export async function runProgram(
       `the sandbox could not be prepared: vault ${args[0]} failed: ${errors.trim()}`,
     );
 }
-
-/** A word for a shell. */
-export const shellQuoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
-
-/** The same, without quotes where it needs none. */
-export const shellWord = (text: string): string =>
-  /^[\w@%+=:,./-]+$/.test(text) ? text : shellQuoted(text);
 
 /** Imports every vault of a sandbox, with its device, into the state that `env` names. */
 export async function importVaults(

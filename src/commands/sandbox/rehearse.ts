@@ -14,7 +14,8 @@ import type { FaultRule } from "../../sandbox/faults/faults.ts";
 import type { SandboxSettings } from "../../sandbox/server/start-sandbox.ts";
 import { once } from "../../settings/once.ts";
 import type { PrivateSandbox } from "./folder.ts";
-import { openPrivateSandbox, shellWord } from "./folder.ts";
+import { shellWord } from "../../shell-word.ts";
+import { openPrivateSandbox } from "./folder.ts";
 
 /**
  * Runs a program through every failure of every call that it makes.

@@ -4,7 +4,7 @@ import { VaultError } from "../../errors.ts";
 import type { ControlClient } from "../../sandbox/control/client.ts";
 import { connectControl } from "../../sandbox/control/client.ts";
 import type { RunningDocument } from "../../sandbox/control/ready.ts";
-import { shellWord } from "./folder.ts";
+import { shellWord } from "../../shell-word.ts";
 
 interface Running {
   client: ControlClient;
