@@ -57,9 +57,9 @@ const origins: Readonly<Record<string, string>> = {
   "audit.csv.gz": "exported from the console, or by vault sandbox audit --export",
   "./integration-test.sh": "any program of yours that uses vaults",
   "./read.sh": "any program of yours that reads a vault",
-  '"$PWD/check.sh"': "ends with 0 if read.sh can still read its vault",
+  '"$PWD/check"': "ends with 0 if read.sh can still read its vault",
   "./sandbox.json": "of a sandbox that runs: vault sandbox start --ready-file FILE",
-  '"$PWD/setup.sh"': "prepares the new working directory of each run",
+  '"$PWD/setup"': "prepares the new working directory of each run",
 };
 
 /** Comments for below the examples: each file and variable that one of them reads, and where it comes from. */

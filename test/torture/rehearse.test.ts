@@ -55,9 +55,9 @@ describe("sandbox rehearse", () => {
 
   test("the examples of its help work", async () => {
     const cwd = tempDir("rehearse");
-    for (const name of ["read.sh", "check.sh"])
+    for (const name of ["read.sh", "check"])
       writeFileSync(join(cwd, name), `#!/bin/sh\nvault get ${demoNote}\n`, { mode: 0o700 });
-    writeFileSync(join(cwd, "setup.sh"), "#!/bin/sh\n", { mode: 0o700 });
+    writeFileSync(join(cwd, "setup"), "#!/bin/sh\n", { mode: 0o700 });
     const { examples } = JSON.parse(
       (await runVault(["help", "sandbox", "rehearse", "--json"])).stdout,
     ) as { examples: string[] };

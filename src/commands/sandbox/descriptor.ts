@@ -80,8 +80,8 @@ export const rehearse = {
     ...emulation,
   },
   examples: [
-    'vault sandbox rehearse --check "$PWD/check.sh" -- ./read.sh',
-    'vault sandbox rehearse --setup "$PWD/setup.sh" --check "$PWD/check.sh" -- ./read.sh',
+    'vault sandbox rehearse --check "$PWD/check" -- ./read.sh',
+    'vault sandbox rehearse --setup "$PWD/setup" --check "$PWD/check" -- ./read.sh',
   ],
   fields: ["scenarios", "warnings"],
   mode: "lenient",
