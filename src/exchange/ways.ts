@@ -34,7 +34,6 @@ const rules: readonly Rule[] = [
     ways: ({ uuid, open }) => [
       unlockedOf(uuid),
       ...(open?.state === "ending" ? [{ command: `vault ack ${uuid}` }] : []),
-      { command: "vault audit-replay FILE", note: "explains it, from an audit export" },
     ],
   },
   {

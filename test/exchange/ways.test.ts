@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { hintOf, waysOn } from "../../src/exchange/ways.ts";
 import type { Credentials } from "../../src/protocol/requests.ts";
 import { errorLines } from "../../src/terminal/narrator.ts";
 import { actorOf } from "../../src/actor.ts";
@@ -128,12 +127,6 @@ it("a vault that somebody else has locked: the counters are those of here, and t
   expect(error && errorLines(error, actorOf(1), world.time)).toContain(
     "counted here toward lockout: 0 of 5",
   );
-  const record = await world.record();
-  const circumstances = {
-    policy: { failedAttempts: 3, unackedStarts: 5 },
-    clock: { now: () => world.time },
-  };
-  expect(hintOf(record ? waysOn(record, circumstances) : [])).toMatch(/; vault audit-replay FILE/);
 });
 
 describe("the last start that cannot lock the vault", () => {
