@@ -157,7 +157,7 @@ it("credentials that may not be durable are neither delivered nor acknowledged",
       .requests()
       .slice(sentBefore)
       .map(({ method }) => method);
-  lab.faults("get-start:delay=1s");
+  lab.faults("get-start:delay=4s");
   const running = machines[0].vault("get", uuid, "--json");
   await expect.poll(() => sent().length, { timeout: 20_000 }).toBe(1);
   await standbys("nowhere");
