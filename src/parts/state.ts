@@ -10,6 +10,7 @@ import { checkOwner } from "../files/private-directory.ts";
 import type { Host } from "../host.ts";
 import type { KeyAccess, KeySource } from "../secrets/key-source.ts";
 import { keyPlace, parseGivenKey } from "../secrets/key-source.ts";
+import type { ProfilePlace } from "../secrets/sealing.ts";
 import { isShared } from "../settings/location.ts";
 import { profileValue, type NamedProfile, type Profile } from "../settings/profile.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -141,12 +142,15 @@ async function openState(
     /** The state in use. */
     state,
     /** The keys of this machine, which seal the secrets of the configuration. */
-    keys: keys as Pick<LocalState, "keyEntries" | "openSecret" | "sealSecret">,
+    keys: keys as Pick<LocalState, "keyEntries" | "openSecret">,
     /** Where the key of the state comes from. */
     key: keyPlace(keySource),
     /** See `openProfileSecret`. */
     openSecret: async (...secret: Parameters<LocalState["openSecret"]>) =>
       await openProfileSecret(place, keys.openSecret.bind(keys), ...secret),
+    /** Seals a secret of the configuration, under its lock. Throws `state`. */
+    sealSecret: async (at: ProfilePlace, text: string) =>
+      await keys.sealSecret(at, text, state.isShared),
     /** Checks the address of a shared state. Throws `usage`. */
     checkAddress: async (location: string) => {
       if (isShared(location))

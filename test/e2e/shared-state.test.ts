@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { cpSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { isWhole } from "../support/campaign.ts";
@@ -165,5 +165,43 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
     expectError(await stranger.vault("status", "--json"), 14, "state", /key [0-9a-f]{16}/);
     const keyFile = { VAULTSVC_STATE_KEY: `@${join(machines[0].configDir, "state.key")}` };
     expectExit(await stranger.vaultWith({ env: keyFile }, "status", "--json"), 0);
+  });
+
+  it("is used by a second profile of a machine that has a key and vaults of its own", async () => {
+    const { lab, uuid, machines } = await team(server, {}, [offlineNote, offlineNote]);
+    // Its vaults are where a shared state keeps what is for this machine.
+    const own = lab.machine({ env: { VAULTSVC_STATE: "" } });
+    const [, other] = lab.service.vaults;
+    const pair = { PAIR: JSON.stringify(other?.credentials) };
+    const read = ["get", other?.uuid ?? "", "--json"];
+    const first = [...read, "--kind", "generic/offline", "--credentials", "env:PAIR"];
+    expectExit(await own.vaultWith({ env: pair }, ...first), 0);
+    expectExit(await own.vault("config", "set", "timeout", "30s"), 0);
+
+    // A profile has all settings: none comes from the environment.
+    const env = { VAULTSVC_API_KEY: "", VAULTSVC_BASE_URL: "", VAULTSVC_APP_UUID: "" };
+    const { baseUrl, application } = lab.service;
+    const asTeam = { env: { ...env, KEY: application.apiKey } };
+    cpSync(join(machines[0].configDir, "state.key"), join(own.home, "team.key"));
+    const init = async (profile: string, ...key: string[]): ReturnType<Machine["vault"]> =>
+      await own.vaultWith(
+        asTeam,
+        ...["init", "--json", "--profile", profile, "--state", machines[0].stateDir, ...key],
+        ...["--base-url", baseUrl, "--app-uuid", application.uuid, "--api-key", "env:KEY"],
+      );
+    expectExit(await init("team", "--state-key", "@team.key"), 0);
+    const keyFile = ["config", "set", "stateKeyFile", "team.key", "--profile", "team"];
+    expectExit(await own.vaultWith(asTeam, ...keyFile), 0);
+    const password = { env: { ...asTeam.env, PGPASSWORD: "password" } };
+    const shared = await own.vaultWith(password, "get", uuid, "--json", "--profile", "team");
+    expectExit(shared, 0);
+    expect(documentOf(shared).exchange.generation).toBe(3);
+    const apiKey = ["config", "set", "apiKey", "env:KEY", "--profile", "team"];
+    expectExit(await own.vaultWith(asTeam, ...apiKey), 0);
+    expectExit(await own.vault(...read), 0);
+
+    // A missing key file is not made anew.
+    rmSync(join(own.configDir, "state.key"));
+    expectError(await init("another"), 14, "state", /the key file .* is missing/);
   });
 });

@@ -123,7 +123,7 @@ describe("a rekey", () => {
 
   it("changes what the configuration holds, each value in its place", async () => {
     const place = { profile: "work", key: "apiKey" };
-    const secrets = [{ place, sealed: await open().sealSecret(place, "secret") }];
+    const secrets = [{ place, sealed: await open().sealSecret(place, "secret", false) }];
     await rekey(open(), configuration(secrets));
     expect(secrets[0]?.sealed).toContain(`s1:${keyId()}:`);
     expect(await open().openSecret(place, secrets[0]?.sealed ?? "")).toBe("secret");

@@ -47,9 +47,7 @@ export async function runConfigSet(
     const profile = profileIn(current, name);
     const checked = parseConfigValue(key, value, profile);
     const stored =
-      formOf(key) === "secret"
-        ? await local.keys.sealSecret({ profile: name, key }, value)
-        : checked;
+      formOf(key) === "secret" ? await local.sealSecret({ profile: name, key }, value) : checked;
     shown =
       typeof stored === "string"
         ? shownSetting(stored, formOf(key) === "secret")

@@ -73,7 +73,7 @@ export async function runInit(app: App, options: InitOptions): Promise<number> {
     const sealed =
       apiKey === undefined
         ? undefined
-        : await local.keys.sealSecret({ profile: name, key: "apiKey" }, apiKey);
+        : await local.sealSecret({ profile: name, key: "apiKey" }, apiKey);
     const profiles = {
       ...current.profiles,
       [name]: sealed === undefined ? profile : withValue(profile, "apiKey", sealed),

@@ -106,6 +106,11 @@ export class Keyring {
     return this.#source.type === "file" ? this.#source.path : null;
   }
 
+  /** Whether a key is given, or there is a key file. */
+  get hasAny(): boolean {
+    return this.#given !== null || this.#entries() !== null;
+  }
+
   /** Records the state beside the key file, for a later rekey. Call it before the first value is sealed. */
   rememberState(): void {
     if (this.#source.type === "file") rememberState(this.#source.path, this.#state);

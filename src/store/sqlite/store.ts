@@ -41,8 +41,12 @@ export function openStore(
 
 /** A state on this machine, with the key that it shares with the secrets of the configuration. */
 export interface LocalState extends State {
-  /** Seals a secret of the configuration. Creates a key if there is none, so the caller must hold the configuration's lock. */
-  sealSecret(place: ProfilePlace, text: string): Promise<string>;
+  /**
+   * Seals a secret of the configuration. Creates a key if there is none, so the caller must hold the configuration's lock. The key must
+   * be that of this state, unless the one in use is a shared one.
+   * @throws `state` if the key is not available
+   */
+  sealSecret(place: ProfilePlace, text: string, isShared: boolean): Promise<string>;
   openSecret(place: ProfilePlace, sealed: string): Promise<string>;
   /** The keys that the key file names; null if there is no key file. */
   keyEntries(): Pick<KeyEntry, "id" | "source">[] | null;
@@ -177,10 +181,11 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
     return Promise.resolve(0);
   }
 
-  async sealSecret(place: ProfilePlace, text: string): Promise<string> {
+  async sealSecret(place: ProfilePlace, text: string, isShared: boolean): Promise<string> {
     const database = await this.#state.open();
     const needed = database === null ? null : await database.read(neededKeyId);
-    return seal(await this.keyring.prepare(needed), place, text);
+    const isFree = isShared && this.keyring.hasAny;
+    return seal(await this.keyring.prepare(isFree ? null : needed), place, text);
   }
 
   async openSecret(place: ProfilePlace, sealed: string): Promise<string> {
