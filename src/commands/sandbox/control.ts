@@ -6,9 +6,10 @@ import { auditExport, exportEndings } from "../../sandbox/control/audit-export.t
 import type { ControlClient } from "../../sandbox/control/client.ts";
 import type { PublicInspection } from "../../sandbox/control/inspection.ts";
 import { connectControl } from "../../sandbox/control/client.ts";
+import { isUuid } from "../../protocol/fields.ts";
 import { parseFault } from "../../sandbox/faults/grammar.ts";
 import { createPalette } from "../../terminal/palette.ts";
-import { jsonText } from "../../terminal/redactor.ts";
+import { jsonText, printableLine } from "../../terminal/redactor.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
 import { replaceFile } from "../../files/durable-file.ts";
 import type { OptionsOf } from "../../cli/command.ts";
@@ -24,7 +25,7 @@ import type {
 } from "../../documents/sandbox.ts";
 import { shellQuoted } from "../../shell-word.ts";
 import { preparedFolder, settingsFor } from "./folder.ts";
-import { describeVaults, findRunning, readyFileOf, theRunning } from "./running.ts";
+import { asGiven, describeVaults, findRunning, readyFileOf, theRunning } from "./running.ts";
 import { count } from "../../terminal/count.ts";
 
 const connect = (
@@ -115,16 +116,36 @@ export async function runLock(
   { io, settings }: Basics,
   options: OptionsOf<typeof lock>,
 ): Promise<number> {
-  const found = await connect(settings, options).lock(options.uuid);
-  return await printVault(io.output, found);
+  const { client, uuid } = await theVault(settings, options);
+  return await printVault(io.output, await client.lock(uuid));
 }
 
 export async function runUnlock(
   { io, settings }: Basics,
   options: OptionsOf<typeof lock>,
 ): Promise<number> {
-  const found = await connect(settings, options).unlock(options.uuid);
-  return await printVault(io.output, found);
+  const { client, uuid } = await theVault(settings, options);
+  return await printVault(io.output, await client.unlock(uuid));
+}
+
+/**
+ * The running sandbox, and the UUID of its vault.
+ * @throws `network` where none runs, `invalid-input` where not exactly one vault has the label
+ */
+async function theVault(
+  settings: SettingsPart,
+  options: OptionsOf<typeof lock>,
+): Promise<{ client: ControlClient; uuid: string }> {
+  const { client, ready } = await theRunning(settings, options);
+  if (isUuid(options.vault)) return { client, uuid: options.vault };
+  const [vault, ...more] = ready.vaults.filter(({ label }) => label === options.vault);
+  if (vault !== undefined && more.length === 0) return { client, uuid: vault.uuid };
+  const which = vault === undefined ? "has no vault" : `has ${more.length + 1} vaults`;
+  throw new VaultError(
+    "invalid-input",
+    `<vault>: the sandbox ${which} with the label ${printableLine(options.vault)}; nothing was changed`,
+    { hint: `vault sandbox status${asGiven(options)}` },
+  );
 }
 
 async function printVault(output: Output, found: PublicInspection): Promise<number> {

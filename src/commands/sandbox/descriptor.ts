@@ -1,5 +1,5 @@
 import type { Descriptor, OptionsOf, OptionValues } from "../../cli/command.ts";
-import { text } from "../../cli/command.ts";
+import { text, vaultArgument } from "../../cli/command.ts";
 
 export const sandbox = {
   name: "sandbox",
@@ -190,7 +190,12 @@ export const lock = {
   name: "lock",
   summary: "lock a vault, as the console would",
   arguments: {
-    uuid: { term: "<uuid>", help: "UUID or label of the vault", value: (is) => is.uuid },
+    vault: {
+      term: "<vault>",
+      help: "UUID or label of the vault",
+      value: text,
+      values: vaultArgument.values,
+    },
   },
   options: control,
   examples: ["vault sandbox lock $VAULT", "vault sandbox lock $VAULT --json"],
@@ -201,7 +206,12 @@ export const unlock = {
   name: "unlock",
   summary: "unlock a vault, as an administrator would",
   arguments: {
-    uuid: { term: "<uuid>", help: "UUID or label of the vault", value: (is) => is.uuid },
+    vault: {
+      term: "<vault>",
+      help: "UUID or label of the vault",
+      value: text,
+      values: vaultArgument.values,
+    },
   },
   options: control,
   examples: ["vault sandbox unlock $VAULT", "vault sandbox unlock $VAULT --json"],
