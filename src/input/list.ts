@@ -34,8 +34,8 @@ export type ForAll = Omit<Unchecked, "label" | "uuid">;
  * Reads the list of a command that starts with many vaults and checks all that can be checked before anything is sent (contract, Many
  * vaults); `known` are the vaults known at this service. Secrets in the list are not registered with the redaction: that is done
  * when the turn of their vault comes.
- * @throws `invalid-input` with the line for what is wrong in a file, and never with a value; for names on the command line `usage`
- * and `no-credentials`, as for a single vault
+ * @throws `invalid-input` with the line for what is wrong in a file, and never with a value, and for an empty list; for names on the
+ * command line `usage` and `no-credentials`, as for a single vault
  */
 export async function readStarts(
   io: Io,
@@ -70,8 +70,19 @@ async function readList<Vault>(
   checkChoice(choice, operation);
   const { all, from } = choice;
   const lister = new Lister(io, operation, known, make);
-  if (from !== undefined) return await lister.readFile(from);
-  return all === true ? lister.all() : choice.vaults.map((name) => lister.named(name));
+  if (from === undefined && all !== true) return choice.vaults.map((name) => lister.named(name));
+  const listed = from === undefined ? lister.all() : await lister.readFile(from);
+  // With --all, `ack` finishes what is pending, which may be nothing.
+  if (listed.length > 0 || (from === undefined && operation === "ack")) return listed;
+  if (from !== undefined)
+    throw new VaultError("invalid-input", "--from: the list is empty; nothing was sent", {
+      hint: `a valid line: a UUID, a label, or ${examples[operation]}`,
+    });
+  throw new VaultError(
+    "invalid-input",
+    "--all: no vault of this service has credentials here; nothing was sent",
+    { hint: "vault import --file FILE" },
+  );
 }
 
 /** Makes a vault of the list from its line, and from what is known of it. */

@@ -97,7 +97,16 @@ describe("a list in a file", () => {
     expect(await read({ from: "list" }, "get", "spare\n")).toEqual([
       { uuid: uuidOf(1), label: "spare", kind: ofCard },
     ]);
-    expect(await listed([])).toEqual([]);
+  });
+
+  it("is refused where it is empty, also with --all, unless what is pending is acknowledged", async () => {
+    const empty = "invalid-input: --from: the list is empty; nothing was sent";
+    expect(await failure(listed([]))).toBe(empty);
+    expect(await failure(listed(["", " "], "ack"))).toBe(empty);
+    const all = async (operation: Operation): Promise<unknown> =>
+      await read({ all: true }, operation, "", true, known.slice(4));
+    expect(await failure(all("get"))).toMatch(/^invalid-input: --all: no vault of this service/);
+    expect(await all("ack")).toEqual([]);
   });
 
   it("brings the credentials of a vault that is not known yet, as vault export writes them", async () => {
