@@ -197,7 +197,7 @@ describe.concurrent("vault doctor: configuration", () => {
       finding("configuration", "error", /no such profile: other/, /default/),
     ]);
     const checked = await machine.vault("doctor", "--json");
-    expectError(checked, 17, "finding", /1 error/);
+    expectError(checked, 17, "finding", /^1 error: configuration$/);
     expect(errorOf(checked).hint, "the findings say what to do").toBeNull();
   });
 
@@ -420,7 +420,7 @@ describe.concurrent("vault doctor: vaults", () => {
       await machine.vault("doctor", "--offline", "--json", "--fail-on", "warn"),
       17,
       "finding",
-      /^1 warning, \d+ ok, 1 not verified$/,
+      /^1 warning: pending$/,
     );
     expectExit(await machine.vault("doctor", "--offline", "--json"), 0);
   });

@@ -34,8 +34,9 @@ export async function runDoctor(app: App, options: DoctorOptions): Promise<numbe
   const { failOn = "error" } = options;
   const isBad = ({ level }: Finding): boolean =>
     failOn !== "never" && (level === "error" || level === failOn);
-  if (!checks.some(isBad)) return 0;
-  throw new VaultError("finding", summary(checks));
+  const bad = checks.filter(isBad);
+  if (bad.length === 0) return 0;
+  throw new VaultError("finding", `${summary(bad)}: ${bad.map(({ check }) => check).join(", ")}`);
 }
 
 async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
@@ -210,7 +211,7 @@ export function summary(findings: readonly Finding[]): string {
   const parts = [
     ...(n("error") > 0 ? [count(n("error"), "error")] : []),
     ...(n("warn") > 0 ? [count(n("warn"), "warning")] : []),
-    `${n("ok")} ok`,
+    ...(n("ok") > 0 ? [`${n("ok")} ok`] : []),
     ...(n("info") > 0 ? [`${n("info")} not verified`] : []),
   ];
   return parts.join(", ");
