@@ -19,9 +19,9 @@ export interface ExchangeContext {
   policy: Policy;
   /** The file of a container, which is both --credentials and --credentials-out: it has the counters. */
   file?: string | undefined;
-  /** Aborted by the first SIGINT or SIGTERM. */
+  /** Aborted by the first SIGINT, SIGTERM or SIGHUP, or when a run of many vaults ends early: nothing new begins. */
   signal: AbortSignal;
-  /** Aborted by the second one, which abandons the call under way. */
+  /** Aborted by the second signal, which abandons the call under way. */
   killed: AbortSignal;
   /** The time limit for waiting and retrying, on `Clock.elapsed`. */
   deadline: number;

@@ -135,7 +135,7 @@ export interface Service extends Places {
 }
 
 /**
- * A locked vault: no other process can lock it until `release`. Each writing method is one transaction and appends to the
+ * A locked vault: no other process can lock it until `release`, or until the lease of a shared state is over. Each writing method is one transaction and appends to the
  * journal. It is durable (synced) before it resolves unless it says otherwise, and conditional on the exchange, its former state
  * and the epoch of this lock. If no row changes it throws `state` (`busy`, to be retried after a look at the status, where a lease
  * was lost), and nothing may be sent any more. All methods throw `state` if the database cannot be read or written.
@@ -196,7 +196,7 @@ export interface VaultSession {
   noteSaved(exchangeId: string, sha256: string): Promise<void>;
   /** ③ started|held|ending → ending. Counts one more unanswered end call. Records `delivered` if true. */
   recordEnding(exchangeId: string, delivered: boolean): Promise<void>;
-  /** ending stays. The last end call was answered, with something that settles nothing. */
+  /** ending stays. The last end call was not sent after all, or answered with something that settles nothing. */
   noteEndAnswered(exchangeId: string, error: ErrorNote): Promise<void>;
   /**
    * ④ ending → acknowledged. The new pair becomes current and proven, the old one superseded; starts up to this one are zero. An
@@ -241,7 +241,7 @@ export interface VaultSession {
    * @throws `busy` if somebody else may hold it by now
    */
   ensureHeld(): Promise<void>;
-  /** Releases the lock. Never throws; a second call does nothing. The operating system releases it when the process dies. */
+  /** Releases the lock. Never throws; a second call does nothing. When the process dies, the operating system releases it, or its lease ends. */
   release(): Promise<void>;
 }
 

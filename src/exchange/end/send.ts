@@ -249,6 +249,7 @@ async function endWithGrace(context: ExchangeContext, call: EndCall): Promise<Re
   context.killed.addEventListener("abort", onKill, { once: true });
   context.signal.addEventListener("abort", onInterrupt, { once: true });
   if (context.signal.aborted) onInterrupt();
+  if (context.killed.aborted) onKill();
   try {
     return await context.service.call(call, givenUp.signal);
   } finally {

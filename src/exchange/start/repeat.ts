@@ -26,21 +26,21 @@ export interface Repeat {
 }
 
 /**
- * Records what a start counts that was not accepted, and decides whether it may be sent again. `isFirst`: no start of this command was
- * unanswered before. Returns the wait before the next one.
+ * Records what a start counts that was not accepted, and decides whether it may be sent again. `wasUnanswered`: an earlier start
+ * with this pair was. Returns the wait before the next one, which the breaker must let out.
  * @throws the error of a start that may not be repeated, or not in time
  */
 export async function repeatAfter(
   context: ExchangeContext,
   sent: Sent,
   outcome: Exclude<CallOutcome, { type: "accepted" }>,
-  isFirst: boolean,
+  wasUnanswered: boolean,
 ): Promise<Repeat> {
   switch (outcome.type) {
     case "not-sent":
       return await notSent(context, sent, outcome);
     case "no-answer":
-      return await noAnswer(context, sent, outcome, isFirst);
+      return await noAnswer(context, sent, outcome, wasUnanswered);
     case "refused":
       return await refused(context, sent, outcome, "start");
   }
@@ -69,7 +69,7 @@ async function noAnswer(
   context: ExchangeContext,
   { exchangeId, pair, attempt }: Sent,
   reply: Reply & { type: "no-answer" },
-  isFirst: boolean,
+  wasUnanswered: boolean,
 ): Promise<Repeat> {
   const { session, policy } = context;
   await session.noteUnanswered(
@@ -89,7 +89,7 @@ async function noAnswer(
     );
   }
   const { waitMs, inTime } = nextTry(context, attempt);
-  const mayRetry = pair.sole && isFirst && allowsRetry(record, policy);
+  const mayRetry = pair.sole && !wasUnanswered && allowsRetry(record, policy);
   if (mayRetry && inTime) return { waitMs, cause: reply.cause };
   throw new VaultError(
     "network",

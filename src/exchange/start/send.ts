@@ -121,7 +121,7 @@ async function sendStart(
   let record = before;
   const { operation, force, newVault, run } = start;
   const { generation, credentials, device, sole } = pair;
-  let isFirst = true;
+  let wasUnanswered = false;
   for (let attempt = 0; ; attempt += 1) {
     // A retry is a start of its own.
     if (attempt > 0 && !force) {
@@ -161,8 +161,8 @@ async function sendStart(
     await noteStart(context.breaker, seen, reply, outcome);
     if (outcome.type === "accepted") return { exchangeId, success: outcome.success, pair, record };
     const sent = { exchangeId, pair, attempt };
-    const { cause, waitMs } = await repeatAfter(context, sent, outcome, isFirst);
-    if (reply.type === "no-answer") isFirst = false;
+    const { cause, waitMs } = await repeatAfter(context, sent, outcome, wasUnanswered);
+    if (reply.type === "no-answer") wasUnanswered = true;
     context.emit({ type: "retrying", step: "start", cause, waitMs });
     record = await currentRecord(context);
     await pause(context, waitMs, (reply.type === "no-answer" ? record.last : null) ?? undefined);
