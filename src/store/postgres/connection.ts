@@ -16,6 +16,9 @@ export const wholeMs = 600_000;
 /** Errors of a transaction that has changed nothing and may be run again: a conflict with another one, and a deadlock. */
 const repeatable = ["40001", "40P01"];
 
+/** The error of a check that does not find a row as it was: a division by zero. */
+export const noRow = "22012";
+
 /** The error of a check that finds the gate of the state closed: the logarithm of nothing, which nobody else asks for. */
 export const gateClosed = "2201E";
 
@@ -28,8 +31,8 @@ export const labelTwice = "23505";
 /** The error of a check that finds another breaker than was seen: the square root of less than nothing. */
 export const breakerChanged = "2201F";
 
-/** Errors that callers expect: these, and what a check of a lease or of a row that is there already raises. */
-const expected = [...repeatable, "22012", "55P03", gateClosed, breakerChanged, ...alreadyThere];
+/** Errors that callers expect. */
+const expected = [...repeatable, noRow, "55P03", gateClosed, breakerChanged, ...alreadyThere];
 
 /** Errors after which there is no connection any more. Words like FATAL are in the language of the server. */
 const fatal = /^(?:08...|57P..|25P0[345])$/;

@@ -1,6 +1,6 @@
 import type { Incarnation } from "./about.ts";
 import type { Address } from "./address.ts";
-import { codeOf } from "./connection.ts";
+import { codeOf, noRow } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { transactAtGate } from "./gate.ts";
 import type { MachineRecord, SeenState } from "./machine-record.ts";
@@ -59,7 +59,7 @@ export async function checkIncarnation(
       );
     } catch (error) {
       // Somebody else was faster.
-      if (codeOf(error) !== "22012") throw error;
+      if (codeOf(error) !== noRow) throw error;
     }
   }
   const { state, claims, timeline, position, started, server, keyId, now } = found;

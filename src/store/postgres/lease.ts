@@ -6,7 +6,7 @@ import type { Actor } from "../../actor.ts";
 import { busy, holderWords, waitForLock } from "../wait-for-lock.ts";
 import type { Statement } from "../statement.ts";
 import type { Row } from "./connection.ts";
-import { AnswerLost, breakerChanged, codeOf, labelTwice, isLocked } from "./connection.ts";
+import { AnswerLost, breakerChanged, codeOf, labelTwice, isLocked, noRow } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { atGate, busyAtGate, isOpen, leaseOf, holderIn, isAlive } from "./gate.ts";
 
@@ -42,13 +42,13 @@ export class Lease {
   readonly #timer: NodeJS.Timeout;
   #step = 0;
   #released = false;
-  #renewed: Instant;
+  #renewedAt: Instant;
 
   private constructor(place: LeasePlace, uuid: string, epoch: string, taken: Instant) {
     this.#place = place;
     this.#uuid = uuid;
     this.#epoch = epoch;
-    this.#renewed = taken;
+    this.#renewedAt = taken;
     this.#timer = setInterval(() => void this.#renew(), renewalMs).unref();
   }
 
@@ -124,16 +124,16 @@ export class Lease {
       const sent = instant(this.#place.clock);
       try {
         const rows = await this.#place.database.transact([check, ...statements]);
-        this.#renewed = sent;
-        if (isLast) this.#end();
+        this.#renewedAt = sent;
+        if (isLast) this.#stopRenewing();
         return rows.slice(1);
       } catch (error) {
-        if (codeOf(error) === "22012") throw lost(this.#uuid);
+        if (codeOf(error) === noRow) throw lost(this.#uuid);
         // Nothing was done: the next one is this step.
         if ([breakerChanged, labelTwice].includes(codeOf(error))) this.#step -= 1;
         if (!(error instanceof AnswerLost) || tries <= 1) throw error;
         if (!(await this.#isDone(step))) continue;
-        if (isLast) this.#end();
+        if (isLast) this.#stopRenewing();
         return [];
       }
     }
@@ -144,7 +144,7 @@ export class Lease {
    * @throws `busy` if somebody else may hold the vault by now
    */
   async ensureHeld(): Promise<void> {
-    const isEnough = (): boolean => since(this.#place.clock, this.#renewed) < leaseMs - neededMs;
+    const isEnough = (): boolean => since(this.#place.clock, this.#renewedAt) < leaseMs - neededMs;
     if (isEnough()) return;
     if ((await this.#renew()) !== true || !isEnough()) throw lost(this.#uuid);
   }
@@ -152,7 +152,7 @@ export class Lease {
   /** Gives the vault back; it ends by itself where that fails. A second call does nothing. */
   async release(): Promise<void> {
     if (this.#released) return;
-    this.#end();
+    this.#stopRenewing();
     const sql = `UPDATE ${this.#place.schema}.leases SET ${free} WHERE uuid = $1 AND epoch = $2`;
     try {
       await (
@@ -163,7 +163,7 @@ export class Lease {
     }
   }
 
-  #end(): void {
+  #stopRenewing(): void {
     clearInterval(this.#timer);
     this.#released = true;
   }
@@ -187,7 +187,7 @@ export class Lease {
         await this.#place.database.connect()
       ).query({ sql, values: [this.#uuid, this.#epoch] });
       if (row === undefined) return false;
-      this.#renewed = sent;
+      this.#renewedAt = sent;
       return true;
     } catch {
       return null;

@@ -23,7 +23,7 @@ import type { About } from "./about.ts";
 import { aboutIn, aboutStatement } from "./about.ts";
 import type { Address } from "./address.ts";
 import type { Row } from "./connection.ts";
-import { AnswerLost, codeOf, gateClosed, isLocked } from "./connection.ts";
+import { AnswerLost, codeOf, gateClosed, isLocked, noRow } from "./connection.ts";
 import { Database } from "./database.ts";
 import { DatabaseClock } from "./database-clock.ts";
 import { passGate, transactAtGate, holders, lockIn } from "./gate.ts";
@@ -189,7 +189,7 @@ export class PostgresStore extends StoredState implements State {
         // Somebody else was faster, the key was changed, or the answer was lost.
         if (
           tries <= 1 ||
-          (!["22012", "23505"].includes(codeOf(error)) && !(error instanceof AnswerLost))
+          (![noRow, "23505"].includes(codeOf(error)) && !(error instanceof AnswerLost))
         )
           throw error;
         if ((await database.query(completed(dialect.prefix, creation))).length > 0)
