@@ -130,6 +130,10 @@ export function fieldText(document: unknown, path: string): string {
   return typeof value === "string" ? value : jsonText(value);
 }
 
+/** Whether a path leads to the contents of a vault, or into them. */
+export const isContents = (path: string): boolean =>
+  /^vault\.(?:creditCard|content)(?:\.|$)/.test(path);
+
 /** Whether the document has something at the dotted path. */
 export function hasField(document: unknown, path: string): boolean {
   try {

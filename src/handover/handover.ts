@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Io } from "../parts/io.ts";
 import type { Basics } from "../parts/settings.ts";
 import type { Output } from "../cli/output.ts";
-import { hasField } from "../cli/output.ts";
+import { hasField, isContents } from "../cli/output.ts";
 import type { View } from "../cli/vault-view.ts";
 import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
@@ -222,8 +222,6 @@ async function askToReveal(io: Io): Promise<boolean> {
     "This is the last read of this vault, and the contents would be masked. Show them?",
   );
 }
-
-const isContents = (field: string): boolean => /^vault\.(?:creditCard|content)(?:\.|$)/.test(field);
 
 async function printOne(
   io: Io,

@@ -1,6 +1,6 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { fieldText, hasField } from "../cli/output.ts";
+import { fieldText, hasField, isContents } from "../cli/output.ts";
 import type { GetDocument } from "../documents/exchange.ts";
 import { VaultError } from "../errors.ts";
 import { HandoverFailure } from "../exchange/delivery.ts";
@@ -156,8 +156,6 @@ export class Program {
     return env;
   }
 }
-
-const isContents = (field: string): boolean => /^vault\.(?:creditCard|content)(?:\.|$)/.test(field);
 
 const usage = (message: string, facts: { hint: string; exitCode?: number }): VaultError =>
   new VaultError("usage", `${message}; nothing was sent`, facts);
