@@ -108,11 +108,14 @@ function lockingFailure(context: StepContext, step: ReenactedStep): Performed {
     : performed;
 }
 
+const updateOfOnline: Performed = {
+  impossible: "an update of an online vault, which is not part of the interface",
+};
+
 function start(context: StepContext, step: ReenactedStep, operation: Operation): Performed {
   const { service } = context;
   const result = service.start(step.uuid, operation);
-  if (result === "impossible")
-    return { impossible: "an update of an online vault, which is not part of the interface" };
+  if (result === "impossible") return updateOfOnline;
   if (result === "deleted") return { difference: afterDeletion("a start that succeeded") };
   if (result !== "locked-already") {
     noteStart(context, step, operation, result);
@@ -149,8 +152,7 @@ function acknowledge(context: StepContext, step: ReenactedStep, operation: Opera
     reset(note);
     return agreed;
   }
-  if (result === "impossible")
-    return { impossible: "an update of an online vault, which is not part of the interface" };
+  if (result === "impossible") return updateOfOnline;
   if (result === "deleted")
     return { difference: afterDeletion("an acknowledgement that succeeded") };
   const isLocked = result === "locked-already";

@@ -61,7 +61,7 @@ export class References {
   }
 }
 
-type Kind = "ip" | "ref" | "app" | "label";
+type Hidden = "ip" | "ref" | "app" | "label";
 
 /** Length from which a value is replaced within an endpoint: shorter ones occur in words. */
 const shortest = 3;
@@ -76,7 +76,7 @@ const ipv6 = /(?<![\w:])(?:[\da-f]{1,4}(?::[\da-f]{1,4}){7}|[\da-f:]*::[\da-f:]*
  */
 export class Pseudonyms {
   readonly #isOn: boolean;
-  readonly #words: Record<Kind, Map<string, string>> = {
+  readonly #words: Record<Hidden, Map<string, string>> = {
     ip: new Map(),
     ref: new Map(),
     app: new Map(),
@@ -88,7 +88,7 @@ export class Pseudonyms {
   }
 
   /** Returns the word for a value. */
-  of(kind: Kind, value: string): string {
+  of(kind: Hidden, value: string): string {
     if (!this.#isOn) return value;
     const words = this.#words[kind];
     const word = words.get(value) ?? `${kind}-${words.size + 1}`;
@@ -140,7 +140,7 @@ export class Pseudonyms {
     return this.#isOn ? text.replace(/: .*$/s, "") : text;
   }
 
-  #maybe(kind: Kind, value: string | undefined): string | undefined {
+  #maybe(kind: Hidden, value: string | undefined): string | undefined {
     return value === undefined ? undefined : this.of(kind, value);
   }
 

@@ -110,7 +110,7 @@ const calls: Readonly<Record<string, EventKind>> = {
 };
 
 /** Returns what a call does, by its endpoint (section 4): `POST /vault/generic/offline/{uuid}/get-start`. */
-export function kindOfEndpoint(endpoint: string): EventKind | undefined {
+export function eventOfEndpoint(endpoint: string): EventKind | undefined {
   const path = endpoint
     .slice(0, 4096)
     .replace(/[?#].*$/s, "")

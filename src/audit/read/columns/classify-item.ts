@@ -1,7 +1,7 @@
 import type { EventKind } from "../../fold/events.ts";
 import type { Item } from "../item.ts";
 import type { Renames } from "./actions.ts";
-import { ActionNames, isFormerName, kindOfEndpoint } from "./actions.ts";
+import { ActionNames, isFormerName, eventOfEndpoint } from "./actions.ts";
 
 const failed: Partial<Record<EventKind, EventKind>> = {
   read: "failed-read",
@@ -166,7 +166,7 @@ const byEndpoint = ({
   action,
   endpoint,
 }: Pick<WithEndpoint, "action" | "endpoint">): EventKind | undefined =>
-  isAboutApplication(action) ? undefined : kindOfEndpoint(endpoint ?? action);
+  isAboutApplication(action) ? undefined : eventOfEndpoint(endpoint ?? action);
 
 /** Returns the trimmed text, or null for an empty one. */
 const textOf = (text: string | null): string | null =>
