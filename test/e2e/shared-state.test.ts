@@ -183,12 +183,11 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
     const { baseUrl, application } = lab.service;
     const asTeam = { env: { ...env, KEY: application.apiKey } };
     cpSync(join(machines[0].configDir, "state.key"), join(own.home, "team.key"));
-    const init = async (profile: string, ...key: string[]): ReturnType<Machine["vault"]> =>
-      await own.vaultWith(
-        asTeam,
-        ...["init", "--json", "--profile", profile, "--state", machines[0].stateDir, ...key],
-        ...["--base-url", baseUrl, "--app-uuid", application.uuid, "--api-key", "env:KEY"],
-      );
+    const service = ["--base-url", baseUrl, "--app-uuid", application.uuid, "--api-key", "env:KEY"];
+    const init = async (profile: string, ...key: string[]): ReturnType<Machine["vault"]> => {
+      const place = ["--profile", profile, "--state", machines[0].stateDir, ...key];
+      return await own.vaultWith(asTeam, "init", "--json", ...place, ...service);
+    };
     expectExit(await init("team", "--state-key", "@team.key"), 0);
     const keyFile = ["config", "set", "stateKeyFile", "team.key", "--profile", "team"];
     expectExit(await own.vaultWith(asTeam, ...keyFile), 0);
