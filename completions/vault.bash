@@ -4,7 +4,7 @@
 
 _vaultsvc_complete() {
   local line=${COMP_LINE:0:COMP_POINT} index piece trimmed mark start reply directive candidate name
-  local before='' quotes=$'["\'\\]' words=() given meanings=() width=0
+  local before='' quotes=$'["\'\\\\]' words=() given meanings=() width=0
   COMPREPLY=()
   compopt +o default 2>/dev/null
 
@@ -67,7 +67,10 @@ _vaultsvc_complete() {
     meanings+=("$piece")
     candidate=${candidate%%$'\t'*}
     candidate=${candidate#"$before"}
-    if [[ $candidate == *[!a-zA-Z0-9_.,/:=@+-]* ]]; then printf -v candidate %q "$candidate"; fi
+    # Within quotes, Readline takes it as it is.
+    if [[ ${words[${#words[@]} - 1]} != [\"\']* && $candidate == *[!a-zA-Z0-9_.,/:=@+-]* ]]; then
+      printf -v candidate %q "$candidate"
+    fi
     COMPREPLY+=("$candidate")
     if ((${#candidate} > width)); then width=${#candidate}; fi
   done <<<"$reply"

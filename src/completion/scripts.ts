@@ -10,7 +10,7 @@ const bashScript = ([name, other]: readonly [string, string]): string => `# shel
 
 _${other}_complete() {
   local line=\${COMP_LINE:0:COMP_POINT} index piece trimmed mark start reply directive candidate name
-  local before='' quotes=$'["\\'\\\\]' words=() given meanings=() width=0
+  local before='' quotes=$'["\\'\\\\\\\\]' words=() given meanings=() width=0
   COMPREPLY=()
   compopt +o default 2>/dev/null
 
@@ -73,7 +73,10 @@ _${other}_complete() {
     meanings+=("$piece")
     candidate=\${candidate%%$'\\t'*}
     candidate=\${candidate#"$before"}
-    if [[ $candidate == *[!a-zA-Z0-9_.,/:=@+-]* ]]; then printf -v candidate %q "$candidate"; fi
+    # Within quotes, Readline takes it as it is.
+    if [[ \${words[\${#words[@]} - 1]} != [\\"\\']* && $candidate == *[!a-zA-Z0-9_.,/:=@+-]* ]]; then
+      printf -v candidate %q "$candidate"
+    fi
     COMPREPLY+=("$candidate")
     if ((\${#candidate} > width)); then width=\${#candidate}; fi
   done <<<"$reply"

@@ -53,6 +53,14 @@ const typed: readonly (readonly [string, string])[] = [
   ["vault get --external-ref pa", "vault get --external-ref pa"],
 ];
 
+/** As `typed`, with a word that is quoted: what fish offers for one is its own. */
+const quoted: typeof typed = [
+  ["vault get office\\ c", "vault get office\\ card "],
+  ["vault get 'office c", "vault get 'office card' "],
+  ['vault get "office c', 'vault get "office card" '],
+  ["vault import --file 'pair o", "vault import --file 'pair one.json' "],
+];
+
 let user: ShellUser;
 
 beforeAll(async () => {
@@ -88,12 +96,13 @@ describe.each(onTerminal)(
   "$shell, on a terminal (skipped where there is none)",
   ({ shell, isMissing }) => {
     test.skipIf(isMissing)("completes what is typed", async () => {
+      const all = [...typed, ...quoted];
       const { lines } = await typeAndTab(
         shell,
         user,
-        typed.map(([line]) => line),
+        all.map(([line]) => line),
       );
-      expect(lines).toEqual(typed.map(([, completed]) => completed));
+      expect(lines).toEqual(all.map(([, completed]) => completed));
       expectNothingRun();
     });
 
