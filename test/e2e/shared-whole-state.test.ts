@@ -195,7 +195,7 @@ describe("the whole of a shared state", () => {
       new RegExp(`wrong key: the secrets in postgres:.* on .* has it in the key file ${key}`),
     );
     expect(errorOf(told).hint).toContain(
-      "vault state rekey --state-key @FILE (changes this machine only; FILE: a copy of that key)",
+      "vault state rekey --state-key @FILE (changes this machine only: FILE is a copy of that key)",
     );
     const copy = second.file("copy.key", readFileSync(key, "utf8"));
     expectError(

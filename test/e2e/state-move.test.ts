@@ -203,6 +203,8 @@ describe("a state that is moved", () => {
       await next.machines[0].vault("state", "move", "--to", other.stateDir, "--yes", "--json"),
       14,
       "state",
+      // Its key is another one, which the machine would need in vain.
+      /another state is there already/,
     );
     expectExit(await next.machines[0].vault("get", next.uuid, "--json"), 0);
     expectError(

@@ -310,7 +310,7 @@ function withKeeper(error: unknown, { keyId, keyed }: About): unknown {
   const where = file === null ? "gave it" : `has it in the key file ${file}`;
   // Without any key file, a copy of that one does.
   const hint = error.message.startsWith("wrong key")
-    ? "vault state rekey --state-key @FILE (changes this machine only; FILE: a copy of that key)"
+    ? "vault state rekey --state-key @FILE (changes this machine only: FILE is a copy of that key)"
     : error.facts.hint;
   return new VaultError(error.code, `${error.message}; ${user} on ${host} ${where}`, {
     ...error.facts,

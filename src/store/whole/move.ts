@@ -86,10 +86,14 @@ export async function cancelMove(
 
 /** Fences the state for a move to a place that is empty, and makes that if need be, so that it has an id. */
 async function close(from: WholePlace, to: WholePlace, waiting: Waiting): Promise<Fence> {
-  // Before anything is made.
-  const there = (await marksAt(to))?.state;
-  if (there !== undefined && there === (await marksAt(from))?.state)
+  // Before anything is made, and before the key of the target is asked for.
+  const there = await to.read(async (whole) => ({
+    state: whole.marks.state,
+    isEmpty: await whole.isEmpty(),
+  }));
+  if (there !== null && there.state === (await marksAt(from))?.state)
     throw new VaultError("usage", "--to: the state is already there");
+  if (there?.isEmpty === false) throw inTheWay(to.shown);
   if ((await from.read(async (whole) => await whole.isEmpty())) === true)
     throw nothingToMove(from.shown);
   const target = await to.transact("move", waiting, async (whole) => {
@@ -169,7 +173,7 @@ const nothingToMove = (shown: string): VaultError =>
 
 const inTheWay = (shown: string): VaultError =>
   new VaultError("state", `another state is there already: ${shown}; nothing was changed`, {
-    hint: "name an empty place with --to",
+    hint: "name an empty place with --to; or bring single vaults there: vault help shared-state",
   });
 
 const canceledMove = (shown: string): VaultError =>
