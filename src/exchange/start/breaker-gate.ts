@@ -152,7 +152,8 @@ const notDue = (
 ): VaultError =>
   new VaultError("network", `not sent: ${cause}; the next trial start is due at ${at(dueAt)}`, {
     uuid,
-    hint: `run it again then; vault guard ${uuid ?? "--all"} --reset --unanswered${inFile(file)} (if the service works again)`,
+    // No next command: the service may have counted starts whose responses were lost.
+    hint: `run it again then, or, if the audit log shows none of the unanswered starts, at once after vault guard ${uuid ?? "--all"} --reset --unanswered${inFile(file)}`,
   });
 
 /** Says when the next trial of a vault is due, after a start that got no answer. */

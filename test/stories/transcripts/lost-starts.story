@@ -19,7 +19,7 @@ $ . ./settings; for vault in "$NOTE" "$CARD" "$NOTE"; do vault get "$vault" --ma
 | not sent: the service did not respond to a start
 | not sent: the service did not respond to a start
 | not sent: the service did not respond to a start
-| next: vault guard … --reset --unanswered (if the service works again)
+| hint: run it again then, or, if the audit log shows none of the unanswered starts, at once after vault guard … --reset --unanswered
 exit 10
 $ . ./settings; vault guard
 | 0 of 5 … 0 of 3 … nothing
