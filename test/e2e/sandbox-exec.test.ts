@@ -147,10 +147,12 @@ describe("a sandbox that serves a user", () => {
       code: 0,
       stdout: "Grace Hopper",
     });
-    // The same state again: the vault has new credentials by now.
-    expect((await vault("sandbox", "env")).stdout).toContain(
-      `export VAULTSVC_STATE='${env["VAULTSVC_STATE"]}'\n`,
-    );
+    // The same state again, wherever it is asked for: the vault has new credentials by now.
+    const again = await vault("sandbox", "env");
+    expect(again.stdout).toContain(`export VAULTSVC_STATE='${env["VAULTSVC_STATE"]}'\n`);
+    const relative = ["sandbox", "env", "--ready-file", "vaultsvc-sandbox.json"];
+    const there = { env: { HOME: home }, cwd: join(home, ".local", "state") };
+    expect((await runVault(relative, there)).stdout).toBe(again.stdout);
     expect(await at(home, env)("get", card, "--field", "vault.creditCard.name")).toMatchObject({
       code: 0,
     });

@@ -46,10 +46,12 @@ export async function runEnv(
   { io, settings }: Basics,
   options: OptionsOf<typeof env>,
 ): Promise<number> {
-  const { ready, readyFile } = await theRunning(settings, options);
+  const running = await theRunning(settings, options);
+  const { ready } = running;
+  const readyFile = resolve(io.host.cwd, running.readyFile);
   const wanted = {
     ...settingsFor(ready, await preparedFolder(io.host, ready, readyFile), ready.apiPrefix),
-    VAULTSVC_SANDBOX: resolve(io.host.cwd, readyFile),
+    VAULTSVC_SANDBOX: readyFile,
   };
   const lines = Object.entries(wanted).map(
     ([name, value]) => `export ${name}=${shellQuoted(value)}\n`,

@@ -152,9 +152,11 @@ export async function openPrivateSandbox(
   }
 }
 
-/** The vault that the examples of the help are about. */
+/** The vault that the examples of the help are about: an offline credit card, or else the first one. */
 const exampleVault = ({ vaults }: ReadyDocument): Environment =>
-  defined({ VAULT: vaults.find(({ kind }) => kind === "credit-card/offline")?.uuid });
+  defined({
+    VAULT: (vaults.find(({ kind }) => kind === "credit-card/offline") ?? vaults[0])?.uuid,
+  });
 
 /** A folder with the commands `vault` and `vaultsvc`: this very program on this very runtime, whatever is installed. */
 function commandsIn(folder: string, program: readonly string[]): string {

@@ -244,8 +244,8 @@ function throwIfInterrupted(host: Host): void {
     });
 }
 
-/** Lines of the stderr of a program that an error quotes, and their characters. */
-const quoted = { lines: 3, length: 500 };
+/** Lines of the stderr of a program that an error quotes at least, and its characters at most. */
+const quoted = { lines: 3, length: 1000 };
 
 /** Runs what the rehearsal is about, in a new directory; what it prints is kept for an error, but with --debug goes to stderr. */
 function runnerIn(
@@ -290,11 +290,17 @@ function runnerIn(
       host.interrupted.removeEventListener("abort", kill);
     }
   };
-  const failed = (message: string, command: readonly string[]): VaultError => {
+  const failed = (what: string, command: readonly string[]): VaultError => {
     const said = existsSync(errors) ? readFileSync(errors, "utf8").slice(-quoted.length) : "";
-    const lines = said.trim().split("\n").slice(-quoted.lines);
-    const last = lines.map((line) => line.trim()).join(" | ");
-    return new VaultError("usage", last === "" ? message : `${message}: ${last}`, {
+    const lines = said.trimEnd().split("\n");
+    // An error with its hints, which are indented, is one.
+    const message = lines.findLastIndex((line) => /^\S/.test(line));
+    const from = Math.max(0, Math.min(message, lines.length - quoted.lines));
+    const last = lines
+      .slice(from)
+      .map((line) => line.trim())
+      .join(" | ");
+    return new VaultError("usage", last === "" ? what : `${what}: ${last}`, {
       hint:
         "it runs in a new, empty directory: name files of yours by their full paths; " +
         asTyped(["vault", "sandbox", "exec", "--", ...command]),
