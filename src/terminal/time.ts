@@ -36,10 +36,14 @@ export function localTime(at: number): string {
   return `${day} ${two(time.getHours())}:${two(time.getMinutes())} ${zone}`;
 }
 
-/** Formats the times in a message (ISO 8601 with `Z`) as `when` does; a value that was given, and an example of one, stay as they are. */
+/**
+ * Formats the times in a message (ISO 8601 with `Z`) as `when` does. A value that was given, an example of one, and a time within a word,
+ * such as `ack@TIME`, stay as they are.
+ */
 export const withLocalTimes = (text: string, now: number): string =>
-  text.replaceAll(/(?<!: |such as )\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z/g, (iso) =>
-    when(iso, now),
+  text.replaceAll(
+    /(?<=^|[ (])(?<!: |such as )\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z/g,
+    (iso) => when(iso, now),
   );
 
 /**
