@@ -62,6 +62,7 @@ function describeOption(spec: OptionSpec): OptionNode {
 /** By the flag, by the command and the argument, or by the word that stands for the value: `--kind <kind>`. */
 const known: Readonly<Record<string, ValueSource>> = {
   "--profile": { from: "profiles" },
+  "--field": { from: "fields" },
   "use name": { from: "profiles" },
   uuid: { from: "vaults" },
   vault: { from: "vaults", byLabel: true },

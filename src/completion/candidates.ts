@@ -160,6 +160,9 @@ async function values(
     case "profiles":
       return list(await known.profiles());
     case "fields": {
+      // What other commands print has few fields.
+      if (source.after === undefined && !["get", "update"].includes(commandAt(position).name))
+        return nothing;
       const start = source.after === undefined ? 0 : typed.indexOf(source.after) + 1;
       if (start === 0 && source.after !== undefined) return nothing;
       const fields = await known.fields(position.given, position.positional[0]);
