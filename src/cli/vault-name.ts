@@ -2,6 +2,7 @@ import type { Io } from "../parts/io.ts";
 import type { StatePart } from "../parts/state.ts";
 import { VaultError } from "../errors.ts";
 import { isUuid } from "../protocol/fields.ts";
+import { suggest } from "../suggest.ts";
 import { printableLine } from "../terminal/redactor.ts";
 
 /** Shorter prefixes would fit by chance. */
@@ -89,7 +90,7 @@ export class VaultNames<V extends Named> {
         },
       );
     }
-    if (!isDigits) throw unknown(shown);
+    if (!isDigits) throw this.#unknown(name, shown);
     if (name.replaceAll("-", "").length < fewestDigits) {
       throw new VaultError(
         "usage",
@@ -102,8 +103,23 @@ export class VaultNames<V extends Named> {
       [...this.#byUuid].filter(([key]) => key.startsWith(digits)).map(([, vault]) => vault),
       options,
     );
-    if (found === undefined) throw unknown(shown);
+    if (found === undefined) throw this.#unknown(name, shown);
     return found;
+  }
+
+  #unknown(name: string, shown: string | undefined): VaultError {
+    const labels = [...this.#byUuid.values()].flatMap(({ label }) => label ?? []);
+    const near = shown === undefined ? [] : suggest(name, labels).map(printableLine);
+    return new VaultError(
+      "no-credentials",
+      `no vault known here has ${shown === undefined ? "this label or UUID" : `the label or UUID ${shown}`}; nothing was sent`,
+      {
+        hint: [
+          ...(near.length > 0 ? [`did you mean ${near.join(" or ")}?`] : []),
+          "vault status",
+        ].join("; "),
+      },
+    );
   }
 }
 
@@ -119,13 +135,6 @@ function one<V extends Named>(found: readonly V[], { shown = "it" }: FindOptions
     { hint: "vault status" },
   );
 }
-
-const unknown = (shown: string | undefined): VaultError =>
-  new VaultError(
-    "no-credentials",
-    `no vault known here has ${shown === undefined ? "this label or UUID" : `the label or UUID ${shown}`}; nothing was sent`,
-    { hint: "vault status" },
-  );
 
 /** The error with the label of the vault that it is about; null where the vault has none, or the state cannot be read. */
 export async function withLabel(state: StatePart, error: VaultError): Promise<VaultError> {

@@ -117,13 +117,13 @@ describe("a vault is named", () => {
       new RegExp(`fits 2 vaults: .*${first} \\(spare\\)`),
     );
     expectError(await machine.vault("status", "bee", "--json"), 2, "usage", /at least 4 digits/);
-    for (const name of ["checkout", "no such"]) {
-      expectError(
-        await machine.vault("get", name, "--json"),
-        4,
-        "no-credentials",
-        /nothing was sent/,
-      );
+    for (const [name, hint] of [
+      ["checkout", "did you mean Checkout?; vault status"],
+      ["no such", "vault status"],
+    ] as const) {
+      const unknown = await machine.vault("get", name, "--json");
+      expectError(unknown, 4, "no-credentials", /nothing was sent/);
+      expect(errorOf(unknown).hint).toBe(hint);
     }
     expectError(await machine.vault("get", "", "--json"), 3, "invalid-input");
   });
