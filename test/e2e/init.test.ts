@@ -71,6 +71,14 @@ describe.concurrent("vault init on a terminal", () => {
     expect(text.replaceAll("\r", "")).toMatch(
       /^Saved profile work .*\n.* responds \(in \d+ ms\)\nnext: vault doctor\nnext: vault import --file vaults.ndjson\n$/,
     );
+    // A key that was given for this command only is needed by the next one.
+    machine.file("team.key", `${Buffer.alloc(32, 7).toString("base64")}\n`);
+    const team = ["init", "--profile", "team", "--state-key", "@team.key", ...given];
+    const again = await inPty(machine, team).exit;
+    expect(again.code, again.text).toBe(0);
+    expect(again.text.replaceAll("\r", "")).toContain(
+      "\nnext: vault config set stateKeyFile team.key --profile team\nnext: vault doctor --profile team\n",
+    );
   });
 
   it.each([/Profile name/, /Base URL/, /Application UUID/, /API key/])(

@@ -24,6 +24,7 @@ import type { InitDocument } from "../../documents/setup.ts";
 import type { InitOptions } from "./descriptor.ts";
 import { isUuid, typedAppUuid, typedBaseUrl } from "../../input/ask.ts";
 import { defined } from "../../defined.ts";
+import { shellWord } from "../../shell-word.ts";
 import type { Io } from "../../parts/io.ts";
 import type { StatePart, OpenState } from "../../parts/state.ts";
 
@@ -91,8 +92,14 @@ export async function runInit(app: App, options: InitOptions): Promise<number> {
     await verify(app, resolveSettings(app.settings.flags, app.io.host.env, profile));
   const used = current ? "" : ` --profile ${name}`;
   if (obstacle !== null) app.io.narrator.warn(obstacle.message);
+  const { stateKey } = app.settings.flags;
+  const [, keyFile] = /^@(.+)/s.exec(String(stateKey)) ?? [];
   const steps = [
     ...(obstacle?.steps ?? []),
+    // Without its file the key would have to be given to every command.
+    ...(keyFile === undefined || profileValue(profile, "stateKeyFile") !== undefined
+      ? []
+      : [`vault config set stateKeyFile ${shellWord(keyFile)}${used}`]),
     `vault doctor${used}`,
     `vault import --file vaults.ndjson${used}`,
   ];
