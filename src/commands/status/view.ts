@@ -5,6 +5,7 @@ import type { Palette } from "../../terminal/palette.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import { printableLine } from "../../terminal/redactor.ts";
 import { shownFingerprint } from "../../terminal/secrets.ts";
+import { wrapMessage } from "../../terminal/streams.ts";
 import type { Cell, Painted } from "../../terminal/tables.ts";
 import { listTable } from "../../terminal/tables.ts";
 import { distance, when } from "../../terminal/time.ts";
@@ -82,7 +83,8 @@ export async function statusTable(vault: ListedVault, view: View): Promise<strin
 export async function guardList({ vaults, breakers }: GuardDocument, view: View): Promise<string> {
   const open = breakers
     .filter(({ state }) => state === "open")
-    .map((breaker) => `${printableLine(breakerLine(breaker, view.now))}\n`);
+    .map((breaker) => printableLine(breakerLine(breaker, view.now)))
+    .map((line) => `${view.facts.isTTY ? wrapMessage(line, view.facts.columns) : line}\n`);
   if (vaults.length === 0) return `No vaults.\n${open.join("")}`;
   const palette = await createPalette(view.facts.color);
   const rows = vaults.map((vault) => [
