@@ -12,7 +12,7 @@ export const label = command(
     name: "label",
     summary: "name a vault",
     description:
-      "Give a vault a label, stored only on this machine. Every command takes it in place of the UUID.",
+      "Give a vault a label, kept in the state and never sent to the service. Every command takes it in place of the UUID.",
     arguments: {
       uuid: { ...vaultArgument, term: "<vault>", value: text },
       text: { term: "<text>", help: "its new label", value: (is) => is.label },

@@ -168,7 +168,7 @@ function guardedWays(vault: Situation, { policy, file }: Circumstances): Way[] {
   const where = inFile(file);
   const shown: Way = {
     command: `vault guard ${uuid} --reset --failed N --starts N${where}`,
-    note: "what the audit log shows since the last success and acknowledgement",
+    note: "what the audit log shows since the last success and acknowledgement, as vault audit-replay FILE prints it",
   };
   if (onlyUnanswered) {
     return [

@@ -135,7 +135,7 @@ describe("who is not let in is told why, and nothing is sent", () => {
     );
     expectError(init, 14, "state", /permission denied for database/);
     expect(errorOf(init).hint).toMatch(
-      /^as the database's owner: GRANT CREATE ON DATABASE postgres TO runner$/,
+      /^as the database's owner: vault state init --grant runner; or GRANT CREATE ON DATABASE postgres TO runner$/,
     );
   });
 

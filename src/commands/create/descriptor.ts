@@ -33,7 +33,7 @@ export const create = {
     externalRef: exchangeFlags.externalRef,
     label: {
       flag: "--label <text>",
-      help: "a label, stored only on this machine",
+      help: "a label, kept in the state and never sent to the service",
       value: (is) => is.label,
     },
     credentialsOut: {

@@ -97,7 +97,7 @@ export function refusalReason(
     "42501": {
       why: `its role ${user} lacks a right (${message})`,
       hint: message.includes("for database")
-        ? `as the database's owner: GRANT CREATE ON DATABASE ${database} TO ${user}`
+        ? `as the database's owner: vault state init --grant ${user}; or GRANT CREATE ON DATABASE ${database} TO ${user}`
         : `as the role that made the state: vault state init --grant ${user}`,
     },
     "25006": { why: "it is a read-only standby, or default_transaction_read_only is set" },
