@@ -26,8 +26,10 @@ import { learn, readCredentials } from "./read-start.ts";
 /** The base URL, which names the service of a vault; the answer holds for this command. */
 export async function askBaseUrl({ io, settings }: Basics): Promise<void> {
   if (settings.baseUrl !== undefined || !io.ask.isPossible) return;
+  io.narrator.note(
+    "No service is set up: these answers hold for this command alone. vault init stores them; vault sandbox exec -- sh needs none.",
+  );
   settings.baseUrl = await typedBaseUrl({ io, settings });
-  io.narrator.close("To store settings in a profile: vault init");
 }
 
 /** Asks for the settings that every call of the service needs. */
