@@ -1,4 +1,5 @@
 import {
+  cpSync,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -11,6 +12,7 @@ import {
 } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, vi } from "vitest";
 import { anew, backupOf, damage, restoredOf, sql, warm } from "../support/state-file.ts";
 import {
@@ -202,6 +204,22 @@ describe.concurrent("vault state restore", () => {
     expect(readFileSync(join(aside ?? "", "vault.db-wal"), "utf8")).toBe("of old");
     expectExit(await other.vault("get", uuid), 0);
     await expectInStep(lab, other, uuid);
+  });
+
+  it("does not take a state for damaged whose WAL has the page that a power loss has torn", async () => {
+    const { lab, machine, uuid, file } = await warm();
+    expectExit(await machine.vault("state", "backup", file), 0);
+    const torn = anew(lab, machine);
+    const open = new DatabaseSync(join(machine.stateDir, "vault.db"));
+    open.exec("PRAGMA wal_autocheckpoint = 0; BEGIN IMMEDIATE; PRAGMA user_version = 1; COMMIT");
+    cpSync(machine.stateDir, torn.stateDir, { recursive: true });
+    open.close();
+    const path = join(torn.stateDir, "vault.db");
+    writeFileSync(path, Buffer.concat([Buffer.alloc(4096), readFileSync(path).subarray(4096)]));
+    const result = await torn.vault("state", "restore", file, "--yes", "--json");
+    expectExit(result, 0);
+    expect(restoredOf(result)).toMatchObject({ aside: null, vaults: [{ uuid, kept: "here" }] });
+    expectExit(await torn.vault("get", uuid), 0);
   });
 
   it("waits for an exchange that is under way, and gives up with exit 15", async () => {

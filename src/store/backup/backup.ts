@@ -202,7 +202,7 @@ export function backupFile(file: string): BackupFile {
 }
 
 /** Reads the header of a database, as SQLite documents it; null for a file that this program did not make. */
-export function headerOf(file: string): { hasWal: boolean } | null {
+function headerOf(file: string): { hasWal: boolean } | null {
   const header = Buffer.alloc(100);
   const descriptor = openSync(file, "r");
   try {

@@ -112,13 +112,14 @@ export function configure(connection: DatabaseSync, platform: string): void {
     connection.exec("PRAGMA fullfsync = 1; PRAGMA checkpoint_fullfsync = 1");
 }
 
+/** Whether this program has made the database. */
+export const isOurs = (connection: DatabaseSync): boolean =>
+  one<{ application_id: number }>(connection, "PRAGMA application_id")?.application_id ===
+  applicationId;
+
 /** @throws `state` for what is not a state of this program, and for one of a newer version */
 export function checkOurs(connection: DatabaseSync, path: string, newest: number): void {
-  const found = one<{ application_id: number }>(
-    connection,
-    "PRAGMA application_id",
-  )?.application_id;
-  if (found !== applicationId) {
+  if (!isOurs(connection)) {
     throw new VaultError(
       "state",
       `the state cannot be used: ${path}: it is damaged, or was not created by this program`,

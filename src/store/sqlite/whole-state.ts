@@ -8,6 +8,7 @@ import {
   checkOurs,
   configure,
   createDatabase,
+  isOurs,
   marksOf,
   migrate,
   openDatabase,
@@ -20,7 +21,7 @@ import type { StoreOptions } from "./state-connection.ts";
 import { retryBusyDatabase, StateDatabase } from "./state-database.ts";
 import { engineOf } from "./state-file.ts";
 import { VaultLocks } from "./vault-lock.ts";
-import { checkTarget, writeBackup, headerOf, problemsOf, checkBackup } from "../backup/backup.ts";
+import { checkTarget, writeBackup, problemsOf, checkBackup } from "../backup/backup.ts";
 import type {
   Holdings,
   BackupFacts,
@@ -212,11 +213,11 @@ export function isUnreadable(path: string): boolean {
   if (!existsSync(path)) return false;
   if (begunAside(dirname(path)) !== undefined) return true;
   try {
-    if (!statSync(path).isFile() || headerOf(path) === null) return true;
-    // Others may write meanwhile, so it is not opened as immutable.
+    if (!statSync(path).isFile()) return true;
+    // Others may write meanwhile, so it is not opened as immutable. The file alone may be torn, and its WAL have what it lacks.
     const db = new DatabaseSync(withMode(path, "ro"), { readOnly: true });
     try {
-      return problemsOf(db).length > 0;
+      return !isOurs(db) || problemsOf(db).length > 0;
     } finally {
       db.close();
     }
