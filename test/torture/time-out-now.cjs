@@ -1,29 +1,22 @@
 "use strict";
-// Required before the program (NODE_OPTIONS): on SIGUSR2 every timer of TIME_OUT_MS that is running goes off at once. So a call that is
+// Required before the program (NODE_OPTIONS): on SIGUSR2 every time limit of TIME_OUT_MS that is running ends at once. So a call that is
 // never answered times out without being waited for, and one that is answered never does, however busy the machine is.
 
-const { setTimeout: real, clearTimeout: clear } = globalThis;
+const { timeout } = AbortSignal;
 const limit = Number(process.env.TIME_OUT_MS);
 for (const name of ["TIME_OUT_MS", "NODE_OPTIONS"]) delete process.env[name];
 
-const running = new Map();
+const running = new Set();
 
-globalThis.setTimeout = (callback, milliseconds, ...given) => {
-  const timer = real(callback, milliseconds, ...given);
-  if (milliseconds === limit) running.set(timer, callback);
-  return timer;
-};
-
-globalThis.clearTimeout = (timer) => {
-  running.delete(timer);
-  clear(timer);
+AbortSignal.timeout = (milliseconds) => {
+  if (milliseconds !== limit) return timeout.call(AbortSignal, milliseconds);
+  const controller = new AbortController();
+  running.add(controller);
+  return controller.signal;
 };
 
 process.on("SIGUSR2", () => {
-  const due = Array.from(running);
+  for (const controller of running)
+    controller.abort(new DOMException("the time limit is over", "TimeoutError"));
   running.clear();
-  for (const [timer, callback] of due) {
-    clear(timer);
-    callback();
-  }
 });
