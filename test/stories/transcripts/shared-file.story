@@ -27,7 +27,7 @@ $ cat shared.json
 | …"attempts":{"unackedStarts":2,…"failedAttempts":0,"possiblyFailed":0,"refused":[],"sole":true,"breaker":{"lostAt":…
 $ . ./settings; sh read
 | …not sent: the service did not respond to a start; the next trial start is due at
-| next: vault guard … --reset --unanswered --credentials shared.json
+| …at once after vault guard … --reset --unanswered --credentials shared.json
 exit 10
 
 # past the breaker, the guard stops before the start that could lock, whatever insists
