@@ -28,6 +28,30 @@ export interface SharedState extends StoreFixture {
   sql(text: string): Promise<Record<string, unknown>[]>;
 }
 
+/**
+ * Names the standbys that each commit of a server waits for. Returns when commits do, or no longer do: one of its processes has to notice
+ * it first.
+ */
+export async function setStandbys(sql: Postgres["sql"], names: string): Promise<void> {
+  await sql(`ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
+  await sql("SELECT pg_reload_conf()");
+  const waits = async (): Promise<boolean> => {
+    let [isOver, hasWaited] = [false, false];
+    const commit = sql("SELECT pg_logical_emit_message(true, 'trial', '')").finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      const canceled = await sql(
+        "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%trial%'",
+      );
+      hasWaited ||= canceled.length > 0;
+    }
+    await commit;
+    return hasWaited;
+  };
+  await expect.poll(waits, { timeout: 20_000 }).toBe(names !== "");
+}
+
 let made = 0;
 
 export async function sharedState(given?: Postgres): Promise<SharedState> {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { VaultSession } from "../../src/exchange/ports.ts";
 import { held, intent, known, patient, service, uuid } from "../contract/store-fixture.ts";
 import type { SharedState } from "../support/shared-state.ts";
-import { sharedState } from "../support/shared-state.ts";
+import { setStandbys, sharedState } from "../support/shared-state.ts";
 import { postgres } from "../support/postgres.ts";
 import { tcpProxy } from "../support/proxies.ts";
 
@@ -11,7 +11,7 @@ beforeEach(async () => {
   state = await sharedState();
 });
 afterEach(async () => {
-  await standbys("");
+  await setStandbys(state.sql, "");
   await state.sql("ALTER ROLE postgres RESET ALL");
   state.dispose();
 });
@@ -20,15 +20,6 @@ const pair = {
   credentials: { encryptedData: "data", payload: "payload" },
   kind: "generic/offline",
 } as const;
-
-/** Names the standbys that each commit waits for. */
-async function standbys(names: string): Promise<void> {
-  await state.sql(`ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
-  await state.sql("SELECT pg_reload_conf()");
-  const shown = async (): Promise<unknown> =>
-    (await state.sql("SHOW synchronous_standby_names"))[0]?.["synchronous_standby_names"];
-  await expect.poll(shown).toBe(names);
-}
 
 /** Waits until a connection waits for a standby (or for a lock), and does something to it; returns its process. */
 async function toWaiting(
@@ -48,7 +39,7 @@ async function toWaiting(
 async function withoutStandby(session: Promise<VaultSession>): Promise<VaultSession> {
   const ready = await session;
   await ready.recordPair(pair);
-  await standbys("nowhere");
+  await setStandbys(state.sql, "nowhere");
   return ready;
 }
 
@@ -89,7 +80,7 @@ describe("a commit that waits for a standby", () => {
       retry: "safe",
       message: expect.stringMatching(/no answer in time/) as string,
     });
-    await standbys("");
+    await setStandbys(state.sql, "");
     await state.sql(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'",
     );
@@ -111,7 +102,7 @@ describe("a commit that waits for a standby", () => {
     await toWaiting("0");
     proxy.end();
     await toWaiting("0", 0, "wait_event_type = 'Lock'");
-    await standbys("");
+    await setStandbys(state.sql, "");
     await step;
     expect(await known(session)).toMatchObject({
       unackedStarts: 1,

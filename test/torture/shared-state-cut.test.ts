@@ -7,7 +7,7 @@ import type { RunResult } from "../support/run-vault.ts";
 import type { Cut, Proxy } from "../support/proxies.ts";
 import { tcpProxy } from "../support/proxies.ts";
 import type { Team } from "../support/shared-state.ts";
-import { team } from "../support/shared-state.ts";
+import { setStandbys, team } from "../support/shared-state.ts";
 
 interface Command {
   /** Run before it, on another machine. */
@@ -147,10 +147,6 @@ describe.each(Object.entries(commands))("vault %s, cut off from its state", (_na
 
 it("credentials that may not be durable are neither delivered nor acknowledged", async () => {
   const { lab, uuid, machines, sql } = await team();
-  const standbys = async (names: string): Promise<void> => {
-    await sql(`ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
-    await sql("SELECT pg_reload_conf()");
-  };
   const sentBefore = lab.service.sandbox.requests().length;
   const sent = (): string[] =>
     lab.service.sandbox
@@ -160,11 +156,11 @@ it("credentials that may not be durable are neither delivered nor acknowledged",
   lab.faults("get-start:delay=4s");
   const running = machines[0].vault("get", uuid, "--json");
   await expect.poll(() => sent().length, { timeout: 20_000 }).toBe(1);
-  await standbys("nowhere");
+  await setStandbys(sql, "nowhere");
   const canceled = async (): Promise<unknown[]> =>
     await sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
   await expect.poll(canceled, { timeout: 20_000 }).toHaveLength(1);
-  await standbys("");
+  await setStandbys(sql, "");
   const result = await running;
   expectError(result, 14, "state", /a commit may not be durable/);
   expect(errorOf(result).retry).toBe("after-fix");
