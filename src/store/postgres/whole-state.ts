@@ -36,6 +36,7 @@ import type { Row } from "./connection.ts";
 import { alreadyThere, codeOf, Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { transactAtGate, transactWhole } from "./gate.ts";
+import { expectUnmoved } from "../whole/claim.ts";
 import { copied, reborn, setBack, setBackNow } from "./incarnation.ts";
 import type { MachineRecord } from "./machine-record.ts";
 import { grants, oldestVersion, schemaVersion, tables } from "./schema.ts";
@@ -155,6 +156,7 @@ export class PostgresWhole implements WholeState {
       const [about] = await query(aboutStatement(schema));
       const meta = about?.["meta"] as Record<string, string>;
       const marks = marksIn(meta);
+      if (operation === "claim") expectUnmoved(this.shown, { fence, moved }, marks);
       if (marks.fence === null && marks.moved === null) checkVersion(meta, address);
       else if (operation !== "claim" && operation !== "move") throw notHere(this.shown, marks);
       if (operation !== "claim" && about?.["original"] !== true)

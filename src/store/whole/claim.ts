@@ -2,12 +2,13 @@ import { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { ContentRow, Contents } from "../contents.ts";
+import type { Marks } from "./marks.ts";
 import type { WholePlace } from "./whole.ts";
 
 /**
  * Lets a state be used again that was moved, or was being moved, to a place that is gone for good: nothing counts as proven, since
  * it may have been used there. `now` is in milliseconds since the epoch.
- * @throws `usage` for a state that is not being moved; what `transact` throws
+ * @throws `usage` for a state that is not being moved, `state` if somebody else moves or claims it meanwhile; what `transact` throws
  */
 export async function claimMoved(place: WholePlace, waiting: Waiting, now: number): Promise<void> {
   const marks = await place.read(async (whole) => await Promise.resolve(whole.marks));
@@ -21,6 +22,7 @@ export async function claimMoved(place: WholePlace, waiting: Waiting, now: numbe
     );
   }
   await place.transact("claim", waiting, async (whole) => {
+    expectUnmoved(place.shown, marks, whole.marks);
     for await (const part of whole.parts()) await whole.write(part, unproven(part, now));
     await whole.append([
       {
@@ -35,6 +37,21 @@ export async function claimMoved(place: WholePlace, waiting: Waiting, now: numbe
     await whole.mark({ fence: null, moved: null });
   });
 }
+
+/**
+ * Checks that no move has begun or ended since the marks were `seen`: a claim says nothing of that one.
+ * @throws `state` if one has
+ */
+export function expectUnmoved(shown: string, seen: Moves, { fence, moved }: Moves): void {
+  if (fence?.move === seen.fence?.move && moved?.move === seen.moved?.move) return;
+  throw new VaultError(
+    "state",
+    `the state ${shown} was moved or claimed meanwhile; nothing was changed`,
+    { hint: `vault status --state '${shown}' (says where it is)` },
+  );
+}
+
+type Moves = Pick<Marks, "fence" | "moved">;
 
 /** Contents that may have been used elsewhere. An open exchange whose token lives stays what it is: its end call asks the service. */
 export function unproven(contents: Contents, now: number): Contents {

@@ -327,6 +327,49 @@ it("a target that was made anew meanwhile takes nothing, and the fence stays", a
   target.dispose();
 });
 
+describe("a claim does not undo a move that ended after it was asked for", () => {
+  it("of a directory", async () => {
+    const { target, to, local } = await machines();
+    const [a] = local;
+    const died = async (): Promise<never> => await Promise.reject(new Error("died"));
+    const move = async (from: WholePlace): Promise<unknown> =>
+      await moveState(from, to, patient(target.clock));
+    await expect(move(hooked(a.place, fenced, { after: died }))).rejects.toThrow("died");
+    const before = async (): Promise<unknown> => await move(a.place);
+    await expect(
+      claimMoved(hooked(a.place, 1, { before }), patient(target.clock), target.clock.now()),
+    ).rejects.toMatchObject({
+      code: "state",
+      message: expect.stringContaining("meanwhile") as string,
+    });
+    expect(await vaults(a.open())).toBeNull();
+    await goesOn(target.another(), target, a.id);
+    target.dispose();
+  });
+
+  it("of a shared state", async () => {
+    const { target } = await machines();
+    const fence = JSON.stringify({ move: "x", to: "elsewhere", target: "y" });
+    const session = await target.store.lock(service, uuids[0], patient(target.clock));
+    await target.sql(`INSERT INTO schema.meta VALUES ('fence', '${fence}')`);
+    let finished = Promise.resolve();
+    const tell = (): void => {
+      finished = target
+        .sql("UPDATE schema.meta SET name = 'moved' WHERE name = 'fence'")
+        .then(async () => await session.release());
+    };
+    const waiting = { ...patient(target.clock, 60_000), tell };
+    await expect(placeOf(target.another()).claim(waiting)).rejects.toMatchObject({
+      code: "state",
+      message: expect.stringContaining("meanwhile") as string,
+    });
+    await finished;
+    const marks = await target.sql("SELECT name FROM schema.meta WHERE name IN ('fence', 'moved')");
+    expect(marks).toEqual([{ name: "moved" }]);
+    target.dispose();
+  });
+});
+
 it("a target that was set back to before the move does not count as the place of the state", async () => {
   const { target, to, local } = await machines();
   const [a] = local;
