@@ -224,24 +224,32 @@ it("writers without a lease wait for the end of the operation, and write nothing
     limited: false,
     ...dates,
   };
+  let operation: Promise<unknown> = Promise.resolve();
+  const met = Promise.withResolvers<void>();
+  // Waiting takes as long as the operation, whatever else the machine does.
+  state.clock.meanwhile = async () => {
+    met.resolve();
+    await operation;
+  };
   let completing: Promise<unknown> = Promise.resolve();
-  await placeOf(state.another()).transact("rekey", patient(state.clock), async () => {
+  operation = placeOf(state.another()).transact("rekey", patient(state.clock), async () => {
     completing = state.another().completeCreation(creation, created);
-    await state.sql("SELECT 1");
+    await met.promise;
   });
+  await operation;
   await completing;
   expect(await standings(await held(state))).toEqual(["1 current"]);
   await expire();
   const place = placeOf(state.another());
   let late: Promise<unknown> = Promise.resolve();
-  await place.transact("move", patient(state.clock), async (whole) => {
+  operation = place.transact("move", patient(state.clock), async (whole) => {
     await whole.mark({ fence: { move: "m", to: "elsewhere", target: "t" } });
-    // It waits for the commit alone: on its clock, waiting takes no time.
     late = state
       .another()
       .beginCreation(creation)
       .catch((error: unknown) => error);
   });
+  await operation;
   expect(await late).toMatchObject({
     code: "state",
     message: expect.stringContaining("move of the state") as string,
