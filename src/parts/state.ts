@@ -171,6 +171,11 @@ async function openState(
       const { cancelMove } = await import("../store/whole/move.ts");
       return await cancelMove(await state.whole(), wholeAt, waiting);
     },
+    /** See `checkGone`, and `claim` of the whole state. */
+    checkGone: async () => {
+      const { checkGone } = await import("../store/whole/claim.ts");
+      await checkGone(await state.whole(), wholeAt, narrator.warn);
+    },
     keyFile: path,
     /** See `changeConfiguration`. */
     configure: async (change: Parameters<typeof changeConfiguration>[1]) =>

@@ -17,6 +17,7 @@ import {
 import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
+import { tcpProxy } from "../support/proxies.ts";
 import { team } from "../support/shared-state.ts";
 import { tempDir } from "../support/cleanup.ts";
 
@@ -123,6 +124,44 @@ describe("a state that is moved", () => {
     expectFarFromLock(lab, uuid);
   });
 
+  it("is not claimed where it was while the new place has it: a directory, a database, or another one", async () => {
+    const { lab, uuid, machines } = await team();
+    const [first] = machines;
+    const { location } = await postgres();
+    const at = async (place: string, ...args: string[]) =>
+      await first.vaultWith({ env: { VAULTSVC_STATE: place, PGPASSWORD: "password" } }, ...args);
+    const [former, latter] = [location("not_gone"), location("not_gone_either")];
+    for (const place of [former, latter]) expectExit(await at(place, "state", "init"), 0);
+    const way = [first.stateDir, join(first.home, "moved"), former, latter];
+    for (const [n, to] of way.entries()) {
+      const from = way[n - 1];
+      if (from === undefined) continue;
+      expectExit(await at(from, "state", "move", "--to", to, "--yes"), 0);
+      const refused = await at(from, "state", "claim", "--yes", "--json");
+      expectError(refused, 14, "state", /was moved to .*; nothing was sent/);
+      expect(errorOf(refused).hint).toContain("vault config set state");
+      expect((await at(from, "get", uuid, "--json")).code).toBe(14);
+    }
+    expectExit(await at(latter, "get", uuid, "--json"), 0);
+    expectFarFromLock(lab, uuid);
+  });
+
+  it("is claimed where it was if nobody can tell whether the new place has it", async () => {
+    const { lab, uuid, machines } = await team();
+    const [first] = machines;
+    const server = await postgres();
+    const proxy = await tcpProxy(server);
+    const there = server.location("out_of_reach").replace(`:${server.port}/`, `:${proxy.port}/`);
+    expectExit(await first.vaultWith({ env: { VAULTSVC_STATE: there } }, "state", "init"), 0);
+    expectExit(await first.vault("state", "move", "--to", there, "--yes"), 0);
+    proxy.cutAt(1, "gone");
+    const { code, stderr } = await first.vault("state", "claim", "--yes");
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/warning: whether the state is at postgres:.* cannot be told/);
+    expectExit(await first.vault("get", uuid, "--json"), 0);
+    expectFarFromLock(lab, uuid);
+  });
+
   it("is given up with --cancel, as long as the new place does not have it", async () => {
     const { uuid, machines, another } = await team();
     const [first, second] = machines;
@@ -153,6 +192,12 @@ describe("a state that is moved", () => {
       UPDATE ${schema}.meta SET value = '1000000' WHERE name = 'oldest'; UPDATE ${schema}.state SET usable = false`);
     const told = await second.vault("get", uuid, "--json");
     expectError(told, 14, "state", /the move of the state .* was interrupted/);
+    expectError(
+      await second.vault("state", "claim", "--yes", "--json"),
+      14,
+      "state",
+      /the move of the state .* was interrupted/,
+    );
     expect(errorOf(told).hint).toContain("vault state move --cancel");
     const { stdout } = await second.vault("state", "move", "--cancel", "--yes", "--json");
     expect(JSON.parse(stdout)).toMatchObject({ canceled: { to: directory } });

@@ -104,8 +104,9 @@ export async function runClaim(
   { io, state }: { io: Io; state: StatePart },
   options: ClaimOptions,
 ): Promise<number> {
-  const { state: opened } = await state.open();
+  const { state: opened, checkGone } = await state.open();
   const { shown } = opened;
+  await checkGone();
   await confirmOrFail(
     io.ask,
     options.yes === true,

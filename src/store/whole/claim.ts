@@ -1,8 +1,9 @@
-import { VaultError } from "../../errors.ts";
+import { asVaultError, VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { ContentRow, Contents } from "../contents.ts";
 import type { Marks } from "./marks.ts";
+import { notHere } from "./marks.ts";
 import type { WholePlace } from "./whole.ts";
 
 /**
@@ -11,7 +12,7 @@ import type { WholePlace } from "./whole.ts";
  * @throws `usage` for a state that is not being moved, `state` if somebody else moves or claims it meanwhile; what `transact` throws
  */
 export async function claimMoved(place: WholePlace, waiting: Waiting, now: number): Promise<void> {
-  const marks = await place.read(async (whole) => await Promise.resolve(whole.marks));
+  const marks = await marksAt(place);
   if (marks === null || (marks.fence === null && marks.moved === null)) {
     throw new VaultError(
       "usage",
@@ -52,6 +53,33 @@ export function expectUnmoved(shown: string, seen: Moves, { fence, moved }: Move
 }
 
 type Moves = Pick<Marks, "fence" | "moved">;
+
+/**
+ * Checks that a state that was moved, or is being moved, is not at its new place: that is gone for good, whoever claims says. One
+ * that cannot be read may be; `warn` is told. A move that began can be finished or canceled as long as its target is there.
+ * @throws `state` if the target is there, and has the state or may still take it
+ */
+export async function checkGone(
+  from: WholePlace,
+  placeAt: (location: string) => Promise<WholePlace>,
+  warn: (message: string) => void,
+): Promise<void> {
+  const here = await marksAt(from);
+  const move = here?.moved ?? here?.fence;
+  if (here === null || move === null || move === undefined) return;
+  let there: Marks | null;
+  try {
+    there = await marksAt(await placeAt(move.to));
+  } catch (error) {
+    warn(`whether the state is at ${move.to} cannot be told: ${asVaultError(error).message}`);
+    return;
+  }
+  if (there?.state !== move.target) return;
+  if (here.moved === null || there.taken.includes(move.move)) throw notHere(from.shown, here);
+}
+
+const marksAt = async (place: WholePlace): Promise<Marks | null> =>
+  await place.read(async ({ marks }) => await Promise.resolve(marks));
 
 /** Contents that may have been used elsewhere. An open exchange whose token lives stays what it is: its end call asks the service. */
 export function unproven(contents: Contents, now: number): Contents {

@@ -90,7 +90,6 @@ export class Team {
       const args = this.#patient(
         this.whole.next(machine, wholeShare) ?? this.#command(machine, uuid, kind),
       );
-      if (await this.#isOvertaken(args)) continue;
       const isMany = takesMany(args);
       const touchesAll = isMany || isWholeOperation(args);
       const touched = touchesAll ? this.#lab.service.vaults.map((vault) => vault.uuid) : [uuid];
@@ -208,18 +207,11 @@ export class Team {
     this.#busy.set(uuid, 0);
   }
 
-  /** Whether a person is about to say that the place a state was to go to is gone, while the move was finished by another. */
-  async #isOvertaken([, operation, flag, place = ""]: readonly string[]): Promise<boolean> {
-    if (operation !== "claim" || flag !== "--state") return false;
-    const { stderr } = await this.quiet.vault("status", "--state", place);
-    return stderr.includes("was moved to");
-  }
-
   /** A command that nothing disturbs, after what refusals ask for. */
   async #calmly(machine: Machine, ...args: string[]): Promise<RunResult> {
     for (let tries = 0; ; tries += 1) {
       const wanted = this.whole.wanted(machine);
-      const line = wanted === undefined || (await this.#isOvertaken(wanted)) ? args : wanted;
+      const line = wanted ?? args;
       const result = await machine.vault(...line, "--json");
       this.whole.note(machine, line, result);
       if ((line === args && result.code !== 14) || tries > 8) return result;
