@@ -5,6 +5,7 @@ import type { ContentRow, Contents } from "../contents.ts";
 import type { Marks } from "./marks.ts";
 import { notHere } from "./marks.ts";
 import type { WholePlace } from "./whole.ts";
+import { marksAt } from "./whole.ts";
 
 /**
  * Lets a state be used again that was moved, or was being moved, to a place that is gone for good: nothing counts as proven, since
@@ -65,8 +66,8 @@ export async function checkGone(
   warn: (message: string) => void,
 ): Promise<void> {
   const here = await marksAt(from);
-  const move = here?.moved ?? here?.fence;
-  if (here === null || move === null || move === undefined) return;
+  const move = here?.moved ?? here?.fence ?? null;
+  if (here === null || move === null) return;
   let there: Marks | null;
   try {
     there = await marksAt(await placeAt(move.to));
@@ -77,9 +78,6 @@ export async function checkGone(
   if (there?.state !== move.target) return;
   if (here.moved === null || there.taken.includes(move.move)) throw notHere(from.shown, here);
 }
-
-const marksAt = async (place: WholePlace): Promise<Marks | null> =>
-  await place.read(async ({ marks }) => await Promise.resolve(marks));
 
 /** Contents that may have been used elsewhere. An open exchange whose token lives stays what it is: its end call asks the service. */
 export function unproven(contents: Contents, now: number): Contents {

@@ -5,6 +5,7 @@ import { nothing } from "../contents.ts";
 import type { Fence } from "./marks.ts";
 import { notHere } from "./marks.ts";
 import type { Whole, WholePlace } from "./whole.ts";
+import { marksAt } from "./whole.ts";
 
 /**
  * Moves a state: fences it, copies it into the target in one transaction there, and marks it moved.
@@ -162,9 +163,6 @@ async function openFence(from: WholePlace, waiting: Waiting, fence: Fence): Prom
     if (whole.marks.fence?.move === fence.move) await whole.mark({ fence: null });
   });
 }
-
-const marksAt = async (place: WholePlace) =>
-  await place.read(async ({ marks }) => Promise.resolve(marks));
 
 const nothingToMove = (shown: string): VaultError =>
   new VaultError("state", `there is no state to move: ${shown}`, {

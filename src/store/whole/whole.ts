@@ -37,6 +37,10 @@ export interface WholePlace {
   ): Promise<T>;
 }
 
+/** What a state says of its moves; null if nothing is there. */
+export const marksAt = async (place: WholePlace): Promise<Marks | null> =>
+  await place.read(async ({ marks }) => await Promise.resolve(marks));
+
 /** Rows, or vaults, that are read or written at a time. */
 const batch = 200;
 
