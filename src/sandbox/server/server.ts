@@ -48,7 +48,8 @@ export async function listen(
       const answer = handle({
         method: request.method ?? "",
         path: request.url ?? "",
-        headers: singleHeaders(request.headers),
+        // Node makes one value of repeated headers, except of Set-Cookie, which no request of the interface has.
+        headers: request.headers as Record<string, string | undefined>,
         body,
         remoteAddress: request.socket.remoteAddress ?? "",
       });
@@ -123,16 +124,6 @@ function send(
   if (answer.transport === "cut")
     response.write(body.subarray(0, body.length >> 1), () => request.socket.destroy());
   else response.end(body, answer.afterwards);
-}
-
-/** Joins the values of repeated headers, as HTTP defines. */
-function singleHeaders(headers: http.IncomingHttpHeaders): Record<string, string | undefined> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name,
-      Array.isArray(value) ? value.join(", ") : value,
-    ]),
-  );
 }
 
 /**
