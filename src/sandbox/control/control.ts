@@ -1,5 +1,6 @@
 import { VaultError } from "../../errors.ts";
 import { parseJson } from "../../protocol/json.ts";
+import { write } from "../faults/effects.ts";
 import type { Faults } from "../faults/faults.ts";
 import { checkFaultRule } from "../faults/faults.ts";
 import { publicInspection } from "./inspection.ts";
@@ -25,11 +26,8 @@ export interface ControlParts {
   serving?: Serving;
 }
 
-const reply = (status: number, body: unknown): SandboxResponse => ({
-  status,
-  headers: { "content-type": "application/json; charset=utf-8" },
-  body: JSON.stringify(body),
-});
+const reply = (status: number, body: Record<string, unknown>): SandboxResponse =>
+  write({ status, headers: {}, body });
 
 const failure = (status: number, message: string): SandboxResponse =>
   reply(status, { error: { message } });
@@ -60,7 +58,7 @@ export function control(
   }
 }
 
-type Action = (parts: ControlParts, uuid: string, body: string) => unknown;
+type Action = (parts: ControlParts, uuid: string, body: string) => Record<string, unknown>;
 
 const inspect: Action = ({ sandbox }, uuid) => ({ vault: publicInspection(sandbox.inspect(uuid)) });
 
@@ -71,7 +69,7 @@ const actions: Record<string, Action> = {
     serving?.renewReadyFile();
     return { vaults: sandbox.vaults().length };
   },
-  "GET ready": ({ serving }) => serving?.ready() ?? {},
+  "GET ready": ({ serving }) => ({ ...serving?.ready() }),
   "POST stop": () => ({}),
   "GET audit": ({ sandbox }) => ({ items: sandbox.audit() }),
   "POST lock": (parts, uuid, body) => {
