@@ -11,7 +11,7 @@ import { completePolicy } from "./policy.ts";
 import type { Random } from "../seeds/random.ts";
 import { newPair, newUuid, seededRandom, systemRandom } from "../seeds/random.ts";
 import type { LoggedRequest } from "./request-log.ts";
-import { RequestLog } from "./request-log.ts";
+import { arrived } from "./request-log.ts";
 import { createCall, deleteCall, infoCall } from "./single.ts";
 import { samePair, start } from "./start.ts";
 import type { Pair } from "../../protocol/answers.ts";
@@ -33,6 +33,8 @@ interface SandboxOptions {
   save?(state: State): void;
 }
 
+const keptRequests = 10_000;
+
 /** The emulated service without a socket: its endpoints, the administrator's console, and inspection for tests. */
 export class Sandbox {
   readonly #state: State;
@@ -41,7 +43,7 @@ export class Sandbox {
   readonly #window: RateWindow;
   readonly #now: () => number;
   readonly #save: (state: State) => void;
-  readonly #log = new RequestLog();
+  readonly #requests: LoggedRequest[] = [];
 
   constructor(options: SandboxOptions) {
     this.#now = () => options.now();
@@ -87,7 +89,10 @@ export class Sandbox {
   /** Adds a request to the log of `requests()`, whether or not it will be processed. */
   received(call: Call): LoggedRequest {
     const world = this.#world();
-    return this.#log.add(call, findVault(world, call.uuid), world.now);
+    const request = arrived(call, findVault(world, call.uuid), world.now);
+    this.#requests.push(request);
+    if (this.#requests.length > keptRequests) this.#requests.shift();
+    return request;
   }
 
   /**
@@ -155,7 +160,7 @@ export class Sandbox {
 
   /** Returns the last 10,000 requests of vault endpoints, oldest first. */
   requests(): readonly LoggedRequest[] {
-    return this.#log.entries;
+    return this.#requests;
   }
 
   /** Returns all audit items in the order of recording. */

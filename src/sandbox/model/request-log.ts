@@ -21,29 +21,20 @@ export interface LoggedRequest {
   status: number | null;
 }
 
-const kept = 10_000;
-
-export class RequestLog {
-  readonly entries: LoggedRequest[] = [];
-
-  /** Adds a request. The caller completes the returned entry when the request is processed. */
-  add(call: Call, vault: VaultState | undefined, time: number): LoggedRequest {
-    const { kind, method, operation, step } = call.endpoint;
-    const entry: LoggedRequest = {
-      endpoint: `${kind} ${operation}${step === "single" ? "" : `-${step}`}`,
-      method,
-      operation,
-      step,
-      uuid: call.uuid,
-      time,
-      credentials: step === "start" || operation === "delete" ? whichPair(vault, call.body) : null,
-      processed: false,
-      status: null,
-    };
-    this.entries.push(entry);
-    if (this.entries.length > kept) this.entries.shift();
-    return entry;
-  }
+/** Describes a request on its arrival. The caller completes what is returned when the request is processed. */
+export function arrived(call: Call, vault: VaultState | undefined, time: number): LoggedRequest {
+  const { kind, method, operation, step } = call.endpoint;
+  return {
+    endpoint: `${kind} ${operation}${step === "single" ? "" : `-${step}`}`,
+    method,
+    operation,
+    step,
+    uuid: call.uuid,
+    time,
+    credentials: step === "start" || operation === "delete" ? whichPair(vault, call.body) : null,
+    processed: false,
+    status: null,
+  };
 }
 
 function whichPair(
