@@ -1,4 +1,4 @@
-import type { AnyEndpoint, Operation } from "../../protocol/endpoints.ts";
+import type { AnyEndpoint } from "../../protocol/endpoints.ts";
 import { isOnline } from "../../protocol/endpoints.ts";
 import type { CreditCard, Device, Metadata } from "../../protocol/fields.ts";
 import { uuid as uuidField } from "../../protocol/fields.ts";
@@ -187,14 +187,6 @@ export function presentVault(world: World, call: Call): VaultState | Outcome {
 }
 
 export const isOutcome = (value: VaultState | Outcome): value is Outcome => "body" in value;
-
-/** Whether an end call names the operation and token of an exchange. */
-export const isTokenOf = (
-  exchange: { operation: Operation; token: string } | null,
-  operation: string,
-  token: string,
-): boolean =>
-  exchange !== null && exchange.operation === operation && sameSecret(exchange.token, token);
 
 /** Admits at most `rate` requests in any window of one second. Refused requests do not count. */
 export class RateWindow {

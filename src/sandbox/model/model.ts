@@ -2,7 +2,6 @@ import { VaultError } from "../../errors.ts";
 import type { Application } from "../../protocol/requests.ts";
 import type { Call, CreateBody, StartBody } from "./call.ts";
 import { admit, RateWindow } from "./call.ts";
-import { end } from "./end.ts";
 import type { Inspection } from "../control/inspection.ts";
 import { inspection } from "../control/inspection.ts";
 import type { Outcome } from "./outcome.ts";
@@ -13,7 +12,7 @@ import { newPair, newUuid, seededRandom, systemRandom } from "../seeds/random.ts
 import type { LoggedRequest } from "./request-log.ts";
 import { arrived } from "./request-log.ts";
 import { createCall, deleteCall, infoCall } from "./single.ts";
-import { samePair, start } from "./start.ts";
+import { end, samePair, start } from "./exchange.ts";
 import type { Pair } from "../../protocol/answers.ts";
 import type { AuditItem, State, VaultInput, VaultState, World } from "./state.ts";
 import type { KnownVault } from "./vaults.ts";

@@ -1,6 +1,6 @@
 import type { AnyEndpoint } from "../../protocol/endpoints.ts";
 import type { Call, StartBody } from "./call.ts";
-import { samePair } from "./start.ts";
+import { samePair } from "./exchange.ts";
 import type { Pair } from "../../protocol/answers.ts";
 import type { VaultState } from "./state.ts";
 

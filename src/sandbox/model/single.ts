@@ -2,7 +2,7 @@ import type { Call, CreateBody, StartBody } from "./call.ts";
 import { isOutcome, openVault, presentVault, originOf } from "./call.ts";
 import type { Outcome } from "./outcome.ts";
 import { refuseInvalid, success } from "./outcome.ts";
-import { countFailure, facts, responseVault, wrongCredential } from "./start.ts";
+import { countFailure, facts, responseVault, wrongCredential } from "./exchange.ts";
 import { createVault, remove } from "./vaults.ts";
 import type { World } from "./state.ts";
 import { defined } from "../../defined.ts";

@@ -8,7 +8,7 @@ import type { Outcome } from "./outcome.ts";
 import { refuse, success } from "./outcome.ts";
 import type { Pair } from "../../protocol/answers.ts";
 import type { PendingExchange, VaultState, World } from "./state.ts";
-import { lock } from "./vaults.ts";
+import { findVault, lock, remove } from "./vaults.ts";
 
 /**
  * Handles get-start and update-start, after `admit`. Wrong credentials count as a failed attempt. Correct ones count as a start without
@@ -109,6 +109,57 @@ function open(world: World, operation: Operation, body: StartBody): PendingExcha
     content: body.newVault?.content ?? null,
   };
 }
+
+/**
+ * Handles get-end and update-end, after `admit`. Only an end call makes the offered pair current, applies an update and uses up a
+ * read. A token that is wrong, expired or used changes nothing.
+ */
+export function end(world: World, call: Call, token: string): Outcome {
+  const { operation } = call.endpoint;
+  const known = findVault(world, call.uuid);
+  if (known !== undefined) known.counts.ends += 1;
+  const isRepeated =
+    known?.kind === call.endpoint.kind && isTokenOf(known.acknowledged, operation, token);
+  if (world.policy.idempotentEnd && isRepeated) return success();
+  const vault = openVault(world, call);
+  if (isOutcome(vault)) return vault;
+  if (vault.pending === null || !isTokenOf(vault.pending, operation, token)) {
+    return refuse(world, "token", "token", "the token is unknown or has expired");
+  }
+  acknowledge(world, call, vault, vault.pending);
+  return success();
+}
+
+function acknowledge(world: World, call: Call, vault: VaultState, pending: PendingExchange): void {
+  vault.pair = pending.offered;
+  vault.creditCard = pending.creditCard ?? vault.creditCard;
+  vault.content = pending.content ?? vault.content;
+  vault.pending = null;
+  vault.acknowledged = { operation: pending.operation, token: pending.token };
+  vault.failedAccesses = 0;
+  vault.unackedStarts = 0;
+  vault.lastModified = world.now;
+  vault.counts.acknowledged += 1;
+  recordCall(
+    world,
+    call,
+    "SUCCESS",
+    pending.externalRef,
+    `${pending.operation === "get" ? "read" : "update"} acknowledged`,
+  );
+  if (pending.operation === "get" && vault.usesRemaining !== null) {
+    vault.usesRemaining -= 1;
+    if (vault.usesRemaining === 0) remove(world, vault, "no uses remain");
+  }
+}
+
+/** Whether an end call names the operation and token of an exchange. */
+const isTokenOf = (
+  exchange: { operation: Operation; token: string } | null,
+  operation: string,
+  token: string,
+): boolean =>
+  exchange !== null && exchange.operation === operation && sameSecret(exchange.token, token);
 
 const iso = (time: number): string => new Date(time).toISOString();
 
