@@ -35,43 +35,45 @@ export interface Named {
   prints?: readonly string[];
 }
 
+/** What is read of vaults, as `vaultsWhere` names it. */
+const parts = ["vault", "matter", "kept", "ended", "refused"] as const;
+
 /**
- * Reads vaults that fulfil a condition (on the columns of `vaults`, with `$1` … of `values`) with all that a step may need: their rows,
- * exchanges, credentials, superseded pairs and refusals, in that order.
+ * Reads vaults that fulfil a condition (on the columns of `vaults`, with `$1` … of `values`) with all that a step may need: their
+ * rows, exchanges, credentials, superseded pairs and refusals.
  */
 export function vaultsWhere(
-  { prefix, keptAlone, texts }: Dialect,
+  { prefix, keptAlone, texts, selectAll }: Dialect,
   condition: string,
   values: readonly Value[],
   { exchange, prints = [] }: Named = {},
 ): Statement[] {
   const of = (table: string, hint = ""): string =>
-    `SELECT ${table}.* FROM ${prefix}vaults JOIN ${prefix}${table} ${hint} ON ${table}.vault = vaults.id WHERE ${condition}`;
-  const named = exchange === undefined ? [] : [exchange];
-  const last = `$${values.length + named.length + 1}`;
-  // A start that succeeds ends every earlier exchange and supersedes what it offered, so no older one matters unless it is named.
-  const matter = `${of("exchanges")} AND exchanges.seq >= coalesce((
-      SELECT seq FROM ${prefix}exchanges AS started WHERE started.vault = vaults.id AND "newGeneration" IS NOT NULL AND adopted = 0
-      ORDER BY seq DESC LIMIT 1), 0)
-    AND (state NOT IN ('acknowledged', 'discarded', 'rejected') OR NOT EXISTS (
-      SELECT 1 FROM ${prefix}exchanges AS later WHERE later.vault = exchanges.vault AND later.seq > exchanges.seq))
-    ${exchange === undefined ? "" : `UNION ${of("exchanges")} AND exchanges.id = $${values.length + 1}`}`;
-  const kept = `${of("credentials", keptAlone)} AND sealed IS NOT NULL
-    UNION SELECT credentials.* FROM (${matter}) AS matter JOIN ${prefix}credentials
-      ON credentials.vault = matter.vault AND generation IN ("baseGeneration", "newGeneration")`;
-  const superseded = `SELECT superseded.* FROM (${kept}) AS kept JOIN ${prefix}superseded
-      ON superseded.vault = kept.vault AND superseded.fingerprint = kept.fingerprint`;
-  const also = `UNION ${of("superseded")} AND fingerprint IN (${texts(last)})`;
-  const all = [...values, ...named];
-  return [
-    { sql: `SELECT * FROM ${prefix}vaults WHERE ${condition}`, values },
-    { sql: `${matter} ORDER BY seq`, values: all },
-    { sql: `${kept} ORDER BY generation`, values: all },
+    `SELECT ${table}.* FROM vault JOIN ${prefix}${table} ${hint} ON ${table}.vault = vault.id`;
+  const all = [...values];
+  const mark = (value: Value): string => `$${all.push(value)}`;
+  const named =
+    exchange === undefined ? "" : `UNION ${of("exchanges")} AND exchanges.id = ${mark(exchange)}`;
+  const also =
     prints.length === 0
-      ? { sql: superseded, values: all }
-      : { sql: `${superseded} ${also}`, values: [...all, JSON.stringify(prints)] },
-    { sql: of("refusals"), values },
-  ];
+      ? ""
+      : `UNION ${of("superseded")} AND fingerprint IN (${texts(mark(JSON.stringify(prints)))})`;
+  // A start that succeeds ends every earlier exchange and supersedes what it offered, so no older one matters unless it is named.
+  const sql = `WITH vault AS (SELECT * FROM ${prefix}vaults WHERE ${condition}),
+    matter AS (${of("exchanges")} AND exchanges.seq >= coalesce((
+        SELECT seq FROM ${prefix}exchanges AS started WHERE started.vault = vault.id AND "newGeneration" IS NOT NULL AND adopted = 0
+        ORDER BY seq DESC LIMIT 1), 0)
+      AND (state NOT IN ('acknowledged', 'discarded', 'rejected') OR NOT EXISTS (
+        SELECT 1 FROM ${prefix}exchanges AS later WHERE later.vault = exchanges.vault AND later.seq > exchanges.seq))
+      ${named}),
+    kept AS (${of("credentials", keptAlone)} AND sealed IS NOT NULL
+      UNION SELECT credentials.* FROM matter JOIN ${prefix}credentials
+        ON credentials.vault = matter.vault AND generation IN ("baseGeneration", "newGeneration")),
+    ended AS (SELECT superseded.* FROM kept JOIN ${prefix}superseded
+        ON superseded.vault = kept.vault AND superseded.fingerprint = kept.fingerprint
+      ${also}),
+    refused AS (${of("refusals")})`;
+  return selectAll(sql, parts).map((one) => ({ sql: one, values: all }));
 }
 
 /** Reads one vault, for `storedVault`. */
@@ -89,14 +91,20 @@ export interface Labels {
 
 type Of<Row> = Row & { vault: NonNullable<Value> };
 
+/** What one statement for all parts has returned. */
+function partsIn(rows: readonly unknown[] = []): unknown[][] {
+  const byPart = Map.groupBy(rows as { part: number; row: unknown }[], ({ part }) => part);
+  return parts.map((_, part) => byPart.get(part)?.map(({ row }) => row) ?? []);
+}
+
 /** What `vaultsWhere` returned, by service and uuid; `labels` where they are sealed. */
 export function storedVaults(
   results: readonly (readonly unknown[])[],
   at: string,
   labels: Labels | null,
 ): StoredVault[] {
-  const [vaults = [], ...parts] = results;
-  const [exchanges, credentials, superseded, refusals] = parts.map((rows) =>
+  const [vaults = [], ...others] = results.length === 1 ? partsIn(results[0]) : results;
+  const [exchanges, credentials, superseded, refusals] = others.map((rows) =>
     Map.groupBy(rows as Of<object>[], (row) => row.vault),
   );
   return (vaults as { id: NonNullable<Value>; labelDigest?: string }[])
@@ -112,8 +120,12 @@ export function storedVaults(
       const rows: VaultRows = {
         ...unknownVault(place),
         vault,
-        credentials: of<object>(credentials).map(credentialsRow),
-        exchanges: of<object>(exchanges).map(exchangeRow),
+        credentials: of<CredentialsRow>(credentials)
+          .toSorted((a, b) => a.generation - b.generation)
+          .map(credentialsRow),
+        exchanges: of<{ seq: number }>(exchanges)
+          .toSorted((a, b) => a.seq - b.seq)
+          .map(exchangeRow),
         superseded: new Set(of<{ fingerprint: string }>(superseded).map((row) => row.fingerprint)),
         refusals: new Map(refused),
       };

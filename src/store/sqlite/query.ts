@@ -17,6 +17,7 @@ export const dialect: Dialect = {
   prefix: "",
   // Without the hint SQLite would read every generation that ever existed.
   keptAlone: "INDEXED BY credentials_kept",
+  selectAll: (defined, tables) => tables.map((table) => `${defined} SELECT * FROM ${table}`),
   texts: (mark) => `SELECT value FROM json_each(${mark})`,
 };
 
