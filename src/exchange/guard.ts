@@ -14,9 +14,12 @@ export function guardStart(record: VaultRecord, circumstances: Circumstances): v
   const uncertain = (count: number): string =>
     count === 0 ? "" : ` (${count} of them unanswered)`;
   const why = risk.failedWouldLock
-    ? `${record.failedAttempts} of ${policy.failedAttempts} failed attempts used${uncertain(record.possiblyFailed)}; one more locks the vault`
-    : `${record.unackedStarts} of ${policy.unackedStarts} unacknowledged starts used${uncertain(record.unansweredStarts)}; one more locks the vault`;
-  throw new VaultError("guard", `not sent: it could lock vault ${record.uuid}: ${why}`, {
+    ? `${record.failedAttempts} of ${policy.failedAttempts} failed attempts used${uncertain(record.possiblyFailed)}`
+    : `${record.unackedStarts} of ${policy.unackedStarts} unacknowledged starts used${uncertain(record.unansweredStarts)}`;
+  const message = risk.isLocked
+    ? `by the counters, vault ${record.uuid} is locked: ${why}`
+    : `it could lock vault ${record.uuid}: ${why}; one more locks the vault`;
+  throw new VaultError("guard", `not sent: ${message}`, {
     uuid: record.uuid,
     hint: hintOf(waysOn(record, circumstances)),
     spent: spentBy(record, policy),
@@ -104,11 +107,10 @@ export function guardDevice(
 }
 
 /** The error for a combination of pair, hashedPin, device and kind that the service has refused before. */
-export function refusedBeforeError(
-  { uuid, provenAt }: VaultRecord,
-  generation: number,
-): VaultError {
-  const since = provenAt === null ? "" : `. ${explainRefusal(provenAt)}`;
+export function refusedBeforeError(record: VaultRecord, generation: number): VaultError {
+  const { uuid } = record;
+  const why = explainRefusal(record);
+  const since = why === null ? "" : `. ${why}`;
   return new VaultError(
     "guard",
     `not sent: the service has refused generation ${generation} of vault ${uuid} before${since}`,
@@ -119,6 +121,8 @@ export function refusedBeforeError(
   );
 }
 
-/** Explains why credentials that have worked are refused. */
-export const explainRefusal = (provenAt: string): string =>
-  `another machine or program has probably used this vault since ${provenAt}, when its credentials last worked here`;
+/** Explains why credentials that have worked are refused; null if none of those that were refused have worked. */
+export const explainRefusal = ({ provenAt, generations }: VaultRecord): string | null =>
+  provenAt !== null && generations.some(({ proven, refused }) => proven && refused)
+    ? `another machine or program has probably used this vault since ${provenAt}, when its credentials last worked here`
+    : null;

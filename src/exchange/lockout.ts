@@ -18,6 +18,8 @@ interface StartRisk {
   unackedWouldLock: boolean;
   /** A start would be allowed if no unanswered one had arrived. */
   onlyUnanswered: boolean;
+  /** The last one that was allowed has been sent, as only --force does: the vault is locked, if the records are right. */
+  isLocked: boolean;
 }
 
 export type Counters = Pick<
@@ -35,14 +37,16 @@ export function startRisk(
   const failedWouldLock = wouldLock(failedAttempts, policy.failedAttempts);
   const unackedWouldLock = wouldLock(unackedStarts, policy.unackedStarts);
   const allows = !failedWouldLock && !unackedWouldLock;
-  const certainlyFailed = wouldLock(failedAttempts - possiblyFailed, policy.failedAttempts);
-  const certainlyStarted = wouldLock(unackedStarts - unansweredStarts, policy.unackedStarts);
+  const [failed, started] = [failedAttempts - possiblyFailed, unackedStarts - unansweredStarts];
+  const certainlyFailed = wouldLock(failed, policy.failedAttempts);
+  const certainlyStarted = wouldLock(started, policy.unackedStarts);
   return {
     allows,
     failedWouldLock,
     onlyPossibly: failedWouldLock && !unackedWouldLock && !certainlyFailed,
     unackedWouldLock,
     onlyUnanswered: !allows && !certainlyFailed && !certainlyStarted,
+    isLocked: failed >= policy.failedAttempts || started >= policy.unackedStarts,
   };
 }
 

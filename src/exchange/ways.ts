@@ -9,6 +9,7 @@ import { candidates } from "./start/candidates.ts";
 /** A command that leads on, with the condition or effect that a person needs to know. */
 export interface Way {
   command: string;
+  /** Without `; `, which stands between ways. */
   note?: string | undefined;
 }
 
@@ -31,8 +32,8 @@ interface Rule {
 const rules: readonly Rule[] = [
   {
     when: ({ lastError }) => lastError?.code === "locked",
-    ways: ({ uuid, open }) => [
-      unlockedOf(uuid),
+    ways: ({ uuid, open }, { file }) => [
+      unlockedOf(uuid, file),
       ...(open?.state === "ending" ? [{ command: `vault ack ${uuid}` }] : []),
     ],
   },
@@ -41,7 +42,7 @@ const rules: readonly Rule[] = [
     ways: ({ uuid }) => [
       {
         command: `vault get ${uuid}`,
-        note: "asks the service again; check --base-url and --kind first",
+        note: "asks the service again, once --base-url and --kind are right",
       },
     ],
   },
@@ -87,8 +88,8 @@ export const hintOf = (ways: readonly Way[]): string =>
     .join("; ");
 
 /** The command for a vault that is locked: the counters begin anew once an administrator has unlocked it. */
-export const unlockedOf = (uuid: string): Way => ({
-  command: `vault guard ${uuid} --reset`,
+export const unlockedOf = (uuid: string, file: string | undefined): Way => ({
+  command: `vault guard ${uuid} --reset${inFile(file)}`,
   note: "after an administrator has unlocked the vault",
 });
 
@@ -164,12 +165,13 @@ function startedWays({ uuid, open, ...vault }: Situation, circumstances: Circums
 /** The ways past the guard, of which only a person can know which one is right. */
 function guardedWays(vault: Situation, { policy, file }: Circumstances): Way[] {
   const { uuid, first } = vault;
-  const { failedWouldLock, onlyUnanswered } = startRisk(vault, policy);
+  const { isLocked, failedWouldLock, onlyUnanswered } = startRisk(vault, policy);
   const where = inFile(file);
   const shown: Way = {
     command: `vault guard ${uuid} --reset --failed N --starts N${where}`,
     note: "what the audit log shows since the last success and acknowledgement, as vault audit-replay FILE prints it",
   };
+  if (isLocked) return [unlockedOf(uuid, file), shown];
   if (onlyUnanswered) {
     return [
       {
@@ -185,7 +187,7 @@ function guardedWays(vault: Situation, { policy, file }: Circumstances): Way[] {
   const { generation, standing } = first;
   const force: Way = {
     command: `${getOf(uuid, file, generation)} --force`,
-    note: `sends the ${standing} credentials; one more refusal locks the vault`,
+    note: `sends the ${standing} credentials, and one more refusal locks the vault`,
   };
   return [force, ...(standing === "imported" ? [] : [importOf(uuid)]), shown];
 }

@@ -102,11 +102,14 @@ describe("in doubt, with both credentials refused", () => {
     }
     const { code, error } = await run(world, "get");
     expect(code).toBe("guard");
-    expect(error?.facts.hint).toMatch(/^vault get \S+ --generation 2 --force /);
+    // Each way is a line of its own.
+    expect(error && errorLines(error, actorOf(1), world.time)).toMatch(
+      /next: vault get \S+ --generation 2 --force \(sends .*\)\n {4}or: vault import .*\n {4}or: vault guard [^\n]*$/,
+    );
     expect((await run(world, "get", { generation: 2, force: true })).code).toBe("ok");
   });
 
-  it("--force that has locked the vault does not say that nothing was sent", async () => {
+  it("--force that has locked the vault does not say that nothing was sent, and the way on is not another one", async () => {
     const { world } = await readElsewhere();
     expect((await run(world, "get")).code).toBe("rejected");
     const { code, error } = await run(world, "get", { force: true });
@@ -115,6 +118,23 @@ describe("in doubt, with both credentials refused", () => {
     expect(error?.message).not.toContain("not sent");
     expect(error?.facts.hint).toMatch(/^vault guard \S+ --reset \(after an administrator/);
     expect(world.sandbox.inspect(world.uuid).state).toBe("locked");
+    const after = await run(world, "get");
+    expect(after.code).toBe("guard");
+    expect(after.error?.message).toMatch(/^not sent: by the counters, vault \S+ is locked: 3 of 3/);
+    expect(after.error?.facts.hint).toMatch(
+      /^vault guard \S+ --reset \(after an administrator [^;]*\); vault guard \S+ --reset --failed N/,
+    );
+  });
+
+  it("other credentials that were refused say nothing of those that have worked", async () => {
+    const world = await knownVault();
+    await run(world, "get");
+    for (const wrong of ["a", "b", "c"]) {
+      const given = { encryptedData: wrong, payload: wrong };
+      const { error } = await run(world, "get", { given, force: true });
+      expect(error?.code).toBe("rejected");
+      expect(error?.message).not.toContain("another machine");
+    }
   });
 });
 

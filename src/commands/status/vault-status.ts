@@ -140,9 +140,11 @@ export function describeCounters(
     next,
     refuses: risk.allows
       ? null
-      : risk.failedWouldLock
-        ? `any start: it could be failed attempt ${policy.failedAttempts} of ${policy.failedAttempts}`
-        : `any start: it could be unacknowledged start ${policy.unackedStarts} of ${policy.unackedStarts}`,
+      : risk.isLocked
+        ? "any start: by these counters, the vault is locked"
+        : risk.failedWouldLock
+          ? `any start: it could be failed attempt ${policy.failedAttempts} of ${policy.failedAttempts}`
+          : `any start: it could be unacknowledged start ${policy.unackedStarts} of ${policy.unackedStarts}`,
   };
 }
 

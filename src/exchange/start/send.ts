@@ -68,8 +68,8 @@ export async function startWith(
       refusal = error;
     }
     record = await currentRecord(context);
-    if (generation !== undefined)
-      throw isLocked(context, record) ? allRefused(context, record, refusal) : refusal;
+    const { isLocked, allows } = startRisk(record, context.policy);
+    if (generation !== undefined) throw isLocked ? allRefused(context, record, refusal) : refusal;
     tried.add(pair.generation);
     try {
       pairs = await choosePairs(context, record, kind, start);
@@ -78,18 +78,12 @@ export async function startWith(
     }
     pairs = pairs.filter((left) => !tried.has(left.generation));
     // Nothing more is sent to a vault that the last refusal has locked, by our count.
-    if (pairs.length === 0 || isLocked(context, record)) throw allRefused(context, record, refusal);
+    if (pairs.length === 0 || isLocked) throw allRefused(context, record, refusal);
     // The guard's own refusal would not say that something was sent.
-    if (tries >= triesAtMost || (!start.force && !startRisk(record, context.policy).allows))
+    if (tries >= triesAtMost || (!start.force && !allows))
       throw personChooses(record, pairs, context, refusal);
   }
 }
-
-/** Whether the vault has had its last failed attempt, as only --force sends it. */
-const isLocked = (
-  { policy }: ExchangeContext,
-  { failedAttempts, possiblyFailed }: VaultRecord,
-): boolean => failedAttempts - possiblyFailed >= policy.failedAttempts;
 
 /** The last refusal, when nothing is left to try. */
 function allRefused(
@@ -97,12 +91,17 @@ function allRefused(
   record: VaultRecord,
   refusal: VaultError,
 ): VaultError {
-  const { uuid, provenAt } = record;
-  const why =
-    provenAt === null ? refusal.message : `${explainRefusal(provenAt)}: ${refusal.message}`;
-  const locked = isLocked(context, record) ? `; by the counters, the vault is locked now` : "";
-  const ways = locked === "" ? [importOf(uuid)] : [unlockedOf(uuid), importOf(uuid)];
-  return new VaultError(refusal.code, why + locked, { ...refusal.facts, hint: hintOf(ways) });
+  const { uuid } = record;
+  const why = [explainRefusal(record), refusal.message].filter((part) => part !== null).join(": ");
+  const { isLocked } = startRisk(record, context.policy);
+  return new VaultError(
+    refusal.code,
+    isLocked ? `${why}; by the counters, the vault is locked now` : why,
+    {
+      ...refusal.facts,
+      hint: hintOf([...(isLocked ? [unlockedOf(uuid, context.file)] : []), importOf(uuid)]),
+    },
+  );
 }
 
 /**

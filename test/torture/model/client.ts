@@ -318,6 +318,8 @@ function guardedWays(client: Client, store: Store): Way[] {
     unacked: store.unacked - store.unanswered,
     failed: store.failed - store.possibly,
   };
+  if (without.failed >= lockAt.failed || without.unacked >= lockAt.unacked)
+    return ["guard --reset", shown];
   if (!client.guardRefuses(without)) return ["guard --reset --unanswered", shown];
   if (store.failed + 1 < lockAt.failed) return [shown];
   const first = client.candidates(store).find((number) => !isRefused(store, number));
