@@ -59,8 +59,9 @@ export function parseAddress(
   } = form.exec(location)?.groups ?? {};
   if (!form.test(location))
     throw refused("it does not have the form postgres://[user@]host[:port]/database");
+  // PGDATA is a server's, and set in its containers.
   const ignored = Object.keys(env).filter(
-    (name) => /^PG[A-Z]+$/.test(name) && !heeded.includes(name),
+    (name) => /^PG(?!DATA$)[A-Z]+$/.test(name) && !heeded.includes(name),
   );
   if (ignored.length > 0)
     warn(`not used for the state: ${ignored.join(", ")} (only ${heeded.join(", ")} are)`);

@@ -64,7 +64,7 @@ describe("the address of a shared state", () => {
     };
     const warnings: string[] = [];
     expect(
-      parse("postgres://", { ...env, PGSERVICE: "x", PGOPTIONS: "-c y" }, (message) =>
+      parse("postgres://", { ...env, PGDATA: "/d", PGSERVICE: "x", PGOPTIONS: "-c y" }, (message) =>
         warnings.push(message),
       ),
     ).toMatchObject({
