@@ -236,6 +236,10 @@ describe("a server that cannot keep what it is told is not used, and nothing is 
       /loses what it has committed when it stops \(fsync=off\)$/,
       /^set fsync=on there; .*durable=assumed/,
     );
+    // Nothing is made there either.
+    const unmade = { env: { VAULTSVC_STATE: server.location("unmade") } };
+    expectExit(await machine.vaultWith(unmade, "state", "init"), 14);
+    expect(await server.sql("SELECT FROM pg_namespace WHERE nspname = 'unmade'")).toEqual([]);
     const vouched = await machine.vaultWith(
       { env: { VAULTSVC_STATE: `${own}&durable=assumed` } },
       "status",

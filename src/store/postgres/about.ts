@@ -84,14 +84,7 @@ export function aboutIn(row: Row | undefined, address: Address): About {
   if (row === undefined || (meta ?? null) === null)
     throw cannotBeUsed(address, "it holds no state", "vault state init");
   if (standby) throw cannotBeUsed(address, "the server is a read-only standby");
-  if (fsync !== "on" && !address.isDurableAssumed) {
-    const why = "the server loses what it has committed when it stops (fsync=off)";
-    throw cannotBeUsed(
-      address,
-      why,
-      "set fsync=on there; or, for a test: durable=assumed in the address",
-    );
-  }
+  checkDurable(fsync, address);
   checkVersion(meta, address);
   if (Number(meta["version"]) < schemaVersion)
     throw cannotBeUsed(address, "it is of an older version", "vault state init");
@@ -105,6 +98,19 @@ export function aboutIn(row: Row | undefined, address: Address): About {
     predecessors: marksIn(meta).predecessors,
     keyed: meta["keyed"] ?? null,
   };
+}
+
+/**
+ * Checks a server by its setting `fsync`.
+ * @throws `state` for one that loses what it commits
+ */
+export function checkDurable(fsync: unknown, address: Address): void {
+  if (fsync === "on" || address.isDurableAssumed) return;
+  throw cannotBeUsed(
+    address,
+    "the server loses what it has committed when it stops (fsync=off)",
+    "set fsync=on there; or, for a test: durable=assumed in the address",
+  );
 }
 
 /** @throws `state` for a state that was moved, and for one that this program is too old for */

@@ -29,7 +29,7 @@ import { marksIn, notHere } from "../whole/marks.ts";
 import type { Engine, WholeOperation } from "../whole/whole.ts";
 import { Whole, WholeReader } from "../whole/whole.ts";
 import type { About } from "./about.ts";
-import { aboutStatement, checkVersion, metaStatement, readMeta } from "./about.ts";
+import { aboutStatement, checkDurable, checkVersion, metaStatement, readMeta } from "./about.ts";
 import type { Statement } from "../statement.ts";
 import { quoted } from "../statement.ts";
 import type { Row } from "./connection.ts";
@@ -96,9 +96,10 @@ export class PostgresWhole implements WholeState {
     const { schema, database } = this.#store.parts;
     for (let tries = 10; ; tries -= 1) {
       const [there] = await database.query({
-        sql: "SELECT to_regclass($1) IS NOT NULL AS is",
+        sql: "SELECT to_regclass($1) IS NOT NULL AS is, current_setting('fsync') AS fsync",
         values: [`${schema}.meta`],
       });
+      checkDurable(there?.["fsync"], database.address);
       const created = there?.["is"] !== true;
       const former = created ? {} : await readMeta(this.#store.parts);
       if (!created) checkVersion(former, database.address);
