@@ -85,6 +85,17 @@ describe("sandbox exec", () => {
     expect(readdirSync(temporary)).toEqual([]);
   });
 
+  test("vault sandbox stop ends the service, and the program goes on", async () => {
+    const temporary = tempDir("tmp");
+    const script =
+      "vault sandbox stop && vault sandbox status --json; vault get $VAULT --max-wait 0s; echo $?";
+    const result = await runVault(["sandbox", "exec", "--quiet", "--", "sh", "-c", script], {
+      env: { TMPDIR: temporary },
+    });
+    expect(result.stdout).toMatch(/^Stopped .*\n\{\n {2}"running": false\n\}\n10\n$/);
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+
   test("options of the program are its own", async () => {
     const result = await runVault(["sandbox", "exec", "--", "echo", "--json", "-h"]);
     expect(result).toMatchObject({ code: 0, stdout: "--json -h\n" });

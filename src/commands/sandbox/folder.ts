@@ -129,13 +129,16 @@ export async function openPrivateSandbox(
 ): Promise<PrivateSandbox> {
   const folder = mkdtempSync(join(tmpdir(), "vault-sandbox-"));
   let running: RunningSandbox | undefined;
+  const stop = async (): Promise<void> => await running?.close();
   const close = async (): Promise<void> => {
-    await running?.close();
+    await stop();
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   };
   try {
     // Where `vault sandbox fault` and the like look for it, run with this state.
     running = await startSandbox({ ...settings, readyFile: join(folder, "state-sandbox.json") });
+    // The state stays: the program may go on without the service.
+    void running.stopped.then(stop);
     const ours = settingsFor(running.ready, folder, settings.prefix);
     await importVaults(host, running.ready, ours);
     const rest = withoutSettings(host.env);
