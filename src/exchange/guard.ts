@@ -1,7 +1,7 @@
 import { VaultError } from "../errors.ts";
 import type { Device } from "../protocol/fields.ts";
 import type { Policy } from "./lockout.ts";
-import { isLastToWait, mustPersonChoose, startRisk, spentBy } from "./lockout.ts";
+import { isLastToWait, isLockedBy, mustPersonChoose, startRisk, spentBy } from "./lockout.ts";
 import type { Generation, VaultRecord } from "./records.ts";
 import type { Circumstances } from "./ways.ts";
 import { choices, endedAtOnce, hintOf, importOf, waysOn } from "./ways.ts";
@@ -16,7 +16,7 @@ export function guardStart(record: VaultRecord, circumstances: Circumstances): v
   const why = risk.failedWouldLock
     ? `${record.failedAttempts} of ${policy.failedAttempts} failed attempts used${uncertain(record.possiblyFailed)}`
     : `${record.unackedStarts} of ${policy.unackedStarts} unacknowledged starts used${uncertain(record.unansweredStarts)}`;
-  const message = risk.isLocked
+  const message = isLockedBy(record, policy)
     ? `by the counters, vault ${record.uuid} is locked: ${why}`
     : `it could lock vault ${record.uuid}: ${why}; one more locks the vault`;
   throw new VaultError("guard", `not sent: ${message}`, {

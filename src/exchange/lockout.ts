@@ -18,8 +18,6 @@ interface StartRisk {
   unackedWouldLock: boolean;
   /** A start would be allowed if no unanswered one had arrived. */
   onlyUnanswered: boolean;
-  /** The last one that was allowed has been sent, as only --force does: the vault is locked, if the records are right. */
-  isLocked: boolean;
 }
 
 export type Counters = Pick<
@@ -37,18 +35,21 @@ export function startRisk(
   const failedWouldLock = wouldLock(failedAttempts, policy.failedAttempts);
   const unackedWouldLock = wouldLock(unackedStarts, policy.unackedStarts);
   const allows = !failedWouldLock && !unackedWouldLock;
-  const [failed, started] = [failedAttempts - possiblyFailed, unackedStarts - unansweredStarts];
-  const certainlyFailed = wouldLock(failed, policy.failedAttempts);
-  const certainlyStarted = wouldLock(started, policy.unackedStarts);
+  const certainlyFailed = wouldLock(failedAttempts - possiblyFailed, policy.failedAttempts);
+  const certainlyStarted = wouldLock(unackedStarts - unansweredStarts, policy.unackedStarts);
   return {
     allows,
     failedWouldLock,
     onlyPossibly: failedWouldLock && !unackedWouldLock && !certainlyFailed,
     unackedWouldLock,
     onlyUnanswered: !allows && !certainlyFailed && !certainlyStarted,
-    isLocked: failed >= policy.failedAttempts || started >= policy.unackedStarts,
   };
 }
+
+/** Whether answers have counted up to a limit, as only after --force: the vault is locked, if the records are right. */
+export const isLockedBy = (counters: Counters, policy: Policy): boolean =>
+  counters.failedAttempts - counters.possiblyFailed >= policy.failedAttempts ||
+  counters.unackedStarts - counters.unansweredStarts >= policy.unackedStarts;
 
 /** Whether only one failed attempt is left before the last: a person then chooses among several candidates. */
 export const mustPersonChoose = ({ failedAttempts }: Counters, policy: Policy): boolean =>

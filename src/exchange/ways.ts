@@ -1,7 +1,7 @@
 import { shellWord } from "../shell-word.ts";
 import type { ExchangeContext } from "./context.ts";
 import { isTokenAlive, isUnread } from "./context.ts";
-import { startRisk } from "./lockout.ts";
+import { isLockedBy, startRisk } from "./lockout.ts";
 import type { Clock } from "./ports.ts";
 import type { Generation, OpenExchange, VaultRecord } from "./records.ts";
 import { candidates } from "./start/candidates.ts";
@@ -165,13 +165,13 @@ function startedWays({ uuid, open, ...vault }: Situation, circumstances: Circums
 /** The ways past the guard, of which only a person can know which one is right. */
 function guardedWays(vault: Situation, { policy, file }: Circumstances): Way[] {
   const { uuid, first } = vault;
-  const { isLocked, failedWouldLock, onlyUnanswered } = startRisk(vault, policy);
+  const { failedWouldLock, onlyUnanswered } = startRisk(vault, policy);
   const where = inFile(file);
   const shown: Way = {
     command: `vault guard ${uuid} --reset --failed N --starts N${where}`,
     note: "what the audit log shows since the last success and acknowledgement, as vault audit-replay FILE prints it",
   };
-  if (isLocked) return [unlockedOf(uuid, file), shown];
+  if (isLockedBy(vault, policy)) return [unlockedOf(uuid, file), shown];
   if (onlyUnanswered) {
     return [
       {

@@ -3,7 +3,7 @@ import type { Policy, Counters } from "../../exchange/lockout.ts";
 import { summarize } from "../../exchange/context.ts";
 import type { Breaker } from "../../exchange/breaker.ts";
 import { passage } from "../../exchange/breaker.ts";
-import { startRisk } from "../../exchange/lockout.ts";
+import { isLockedBy, startRisk } from "../../exchange/lockout.ts";
 import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
 import type { Circumstances } from "../../exchange/ways.ts";
 import { waysOn } from "../../exchange/ways.ts";
@@ -140,7 +140,7 @@ export function describeCounters(
     next,
     refuses: risk.allows
       ? null
-      : risk.isLocked
+      : isLockedBy(counted, policy)
         ? "any start: by these counters, the vault is locked"
         : risk.failedWouldLock
           ? `any start: it could be failed attempt ${policy.failedAttempts} of ${policy.failedAttempts}`

@@ -9,7 +9,7 @@ import { currentRecord, note, pause } from "../context.ts";
 import type { Handover } from "../delivery.ts";
 import { outcomeOf } from "../dispositions.ts";
 import { explainRefusal, guardLastStart, guardStart, personChooses } from "../guard.ts";
-import { startRisk } from "../lockout.ts";
+import { isLockedBy, startRisk } from "../lockout.ts";
 import type { StartCall } from "../ports.ts";
 import type { VaultRecord } from "../records.ts";
 import { hintOf, importOf, unlockedOf } from "../ways.ts";
@@ -68,7 +68,7 @@ export async function startWith(
       refusal = error;
     }
     record = await currentRecord(context);
-    const { isLocked, allows } = startRisk(record, context.policy);
+    const isLocked = isLockedBy(record, context.policy);
     if (generation !== undefined) throw isLocked ? allRefused(context, record, refusal) : refusal;
     tried.add(pair.generation);
     try {
@@ -80,7 +80,7 @@ export async function startWith(
     // Nothing more is sent to a vault that the last refusal has locked, by our count.
     if (pairs.length === 0 || isLocked) throw allRefused(context, record, refusal);
     // The guard's own refusal would not say that something was sent.
-    if (tries >= triesAtMost || (!start.force && !allows))
+    if (tries >= triesAtMost || (!start.force && !startRisk(record, context.policy).allows))
       throw personChooses(record, pairs, context, refusal);
   }
 }
@@ -93,7 +93,7 @@ function allRefused(
 ): VaultError {
   const { uuid } = record;
   const why = [explainRefusal(record), refusal.message].filter((part) => part !== null).join(": ");
-  const { isLocked } = startRisk(record, context.policy);
+  const isLocked = isLockedBy(record, context.policy);
   return new VaultError(
     refusal.code,
     isLocked ? `${why}; by the counters, the vault is locked now` : why,
