@@ -116,13 +116,12 @@ export async function takeTurns<Vault extends Named>(
       if (error?.code === "network") {
         isOut = true;
         // Another vault may go first, or is on its way. If none, the run has waited, and not this vault.
-        const isTried =
-          turn.waits !== "connection" &&
-          [...active].some((other) => other !== turn && other.waits !== "longer");
-        const isLast = !isTried && (turn.waits === "longer" ? waits : turn.waits !== "no");
+        const isTried = [...active].some((other) => other !== turn && other.waits !== "longer");
+        const hasWaited =
+          turn.waits === "longer" ? waits : turn.waits === "trial" || error.retry === "safe";
+        const isLast = hasWaited && !isTried;
         if (isLast) halt(unavailable(error));
-        if (error.retry === "safe" && turn.waits !== "connection")
-          return void (isLast ? left : later).push(vault);
+        if (error.retry === "safe") return void (isLast ? left : later).push(vault);
       }
       usualPreparationMs = usualPreparationMs * 0.9 + (turn.preparedMs ?? 0) * 0.1;
       await turns.tell(vault, outcome);

@@ -39,8 +39,8 @@ export class Turn {
   /** From a start that is sent until its end call is. */
   #isUnderWay = false;
   #isOver = false;
-  /** Waits for the service; `longer` where another vault's trial comes first. */
-  #waits: "no" | "trial" | "longer" | "connection" = "no";
+  /** Waits for a trial; `longer` where another vault's comes first. */
+  #waits: "no" | "trial" | "longer" = "no";
   readonly #onSignal = (): void => this.#stopIfIdle();
 
   constructor(app: Remote, options: TurnOptions) {
@@ -58,7 +58,7 @@ export class Turn {
     return this.#preparedMs;
   }
 
-  get waits(): "no" | "trial" | "longer" | "connection" {
+  get waits(): "no" | "trial" | "longer" {
     return this.#waits;
   }
 
@@ -153,9 +153,9 @@ export class Turn {
     // The engine itself gives an end call that is under way its time.
     if (event.type === "acknowledging" || event.type === "retrying") this.#isUnderWay = false;
     if (event.type === "waiting") this.#waits = event.unansweredStarts > 0 ? "longer" : "trial";
-    else if (event.type === "retrying" && event.step !== "end") this.#waits = "connection";
     else this.#waits = "no";
-    if (this.#waits !== "no") onService(true);
+    const isRetried = event.type === "retrying" && event.step !== "end";
+    if (this.#waits !== "no" || isRetried) onService(true);
     if (event.type === "stored") onService(false);
     this.#stopIfIdle();
     onProgress();

@@ -19,6 +19,7 @@ const count = 24;
 const args = ["get", "--all", "-o", "ndjson", "--run", "may", "--concurrency", "3"];
 
 interface Outage extends ManyVaults {
+  proxy: Proxy;
   /** Whoever connects, and whoever is connected, is cut off as soon as it sends something. */
   begin: () => void;
   end: () => void;
@@ -41,6 +42,7 @@ async function prepare(): Promise<Outage> {
     lab,
     machine,
     uuids,
+    proxy,
     begin: () => proxy.cutAt(1, "gone"),
     end: () => proxy.cutAt(Number.POSITIVE_INFINITY, "before"),
   };
@@ -110,5 +112,17 @@ describe("a service that goes away in the middle of a run", () => {
     expectExit(again, 0);
     expect(summaryOf(again)).toMatchObject({ done: count, failed: 0, skipped: 0 });
     expectAll(outage);
+  });
+
+  it("with nothing that answers at its address: the run stops with 10 once it has waited, and nothing is spent", async () => {
+    const outage = await prepare();
+    const { machine } = outage;
+    outage.proxy.close();
+    const result = await machine.vault(...args, "--max-wait", "1s");
+    expectExit(result, 10);
+    expect(result.stderr).toMatch(/the service does not respond; no connection/);
+    expect(outcomesOf(result)).toHaveLength(count);
+    expect(summaryOf(result)).toMatchObject({ done: 0, failed: 0, skipped: count });
+    expect(await unacked(outage)).toEqual([]);
   });
 });

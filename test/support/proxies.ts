@@ -24,6 +24,8 @@ export interface Proxy {
   doAt(n: number, action: () => void): void;
   /** Ends all connections. */
   end(): void;
+  /** Ends all connections, and listens no longer. */
+  close(): void;
   /** How many requests came since then. */
   requests(): number;
   /** Round trips so far: each connection made, and each time that a client sends something after an answer has arrived. */
@@ -83,6 +85,9 @@ export async function tcpProxy({ port: target }: { port: number }, delayMs = 0):
     });
   });
   const port = await onLoopback(server);
+  const end = (): void => {
+    for (const connection of open) connection.end();
+  };
   return {
     port,
     doAt(n, action) {
@@ -90,8 +95,10 @@ export async function tcpProxy({ port: target }: { port: number }, delayMs = 0):
       actAt = n;
       act = action;
     },
-    end: () => {
-      for (const connection of open) connection.end();
+    end,
+    close: () => {
+      server.close();
+      end();
     },
     cutAt(n, how) {
       seen = actAt = 0;
