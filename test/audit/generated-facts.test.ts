@@ -109,7 +109,7 @@ class Emulation {
     fact: Fact,
     operation: Operation,
     status: number,
-    pair = this.sandbox.inspect(fact.uuid ?? "").currentPair,
+    pair = this.sandbox.inspect(fact.uuid ?? "").pair,
   ): void {
     const newVault = isCreditCard(fact.kind) ? { creditCard: card } : { content: "another" };
     const body = {
@@ -122,7 +122,7 @@ class Emulation {
   }
 
   #delete(fact: Fact, status: number): void {
-    const pair = status === 200 ? this.sandbox.inspect(fact.uuid ?? "").currentPair : wrong;
+    const pair = status === 200 ? this.sandbox.inspect(fact.uuid ?? "").pair : wrong;
     this.#call(fact, singleEndpoint(fact.kind, "delete"), this.#startBody(fact, pair), status);
   }
 

@@ -147,6 +147,6 @@ async function leftEnding(lab: Lab, action: string): Promise<Machine> {
 async function expectInStepButForTheStart(lab: Lab, machine: Machine): Promise<void> {
   await expectNothingLost(lab, machine);
   expect(await machine.exported(lab.vault.uuid)).toEqual(
-    lab.service.sandbox.inspect(lab.vault.uuid).currentPair,
+    lab.service.sandbox.inspect(lab.vault.uuid).pair,
   );
 }

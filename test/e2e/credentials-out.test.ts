@@ -46,7 +46,7 @@ describe.concurrent("--credentials-out", () => {
       generation: 3,
     };
     expect(recovery.exchange).toEqual(exchange);
-    expect(recovery.old).toEqual(lab.service.sandbox.inspect(uuid).currentPair);
+    expect(recovery.old).toEqual(lab.service.sandbox.inspect(uuid).pair);
     expect(recovery).toMatchObject(
       lab.service.sandbox.inspect(uuid).pending?.offered === undefined ? {} : { new: recovery.new },
     );
@@ -58,7 +58,7 @@ describe.concurrent("--credentials-out", () => {
       uuid,
       label: null,
       kind: "credit-card/offline",
-      credentials: lab.service.sandbox.inspect(uuid).currentPair,
+      credentials: lab.service.sandbox.inspect(uuid).pair,
     });
     expect(statSync(file).mode & 0o777).toBe(0o600);
     await expectInStep(lab, machine, uuid);

@@ -97,7 +97,11 @@ describe.concurrent.each(kinds)("a %s vault", (kind) => {
     expect(JSON.parse(info.stdout)).toMatchObject({
       uuid,
       kind,
-      info: { autoLockDate, metadata: {}, ...(online ? {} : { usesRemaining }) },
+      info: {
+        autoLockDate: new Date(autoLockDate).toISOString(),
+        metadata: {},
+        ...(online ? {} : { usesRemaining }),
+      },
     });
 
     const deleted = await machine.vault(
@@ -159,7 +163,7 @@ describe.concurrent("vault create", () => {
     const uuid = result.stdout;
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({
       content: "two\nlines\n",
-      expiryDate: "2098-12-31T22:00:00.000Z",
+      expiryDate: Date.parse("2098-12-31T22:00:00Z"),
     });
     expect(lab.service.sandbox.audit().at(-1)).toMatchObject({
       action: "CREATE_VAULT",
@@ -194,7 +198,7 @@ describe.concurrent("vault create", () => {
     );
     expectExit(table, 0);
     const [uuid = ""] = others(lab);
-    const { encryptedData } = lab.service.sandbox.inspect(uuid).currentPair;
+    const { encryptedData } = lab.service.sandbox.inspect(uuid).pair;
     expect(table.stdout).toContain(uuid);
     expect(table.stdout).toMatch(/Label +mine[^]*Credentials +generation 1, sha256:/);
     expect(table.stdout).not.toContain(encryptedData);
@@ -203,9 +207,7 @@ describe.concurrent("vault create", () => {
       "--reveal",
     );
     const second = others(lab).find((one) => one !== uuid) ?? "";
-    expect(revealed.stdout).toContain(
-      lab.service.sandbox.inspect(second).currentPair.encryptedData,
-    );
+    expect(revealed.stdout).toContain(lab.service.sandbox.inspect(second).pair.encryptedData);
   });
 
   it.each([
@@ -380,7 +382,9 @@ describe.concurrent("vault info", () => {
     expect(table.stdout).toMatch(
       /Kind +generic\/offline\n +Auto-locks +\d{4}-\d\d-\d\d \d\d:\d\d UTC \(in 1[12] months\)/,
     );
-    const { autoLockDate, lastModified } = lab.service.sandbox.inspect(uuid);
+    const there = lab.service.sandbox.inspect(uuid);
+    const autoLockDate = new Date(there.autoLockDate).toISOString();
+    const lastModified = new Date(there.lastModified).toISOString();
     expect(await machine.status(uuid)).toEqual({ ...before, autoLockDate, lastModified });
     expect(autoLockDate).not.toBe((before as unknown as { autoLockDate: string }).autoLockDate);
     lab.faults("info:status=403");

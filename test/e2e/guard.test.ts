@@ -204,7 +204,7 @@ describe.concurrent("what goes beside a pair", () => {
   it("the stored pair may be given again", async () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
-    const same = `@${machine.file("same.json", lab.service.sandbox.inspect(lab.vault.uuid).currentPair)}`;
+    const same = `@${machine.file("same.json", lab.service.sandbox.inspect(lab.vault.uuid).pair)}`;
     expectExit(await machine.vault("get", lab.vault.uuid, "--credentials", same, "--json"), 0);
     await expectInStep(lab, machine, lab.vault.uuid);
   });
@@ -223,7 +223,7 @@ describe.concurrent("counters", () => {
         "rejected",
       );
     }
-    const { currentPair } = service.sandbox.inspect(vault.uuid);
+    const { pair } = service.sandbox.inspect(vault.uuid);
     expectExit(await machine.vault("forget", vault.uuid, "--yes", "--json"), 0);
     const known = await machine.vault("guard", vault.uuid, "--json");
     expectExit(known, 0);
@@ -231,7 +231,7 @@ describe.concurrent("counters", () => {
       vaults: [{ failedAttempts: 2, allows: false }],
     });
     const sent = service.sandbox.requests().length;
-    const given = `@${machine.file("right.json", currentPair)}`;
+    const given = `@${machine.file("right.json", pair)}`;
     const get = ["get", vault.uuid, "--kind", vault.kind, "--credentials", given, "--json"];
     expectError(await machine.vault(...get), 8, "guard");
     expect(service.sandbox.requests()).toHaveLength(sent);

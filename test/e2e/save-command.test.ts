@@ -37,7 +37,7 @@ describe.concurrent("--save-cmd", () => {
         status: "pending",
         exchange: { id: ids.at(-1), operation: "get" },
       });
-      expect(document.new).toEqual(lab.service.sandbox.inspect(uuid).currentPair);
+      expect(document.new).toEqual(lab.service.sandbox.inspect(uuid).pair);
     }
     expect([...ids].sort()).toEqual(ids);
     expect(new Set(ids).size).toBe(3);
@@ -218,7 +218,7 @@ describe.concurrent("--save-cmd", () => {
         expectExit(await machine.vault("ack", uuid, "--saved"), 0);
       } else {
         expectExit(await machine.vault("ack", uuid, "--save-cmd", "cat > saved.json"), 0);
-        expect(saved(machine).new).toEqual(sandbox.inspect(uuid).currentPair);
+        expect(saved(machine).new).toEqual(sandbox.inspect(uuid).pair);
       }
       await expectInStep(lab, machine, uuid);
     },

@@ -34,8 +34,8 @@ describe("secrets", () => {
   /** What the service has handed out so far: each generation of each vault, tokens. */
   function learn(): void {
     for (const { uuid } of lab.service.vaults) {
-      const { currentPair, pending } = lab.service.sandbox.inspect(uuid);
-      for (const pair of [currentPair, pending?.offered]) {
+      const { pair: current, pending } = lab.service.sandbox.inspect(uuid);
+      for (const pair of [current, pending?.offered]) {
         secrets.add("encryptedData", pair?.encryptedData);
         secrets.add("payload", pair?.payload);
       }
@@ -124,7 +124,7 @@ describe("secrets", () => {
         exchange: { id: "01M7Y4M06TQXZPWE02VC5SW77D", operation: "get", tokenExpiry: null },
         status: "pending",
         old: offline.credentials,
-        new: lab.service.sandbox.inspect(offline.uuid).currentPair,
+        new: lab.service.sandbox.inspect(offline.uuid).pair,
         token: lab.service.sandbox.inspect(online.uuid).pending?.token ?? "token-of-some-exchange",
       };
       const args = [
@@ -204,7 +204,7 @@ describe("secrets", () => {
       lab.service.sandbox.unlock(vault.uuid);
       const current = {
         ...vault,
-        credentials: lab.service.sandbox.inspect(vault.uuid).currentPair,
+        credentials: lab.service.sandbox.inspect(vault.uuid).pair,
       };
       lab.faults("get-start:hang");
       const running = other.start({}, ...firstGetArgs(other, current), "--verbose");

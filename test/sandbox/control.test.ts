@@ -109,7 +109,7 @@ describe("the control routes", () => {
     const seen = JSON.stringify(await client.inspect(vault.uuid));
     expect(JSON.parse(seen)).toMatchObject({ usesRemaining: 2, counts: { acknowledged: 1 } });
     expect(seen).not.toContain("three times");
-    expect(seen).not.toContain(sandbox.sandbox.inspect(vault.uuid).currentPair.payload);
+    expect(seen).not.toContain(sandbox.sandbox.inspect(vault.uuid).pair.payload);
     expect((await client.audit()).map(({ action }) => action).slice(-2)).toEqual([
       "READ_VAULT",
       "ACKNOWLEDGE_READ_VAULT",

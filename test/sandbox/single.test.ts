@@ -197,7 +197,7 @@ describe("info", () => {
     const before = bench.sandbox.inspect(vault.uuid);
     expect(bench.single(vault, "info")).toMatchObject({
       status: 200,
-      body: { autoLockDate: before.autoLockDate, metadata: {} },
+      body: { autoLockDate: new Date(before.autoLockDate).toISOString(), metadata: {} },
     });
     expect(bench.sandbox.inspect(vault.uuid)).toEqual(before);
     expect(bench.sandbox.audit()).toHaveLength(1);

@@ -87,11 +87,11 @@ export async function template(
   const { uuid } = first.vault;
   const before = first.machine();
   await prepare(first, before);
-  const { currentPair, usesRemaining } = first.service.sandbox.inspect(uuid);
+  const { pair, usesRemaining } = first.service.sandbox.inspect(uuid);
   const seed = {
     ...input,
     uuid,
-    credentials: currentPair,
+    credentials: pair,
     ...(usesRemaining === null ? {} : { maxUsage: usesRemaining }),
   };
   const lab = await openLab(seed);

@@ -45,7 +45,7 @@ function command(
   uuid: string,
   number: number,
 ): Pick<Process, "args" | "codes"> {
-  const pair = JSON.stringify(lab.service.sandbox.inspect(uuid).currentPair);
+  const pair = JSON.stringify(lab.service.sandbox.inspect(uuid).pair);
   switch (name) {
     case "get":
       return { args: ["get", uuid, "--json", ...patience], codes: [0] };
@@ -194,7 +194,7 @@ async function expectKept(
   const isForgotten = (await machine.exported(uuid)) === null;
   if (isForgotten) {
     expect(processes.some(({ name, args }) => name === "forget" && args[1] === uuid)).toBe(true);
-    const pair = machine.file("kept.json", lab.service.sandbox.inspect(uuid).currentPair);
+    const pair = machine.file("kept.json", lab.service.sandbox.inspect(uuid).pair);
     expectExit(
       await machine.vault("import", uuid, "--kind", lab.vault.kind, "--credentials", `@${pair}`),
       0,

@@ -31,7 +31,7 @@ describe("a network that loses 20 % of all answers, before or after the service 
     let [stopped, doubtful] = [0, 0];
     /** Reads with the credentials that the service accepts: the audit log shows which ones were refused. */
     const readChosen = async (uuid: string, more: readonly string[]): Promise<void> => {
-      const right = `sha256:${fingerprint(uuid, lab.service.sandbox.inspect(uuid).currentPair)}`;
+      const right = `sha256:${fingerprint(uuid, lab.service.sandbox.inspect(uuid).pair)}`;
       const { vaults: known } = JSON.parse(
         (await vault("status", uuid, "--history", "--json")).stdout,
       ) as { vaults: Status[] };

@@ -4,7 +4,7 @@ import type { Output } from "../../cli/output.ts";
 import { VaultError } from "../../errors.ts";
 import { auditExport, exportEndings } from "../../sandbox/control/audit-export.ts";
 import type { ControlClient } from "../../sandbox/control/client.ts";
-import type { PublicInspection } from "../../sandbox/control/inspection.ts";
+import type { PublicVault } from "../../sandbox/control/control.ts";
 import { connectControl } from "../../sandbox/control/client.ts";
 import { isUuid } from "../../protocol/fields.ts";
 import { parseFault } from "../../sandbox/faults/grammar.ts";
@@ -150,30 +150,29 @@ async function theVault(
   );
 }
 
-async function printVault(output: Output, found: PublicInspection): Promise<number> {
-  const {
+async function printVault(output: Output, vault: PublicVault): Promise<number> {
+  const { uuid, label, kind, state: status, lockReason, pending, expiryDate } = vault;
+  const iso = (time: number): string => new Date(time).toISOString();
+  const document: LockDocument = {
     uuid,
     label,
     kind,
-    state: status,
+    status,
     lockReason,
-    pending,
-    unackedStarts,
-    failedAccesses: failedAttempts,
-  } = found;
-  const { usesRemaining, expiryDate, autoLockDate, dateCreated, lastModified } = found;
-  const exchange = pending && {
-    operation: pending.operation,
-    externalRef: pending.externalRef,
-    tokenExpiry: pending.expiry,
+    exchange: pending && {
+      operation: pending.operation,
+      externalRef: pending.externalRef,
+      tokenExpiry: iso(pending.expiresAt),
+    },
+    unackedStarts: vault.unackedStarts,
+    failedAttempts: vault.failedAccesses,
+    usesRemaining: vault.usesRemaining,
+    expiryDate: expiryDate === null ? null : iso(expiryDate),
+    autoLockDate: iso(vault.autoLockDate),
+    dateCreated: iso(vault.dateCreated),
+    lastModified: iso(vault.lastModified),
   };
-  const counters = { unackedStarts, failedAttempts, usesRemaining };
-  const dates = { expiryDate, autoLockDate, dateCreated, lastModified };
-  return await print(
-    output,
-    { uuid, label, kind, status, lockReason, exchange, ...counters, ...dates },
-    `${uuid} is ${status}`,
-  );
+  return await print(output, document, `${uuid} is ${status}`);
 }
 
 export async function runFault(

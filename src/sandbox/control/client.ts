@@ -1,7 +1,7 @@
 import { Client } from "undici";
 import { VaultError } from "../../errors.ts";
 import type { FaultRule } from "../faults/faults.ts";
-import type { PublicInspection } from "./inspection.ts";
+import type { PublicVault } from "./control.ts";
 import type { RunningDocument } from "./ready.ts";
 import { readReadyFile } from "./ready.ts";
 import type { AuditItem } from "../model/state.ts";
@@ -44,12 +44,8 @@ export function connectControl(readyFile: string) {
     }
     throw new VaultError(answer.status === 400 ? "invalid-input" : "service", message);
   };
-  const vault = async (
-    method: "GET" | "POST",
-    path: string,
-    uuid: string,
-  ): Promise<PublicInspection> =>
-    (await call(method, `${path}/${encodeURIComponent(uuid)}`))["vault"] as PublicInspection;
+  const vault = async (method: "GET" | "POST", path: string, uuid: string): Promise<PublicVault> =>
+    (await call(method, `${path}/${encodeURIComponent(uuid)}`))["vault"] as PublicVault;
   return {
     /** Describes it as it is now. */
     ready: async () => (await call("GET", "ready")) as unknown as RunningDocument,

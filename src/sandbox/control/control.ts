@@ -3,10 +3,10 @@ import { parseJson } from "../../protocol/json.ts";
 import { write } from "../faults/effects.ts";
 import type { Faults } from "../faults/faults.ts";
 import { checkFaultRule } from "../faults/faults.ts";
-import { publicInspection } from "./inspection.ts";
 import type { RunningDocument } from "./ready.ts";
 import type { SandboxRequest, SandboxResponse } from "../model/messages.ts";
 import type { Sandbox } from "../model/model.ts";
+import type { VaultState } from "../model/state.ts";
 import { sameSecret } from "../seeds/random.ts";
 
 /** The process that serves a sandbox, for the routes that concern it. What these throw, the route reports. */
@@ -60,7 +60,31 @@ export function control(
 
 type Action = (parts: ControlParts, uuid: string, body: string) => Record<string, unknown>;
 
-const inspect: Action = ({ sandbox }, uuid) => ({ vault: publicInspection(sandbox.inspect(uuid)) });
+const inspect: Action = ({ sandbox }, uuid) => ({ vault: publicVault(sandbox.inspect(uuid)) });
+
+/** A vault as the routes show it: what is not secret. */
+export type PublicVault = ReturnType<typeof publicVault>;
+
+const publicVault = ({ pending, ...vault }: VaultState) => ({
+  uuid: vault.uuid,
+  kind: vault.kind,
+  label: vault.label,
+  state: vault.state,
+  lockReason: vault.lockReason,
+  pending: pending && {
+    operation: pending.operation,
+    expiresAt: pending.expiresAt,
+    externalRef: pending.externalRef,
+  },
+  failedAccesses: vault.failedAccesses,
+  unackedStarts: vault.unackedStarts,
+  usesRemaining: vault.usesRemaining,
+  expiryDate: vault.expiryDate,
+  autoLockDate: vault.autoLockDate,
+  dateCreated: vault.dateCreated,
+  lastModified: vault.lastModified,
+  counts: vault.counts,
+});
 
 const actions: Record<string, Action> = {
   "POST reset": ({ sandbox, faults, serving }) => {

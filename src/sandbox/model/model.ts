@@ -2,8 +2,6 @@ import { VaultError } from "../../errors.ts";
 import type { Application } from "../../protocol/requests.ts";
 import type { Call, CreateBody, StartBody } from "./call.ts";
 import { admit, RateWindow } from "./call.ts";
-import type { Inspection } from "../control/inspection.ts";
-import { inspection } from "../control/inspection.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Policy } from "./policy.ts";
 import { completePolicy } from "./policy.ts";
@@ -144,11 +142,11 @@ export class Sandbox {
   }
 
   /**
-   * Returns the state of a vault, deleted or not.
+   * Returns a copy of a vault, deleted or not, which later requests do not change.
    * @throws `invalid-input` for an unknown vault
    */
-  inspect(uuid: string): Inspection {
-    return inspection(this.#find(uuid));
+  inspect(uuid: string): VaultState {
+    return structuredClone(this.#find(uuid));
   }
 
   /** Whether a vault is active and accepts this pair. Counts nothing, and ignores that the next start might lock the vault. */

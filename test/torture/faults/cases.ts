@@ -34,9 +34,7 @@ async function followHints({ service, machine, args, last, run }: Way): Promise<
   for (let round = 0; round < 5; round += 1) {
     const hint = result.code === 0 ? "" : (errorOf(result).hint ?? "");
     for (const command of commandsIn(hint, args, service)) {
-      machine.env["RIGHT"] = JSON.stringify(
-        service.sandbox.inspect(service.vault.uuid).currentPair,
-      );
+      machine.env["RIGHT"] = JSON.stringify(service.sandbox.inspect(service.vault.uuid).pair);
       result = await run(machine, ...command);
       done.push(`${shown(command)} ${result.code}`);
       if (result.code !== 0) break;

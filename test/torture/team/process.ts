@@ -48,7 +48,7 @@ export class TeamService {
 
   /** Fingerprint of the pair that it accepts. */
   accepted(): string {
-    return fingerprint(this.uuid, this.sandbox.inspect(this.uuid).currentPair);
+    return fingerprint(this.uuid, this.sandbox.inspect(this.uuid).pair);
   }
 
   /** An administrator unlocks the vault. */

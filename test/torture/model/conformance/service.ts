@@ -135,10 +135,10 @@ export class RealService {
   }
 
   read(): Service {
-    const { state, failedAccesses, unackedStarts, usesRemaining, pending, currentPair } =
+    const { state, failedAccesses, unackedStarts, usesRemaining, pending, pair } =
       this.#sandbox.inspect(uuid);
     return {
-      pair: this.#pairs.number(currentPair),
+      pair: this.#pairs.number(pair),
       open: pending && {
         offered: this.#pairs.offered(pending.offered, pending.token),
         operation: pending.operation,
@@ -175,7 +175,7 @@ export class RealService {
 
   /** Somebody else starts with the valid pair, and may acknowledge: what the recovery document holds. */
   otherStart(isOver: boolean): { old: Pair; new: Pair; token: string } {
-    const old = this.#sandbox.inspect(uuid).currentPair;
+    const old = this.#sandbox.inspect(uuid).pair;
     this.#startElsewhere(old);
     const { pending } = this.#sandbox.inspect(uuid);
     if (pending === null) throw new Error("the start of somebody else was refused");
