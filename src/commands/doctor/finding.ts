@@ -19,11 +19,13 @@ export const warning = (check: string, message: string, hint: string): Finding =
   message,
   hint,
 });
-
-/** What another command would fail with. */
-export const failed = (check: string, error: VaultError, hint: string | null = null): Finding => ({
+export const bad = (check: string, message: string, hint: string | null): Finding => ({
   check,
   level: "error",
-  message: error.message,
-  hint: hint ?? error.facts.hint ?? null,
+  message,
+  hint,
 });
+
+/** What another command would fail with. */
+export const failed = (check: string, { message, facts }: VaultError): Finding =>
+  bad(check, message, facts.hint ?? null);

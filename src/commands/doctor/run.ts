@@ -10,7 +10,7 @@ import type { VaultRecord } from "../../exchange/records.ts";
 import { when } from "../../terminal/time.ts";
 import type { DoctorOptions } from "./descriptor.ts";
 import type { Finding } from "../../documents/setup.ts";
-import { failed, ok, unverified, warning } from "./finding.ts";
+import { bad, failed, ok, unverified, warning } from "./finding.ts";
 import { limiterFinding, reachFindings } from "./service.ts";
 import type { StateFacts } from "./state.ts";
 import { stateFindings } from "./state.ts";
@@ -34,9 +34,10 @@ export async function runDoctor(app: App, options: DoctorOptions): Promise<numbe
   const { failOn = "error" } = options;
   const isBad = ({ level }: Finding): boolean =>
     failOn !== "never" && (level === "error" || level === failOn);
-  const bad = checks.filter(isBad);
-  if (bad.length === 0) return 0;
-  throw new VaultError("finding", `${summary(bad)}: ${bad.map(({ check }) => check).join(", ")}`);
+  const found = checks.filter(isBad);
+  if (found.length === 0) return 0;
+  const names = found.map(({ check }) => check).join(", ");
+  throw new VaultError("finding", `${summary(found)}: ${names}`);
 }
 
 async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
@@ -67,19 +68,13 @@ function nodeFinding(host: Host): Finding {
   const [major = 0, minor = 0] = host.versions.node.split(".").map(Number);
   const fits = major > 24 || (major === 24 && minor >= 15) || (major === 22 && minor >= 19);
   if (!fits)
-    return {
-      check: "node",
-      level: "error",
-      message: `Node ${host.versions.node}`,
-      hint: "use Node 24.15 or newer, or 22.19 or newer of line 22",
-    };
+    return bad(
+      "node",
+      `Node ${host.versions.node}`,
+      "use Node 24.15 or newer, or 22.19 or newer of line 22",
+    );
   if (host.platform === "win32")
-    return {
-      check: "node",
-      level: "warn",
-      message: `Node ${host.versions.node} on Windows`,
-      hint: "untested: use Linux or macOS",
-    };
+    return warning("node", `Node ${host.versions.node} on Windows`, "untested: use Linux or macOS");
   return ok("node", `Node ${host.versions.node}`);
 }
 
@@ -101,12 +96,11 @@ async function configurationFinding({
         "configuration",
         "no configuration file; settings come from flags and the environment",
       );
-    return {
-      check: "configuration",
-      level: "error",
-      message: `${file} cannot be read (${code ?? ""})`,
-      hint: "give your user access to it: chmod u+r",
-    };
+    return bad(
+      "configuration",
+      `${file} cannot be read (${code ?? ""})`,
+      "give your user access to it: chmod u+r",
+    );
   }
 }
 
@@ -170,10 +164,10 @@ const repeatedAtMost = 3;
 
 /** Says the worst findings once more, with what to do. */
 function sayWorst(narrator: Narrator, findings: readonly Finding[]): void {
-  const bad = (["error", "warn"] as const).flatMap((wanted) =>
+  const worst = (["error", "warn"] as const).flatMap((wanted) =>
     findings.filter(({ level }) => level === wanted),
   );
-  for (const { level, check, message, hint } of bad.slice(0, repeatedAtMost)) {
+  for (const { level, check, message, hint } of worst.slice(0, repeatedAtMost)) {
     narrator.close(`${level}: ${check}: ${message}`);
     for (const line of hintLines(hint ?? undefined)) narrator.close(line);
   }

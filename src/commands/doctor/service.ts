@@ -1,6 +1,6 @@
 import type { ServicePart } from "../../parts/service.ts";
 import type { Finding } from "../../documents/setup.ts";
-import { ok, warning } from "./finding.ts";
+import { bad, ok, warning } from "./finding.ts";
 import { count } from "../../terminal/count.ts";
 import { isLoopback } from "../../protocol/address.ts";
 
@@ -25,15 +25,8 @@ export function reachFindings(
   now: number,
 ): Finding[] {
   if (!reach.reached) {
-    const { cause: message, hint, untrusted } = reach;
-    return [
-      {
-        check: untrusted ? "tls" : "service",
-        level: "error",
-        message,
-        hint: hint ?? "check the network and --base-url",
-      },
-    ];
+    const { cause, hint, untrusted } = reach;
+    return [bad(untrusted ? "tls" : "service", cause, hint ?? "check the network and --base-url")];
   }
   return [
     serviceFinding(service, reach),
@@ -81,12 +74,7 @@ function clockFinding({ date, sentAt, receivedAt }: Reached, tokenSeconds: numbe
   const message = `this machine's clock is ${inWords(seconds)} ${behind > 0 ? "behind" : "ahead of"} the service's`;
   const hint = "set this machine's clock (NTP); the time left on tokens depends on it";
   if (seconds > (tokenSeconds ?? tokenDefault))
-    return {
-      check: "clock",
-      level: "error",
-      message: `${message}, more than the lifetime of a token`,
-      hint,
-    };
+    return bad("clock", `${message}, more than the lifetime of a token`, hint);
   return seconds > clockSeconds
     ? warning("clock", message, hint)
     : ok("clock", seconds < 1 ? "in sync" : message);

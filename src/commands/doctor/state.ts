@@ -1,9 +1,10 @@
 import type { OpenState } from "../../parts/state.ts";
+import { actorWords } from "../../actor.ts";
 import { liveGenerations } from "../../exchange/start/candidates.ts";
 import { when } from "../../terminal/time.ts";
 import type { Finding } from "../../documents/setup.ts";
 import { count } from "../../terminal/count.ts";
-import { failed, ok, unverified, warning } from "./finding.ts";
+import { bad, failed, ok, unverified, warning } from "./finding.ts";
 
 type Whole = Awaited<ReturnType<OpenState["state"]["whole"]>>;
 export type StateFacts = Awaited<ReturnType<Whole["inspect"]>>;
@@ -56,44 +57,30 @@ function directoryFinding(
     return ok("state", `none yet in ${directory}; the first read or import creates it`);
   const [first] = damage;
   if (first !== undefined) {
-    return {
-      check: "state",
-      level: "error",
-      message: `${directory} is damaged: ${first}`,
-      hint: "vault state restore FILE (moves the damaged files aside)",
-    };
+    return bad(
+      "state",
+      `${directory} is damaged: ${first}`,
+      "vault state restore FILE (moves the damaged files aside)",
+    );
   }
   return ok("state", `${directory}: intact, ${count(vaults.length, "vault")}`);
 }
 
 /** Who else can read it, and whether this user can write it. */
 function permissionFindings({ tooOpen, unwritable }: Directory): Finding[] {
-  const findings = tooOpen.map(({ path, mode, wanted }) =>
-    (mode & 0o022) !== 0
-      ? {
-          check: "permissions",
-          level: "error" as const,
-          message: `other users can write to ${path}`,
-          hint: `chmod ${wanted.toString(8)} ${path}`,
-        }
-      : warning(
-          "permissions",
-          `other users can read ${path}`,
-          `chmod ${wanted.toString(8)} ${path}`,
-        ),
-  );
+  const findings = tooOpen.map(({ path, mode, wanted }) => {
+    const hint = `chmod ${wanted.toString(8)} ${path}`;
+    return (mode & 0o022) !== 0
+      ? bad("permissions", `other users can write to ${path}`, hint)
+      : warning("permissions", `other users can read ${path}`, hint);
+  });
   if (unwritable !== null) {
     const { path, code } = unwritable;
     const hint =
       code === "EROFS"
         ? "make it writable, or use another directory with --state"
         : `give your user access to it: chmod u+rwX ${path}`;
-    findings.push({
-      check: "permissions",
-      level: "error",
-      message: `${path} is not writable (${code})`,
-      hint,
-    });
+    findings.push(bad("permissions", `${path} is not writable (${code})`, hint));
   }
   return findings.length > 0
     ? findings
@@ -108,19 +95,12 @@ function diskFinding({ disk, directory }: Directory): Finding {
       : `${Math.floor(disk.freeBytes / megabyte / 1024)} GiB`;
   const hint = `free some space, or use another directory with --state (now ${directory})`;
   if (disk.freeBytes < space.least)
-    return {
-      check: "disk",
-      level: "error",
-      message: `${free} free, too little for the state`,
-      hint,
-    };
+    return bad("disk", `${free} free, too little for the state`, hint);
   if (disk.shared !== null) {
     const { name, isNetwork } = disk.shared;
     const message = `the state is on a file system that other machines may use (${name}), where locks and SQLite's WAL cannot be trusted`;
     const local = "use a directory on a local disk with --state";
-    return isNetwork
-      ? { check: "disk", level: "error", message, hint: local }
-      : warning("disk", message, local);
+    return isNetwork ? bad("disk", message, local) : warning("disk", message, local);
   }
   return disk.freeBytes < space.little
     ? warning("disk", `${free} free`, hint)
@@ -175,7 +155,7 @@ function serverFindings({ vaults }: StateFacts, place: Server, now: number): Fin
     ...old.map(({ uuid, holder, since }) =>
       warning(
         "state",
-        `vault ${uuid} is in use by ${holder.user} on ${holder.host} (process ${holder.pid}) since ${when(since, now)}`,
+        `vault ${uuid} is in use by ${actorWords(holder)} since ${when(since, now)}`,
         "end that process if it hangs; the vault is free 15 seconds later",
       ),
     ),
@@ -189,7 +169,7 @@ function failoverFindings({ standbys, waitsForStandby, kept, unwritable }: Serve
   const hint = "set synchronous_standby_names on the server";
   if (unwritable !== null) {
     const why = `a failover can lose credentials: no standby is synchronous, and this machine cannot keep them either (${unwritable})`;
-    return [{ check: "state", level: "error", message: why, hint }];
+    return [bad("state", why, hint)];
   }
   if (standbys === 0)
     return [

@@ -5,7 +5,7 @@ import type { VaultRecord } from "../../exchange/records.ts";
 import { when } from "../../terminal/time.ts";
 import type { Finding } from "../../documents/setup.ts";
 import { count } from "../../terminal/count.ts";
-import { ok, warning } from "./finding.ts";
+import { bad, ok, warning } from "./finding.ts";
 
 const day = 86_400_000;
 /** A date that comes sooner draws a warning. */
@@ -64,7 +64,7 @@ function lockRisk(vault: VaultRecord, given: Circumstances): Finding[] {
   const hint = hintOf(waysOn(vault, given));
   const code = vault.lastError?.code;
   if (code === "gone" || code === "locked")
-    return [{ check: "lock-risk", level: "error", message: `${named(vault)} is ${code}`, hint }];
+    return [bad("lock-risk", `${named(vault)} is ${code}`, hint)];
   if (startRisk(vault, policy).allows) return [];
   const counters = `${failedAttempts} of ${policy.failedAttempts} failed attempts, ${unackedStarts} of ${policy.unackedStarts} unacknowledged starts`;
   return [
@@ -78,8 +78,10 @@ function dates(vault: VaultRecord, now: number): Finding[] {
   const found = (date: string | null, will: string, did: string, hint: string): Finding[] => {
     const time = date === null ? Number.NaN : Date.parse(date);
     if (Number.isNaN(time) || time - now > soonDays * day) return [];
-    const message = `${named(vault)} ${time > now ? will : did} ${when(time, now)}`;
-    return [{ check: "dates", level: time > now ? "warn" : "error", message, hint }];
+    const at = when(time, now);
+    return time > now
+      ? [warning("dates", `${named(vault)} ${will} ${at}`, hint)]
+      : [bad("dates", `${named(vault)} ${did} ${at}`, hint)];
   };
   return [
     ...found(
