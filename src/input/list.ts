@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
 import type { Io } from "../parts/io.ts";
-import type { ValueSources } from "../secrets/secret-value.ts";
 import type { VaultNames, Named } from "../cli/vault-name.ts";
 import { byLabel } from "../cli/vault-name.ts";
 import { VaultError } from "../errors.ts";
@@ -68,21 +67,24 @@ async function readList<Vault>(
   make: Make<Vault>,
 ): Promise<Vault[]> {
   checkChoice(choice, operation);
-  const { all, from } = choice;
-  const lister = new Lister(io, operation, known, make);
-  if (from === undefined && all !== true) return choice.vaults.map((name) => lister.named(name));
-  const listed = from === undefined ? lister.all() : await lister.readFile(from);
-  // With --all, `ack` finishes what is pending, which may be nothing.
-  if (listed.length > 0 || (from === undefined && operation === "ack")) return listed;
-  if (from !== undefined)
+  const { vaults, from, all } = choice;
+  if (from !== undefined) {
+    const listed = await inFile(io, from, operation, known, make);
+    if (listed.length > 0) return listed;
     throw new VaultError("invalid-input", "--from: the list is empty; nothing was sent", {
       hint: `a valid line: a UUID, a label, or ${examples[operation]}`,
     });
-  throw new VaultError(
-    "invalid-input",
-    "--all: no vault of this service has credentials here; nothing was sent",
-    { hint: "vault import --file FILE" },
-  );
+  }
+  if (all !== true) return named(io, vaults, known, make);
+  const able = Array.from(known.vaults).filter(({ generations }) => generations.length > 0);
+  // `ack` finishes what is pending, which may be nothing.
+  if (able.length === 0 && operation !== "ack")
+    throw new VaultError(
+      "invalid-input",
+      "--all: no vault of this service has credentials here; nothing was sent",
+      { hint: "vault import --file FILE" },
+    );
+  return able.sort(byLabel).map((vault) => make({ uuid: vault.uuid }, vault));
 }
 
 /** Makes a vault of the list from its line, and from what is known of it. */
@@ -138,96 +140,68 @@ const usages: Readonly<Record<ListOperation, string>> = {
   ack: "vault ack --from vaults.txt",
 };
 
-class Lister<Vault> {
-  readonly #operation: ListOperation;
-  readonly #make: Make<Vault>;
-  readonly #known: VaultNames<KnownVault>;
-  readonly #exact: boolean;
-  readonly #sources: ValueSources;
-  /** Where each vault stands, by its UUID in lower case. */
-  readonly #places = new Map<string, string | number>();
-
-  constructor(
-    { ask, sources }: Io,
-    operation: ListOperation,
-    known: VaultNames<KnownVault>,
-    make: Make<Vault>,
-  ) {
-    this.#operation = operation;
-    this.#make = make;
-    this.#known = known;
-    this.#exact = !ask.isPossible;
-    this.#sources = sources;
-  }
-
-  all(): Vault[] {
-    const able = Array.from(this.#known.vaults).filter(({ generations }) => generations.length > 0);
-    return able.sort(byLabel).map((vault) => this.#make({ uuid: vault.uuid }, vault));
-  }
-
-  /** A vault of the command line. */
-  named(name: string): Vault {
-    const { uuid, vault } = this.#known.find(name, {
-      shown: printableLine(name),
-      exact: this.#exact,
-    });
-    const before = this.#place(uuid, name);
-    if (before === undefined) return this.#make({ uuid }, vault);
-    throw new VaultError(
-      "usage",
-      `${printableLine(name)}: the same vault as ${printableLine(String(before))}`,
-      {
+/** The vaults of the command line. */
+function named<Vault>(
+  { ask }: Io,
+  names: readonly string[],
+  known: VaultNames<KnownVault>,
+  make: Make<Vault>,
+): Vault[] {
+  const nameOf = new Map<string, string>();
+  return names.map((name) => {
+    const shown = printableLine(name);
+    const { uuid, vault } = known.find(name, { shown, exact: !ask.isPossible });
+    const before = nameOf.get(uuid.toLowerCase());
+    if (before !== undefined)
+      throw new VaultError("usage", `${shown}: the same vault as ${printableLine(before)}`, {
         uuid,
         hint: "name each vault once",
-      },
-    );
-  }
+      });
+    nameOf.set(uuid.toLowerCase(), name);
+    return make({ uuid }, vault);
+  });
+}
 
-  async readFile(path: string): Promise<Vault[]> {
-    const entries: Vault[] = [];
-    const operation = this.#operation;
-    const hint = `nothing was sent; a valid line: a UUID, a label, or ${examples[operation]}`;
-    for await (const lines of linesOf(this.#sources, {
-      flag: "--from",
-      path,
-      example: usages[operation],
-    })) {
-      for (const { number, text } of lines) {
-        const where = `--from line ${number}`;
-        const line = text.trim();
-        const given = line.startsWith("{")
-          ? readObject(line, objects[operation], where, hint)
-          : undefined;
-        try {
-          entries.push(this.#listed(given ?? line, number));
-        } catch (error) {
-          throw error instanceof VaultError ? placed(where, error, "invalid-input") : error;
-        }
-      }
-    }
-    return entries;
-  }
-
-  #listed(given: VaultLine | string, line: number): Vault {
-    const isName = typeof given === "string";
-    const { uuid, vault } = this.#known.find(isName ? given : given.uuid, { exact: this.#exact });
-    const before = this.#place(uuid, line);
-    if (before !== undefined) {
+/** The vaults of a file, or of standard input. */
+async function inFile<Vault>(
+  { ask, sources }: Io,
+  path: string,
+  operation: ListOperation,
+  known: VaultNames<KnownVault>,
+  make: Make<Vault>,
+): Promise<Vault[]> {
+  const hint = `nothing was sent; a valid line: a UUID, a label, or ${examples[operation]}`;
+  const file = { flag: "--from", path, example: usages[operation] };
+  // Of a person who can be asked, before the list takes standard input.
+  const exact = !ask.isPossible;
+  const lineOf = new Map<string, number>();
+  const listed: Vault[] = [];
+  const add = (given: VaultLine, line: number): void => {
+    const { uuid, vault } = known.find(given.uuid, { exact });
+    const before = lineOf.get(uuid.toLowerCase());
+    if (before !== undefined)
       throw new VaultError("invalid-input", `the same vault as in line ${before}`, {
         uuid,
         hint: "nothing was sent; list each vault once",
       });
+    lineOf.set(uuid.toLowerCase(), line);
+    listed.push(make({ ...given, uuid }, vault));
+  };
+  for await (const lines of linesOf(sources, file)) {
+    for (const { number, text } of lines) {
+      const where = `--from line ${number}`;
+      const line = text.trim();
+      const given = line.startsWith("{")
+        ? readObject(line, objects[operation], where, hint)
+        : { uuid: line };
+      try {
+        add(given, number);
+      } catch (error) {
+        throw error instanceof VaultError ? placed(where, error, "invalid-input") : error;
+      }
     }
-    return this.#make(isName ? { uuid } : { ...given, uuid }, vault);
   }
-
-  /** Records where a vault stands. Returns where it stood before. */
-  #place(uuid: string, place: string | number): string | number | undefined {
-    const key = uuid.toLowerCase();
-    const before = this.#places.get(key);
-    if (before === undefined) this.#places.set(key, place);
-    return before;
-  }
+  return listed;
 }
 
 function startOf(forAll: ForAll, line: VaultLine, vault: KnownVault | undefined): Start {
