@@ -28,9 +28,9 @@ export interface View {
 export async function vaultTable(delivery: Delivery, view: View): Promise<string> {
   const palette = await createPalette(view.facts.color);
   const uses = delivery.vault["usesRemaining"];
-  const table = await knownFacts(view, palette, [
+  const table = knownFacts(view, palette, [
     ...subject(delivery, palette),
-    ...contentRows(delivery.vault, view.reveal, palette.strong),
+    ...contentRows(delivery.vault, view.reveal, palette),
     [
       "Reads left",
       typeof uses === "number"
@@ -48,7 +48,7 @@ export async function contentsTable(
   view: View,
 ): Promise<string> {
   const palette = await createPalette(view.facts.color);
-  return await knownFacts(view, palette, contentRows(contents, view.reveal, palette.strong));
+  return knownFacts(view, palette, contentRows(contents, view.reveal, palette));
 }
 
 /** Table of an update and its outcome; the new contents masked unless revealed. */
@@ -64,10 +64,10 @@ export async function receiptTable(
     acknowledgedAt === null
       ? { text: `${state}, not acknowledged yet`, paint: palette.warn }
       : { text: `acknowledged ${when(acknowledgedAt, view.now)}`, paint: palette.good };
-  const table = await knownFacts(view, palette, [
+  const table = knownFacts(view, palette, [
     ...subject(delivery, palette),
     ["Update", outcome],
-    ...contentRows(contents, view.reveal, palette.strong),
+    ...contentRows(contents, view.reveal, palette),
     ["Reads left", typeof uses === "number" ? readsLeft(uses, String(uses), palette) : undefined],
     // The start's response has the date of the update before.
     ...facts({ ...delivery, vault: { ...delivery.vault, lastModified: undefined } }, view),
@@ -79,11 +79,7 @@ export async function receiptTable(
 export type Row = readonly [string, Cell | undefined];
 
 /** A table of the facts that are known. */
-export async function knownFacts(
-  view: View,
-  palette: Palette,
-  rows: readonly Row[],
-): Promise<string> {
+export function knownFacts(view: View, palette: Palette, rows: readonly Row[]): string {
   const there = rows.filter((row): row is readonly [string, Cell] => row[1] !== undefined);
   return factsTable(there, { palette, columns: view.facts.columns });
 }
@@ -139,12 +135,8 @@ function revealed({ credentials, vault }: Pick<Delivery, "credentials" | "vault"
 }
 
 /** Card or text of a vault, in the form of the interface. */
-function contentRows(
-  vault: Record<string, unknown>,
-  reveal: boolean,
-  strong: (text: string) => string,
-): [string, Cell][] {
-  const rows: [string, Cell][] = [];
+function contentRows(vault: Record<string, unknown>, reveal: boolean, { strong }: Palette): Row[] {
+  const rows: Row[] = [];
   const card = object(vault["creditCard"]);
   if (card !== undefined) {
     rows.push([
@@ -179,12 +171,7 @@ export async function infoTable(
     ["Kind", vault.kind],
     [
       "Reads left",
-      usesRemaining === null
-        ? undefined
-        : {
-            text: String(usesRemaining),
-            paint: usesRemaining <= 1 ? palette.warn : palette.strong,
-          },
+      usesRemaining === null ? undefined : readsLeft(usesRemaining, String(usesRemaining), palette),
     ],
     ...dateRows(info, view),
     ...Object.entries(metadata ?? {}).map(([key, value], index): Row => [
@@ -192,7 +179,7 @@ export async function infoTable(
       printableLine(`${key} = ${value}`),
     ]),
   ];
-  return await knownFacts(view, palette, rows);
+  return knownFacts(view, palette, rows);
 }
 
 interface ShownCreated {
@@ -219,7 +206,6 @@ export async function createdTable(
     ...dateRows({ expiryDate, autoLockDate }, view),
     ["Credentials", `generation ${generation}, ${shownFingerprint(fingerprint)}`],
   ];
-  const table = await knownFacts(view, palette, rows);
-  if (!view.reveal) return table;
-  return `${table}\nencryptedData ${printableLine(credentials.encryptedData)}\npayload ${printableLine(credentials.payload)}\n`;
+  const table = knownFacts(view, palette, rows);
+  return view.reveal ? table + revealed({ credentials, vault: {} }) : table;
 }

@@ -76,7 +76,7 @@ export async function statusTable(vault: ListedVault, view: View): Promise<strin
         : `${when(vault.lastError.at, view.now)}: ${printableLine(vault.lastError.message)}`,
     ],
   ];
-  return (await knownFacts(view, palette, rows)) + (await history(vault, view, palette));
+  return knownFacts(view, palette, rows) + history(vault, view, palette);
 }
 
 /** The counters toward lockout, a row each vault. */
@@ -160,7 +160,7 @@ const othersIn = (exchanges: readonly Pick<ExchangeStatus, "by">[], self: Actor)
 
 const nameOf = (by: Actor | null): string => (by === null ? "" : printableLine(actorWords(by)));
 
-async function history(vault: ListedVault, view: View, palette: Palette): Promise<string> {
+function history(vault: ListedVault, view: View, palette: Palette): string {
   const { generations, exchanges } = vault;
   if (generations === undefined || exchanges === undefined) return "";
   const options = { palette, columns: view.facts.columns };
