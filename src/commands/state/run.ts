@@ -152,7 +152,7 @@ export async function runRestore(
   } = await (
     await opened.whole()
   ).prepareRestore({ file, serviceRestored: options.serviceRestored === true });
-  const { askedBefore, restoredTable, restoredVault } = await import("./restored.ts");
+  const { askedBefore, restoredTable, restoredVault } = await import("./view.ts");
   const question = isDamaged
     ? `The state in ${place} is damaged. Move it aside and restore ${count(backup.vaults, "vault")} from the backup?`
     : foreseen &&

@@ -1,21 +1,19 @@
+import { actorWords } from "../../actor.ts";
+import type { OpenState } from "../../parts/state.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import type { Cell } from "../../terminal/tables.ts";
 import { factsTable, listTable } from "../../terminal/tables.ts";
 import { distance } from "../../terminal/time.ts";
-import type { LocksDocument } from "../../documents/state.ts";
+import type { LocksDocument, RestoreDocument, RestoredVault } from "../../documents/state.ts";
 import type { View } from "../../cli/vault-view.ts";
 import { count } from "../../terminal/count.ts";
 
-interface Held {
-  file: string;
-  vaults: number;
-  pending: number;
-  keyId: string | null;
-}
+type Whole = Awaited<ReturnType<OpenState["state"]["whole"]>>;
+type BackupFacts = Awaited<ReturnType<Whole["backup"]>>;
 
 /** Contents of a backup; the last line names what is missing, the key. */
 export async function backupTable(
-  backup: Held & { bytes: number },
+  backup: BackupFacts,
   key: { source: string; file: string | null },
   view: View,
 ): Promise<string> {
@@ -38,7 +36,7 @@ export async function backupTable(
   return factsTable(rows, { palette, columns: view.facts.columns });
 }
 
-export const pendingCell = (pending: number, paint: (text: string) => string): Cell =>
+const pendingCell = (pending: number, paint: (text: string) => string): Cell =>
   pending === 0 ? "none" : { text: count(pending, "exchange"), paint };
 
 /** Who holds which vault; null where the state has no list. */
@@ -52,8 +50,93 @@ export async function locksTable(
   const palette = await createPalette(view.facts.color);
   const rows = locks.map(({ uuid, holder, since }) => [
     uuid,
-    `${holder.user} on ${holder.host} (process ${holder.pid})`,
+    actorWords(holder),
     distance(Date.parse(since), view.now),
   ]);
   return listTable(["Vault", "Used by", "Since"], rows, { palette, columns: view.facts.columns });
+}
+
+type MergedVault = NonNullable<Awaited<ReturnType<Whole["prepareRestore"]>>["vaults"]>[number];
+
+/** What a restore has kept of a vault, and why, for people. */
+const reasons: Record<RestoredVault["reason"], { kept: RestoredVault["kept"]; text: string }> = {
+  missing: { kept: "here", text: "the backup does not have it" },
+  known: { kept: "here", text: "nothing in the backup is new" },
+  older: { kept: "here", text: "the credentials of the backup were superseded or refused here" },
+  gone: { kept: "here", text: "it was deleted since the backup; vault import brings it back" },
+  taken: { kept: "file", text: "it was not known here" },
+  returned: { kept: "file", text: "it was forgotten here" },
+  first: { kept: "both", text: "the credentials of the backup are tried first" },
+  after: { kept: "both", text: "the credentials of the backup are tried after those here" },
+  settled: { kept: "both", text: "the backup knew what became of an exchange" },
+};
+
+/** A vault as the document has it. */
+export function restoredVault({
+  service,
+  uuid,
+  label,
+  outcome,
+  open,
+  droppedLabel,
+}: MergedVault): RestoredVault {
+  const exchange = open as RestoredVault["exchange"];
+  return {
+    uuid,
+    label,
+    service,
+    kept: reasons[outcome].kept,
+    reason: outcome,
+    exchange,
+    droppedLabel,
+  };
+}
+
+/** What would change, for the question before. */
+export function askedBefore(vaults: readonly RestoredVault[]): string {
+  const [here, file, both] = keptOf(vaults);
+  return `It adds ${count(file, "vault")}, merges ${both}, and leaves ${here} unchanged.`;
+}
+
+const keptOf = (vaults: readonly RestoredVault[]): [number, number, number] => {
+  const of = (kept: RestoredVault["kept"]): number =>
+    vaults.filter((vault) => vault.kept === kept).length;
+  return [of("here"), of("file"), of("both")];
+};
+
+/** What was kept from where: in numbers, then the vaults that are not simply as they were. */
+export async function restoredTable(
+  restored: RestoreDocument["restored"],
+  view: View,
+): Promise<string> {
+  const palette = await createPalette(view.facts.color);
+  const [here, file, both] = keptOf(restored.vaults);
+  const rows: [string, Cell][] = [
+    ["Restored", { text: restored.file, paint: palette.strong }],
+    ["State", restored.state],
+    ["Kept", `${count(here, "vault")} from here, ${file} from the backup, ${both} merged`],
+    ["Pending", pendingCell(restored.pending, palette.warn)],
+    ["Key", restored.keyId ?? "none: nothing is encrypted"],
+    ...(restored.aside === null ? [] : [["Aside", restored.aside] satisfies [string, Cell]]),
+    ["Next", { text: "vault status", paint: palette.code }],
+  ];
+  const options = { palette, columns: view.facts.columns };
+  const told = restored.vaults.filter(
+    ({ reason, droppedLabel }) => !["known", "missing"].includes(reason) || droppedLabel !== null,
+  );
+  const facts = factsTable(rows, options);
+  if (told.length === 0) return facts;
+  const list = told.map((vault) => [
+    vault.label ?? vault.uuid,
+    vault.kept === "file" ? "backup" : vault.kept,
+    whyOf(vault),
+  ]);
+  return `${facts}\n${listTable(["Vault", "Kept", "Why"], list, options)}`;
+}
+
+function whyOf({ reason, exchange, droppedLabel }: RestoredVault): string {
+  const continued = exchange?.from === "file" ? `; its ${exchange.state} exchange continues` : "";
+  const unlabeled =
+    droppedLabel === null ? "" : `; its label ${droppedLabel} belongs to another vault here`;
+  return `${reasons[reason].text}${continued}${unlabeled}`;
 }
