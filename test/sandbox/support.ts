@@ -8,7 +8,7 @@ import type { Endpoint, Kind, Operation, Step } from "../../src/protocol/endpoin
 import { findEndpoint, isCreditCard, isOnline } from "../../src/protocol/endpoints.ts";
 import { responseSchema } from "../../src/protocol/responses.ts";
 import { validate } from "../../src/protocol/validate.ts";
-import type { SandboxRequest, SandboxResponse } from "../../src/sandbox/model/messages.ts";
+import type { SandboxRequest, SandboxResponse } from "../../src/sandbox/model/outcome.ts";
 import { demoDevice, demoSeed } from "../../src/sandbox/seeds/seeds.ts";
 import type {
   OpenSandbox,

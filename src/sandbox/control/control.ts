@@ -1,11 +1,11 @@
 import { VaultError } from "../../errors.ts";
 import { parseJson } from "../../protocol/json.ts";
-import { write } from "../faults/effects.ts";
 import type { Faults } from "../faults/faults.ts";
 import { checkFaultRule } from "../faults/faults.ts";
 import type { RunningDocument } from "./ready.ts";
-import type { SandboxRequest, SandboxResponse } from "../model/messages.ts";
 import type { Sandbox } from "../model/model.ts";
+import type { SandboxRequest, SandboxResponse } from "../model/outcome.ts";
+import { write } from "../model/outcome.ts";
 import type { VaultState } from "../model/state.ts";
 import { sameSecret } from "../seeds/random.ts";
 

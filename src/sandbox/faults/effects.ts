@@ -1,14 +1,7 @@
 import type { FaultAction } from "./faults.ts";
-import type { SandboxResponse } from "../model/messages.ts";
-import type { Outcome } from "../model/outcome.ts";
-import { refusal, refuseRate } from "../model/outcome.ts";
+import type { Outcome, SandboxResponse } from "../model/outcome.ts";
+import { refusal, refuseRate, write } from "../model/outcome.ts";
 import type { Random } from "../seeds/random.ts";
-
-/** Serializes an outcome. */
-export function write(outcome: Outcome): SandboxResponse {
-  const headers = { "content-type": "application/json; charset=utf-8", ...outcome.headers };
-  return { status: outcome.status, headers, body: JSON.stringify(outcome.body) };
-}
 
 /** Returns the response that a fault sends instead of processing the request; undefined if the request is processed. */
 export function before(

@@ -3,11 +3,41 @@ import { newUuid } from "../seeds/random.ts";
 import type { World } from "./state.ts";
 import { defined } from "../../defined.ts";
 
+/** A request to the handler. */
+export interface SandboxRequest {
+  method: string;
+  /** Path as sent, with the query. */
+  path: string;
+  /** Names in lower case. */
+  headers: Record<string, string | undefined>;
+  body: string;
+  remoteAddress: string;
+}
+
 /** A response of the service before it is serialized. */
 export interface Outcome {
   status: number;
   headers: Record<string, string>;
   body: Record<string, unknown>;
+}
+
+/** A response, and how the server sends it. */
+export interface SandboxResponse {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+  /** Milliseconds between processing and responding. */
+  delayMs?: number;
+  /** `drop`: close the connection; `cut`: send half of the body, then close it; `hang`: never respond. */
+  transport?: "drop" | "cut" | "hang";
+  /** Called when all of it has been sent. */
+  afterwards?: () => void;
+}
+
+/** Serializes an outcome. */
+export function write(outcome: Outcome): SandboxResponse {
+  const headers = { "content-type": "application/json; charset=utf-8", ...outcome.headers };
+  return { status: outcome.status, headers, body: JSON.stringify(outcome.body) };
 }
 
 interface DetailedError {

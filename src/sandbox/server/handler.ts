@@ -4,10 +4,10 @@ import { endpoints, singleEndpoints } from "../../protocol/endpoints.ts";
 import { parseJson } from "../../protocol/json.ts";
 import type { ControlParts } from "../control/control.ts";
 import { control } from "../control/control.ts";
-import { after, before, serverError, write } from "../faults/effects.ts";
+import { after, before, serverError } from "../faults/effects.ts";
 import type { Call } from "../model/call.ts";
-import type { SandboxRequest, SandboxResponse } from "../model/messages.ts";
-import { refusal } from "../model/outcome.ts";
+import type { SandboxRequest, SandboxResponse } from "../model/outcome.ts";
+import { refusal, write } from "../model/outcome.ts";
 
 type Route =
   | { type: "vault"; endpoint: AnyEndpoint; uuid: string }

@@ -1,9 +1,8 @@
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { VaultError } from "../../errors.ts";
-import { write } from "../faults/effects.ts";
-import type { SandboxResponse } from "../model/messages.ts";
-import { refusal } from "../model/outcome.ts";
+import type { SandboxResponse } from "../model/outcome.ts";
+import { refusal, write } from "../model/outcome.ts";
 import type { Random } from "../seeds/random.ts";
 import { isLoopback } from "../../protocol/address.ts";
 import type { Handler } from "./handler.ts";

@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import { onLoopback } from "../../support/servers.ts";
 import { Faults } from "../../../src/sandbox/faults/faults.ts";
 import { createHandler } from "../../../src/sandbox/server/handler.ts";
-import type { SandboxResponse } from "../../../src/sandbox/model/messages.ts";
+import type { SandboxResponse } from "../../../src/sandbox/model/outcome.ts";
 import { Sandbox } from "../../../src/sandbox/model/model.ts";
 import type { State, VaultInput } from "../../../src/sandbox/model/state.ts";
 import type { KnownVault } from "../../../src/sandbox/model/vaults.ts";
