@@ -13,7 +13,7 @@ import { schemaOf } from "../src/documents/schemas.ts";
 import { parseFault } from "../src/sandbox/faults/grammar.ts";
 import { plainActions } from "../src/sandbox/faults/faults.ts";
 import { defaultPolicy } from "../src/sandbox/model/policy.ts";
-import { checkVaultInput } from "../src/sandbox/seeds/vault-input.ts";
+import { checkVaultInput } from "../src/sandbox/seeds/seeds.ts";
 import {
   codeBlocks,
   readme,

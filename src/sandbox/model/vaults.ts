@@ -5,7 +5,7 @@ import type { Credentials } from "../../protocol/requests.ts";
 import { record } from "./audit.ts";
 import { newPair, newUuid } from "../seeds/random.ts";
 import type { AuditItem, LockReason, VaultInput, VaultState, World } from "./state.ts";
-import { checkVaultInput } from "../seeds/vault-input.ts";
+import { checkVaultInput } from "../seeds/seeds.ts";
 import { defined } from "../../defined.ts";
 
 /** A vault as its owner knows it, and as the ready document lists it. */
