@@ -139,14 +139,14 @@ export async function openPrivateSandbox(
     running = await startSandbox({ ...settings, readyFile: join(folder, "state-sandbox.json") });
     // The state stays: the program may go on without the service.
     void running.stopped.then(stop);
-    const ours = settingsFor(running.ready, folder, settings.prefix);
-    await importVaults(host, running.ready, ours);
+    const ours = settingsFor(running, folder, settings.prefix);
+    await importVaults(host, running, ours);
     const rest = withoutSettings(host.env);
     const PATH = [commandsIn(folder, host.program), rest["PATH"]].filter(Boolean).join(":");
     return {
       folder,
       running,
-      env: { ...rest, ...ours, ...exampleVault(running.ready), PATH },
+      env: { ...rest, ...ours, ...exampleVault(running), PATH },
       close,
     };
   } catch (error) {

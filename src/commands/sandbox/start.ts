@@ -53,10 +53,11 @@ export async function runStart({ io, settings }: Basics, options: StartOptions):
   };
   const sandbox = await startSandbox(wanted);
   try {
-    if (profile !== undefined) await makeProfile({ io, settings }, profile, sandbox.ready);
-    const document: StartDocument = sandbox.ready;
+    if (profile !== undefined) await makeProfile({ io, settings }, profile, sandbox);
+    const { baseUrl, application, vaults } = sandbox;
+    const document: StartDocument = { baseUrl, application, vaults };
     await io.output.print(document, () =>
-      describe(sandbox.ready, readyFile, asGiven(options), profile?.name),
+      describe(sandbox, readyFile, asGiven(options), profile?.name),
     );
     await Promise.race([stopped(interrupted), sandbox.stopped]);
     return 0;
@@ -162,7 +163,7 @@ async function stopped(interrupted: AbortSignal): Promise<void> {
 /** Runs a program against a sandbox of its own, and ends as that program ended. */
 export async function runExec({ io, settings }: Basics, options: ExecOptions): Promise<number> {
   const sandbox = await openPrivateSandbox(io.host, sandboxSettings({ io, settings }, options));
-  const labels = sandbox.running.ready.vaults.map(({ uuid, label }) => label ?? uuid);
+  const labels = sandbox.running.vaults.map(({ uuid, label }) => label ?? uuid);
   for (const line of [
     "This is a private sandbox: an emulated service, a state and a configuration.",
     `Vaults: ${labels.join(", ")}`,

@@ -49,9 +49,8 @@ export interface OpenSandbox {
   close(): void;
 }
 
+/** A sandbox with a socket; `vaults` are those at the start. */
 export interface RunningSandbox extends Omit<OpenSandbox, "close">, ReadyDocument {
-  /** `baseUrl`, `application` and `vaults` at the start. */
-  ready: ReadyDocument;
   /** Resolves when somebody has asked for its end (`vault sandbox stop`). */
   stopped: Promise<void>;
   /** Closes every connection at once, releases the data folder and removes the ready file. */
@@ -138,8 +137,7 @@ export async function startSandbox(settings: SandboxSettings): Promise<RunningSa
       await close();
       throw error;
     }
-    const atStart = document();
-    return { ...open, ...atStart, ready: atStart, stopped, close };
+    return { ...open, ...document(), stopped, close };
   } catch (error) {
     open.close();
     throw error;
