@@ -3,6 +3,7 @@ import {
   actor,
   count,
   credentials,
+  errorBody,
   fingerprint,
   kind,
   limits,
@@ -17,8 +18,6 @@ import {
   updated,
   vault,
 } from "./parts.ts";
-import { errorBody } from "./parts.ts";
-import { plan } from "./many.ts";
 
 export const got = z.object({ ...read, settled });
 
@@ -26,7 +25,7 @@ export const receipt = z.object({ ...updated, settled });
 
 const oneMore = z.object({ unackedStarts: count, failedAttempts: count });
 
-/** What --dry-run prints. */
+/** What --dry-run prints of one vault. */
 export const dryRun = z.object({
   dryRun: z.literal(true),
   ...vault,
@@ -46,6 +45,20 @@ export const dryRun = z.object({
     limits,
   }),
   guard: text,
+});
+
+const skipReason = z.enum(["held", "locked", "guard", "limited"]);
+
+const seconds = z.number().check(z.nonnegative());
+
+/** What --dry-run prints of many vaults. */
+const plan = z.object({
+  plan: z.object({
+    vaults: count,
+    calls: count,
+    seconds,
+    skipped: z.array(z.object({ uuid: vault.uuid, reason: skipReason })),
+  }),
 });
 
 /** With many vaults, a line is an event, and --dry-run prints a plan. */
@@ -97,6 +110,49 @@ export const deletion = z.object({ deleted: z.array(deleted) });
 
 export const info = z.object({ ...vault, kind, info: ofService });
 
+// With many vaults, a line is printed for each event.
+
+/** Before a vault's end call. `settled` is there if there is something in it. */
+const contentsEvent = z.object({
+  event: z.literal("contents"),
+  ...read,
+  settled: z.optional(settled),
+});
+
+/** After the acknowledgement of an update. */
+const receiptEvent = z.object({
+  event: z.literal("receipt"),
+  ...updated,
+  settled: z.optional(settled),
+});
+
+const ofVault = { event: z.literal("outcome"), ...vault };
+
+/** The last line about a vault. `earlier`: acknowledged by an earlier command of the same run. */
+const outcome = z.union([
+  z.object({ ...ofVault, ok: z.literal(true), earlier: z.optional(z.literal(true)) }),
+  z.object({ ...ofVault, ok: z.literal(false), error: errorBody }),
+  z.object({
+    ...ofVault,
+    ok: z.literal(false),
+    skipped: z.union([skipReason, z.literal("stopped")]),
+  }),
+]);
+
+/** `done` includes what was done earlier, `skipped` what was not begun. */
+const summary = z.object({
+  event: z.literal("summary"),
+  run: text,
+  done: count,
+  earlier: count,
+  failed: count,
+  skipped: count,
+  seconds,
+  calls: count,
+});
+
+export const manyEvent = z.union([contentsEvent, receiptEvent, outcome, summary]);
+
 export type GetDocument = z.infer<typeof got>;
 export type UpdateDocument = z.infer<typeof receipt>;
 export type DryRunDocument = z.infer<typeof dryRun>;
@@ -105,3 +161,5 @@ export type AckDocument = z.infer<typeof acknowledgedAll>;
 export type CreateDocument = z.infer<typeof create>;
 export type DeleteDocument = z.infer<typeof deletion>;
 export type InfoDocument = z.infer<typeof info>;
+export type ManyEvent = z.infer<typeof manyEvent>;
+export type PlanDocument = z.infer<typeof plan>;

@@ -3,7 +3,6 @@ import { auditReplay, auditSummary } from "./audit.ts";
 import { error } from "./parts.ts";
 import * as exchange from "./exchange.ts";
 import { help } from "./help.ts";
-import { manyEvent } from "./many.ts";
 import { recovery } from "./recovery.ts";
 import * as sandbox from "./sandbox.ts";
 import * as setup from "./setup.ts";
@@ -52,7 +51,7 @@ const documents = {
   "sandbox fault": sandbox.fault,
   help,
   error,
-  event: z.union([auditSummary, manyEvent]),
+  event: z.union([auditSummary, exchange.manyEvent]),
   recovery,
 } as const;
 
