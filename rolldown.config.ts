@@ -59,7 +59,6 @@ const joined: Record<string, string[]> = {
     "runs/one",
     "exchange/lock-vault",
     "service/open-service",
-    "settings/transport/client-options",
     "settings/transport/transport",
   ],
 };

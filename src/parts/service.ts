@@ -88,7 +88,7 @@ async function openClients({ io, settings, state }: Local, version: string): Pro
   if (settings.live)
     narrator.note(`Production profile ${settings.profileInUse.name}: ${settings.baseUrl}`);
   const [{ readClientSettings }, { openService }] = await Promise.all([
-    import("../settings/transport/client-options.ts"),
+    import("../settings/transport/transport.ts"),
     import("../service/open-service.ts"),
   ]);
   const client = await readClientSettings(settings, io, state.secretSetting);

@@ -3,7 +3,7 @@ import type { Io } from "../../parts/io.ts";
 import type { Basics, SettingsPart } from "../../parts/settings.ts";
 import type { Local, StatePart } from "../../parts/state.ts";
 import type { Output } from "../../cli/output.ts";
-import { checkIdentifier } from "../../settings/transport/client-options.ts";
+import { checkIdentifier } from "../../settings/transport/transport.ts";
 import type { Configuration } from "../../settings/config-file.ts";
 import type { ConfigValue } from "../../settings/config-keys.ts";
 import { checkKey, formOf, parseConfigValue, valueText } from "../../settings/config-keys.ts";

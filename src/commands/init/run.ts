@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from "node:path";
 import type { Basics } from "../../parts/settings.ts";
 import type { Narrator } from "../../terminal/narrator.ts";
-import { checkIdentifier } from "../../settings/transport/client-options.ts";
+import { checkIdentifier } from "../../settings/transport/transport.ts";
 import { configPath, readConfiguration } from "../../settings/config-file.ts";
 import { formOf, parseConfigValue } from "../../settings/config-keys.ts";
 import type { SettingName } from "../../settings/definitions.ts";

@@ -1,12 +1,57 @@
 import { X509Certificate } from "node:crypto";
 import { VaultError } from "../../errors.ts";
 import { isLoopback } from "../../protocol/address.ts";
+import { uuid as identifier } from "../../protocol/fields.ts";
+import type { Application } from "../../protocol/requests.ts";
+import { validate } from "../../protocol/validate.ts";
 import { matchesNoProxy } from "./no-proxy.ts";
 import type { Sourced } from "../definitions.ts";
+import type { BearerToken } from "../jwt/jwt.ts";
+import { createBearerToken } from "../jwt/jwt.ts";
 import type { Settings } from "../settings.ts";
+import { missingIn, missingSettings } from "../settings.ts";
 import type { SettingIo } from "../sources.ts";
 import { readGiven, readText } from "../sources.ts";
 import { defined } from "../../defined.ts";
+
+/** Settings of the client: the service, its application and the route to it. */
+interface ClientSettings extends Transport {
+  baseUrl: string;
+  apiPrefix: string;
+  application: Application;
+  timeoutMs: number;
+  token: BearerToken | undefined;
+}
+
+/** @throws `usage` if a setting is missing, `invalid-input` for one that is wrong, which it names; never shows a secret */
+export async function readClientSettings(
+  settings: Settings,
+  io: SettingIo,
+  readSecret: (spec: Sourced) => Promise<string>,
+): Promise<ClientSettings> {
+  const { appUuid: uuid, baseUrl = "", apiPrefix, timeout: timeoutMs } = settings;
+  if (uuid === undefined || settings.apiKey === undefined)
+    throw missingSettings(missingIn(settings));
+  const apiKey = await readSecret(settings.apiKey);
+  checkIdentifier(uuid, "--app-uuid", "nothing was sent");
+  checkIdentifier(apiKey, "--api-key", "nothing was sent");
+  const transport = await readTransport(settings, io);
+  return {
+    baseUrl,
+    apiPrefix,
+    application: { apiKey, uuid },
+    timeoutMs,
+    ...transport,
+    token: await createBearerToken(settings, io),
+  };
+}
+
+/** @throws `invalid-input`, which names `source` and never shows the value, unless it is an identifier (section 2.1) */
+export function checkIdentifier(value: string, source: string, hint: string): void {
+  const checked = validate(identifier, value);
+  if (!checked.ok)
+    throw new VaultError("invalid-input", `${source}: ${checked.violations[0]?.rule}`, { hint });
+}
 
 interface ProxySetting {
   /** May contain a user name and a password. */
@@ -16,7 +61,7 @@ interface ProxySetting {
 }
 
 /** How to reach the service, besides its address. */
-export interface Transport {
+interface Transport {
   /** PEM certificates, to trust instead of Node's own list. */
   ca?: readonly string[];
   proxy?: ProxySetting;
@@ -93,7 +138,7 @@ function isCertificate(pem: string): boolean {
  * with gh, only the flag counts for a service on this machine.
  * @throws `invalid-input`, which names the source
  */
-export async function chooseProxy(
+async function chooseProxy(
   target: URL,
   given: Sourced | undefined,
   io: SettingIo,
