@@ -34,16 +34,16 @@ export async function createApp(
 
 /** What completion may know of this machine. It needs no `App`: settings can be wrong, and take time to read. */
 export const knownHere = (host: Host): Pick<Known, "fields" | "profiles" | "vaults"> =>
-  createKnown<Host>(host, {
-    configDirectory,
+  createKnown(host, {
+    configDirectory: () => configDirectory(host),
     fieldPaths: async (kind) => (await import("./documents/field-paths.ts")).readPaths(kind),
-    readVaults: async (user, location) => {
-      const directory = directoryOf(user, location);
+    readVaults: async (location) => {
+      const directory = directoryOf(host, location);
       return isShared(location)
         ? (await import("./store/postgres/machine-record.ts")).readKnownShared(
             directory,
             location,
-            user.env,
+            host.env,
           )
         : (await import("./store/sqlite/known-vaults.ts")).readKnownVaults(directory);
     },

@@ -17,7 +17,7 @@ export interface Known {
 }
 
 /** Candidates for the word under the cursor. */
-export interface Offer {
+interface Offer {
   candidates: Candidate[];
   /**
    * `files` and `directories`: the shell completes paths itself, after `prefix`; `programs`: the names of programs. `nospace`: it adds

@@ -9,15 +9,14 @@ import type { Known, KnownVault } from "./candidates.ts";
 /** The user whose settings and state are read. */
 interface User {
   env: Readonly<Record<string, string | undefined>>;
-  cwd: string;
   readonly home: string;
 }
 
 /** Locations of the user's files, and a reader of the state. */
-interface Files<U> {
-  configDirectory(user: U): string;
+interface Files {
+  configDirectory(): string;
   /** The vaults of the state at a location, of a shared one those that were seen on this machine; by default of the user's own. */
-  readVaults(user: U, location: string | undefined): Promise<readonly KnownVault[]>;
+  readVaults(location: string | undefined): Promise<readonly KnownVault[]>;
   /** The paths of what a read of a vault of this kind prints, of any kind without one. */
   fieldPaths(kind: string | undefined): Promise<readonly string[]>;
 }
@@ -27,22 +26,22 @@ interface Files<U> {
  *
  * Unlike `Known`, the sources reject with the errors of the file system, JSON and SQLite.
  */
-export function createKnown<U extends User>(
-  user: U,
-  files: Files<U>,
+export function createKnown(
+  user: User,
+  files: Files,
 ): Pick<Known, "fields" | "profiles" | "vaults"> {
   const vaultsOf = async (given: ReadonlyMap<string, string>) => {
-    const { currentProfile = "default", profiles } = readConfiguration(files.configDirectory(user));
+    const { currentProfile = "default", profiles } = readConfiguration(files.configDirectory());
     const name = given.get("--profile") ?? (user.env["VAULTSVC_PROFILE"] || currentProfile);
     // No shell has expanded this word: completion sees it as it was typed.
     const flag = given.get("--state")?.replace(/^~(?=\/)/, () => user.home);
     const found = findSetting("state", defined({ state: flag }), user.env, profiles[name] ?? {});
     if (found !== undefined) checkLocation(found.text, found.source);
-    return await files.readVaults(user, found?.text);
+    return await files.readVaults(found?.text);
   };
   return {
     profiles: async () =>
-      Object.keys(readConfiguration(files.configDirectory(user)).profiles).map((value) => ({
+      Object.keys(readConfiguration(files.configDirectory()).profiles).map((value) => ({
         value,
       })),
     vaults: vaultsOf,

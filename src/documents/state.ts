@@ -19,7 +19,7 @@ import {
 import { recovery } from "./recovery.ts";
 
 /** Status of a vault, as the table has it. */
-export const statusWords = [
+const statusWords = [
   "ready",
   "created",
   "imported",
