@@ -65,8 +65,6 @@ const known: Readonly<Record<string, ValueSource>> = {
   "--field": { from: "fields" },
   "use name": { from: "profiles" },
   uuid: { from: "vaults" },
-  vault: { from: "vaults", byLabel: true },
-  uuids: { from: "vaults" },
   kind: { from: "list", values: kinds },
   operation: { from: "list", values: operations },
   format: { from: "list", values: outputFormats },
