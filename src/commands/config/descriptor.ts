@@ -27,16 +27,16 @@ export const list = {
   mode: "fixes-configuration",
 } as const satisfies Descriptor;
 
+const key = {
+  term: "<key>",
+  help: "configuration key, such as timeout or policy.failedAttempts",
+  value: text,
+} as const;
+
 export const get = {
   name: "get",
   summary: "print the effective value of a setting",
-  arguments: {
-    key: {
-      term: "<key>",
-      help: "configuration key, such as timeout or policy.failedAttempts",
-      value: text,
-    },
-  },
+  arguments: { key },
   examples: ["vault config get baseUrl", "vault config get rateLimit --json"],
   fields: ["key", "value", "origin"],
   mode: "fixes-configuration",
@@ -46,11 +46,7 @@ export const set = {
   name: "set",
   summary: "change a setting",
   arguments: {
-    key: {
-      term: "<key>",
-      help: "configuration key, such as timeout or policy.failedAttempts",
-      value: text,
-    },
+    key,
     value: {
       term: "<value>",
       help: "checked like the flag; device: @FILE or JSON; apiKey: @FILE, -, env:NAME (stored encrypted)",

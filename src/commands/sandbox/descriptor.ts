@@ -186,17 +186,20 @@ export const audit = {
   fields: ["items", "file"],
 } as const satisfies Descriptor;
 
+/** Of the sandbox: the state may not know it. */
+const itsVault = {
+  vault: {
+    term: "<vault>",
+    help: "UUID or label of the vault",
+    value: text,
+    values: vaultArgument.values,
+  },
+} as const;
+
 export const lock = {
   name: "lock",
   summary: "lock a vault, as the console would",
-  arguments: {
-    vault: {
-      term: "<vault>",
-      help: "UUID or label of the vault",
-      value: text,
-      values: vaultArgument.values,
-    },
-  },
+  arguments: itsVault,
   options: control,
   examples: ["vault sandbox lock $VAULT", "vault sandbox lock $VAULT --json"],
   fields: ["vault"],
@@ -205,14 +208,7 @@ export const lock = {
 export const unlock = {
   name: "unlock",
   summary: "unlock a vault, as an administrator would",
-  arguments: {
-    vault: {
-      term: "<vault>",
-      help: "UUID or label of the vault",
-      value: text,
-      values: vaultArgument.values,
-    },
-  },
+  arguments: itsVault,
   options: control,
   examples: ["vault sandbox unlock $VAULT", "vault sandbox unlock $VAULT --json"],
   fields: ["vault"],
