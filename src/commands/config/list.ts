@@ -107,25 +107,17 @@ function warnOfProblem({ io, settings }: Basics): void {
     io.narrator.warn(`profile ${profileInUse.name} is not valid: ${configuration.problem.message}`);
 }
 
-function ofProfile(profile: NamedProfile): ShownSetting[] {
-  return [...configKeys.keys()].flatMap((key) => inProfile(profile, key));
+function ofProfile({ name, settings }: NamedProfile): ShownSetting[] {
+  return [...configKeys.keys()].flatMap((key) => {
+    const text = profileValue(settings, key);
+    return text === undefined
+      ? []
+      : [{ key, value: shownValue(key, text), origin: `profile ${name}` }];
+  });
 }
 
-function inProfile(profile: NamedProfile, key: string): ShownSetting[] {
-  const value = profileValue(profile.settings, key);
-  return value === undefined
-    ? []
-    : [
-        {
-          key,
-          value: shownValue(key, value, formOf(key) === "secret"),
-          origin: `profile ${profile.name}`,
-        },
-      ];
-}
-
-const shownValue = (key: string, text: string, isSecret: boolean): ConfigValue =>
-  typedValue(key, shownSetting(text, isSecret));
+const shownValue = (key: string, text: string): ConfigValue =>
+  typedValue(key, shownSetting(text, formOf(key) === "secret"));
 
 /** Every setting by its config key, or by its name where it has none. */
 async function everySetting({ io, settings }: Basics): Promise<ShownSetting[]> {
@@ -141,13 +133,13 @@ function effective(
   const { flags, profileInUse: profile } = settings;
   const { host } = io;
   const found = findSetting(name, flags, host.env, profile.settings);
-  const { form, key = name } = definitionOf(name);
+  const { key = name } = definitionOf(name);
   if (found !== undefined) {
     const origin =
       found.fromProfile === true
         ? `profile ${profile.name}`
         : `${found.fromFlag ? "flag" : "variable"} ${found.source}`;
-    return { key, value: shownValue(key, found.text, form === "secret"), origin };
+    return { key, value: shownValue(key, found.text), origin };
   }
   if (name === "profile" && current !== undefined)
     return { key, value: profile.name, origin: "config key currentProfile" };
