@@ -11,16 +11,10 @@ interface DocumentCommand {
   /** The flag that it comes from, for messages. */
   flag: "--save-cmd" | "--exec";
   command: string;
-  cwd: string;
-  timeoutMs: number;
   /** Without this program's secrets. */
   env: Record<string, string>;
   /** Ends the command. */
   signal: AbortSignal;
-  /** Kills a process and all that it started. */
-  endGroup: (pid: number) => void;
-  /** What the command prints, on either stream, by whole lines. */
-  say: (lines: string) => void;
 }
 
 /** Wait for the last output: processes that the command leaves behind may keep its streams open. */
@@ -30,26 +24,26 @@ const lastWordsMs = 200;
 const readFromSocket = 'exec /bin/sh -c "$1" <&3 3<&-';
 
 /**
- * Runs a command with `document` on its standard input, and `more` in its environment. Resolves when the command has read all of
- * it and exited 0; else rejects with an Error that says what went wrong. The command and what it started are ended at the
- * time-out, and by the signal.
+ * Runs a command with `document` on its standard input; what it prints, on either stream, goes to stderr by whole lines. Resolves
+ * when the command has read all of it and exited 0; else rejects with an Error that says what went wrong. The command and what it
+ * started are ended at the time-out, and by the signal.
  */
 export async function runWithDocument(
-  { flag, command, cwd, timeoutMs, env, signal, endGroup, say }: DocumentCommand,
+  { io: { host }, settings: { timeout: timeoutMs } }: Basics,
+  { flag, command, env, signal }: DocumentCommand,
   document: string,
-  more: Record<string, string>,
 ): Promise<void> {
   const child = spawn("/bin/sh", ["-c", readFromSocket, "sh", command], {
     stdio: ["ignore", "pipe", "pipe", "pipe"],
-    cwd,
-    env: { ...env, ...more },
+    cwd: host.cwd,
+    env,
     detached: true,
   });
   let unread = false;
   let ended: string | undefined;
   const end = (why: string): void => {
     ended ??= why;
-    if (child.pid !== undefined) endGroup(child.pid);
+    if (child.pid !== undefined) host.endGroup(child.pid);
   };
   const input = child.stdio[3] as Socket;
   // Closing a socket with unread data resets it: that is how a command that did not read everything is noticed.
@@ -57,7 +51,7 @@ export async function runWithDocument(
   input.resume();
   input.end(document);
   for (const stream of [child.stdout, child.stderr])
-    if (stream !== null) forwardLines(stream, (lines) => say(lines));
+    if (stream !== null) forwardLines(stream, (lines) => void host.stderr.writeColored(lines));
   const closed = new Promise<void>((resolve) => void child.once("close", () => resolve()));
   const timer = setTimeout(
     () => end(`did not finish within ${timeoutMs / 1000}s and was stopped`),
@@ -88,21 +82,6 @@ export async function runWithDocument(
   }
 }
 
-/** What a command of the user runs with: this program's folder, time-out and messages, and its environment without secrets. */
-export function childOf({
-  io,
-  settings,
-}: Basics): Omit<DocumentCommand, "flag" | "command" | "signal"> {
-  const { host, redactor } = io;
-  return {
-    cwd: host.cwd,
-    timeoutMs: settings.timeout,
-    env: environmentWithoutSecrets(host.env, (text) => redactor.redact(text)),
-    endGroup: (pid) => host.endGroup(pid),
-    say: (lines) => void host.stderr.writeColored(lines),
-  };
-}
-
 /**
  * Returns what gives the document of one vault of a run to --exec, and resolves when the command has taken it over: read whole, and
  * ended with 0. The environment is searched for secrets once for all of them, and only a second signal ends them.
@@ -113,20 +92,23 @@ export function execOf(
   command: string,
   run: string,
 ): (document: GetDocument) => Promise<void> {
-  const child = {
-    ...childOf({ io, settings }),
-    flag: "--exec",
-    command,
-    signal: io.host.killed,
-  } as const;
+  const { host, redactor } = io;
+  const signal = host.killed;
+  const ours = environmentWithoutSecrets(host.env, (text) => redactor.redact(text));
   return async (document) => {
     const { uuid, label } = document;
+    const env = {
+      ...ours,
+      VAULTSVC_VAULT_UUID: uuid,
+      VAULTSVC_VAULT_LABEL: label ?? "",
+      VAULTSVC_DELIVERY_ID: `${run}-${uuid}`,
+    };
     try {
-      await runWithDocument(child, `${JSON.stringify(document)}\n`, {
-        VAULTSVC_VAULT_UUID: uuid,
-        VAULTSVC_VAULT_LABEL: label ?? "",
-        VAULTSVC_DELIVERY_ID: `${run}-${uuid}`,
-      });
+      await runWithDocument(
+        { io, settings },
+        { flag: "--exec", command, env, signal },
+        `${JSON.stringify(document)}\n`,
+      );
     } catch (error) {
       throw new HandoverFailure("exec", (error as Error).message, {
         delivered: false,

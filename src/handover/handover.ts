@@ -23,6 +23,7 @@ import type { CredentialsOut } from "./credentials-out.ts";
 import { ReplacedFile } from "./credentials-out.ts";
 import type { Program } from "./program.ts";
 import { learnAll } from "../input/read-start.ts";
+import { environmentWithoutSecrets } from "../settings/child-command.ts";
 
 /** Where the contents of a read go, and then the recovery document. */
 export interface Outputs {
@@ -297,18 +298,21 @@ export async function saveRecovery(
   document: RecoveryDocument,
   given: string | null,
 ): Promise<string> {
-  learnAll(io.redactor.add, { type: "recovery", document, attempts: undefined });
+  const { host, redactor } = io;
+  learnAll(redactor.add, { type: "recovery", document, attempts: undefined });
   const text = `${JSON.stringify(recoveryJson(document))}\n`;
   try {
-    const { childOf, runWithDocument } = await import("./document-command.ts");
+    const { runWithDocument } = await import("./document-command.ts");
+    const env = {
+      ...environmentWithoutSecrets(host.env, (value) => redactor.redact(value)),
+      VAULTSVC_EXCHANGE_ID: document.exchangeId,
+      // Of the document that is to be replaced: a database replaces its row only where the row still has it. Empty if there is none.
+      VAULTSVC_GIVEN_SHA256: given ?? "",
+    };
     await runWithDocument(
-      { ...childOf({ io, settings }), flag: "--save-cmd", command, signal: io.host.interrupted },
+      { io, settings },
+      { flag: "--save-cmd", command, env, signal: host.interrupted },
       text,
-      {
-        VAULTSVC_EXCHANGE_ID: document.exchangeId,
-        // Of the document that is to be replaced: a database replaces its row only where the row still has it. Empty if there is none.
-        VAULTSVC_GIVEN_SHA256: given ?? "",
-      },
     );
     return sha256(text);
   } catch (error) {
