@@ -1,40 +1,39 @@
 import { spawn } from "node:child_process";
 import { VaultError } from "../../errors.ts";
-import { forwardLines } from "../child-command.ts";
+import { environmentWithoutSecrets, forwardLines } from "../child-command.ts";
+import type { Sourced } from "../definitions.ts";
+import type { SettingIo } from "../sources.ts";
 
 interface TokenCommand {
-  command: string;
-  /** The name of the setting in errors. */
-  source: string;
+  /** What runs, and the name of its setting in errors. */
+  given: Sourced;
   timeoutMs: number;
-  /** Without this program's secrets. */
-  env: Record<string, string>;
-  /** Kills a process group. */
-  endGroup: (pid: number) => void;
-  /** Called with everything that the command printed on stdout, token or not, before `forward`. */
+  /** Called with everything that the command printed on stdout, token or not, before its messages are passed on. */
   learnSecrets: (output: string) => void;
-  /** Called with what the command printed on stderr, which may contain the token, once it has ended. */
-  forward: (lines: string) => void;
 }
 
 /** Characters of output, more than any token has. Of stderr, the last ones are kept. */
 const outputLimit = 64 * 1024;
 
 /**
- * Runs `command` by /bin/sh without input, and returns its trimmed output. A command that prints too much or takes too long is
- * killed, with all that it started.
+ * Runs a command by /bin/sh without input and without this program's secrets, and returns its trimmed output. A command that prints
+ * too much or takes too long is killed, with all that it started. What it prints on stderr, which may contain the token, is passed on
+ * once it has ended.
  * @throws `invalid-input` if it fails, prints nothing or too much, or does not finish in time; the signal's reason when aborted
  */
-export async function runTokenCommand(options: TokenCommand, signal: AbortSignal): Promise<string> {
-  const { source, timeoutMs } = options;
+export async function runTokenCommand(
+  { given: { text: command, source }, timeoutMs, learnSecrets }: TokenCommand,
+  { host, redactor }: SettingIo,
+  signal: AbortSignal,
+): Promise<string> {
   signal.throwIfAborted();
   const refuse = (what: string): VaultError =>
     new VaultError("invalid-input", `${source}: the command ${what}`, {
       hint: "run it in a shell: it must print only the token on standard output; or use --jwt",
     });
-  const child = spawn("/bin/sh", ["-c", options.command], {
+  const child = spawn("/bin/sh", ["-c", command], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: options.env,
+    env: environmentWithoutSecrets(host.env, redactor.redact),
     detached: true,
   });
   let output = "";
@@ -42,7 +41,7 @@ export async function runTokenCommand(options: TokenCommand, signal: AbortSignal
   let failure: Error | undefined;
   const end = (why: Error): void => {
     failure ??= why;
-    if (child.pid !== undefined) options.endGroup(child.pid);
+    if (child.pid !== undefined) host.endGroup(child.pid);
   };
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     output += text;
@@ -78,7 +77,7 @@ export async function runTokenCommand(options: TokenCommand, signal: AbortSignal
     signal.removeEventListener("abort", onAbort);
     child.stdout.destroy();
     child.stderr.destroy();
-    options.learnSecrets(output);
-    if (messages !== "") options.forward(messages);
+    learnSecrets(output);
+    if (messages !== "") void host.stderr.writeColored(messages);
   }
 }

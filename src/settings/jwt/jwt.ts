@@ -1,5 +1,4 @@
 import { VaultError } from "../../errors.ts";
-import { environmentWithoutSecrets } from "../child-command.ts";
 import { once } from "../once.ts";
 import type { Settings } from "../settings.ts";
 import type { SettingIo } from "../sources.ts";
@@ -47,30 +46,13 @@ export async function createBearerToken(
         },
       );
     }
-    const { text: command, source } = jwtCommand;
     const { runTokenCommand } = await import("./command.ts");
     // Also learns a token with other text around it, which is refused.
     const learnSecrets = (output: string): void =>
       output.match(/[A-Za-z0-9._~+/=-]{16,}/g)?.forEach((token) => learnToken(token, io));
     return renewed(async (signal) => {
-      const env = environmentWithoutSecrets(io.host.env, io.redactor.redact);
-      const { timeout: timeoutMs } = settings;
-      return checked(
-        await runTokenCommand(
-          {
-            command,
-            source,
-            env,
-            timeoutMs,
-            endGroup: (pid) => io.host.endGroup(pid),
-            learnSecrets,
-            forward: (text) => void io.host.stderr.writeColored(text),
-          },
-          signal,
-        ),
-        source,
-        io,
-      );
+      const given = { given: jwtCommand, timeoutMs: settings.timeout, learnSecrets };
+      return checked(await runTokenCommand(given, io, signal), jwtCommand.source, io);
     }, io);
   }
   if (!signsHere(settings)) return undefined;
