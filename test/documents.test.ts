@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SettingDefinition } from "../src/settings/definitions.ts";
 import { settingDefinitions } from "../src/settings/definitions.ts";
-import { findProfile } from "../src/settings/profile.ts";
+import { findProfile } from "../src/settings/config-file.ts";
 import { resolveSettings } from "../src/settings/settings.ts";
 import { topics } from "../src/cli/topics.ts";
 import { defaults } from "../src/protocol/limits.ts";

@@ -1,7 +1,7 @@
 import { defined } from "../defined.ts";
 import { readFileSync, statSync } from "node:fs";
 import { parseJson } from "../protocol/json.ts";
-import type { Profile } from "../settings/profile.ts";
+import type { Profile } from "../settings/config-file.ts";
 import { checkLocation } from "../settings/location.ts";
 import { findSetting } from "../settings/settings.ts";
 import type { Known, KnownVault } from "./candidates.ts";

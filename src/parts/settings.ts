@@ -2,7 +2,7 @@ import type { Io } from "./io.ts";
 import type { VaultError } from "../errors.ts";
 import type { Host } from "../host.ts";
 import { isShared } from "../settings/location.ts";
-import type { NamedProfile } from "../settings/profile.ts";
+import type { NamedProfile } from "../settings/config-file.ts";
 import type { GivenFlags, Settings } from "../settings/settings.ts";
 import { readSettings, resolveSettings, serviceName } from "../settings/settings.ts";
 import { absolute, configDirectory, defaultKeyFile, stateDirectory } from "../store/paths.ts";

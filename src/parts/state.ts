@@ -12,7 +12,7 @@ import type { KeyAccess, KeySource } from "../secrets/key-source.ts";
 import { keyPlace, parseGivenKey } from "../secrets/key-source.ts";
 import type { ProfilePlace } from "../secrets/sealing.ts";
 import { isShared } from "../settings/location.ts";
-import { profileValue, type NamedProfile, type Profile } from "../settings/profile.ts";
+import { profileValue, type NamedProfile, type Profile } from "../settings/config-file.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { RekeyPlan } from "../store/keys/rekey.ts";
 import { absolute, stateDirectory } from "../store/paths.ts";

@@ -4,8 +4,8 @@ import { distance } from "../suggest.ts";
 import type { SettingDefinition } from "./definitions.ts";
 import { configKeys, definitionOf, settingNames } from "./definitions.ts";
 import { parseDevice } from "./device.ts";
-import type { Profile } from "./profile.ts";
-import { withValue } from "./profile.ts";
+import type { Profile } from "./config-file.ts";
+import { withValue } from "./config-file.ts";
 import { resolveSettings, serviceName } from "./settings.ts";
 
 /** Form of the value of a config key, or of a setting that has none. */

@@ -4,11 +4,9 @@ import { withLockFile } from "../files/lock-file.ts";
 import { ensurePrivateDirectory } from "../files/private-directory.ts";
 import { isSealed } from "../secrets/sealing.ts";
 import type { SealedConfiguration, SealedSecret } from "../store/keys/rekey.ts";
-import type { Configuration } from "./config-file.ts";
-import { readConfiguration, writeConfiguration } from "./config-file.ts";
+import type { Configuration, Profile } from "./config-file.ts";
+import { readConfiguration, writeConfiguration, profileValue, withValue } from "./config-file.ts";
 import { secretKeys } from "./config-keys.ts";
-import type { Profile } from "./profile.ts";
-import { profileValue, withValue } from "./profile.ts";
 
 /** The configuration of this user, which one process at a time may change. */
 interface ConfigurationPlace {

@@ -11,8 +11,8 @@ import {
   settingNames,
   waysToSet,
 } from "./definitions.ts";
-import type { NamedProfile, Profile } from "./profile.ts";
-import { findProfile, profileValue } from "./profile.ts";
+import type { NamedProfile, Profile } from "./config-file.ts";
+import { findProfile, profileValue } from "./config-file.ts";
 
 /** The flags that were given, as commander parses them. */
 export type GivenFlags = Readonly<Partial<Record<SettingName, string | boolean>>>;

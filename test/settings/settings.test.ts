@@ -8,7 +8,7 @@ import {
   serviceName,
 } from "../../src/settings/settings.ts";
 import { parseDuration } from "../../src/settings/parsers.ts";
-import { findProfile, profileValue } from "../../src/settings/profile.ts";
+import { findProfile, profileValue } from "../../src/settings/config-file.ts";
 import { readSecret, readValue } from "../../src/secrets/secret-value.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { tempDir } from "../support/cleanup.ts";

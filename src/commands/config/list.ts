@@ -1,14 +1,13 @@
 import type { Basics, SettingsPart } from "../../parts/settings.ts";
 import type { Local } from "../../parts/state.ts";
-import { configPath, readConfiguration } from "../../settings/config-file.ts";
+import { configPath, readConfiguration, profileValue } from "../../settings/config-file.ts";
 import type { ConfigValue } from "../../settings/config-keys.ts";
 import { checkKey, formOf, typedValue, valueText } from "../../settings/config-keys.ts";
 import type { SettingName } from "../../settings/definitions.ts";
 import { configKeys, definitionOf, settingNames, waysToSet } from "../../settings/definitions.ts";
 import { isShared, withoutPassword } from "../../settings/location.ts";
-import { profileValue } from "../../settings/profile.ts";
 import { findSetting } from "../../settings/settings.ts";
-import type { NamedProfile } from "../../settings/profile.ts";
+import type { NamedProfile } from "../../settings/config-file.ts";
 import { VaultError } from "../../errors.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import { shownSetting } from "../../terminal/secrets.ts";

@@ -4,7 +4,7 @@ import type { Basics, SettingsPart } from "../../parts/settings.ts";
 import type { Local, StatePart } from "../../parts/state.ts";
 import type { Output } from "../../cli/output.ts";
 import { checkIdentifier } from "../../settings/transport/transport.ts";
-import type { Configuration } from "../../settings/config-file.ts";
+import type { Configuration, Profile } from "../../settings/config-file.ts";
 import type { ConfigValue } from "../../settings/config-keys.ts";
 import { checkKey, formOf, parseConfigValue, valueText } from "../../settings/config-keys.ts";
 import {
@@ -14,8 +14,7 @@ import {
   withoutPassword,
 } from "../../settings/location.ts";
 import { configKeys } from "../../settings/definitions.ts";
-import type { Profile } from "../../settings/profile.ts";
-import { profileValue, withValue } from "../../settings/profile.ts";
+import { profileValue, withValue } from "../../settings/config-file.ts";
 import { findSetting } from "../../settings/settings.ts";
 import { readValue } from "../../secrets/secret-value.ts";
 import { VaultError } from "../../errors.ts";

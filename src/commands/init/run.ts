@@ -2,13 +2,17 @@ import { isAbsolute, resolve } from "node:path";
 import type { Basics } from "../../parts/settings.ts";
 import type { Narrator } from "../../terminal/narrator.ts";
 import { checkIdentifier } from "../../settings/transport/transport.ts";
-import { configPath, readConfiguration } from "../../settings/config-file.ts";
+import {
+  configPath,
+  readConfiguration,
+  profileValue,
+  withValue,
+} from "../../settings/config-file.ts";
 import { formOf, parseConfigValue } from "../../settings/config-keys.ts";
 import type { SettingName } from "../../settings/definitions.ts";
 import { definitionOf, settingNames } from "../../settings/definitions.ts";
 import { isShared, passwordDropped, withoutPassword } from "../../settings/location.ts";
-import type { Profile } from "../../settings/profile.ts";
-import { profileValue, withValue } from "../../settings/profile.ts";
+import type { Profile } from "../../settings/config-file.ts";
 import { readValue } from "../../secrets/secret-value.ts";
 import type { Settings } from "../../settings/settings.ts";
 import {
