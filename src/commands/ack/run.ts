@@ -9,6 +9,7 @@ import { summarize } from "../../exchange/context.ts";
 import type { OpenExchange, VaultRecord } from "../../exchange/records.ts";
 import { noCredentials, otherService } from "../../exchange/start/start.ts";
 import { printableLine } from "../../terminal/redactor.ts";
+import type { ForeignToken } from "./token.ts";
 import { acknowledgeToken } from "./token.ts";
 import { VaultNames, withLabel } from "../../cli/vault-name.ts";
 import type { AckDocument, Acknowledged } from "../../documents/exchange.ts";
@@ -34,13 +35,13 @@ interface Result {
 /** Acknowledges exchanges. Exit 0 means all of them; one failure alone has its own code, any other 16. */
 export async function runAck(app: App, given: AckOptions): Promise<number> {
   const options = await askWhich(app, given);
-  checkCombination(options);
+  const foreign = checkCombination(options);
   await askSettings(app);
   await app.service.client();
   const [uuid] = options.vaults;
   const result =
-    options.token !== undefined
-      ? { acknowledged: [await acknowledgeToken(app, { ...options, uuid })], failed: [] }
+    foreign !== undefined
+      ? { acknowledged: [await acknowledgeToken(app, foreign)], failed: [] }
       : uuid !== undefined && !isMany(options)
         ? await acknowledgeOne(app, uuid, options)
         : await acknowledgeMany(app, options);
@@ -81,26 +82,25 @@ async function askWhich({ io, settings, state }: Local, options: AckOptions): Pr
     : { ...options, all: true };
 }
 
-function checkCombination(options: AckOptions): void {
+/** Refuses options that do not fit together. Returns the token of another machine, if one is given. */
+function checkCombination(options: AckOptions): ForeignToken | undefined {
   const usage = (message: string): VaultError =>
     new VaultError("usage", message, { hint: "vault ack VAULT; vault ack --all" });
   const [uuid] = options.vaults;
   if (uuid === undefined && options.all !== true && options.from === undefined)
     throw usage("a vault is missing (its UUID or label), or --all");
   if (uuid !== undefined && options.all === true) throw usage("--all cannot be used with a vault");
-  const foreign = options.kind !== undefined || options.operation !== undefined;
-  if (options.token === undefined && foreign) throw usage("--kind and --operation require --token");
-  if (
-    options.token !== undefined &&
-    (options.kind === undefined ||
-      options.operation === undefined ||
-      uuid === undefined ||
-      isMany(options))
-  ) {
+  const { token, kind, operation } = options;
+  if (token === undefined) {
+    if (kind === undefined && operation === undefined) return undefined;
+    throw usage("--kind and --operation require --token");
+  }
+  if (kind === undefined || operation === undefined || uuid === undefined || isMany(options)) {
     throw new VaultError("usage", "--token requires a vault, --kind and --operation", {
       hint: "vault ack VAULT --token @FILE --kind credit-card/offline --operation get",
     });
   }
+  return { uuid, kind, operation, token };
 }
 
 /** Whether each outcome is an event: there is no document of all. */

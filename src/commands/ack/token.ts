@@ -9,9 +9,9 @@ import { serviceDetails, wording } from "../../exchange/service-errors.ts";
 import { isSuccess } from "../../protocol/answers.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import type { Acknowledged } from "../../documents/exchange.ts";
-import type { AckOptions } from "./descriptor.ts";
 
-type TokenOptions = Omit<AckOptions, "vaults"> & { uuid: string | undefined };
+/** A token from another machine, as --token gives it, and the exchange that it ends. */
+export type ForeignToken = Omit<EndCall, "step">;
 
 /**
  * `ack --token`: one acknowledgement for an exchange that this machine did not start. Its credentials are not here, so
@@ -19,12 +19,9 @@ type TokenOptions = Omit<AckOptions, "vaults"> & { uuid: string | undefined };
  */
 export async function acknowledgeToken(
   { io, service }: { io: Io; service: ServicePart },
-  options: TokenOptions,
+  { uuid, kind, operation, token: given }: ForeignToken,
 ): Promise<Acknowledged> {
-  const { uuid, kind, operation } = options;
-  if (uuid === undefined || kind === undefined || operation === undefined)
-    throw new VaultError("internal", "ack --token was not checked");
-  const token = await io.secretOption(options.token ?? "", "--token");
+  const token = await io.secretOption(given, "--token");
   const label = await service.withVault(uuid, async (context) => {
     try {
       const record = await context.session.read();
