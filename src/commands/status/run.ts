@@ -1,6 +1,5 @@
 import type { Local, StatePart } from "../../parts/state.ts";
 import type { Narrator } from "../../terminal/narrator.ts";
-import type { Output } from "../../cli/output.ts";
 import { VaultError } from "../../errors.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import { count } from "../../terminal/count.ts";
@@ -37,9 +36,11 @@ export async function runStatus(
   const [first] = found;
   const finding =
     first && new VaultError("finding", message, { hint: `vault status ${first.uuid}` });
-  const isLong = await print(io.output, vaults, options).catch((error: unknown) => {
-    throw finding ?? error;
-  });
+  const isLong = await io.output
+    .show({ vaults }, async (view) => await table(vaults, options, view))
+    .catch((error: unknown) => {
+      throw finding ?? error;
+    });
   if (isLong) io.narrator.close(countsOf(vaults));
   if (options.uuid === undefined) {
     const isWaiting = ({ exchange, locked, guard }: ListedVault): boolean =>
@@ -98,14 +99,6 @@ function has(vault: ListedVault, finding: NonNullable<StatusOptions["failOn"]>[n
   if (finding === "locked") return vault.locked;
   if (finding === "pending") return vault.exchange !== null;
   return vault.atRisk;
-}
-
-async function print(
-  output: Output,
-  vaults: ListedVault[],
-  options: StatusOptions,
-): Promise<boolean> {
-  return await output.show({ vaults }, async (view) => await table(vaults, options, view));
 }
 
 async function table(vaults: ListedVault[], options: StatusOptions, view: View): Promise<string> {
