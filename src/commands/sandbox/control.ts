@@ -200,9 +200,17 @@ export async function runAudit(
   { io, settings }: Basics,
   options: OptionsOf<typeof audit>,
 ): Promise<number> {
-  if (options.export !== undefined)
-    return await exportAudit(io.output, options.export, () => connect(settings, options).audit());
+  const { export: file } = options;
+  const toForm = file === undefined ? undefined : formOf(file);
   const items = await connect(settings, options).audit();
+  if (file !== undefined && toForm !== undefined) {
+    writeExport(file, toForm(items));
+    return await print(
+      io.output,
+      { items: items.length, file },
+      `Wrote ${items.length} items to ${file}`,
+    );
+  }
   if (io.output.format === "ndjson") {
     await io.host.stdout.write(items.map((item) => `${jsonText(item)}\n`).join(""));
     return 0;
@@ -210,21 +218,6 @@ export async function runAudit(
   const document: AuditDocument = { items };
   await io.output.print(document, async ({ facts }) => await asTable(facts, items));
   return 0;
-}
-
-async function exportAudit(
-  output: Output,
-  path: string,
-  audit: ControlClient["audit"],
-): Promise<number> {
-  const toForm = formOf(path);
-  const items = await audit();
-  await writeExport(path, toForm(items));
-  return await print(
-    output,
-    { items: items.length, file: path },
-    `Wrote ${items.length} items to ${path}`,
-  );
 }
 
 function formOf(path: string): NonNullable<ReturnType<typeof auditExport>> {
@@ -239,7 +232,7 @@ function formOf(path: string): NonNullable<ReturnType<typeof auditExport>> {
   );
 }
 
-async function writeExport(path: string, content: string | Uint8Array): Promise<void> {
+function writeExport(path: string, content: string | Uint8Array): void {
   try {
     replaceFile(path, content);
   } catch (cause) {
