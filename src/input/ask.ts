@@ -1,7 +1,7 @@
 import type { Io } from "../parts/io.ts";
 import type { Basics, SettingsPart } from "../parts/settings.ts";
 import type { Local } from "../parts/state.ts";
-import { parseDevice } from "../settings/device.ts";
+import { parseDevice, readDevice } from "../settings/device.ts";
 import { readValue } from "../secrets/secret-value.ts";
 import { serviceName } from "../settings/settings.ts";
 import type { Prompts, Rule } from "../cli/prompts.ts";
@@ -175,7 +175,7 @@ async function askDevice(io: Io) {
     rule: (answer) =>
       answer.startsWith("@") ? null : ruleFrom((json) => parseDevice(json, "device"))(answer),
   });
-  return parseDevice(await readValue(text, "device", io.sources), "device");
+  return await readDevice({ text, source: "device" }, io.sources);
 }
 
 /** The rule of a field of the interface. */

@@ -177,17 +177,15 @@ function checkPart<K extends keyof CreditCard>(
 async function readExactly(io: Io, spec: string): Promise<string> {
   if (isStdin(spec)) return await io.sources.readStdin("--content");
   if (!spec.startsWith("@")) return await readSecret(spec, "--content", io.sources);
-  const bytes = await io.host.readFile(spec.slice(1)).catch((error: NodeJS.ErrnoException) => {
+  const path = spec.slice(1);
+  return await io.sources.readFile(path).catch(({ code }: NodeJS.ErrnoException) => {
     throw invalid(
       "--content",
-      `cannot read the file ${spec.slice(1) || '""'} (${error.code ?? "unreadable"})`,
+      code === "not UTF-8"
+        ? `the file ${path} must be UTF-8`
+        : `cannot read the file ${path || '""'} (${code ?? "unreadable"})`,
     );
   });
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw invalid("--content", `the file ${spec.slice(1)} must be UTF-8`);
-  }
 }
 
 /** A number as it stands on the card. */
