@@ -129,6 +129,16 @@ export const outFlag = {
 export type ExchangeOptions = OptionValues<typeof exchangeFlags> &
   Partial<OptionValues<typeof outFlag>> & { yes?: boolean | undefined };
 
+/** Of a vault that becomes known here: `create` and `import` share them. */
+export const newVaultFlags = {
+  kind: { flag: "--kind <kind>", help: kindList, value: (is) => is.kind },
+  label: {
+    flag: "--label <text>",
+    help: "a label, kept in the state and never sent to the service",
+    value: (is) => is.label,
+  },
+} as const satisfies Flags;
+
 /** The contents of a vault: `update` and `create` share them. */
 export const contentsFlags = {
   card: {

@@ -1,14 +1,13 @@
 import type { Descriptor, OptionsOf } from "../../cli/command.ts";
 import { text } from "../../cli/command.ts";
-import { kindList } from "../../protocol/endpoints.ts";
-import { contentsFlags, exchangeFlags, extended } from "../../input/flags.ts";
+import { contentsFlags, exchangeFlags, extended, newVaultFlags } from "../../input/flags.ts";
 
 export const create = {
   name: "create",
   summary: "create a vault (extended)",
   description: `Create a vault. Its credentials are stored durably before anything is printed. ${extended}`,
   options: {
-    kind: { flag: "--kind <kind>", help: kindList, value: (is) => is.kind },
+    kind: newVaultFlags.kind,
     ...contentsFlags,
     hashedPin: {
       flag: "--hashed-pin <secret>",
@@ -31,11 +30,7 @@ export const create = {
       value: (is) => is.many(is.any),
     },
     externalRef: exchangeFlags.externalRef,
-    label: {
-      flag: "--label <text>",
-      help: "a label, kept in the state and never sent to the service",
-      value: (is) => is.label,
-    },
+    label: newVaultFlags.label,
     credentialsOut: {
       flag: "--credentials-out <file>",
       help: "also write the credentials to this file (mode 0600)",

@@ -1,6 +1,6 @@
 import type { Descriptor, OptionsOf } from "../../cli/command.ts";
 import { text } from "../../cli/command.ts";
-import { kindList } from "../../protocol/endpoints.ts";
+import { newVaultFlags } from "../../input/flags.ts";
 
 export const importVaults = {
   name: "import",
@@ -15,17 +15,13 @@ export const importVaults = {
     },
   },
   options: {
-    kind: { flag: "--kind <kind>", help: kindList, value: (is) => is.kind },
+    kind: newVaultFlags.kind,
     credentials: {
       flag: "--credentials <secret>",
       help: "credentials as JSON, or a recovery document (finishes its exchange): @FILE, -, env:NAME",
       value: text,
     },
-    label: {
-      flag: "--label <text>",
-      help: "a label, kept in the state and never sent to the service",
-      value: (is) => is.label,
-    },
+    label: newVaultFlags.label,
     rebind: {
       flag: "--rebind",
       help: "move the vault, with everything known about it, to this --base-url",
