@@ -11,9 +11,6 @@ import type { Generation, VaultRecord } from "../records.ts";
 import type { Credentials } from "../../protocol/requests.ts";
 import type { Start } from "./start.ts";
 
-/** What a person wants of the pair. */
-type Wanted = Pick<Start, "device" | "force" | "generation" | "hashedPin">;
-
 /** A pair that may be sent, with all that is sent with it. */
 export interface ChosenPair {
   generation: number;
@@ -34,7 +31,7 @@ export async function choosePairs(
   context: ExchangeContext,
   record: VaultRecord,
   kind: Kind,
-  start: Wanted,
+  start: Pick<Start, "device" | "force" | "generation" | "hashedPin">,
 ): Promise<ChosenPair[]> {
   const { generation, force } = start;
   const wanted =
@@ -71,7 +68,7 @@ async function complete(
   record: VaultRecord,
   kind: Kind,
   generation: Generation,
-  start: Wanted,
+  start: Pick<Start, "device" | "hashedPin">,
 ): Promise<ChosenPair> {
   const stored = await context.session.credentials(generation.generation);
   const hashedPin = start.hashedPin ?? stored.hashedPin;

@@ -21,16 +21,13 @@ import { checkStart, waitsForEnd } from "./start.ts";
  */
 export type First = "acknowledge" | "start" | "held" | "guard";
 
-/** What a person says of what was left. */
-type Asked = Pick<Start, "discardPending" | "force" | "operation">;
-
 /**
  * Decides what comes first: an open exchange is acknowledged if an end call may have been sent or if the user had asked for an
  * update.
  */
 export function whatFirst(
   vault: Counters & Pick<VaultRecord, "open">,
-  { operation, discardPending, force }: Asked,
+  { operation, discardPending, force }: Pick<Start, "discardPending" | "force" | "operation">,
   { policy, clock }: Circumstances,
 ): First {
   const { open } = vault;
@@ -56,10 +53,10 @@ export function whatFirst(
  */
 export function checkFirst(
   record: VaultRecord,
-  asked: Asked,
+  start: Parameters<typeof whatFirst>[1],
   circumstances: Circumstances,
 ): OpenExchange | null {
-  const first = whatFirst(record, asked, circumstances);
+  const first = whatFirst(record, start, circumstances);
   if (first === "held" && record.open !== null) throw heldError(record.uuid, record.open);
   if (first === "guard") guardStart(record, circumstances);
   return first === "acknowledge" ? record.open : null;
@@ -114,14 +111,14 @@ export async function decide(
  * @throws `no-credentials` for a superseded pair, and for a new one without --force if a current pair is proven, or while an
  * exchange is open
  */
-export async function checkGiven(
+async function checkGiven(
   { session }: Pick<ExchangeContext, "session">,
   record: VaultRecord | null,
-  { given: document, force }: Pick<Start, "force" | "given">,
+  { given, force }: Pick<Start, "force" | "given">,
 ): Promise<number | null> {
-  if (document?.type !== "pair") return null;
-  const given = document.credentials;
-  if (await session.isSuperseded(given)) {
+  if (given?.type !== "pair") return null;
+  const { encryptedData, payload } = given.credentials;
+  if (await session.isSuperseded(given.credentials)) {
     throw new VaultError(
       "no-credentials",
       "the given credentials were superseded by an exchange of this machine; they are never sent",
@@ -137,8 +134,7 @@ export async function checkGiven(
   if (record === null) return null;
   for (const { generation } of liveGenerations(record)) {
     const stored = await session.credentials(generation);
-    if (stored.encryptedData === given.encryptedData && stored.payload === given.payload)
-      return generation;
+    if (stored.encryptedData === encryptedData && stored.payload === payload) return generation;
   }
   const { open } = record;
   if (open !== null && open.state !== "in-doubt") {
