@@ -67,9 +67,9 @@ export const run = command(
     const { Program } = await import("../handover/program.ts");
     const ackAfterMs = ackAfter === undefined ? undefined : parseDuration(ackAfter, "--ack-after");
     const program = new Program(io, { command, env, stdin, ackAfterMs });
-    const { runOne } = await import("../runs/one.ts");
+    const { runVaults } = await import("../runs/one.ts");
     try {
-      await runOne(app, { ...options, vaults: [vault] }, "get", program);
+      await runVaults(app, { ...options, vaults: [vault] }, "get", program);
     } catch (error) {
       if (program.isRunning) {
         io.narrator.warn(`not acknowledged: ${asVaultError(error).message}`);

@@ -2,7 +2,6 @@ import type { Basics } from "../parts/settings.ts";
 import type { App } from "../app.ts";
 import { confirmOrFail } from "../cli/prompts.ts";
 import { VaultError } from "../errors.ts";
-import type { ExchangeContext } from "../exchange/context.ts";
 import { summarize } from "../exchange/context.ts";
 import type { Delivery } from "../exchange/delivery.ts";
 import type { VaultRecord } from "../exchange/records.ts";
@@ -26,27 +25,18 @@ import type { Outputs } from "../handover/handover.ts";
 import { createHandover, updateDocument } from "../handover/handover.ts";
 import type { Program } from "../handover/program.ts";
 
-/** Reads or updates what a command line names: one vault, or many in a run. Resolves to the exit code. */
+/**
+ * Reads or updates what a command line names: many vaults in a run, or one, while the file of --credentials-out is locked. A program
+ * receives what is read, in place of stdout. Resolves to the exit code.
+ * @throws `usage`, `invalid-input`, `no-credentials`, `busy`, `interrupted` at a question, and what `runExchange` throws
+ */
 export async function runVaults(
   app: App,
   options: VaultsOptions,
   operation: Operation,
+  program?: Program,
 ): Promise<number> {
   if (isMany(options)) return await (await import("./many.ts")).runMany(app, options, operation);
-  await runOne(app, options, operation);
-  return 0;
-}
-
-/**
- * Reads or updates one vault, while the file of --credentials-out is locked. A program receives what is read, in place of stdout.
- * @throws `usage`, `invalid-input`, `no-credentials`, `busy`, `interrupted` at a question, and what `runExchange` throws
- */
-export async function runOne(
-  app: App,
-  options: VaultsOptions,
-  operation: Operation,
-  program?: Program,
-): Promise<void> {
   const contents =
     operation === "update"
       ? await (await import("../input/contents.ts")).readContents(app.io, options)
@@ -60,7 +50,22 @@ export async function runOne(
     const { out: outFile, saveCmd, dryRun } = options;
     const complete = async (record: VaultRecord | null): Promise<Start> =>
       await completeStart(app, options, asked, record, { out, contents, program });
-    const done = await withStart(app, asked, dryRun, complete, async (locked, start) => {
+    // Missing settings are reported before anything is written.
+    const service = await app.service.client();
+    // With a shared state one round trip reads the vault, locks it and asks for the place of the start, before it is completed; but
+    // nobody, and no pipe, is asked for more then.
+    const isLockedFirst =
+      operation === "get" &&
+      !app.io.ask.isPossible &&
+      dryRun !== true &&
+      (await app.state.store()).isShared;
+    const completed = isLockedFirst ? undefined : await complete(await lookUp(app, uuid));
+    const reserved = isLockedFirst
+      ? service.reserveAhead({}, app.io.waiting.deadline)
+      : Promise.resolve();
+    const done = await app.service.withVault(uuid, async (locked) => {
+      await reserved;
+      const start = completed ?? (await complete(await locked.session.read()));
       const context = { ...locked, file: out?.isState === true ? out.path : undefined };
       await out?.checkKnown(context, pairsOf(start.given));
       if (dryRun === true) {
@@ -74,41 +79,13 @@ export async function runOne(
     });
     if (done !== undefined && program === undefined) await tell(app, done.start, done.delivery);
   });
+  return 0;
 }
 
 /** What --out receives. */
 async function fileWriter(host: Host, path: string): Promise<Outputs["write"]> {
   const { writeOutFile } = await import("../handover/out-file.ts");
   return async (document) => Promise.resolve(writeOutFile(host, path, document));
-}
-
-/**
- * Completes the start by what the state knows of the vault, and does the work with the vault locked. With a shared state one round trip
- * reads the vault, locks it and asks for the place of the start, before it is completed; but nobody, and no pipe, is asked for more then.
- */
-async function withStart<T>(
-  app: App,
-  { uuid, operation }: Unchecked,
-  dryRun: boolean | undefined,
-  complete: (record: VaultRecord | null) => Promise<Start>,
-  work: (locked: ExchangeContext, start: Start) => Promise<T>,
-): Promise<T> {
-  // Missing settings are reported before anything is written.
-  const service = await app.service.client();
-  const isLockedFirst =
-    operation === "get" &&
-    !app.io.ask.isPossible &&
-    dryRun !== true &&
-    (await app.state.store()).isShared;
-  if (!isLockedFirst) {
-    const start = await complete(await lookUp(app, uuid));
-    return await app.service.withVault(uuid, async (locked) => await work(locked, start));
-  }
-  const reserved = service.reserveAhead({}, app.io.waiting.deadline);
-  return await app.service.withVault(uuid, async (locked) => {
-    await reserved;
-    return await work(locked, await complete(await locked.session.read()));
-  });
 }
 
 /** Asks for what the command line lacks, and checks all that needs no lock. */
