@@ -3,20 +3,27 @@ import type { Basics } from "../parts/settings.ts";
 import type { App } from "../app.ts";
 import { confirmOrFail } from "../cli/prompts.ts";
 import { VaultNames } from "../cli/vault-name.ts";
+import type { ExchangeContext } from "../exchange/context.ts";
+import { settleInterrupted } from "../exchange/end/settle.ts";
+import { runExchange } from "../exchange/run.ts";
 import type { Circumstances } from "../exchange/ways.ts";
 import type { VaultSummary } from "../exchange/records.ts";
 import { whatFirst } from "../exchange/start/decide.ts";
 import type { Start } from "../exchange/start/start.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { askSettings, productionMark } from "../input/ask.ts";
-import { commonOf } from "../input/read-start.ts";
-import { missingIn, prepareOutDir } from "../handover/out-file.ts";
-import { exchangesOf } from "./in-turn.ts";
+import { commonOf, learnAll } from "../input/read-start.ts";
+import { execOf } from "../handover/document-command.ts";
+import type { Outputs } from "../handover/handover.ts";
+import { createHandover, tableOf, updateDocument } from "../handover/handover.ts";
+import { checkTarget, missingIn, prepareOutDir, writeOut } from "../handover/out-file.ts";
 import { readStarts } from "../input/list.ts";
 import type { Outcome, SkipReason } from "./outcome.ts";
+import type { Report } from "./report.ts";
 import { runAll } from "./run-all.ts";
 import type { SameRun } from "./same-run.ts";
-import { checkSameRun, deliveryOf, newRun } from "./same-run.ts";
+import { checkSameRun, deliveryOf, digestOf, newRun } from "./same-run.ts";
+import type { Turn } from "./turn.ts";
 import { VaultError } from "../errors.ts";
 import type { VaultsOptions, ManyOptions } from "../input/flags.ts";
 
@@ -145,6 +152,50 @@ function whySkipped(
   const first = whatFirst(vault, start, circumstances);
   if (first === "held" || first === "guard") return first;
   return start.operation === "get" && vault.limited && !takesLimited ? "limited" : null;
+}
+
+/** What is done in each vault's turn: its exchange, unless the run has acknowledged it before. */
+async function exchangesOf(
+  app: App,
+  { outDir, exec }: VaultsOptions,
+  run: SameRun,
+): Promise<(start: Start, turn: Turn, report: Report) => Promise<Outcome>> {
+  const { name, delivery } = run;
+  const store = await app.state.store();
+  const pass = exec === undefined ? undefined : execOf(app, exec, name);
+  return async (start, turn, report) => {
+    const { uuid, given, newVault } = start;
+    const write: Outputs["write"] = async (document, delivered) => {
+      if (outDir !== undefined) writeOut(app.io.host, outDir, document);
+      await pass?.(document);
+      if (outDir === undefined && pass === undefined)
+        await report.contents(document, async (view) => await tableOf(delivered, view));
+    };
+    const outputs = { write, stop: app.io.host.killed };
+    if (outDir !== undefined) checkTarget(app.io.host, outDir, uuid);
+    if (given !== undefined) learnAll(turn.learn, given);
+    if (newVault !== undefined)
+      turn.learn("content" in newVault ? newVault.content : newVault.creditCard.number);
+    return await turn.withVault(async (context) => {
+      // Only now: before, another process may have had it.
+      const [begun] = run.isNamed ? await store.run(app.settings.serviceName(), name, uuid) : [];
+      if (begun !== undefined) checkSameRun(run, begun, start);
+      if (begun?.state === "acknowledged") return { ok: true, earlier: true };
+      if (begun?.state === "ending" && (await isSettled(context))) return { ok: true };
+      const inRun = { ...start, run: { name, digest: digestOf(start), delivery } };
+      const delivered = await runExchange(context, inRun, createHandover(app, outputs, inRun));
+      if (start.operation === "update") await report.receipt(updateDocument(delivered));
+      return { ok: true };
+    });
+  };
+}
+
+/** Sends the end call that an earlier command of the run has left; whether nothing remains to be done then. */
+async function isSettled(context: ExchangeContext): Promise<boolean> {
+  const record = await context.session.read();
+  if (record?.open?.state !== "ending") return false;
+  const [settled] = await settleInterrupted(context, record.open);
+  return settled?.outcome === "acknowledged" || settled?.outcome === "applied";
 }
 
 /** @throws `canceled`, `interrupted`; `usage` where nobody can be asked about a live profile */
