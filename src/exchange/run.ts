@@ -13,9 +13,14 @@ import {
 } from "./context.ts";
 import type { Delivery, Handover } from "./delivery.ts";
 import { HandoverFailure } from "./delivery.ts";
-import { expiredError, inDoubtError } from "./end/acknowledge.ts";
+import {
+  expiredError,
+  inDoubtError,
+  settledAs,
+  settledByStart,
+  settleInterrupted,
+} from "./end/acknowledge.ts";
 import { sendEnd } from "./end/send.ts";
-import { settledAs, settledByStart, settleInterrupted } from "./end/settle.ts";
 import type { OpenExchange } from "./records.ts";
 import { adoptRecovery, recoveryDocument } from "./recovery/exchange.ts";
 import { bareCredentials } from "./recovery/document.ts";

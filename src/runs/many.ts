@@ -4,7 +4,7 @@ import type { App } from "../app.ts";
 import { confirmOrFail } from "../cli/prompts.ts";
 import { VaultNames } from "../cli/vault-name.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
-import { settleInterrupted } from "../exchange/end/settle.ts";
+import { settleInterrupted } from "../exchange/end/acknowledge.ts";
 import { runExchange } from "../exchange/run.ts";
 import type { Circumstances } from "../exchange/ways.ts";
 import type { VaultSummary } from "../exchange/records.ts";

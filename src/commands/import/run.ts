@@ -6,13 +6,12 @@ import type { ValueSources } from "../../secrets/secret-value.ts";
 import type { App } from "../../app.ts";
 import { readSecret } from "../../secrets/secret-value.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
-import { acknowledgeOpen } from "../../exchange/end/acknowledge.ts";
+import { acknowledgeOpen, heldError, settledAs } from "../../exchange/end/acknowledge.ts";
 import { adoptRecovery, checkRecovery } from "../../exchange/recovery/exchange.ts";
 import { candidates } from "../../exchange/start/candidates.ts";
 import { chooseKind } from "../../exchange/start/start.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { currentRecord } from "../../exchange/context.ts";
-import { heldError, settledAs } from "../../exchange/end/settle.ts";
 import {
   bareCredentials,
   deviceOf,

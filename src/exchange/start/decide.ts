@@ -3,7 +3,7 @@ import { defined } from "../../defined.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import type { ExchangeContext } from "../context.ts";
 import { isTokenAlive } from "../context.ts";
-import { heldError } from "../end/settle.ts";
+import { heldError } from "../end/acknowledge.ts";
 import { guardChoice, guardLastStart, guardStart } from "../guard.ts";
 import type { Counters } from "../lockout.ts";
 import { startRisk } from "../lockout.ts";
