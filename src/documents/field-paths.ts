@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { VaultError } from "../errors.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
 import { findEndpoint, kinds } from "../protocol/endpoints.ts";
-import { responseVault } from "../protocol/responses.ts";
+import { responseVault } from "../protocol/answers.ts";
 import { distance } from "../suggest.ts";
 import { dryRun, got, receipt } from "./exchange.ts";
 

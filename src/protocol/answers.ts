@@ -1,7 +1,59 @@
-import type { Kind, Operation } from "./endpoints.ts";
-import { instant } from "./fields.ts";
-import { responseSchema } from "./responses.ts";
+import * as z from "zod/mini";
+import type { Endpoint, Kind, Operation } from "./endpoints.ts";
+import { isCreditCard, isOnline } from "./endpoints.ts";
+import { anyInteger, creditCard, dateTime, instant, opaque, positiveLong, uuid } from "./fields.ts";
 import { validate } from "./validate.ts";
+
+const code = z
+  .string()
+  .check(z.regex(/^[A-Za-z0-9-]+$/, { error: "must be letters, digits and dashes" }));
+
+const detailedError = z.looseObject({
+  errorReasons: z.optional(z.array(z.string())),
+  property: z.optional(z.string()),
+  message: z.optional(z.string()),
+});
+
+/** Section 2.5a. */
+export const responseStatus = z.looseObject({
+  status: z.enum(["ERROR", "SUCCESS"]),
+  code: z.optional(code),
+  detailedErrors: z.optional(z.array(detailedError)),
+});
+
+/** Section 2.5. Only `expiry` is used, since `timeToExpire` has no documented unit. */
+const transactionToken = z.looseObject({
+  expiry: dateTime,
+  timeToExpire: anyInteger,
+  token: opaque,
+});
+
+const everyVault = {
+  credentials: z.looseObject({ encryptedData: opaque, payload: opaque }),
+  uuid,
+  autoLockDate: z.optional(dateTime),
+  dateCreated: z.optional(dateTime),
+  lastModified: z.optional(dateTime),
+};
+const offlineVault = {
+  ...everyVault,
+  usesRemaining: z.optional(positiveLong),
+  expiryDate: z.optional(dateTime),
+};
+
+/** Section 2.6, with the fields that sections 4.1 to 4.3 list for the endpoint. */
+export function responseVault({ kind, operation }: Pick<Endpoint, "kind" | "operation">) {
+  const fields = isOnline(kind) ? everyVault : offlineVault;
+  if (operation === "update") return z.looseObject(fields);
+  if (isCreditCard(kind)) return z.looseObject({ ...fields, creditCard });
+  return z.looseObject({ ...fields, content: z.string() });
+}
+
+/** The schema of an endpoint's SUCCESS response (sections 4.1 to 4.4); unknown fields are allowed. */
+export function responseSchema(endpoint: Pick<Endpoint, "kind" | "operation" | "step">) {
+  if (endpoint.step === "end") return z.looseObject({ responseStatus });
+  return z.looseObject({ responseStatus, transactionToken, vault: responseVault(endpoint) });
+}
 
 /** A whole HTTP answer whose body is a JSON object. */
 export interface Answer {

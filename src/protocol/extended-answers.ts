@@ -1,6 +1,7 @@
+import * as z from "zod/mini";
 import type { Answer, Pair } from "./answers.ts";
-import { date, isSuccess, nonEmpty, object } from "./answers.ts";
-import { infoSchema } from "./responses.ts";
+import { date, isSuccess, nonEmpty, object, responseStatus } from "./answers.ts";
+import { dateTime, metadata, positiveLong } from "./fields.ts";
 import { validate } from "./validate.ts";
 
 /** Any JSON object: the specification does not show the answers of extended operations, so they are read leniently. */
@@ -90,6 +91,17 @@ function first<T>(objects: readonly Json[], find: (one: Json) => T | undefined):
   return undefined;
 }
 
+/** Extended (service-facts: online-vault/credit-card/info): every field is optional, and at the top level. */
+const infoSchema = z.looseObject({
+  responseStatus,
+  autoLockDate: z.optional(dateTime),
+  dateCreated: z.optional(dateTime),
+  lastModified: z.optional(dateTime),
+  metadata: z.optional(metadata),
+  usesRemaining: z.optional(positiveLong),
+  expiryDate: z.optional(dateTime),
+});
+
 export interface InfoSuccess extends VaultDates {
   /** The service's own fields, without its status. */
   info: Json;
@@ -103,8 +115,8 @@ export interface InfoSuccess extends VaultDates {
 export function readInfo(answer: Answer): InfoSuccess | undefined {
   if (!isSuccess(answer)) return undefined;
   const { responseStatus: _status, ...info } = answer.body;
-  const { usesRemaining: uses, metadata } = { ...object(info["vault"]), ...info };
-  const pairs = Object.entries(object(metadata) ?? {}).filter(
+  const { usesRemaining: uses, metadata: found } = { ...object(info["vault"]), ...info };
+  const pairs = Object.entries(object(found) ?? {}).filter(
     (pair): pair is [string, string] => typeof pair[1] === "string",
   );
   const checked = validate(infoSchema, answer.body);
@@ -112,7 +124,7 @@ export function readInfo(answer: Answer): InfoSuccess | undefined {
     info,
     ...datesOf(info),
     usesRemaining: typeof uses === "number" && Number.isSafeInteger(uses) ? uses : null,
-    metadata: object(metadata) === undefined ? null : Object.fromEntries(pairs),
+    metadata: object(found) === undefined ? null : Object.fromEntries(pairs),
     warnings: checked.ok
       ? []
       : checked.violations.map((v) => `the service's response: ${v.path || "body"} ${v.rule}`),

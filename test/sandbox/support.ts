@@ -6,7 +6,7 @@ import http from "node:http";
 import { expect, onTestFinished } from "vitest";
 import type { Endpoint, Kind, Operation, Step } from "../../src/protocol/endpoints.ts";
 import { findEndpoint, isCreditCard, isOnline } from "../../src/protocol/endpoints.ts";
-import { responseSchema } from "../../src/protocol/responses.ts";
+import { responseSchema } from "../../src/protocol/answers.ts";
 import { validate } from "../../src/protocol/validate.ts";
 import type { SandboxRequest, SandboxResponse } from "../../src/sandbox/model/outcome.ts";
 import { demoDevice, demoSeed } from "../../src/sandbox/seeds/seeds.ts";
