@@ -83,7 +83,7 @@ const create = (kind: Kind) => {
 const deletion = (kind: Kind) => (isOnline(kind) ? onlineGetStart : offlineGetStart);
 
 /** Section 4.4: the body of every end call. */
-export const endRequest = z.object({ token: opaque });
+const endRequest = z.object({ token: opaque });
 
 /** The schema of an endpoint's request body (sections 4.1 to 4.4). An info has no body. */
 export function requestSchema({ kind, operation, step }: AnyEndpoint) {
@@ -101,7 +101,3 @@ export function requestSchema({ kind, operation, step }: AnyEndpoint) {
       return isOnline(kind) ? onlineGetStart : offlineGetStart;
   }
 }
-
-/** The schema of the credentials of a vault of this kind. */
-export const credentialsSchema = (kind: Kind) =>
-  isOnline(kind) ? onlineCredentials : offlineCredentials;

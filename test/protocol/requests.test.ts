@@ -10,7 +10,11 @@ import {
   singleEndpoints,
 } from "../../src/protocol/endpoints.ts";
 import type { Kind, Operation, Step } from "../../src/protocol/endpoints.ts";
-import { credentialsSchema, requestSchema } from "../../src/protocol/requests.ts";
+import {
+  offlineCredentials,
+  onlineCredentials,
+  requestSchema,
+} from "../../src/protocol/requests.ts";
 import { validate } from "../../src/protocol/validate.ts";
 import { application, creditCard, device, pair, spoil, uuid } from "../support/examples.ts";
 
@@ -262,11 +266,11 @@ test("a hashedPin must be base64 where it is taken, and is no part of an offline
     violations: [{ path: "vault.credentials.hashedPin" }],
   });
   const given = { ...pair, hashedPin: "cGlu" };
-  expect(validate<unknown>(credentialsSchema("credit-card/online"), given)).toEqual({
+  expect(validate<unknown>(onlineCredentials, given)).toEqual({
     ok: true,
     value: given,
   });
-  expect(validate<unknown>(credentialsSchema("generic/offline"), given)).toEqual({
+  expect(validate<unknown>(offlineCredentials, given)).toEqual({
     ok: true,
     value: pair,
   });
