@@ -5,14 +5,14 @@ import { createClient } from "./client.ts";
 import { secretsIn } from "./mask.ts";
 import type { RateLimit } from "./places.ts";
 import { openPlaces } from "./places.ts";
-import type { Tracing } from "./traced.ts";
+import type { TraceEvent } from "./traced.ts";
 
 interface ServiceOptions extends Omit<ClientOptions, "jwt"> {
   limit: RateLimit;
   /** The bearer token of the application, if it has one. */
   token?: { ready(signal: AbortSignal): Promise<void>; current(): string | undefined } | undefined;
   /** Receives the events of --debug. */
-  trace?: Tracing["trace"] | undefined;
+  trace?: ((event: TraceEvent) => void) | undefined;
 }
 
 /** What an exchange does not share with others that run at the same time. */
@@ -45,8 +45,6 @@ export async function openService({
 }: ServiceOptions): Promise<ServiceFor> {
   const target = token === undefined ? options : { ...options, jwt: () => token.current() };
   const client = createClient(target);
-  let calls = 0;
-  const nextCall = (): number => (calls += 1);
   const shown: Wrapper =
     trace === undefined
       ? (send) => send
@@ -54,7 +52,6 @@ export async function openService({
           target,
           trace,
           now: () => limit.clock.now(),
-          nextCall,
         });
   return ({ learnSecret, waitFor = async (_, promise) => await promise }) => {
     const places = openPlaces(limit);

@@ -26,35 +26,33 @@ export type TraceEvent =
       body?: unknown;
     } & CallFacts);
 
-export interface Tracing {
+interface Tracing {
   /** The target of the wrapped client, so that requests are shown as the client sends them. */
   target: Target;
-  trace(event: TraceEvent): void;
+  trace: (event: TraceEvent) => void;
   /** Time in milliseconds, for durations. */
-  now(): number;
-  /** The number of the next call, from 1. */
-  nextCall(): number;
+  now: () => number;
 }
 
-/** Reports each request before it is sent and each outcome before it is returned. */
-export const traced =
-  (tracing: Tracing) =>
-  (send: Send): Send =>
-  async (call, signal) => {
-    const { headers, body, method, path } = requestOf(tracing.target, call);
-    const facts: CallFacts = { call: tracing.nextCall(), method, path };
-    tracing.trace({
+/** Reports each request before it is sent and each outcome before it is returned. All that it wraps share the numbers of calls, from 1. */
+export function traced({ target, trace, now }: Tracing): (send: Send) => Send {
+  let calls = 0;
+  return (send) => async (call, signal) => {
+    const { headers, body, method, path } = requestOf(target, call);
+    const facts: CallFacts = { call: (calls += 1), method, path };
+    trace({
       type: "request",
       ...facts,
       headers: maskSecrets(headers) as Record<string, unknown>,
       body: maskSecrets(body),
     });
-    const startedAt = tracing.now();
+    const startedAt = now();
     const reply = await send(call, signal);
-    const durationMs = tracing.now() - startedAt;
-    tracing.trace({ type: "response", ...facts, durationMs, ...outcome(reply) });
+    const durationMs = now() - startedAt;
+    trace({ type: "response", ...facts, durationMs, ...outcome(reply) });
     return reply;
   };
+}
 
 function outcome(reply: Reply) {
   const answer = reply.type === "not-sent" ? undefined : reply.answer;

@@ -44,12 +44,10 @@ async function trace(url: string, run: (call: Send) => Promise<unknown>): Promis
   };
   const events: TraceEvent[] = [];
   let time = 0;
-  let calls = 0;
   const tracing = {
     target,
     trace: (event: TraceEvent) => events.push(event),
     now: () => (time += 5),
-    nextCall: () => (calls += 1),
   };
   await run(traced(tracing)(clientOf(url, { jwt: () => "aaa.bbb.ccc" }).call));
   return events;
