@@ -1,9 +1,8 @@
 import type { ErrorFacts } from "../errors.ts";
 import { VaultError } from "../errors.ts";
-import type { ExchangeContext } from "./context.ts";
+import type { ExchangeContext, ExchangeEvent } from "./context.ts";
 import { currentRecord } from "./context.ts";
 import { acceptedBy, isTakenBack, outcomeOf } from "./dispositions.ts";
-import type { ExchangeEvent } from "./events.ts";
 import { spentBy } from "./lockout.ts";
 import type { Reply, Send, Service, StartCall, Store, Waiting } from "./ports.ts";
 import { noteResponse, sendProbe } from "./start/breaker-gate.ts";

@@ -1,7 +1,6 @@
 import type { Remote } from "../parts/service.ts";
 import { asVaultError, VaultError } from "../errors.ts";
-import type { ExchangeContext } from "../exchange/context.ts";
-import type { ExchangeEvent } from "../exchange/events.ts";
+import type { ExchangeContext, ExchangeEvent } from "../exchange/context.ts";
 import type { Clock, Reply, Service } from "../exchange/ports.ts";
 import { once } from "../settings/once.ts";
 import type { SecretScope } from "../terminal/redactor.ts";

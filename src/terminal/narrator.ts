@@ -1,7 +1,7 @@
 import type { Actor } from "../actor.ts";
 import { actorWords, isSameUser } from "../actor.ts";
 import type { VaultError } from "../errors.ts";
-import type { ExchangeEvent } from "../exchange/events.ts";
+import type { ExchangeEvent } from "../exchange/context.ts";
 import type { Settled } from "../exchange/states.ts";
 import { printableLine } from "./redactor.ts";
 import type { MessageStream } from "./streams.ts";
