@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { errorKinds } from "../../src/errors.ts";
-import { serviceDetails, wording } from "../../src/exchange/service-errors.ts";
+import { serviceDetails, wording } from "../../src/exchange/dispositions.ts";
 import type { Answer, Pair } from "../../src/protocol/answers.ts";
 import { isSuccess, readStartSuccess } from "../../src/protocol/answers.ts";
 import { classify } from "../../src/protocol/classify.ts";

@@ -2,7 +2,7 @@ import type { Local } from "../../parts/state.ts";
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
-import { serviceDetails } from "../../exchange/service-errors.ts";
+import { serviceDetails } from "../../exchange/dispositions.ts";
 import { refusedSingle, sendSingle } from "../../exchange/single/call.ts";
 import { noteResponse } from "../../exchange/start/breaker-gate.ts";
 import type { SingleCall } from "../../exchange/ports.ts";

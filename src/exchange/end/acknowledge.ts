@@ -8,7 +8,7 @@ import type { ExchangeRecord, OpenExchange, RecoveryDocument, VaultRecord } from
 import { recoveryDocument } from "../recovery/exchange.ts";
 import type { EndOutcome } from "./send.ts";
 import { sendEnd } from "./send.ts";
-import { serviceDetails, wording } from "../service-errors.ts";
+import { serviceDetails, wording } from "../dispositions.ts";
 import type { Settled } from "../states.ts";
 import { heldWays, hintOf } from "../ways.ts";
 

@@ -14,10 +14,9 @@ import {
   tokenExpiresAt,
   nextTry,
 } from "../context.ts";
-import { dispositionOf } from "../dispositions.ts";
+import { dispositionOf, serviceDetails, wording } from "../dispositions.ts";
 import type { EndCall, Reply } from "../ports.ts";
 import type { ExchangeRecord, OpenExchange, VaultRecord } from "../records.ts";
-import { serviceDetails, wording } from "../service-errors.ts";
 
 /** Replies that settle nothing. */
 type Unsettled = Exclude<Reply, { type: "answer" }>;

@@ -1,9 +1,8 @@
 import { VaultError } from "../../errors.ts";
-import { dispositionOf, refusal } from "../dispositions.ts";
+import { dispositionOf, refusal, serviceDetails, unsupported, wording } from "../dispositions.ts";
 import type { ExchangeContext } from "../context.ts";
 import { nextTry } from "../context.ts";
 import type { Reply, SingleCall } from "../ports.ts";
-import { serviceDetails, unsupported, wording } from "../service-errors.ts";
 
 /** Everything that a call outside an exchange needs. */
 export type SingleContext = Pick<

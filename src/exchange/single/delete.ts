@@ -6,14 +6,13 @@ import { choosePairs } from "../start/choose-pair.ts";
 import type { ExchangeContext } from "../context.ts";
 import { currentRecord, note, pause, summarize } from "../context.ts";
 import type { Refused } from "../dispositions.ts";
-import { acceptedBy, outcomeOf } from "../dispositions.ts";
+import { acceptedBy, outcomeOf, serviceDetails, wording } from "../dispositions.ts";
 import { guardStart } from "../guard.ts";
 import type { DeleteCall, Reply } from "../ports.ts";
 import type { Start } from "../start/start.ts";
 import { noCredentials } from "../start/start.ts";
 import type { OpenExchange, VaultRecord } from "../records.ts";
 import { letOut, noteStart } from "../start/breaker-gate.ts";
-import { serviceDetails, wording } from "../service-errors.ts";
 import { notSent, refused } from "../start/repeat.ts";
 
 /** What a person asks for; `discardPending`: delete it although an exchange is open or in doubt. */
