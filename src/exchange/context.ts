@@ -116,16 +116,18 @@ export function throwIfInterrupted(context: ExchangeContext, exchange?: Exchange
   if (context.signal.aborted) throw interrupted(context, exchange);
 }
 
+/** Exit 130 where nothing was sent. A create has no vault yet. */
+export const interruptedBefore = (uuid: string | undefined): VaultError =>
+  new VaultError("interrupted", "interrupted; nothing is pending", {
+    uuid,
+    retry: "safe",
+    hint: "run the command again",
+  });
+
 /** Exit 130, with the state in which the exchange is left. */
 export function interrupted(context: ExchangeContext, exchange?: ExchangeRecord): VaultError {
   const { uuid } = context.session;
-  if (exchange === undefined) {
-    return new VaultError("interrupted", "interrupted; nothing is pending", {
-      uuid,
-      retry: "safe",
-      hint: "run the command again",
-    });
-  }
+  if (exchange === undefined) return interruptedBefore(uuid);
   const facts = { uuid, exchange: summarize(exchange) };
   if (exchange.state === "intent") {
     return new VaultError(

@@ -4,6 +4,7 @@ import type { Kind } from "../../protocol/endpoints.ts";
 import type { Breaker, Response, Seen, ServiceBreaker } from "../breaker.ts";
 import { after, BreakerChanged, noResponse, passage } from "../breaker.ts";
 import type { ExchangeContext } from "../context.ts";
+import { interruptedBefore } from "../context.ts";
 import type { CallOutcome } from "../dispositions.ts";
 import { isTakenBack } from "../dispositions.ts";
 import type { ProbeCall, Reply } from "../ports.ts";
@@ -94,12 +95,12 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
   let cause = "the service did not respond to a start";
   let isTold = false;
   for (let lookMs = firstLookMs; ; lookMs = Math.min(lookMs * 2, lastLookMs)) {
-    throwIfInterrupted(context, vault);
+    if (signal.aborted) throw interruptedBefore(vault.uuid);
     let way = passage(known, breaker.now(), unansweredStarts);
     if ("by" in way) return known;
     if (known.hint === "none") {
       const reply = await context.probe();
-      throwIfInterrupted(context, vault);
+      if (signal.aborted) throw interruptedBefore(vault.uuid);
       known = await breaker.change((now) =>
         after(now, { type: "responded", response: responseOf(reply), isProbe: true }),
       );
@@ -177,21 +178,9 @@ async function admitted(
   try {
     await service.admit({ kind }, signal, deadline);
   } catch (error) {
-    throwIfInterrupted(context, { uuid });
+    if (signal.aborted) throw interruptedBefore(uuid);
     throw error instanceof VaultError && uuid !== undefined ? error.with({ uuid }) : error;
   }
-}
-
-function throwIfInterrupted(
-  { signal }: GateContext,
-  { uuid }: { uuid?: string | undefined },
-): void {
-  if (!signal.aborted) return;
-  throw new VaultError("interrupted", "interrupted; nothing is pending", {
-    uuid,
-    retry: "safe",
-    hint: "run the command again",
-  });
 }
 
 /**
