@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { VaultError } from "../errors.ts";
 import { createFile, removeLeftovers, replaceWith } from "../files/durable-file.ts";
-import type { ScryptCost } from "./passphrase.ts";
 import { ensurePrivateDirectory, statIfThere } from "../files/private-directory.ts";
+import type { ScryptCost } from "./sealing.ts";
 import { deriveKey } from "./sealing.ts";
 import { onState } from "../files/state-error.ts";
 

@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { KeyEntry } from "./key-file.ts";
-import { newSalt, deriveFromPassphrase } from "./passphrase.ts";
 import type { SealingKey } from "./sealing.ts";
-import { deriveKey } from "./sealing.ts";
+import { deriveFromPassphrase, deriveKey, newSalt } from "./sealing.ts";
 import { VaultError } from "../errors.ts";
 
 /** The source of the encryption key of secrets at rest. */

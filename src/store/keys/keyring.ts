@@ -5,11 +5,10 @@ import { createKeyFile, readKeyFile } from "../../secrets/key-file.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
 import { parseGivenKey, createKey } from "../../secrets/key-source.ts";
 import { holdsState, knownStates, realFolder, rememberState } from "./known-states.ts";
-import { deriveFromPassphrase } from "../../secrets/passphrase.ts";
 import { openReadOnly } from "../sqlite/open-database.ts";
 import { one } from "../sqlite/query.ts";
 import type { ProfilePlace, SealingKey } from "../../secrets/sealing.ts";
-import { deriveKey, keyIdOf } from "../../secrets/sealing.ts";
+import { deriveFromPassphrase, deriveKey, keyIdOf } from "../../secrets/sealing.ts";
 
 /** The encryption keys of a state, each obtained at its first use and cached. One of them seals the whole database. */
 export class Keyring {
