@@ -19,6 +19,7 @@ import type { Keyring } from "./keys/keyring.ts";
 import type { Labels } from "./read-vaults.ts";
 import { exchangeRecord, recordsIn, summariesIn, summariesOf, vaultsWhere } from "./read-vaults.ts";
 import type { Dialect, Statement } from "./statement.ts";
+import { listed } from "./statement.ts";
 import { isListed, exchangeRow } from "./steps/rows.ts";
 import { openDigest } from "./steps/sealed.ts";
 import type { Durability } from "./vault-session.ts";
@@ -200,7 +201,7 @@ type CreatingRow = Record<"exchange" | "at" | "detail", string>;
 const interruptedCreations = (prefix: string, service: string): Statement => ({
   sql: `SELECT exchange, at, detail FROM ${prefix}journal AS first WHERE service = $1 AND event = 'creating' AND NOT EXISTS (
     SELECT 1 FROM ${prefix}journal AS later WHERE later.exchange = first.exchange AND later.seq > first.seq
-      AND later.event IN (${creationOutcomes.map((name) => `'${name}'`).join(", ")})) ORDER BY seq`,
+      AND later.event IN (${listed(creationOutcomes)})) ORDER BY seq`,
   values: [service],
 });
 

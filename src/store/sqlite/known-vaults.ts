@@ -1,11 +1,11 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { all, one } from "./query.ts";
+import { all } from "./query.ts";
 import type { VaultRow } from "../steps/rows.ts";
-import { openReadOnly } from "./open-database.ts";
+import { isOurs, openReadOnly, schemaVersion } from "./open-database.ts";
 import { isListed } from "../steps/rows.ts";
-import { applicationId, migrations } from "./schema.ts";
+import { migrations } from "./schema.ts";
 
 export type KnownVault = Pick<VaultRow, "uuid" | "label" | "kind">;
 
@@ -33,12 +33,7 @@ export function readKnown<T>(
   if (!existsSync(path) || !isPrivate(directory)) return [];
   // SQLite would create the index that a WAL lacks.
   const db = openReadOnly(path, ["-wal", "-shm"]);
-  const version = one<{ user_version: number }>(db, "PRAGMA user_version")?.user_version;
-  if (
-    one<{ application_id: number }>(db, "PRAGMA application_id")?.application_id !== applicationId
-  )
-    return [];
-  return version === undefined || version > newest ? [] : query(db);
+  return isOurs(db) && schemaVersion(db) <= newest ? query(db) : [];
 }
 
 /** Whether nobody else can write in the folder. */

@@ -6,7 +6,7 @@ import { nothing } from "../contents.ts";
 import type { Engine, WholeReader } from "../whole/whole.ts";
 import { Whole } from "../whole/whole.ts";
 import { marksOf, migrate } from "./open-database.ts";
-import { all, dialect, noteMeta } from "./query.ts";
+import { dialect, noteMeta, rowsIn } from "./query.ts";
 import { applicationId, migrations } from "./schema.ts";
 import { unusableVersion } from "../schema.ts";
 
@@ -15,8 +15,7 @@ export const engineOf = (db: DatabaseSync): Engine => ({
   prefix: dialect.prefix,
   isShared: false,
   ids: dialect.texts("$1"),
-  query: async (sql, values = []) =>
-    Promise.resolve(all<ContentRow>(db, sql.replaceAll("$", "?"), ...values)),
+  query: async (sql, values = []) => Promise.resolve(rowsIn<ContentRow>(db, { sql, values })),
   list: () => ({
     from: "(SELECT value AS item, key AS n FROM json_each($1))",
     column: (name) => `item ->> '${name}'`,
