@@ -70,18 +70,8 @@ async function mergeInto(
     (id) => id !== "" && id !== marks.state,
   );
   await whole.mark({ predecessors: [...new Set([...marks.predecessors, ...states])] });
-  const detail = { file, serviceRestored: options.serviceRestored, taken: taken.size };
-  const at = new Date(options.now).toISOString();
-  await whole.append([
-    {
-      at,
-      service: "",
-      uuid: "",
-      exchange: null,
-      event: "restored",
-      detail: JSON.stringify(detail),
-    },
-  ]);
+  const { now, serviceRestored } = options;
+  await whole.note("restored", now, { file, serviceRestored, taken: taken.size });
   return vaults;
 }
 

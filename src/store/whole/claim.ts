@@ -26,16 +26,7 @@ export async function claimMoved(place: WholePlace, waiting: Waiting, now: numbe
   await place.transact("claim", waiting, async (whole) => {
     expectUnmoved(place.shown, marks, whole.marks);
     for await (const part of whole.parts()) await whole.write(part, unproven(part, now));
-    await whole.append([
-      {
-        at: new Date(now).toISOString(),
-        service: "",
-        uuid: "",
-        exchange: null,
-        event: "claimed",
-        detail: JSON.stringify({ from: place.shown }),
-      },
-    ]);
+    await whole.note("claimed", now, { from: place.shown });
     await whole.mark({ fence: null, moved: null });
   });
 }

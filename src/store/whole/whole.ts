@@ -213,6 +213,13 @@ export class Whole extends WholeReader {
     await this.#put("journal", own.journal);
   }
 
+  /** Appends an entry about the state itself. `now` is in milliseconds since the epoch. */
+  async note(event: string, now: number, detail: Record<string, unknown>): Promise<void> {
+    const at = new Date(now).toISOString();
+    const about = { service: "", uuid: "", exchange: null };
+    await this.append([{ at, ...about, event, detail: JSON.stringify(detail) }]);
+  }
+
   /** Records marks; null removes one. A state that has a fence or was moved cannot be used. */
   async mark(marks: Partial<Omit<Marks, "state">>): Promise<void> {
     const { prefix } = this.engine;
