@@ -47,7 +47,7 @@ export const parseGivenKey = (text: string, flag?: string): SealingKey =>
   deriveKey(keyMaterial(text, flag));
 
 /** The 32 bytes of such a key. */
-export function keyMaterial(text: string, flag = "--state-key (VAULTSVC_STATE_KEY)"): Buffer {
+function keyMaterial(text: string, flag = "--state-key (VAULTSVC_STATE_KEY)"): Buffer {
   const [newest = ""] = text.trim().split("\n").slice(-1);
   const key = newest.replace(/^vaultsvc-key-1 [0-9a-f]{16} /, "").trim();
   if (/^[0-9a-fA-F]{64}$/.test(key)) return Buffer.from(key, "hex");

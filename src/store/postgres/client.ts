@@ -105,7 +105,7 @@ const [row, error, notice] = [0x44, 0x45, 0x4e];
  * Bounds what a server sends, before the library reads it, which takes whatever comes: it keeps a message until it is whole, and looks
  * for the end of an error's text, or of a notice's, beyond the end of the message.
  */
-export class Inbound {
+class Inbound {
   #left: number = textBytes;
   #notices = 0;
   /** Type and length of the message that is being received. */

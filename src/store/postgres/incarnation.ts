@@ -188,7 +188,7 @@ export const reborn = (schema: string, seen = 0): Statement[] => [
 ];
 
 /** Goes on only if the timeline of the server is on record as `noted`, and records the present one; a division by zero ends the rest. */
-export const changeTimeline = (schema: string, noted: string, timeline: string): Statement => ({
+const changeTimeline = (schema: string, noted: string, timeline: string): Statement => ({
   sql: `WITH changed AS (UPDATE ${schema}.meta SET value = $2 WHERE name = 'timeline' AND value = $1 RETURNING 1)
     SELECT 1 / (SELECT count(*) FROM changed)`,
   values: [noted, timeline],

@@ -40,7 +40,7 @@ interface Login {
  * The password that `~/.pgpass` has for a login, as PostgreSQL's own programs find it: not in a file that others can read, which draws
  * a warning.
  */
-export function passwordFromFile(
+function passwordFromFile(
   home: string | undefined,
   login: Login,
   warn: (message: string) => void,

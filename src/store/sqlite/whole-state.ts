@@ -209,7 +209,7 @@ export class SqliteWhole implements WholeState {
 }
 
 /** Whether the database is damaged, or no database of this program, or was just being moved aside. */
-export function isUnreadable(path: string): boolean {
+function isUnreadable(path: string): boolean {
   if (!existsSync(path)) return false;
   if (begunAside(dirname(path)) !== undefined) return true;
   try {
@@ -239,7 +239,7 @@ function begunAside(directory: string): string | undefined {
  * Moves a damaged database into a folder beside it, and returns that. Its WAL goes first, because a new database must not meet
  * it. Call it with every vault locked.
  */
-export function moveAside(directory: string, now: number): string {
+function moveAside(directory: string, now: number): string {
   const stamp = new Date(now).toISOString().replaceAll(/[-:]|\.\d+/g, "");
   const folder = begunAside(directory) ?? mkdtempSync(join(directory, `damaged-${stamp}-`));
   syncFolder(directory);

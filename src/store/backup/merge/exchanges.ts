@@ -148,11 +148,7 @@ export function higherCounters(here: Counters, theirs: Counters): Counters {
 }
 
 /** Counts an exchange as it is `after`, in place of what it counted `before`. */
-export function recount(
-  vault: VaultRow,
-  before: ExchangeRow | undefined,
-  after: ExchangeRow,
-): void {
+function recount(vault: VaultRow, before: ExchangeRow | undefined, after: ExchangeRow): void {
   const [former, now] = [before === undefined ? {} : countedBy(before), countedBy(after)];
   const columns = Object.entries(now).map(([column, n]) => {
     const name = column as keyof typeof now;
