@@ -11,11 +11,13 @@ import type { RekeyOptions } from "../../src/commands/state/descriptor.ts";
 import { checkRekey } from "../../src/commands/state/rekey.ts";
 import { asVaultError } from "../../src/errors.ts";
 
+const now = Date.UTC(2026, 10, 21);
+
 const uuid = "123e4567-e89b-42d3-a456-426614174000";
 
 /** What commands make of their options before they do anything. */
 const further: Record<string, (options: unknown) => unknown> = {
-  "audit-replay": (options) => parseAuditReplay(options as AuditReplayFlags),
+  "audit-replay": (options) => parseAuditReplay(options as AuditReplayFlags, now),
   rekey: (options) => checkRekey(options as RekeyOptions),
 };
 
@@ -107,11 +109,11 @@ test.each<[string, unknown]>([
   ],
   [
     "audit-replay --since 2026-11-20T14:02:11+01:00 --until 1.5h",
-    { files: [], since: { at: Date.UTC(2026, 10, 20, 13, 2, 11) }, until: { ago: 5_400_000 } },
+    { files: [], since: Date.UTC(2026, 10, 20, 13, 2, 11), until: now - 5_400_000 },
   ],
   [
     "audit-replay --since 2026-11-20 --until 30s",
-    { files: [], since: { at: Date.UTC(2026, 10, 20) }, until: { ago: 30_000 } },
+    { files: [], since: Date.UTC(2026, 10, 20), until: now - 30_000 },
   ],
   [
     "audit-replay a --map time=when,vault=wallet.id --html - --redact --failure denied|bad --release 1.2.22 --token-lifetime 90s",

@@ -90,7 +90,7 @@ describe("whatever the tree holds is offered", () => {
   };
 
   const readAudit = (options: Record<string, unknown>) =>
-    parseAuditReplay(parseOptions(auditReplay, { args: [["a.csv"]], options }));
+    parseAuditReplay(parseOptions(auditReplay, { args: [["a.csv"]], options }), 0);
 
   test("what is offered for --fail-on is what it takes", () => {
     const offered = offeredFor("status", "--fail-on");

@@ -11,15 +11,12 @@ import { VaultError } from "../../errors.ts";
 import { instant } from "../../protocol/fields.ts";
 import type { AuditReplayFlags } from "./descriptor.ts";
 
-/** A time: milliseconds since the epoch, or milliseconds before now. */
-type Moment = { at: number } | { ago: number };
-
 export interface AuditReplayOptions extends Omit<
   AuditReplayFlags,
   "since" | "until" | "where" | "map" | "action" | "tokenLifetime" | "whatIf"
 > {
-  since?: Moment | undefined;
-  until?: Moment | undefined;
+  since?: number | undefined;
+  until?: number | undefined;
   where?: readonly Condition[] | undefined;
   map?: Partial<Record<Role, string>> | undefined;
   actions?: Renames | undefined;
@@ -28,16 +25,10 @@ export interface AuditReplayOptions extends Omit<
 }
 
 /** @throws `invalid-input` for a value, and `usage` for flags that do not go together */
-export function parseAuditReplay({
-  since,
-  until,
-  where,
-  map,
-  action,
-  tokenLifetime,
-  whatIf,
-  ...rest
-}: AuditReplayFlags): AuditReplayOptions {
+export function parseAuditReplay(
+  { since, until, where, map, action, tokenLifetime, whatIf, ...rest }: AuditReplayFlags,
+  now: number,
+): AuditReplayOptions {
   if (rest.release !== undefined && !isRelease(rest.release)) {
     throw new VaultError("invalid-input", "--release: must be a release, X.Y.Z, like 1.2.22", {
       hint: "nothing was sent; see --help for examples",
@@ -45,8 +36,8 @@ export function parseAuditReplay({
   }
   const options: AuditReplayOptions = {
     ...rest,
-    since: since === undefined ? undefined : momentOf(since, "--since"),
-    until: until === undefined ? undefined : momentOf(until, "--until"),
+    since: since === undefined ? undefined : timeOf(since, "--since", now),
+    until: until === undefined ? undefined : timeOf(until, "--until", now),
     where: where === undefined ? undefined : parseWhere(where),
     map: map === undefined ? undefined : parseMap(map),
     actions: action === undefined ? undefined : parseActions(action),
@@ -62,14 +53,11 @@ export function parseAuditReplay({
   return options;
 }
 
-/** Returns a moment in milliseconds since the epoch. */
-export const timeOf = (moment: Moment, now: number): number =>
-  "at" in moment ? moment.at : now - moment.ago;
-
-function momentOf(value: string, source: string): Moment {
+/** Returns a time, or a duration back from now, in milliseconds since the epoch. */
+function timeOf(value: string, source: string, now: number): number {
   const at = instant(/^\d{4}-\d\d-\d\d$/.test(value) ? `${value}T00:00Z` : value);
-  if (at !== null) return { at };
-  if (/^[\d.]+(?:ms|s|m|h)$/.test(value)) return { ago: parseDuration(value, source) };
+  if (at !== null) return at;
+  if (/^[\d.]+(?:ms|s|m|h)$/.test(value)) return now - parseDuration(value, source);
   throw new VaultError(
     "invalid-input",
     `${source}: must be a time in ISO 8601, or a duration back from now`,

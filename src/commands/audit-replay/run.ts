@@ -2,14 +2,13 @@ import type { Local } from "../../parts/state.ts";
 import type { Replay, ReplayOptions } from "../../audit/replay.ts";
 import { replay } from "../../audit/replay.ts";
 import { newestRelease } from "../../audit/fold/rules.ts";
-import type { Host } from "../../host.ts";
 import type { Settings } from "../../settings/settings.ts";
 import { VaultError } from "../../errors.ts";
 import { defaults } from "../../protocol/limits.ts";
 import { documentRoots } from "./document.ts";
 import { checkDistinct, checkTarget, openSources } from "./inputs.ts";
 import type { AuditReplayOptions } from "./options.ts";
-import { parseAuditReplay, timeOf } from "./options.ts";
+import { parseAuditReplay } from "./options.ts";
 import { printReplay } from "./output.ts";
 import { openProgress } from "./progress.ts";
 import { checkField } from "../../cli/output.ts";
@@ -26,14 +25,14 @@ export async function runAuditReplay(
   { io, settings, state }: Local,
   flags: AuditReplayFlags,
 ): Promise<number> {
-  const options = parseAuditReplay(flags);
+  const options = parseAuditReplay(flags, io.host.now());
   checkField(io.output.field, documentRoots);
   if (options.html !== undefined)
     checkTarget({ io, settings }, "--html", options.html, options.files);
   if (options.markdown !== undefined)
     checkTarget({ io, settings }, "--markdown", options.markdown, options.files);
   checkDistinct(io.host, options);
-  const between = spanOf(io.host, options);
+  const between = spanOf(options);
   const { interrupted } = io.host;
   const sources = await openSources(
     { io, settings, state },
@@ -145,19 +144,13 @@ const isRead = ({ output }: Local["io"], { html, markdown }: AuditReplayOptions)
   html === "-" || markdown === "-" || (output.format === "table" && output.field === undefined);
 
 /** @throws `usage` for an empty span of time */
-function spanOf(
-  host: Host,
-  { since, until }: AuditReplayOptions,
-): Pick<ReplayOptions, "since" | "until"> {
-  const now = host.now();
-  const from = since === undefined ? undefined : timeOf(since, now);
-  const to = until === undefined ? undefined : timeOf(until, now);
-  if (from !== undefined && to !== undefined && from >= to) {
+function spanOf({ since, until }: AuditReplayOptions): Pick<ReplayOptions, "since" | "until"> {
+  if (since !== undefined && until !== undefined && since >= until) {
     throw new VaultError("usage", "--since is not before --until", {
       hint: "--since 2h --until 1h",
     });
   }
-  return defined({ since: from, until: to });
+  return defined({ since, until });
 }
 
 function rulesOf(settings: Settings, options: AuditReplayOptions): Rules {
