@@ -11,6 +11,7 @@ import { isStdin } from "../../secrets/secret-value.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { obstacleAt } from "../../files/durable-file.ts";
 import { checkNotOurs } from "../../handover/writable-file.ts";
+import type { AuditReplayOptions } from "./options.ts";
 
 type StateHistory = NonNullable<Awaited<ReturnType<StatePart["history"]>>>;
 
@@ -112,10 +113,24 @@ function ownOf(narrator: Narrator, history: History): NonNullable<Sources["own"]
 export type ReportFlag = "--html" | "--markdown";
 
 /**
- * Checks, before anything is read, that a report may be written there.
- * @throws `invalid-input` and `usage`
+ * Checks, before anything is read, that the reports may be written where they are asked for.
+ * @throws `invalid-input`, and `usage`, also if two reports have the same target
  */
-export function checkTarget(
+export function checkTargets(
+  { io, settings }: Basics,
+  { html, markdown, files }: Pick<AuditReplayOptions, "html" | "markdown" | "files">,
+): void {
+  if (html !== undefined) checkTarget({ io, settings }, "--html", html, files);
+  if (markdown !== undefined) checkTarget({ io, settings }, "--markdown", markdown, files);
+  if (html === undefined || markdown === undefined) return;
+  const { cwd } = io.host;
+  if (resolve(cwd, html) !== resolve(cwd, markdown)) return;
+  throw new VaultError("usage", "--html and --markdown have the same target", {
+    hint: "--html report.html --markdown report.md",
+  });
+}
+
+function checkTarget(
   { io, settings }: Basics,
   flag: ReportFlag,
   page: string,
@@ -146,20 +161,4 @@ export function checkTarget(
       hint: `name a file, like ${example}; ${flag} - is standard output`,
     });
   }
-}
-
-/** @throws `usage` if two reports have the same target */
-export function checkDistinct(
-  host: Host,
-  { html, markdown }: { html?: string | undefined; markdown?: string | undefined },
-): void {
-  if (
-    html === undefined ||
-    markdown === undefined ||
-    resolve(host.cwd, html) !== resolve(host.cwd, markdown)
-  )
-    return;
-  throw new VaultError("usage", "--html and --markdown have the same target", {
-    hint: "--html report.html --markdown report.md",
-  });
 }

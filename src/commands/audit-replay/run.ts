@@ -6,7 +6,7 @@ import type { Settings } from "../../settings/settings.ts";
 import { VaultError } from "../../errors.ts";
 import { defaults } from "../../protocol/limits.ts";
 import { documentRoots } from "./document.ts";
-import { checkDistinct, checkTarget, openSources } from "./inputs.ts";
+import { checkTargets, openSources } from "./inputs.ts";
 import type { AuditReplayOptions } from "./options.ts";
 import { parseAuditReplay } from "./options.ts";
 import { printReplay } from "./output.ts";
@@ -27,11 +27,7 @@ export async function runAuditReplay(
 ): Promise<number> {
   const options = parseAuditReplay(flags, io.host.now());
   checkField(io.output.field, documentRoots);
-  if (options.html !== undefined)
-    checkTarget({ io, settings }, "--html", options.html, options.files);
-  if (options.markdown !== undefined)
-    checkTarget({ io, settings }, "--markdown", options.markdown, options.files);
-  checkDistinct(io.host, options);
+  checkTargets({ io, settings }, options);
   const between = spanOf(options);
   const { interrupted } = io.host;
   const sources = await openSources(
