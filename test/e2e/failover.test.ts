@@ -199,6 +199,19 @@ describe("an exchange that is open when another server takes over", () => {
   });
 });
 
+it("a vault that was forgotten stays forgotten when another server takes over", async () => {
+  const all = await team();
+  const { uuid, machines, sql } = all;
+  expectExit(await machines[0].vault("get", uuid), 0);
+  expectExit(await machines[0].vault("forget", uuid, "--yes"), 0);
+  await sql("UPDATE schema.meta SET value = '00000000' WHERE name = 'timeline'");
+  const sent = requests(all);
+  const again = await machines[0].vault("get", uuid, "--json");
+  expectError(again, 4, "no-credentials", /no credentials are known/);
+  expect(again.stderr).toContain("another server has taken over");
+  expect(requests(all)).toBe(sent);
+});
+
 describe("a copy", () => {
   it("of the files is refused by who knows the original, until it is claimed; then the original is", async () => {
     const server = await startServer();

@@ -79,7 +79,7 @@ export async function bringBack({
   const { document, kept, setBack, generation, fingerprint } = seen;
   const isOwn = seen.state === about.state;
   if (!isOwn && !about.predecessors.includes(seen.state)) return;
-  const { lastGeneration: last, forgotten } = rows.vault ?? { lastGeneration: 0, forgotten: 0 };
+  const { lastGeneration: last, forgotten } = rows.vault ?? { lastGeneration: 0, forgotten: false };
   const isThere = (print: string): boolean =>
     rows.superseded.has(print) || rows.credentials.some((row) => row.fingerprint === print);
   const isBehind = isOwn && last < generation && !isThere(fingerprint);
@@ -94,7 +94,7 @@ export async function bringBack({
     );
   }
   if (document === null || kept === null || isThere(kept)) return;
-  if (!isBehind && (forgotten === 1 || (isOwn && about.setBack === setBack))) return;
+  if (!isBehind && (forgotten || (isOwn && about.setBack === setBack))) return;
   const id = keyIdOf(document);
   const key = await keyring.key(id).catch(() => null);
   if (key === null) {
