@@ -157,10 +157,14 @@ export class PostgresWhole implements WholeState {
       const [about] = await query(aboutStatement(schema));
       const meta = about?.["meta"] as Record<string, string>;
       const marks = marksIn(meta);
+      const isFenced = marks.fence !== null || marks.moved !== null;
       if (operation === "claim") expectUnmoved(this.shown, { fence, moved }, marks);
-      if (marks.fence === null && marks.moved === null) checkVersion(meta, address);
+      if (!isFenced) checkVersion(meta, address);
       else if (operation !== "claim" && operation !== "move") throw notHere(this.shown, marks);
-      if (operation !== "claim" && about?.["original"] !== true)
+      // A copy is claimed. A move that was unfinished when it was made is finished or canceled before: its target knows what became
+      // of it.
+      const isTaken = operation === "claim" || (operation === "move" && isFenced);
+      if (!isTaken && about?.["original"] !== true)
         throw copied(address, "it was made on another server or in another database");
       const { key = "" } = meta;
       const whole = new Whole(

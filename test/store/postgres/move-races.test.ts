@@ -283,6 +283,37 @@ describe("a move that is given up", () => {
     },
   );
 
+  it.each(["canceled", "finished"])(
+    "of a shared state that is dumped and loaded again meanwhile: %s, and then it is a copy, or moved",
+    async (end) => {
+      const [from, target] = [await sharedState(), await sharedState()];
+      await use(from.store, from, uuids[0]);
+      const to = placeOf(target.another());
+      const waiting = patient(from.clock);
+      const stopped = hooked(to, received, { before: died });
+      await expect(moveState(placeOf(from.another()), stopped, waiting)).rejects.toThrow("died");
+      await from.sql("UPDATE schema.identity SET id = id");
+      const copy = placeOf(from.another());
+      if (end === "canceled") {
+        await cancelMove(copy, async () => Promise.resolve(to), waiting);
+        await expect(from.another().list()).rejects.toMatchObject({
+          message: expect.stringContaining("is a copy") as string,
+        });
+        await copy.claim(waiting);
+        expect(await vaults(from.another())).toEqual([uuids[0]]);
+        expect(await vaults(target.another())).toEqual([]);
+      } else {
+        expect(await moveState(copy, to, waiting)).toEqual({ vaults: 1 });
+        await expect(from.another().list()).rejects.toMatchObject({
+          message: expect.stringContaining("was moved to") as string,
+        });
+        expect(await vaults(target.another())).toEqual([uuids[0]]);
+      }
+      from.dispose();
+      target.dispose();
+    },
+  );
+
   it("is none that was not begun", async () => {
     const { target, local } = await machines();
     await expect(cancel(local[0], target)).rejects.toMatchObject({ code: "state" });
