@@ -62,7 +62,7 @@ export const metaStatement = (schema: string): Statement => ({
   sql: `SELECT jsonb_object_agg(name, value) AS meta FROM ${schema}.meta`,
 });
 
-/** What `metaStatement` returns. */
+/** What `metaStatement` returns, as `metaIn`. */
 export async function readMeta({
   schema,
   database,
@@ -71,18 +71,26 @@ export async function readMeta({
   database: Database;
 }): Promise<Record<string, string | undefined>> {
   const [row] = await database.query(metaStatement(schema));
-  return row?.["meta"] as Record<string, string | undefined>;
+  return metaIn(row, database.address);
+}
+
+/** @throws `state` where nothing is there; of a state that is just being made, the tables may be seen without their rows */
+export function metaIn(row: Row | undefined, address: Address): Record<string, string> {
+  const meta = (row?.["meta"] ?? null) as Record<string, string> | null;
+  if (meta === null)
+    throw cannotBeUsed(address, "it holds no state", `vault state init --state '${address.shown}'`);
+  return meta;
 }
 
 /** @throws `state` for a server that loses what it commits or cannot write, and for another version of the state */
 export function aboutIn(row: Row | undefined, address: Address): About {
-  const { fsync, standby, meta, ...facts } = (row ?? {}) as unknown as About & {
-    fsync: string;
-    standby: boolean;
-    meta: Record<string, string>;
-  };
-  if (row === undefined || (meta ?? null) === null)
-    throw cannotBeUsed(address, "it holds no state", "vault state init");
+  const meta = metaIn(row, address);
+  const {
+    fsync,
+    standby,
+    meta: _,
+    ...facts
+  } = row as unknown as About & Record<"fsync" | "meta", string> & { standby: boolean };
   if (standby) throw cannotBeUsed(address, "the server is a read-only standby");
   checkDurable(fsync, address);
   checkVersion(meta, address);

@@ -29,7 +29,14 @@ import { marksIn, notHere } from "../whole/marks.ts";
 import type { Engine, WholeOperation } from "../whole/whole.ts";
 import { Whole, WholeReader } from "../whole/whole.ts";
 import type { About } from "./about.ts";
-import { aboutStatement, checkDurable, checkVersion, metaStatement, readMeta } from "./about.ts";
+import {
+  aboutStatement,
+  checkDurable,
+  checkVersion,
+  metaIn,
+  metaStatement,
+  readMeta,
+} from "./about.ts";
 import type { Statement } from "../statement.ts";
 import { quoted } from "../statement.ts";
 import type { Row } from "./connection.ts";
@@ -121,7 +128,7 @@ export class PostgresWhole implements WholeState {
     try {
       return await connection.converse("REPEATABLE READ READ ONLY", async (query) => {
         const [row] = await query(metaStatement(schema));
-        const marks = marksIn(row?.["meta"] as Record<string, string>);
+        const marks = marksIn(metaIn(row, database.address));
         return await work(new WholeReader(engineOf(schema, query), marks, keyring));
       });
     } finally {
@@ -155,7 +162,7 @@ export class PostgresWhole implements WholeState {
     if (operation !== "claim" && !(operation === "move" && isUnused)) await this.#store.ready();
     return await transactWhole(this.#store.parts, operation, waiting, async (query) => {
       const [about] = await query(aboutStatement(schema));
-      const meta = about?.["meta"] as Record<string, string>;
+      const meta = metaIn(about, address);
       const marks = marksIn(meta);
       const isFenced = marks.fence !== null || marks.moved !== null;
       if (operation === "claim") expectUnmoved(this.shown, { fence, moved }, marks);

@@ -401,6 +401,27 @@ describe("a claim does not undo a move that ended after it was asked for", () =>
   });
 });
 
+it("a state of which the tables are seen without their rows, as one that is just being made, is none", async () => {
+  const { target, to, local } = await machines();
+  const [a] = local;
+  const waiting = patient(target.clock);
+  const stopped = hooked(to, received, { before: died });
+  await expect(moveState(a.place, stopped, waiting)).rejects.toThrow("died");
+  await target.sql("DELETE FROM schema.meta");
+  const there = placeOf(target.another());
+  for (const command of [
+    async () => await moveState(a.place, there, waiting),
+    async () => await cancelMove(a.place, async () => Promise.resolve(there), waiting),
+    async () => await there.claim(waiting),
+    async () => await target.another().list(),
+  ])
+    await expect(command()).rejects.toMatchObject({
+      code: "state",
+      message: expect.stringContaining("it holds no state") as string,
+    });
+  target.dispose();
+});
+
 it("a target that was set back to before the move does not count as the place of the state", async () => {
   const { target, to, local } = await machines();
   const [a] = local;
