@@ -69,7 +69,10 @@ const alike = (text: string): string =>
   varying.reduce((result, [pattern, name]) => result.replaceAll(pattern, name), text);
 
 /** Collects causes. `redact` is applied at once, because the secrets of an exchange are forgotten with it. */
-export function createCauses(redact: (text: string) => string): Causes {
+export function createCauses(
+  redact: (text: string) => string,
+  operation: "get" | "update" | "ack",
+): Causes {
   const failures = new Map<string, Failure>();
   const skips = new Map<SkipReason, Group>();
   return {
@@ -81,7 +84,7 @@ export function createCauses(redact: (text: string) => string): Causes {
           code,
           message: redact(message),
           hint,
-          stays: willBeSkipped(code, facts),
+          stays: willStay(code, facts, operation),
         }));
       } else
         addTo(failures, code, uuid, () => ({
@@ -129,9 +132,13 @@ export function createCauses(redact: (text: string) => string): Causes {
   };
 }
 
-/** Whether a repetition of the command skips a vault that has failed so: until a person does something. */
-const willBeSkipped = (code: string, { exchange }: VaultError["facts"]): boolean =>
-  code === "locked" || code === "guard" || (code === "pending" && exchange?.state === "held");
+/** Whether a repetition of the command skips a vault that has failed so, or fails again: until a person does something. */
+const willStay = (code: string, { exchange }: VaultError["facts"], operation: string): boolean =>
+  code === "locked" ||
+  code === "guard" ||
+  (code === "pending" && exchange?.state === "held") ||
+  // Only a read finds out.
+  (code === "in-doubt" && operation === "ack");
 
 function addTo<K, G extends Group>(
   groups: Map<K, G>,

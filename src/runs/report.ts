@@ -53,7 +53,7 @@ export function createReport(
 ): Report {
   const { host, narrator, redactor } = io;
   const tally: Tally = { total, done: 0, earlier: 0, failed: 0, skipped: 0 };
-  const causes = createCauses(redactor.redact);
+  const causes = createCauses(redactor.redact, operation);
   const progress = showProgress({ io, settings }, tally);
   let palette: Promise<Palette> | undefined;
   const printLine = async (event: ManyEvent): Promise<void> =>

@@ -113,7 +113,7 @@ function endOf(
   const left = `run ${name} left ${grouped(total - done)} of ${counted(total, "vault")} undone${why}: ${report.causes.inShort()}`;
   const { count: staying, ways } = report.causes.staying();
   if (done + staying === total) {
-    return new VaultError("partial", `${left}; the same command line would skip them again`, {
+    return new VaultError("partial", `${left}; the same command line would not change that`, {
       retry: "after-fix",
       hint: ways.join("; "),
     });

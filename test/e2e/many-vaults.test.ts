@@ -6,6 +6,7 @@ import {
   card,
   eventsOf,
   expectExit,
+  expectInStep,
   importAll,
   manyVaults,
   offlineCard,
@@ -285,7 +286,7 @@ describe("a run", () => {
       expect(left.stderr, times).toMatch(
         /run may left 2 of 3 vaults undone: 1 skipped \(limited\), 1 skipped \(held\)|1 skipped \(held\), 1/,
       );
-      expect(left.stderr).toMatch(/the same command line would skip them again/);
+      expect(left.stderr).toMatch(/the same command line would not change that/);
       expect(left.stderr).toMatch(/another run with --out-dir or --exec/);
       expect(left.stderr).toMatch(new RegExp(`vault ack ${third}`));
       expect(left.stderr).not.toMatch(/does the rest/);
@@ -302,9 +303,29 @@ describe("a run", () => {
     const again = await machine.vault("get", "--all", "--run", "may", "-o", "ndjson");
     expectExit(again, 16);
     expect(again.stderr).toMatch(
-      /1 skipped \(locked\); the same command line would skip them again/,
+      /1 skipped \(locked\); the same command line would not change that/,
     );
     expect(again.stderr).toMatch(new RegExp(`vault guard ${uuids[0]} --reset`));
+  });
+
+  it("of acknowledgements that are in doubt names the read that finds out", async () => {
+    const { lab, machine, uuids } = await five();
+    expectExit(await machine.vault("get", "--all", "-o", "ndjson", "--no-ack"), 0);
+    // The service has processed them, and knows their tokens no more.
+    lab.faults("get-end:drop-after*all");
+    const lost = await machine.vault("ack", "--all", "--max-wait", "0s", "-o", "ndjson");
+    expectExit(lost, 16);
+    expect(lost.stderr).toMatch(/the same command line again does the rest/);
+    lab.service.faults.clear();
+    const left = await machine.vault("ack", "--all", "-o", "ndjson");
+    expectExit(left, 16);
+    expect(left.stderr).toMatch(
+      /5 failed \(in-doubt\); the same command line would not change that/,
+    );
+    expect(left.stderr).toMatch(/vault get VAULT \(finds out which ones are valid\)/);
+    expect(left.stderr).not.toMatch(/does the rest/);
+    expectExit(await machine.vault("get", "--all", "-o", "ndjson"), 0);
+    for (const uuid of uuids) await expectInStep(lab, machine, uuid);
   });
 
   it("says once what helps vaults that failed differently", async () => {
