@@ -39,7 +39,10 @@ const rules: readonly Rule[] = [
   },
   {
     when: ({ lastError }) => lastError?.code === "gone",
-    ways: ({ uuid }) => [
+    ways: ({ uuid, usesRemaining }) => [
+      ...(usesRemaining !== null && usesRemaining <= 1
+        ? [{ command: `vault forget ${uuid}`, note: "its last read has probably used it up" }]
+        : []),
       {
         command: `vault get ${uuid}`,
         note: "asks the service again, once --base-url and --kind are right",

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Credentials } from "../../src/protocol/requests.ts";
 import { errorLines } from "../../src/terminal/narrator.ts";
 import { actorOf } from "../../src/actor.ts";
+import { waysOn } from "../../src/exchange/ways.ts";
 import { ack, currentIsAccepted, known, knownVault, run, starts } from "./world.ts";
 import type { World } from "./world.ts";
 
@@ -147,6 +148,18 @@ it("a vault that somebody else has locked: the counters are those of here, and t
   expect(error && errorLines(error, actorOf(1), world.time)).toContain(
     "counted here toward lockout: 0 of 5",
   );
+});
+
+it.each([
+  { usesRemaining: null, first: "get" },
+  { usesRemaining: 2, first: "get" },
+  { usesRemaining: 1, first: "forget" },
+])("a vault that is gone, with %j reads at the last one", async ({ usesRemaining, first }) => {
+  const world = await knownVault();
+  const lastError = { code: "gone", message: "gone", at: new Date(world.time).toISOString() };
+  const record = { ...(await known(world)), usesRemaining, lastError };
+  const [way] = waysOn(record, { policy: { unackedStarts: 5, failedAttempts: 3 }, clock: Date });
+  expect(way?.command).toBe(`vault ${first} ${world.uuid}`);
 });
 
 describe("the last start that cannot lock the vault", () => {
