@@ -186,7 +186,7 @@ describe.concurrent("vault init asks for the place of the state", () => {
     const { code, text } = await answered(machine, [location]);
     expect(code, text).toBe(0);
     expect(text).toMatch(/warning: the .* of the state's address is not stored: set PGPASSWORD/);
-    expect(text).toMatch(/warning: the state postgres:.* cannot be used: nothing is there yet/);
+    expect(text).toMatch(/warning: the state postgres:.* cannot be used: it holds no state/);
     expect(text.replaceAll(/\s+/g, " ")).toContain(
       `next: vault state init --state '${withoutPassword(location)}' next: vault doctor`,
     );

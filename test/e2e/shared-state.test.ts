@@ -36,7 +36,7 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
     const schema = `not_there_${port}`;
     const lab = await openLab(offlineNote);
     const machine = lab.machine({ stateDir: location(schema) });
-    expectError(await firstGet(machine, lab.vault), 14, "state", /nothing is there yet/);
+    expectError(await firstGet(machine, lab.vault), 14, "state", /it holds no state/);
     expect(lab.service.sandbox.requests()).toEqual([]);
     const address = `postgres://postgres@127.0.0.1:${port}/postgres?schema=${schema}`;
     expect(documentOf(await machine.vault("state", "init", "--json"))).toEqual({

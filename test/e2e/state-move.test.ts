@@ -67,7 +67,7 @@ describe("a state that is moved", () => {
       await here.vault("state", "move", "--to", back.stateDir, "--yes", "--json"),
       14,
       "state",
-      /nothing is there yet/,
+      /it holds no state/,
     );
     expectExit(await back.vault("state", "init"), 0);
     expectExit(await here.vault("state", "move", "--to", back.stateDir, "--yes"), 0);

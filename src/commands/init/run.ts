@@ -300,8 +300,8 @@ async function obstacleTo(
     if (!(error instanceof VaultError)) throw error;
     const { hint = "" } = error.facts;
     // There is none yet.
-    if (hint.startsWith("vault state init --state"))
-      return { message: error.message, steps: [hint] };
+    const [making] = /^vault state init --state '[^']*'/.exec(hint) ?? [];
+    if (making !== undefined) return { message: error.message, steps: [making] };
     if (!isKeyGiven && keys.keyEntries() === null) throw error;
     return { message: hint === "" ? error.message : `${error.message}: ${hint}`, steps: [] };
   }

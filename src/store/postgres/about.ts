@@ -4,6 +4,7 @@ import type { Statement } from "../statement.ts";
 import type { Row } from "./connection.ts";
 import { cannotBeUsed } from "./connection.ts";
 import type { Database } from "./database.ts";
+import { nothingThere } from "./reasons.ts";
 import { place, schemaVersion } from "./schema.ts";
 import { unusableVersion } from "../schema.ts";
 
@@ -77,8 +78,10 @@ export async function readMeta({
 /** @throws `state` where nothing is there; of a state that is just being made, the tables may be seen without their rows */
 export function metaIn(row: Row | undefined, address: Address): Record<string, string> {
   const meta = (row?.["meta"] ?? null) as Record<string, string> | null;
-  if (meta === null)
-    throw cannotBeUsed(address, "it holds no state", `vault state init --state '${address.shown}'`);
+  if (meta === null) {
+    const { why, hint } = nothingThere(address);
+    throw cannotBeUsed(address, why, hint);
+  }
   return meta;
 }
 

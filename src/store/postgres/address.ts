@@ -20,6 +20,8 @@ export interface Address {
   patienceMs: number;
   /** The address for messages and marks: without password and settings, and of the same place when it is parsed. */
   shown: string;
+  /** The same with its settings, for a command that is to reach it. */
+  reached: string;
 }
 
 const form =
@@ -85,12 +87,14 @@ export function parseAddress(
     )
     .join(",");
   const [as, of] = [found.user, found.database].map(encodeURIComponent);
+  const place = `postgres://${as}@${where}/${of}`;
   return {
     ...found,
     tls: tlsFor(query, env, list),
     patienceMs: 10_000,
     isDurableAssumed: query.get("durable") === "assumed",
-    shown: `postgres://${as}@${where}/${of}${found.schema === "vaultsvc" ? "" : `?schema=${found.schema}`}`,
+    shown: found.schema === "vaultsvc" ? place : `${place}?schema=${found.schema}`,
+    reached: query.size === 0 ? place : `${place}?${new URLSearchParams([...query]).toString()}`,
   };
 }
 

@@ -79,14 +79,17 @@ export function connectionReason(
   return { why, hint: "run it again when the database is there", retry: "safe" };
 }
 
+/** Why a place without a state cannot be used: none was made there, or somebody has dropped it. */
+export const nothingThere = ({ reached }: Address) => ({
+  why: "it holds no state",
+  hint: `vault state init --state '${reached}' (after a loss, then also: vault state restore FILE)`,
+});
+
 /** Why a statement was refused, by SQLSTATE; nothing was changed. */
-export function refusalReason(
-  { database, shown, user }: Address,
-  code: string,
-  text: string,
-): Reason {
+export function refusalReason(address: Address, code: string, text: string): Reason {
+  const { database, user } = address;
   const message = brief(text);
-  const isMissing = { why: "nothing is there yet", hint: `vault state init --state '${shown}'` };
+  const isMissing = nothingThere(address);
   const timeLimit = {
     why: `a time limit of the server ended a statement (${message})`,
     hint: `raise it for the role ${user}`,

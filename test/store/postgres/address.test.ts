@@ -49,8 +49,16 @@ describe("the address of a shared state", () => {
     ["postgres://%2Frun%2Fpg/v", { hosts: [{ host: "/run/pg", port: 5432 }], tls: undefined }],
   ])("%s", (location, expected) => {
     expect(parse(location)).toMatchObject(expected);
-    const { hosts, user, database, schema, shown } = parse(location);
+    const { hosts, user, database, schema, shown, reached } = parse(location);
     expect(parse(shown)).toMatchObject({ hosts, user, database, schema, shown });
+    expect(reached).toBe(shown);
+  });
+
+  it("names the settings that reach it in a command, and no password", () => {
+    const settings = "sslmode=disable&durable=assumed&schema=team_a";
+    const { reached, ...address } = parse(`postgres://ada:s%40cret@db/v?${settings}`);
+    expect(reached).toBe(`postgres://ada@db:5432/v?${settings}`);
+    expect(parse(reached)).toEqual({ ...address, reached, password: undefined });
   });
 
   it("takes what it lacks from the environment, and warns once of what that has in vain", () => {
