@@ -54,6 +54,24 @@ export function diskOf(folder: string): DiskFacts | null {
   }
 }
 
+/** What must be free for a state to be used, in bytes: an exchange writes 100 kB, and several may be under way. */
+export const leastFreeBytes = 2 * 1024 * 1024;
+
+/**
+ * Makes sure that what follows a start can be stored: each start of which that fails counts toward lockout, and a script would go on.
+ * @throws `state` if the disk of the folder is almost full
+ */
+export function ensureRoom(folder: string): void {
+  const { blocks, bavail, bsize } = onState(folder, () => statfsSync(folder));
+  // A file system that counts no blocks does not say what is free.
+  if (blocks === 0 || bavail * bsize >= leastFreeBytes) return;
+  throw new VaultError(
+    "state",
+    `the state cannot be used: ${folder}: the disk is almost full (${Math.floor((bavail * bsize) / 1024)} KiB free, too little for an exchange)`,
+    { hint: "free some space there, then run it again" },
+  );
+}
+
 function nearestExisting(folder: string): string {
   let existing = folder;
   while (statIfThere(existing) === null && dirname(existing) !== existing)

@@ -7,11 +7,11 @@ interface Cause {
 
 const damaged: Cause = {
   cause: "it is damaged, or not a database",
-  hint: "nothing was changed; vault state restore FILE (moves the damaged files aside)",
+  hint: "vault state restore FILE (moves the damaged files aside)",
 };
 const full: Cause = {
   cause: "the disk is full",
-  hint: "nothing was changed; free some space there, then run it again",
+  hint: "free some space there, then run it again",
 };
 const readOnly: Cause = {
   cause: "it is read-only",

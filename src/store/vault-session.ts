@@ -41,6 +41,11 @@ export interface EngineVault extends Pick<VaultSession, "now" | "ensureHeld" | "
   readonly state?: string;
   /** This process. */
   readonly by: Actor;
+  /**
+   * Makes sure, before an exchange begins, that its steps can be written.
+   * @throws `state`
+   */
+  ensureRoom(): void;
   /** Makes sure of a key for a step that seals: a new one where nothing is sealed yet. */
   prepareKey(): Promise<void>;
   /** The key that seals what was read. */
@@ -141,6 +146,7 @@ export class StoredVaultSession implements VaultSession {
   readonly forget = this.#step(vaults.forget, nothing);
 
   async recordIntent(intent: Intent): Promise<void> {
+    this.#engine.ensureRoom();
     const isSealing = intent.run?.digest !== undefined;
     await this.#write(
       (rows, key) => starts.recordIntent(rows, key, intent),

@@ -192,6 +192,38 @@ describe.concurrent("a disk that fills up", () => {
     },
   );
 
+  it.skipIf(!mayMount)(
+    "and has room for a step, but for no exchange: none begins, and an open one can be acknowledged (needs the right to mount)",
+    async () => {
+      const lab = await openLab(offlineNote);
+      const { uuid } = lab.vault;
+      const disk = smallDisk(4096);
+      const machine = lab.machine({ stateDir: disk });
+      expectExit(await machine.vault(...firstGetArgs(machine, lab.vault), "--no-ack"), 0);
+      const ballast = join(disk, "ballast");
+      const { bavail, bsize } = statfsSync(disk);
+      writeFileSync(ballast, Buffer.alloc(bavail * bsize - 1024 * 1024));
+      const almostFull = /almost full \(\d+ KiB free, too little for an exchange\)/;
+      const sent = lab.service.sandbox.requests().length;
+      const note = ["--kind", "generic/offline", "--content", `@${machine.file("note", "note")}`];
+      for (const args of [
+        ["get", uuid, "--discard-pending"],
+        ["update", uuid, "--discard-pending", ...note.slice(2)],
+        ["create", ...note],
+      ])
+        expectError(await machine.vault(...args, "--json"), 14, "state", almostFull);
+      const all = await machine.vault("get", "--all", "--discard-pending", "-o", "ndjson");
+      expectError(all, 14, "state", almostFull);
+      expect(lab.service.sandbox.requests()).toHaveLength(sent);
+      expectExit(await machine.vault("ack", uuid), 0);
+      rmSync(ballast);
+      expectExit(await machine.vault("get", uuid, "--json"), 0);
+      await expectInStep(lab, machine, uuid);
+      expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ maxUnackedStarts: 1 });
+      expectExit(await machine.vault("create", ...note), 0);
+    },
+  );
+
   it("at any size at which files may not grow: the pair is never lost, and it goes on without the limit", async () => {
     const { lab, machine, uuid } = await warm();
     const size = readFileSync(join(machine.stateDir, "vault.db-wal")).length;

@@ -1,6 +1,7 @@
 import type { OpenState } from "../../parts/state.ts";
 import { actorWords } from "../../actor.ts";
 import { liveGenerations } from "../../exchange/start/candidates.ts";
+import { leastFreeBytes } from "../../files/disk.ts";
 import { when } from "../../terminal/time.ts";
 import type { Finding } from "../../documents/setup.ts";
 import { count } from "../../terminal/count.ts";
@@ -29,8 +30,8 @@ const directoryFindings = (facts: StateFacts, place: Directory, now: number): Fi
 ];
 
 const megabyte = 1024 * 1024;
-/** What a state needs at the least to go on, and where a warning is due. */
-const space = { least: 2 * megabyte, little: 20 * megabyte };
+/** Where a warning is due. */
+const littleFreeBytes = 20 * megabyte;
 
 function keyFinding({ vaults }: StateFacts, { key, damage }: Directory): Finding {
   if (key.problem !== null) return failed("key", key.problem);
@@ -94,7 +95,7 @@ function diskFinding({ disk, directory }: Directory): Finding {
       ? `${Math.floor(disk.freeBytes / megabyte)} MiB`
       : `${Math.floor(disk.freeBytes / megabyte / 1024)} GiB`;
   const hint = `free some space, or use another directory with --state (now ${directory})`;
-  if (disk.freeBytes < space.least)
+  if (disk.freeBytes < leastFreeBytes)
     return bad("disk", `${free} free, too little for the state`, hint);
   if (disk.shared !== null) {
     const { name, isNetwork } = disk.shared;
@@ -102,7 +103,7 @@ function diskFinding({ disk, directory }: Directory): Finding {
     const local = "use a directory on a local disk with --state";
     return isNetwork ? bad("disk", message, local) : warning("disk", message, local);
   }
-  return disk.freeBytes < space.little
+  return disk.freeBytes < littleFreeBytes
     ? warning("disk", `${free} free`, hint)
     : ok("disk", `${free} free, local`);
 }

@@ -69,6 +69,9 @@ export class LeasedVault implements EngineVault {
     await this.#parts.lease.release();
   }
 
+  /** The server's disk is its administrator's. */
+  ensureRoom(): void {}
+
   async prepareKey(): Promise<void> {
     await Promise.resolve();
   }

@@ -4,6 +4,7 @@ import { VaultError } from "../../errors.ts";
 import { BreakerChanged } from "../../exchange/breaker.ts";
 import type { Breaker } from "../../exchange/breaker.ts";
 import type { Clock } from "../../exchange/ports.ts";
+import { ensureRoom } from "../../files/disk.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { breakerIn, breakerOf, checkOf } from "../breakers.ts";
 import type { Keyring } from "../keys/keyring.ts";
@@ -22,6 +23,8 @@ import type { StateDatabase } from "./state-database.ts";
 import type { VaultLock } from "./vault-lock.ts";
 
 interface Parts {
+  /** Of the state. */
+  directory: string;
   database: StateDatabase;
   keyring: Keyring;
   lock: VaultLock;
@@ -60,6 +63,10 @@ export class LockedVault implements EngineVault {
     this.#released = true;
     this.#parts.lock.release();
     await Promise.resolve();
+  }
+
+  ensureRoom(): void {
+    ensureRoom(this.#parts.directory);
   }
 
   async prepareKey(): Promise<void> {

@@ -3,6 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
 import type { VaultSession, Waiting } from "../../exchange/ports.ts";
 import type { CreatedVault, Creation } from "../../exchange/records.ts";
+import { ensureRoom } from "../../files/disk.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";
 import type { KeyEntry } from "../../secrets/key-file.ts";
 import { readKeyFile } from "../../secrets/key-file.ts";
@@ -103,9 +104,10 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
       const database = await this.#state.ensure();
       await this.#ready(database);
       await this.#note(database);
-      const { clock, by } = this.#options;
+      const { directory, clock, by } = this.#options;
       const { keyring, breakersKnown: breakers } = this;
-      const locked = new LockedVault({ database, keyring, lock, clock, by, breakers });
+      const parts = { directory, database, keyring, lock, clock, by, breakers };
+      const locked = new LockedVault(parts);
       return new StoredVaultSession(service, uuid.toLowerCase(), locked, null);
     } catch (error) {
       lock.release();
@@ -134,6 +136,12 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
 
   async #ready(database: StateDatabase): Promise<void> {
     await this.keyring.ensure(await database.read(neededKeyId));
+  }
+
+  override async beginCreation(creation: Creation): Promise<void> {
+    await this.prepareKey();
+    ensureRoom(this.#options.directory);
+    await super.beginCreation(creation);
   }
 
   async completeCreation(creation: Creation, vault: CreatedVault): Promise<Added> {
