@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -195,6 +196,57 @@ describe("an exchange that is open when another server takes over", () => {
     await takeOver(all);
     expectExit(await machines[1].vault("get", uuid, "--json"), 0);
     await expectInStep(lab, machines[0], uuid);
+    expect(lab.service.sandbox.inspect(uuid).maxFailedAccesses).toBe(0);
+  });
+});
+
+describe("a schema that was dropped, of which there is no backup", () => {
+  const makeAnew = async (all: Team, ...args: string[]): Promise<void> => {
+    const server = await postgres();
+    await server.sql(`DROP SCHEMA ${all.schema} CASCADE`);
+    expectError(await all.machines[1].vault("get", all.uuid, "--json"), 14, "state", /no state/);
+    expectExit(await all.machines[1].vault("state", "init", ...args), 0);
+  };
+
+  it("once the state is made anew, who has used a vault last brings its credentials back", async () => {
+    const all = await team();
+    const { lab, uuid, machines } = all;
+    const [first, second] = machines;
+    expectExit(await second.vault("get", uuid, "--json"), 0);
+    expectExit(await first.vault("get", uuid, "--json"), 0);
+    await makeAnew(all);
+    const read = await first.vault("get", uuid, "--json");
+    expectExit(read, 0);
+    expect(read.stderr).toContain("the database had lost the last exchange of vault");
+    expectExit(await second.vault("get", uuid, "--json"), 0);
+    await expectInStep(lab, first, uuid);
+    expect(lab.service.sandbox.inspect(uuid).maxFailedAccesses).toBe(0);
+  });
+
+  it("who has used it before finds out that they are not valid any more, and who has used it last goes on", async () => {
+    const all = await team();
+    const { lab, uuid, machines } = all;
+    const [first, second] = machines;
+    expectExit(await second.vault("get", uuid, "--json"), 0);
+    expectExit(await first.vault("get", uuid, "--json"), 0);
+    await makeAnew(all);
+    expectError(await second.vault("get", uuid, "--json"), 6, "rejected", /generation 1/);
+    expectExit(await first.vault("get", uuid, "--json"), 0);
+    await expectInStep(lab, second, uuid);
+    expectFarFromLock(lab, uuid);
+  });
+
+  it("where the key was lost with it, nothing stands in the way of other credentials", async () => {
+    const all = await team();
+    const { lab, uuid, machines } = all;
+    const [first] = machines;
+    expectExit(await first.vault("get", uuid, "--json"), 0);
+    const key = first.file("another.key", randomBytes(32).toString("base64"));
+    for (const { configDir } of machines) rmSync(join(configDir, "state.key"), { force: true });
+    await makeAnew(all, "--state-key", `@${key}`);
+    const again = await first.vault("get", uuid, "--state-key", `@${key}`, "--json");
+    expectError(again, 4, "no-credentials", /no credentials are known/);
+    expect(again.stderr).toContain("continues without it, since the state was made anew");
     expect(lab.service.sandbox.inspect(uuid).maxFailedAccesses).toBe(0);
   });
 });

@@ -51,6 +51,8 @@ export type LockedAt = Pick<About, "state" | "position" | "setBack" | "claims" |
 /** A vault as it was seen in a state; without an exchange that is kept, the last four are null. */
 export interface SeenBefore extends SeenVault {
   state: string;
+  /** Of the state, where it was used last; null where that is not known. */
+  address: string | null;
   /** Fingerprint of the new pair of the exchange that is kept. */
   kept: string | null;
   setBack: string | null;
@@ -156,8 +158,9 @@ export class MachineRecord {
 
   /** What was seen of a vault, for each state that has it, and its last exchange if that is kept. */
   async vault(service: string, uuid: string): Promise<SeenBefore[]> {
-    const sql =
-      "SELECT * FROM vaults LEFT JOIN (SELECT state, service, uuid, fingerprint AS kept, setBack, claims, document FROM outbox) USING (state, service, uuid) WHERE service = ? AND uuid = ?";
+    const sql = `SELECT * FROM vaults LEFT JOIN (SELECT state, address FROM states) USING (state)
+      LEFT JOIN (SELECT state, service, uuid, fingerprint AS kept, setBack, claims, document FROM outbox) USING (state, service, uuid)
+      WHERE service = ? AND uuid = ?`;
     const rows = await this.#read((db) => all<SeenBefore>(db, sql, service, uuid));
     return rows ?? [];
   }

@@ -55,17 +55,20 @@ export async function keep(
 
 /** What the database and this machine know of a vault that has been locked. */
 interface Known {
-  session: Pick<VaultSession, "adopt">;
+  session: Pick<VaultSession, "adopt" | "recordPair">;
   rows: VaultRows;
   /** In one of the states that this machine knows. */
   seen: SeenBefore;
   about: LockedAt & Pick<About, "predecessors">;
+  /** Address of the state, as in messages. */
+  address: string;
   keyring: Pick<Keyring, "key">;
   warn: (message: string) => void;
 }
 
 /**
- * Makes the last exchange of this machine a candidate again if the database has lost it: in this state, or in one that came here.
+ * Makes the last exchange of this machine a candidate again if the database has lost it: in this state, or in one that came here, or
+ * that was at this address before and is gone, like a schema that was dropped.
  * @throws `state` if it has lost what this machine has seen and not kept, or cannot open any more
  */
 export async function bringBack({
@@ -73,12 +76,16 @@ export async function bringBack({
   rows,
   seen,
   about,
+  address,
   keyring,
   warn,
 }: Known): Promise<void> {
   const { document, kept, setBack, generation, fingerprint } = seen;
   const isOwn = seen.state === about.state;
-  if (!isOwn && !about.predecessors.includes(seen.state)) return;
+  const isFormer = about.predecessors.includes(seen.state);
+  const isLost = !isOwn && !isFormer;
+  // A start that has succeeded in the new state had newer credentials.
+  if (isLost && (seen.address !== address || (rows.vault?.provenAt ?? null) !== null)) return;
   const { lastGeneration: last, forgotten } = rows.vault ?? { lastGeneration: 0, forgotten: false };
   const isThere = (print: string): boolean =>
     rows.superseded.has(print) || rows.credentials.some((row) => row.fingerprint === print);
@@ -99,22 +106,24 @@ export async function bringBack({
   const key = await keyring.key(id).catch(() => null);
   if (key === null) {
     const what = `the database has lost the last exchange of vault ${rows.uuid}, and what this machine has kept of it is encrypted with key ${id}`;
-    if (about.claims === (isOwn ? seen.claims : 0))
+    const isClaimed = about.claims !== (isOwn ? seen.claims : 0);
+    if (!isLost && !isClaimed)
       throw new VaultError("state", `${what}, which is not available`, {
         uuid: rows.uuid,
         hint: formerKey(rows.uuid),
       });
     warn(
-      `${what}, which is not available: this machine continues without it, since the state was claimed`,
+      `${what}, which is not available: this machine continues without it, since the state was ${isClaimed ? "claimed" : "made anew"}`,
     );
     return;
   }
   try {
-    await session.adopt(
-      JSON.parse(
-        unseal(key, documentPlace({ ...rows, state: seen.state }), document),
-      ) as AdoptedExchange,
-    );
+    const exchange = JSON.parse(
+      unseal(key, documentPlace({ ...rows, state: seen.state }), document),
+    ) as AdoptedExchange;
+    // Another machine may have used the vault since, and both pairs of an exchange would be tried.
+    if (isLost) await session.recordPair({ kind: exchange.kind, credentials: exchange.new });
+    else await session.adopt(exchange);
   } catch (error) {
     // Another machine's start has proved since that its end call never arrived.
     if (error instanceof VaultError && error.code === "no-credentials") return;

@@ -114,7 +114,7 @@ export class PostgresStore extends StoredState implements State {
 
   async lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession> {
     const { schema, database, machine, warn } = this.parts;
-    const { dialect, breakersKnown: breakers, keyring } = this;
+    const { dialect, breakersKnown: breakers, keyring, shown: address } = this;
     const lower = uuid.toLowerCase();
     const prints = (await machine.vault(service, lower)).flatMap(({ fingerprint, kept }) => [
       fingerprint,
@@ -144,7 +144,7 @@ export class PostgresStore extends StoredState implements State {
       const session = new StoredVaultSession(service, lower, leased, vault);
       // Read again: a claim elsewhere has made less of it.
       for (const seen of await machine.vault(service, lower))
-        await bringBack({ session, rows: vault.rows, seen, about, keyring, warn });
+        await bringBack({ session, rows: vault.rows, seen, about, address, keyring, warn });
       return session;
     } catch (error) {
       await lease.release();
