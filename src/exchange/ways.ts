@@ -114,13 +114,13 @@ export const shownBy = (uuid: string, file: string | undefined): string =>
 const getOf = (uuid: string, file: string | undefined, generation: number): string =>
   `vault get ${uuid}${file === undefined ? "" : ` --credentials ${shellWord(`@${file}`)} --credentials-out ${shellWord(file)}`} --generation ${generation}`;
 
-/** A person chooses among these candidates: each is one command, unless there is the guard to pass first. */
+/** A person chooses among these candidates: each is one command, unless there is a lock or the guard to pass first. */
 export const choices = (
   record: VaultRecord,
   generations: readonly Generation[],
   circumstances: Circumstances,
 ): Way[] =>
-  startRisk(record, circumstances.policy).allows
+  record.lastError?.code !== "locked" && startRisk(record, circumstances.policy).allows
     ? generations.map(({ generation, standing }) => ({
         command: getOf(record.uuid, circumstances.file, generation),
         note: standing,

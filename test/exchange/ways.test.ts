@@ -150,6 +150,19 @@ it("a vault that somebody else has locked: the counters are those of here, and t
   );
 });
 
+it("a vault that is locked while a person must choose among credentials: not one of them leads on", async () => {
+  const { world } = await readElsewhere();
+  world.sandbox.lock(world.uuid);
+  world.weather = ["response-lost"];
+  expect((await run(world, "get")).code).toBe("network");
+  const chosen = await run(world, "get");
+  expect(chosen.error?.facts.hint).toMatch(/^vault get \S+ --generation 2 /);
+  expect((await run(world, "get", { generation: 2 })).code).toBe("locked");
+  const { code, error } = await run(world, "get");
+  expect(code).toBe("guard");
+  expect(error?.facts.hint).toMatch(/^vault guard \S+ --reset \(after an administrator [^;]*\)$/);
+});
+
 it.each([
   { usesRemaining: null, first: "get" },
   { usesRemaining: 2, first: "get" },
