@@ -156,11 +156,11 @@ export class MachineRecord {
     }
   }
 
-  /** What was seen of a vault, for each state that has it, and its last exchange if that is kept. */
+  /** What was seen of a vault, for each state that has it, and its last exchange if that is kept; the last one comes last. */
   async vault(service: string, uuid: string): Promise<SeenBefore[]> {
     const sql = `SELECT * FROM vaults LEFT JOIN (SELECT state, address FROM states) USING (state)
-      LEFT JOIN (SELECT state, service, uuid, fingerprint AS kept, setBack, claims, document FROM outbox) USING (state, service, uuid)
-      WHERE service = ? AND uuid = ?`;
+      LEFT JOIN (SELECT state, service, uuid, at, fingerprint AS kept, setBack, claims, document FROM outbox) USING (state, service, uuid)
+      WHERE service = ? AND uuid = ? ORDER BY at`;
     const rows = await this.#read((db) => all<SeenBefore>(db, sql, service, uuid));
     return rows ?? [];
   }
