@@ -11,6 +11,7 @@ import { dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { syncFolder } from "../../files/durable-file.ts";
 import { ensurePrivateDirectory, statIfThere } from "../../files/private-directory.ts";
+import type { KeySource } from "../../secrets/key-source.ts";
 import { metaOf, noteMeta, run } from "../sqlite/query.ts";
 import type { StateDatabase } from "../sqlite/state-database.ts";
 import { onState, systemCode } from "../../files/state-error.ts";
@@ -36,6 +37,12 @@ export function knownStates(keyFile: string): string[] {
 
 /** Whether a directory holds a state. */
 export const holdsState = (state: string): boolean => existsSync(join(state, "vault.db"));
+
+/** What is said where the list has a state that is not there; null where it has none, or the state is there. */
+export const lossOf = ({ type, path }: KeySource, state: string): string | null =>
+  type === "file" && !holdsState(state) && knownStates(path).includes(realFolder(state))
+    ? `the state that was in ${state} is not there any more: its disk may not be mounted`
+    : null;
 
 /** The real path of a folder, if it exists. */
 export function realFolder(directory: string): string {

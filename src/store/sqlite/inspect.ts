@@ -12,6 +12,7 @@ import { unseal } from "../../secrets/sealing.ts";
 import { backupFile, problemsOf } from "../backup/backup.ts";
 import { sealedValues } from "../keys/sealed-values.ts";
 import { Keyring, neededKeyOf } from "../keys/keyring.ts";
+import { lossOf } from "../keys/known-states.ts";
 import type { DirectoryFacts, KeyFacts, StateFacts } from "../state.ts";
 import type { Opening } from "./open-database.ts";
 import { checkOurs, openReadOnly } from "./open-database.ts";
@@ -36,6 +37,7 @@ export async function inspectState(options: StoreOptions, opening: Opening): Pro
   try {
     if (onState(path, () => statIfThere(path)) !== null)
       found = onState(path, () => read(path, opening.migrations.length, options));
+    else problem = missing(keySource, directory);
   } catch (error) {
     problem =
       error instanceof VaultError
@@ -66,6 +68,14 @@ export async function inspectState(options: StoreOptions, opening: Opening): Pro
       lastBackup: found?.lastBackup ?? null,
     },
   };
+}
+
+/** The error for a state that was there, and is not any more. */
+function missing(source: KeySource, directory: string): VaultError | null {
+  const loss = lossOf(source, directory);
+  return loss === null
+    ? null
+    : new VaultError("state", loss, { hint: "mount it; vault state restore FILE" });
 }
 
 /** Why the first key could not be created in the keyring of the operating system, if it should be. */

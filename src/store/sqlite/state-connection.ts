@@ -13,6 +13,7 @@ import { onState } from "../../files/state-error.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { prune } from "../journal/journal.ts";
+import { lossOf } from "../keys/known-states.ts";
 import type { Opening } from "./open-database.ts";
 import {
   checkNotNewer,
@@ -48,6 +49,7 @@ export class StateConnection {
   #database: Promise<StateDatabase | null> | null = null;
   /** Inode number of the connected file, which changes where a damaged one is moved aside. */
   #file: number | null = null;
+  #hasWarned = false;
 
   /** `scripts` are the migrations. */
   constructor(options: StoreOptions, scripts: readonly string[]) {
@@ -103,7 +105,10 @@ export class StateConnection {
     }
     this.#database ??= this.#connect().then(
       (database) => {
-        if (database === null) this.#database = null;
+        if (database === null) {
+          this.#database = null;
+          this.#warnOfLoss();
+        }
         return database;
       },
       (error: unknown) => {
@@ -112,6 +117,14 @@ export class StateConnection {
       },
     );
     return await this.#database;
+  }
+
+  /** Once: what follows finds no vault, or begins a new state. */
+  #warnOfLoss(): void {
+    const { keySource, directory, warn } = this.#options;
+    const loss = this.#hasWarned ? null : lossOf(keySource, directory);
+    if (loss !== null) warn(`${loss}; vault state restore FILE brings a backup back`);
+    this.#hasWarned = true;
   }
 
   async #connect(): Promise<StateDatabase | null> {
