@@ -114,8 +114,11 @@ async function openState(
     key === undefined || anySource ? file : { type: "given", key, path, access };
   const given = key === undefined ? [] : [parseGivenKey(key)];
   const cached = new Map(given.map((each) => [each.id, each]));
+  // In one place, whatever the state in use.
+  const machineDirectory = stateDirectory(host);
   const options = {
     directory,
+    machineDirectory,
     keySource,
     clock: host,
     platform: host.platform,
@@ -131,8 +134,7 @@ async function openState(
       ? (await import("../store/postgres/open.ts")).openShared({
           location,
           ...sharing,
-          // What this machine keeps of shared states is in one place, whatever the state in use.
-          directory: stateDirectory(host),
+          directory: machineDirectory,
         })
       : openStore({ ...options, directory: directoryOf(host, location) });
   const state = isShared(settings.state) ? await stateAt(settings.state) : keys;
@@ -188,7 +190,6 @@ async function openState(
         configuration: sealed,
         elsewhere: await (await state.whole()).resealing(waiting),
         waiting,
-        machineDirectory: stateDirectory(host),
       }),
   };
 }

@@ -182,6 +182,23 @@ it("a shared state that is gone comes back in a new one: who used a vault after 
   expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
 });
 
+it("a shared state that is gone comes back in a directory: this machine has kept what it did after the backup", async () => {
+  const { lab, machines, uuid, schema } = await team();
+  const [machine] = machines;
+  const { file } = await backedUp({ lab, machine, uuid });
+  expectExit(await machine.vault("get", uuid), 0);
+  await (await postgres()).sql(`DROP SCHEMA ${schema} CASCADE`);
+  const here = { env: { VAULTSVC_STATE: join(tempDir("here"), "state") } };
+  expectExit(await machine.vaultWith(here, "state", "restore", file, "--yes"), 0);
+  const again = await machine.vaultWith(here, "get", uuid, "--json");
+  expect(documentOf(again).vault.content).toBe(note);
+  expect(again.stderr).toContain("had lost the last exchange");
+  const last = await machine.vaultWith(here, "get", uuid, "--json");
+  expect(documentOf(last).vault.content).toBe(note);
+  expect(last.stderr).toBe("");
+  expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
+});
+
 it("a state that is older than the backup goes on where the backup ends", async () => {
   const lab = await openLab(offlineNote);
   const { uuid } = lab.vault;

@@ -157,22 +157,29 @@ describe("the whole of a shared state", () => {
     },
   );
 
-  it("is moved after a failover has lost an exchange: who has kept that offers it at the new place", async () => {
-    const all = await team();
-    const { lab, uuid, machines } = all;
-    const [first, second] = machines;
-    await loseExchange(all);
-    const there = { VAULTSVC_STATE: (await postgres()).location("moved_after_loss") };
-    expectExit(await second.vaultWith({ env: there }, "state", "init"), 0);
-    expectExit(await second.vault("state", "move", "--to", there.VAULTSVC_STATE, "--yes"), 0);
-    const again = await first.vaultWith({ env: there }, "get", uuid, "--json");
-    expect(documentOf(again).vault.content).toBe(note);
-    expect(again.stderr).toContain("had lost the last exchange");
-    expect(
-      documentOf(await second.vaultWith({ env: there }, "get", uuid, "--json")).vault.content,
-    ).toBe(note);
-    expectFarFromLock(lab, uuid);
-  });
+  it.each(["database", "directory"])(
+    "is moved to a %s after a failover has lost an exchange: who has kept that offers it at the new place",
+    async (place) => {
+      const all = await team();
+      const { lab, uuid, machines } = all;
+      const [first, second] = machines;
+      await loseExchange(all);
+      const isShared = place === "database";
+      const to = isShared
+        ? (await postgres()).location("moved_after_loss")
+        : join(tempDir("apart"), "state");
+      const there = { VAULTSVC_STATE: to };
+      if (isShared) expectExit(await second.vaultWith({ env: there }, "state", "init"), 0);
+      expectExit(await second.vault("state", "move", "--to", to, "--yes"), 0);
+      const again = await first.vaultWith({ env: there }, "get", uuid, "--json");
+      expect(documentOf(again).vault.content).toBe(note);
+      expect(again.stderr).toContain("had lost the last exchange");
+      expect(
+        documentOf(await second.vaultWith({ env: there }, "get", uuid, "--json")).vault.content,
+      ).toBe(note);
+      expectFarFromLock(lab, uuid);
+    },
+  );
 
   it("changes its key: another machine takes it with one command, and keeps the secrets of its profiles", async () => {
     const { lab, uuid, machines } = await team();

@@ -53,8 +53,6 @@ export interface RekeyPlan {
   /** States that the list beside the key file does not have. */
   elsewhere: readonly Resealing[];
   waiting: Waiting;
-  /** Where this machine keeps what it knows of shared states; by default the directory of the state. */
-  machineDirectory?: string;
 }
 
 interface Plan extends RekeyPlan {
@@ -85,7 +83,7 @@ export interface Rekeyed {
  * @throws `state`, before anything is changed, if a key is not available or a value does not open
  */
 export async function rekey(
-  { directory, keySource: { access }, clock, platform, warn }: StoreOptions,
+  { directory, machineDirectory, keySource: { access }, clock, platform, warn }: StoreOptions,
   keyring: Keyring,
   open: (directory: string) => RekeyedStore,
   given: RekeyPlan,
@@ -107,7 +105,7 @@ export async function rekey(
   };
   // What this machine keeps of shared states.
   const machine = new MachineRecord({
-    directory: given.machineDirectory ?? directory,
+    directory: machineDirectory ?? directory,
     platform,
     clock,
     warn,

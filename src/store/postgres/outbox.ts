@@ -59,8 +59,9 @@ interface Known {
   rows: VaultRows;
   /** In one of the states that this machine knows. */
   seen: SeenBefore;
-  about: LockedAt & Pick<About, "predecessors">;
-  /** Address of the state, as in messages. */
+  /** Of the state in use: a directory, which only comes after shared ones, has no claims. */
+  about: Pick<About, "predecessors" | "setBack" | "state"> & { claims: number | null };
+  /** Where it is, as in messages. */
   address: string;
   keyring: Pick<Keyring, "key">;
   warn: (message: string) => void;
@@ -112,9 +113,9 @@ export async function bringBack({
         uuid: rows.uuid,
         hint: formerKey(rows.uuid),
       });
-    warn(
-      `${what}, which is not available: this machine continues without it, since the state was ${isClaimed ? "claimed" : "made anew"}`,
-    );
+    const claimed = about.claims === null ? "" : ", since the state was claimed";
+    const why = isLost ? ", since the state was made anew" : claimed;
+    warn(`${what}, which is not available: this machine continues without it${why}`);
     return;
   }
   try {

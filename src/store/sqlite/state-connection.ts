@@ -29,6 +29,8 @@ import { VaultLocks } from "./vault-lock.ts";
 
 export interface StoreOptions {
   directory: string;
+  /** Where this machine keeps what it knows of shared states; by default the directory of the state. */
+  machineDirectory?: string;
   keySource: KeySource;
   clock: Clock;
   /** As Node names it. */

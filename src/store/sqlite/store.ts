@@ -13,14 +13,17 @@ import { Keyring, neededKeyId } from "../keys/keyring.ts";
 import { noteFile } from "../keys/known-states.ts";
 import type { Rekeyed, RekeyedStore, RekeyPlan } from "../keys/rekey.ts";
 import type { Created, State, WholeState } from "../state.ts";
+import type { MachineRecord } from "../postgres/machine-record.ts";
 import type { Statement } from "../statement.ts";
 import type { Added } from "../steps/import.ts";
 import { completeCreation } from "../steps/import.ts";
 import { StoredState } from "../stored-state.ts";
 import type { Durability } from "../vault-session.ts";
 import { StoredVaultSession } from "../vault-session.ts";
+import type { Marks } from "../whole/marks.ts";
 import type { Step } from "../write-vault.ts";
 import { LockedVault, runStep, vaultIn } from "./locked-vault.ts";
+import { marksOf } from "./open-database.ts";
 import { dialect, metaOf, noteMeta, one, rowsIn, run } from "./query.ts";
 import { migrations } from "./schema.ts";
 import type { StoreOptions } from "./state-connection.ts";
@@ -65,6 +68,10 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
   protected readonly by: Actor;
   readonly #state: StateConnection;
   #noted: StateDatabase | null = null;
+  /** Of this state, as of when the database was opened. */
+  #marks: Marks | null = null;
+  /** What this machine has kept of shared states. */
+  #machine: MachineRecord | null = null;
 
   constructor(options: StoreOptions, scripts: readonly string[]) {
     super();
@@ -108,7 +115,9 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
       const { keyring, breakersKnown: breakers } = this;
       const parts = { directory, database, keyring, lock, clock, by, breakers };
       const locked = new LockedVault(parts);
-      return new StoredVaultSession(service, uuid.toLowerCase(), locked, null);
+      const session = new StoredVaultSession(service, uuid.toLowerCase(), locked, null);
+      await this.#bringBack(session, locked);
+      return session;
     } catch (error) {
       lock.release();
       throw error;
@@ -121,6 +130,7 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
    */
   async #note(database: StateDatabase): Promise<void> {
     if (this.#noted === database) return;
+    this.#marks = await database.read(marksOf);
     const isSealed = (await database.read(neededKeyId)) !== null;
     const { keyFile } = this.keyring;
     if (isSealed) this.keyring.rememberState();
@@ -132,6 +142,31 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
       await database.write((db) => noteMeta(db, "key-file", keyFile));
     await noteFile(database, String(this.#state.file), this.#options);
     if (isSealed) this.#noted = database;
+  }
+
+  /** Offers what this machine has kept of the shared states that came here, where they had lost it, or the backup was older. */
+  async #bringBack(session: StoredVaultSession, locked: LockedVault): Promise<void> {
+    const { state = "", predecessors = [] } = this.#marks ?? {};
+    if (predecessors.length === 0) return;
+    const [{ MachineRecord }, { bringBack }] = await Promise.all([
+      import("../postgres/machine-record.ts"),
+      import("../postgres/outbox.ts"),
+    ]);
+    const { machineDirectory, directory, platform, clock, warn } = this.#options;
+    this.#machine ??= new MachineRecord({
+      directory: machineDirectory ?? directory,
+      platform,
+      clock,
+      warn,
+    });
+    const { service, uuid } = session;
+    for (const seen of await this.#machine.vault(service, uuid)) {
+      const prints = seen.kept === null ? [] : [seen.kept];
+      const { rows } = await locked.read({ service, uuid, at: this.time() }, { prints });
+      const about = { state, predecessors, setBack: "", claims: null };
+      const { keyring, shown: address } = this;
+      await bringBack({ session, rows, seen, about, address, keyring, warn });
+    }
   }
 
   async #ready(database: StateDatabase): Promise<void> {
