@@ -119,9 +119,10 @@ describe("a state that is moved", () => {
     expect(documentOf(await first.vaultWith({ env: again }, "status", "--json"))).toMatchObject({
       vaults: [{ uuid, proven: false }],
     });
-    // It was used at the place that is gone.
-    expectError(await first.vaultWith({ env: again }, "get", uuid, "--json"), 6, "rejected");
-    expectFarFromLock(lab, uuid);
+    // It was used at the place that is gone, by this machine.
+    const kept = await first.vaultWith({ env: again }, "get", uuid, "--json");
+    expect(documentOf(kept).vault.content).toBe(note);
+    expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
   });
 
   it("is not claimed where it was while the new place has it: a directory, a database, or another one", async () => {
@@ -160,6 +161,21 @@ describe("a state that is moved", () => {
     expect(stderr).toMatch(/warning: whether the state is at postgres:.* cannot be told/);
     expectExit(await first.vault("get", uuid, "--json"), 0);
     expectFarFromLock(lab, uuid);
+  });
+
+  it("is claimed in a database where it was: this machine has kept what it did at the place that is gone", async () => {
+    const { lab, uuid, machines } = await team();
+    const [first, second] = machines;
+    const { location, sql } = await postgres();
+    const there = { env: { VAULTSVC_STATE: location("gone_since") } };
+    expectExit(await first.vaultWith(there, "state", "init"), 0);
+    expectExit(await first.vault("state", "move", "--to", there.env.VAULTSVC_STATE, "--yes"), 0);
+    expectExit(await first.vaultWith(there, "get", uuid, "--json"), 0);
+    await sql("DROP SCHEMA gone_since CASCADE");
+    expectExit(await second.vault("state", "claim", "--yes"), 0);
+    expect(documentOf(await first.vault("get", uuid, "--json")).vault.content).toBe(note);
+    expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
+    await expectInStep(lab, second, uuid);
   });
 
   it("is given up with --cancel, as long as the new place does not have it", async () => {

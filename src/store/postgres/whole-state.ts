@@ -43,7 +43,7 @@ import type { Row } from "./connection.ts";
 import { alreadyThere, codeOf, Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { transactAtGate, transactWhole } from "./gate.ts";
-import { expectUnmoved } from "../whole/claim.ts";
+import { expectUnmoved, usedAgain } from "../whole/claim.ts";
 import { copied, reborn, setBack, setBackNow } from "./incarnation.ts";
 import type { MachineRecord } from "./machine-record.ts";
 import { grants, oldestVersion, schemaVersion, tables } from "./schema.ts";
@@ -265,7 +265,7 @@ export class PostgresWhole implements WholeState {
       const seen = (await machine.state(state))?.claims;
       for (const statement of [...reborn(schema, seen), ...setBack(schema, "the state was copied")])
         await query(statement);
-      await whole.mark({ fence: null, moved: null });
+      await whole.mark(usedAgain(whole.marks));
     });
     await this.#store.ready();
   }

@@ -27,8 +27,18 @@ export async function claimMoved(place: WholePlace, waiting: Waiting, now: numbe
     expectUnmoved(place.shown, marks, whole.marks);
     for await (const part of whole.parts()) await whole.write(part, unproven(part, now));
     await whole.note("claimed", now, { from: place.shown });
-    await whole.mark({ fence: null, moved: null });
+    await whole.mark(usedAgain(whole.marks));
   });
+}
+
+/** The marks of a state that is used again. What machines have kept of the place that is gone, they offer here. */
+export function usedAgain({
+  fence,
+  moved,
+  predecessors,
+}: Marks): Pick<Marks, "fence" | "moved" | "predecessors"> {
+  const gone = [moved, fence].flatMap((move) => (move === null ? [] : [move.target]));
+  return { fence: null, moved: null, predecessors: [...new Set([...predecessors, ...gone])] };
 }
 
 /**

@@ -13,7 +13,7 @@ export interface Fence {
 export interface Marks {
   /** Its id, made with it. Paths and addresses never say whether two states are the same. */
   state: string;
-  /** Ids of the states whose contents came here. */
+  /** Ids of the states whose contents came here, and of those to which this one was moved and which are gone for good. */
   predecessors: readonly string[];
   /** A move from here that was begun, and one that has ended. */
   fence: Fence | null;
