@@ -274,6 +274,37 @@ describe("the whole of a shared state", () => {
     await expectInStep(lab, first, uuid);
   });
 
+  it.each(["the former key is given", "the former key file is there, and the new key is given"])(
+    "takes a backup that was made before its key was changed: %s",
+    async (way) => {
+      const { lab, uuid, machines } = await team();
+      const [first] = machines;
+      const [key, former, changed] = ["state.key", "former.key", "new.key"].map((name) =>
+        join(first.configDir, name),
+      ) as [string, string, string];
+      const file = join(tempDir("backup"), "state.db");
+      expectExit(await first.vault("state", "backup", file), 0);
+      cpSync(key, former);
+      expectExit(await first.vault("state", "rekey", "--yes"), 0);
+      expectExit(await first.vault("forget", uuid, "--yes"), 0);
+      const refused = await first.vault("state", "restore", file, "--yes", "--json");
+      expectError(refused, 14, "state", /wrong key: the secrets in .*state\.db are encrypted/);
+      expect(errorOf(refused).hint).toMatch(
+        /^use key \w+ with --state-key, or put its key file at/,
+      );
+      const isGiven = way === "the former key is given";
+      if (!isGiven) {
+        cpSync(key, changed);
+        cpSync(former, key);
+      }
+      const given = ["--state-key", `@${isGiven ? former : changed}`];
+      expectExit(await first.vault("state", "restore", file, "--yes", ...given), 0);
+      if (!isGiven) cpSync(changed, key);
+      expect(documentOf(await first.vault("get", uuid, "--json")).vault.content).toBe(note);
+      expectFarFromLock(lab, uuid);
+    },
+  );
+
   it("has a journal, which is replayed", async () => {
     const { uuid, machines } = await team();
     expectExit(await machines[1].vault("label", uuid, "under-the-palm"), 0);

@@ -83,6 +83,12 @@ export class Keyring {
     await this.key(needed);
   }
 
+  /** Obtains the key with this id if the key file names it, even where another one is given, which may be for something else. */
+  async obtain(id: string | null): Promise<void> {
+    if (id !== null && this.#entries()?.some((entry) => entry.id === id) === true)
+      await this.key(id);
+  }
+
   /**
    * As `ensure`, and returns the key. If nothing is sealed yet it takes the newest key, and creates the key file if there is none. Call
    * it with the vault or the configuration locked, before the transaction; `fitting` then detects, inside the transaction, that

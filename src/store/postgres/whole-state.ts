@@ -11,7 +11,7 @@ import { nothing } from "../contents.ts";
 import type { StateHistory } from "../journal/history.ts";
 import { historyIn } from "../journal/history.ts";
 import { appending } from "../journal/journal.ts";
-import { Keyring } from "../keys/keyring.ts";
+import { Keyring, neededKeyOf } from "../keys/keyring.ts";
 import { copyInto, writeStateFile } from "../sqlite/state-file.ts";
 import type {
   BackupFacts,
@@ -214,6 +214,10 @@ export class PostgresWhole implements WholeState {
   async prepareRestore(options: RestoreOptions): Promise<Restore> {
     const { keySource, warn, clock } = this.#store.parts;
     const keyring = new Keyring(keySource, options.file, warn);
+    // The key that is given is that of the backup or that of the state, which has its own; the key file may have the other one.
+    const { key = null } = await readMeta(this.#store.parts);
+    await this.#store.parts.keyring.obtain(key);
+    await keyring.obtain(neededKeyOf(options.file));
     return await prepareRestore(this, keyring, () => clock.now(), options);
   }
 
