@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { writeLog } from "../support/audit-log/audit-log.ts";
@@ -148,6 +148,18 @@ describe("what remains on the screen", () => {
     const { text } = await onTerminal(["audit-replay", log, "--no-pager"]).exit;
     expect(remaining(text)).toMatch(
       /\n\d+ vaults locked[^\n]*(?:\n {2}[^\n]*)*\nnext: vault audit-replay '.*\.ndjson' --vault [-\da-f]{36} --timeline$/,
+    );
+  });
+
+  test("audit-replay with rules of its own: what to do has them, too", async () => {
+    const log = join(folder, "renamed.ndjson");
+    await writeLog(log, { seed: "one", items: 2000, vaults: 40, problems: 0.3 });
+    writeFileSync(log, readFileSync(log, "utf8").replaceAll('"READ_VAULT"', '"VAULT_OPENED"'));
+    const given = ["--failure", "access denied", "--action", "VAULT_OPENED=READ_VAULT"];
+    const { text } = await onTerminal(["audit-replay", log, ...given, "--no-pager"]).exit;
+    const [, next = ""] = /\nnext: (vault audit-replay [^\n]*)$/.exec(remaining(text)) ?? [];
+    expect(next).toMatch(
+      / --action VAULT_OPENED=READ_VAULT --failure 'access denied' --vault [-\da-f]{36} --timeline$/,
     );
   });
 

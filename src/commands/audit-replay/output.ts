@@ -7,7 +7,8 @@ import { VaultError } from "../../errors.ts";
 import { printable } from "../../terminal/redactor.ts";
 import { fieldPieces, jsonDocument, ndjsonDocument } from "./document.ts";
 import type { ReportFlag } from "./inputs.ts";
-import type { AuditReplayOptions } from "./options.ts";
+import type { AuditReplayFlags } from "./descriptor.ts";
+import { auditReplay } from "./descriptor.ts";
 import { replaceFile } from "../../files/durable-file.ts";
 import { defined } from "../../defined.ts";
 import { shellWord } from "../../shell-word.ts";
@@ -17,26 +18,21 @@ import type { VaultReport } from "../../documents/audit.ts";
 const portion = 64 * 1024;
 
 /** Prints a replay as the flags ask. Writes the files first, so that they exist when the rest is printed. */
-export async function printReplay(
-  io: Io,
-  options: AuditReplayOptions,
-  replay: Replay,
-): Promise<void> {
-  const vaults = (): Iterable<VaultReport> =>
-    replay.vaults({ problems: options.problems === true });
-  if (options.html !== undefined) {
-    await printReport(io, "--html", options.html, await page(io.host, replay, vaults()));
+export async function printReplay(io: Io, flags: AuditReplayFlags, replay: Replay): Promise<void> {
+  const vaults = (): Iterable<VaultReport> => replay.vaults({ problems: flags.problems === true });
+  if (flags.html !== undefined) {
+    await printReport(io, "--html", flags.html, await page(io.host, replay, vaults()));
   }
-  if (options.markdown !== undefined) {
+  if (flags.markdown !== undefined) {
     const { writeMarkdown } = await import("../../audit/render/markdown.ts");
     await printReport(
       io,
       "--markdown",
-      options.markdown,
+      flags.markdown,
       writeMarkdown(replay.summary, vaults(), replay.whatIf),
     );
   }
-  if (options.html === "-" || options.markdown === "-") return;
+  if (flags.html === "-" || flags.markdown === "-") return;
   const { field, format } = io.output;
   if (field !== undefined) return await printField(io.host, fieldPieces(replay, vaults(), field));
   if (format !== "table")
@@ -44,12 +40,12 @@ export async function printReplay(
       io.host,
       format === "json" ? jsonDocument(replay, vaults()) : ndjsonDocument(replay, vaults()),
     );
-  await printViews(io, options, replay, vaults());
+  await printViews(io, flags, replay, vaults());
 }
 
 async function printViews(
   io: Io,
-  options: AuditReplayOptions,
+  flags: AuditReplayFlags,
   replay: Replay,
   vaults: Iterable<VaultReport>,
 ): Promise<void> {
@@ -60,7 +56,7 @@ async function printViews(
   const { shownSentence } = await import("../../audit/render/text/text.ts");
   const { auditBasis, columnLines } = await import("../../audit/render/text/basis.ts");
   const parts: string[] = [];
-  if (options.timeline === true) {
+  if (flags.timeline === true) {
     const { auditTimeline } = await import("../../audit/render/text/timeline.ts");
     parts.push(await auditSummary(summary, [], view, whatIf));
     for (const vault of vaults) parts.push(await auditTimeline(vault, summary.rules, view));
@@ -80,13 +76,29 @@ async function printViews(
   if (worst === undefined) return;
   if (another === undefined)
     io.narrator.close(`${worst.uuid}: ${shownSentence(worst.advice.support, {})}`);
-  else if (options.redact !== true && !options.files.includes("-"))
-    io.narrator.close(`next: ${detailsOf(worst.uuid, options)}`);
+  else if (flags.redact !== true && !flags.files.includes("-"))
+    io.narrator.close(`next: ${detailsOf(worst.uuid, flags)}`);
 }
 
-/** The command that shows one of the vaults in detail. */
-function detailsOf(uuid: string, { files }: AuditReplayOptions): string {
-  const words = ["vault", "audit-replay", ...files, "--vault", uuid, "--timeline"];
+/** Flags that decide which items are replayed, what they mean, and by which rules. */
+const deciding = [
+  "since",
+  "until",
+  "map",
+  "action",
+  "failure",
+  "release",
+  "tokenLifetime",
+  "whatIf",
+] as const;
+
+/** The command that shows one of the vaults in detail, by the same items and rules. */
+function detailsOf(uuid: string, flags: AuditReplayFlags): string {
+  const given = deciding.flatMap((name) => {
+    const [flag = ""] = auditReplay.options[name].flag.split(" ");
+    return [flags[name] ?? []].flat().flatMap((value) => [flag, value]);
+  });
+  const words = ["vault", "audit-replay", ...flags.files, ...given, "--vault", uuid, "--timeline"];
   return words.map(shellWord).join(" ");
 }
 

@@ -69,7 +69,7 @@ export async function runAuditReplay(
     const { warning } = replayed.summary.found;
     if (warning !== undefined && !isRead(io, options)) io.narrator.warn(warning);
     const finding = findingOf(replayed, options.failOn ?? []);
-    await printReplay(io, options, replayed).catch((error: unknown) => {
+    await printReplay(io, flags, replayed).catch((error: unknown) => {
       // A reader that closes the output early does not change the finding.
       throw interrupted.aborted || error instanceof VaultError ? error : (finding ?? error);
     });
