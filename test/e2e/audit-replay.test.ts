@@ -412,6 +412,24 @@ describe("audit-replay", () => {
       expect(result.stderr).toBe("");
     });
 
+    it("is not written over by the text for a ticket, by whatever way to the file", async () => {
+      const machine = withExport();
+      mkdirSync(join(machine.home, "reports"));
+      symlinkSync("reports", join(machine.home, "here"));
+      const result = await machine.vaultWith(
+        { cwd: machine.home },
+        "audit-replay",
+        "audit.ndjson",
+        "--html",
+        "reports/report",
+        "--markdown",
+        "here/report",
+        "--json",
+      );
+      expectError(result, 2, "usage", /--html and --markdown have the same target/);
+      expect(readdirSync(join(machine.home, "reports"))).toEqual([]);
+    });
+
     it("never takes the place of what is replayed", async () => {
       const machine = withExport();
       symlinkSync(machine.audit, join(machine.home, "link.html"));

@@ -1,6 +1,6 @@
 import type { Stats } from "node:fs";
 import { existsSync, realpathSync, statSync } from "node:fs";
-import { resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type { Local, StatePart } from "../../parts/state.ts";
 import type { Basics } from "../../parts/settings.ts";
 import type { Host } from "../../host.ts";
@@ -123,11 +123,17 @@ export function checkTargets(
   if (html !== undefined) checkTarget({ io, settings }, "--html", html, files);
   if (markdown !== undefined) checkTarget({ io, settings }, "--markdown", markdown, files);
   if (html === undefined || markdown === undefined) return;
-  const { cwd } = io.host;
-  if (resolve(cwd, html) !== resolve(cwd, markdown)) return;
+  if (realPath(resolve(io.host.cwd, html)) !== realPath(resolve(io.host.cwd, markdown))) return;
   throw new VaultError("usage", "--html and --markdown have the same target", {
     hint: "--html report.html --markdown report.md",
   });
+}
+
+/** Returns the path without links: of a file that does not exist yet, in its folder. */
+function realPath(path: string): string {
+  if (existsSync(path)) return realpathSync(path);
+  const folder = dirname(path);
+  return existsSync(folder) ? join(realpathSync(folder), basename(path)) : path;
 }
 
 function checkTarget(
@@ -144,9 +150,8 @@ function checkTarget(
     });
   }
   checkNotOurs({ io, settings }, flag, page);
-  const real = (path: string): string => (existsSync(path) ? realpathSync(path) : path);
-  const target = real(resolve(io.host.cwd, page));
-  if (files.some((file) => file !== "-" && real(resolve(io.host.cwd, file)) === target)) {
+  const target = realPath(resolve(io.host.cwd, page));
+  if (files.some((file) => file !== "-" && realPath(resolve(io.host.cwd, file)) === target)) {
     throw new VaultError(
       "invalid-input",
       `${flag}: ${page} is one of the files to replay; nothing was written`,
