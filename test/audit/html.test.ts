@@ -102,6 +102,23 @@ describe("the page", () => {
     );
     expect(longest).toBeLessThan(50_000);
   });
+
+  test("says how many vaults need no action, listed or not", () => {
+    const fine = Array.from({ length: maxRows }, (_, n) => ({
+      ...reports.fine(),
+      uuid: reports.uuid(n),
+    }));
+    const summary = reports.summaryOf(fine);
+    summary.verdicts.ok = 7000;
+    const text = [...writeHtml({ title: "many", generatedAt, summary, vaults: fine })].join("");
+    expect(text).toContain(
+      "2,000 more vaults need no action; vault audit-replay --json lists all.",
+    );
+    expect(text.match(/<summary>[\d,]+ vaults need no action/g)).toEqual([
+      "<summary>7,000 vaults need no action",
+      "<summary>7,000 vaults need no action",
+    ]);
+  });
 });
 
 describe("a timeline", () => {

@@ -121,9 +121,10 @@ export function* writeHtml(parts: HtmlParts): Generator<string, void, undefined>
     if (rows.problems.length + rows.fine.length === maxRows) break;
   }
   const [problems, fine] = [rows.problems.length, rows.fine.length];
+  const { others } = needsOf(summary);
   yield `<section aria-labelledby="vaults">\n${tableHead(summary, { problems, fine, described: described.length }, [...verdicts]).markup}`;
   yield* tableOf("Vaults", rows.problems);
-  yield* folded(fine, tableOf("Vaults that need no action", rows.fine));
+  if (fine > 0) yield* folded(others, tableOf("Vaults that need no action", rows.fine));
   yield "</section>\n";
   if (described.length > 0) {
     yield `<section aria-labelledby="sections">\n${sectionsHead().markup}`;
@@ -134,8 +135,8 @@ export function* writeHtml(parts: HtmlParts): Generator<string, void, undefined>
           vaultSection(vault, { rules: summary.rules, asOf: summary.asOf, id }).markup,
       );
     yield* written(sections.slice(0, problems));
-    const others = sections.slice(problems);
-    yield* folded(others.length, written(others));
+    const rest = sections.slice(problems);
+    if (rest.length > 0) yield* folded(others, written(rest));
     yield "</section>\n";
   }
   yield basisSection(summary).markup;
@@ -149,9 +150,8 @@ function* tableOf(name: string, rows: readonly string[]): Generator<string, void
   yield tableEnd.markup;
 }
 
-/** Yields what is about vaults that need no action, collapsed. */
+/** Yields what is about some of the `count` vaults that need no action, collapsed. */
 function* folded(count: number, contents: Iterable<string>): Generator<string, void, undefined> {
-  if (count === 0) return;
   yield `<details class="fine"><summary>${counted(count, "vault needs", "vaults need")} no action</summary>\n`;
   yield* contents;
   yield "</details>\n";
@@ -196,11 +196,19 @@ function tableHead(
   verdicts: readonly Verdict[],
 ): Markup {
   const rows = problems + fine;
-  const left = needsOf(summary).problems - problems;
+  const all = needsOf(summary);
+  const left = all.problems - problems;
+  // With --problems there are none to list.
+  const others = fine === 0 ? 0 : all.others - fine;
   const notes = [
     ...(left > 0
       ? [
           `${counted(left, "more vault needs", "more vaults need")} action; vault audit-replay --json lists all.`,
+        ]
+      : []),
+    ...(others > 0
+      ? [
+          `${counted(others, "more vault needs", "more vaults need")} no action; vault audit-replay --json lists all.`,
         ]
       : []),
     ...(rows > described
