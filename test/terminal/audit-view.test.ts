@@ -162,6 +162,12 @@ describe("many vaults", () => {
     expect(taken).toBe(41);
   });
 
+  test("with --problems, say nothing of the others, which --json would not list either", async () => {
+    const [summary, locked] = [reports.summaryOf(few()), few().slice(0, 1)];
+    const text = await auditSummary(summary, locked, viewOf(80), undefined, { others: 0 });
+    expect(text).not.toContain("that need no action");
+  });
+
   test("without any, and with nothing to say", async () => {
     expect(await auditSummary(reports.emptySummary(), [], viewOf(80))).toMatchSnapshot();
   });

@@ -60,7 +60,10 @@ async function printViews(
     const { auditTimeline } = await import("../../audit/render/text/timeline.ts");
     parts.push(await auditSummary(summary, [], view, whatIf));
     for (const vault of vaults) parts.push(await auditTimeline(vault, summary.rules, view));
-  } else parts.push(await auditSummary(summary, vaults, view, whatIf));
+  } else {
+    const limits = flags.problems === true ? { others: 0 } : {};
+    parts.push(await auditSummary(summary, vaults, view, whatIf, limits));
+  }
   if (reenactment !== undefined) {
     const { reenactmentView } = await import("../../audit/render/text/view.ts");
     parts.push(await reenactmentView(reenactment, view));

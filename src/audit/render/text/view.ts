@@ -29,7 +29,10 @@ import { contradictionBlock, vaultBlock, vaultSketch } from "./vault.ts";
 
 /** Limits on what is shown of many vaults. */
 interface SummaryLimits {
-  /** Rows of vaults that need action, and rows of the others, which are shown only if all of the former are. */
+  /**
+   * Rows of vaults that need action, and rows of the others, which are shown only if all of the former are. With none of the others
+   * (--problems), nothing is said of them.
+   */
   problems: number;
   others: number;
   /** Number of such vaults up to which each is described in full; with more, `sketches` of them are described in a few lines. */
@@ -58,7 +61,7 @@ export async function auditSummary(
     lines(warningLines(answer, view, palette)),
     whatIf === undefined ? "" : whatIfLines(whatIf, view, palette),
     lines(opening(answer, view, palette)),
-    vaultTable(summary, [...problems, ...others], view, palette),
+    vaultTable(summary, [...problems, ...others], limit, view, palette),
     ...blocks(problems, summary, limit, view, palette),
     ...others.map((vault) => lines(contradictionBlock(vault, view, palette))),
   ];
@@ -111,6 +114,7 @@ function countsLine({ vaults, counts }: Answer, palette: Palette): string {
 function vaultTable(
   summary: ReplaySummary,
   vaults: readonly VaultReport[],
+  limit: SummaryLimits,
   view: AuditView,
   palette: Palette,
 ): string {
@@ -143,7 +147,7 @@ function vaultTable(
   const more = [
     ...moreLine(all.problems - listed, "that need action"),
     ...moreLine(
-      all.others - (vaults.length - listed),
+      limit.others === 0 ? 0 : all.others - (vaults.length - listed),
       all.problems > 0 ? "that need no action" : "",
     ),
     ...(columns >= 88 ? [] : ["Counts: unacknowledged starts, failed attempts in a row"]),
