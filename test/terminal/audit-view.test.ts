@@ -132,6 +132,15 @@ describe.each(Object.entries(hostileViews))("hostile values in the %s", (_name, 
   );
 });
 
+test("a contradiction before all events that are listed stands before them", async () => {
+  const vault = reports.atRisk();
+  const listed = vault.timeline?.slice(-1) ?? [];
+  const text = await auditTimeline({ ...vault, timeline: listed }, reports.rules, viewOf(120));
+  const [, timeline = ""] = text.split("Timeline");
+  expect(timeline.indexOf("!")).toBeGreaterThan(-1);
+  expect(timeline.indexOf("!")).toBeLessThan(timeline.indexOf("line "));
+});
+
 describe("many vaults", () => {
   test("are counted by the summary and taken only as far as they are shown", async () => {
     const summary = reports.summaryOf([], {

@@ -89,6 +89,7 @@ function* events(
       indent,
       columns,
     );
+  yield* odd(earlier);
   let day = "";
   for (const each of told) {
     const { event, after, contradictions } = each;
@@ -104,7 +105,6 @@ function* events(
     yield* paragraph(details(each, beside ? "" : who, view, palette), indent, columns);
     yield* odd(contradictions);
   }
-  yield* odd(earlier);
 }
 
 function line(
