@@ -20,7 +20,8 @@ export function distance(at: number, now: number): string {
   return at > now ? `in ${words}` : `${words} ago`;
 }
 
-const two = (number: number): string => String(number).padStart(2, "0");
+/** Formats a number with two digits: `07`. */
+export const two = (number: number): string => String(number).padStart(2, "0");
 
 /** Formats milliseconds since the epoch as `2026-11-24 14:02 GMT+1`, in the machine's time zone; without Intl, which takes as long to load as Node. */
 export function localTime(at: number): string {

@@ -2,6 +2,7 @@ import { marked } from "marked";
 import { describe, expect, test } from "vitest";
 import { escape, maxDescribed, writeMarkdown } from "../../src/audit/render/markdown.ts";
 import { auditSummary } from "../../src/audit/render/text/view.ts";
+import { plain } from "../../src/terminal/palette.ts";
 import * as reports from "../support/audit-reports.ts";
 import { failure, line, replayText, vaultUuid } from "./support.ts";
 import type { VaultReport } from "../../src/documents/audit.ts";
@@ -30,8 +31,8 @@ describe("the text for a ticket", () => {
     const locking = failure(3, { description: "bad credentials, vault locked" });
     const { result, reports: vaults } = await replayText([...log, locking].join("\n"));
     expect(textOf(vaults, result.summary)).toContain("refused: credentials (locks)");
-    const facts = { isTTY: false, columns: 80, color: false };
-    expect(await auditSummary(result.summary, vaults, { facts, now: 0 })).toMatch(
+    const view = { columns: 80, palette: plain, now: 0 };
+    expect(auditSummary(result.summary, vaults, view)).toMatch(
       /refused: credentials {2}line 3 {2}← locks$/m,
     );
   });

@@ -6,6 +6,7 @@ import { writeMarkdown } from "../../src/audit/render/markdown.ts";
 import { auditBasis } from "../../src/audit/render/text/basis.ts";
 import { auditTimeline } from "../../src/audit/render/text/timeline.ts";
 import { auditSummary } from "../../src/audit/render/text/view.ts";
+import { plain } from "../../src/terminal/palette.ts";
 import type { Replay, ReplayOptions } from "../../src/audit/replay.ts";
 import { parseWhere } from "../../src/audit/selection.ts";
 import { jsonDocument, ndjsonDocument } from "../../src/commands/audit-replay/document.ts";
@@ -81,13 +82,11 @@ async function replayed(more: Partial<ReplayOptions>): Promise<Replay> {
 }
 
 /** Everything that a run can print or write. */
-async function outputsOf({ summary, whatIf, ...replay }: Replay): Promise<Record<string, string>> {
+function outputsOf({ summary, whatIf, ...replay }: Replay): Record<string, string> {
   const vaults = (): Iterable<VaultReport> => replay.vaults({ problems: false });
-  const view = { facts: { isTTY: true, columns: 120, color: false }, now: 0, timeZone: "UTC" };
+  const view = { columns: 120, palette: plain, now: 0 };
   const whole = { summary, ...replay, ...(whatIf && { whatIf }) };
-  const timelines = await Promise.all(
-    [...vaults()].map(async (vault) => await auditTimeline(vault, rules, view)),
-  );
+  const timelines = [...vaults()].map((vault) => auditTimeline(vault, rules, view));
   return {
     page: [
       ...writeHtml({
@@ -99,9 +98,9 @@ async function outputsOf({ summary, whatIf, ...replay }: Replay): Promise<Record
       }),
     ].join(""),
     markdown: [...writeMarkdown(summary, vaults())].join(""),
-    terminal: (await auditSummary(summary, vaults(), view)) + (await auditBasis(summary, view)),
+    terminal: auditSummary(summary, vaults(), view) + auditBasis(summary, view),
     timelines: timelines.join("\n"),
-    whatIf: whatIf === undefined ? "" : await auditSummary(summary, [], view, whatIf),
+    whatIf: whatIf === undefined ? "" : auditSummary(summary, [], view, whatIf),
     json: [...jsonDocument(whole, vaults())].join(""),
     ndjson: [...ndjsonDocument(whole, vaults())].join(""),
   };
@@ -127,7 +126,7 @@ describe("with --redact", () => {
         whatIf,
         ...(where.length > 0 && { where: parseWhere(where) }),
       });
-      for (const [name, text] of Object.entries(await outputsOf(result))) {
+      for (const [name, text] of Object.entries(outputsOf(result))) {
         for (const original of [...originals, "nobody at all", "203.0.113"])
           expect(text.includes(original), `${original} in the ${name}`).toBe(false);
       }
@@ -140,7 +139,7 @@ describe("with --redact", () => {
     expect(redacted.summary.found.text).toBe(
       "2 vaults locked; 1 by an administrator from ip-1, 1 by reference ref-1 from ip-2. Also 1 with an open exchange.",
     );
-    const outputs = await outputsOf(redacted);
+    const outputs = outputsOf(redacted);
     const words: Record<string, string> = {
       "198.51.100.9": "ip-1",
       "nightly-cron": "ref-1",
@@ -172,7 +171,7 @@ describe("with --redact", () => {
 
   test("what it finds without: the values of the log", async () => {
     const plain = await replayed({ redact: false });
-    const { json = "" } = await outputsOf(plain);
+    const { json = "" } = outputsOf(plain);
     expect(originals.filter((value) => !json.includes(value))).toEqual([]);
     await plain.close();
   });

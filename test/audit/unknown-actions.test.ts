@@ -3,6 +3,7 @@ import { parseActions } from "../../src/audit/read/columns/actions.ts";
 import { writeHtml } from "../../src/audit/render/html/page.ts";
 import { writeMarkdown } from "../../src/audit/render/markdown.ts";
 import { auditSummary } from "../../src/audit/render/text/view.ts";
+import { plain } from "../../src/terminal/palette.ts";
 import { failure, line, replayText, rules, vaultUuid } from "./support.ts";
 
 const of = (vault: number, more: Record<string, unknown> = {}) => ({
@@ -66,8 +67,7 @@ describe("actions that are not recognized", () => {
 
   test("are what each report says first", async () => {
     const { summary, reports } = await verdictsIn(log);
-    const facts = { isTTY: false, columns: 1000, color: false };
-    const text = await auditSummary(summary, reports, { facts, now: 0 });
+    const text = auditSummary(summary, reports, { columns: 1000, palette: plain, now: 0 });
     expect(text.split("\n")[0]?.trim()).toMatch(warning);
     expect([...writeMarkdown(summary, reports)].join("").split("\n")[0]).toMatch(
       /^\*\*Warning:\*\* 11 of 16 items were not understood/,

@@ -3,6 +3,7 @@ import { parseWhatIf } from "../../src/audit/fold/rules.ts";
 import { writeHtml } from "../../src/audit/render/html/page.ts";
 import { writeMarkdown } from "../../src/audit/render/markdown.ts";
 import { auditSummary } from "../../src/audit/render/text/view.ts";
+import { plain } from "../../src/terminal/palette.ts";
 import { failure, line, replayText, vaultUuid } from "./support.ts";
 
 const log = [
@@ -17,8 +18,8 @@ test("the answer to --what-if is what each report begins with", async () => {
   const { result, reports } = await replayText(log, { whatIf });
   const { summary } = result;
   const answer = "What if lock-after-failed=5: 1 vault would differ, 30 would not";
-  const facts = { isTTY: false, columns: 1000, color: false };
-  const text = await auditSummary(summary, reports, { facts, now: 0 }, result.whatIf);
+  const view = { columns: 1000, palette: plain, now: 0 };
+  const text = auditSummary(summary, reports, view, result.whatIf);
   expect(text.split("\n", 3).map((each) => each.trim())).toEqual([answer, "", vaultUuid(1)]);
   expect([...writeMarkdown(summary, reports, result.whatIf)].join("")).toMatch(
     new RegExp(`^\\*\\*${answer}\\.\\*\\*\n\n- ${vaultUuid(1)}: locked since .* → ok; 3 failed`),

@@ -9,6 +9,7 @@ import { jsonDocument } from "../../src/commands/audit-replay/document.ts";
 import { VaultError } from "../../src/errors.ts";
 import { auditBasis } from "../../src/audit/render/text/basis.ts";
 import { auditSummary } from "../../src/audit/render/text/view.ts";
+import { plain } from "../../src/terminal/palette.ts";
 import { replayWith, withoutSecondReading } from "../audit/support.ts";
 import { writeLog } from "../support/audit-log/audit-log.ts";
 import type { DialectName } from "../support/audit-log/dialects.ts";
@@ -69,12 +70,11 @@ async function* pieces(bytes: Buffer): AsyncGenerator<Uint8Array> {
 /** Whatever was read can be shown in each form. */
 async function lookAt(result: Replay, vaults: readonly VaultReport[]): Promise<void> {
   const view = {
-    facts: { isTTY: true, columns: 80, color: false },
+    columns: 80,
+    palette: plain,
     now: Date.UTC(2026, 10, 20, 13),
-    timeZone: "UTC",
   };
-  const text =
-    (await auditSummary(result.summary, vaults, view)) + (await auditBasis(result.summary, view));
+  const text = auditSummary(result.summary, vaults, view) + auditBasis(result.summary, view);
   // oxlint-disable-next-line no-control-regex -- what must not be there
   expect(text).not.toMatch(/[\u0000-\u0009\u000B-\u001F\u007F-\u009F]/);
   expect(JSON.parse([...jsonDocument(result, vaults)].join(""))).toMatchObject({

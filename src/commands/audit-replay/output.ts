@@ -51,34 +51,36 @@ async function printViews(
 ): Promise<void> {
   const { summary, whatIf, reenactment } = replay;
   const { stdout, stderr } = io.host;
-  const view = { facts: stdout, now: io.host.now() };
-  const { auditConclusion, auditSummary } = await import("../../audit/render/text/view.ts");
+  const { createPalette } = await import("../../terminal/palette.ts");
+  const palette = await createPalette(stdout.color);
+  const view = { columns: stdout.columns, palette, now: io.host.now() };
+  const { auditConclusion, auditSummary, reenactmentView } =
+    await import("../../audit/render/text/view.ts");
   const { shownSentence } = await import("../../audit/render/text/text.ts");
   const { auditBasis, columnLines } = await import("../../audit/render/text/basis.ts");
   const parts: string[] = [];
   if (flags.timeline === true) {
     const { auditTimeline } = await import("../../audit/render/text/timeline.ts");
-    parts.push(await auditSummary(summary, [], view, whatIf));
-    for (const vault of vaults) parts.push(await auditTimeline(vault, summary.rules, view));
+    parts.push(auditSummary(summary, [], view, whatIf));
+    for (const vault of vaults) parts.push(auditTimeline(vault, summary.rules, view));
   } else {
     const limits = flags.problems === true ? { others: 0 } : {};
-    parts.push(await auditSummary(summary, vaults, view, whatIf, limits));
+    parts.push(auditSummary(summary, vaults, view, whatIf, limits));
   }
   if (reenactment !== undefined) {
-    const { reenactmentView } = await import("../../audit/render/text/view.ts");
-    parts.push(await reenactmentView(reenactment, view));
+    parts.push(reenactmentView(reenactment, view));
   }
-  parts.push(await auditBasis(summary, view));
+  parts.push(auditBasis(summary, view));
   for (const line of columnLines(summary)) {
     if (stderr.isTTY) io.narrator.note(line);
     else io.narrator.detail(line);
   }
   if (!(await io.show(parts.join("\n")))) return;
-  for (const line of auditConclusion(summary, view, whatIf)) io.narrator.close(line);
+  for (const line of auditConclusion(summary, whatIf)) io.narrator.close(line);
   const [worst, another] = replay.vaults({ problems: true });
   if (worst === undefined) return;
   if (another === undefined)
-    io.narrator.close(`${worst.uuid}: ${shownSentence(worst.advice.support, {})}`);
+    io.narrator.close(`${worst.uuid}: ${shownSentence(worst.advice.support)}`);
   else if (flags.redact !== true && !flags.files.includes("-"))
     io.narrator.close(`next: ${detailsOf(worst.uuid, flags)}`);
 }

@@ -1,8 +1,6 @@
 import type { ReplaySummary } from "../../../documents/audit.ts";
 import { occurrences } from "../../report/found.ts";
 import { counted, grouped } from "../../../terminal/count.ts";
-import type { Palette } from "../../../terminal/palette.ts";
-import { createPalette } from "../../../terminal/palette.ts";
 import type { Cell } from "../../../terminal/tables.ts";
 import { factsTable } from "../../../terminal/tables.ts";
 import { distance } from "../../../terminal/time.ts";
@@ -13,14 +11,12 @@ import type { AuditView } from "./text.ts";
 import { exactTime, joined, lines, paragraph, shown, written, zoneName } from "./text.ts";
 
 /** Formats the basis of a report, which follows its findings: items, inputs, rules, lines left out, notes. Ends with a newline. */
-export async function auditBasis(summary: ReplaySummary, view: AuditView): Promise<string> {
-  const palette = await createPalette(view.facts.color);
+export function auditBasis(summary: ReplaySummary, view: AuditView): string {
   const basis = basisOf(summary);
-  const { columns } = view.facts;
   return joined([
-    facts(summary, basis, view, palette),
-    lines([...skippedLines(basis, view, palette), ...unknownActions(basis, columns)]),
-    lines(basis.notes.flatMap((note) => paragraph([`Note: ${written(note, view)}`], 2, columns))),
+    facts(summary, basis, view),
+    lines([...skippedLines(basis, view), ...unknownActions(basis, view)]),
+    lines(basis.notes.flatMap((note) => paragraph([`Note: ${written(note)}`], 2, view))),
   ]);
 }
 
@@ -37,45 +33,43 @@ export function columnLines({ inputs }: Pick<ReplaySummary, "inputs">): string[]
     });
 }
 
-function facts(summary: ReplaySummary, basis: Basis, view: AuditView, palette: Palette): string {
+function facts(summary: ReplaySummary, basis: Basis, view: AuditView): string {
   const { asOf, items } = summary;
   const { inputs, left } = basis;
   const until =
-    asOf === null
-      ? ""
-      : `, up to ${exactTime(asOf, view.timeZone)} (${distance(Date.parse(asOf), view.now)})`;
+    asOf === null ? "" : `, up to ${exactTime(asOf)} (${distance(Date.parse(asOf), view.now)})`;
   const listed = inputs.map(
     ({ name, items: count, format }) => `${shown(name)}: ${counted(count, "item")}, ${format}`,
   );
   // The other rules matter only to problems.
   const rules = basis.rules.slice(0, needsOf(summary).problems > 0 ? undefined : 1);
   const rows: [string, Cell][] = [
-    ["Items", { text: `${grouped(items)}${until}`, paint: palette.strong }],
+    ["Items", { text: `${grouped(items)}${until}`, paint: view.palette.strong }],
     [inputs.length === 1 ? "Input" : "Inputs", listed.join("\n")],
-    ["Rules", rules.map((line) => written(line, view)).join("\n")],
+    ["Rules", rules.map((line) => written(line)).join("\n")],
     ...(left.length === 0 ? [] : [["Left out", left.join(", ")] satisfies [string, Cell]]),
-    ["Times", zoneName(view.timeZone)],
+    ["Times", zoneName()],
   ];
-  return factsTable(rows, { palette, columns: view.facts.columns });
+  return factsTable(rows, view);
 }
 
 const maxListed = 10;
 
-function skippedLines({ skipped }: Basis, view: AuditView, palette: Palette): string[] {
+function skippedLines({ skipped }: Basis, view: AuditView): string[] {
   const { shown: listed } = few(skipped.lines, maxListed);
   if (listed.length === 0) return [];
   const more = skipped.count - listed.length;
-  const each = listed.map((line) => written(line, view));
+  const each = listed.map((line) => written(line));
   return [
-    `  ${palette.strong("Lines that are not items")}`,
-    ...paragraph(each, 4, view.facts.columns),
-    ...(more > 0 ? [`    ${palette.dim(`… and ${grouped(more)} more`)}`] : []),
+    `  ${view.palette.strong("Lines that are not items")}`,
+    ...paragraph(each, 4, view),
+    ...(more > 0 ? [`    ${view.palette.dim(`… and ${grouped(more)} more`)}`] : []),
   ];
 }
 
-function unknownActions({ actions }: Basis, columns: number): string[] {
+function unknownActions({ actions }: Basis, view: AuditView): string[] {
   const { shown: listed, more } = few(actions, maxListed);
   if (listed.length === 0) return [];
   const words = listed.map((action) => `${shown(action.value, 40)} ${occurrences(action)}`);
-  return paragraph([`Unknown actions: ${words.join(", ")}${more > 0 ? ", …" : ""}`], 2, columns);
+  return paragraph([`Unknown actions: ${words.join(", ")}${more > 0 ? ", …" : ""}`], 2, view);
 }

@@ -4,17 +4,17 @@ import type { Line } from "../words.ts";
 import { isMoment, moment, verdictWords } from "../words.ts";
 import type { Palette } from "../../../terminal/palette.ts";
 import { printableLine } from "../../../terminal/redactor.ts";
-import type { TerminalFacts } from "../../../terminal/streams.ts";
 import type { Cell } from "../../../terminal/tables.ts";
 import { rowsTable } from "../../../terminal/tables.ts";
+import { two } from "../../../terminal/time.ts";
 import type { Verdict } from "../../report/severity.ts";
 
+/** Where and when a report is shown. */
 export interface AuditView {
-  facts: TerminalFacts;
+  columns: number;
+  palette: Palette;
   /** Current time, in milliseconds since the epoch. */
   now: number;
-  /** Default: that of the machine. */
-  timeZone?: string;
 }
 
 type Paint = (text: string) => string;
@@ -42,18 +42,17 @@ function cut(line: string, columns: number): string {
 }
 
 /** Makes a sentence with values from items safe for a terminal, with its times (ISO 8601 with `Z`) in local time. */
-export function shownSentence(text: string, { timeZone }: Pick<AuditView, "timeZone">): string {
-  return shown(text, 600).replaceAll(moment, (iso) => exactTime(iso, timeZone));
-}
+export const shownSentence = (text: string): string =>
+  shown(text, 600).replaceAll(moment, exactTime);
 
 /** Writes a line of an outline, safe for a terminal. */
-export const written = (line: Line, view: Pick<AuditView, "timeZone">): string =>
+export const written = (line: Line): string =>
   line
     .map((part) => {
       if (typeof part === "string") return part;
       if ("value" in part) return shown(part.value, 200);
-      if ("sentence" in part) return shownSentence(part.sentence, view);
-      if ("time" in part) return exactTime(part.time, view.timeZone);
+      if ("sentence" in part) return shownSentence(part.sentence);
+      if ("time" in part) return exactTime(part.time);
       if ("place" in part) return itemLocation(part.place);
       return "verdict" in part ? verdictWords[part.verdict] : part.certainty;
     })
@@ -63,32 +62,17 @@ export const written = (line: Line, view: Pick<AuditView, "timeZone">): string =
 export const itemLocation = ({ input, line }: Pick<ItemReference, "input" | "line">): string =>
   `${shown(input, 40)}:${line}`;
 
-const formats = new Map<string | undefined, Intl.DateTimeFormat>();
-
-/** Formats an ISO 8601 text as `2026-11-24 14:02:11`; other text is made safe for a terminal. */
-export function exactTime(at: string, timeZone?: string): string {
+/** Formats an ISO 8601 text as `2026-11-24 14:02:11`, in local time; other text is made safe for a terminal. */
+export function exactTime(at: string): string {
   if (!isMoment(at)) return shown(at, 32);
-  let format = formats.get(timeZone);
-  if (format === undefined) {
-    const digits = {
-      month: "2-digit",
-      day: "2-digit",
-      hour: "2-digit",
-      minute: "2-digit",
-      second: "2-digit",
-    } as const;
-    format = new Intl.DateTimeFormat("en-CA-u-hc-h23", { year: "numeric", ...digits, timeZone });
-    formats.set(timeZone, format);
-  }
-  const parts = Object.fromEntries(
-    format.formatToParts(new Date(at)).map(({ type, value }) => [type, value]),
-  );
-  return `${parts["year"]}-${parts["month"]}-${parts["day"]} ${parts["hour"]}:${parts["minute"]}:${parts["second"]}`;
+  const time = new Date(at);
+  const day = [time.getFullYear(), time.getMonth() + 1, time.getDate()].map(two);
+  const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map(two);
+  return `${day.join("-")} ${clock.join(":")}`;
 }
 
-/** Returns the name of the time zone: `Europe/Berlin`. */
-export const zoneName = (timeZone?: string): string =>
-  new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone;
+/** Returns the name of the machine's time zone: `Europe/Berlin`. */
+export const zoneName = (): string => new Intl.DateTimeFormat("en").resolvedOptions().timeZone;
 
 export function verdictPaint(verdict: Verdict, palette: Palette): Paint {
   const { bad, warn, good, dim } = palette;
@@ -103,34 +87,33 @@ export function verdictPaint(verdict: Verdict, palette: Palette): Paint {
   return paints[verdict];
 }
 
-/** Wraps pieces to indented lines of at most `columns`; each piece begins a new line. */
-export const paragraph = (pieces: readonly Cell[], indent: number, columns: number): string[] =>
+/** Wraps pieces to indented lines; each piece begins a new line. */
+export const paragraph = (pieces: readonly Cell[], indent: number, view: AuditView): string[] =>
   tableLines(
     pieces.map((piece) => [piece]),
     indent,
-    columns,
+    view,
   );
 
 /** Formats rows of a label and a paragraph, without rows that have no pieces. Rows in succession with the same label have it once. */
 export const labelled = (
   rows: readonly (readonly [label: string, pieces: readonly Cell[]])[],
   indent: number,
-  palette: Palette,
-  columns: number,
+  view: AuditView,
 ): string[] =>
   tableLines(
     rows.flatMap(([label, pieces], row) =>
       pieces.map((piece, index) => {
         const isFirst = index === 0 && label !== rows[row - 1]?.[0];
-        return [{ text: isFirst ? label : "", paint: palette.dim }, piece];
+        return [{ text: isFirst ? label : "", paint: view.palette.dim }, piece];
       }),
     ),
     indent,
-    columns,
+    view,
   );
 
-const tableLines = (rows: readonly Cell[][], indent: number, columns: number): string[] =>
-  rowsTable(rows, columns, indent).split("\n").slice(0, -1);
+const tableLines = (rows: readonly Cell[][], indent: number, view: AuditView): string[] =>
+  rowsTable(rows, view.columns, indent).split("\n").slice(0, -1);
 
 /** Ends each line with a newline. */
 export const lines = (all: readonly string[]): string => all.map((line) => `${line}\n`).join("");

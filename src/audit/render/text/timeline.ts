@@ -2,7 +2,6 @@ import stringWidth from "string-width";
 import type { ItemReference, Rules, TimelineEvent, VaultReport } from "../../../documents/audit.ts";
 import { counted } from "../../../terminal/count.ts";
 import type { Palette } from "../../../terminal/palette.ts";
-import { createPalette } from "../../../terminal/palette.ts";
 import type { Cell } from "../../../terminal/tables.ts";
 import type { Told, Odd } from "../vault.ts";
 import { eventsOf, openExchange } from "../vault.ts";
@@ -29,41 +28,32 @@ const lineWidth = indent + eventWidth + 2 + "0/5  0/3".length + 2 + stateWidth;
  * Formats the report on a vault with its events. A bar marks the items of the cause, an arrow the one that locked the vault.
  * Contradictions follow their events. Ends with a newline.
  */
-export async function auditTimeline(
-  vault: VaultReport,
-  rules: Rules,
-  view: AuditView,
-): Promise<string> {
-  const palette = await createPalette(view.facts.color);
+export function auditTimeline(vault: VaultReport, rules: Rules, view: AuditView): string {
   const omitted = vault.timelineOmitted ?? 0;
   const lines = [
-    ...vaultBlock(vault, rules, view, palette),
+    ...vaultBlock(vault, rules, view),
     "",
-    ...heading(vault, view, palette),
+    ...heading(vault, view),
     ...(omitted > 0
-      ? [`    ${palette.dim(`… ${counted(omitted, "earlier event")} not shown`)}`]
+      ? [`    ${view.palette.dim(`… ${counted(omitted, "earlier event")} not shown`)}`]
       : []),
-    ...events(vault, rules, view, palette),
-    ...ending(vault, view, palette),
+    ...events(vault, rules, view),
+    ...ending(vault, view),
   ];
   return lines.map((line) => `${line.trimEnd()}\n`).join("");
 }
 
-function heading(
-  { items, timeline = [] }: VaultReport,
-  view: AuditView,
-  palette: Palette,
-): string[] {
+function heading({ items, timeline = [] }: VaultReport, view: AuditView): string[] {
   const { input } = timeline[0]?.item ?? {};
   const from = input !== undefined && isOneInput(timeline) ? `in ${shown(input)}; ` : "";
-  const words = `${counted(items, "item")}, ${from}times in ${zoneName(view.timeZone)}`;
+  const words = `${counted(items, "item")}, ${from}times in ${zoneName()}`;
   const counts = "counters: unacknowledged starts, failed attempts in a row";
   return [
-    `  ${palette.strong("Timeline")}`,
+    `  ${view.palette.strong("Timeline")}`,
     ...paragraph(
-      [words, counts].map((text) => ({ text, paint: palette.dim })),
+      [words, counts].map((text) => ({ text, paint: view.palette.dim })),
       4,
-      view.facts.columns,
+      view,
     ),
   ];
 }
@@ -71,38 +61,32 @@ function heading(
 const isOneInput = (timeline: readonly TimelineEvent[]): boolean =>
   timeline.every(({ item }) => item.input === timeline[0]?.item.input);
 
-function* events(
-  vault: VaultReport,
-  rules: Rules,
-  view: AuditView,
-  palette: Palette,
-): Iterable<string> {
+function* events(vault: VaultReport, rules: Rules, view: AuditView): Iterable<string> {
   const { told, earlier } = eventsOf(vault, rules);
   const oneInput = isOneInput(vault.timeline ?? []);
-  const { columns } = view.facts;
   const odd = (all: readonly Odd[]): string[] =>
     paragraph(
       all.map(({ words, text }) => ({
-        text: `! ${words}: ${shownSentence(text, view)}`,
-        paint: palette.warn,
+        text: `! ${words}: ${shownSentence(text)}`,
+        paint: view.palette.warn,
       })),
       indent,
-      columns,
+      view,
     );
   yield* odd(earlier);
   let day = "";
   for (const each of told) {
     const { event, after, contradictions } = each;
     if (after?.isSilence === true)
-      yield `    ${palette.dim(`┄┄┄┄  no items for ${after.words}  ┄┄┄┄`)}`;
-    const [date = "", time = ""] = exactTime(event.item.at, view.timeZone).split(" ");
-    if (date !== day) yield `  ${palette.strong(date)}`;
+      yield `    ${view.palette.dim(`┄┄┄┄  no items for ${after.words}  ┄┄┄┄`)}`;
+    const [date = "", time = ""] = exactTime(event.item.at).split(" ");
+    if (date !== day) yield `  ${view.palette.strong(date)}`;
     day = date;
     const source = oneInput ? `line ${event.item.line}` : itemLocation(event.item);
     const who = whoWords(each, source);
-    const beside = stringWidth(who) + lineWidth + 2 <= columns;
-    yield line(each, time, beside ? who : "", rules, palette);
-    yield* paragraph(details(each, beside ? "" : who, view, palette), indent, columns);
+    const beside = stringWidth(who) + lineWidth + 2 <= view.columns;
+    yield line(each, time, beside ? who : "", rules, view.palette);
+    yield* paragraph(details(each, beside ? "" : who, view), indent, view);
     yield* odd(contradictions);
   }
 }
@@ -154,33 +138,30 @@ function whoWords({ event: { item }, action }: Told, source: string): string {
 }
 
 /** Returns further details of an event. */
-function details(
-  { event: { item, locks }, own }: Told,
-  who: string,
-  view: AuditView,
-  palette: Palette,
-): Cell[] {
+function details({ event: { item, locks }, own }: Told, who: string, view: AuditView): Cell[] {
   const { description } = item;
   return [
-    ...(who === "" ? [] : [{ text: who, paint: palette.dim }]),
-    ...(own === undefined ? [] : [{ text: written(own, view), paint: palette.code }]),
+    ...(who === "" ? [] : [{ text: who, paint: view.palette.dim }]),
+    ...(own === undefined ? [] : [{ text: written(own), paint: view.palette.code }]),
     ...(description === undefined
       ? []
-      : [{ text: `“${shown(description, 200)}”`, paint: palette.dim }]),
-    ...(locks ? [{ text: "this locked the vault", paint: palette.bad }] : []),
+      : [{ text: `“${shown(description, 200)}”`, paint: view.palette.dim }]),
+    ...(locks ? [{ text: "this locked the vault", paint: view.palette.bad }] : []),
   ];
 }
 
-function ending(vault: VaultReport, view: AuditView, palette: Palette): string[] {
+function ending(vault: VaultReport, view: AuditView): string[] {
   const lines: string[] = [];
   const { moreContradictions, timeline = [] } = vault;
   const open = openExchange(vault);
-  if (timeline.length === 0) lines.push(`    ${palette.dim("no events")}`);
+  if (timeline.length === 0) lines.push(`    ${view.palette.dim("no events")}`);
   if (open !== undefined) {
-    const words = `the ${open.operation} is not acknowledged; ${written(open.expiry, view)}`;
-    lines.push(...paragraph([{ text: words, paint: palette.warn }], indent, view.facts.columns));
+    const words = `the ${open.operation} is not acknowledged; ${written(open.expiry)}`;
+    lines.push(...paragraph([{ text: words, paint: view.palette.warn }], indent, view));
   }
   if (moreContradictions > 0)
-    lines.push(`    ${palette.dim(`… and ${counted(moreContradictions, "more contradiction")}`)}`);
+    lines.push(
+      `    ${view.palette.dim(`… and ${counted(moreContradictions, "more contradiction")}`)}`,
+    );
   return lines;
 }

@@ -6,7 +6,6 @@ import type {
 } from "../../../documents/audit.ts";
 import { counted, grouped } from "../../../terminal/count.ts";
 import type { Palette } from "../../../terminal/palette.ts";
-import { createPalette } from "../../../terminal/palette.ts";
 import type { Cell } from "../../../terminal/tables.ts";
 import { listTable } from "../../../terminal/tables.ts";
 import { isProblem } from "../../report/severity.ts";
@@ -46,58 +45,52 @@ const limits: SummaryLimits = { problems: 40, others: 10, blocks: 8, sketches: 2
  * Formats the findings of a replay for a person, the answer to --what-if before all others. `vaults`: worst first; read only as far as they are shown. All text from items is made safe for a
  * terminal. Ends with a newline.
  */
-export async function auditSummary(
+export function auditSummary(
   summary: ReplaySummary,
   vaults: Iterable<VaultReport>,
   view: AuditView,
   whatIf?: WhatIfReport,
   most: Partial<SummaryLimits> = {},
-): Promise<string> {
-  const palette = await createPalette(view.facts.color);
+): string {
   const limit = { ...limits, ...most };
   const { problems, others } = takeVaults(vaults, limit);
   const answer = answerOf(summary);
   const parts = [
-    lines(warningLines(answer, view, palette)),
-    whatIf === undefined ? "" : whatIfLines(whatIf, view, palette),
-    lines(opening(answer, view, palette)),
-    vaultTable(summary, [...problems, ...others], limit, view, palette),
-    ...blocks(problems, summary, limit, view, palette),
-    ...others.map((vault) => lines(contradictionBlock(vault, view, palette))),
+    lines(warningLines(answer, view)),
+    whatIf === undefined ? "" : whatIfLines(whatIf, view),
+    lines(opening(answer, view)),
+    vaultTable(summary, [...problems, ...others], limit, view),
+    ...blocks(problems, summary, limit, view),
+    ...others.map((vault) => lines(contradictionBlock(vault, view))),
   ];
   return joined(parts);
 }
 
 /** Sentences with what a long report begins with, to be said once more below it. */
-export function auditConclusion(
-  summary: ReplaySummary,
-  view: AuditView,
-  whatIf?: WhatIfReport,
-): string[] {
+export function auditConclusion(summary: ReplaySummary, whatIf?: WhatIfReport): string[] {
   const { warning, found } = answerOf(summary);
   const compared = whatIf && whatIfOutline(whatIf);
   return [
-    ...(warning === undefined ? [] : [written(warning, view)]),
-    ...(compared === undefined ? [] : [resultOf(compared, view)]),
-    written(found, view),
+    ...(warning === undefined ? [] : [written(warning)]),
+    ...(compared === undefined ? [] : [resultOf(compared)]),
+    written(found),
   ];
 }
 
-const warningLines = ({ warning }: Answer, view: AuditView, palette: Palette): string[] =>
+const warningLines = ({ warning }: Answer, view: AuditView): string[] =>
   warning === undefined
     ? []
-    : paragraph([{ text: written(warning, view), paint: palette.warn }], 2, view.facts.columns);
+    : paragraph([{ text: written(warning), paint: view.palette.warn }], 2, view);
 
 /** Formats the answer, the number of vaults by verdict, and who caused how many problems. */
-function opening(answer: Answer, view: AuditView, palette: Palette): string[] {
+function opening(answer: Answer, view: AuditView): string[] {
   const { found, origins } = answer;
-  const { columns } = view.facts;
   const others = origins.more > 0 ? [`… and ${counted(origins.more, "more origin")}`] : [];
-  const by = [...origins.shown.map((line) => written(line, view)), ...others];
+  const by = [...origins.shown.map((line) => written(line)), ...others];
   return [
-    ...paragraph([{ text: written(found, view), paint: palette.strong }], 2, columns),
-    countsLine(answer, palette),
-    ...labelled([["Caused by", by]], 2, palette, columns),
+    ...paragraph([{ text: written(found), paint: view.palette.strong }], 2, view),
+    countsLine(answer, view.palette),
+    ...labelled([["Caused by", by]], 2, view),
   ];
 }
 
@@ -116,10 +109,9 @@ function vaultTable(
   vaults: readonly VaultReport[],
   limit: SummaryLimits,
   view: AuditView,
-  palette: Palette,
 ): string {
   if (vaults.length === 0) return "";
-  const { columns } = view.facts;
+  const { columns } = view;
   const wide = columns >= 119;
   const heading = [
     "Vault",
@@ -134,9 +126,11 @@ function vaultTable(
       columns >= 88 ? [starts, failed] : [`${starts} ${failed}`.replaceAll(" of ", "/")];
     return [
       shown(vault.uuid, 36),
-      { text: verdictWords[vault.verdict], paint: verdictPaint(vault.verdict, palette) },
-      vault.since === undefined ? "" : exactTime(vault.since, view.timeZone).slice(0, -3),
-      ...counts.map((text) => (isProblem(vault.verdict) ? text : { text, paint: palette.dim })),
+      { text: verdictWords[vault.verdict], paint: verdictPaint(vault.verdict, view.palette) },
+      vault.since === undefined ? "" : exactTime(vault.since).slice(0, -3),
+      ...counts.map((text) =>
+        isProblem(vault.verdict) ? text : { text, paint: view.palette.dim },
+      ),
       ...(wide
         ? [vault.cause === undefined ? "" : ruleWords[vault.cause.rule], vault.certainty]
         : []),
@@ -152,10 +146,7 @@ function vaultTable(
     ),
     ...(columns >= 88 ? [] : ["Counts: unacknowledged starts, failed attempts in a row"]),
   ];
-  return (
-    listTable(heading, rows, { palette, columns }) +
-    lines(more.map((line) => `  ${palette.dim(line)}`))
-  );
+  return listTable(heading, rows, view) + lines(more.map((line) => `  ${view.palette.dim(line)}`));
 }
 
 const moreLine = (count: number, which: string): string[] =>
@@ -170,84 +161,75 @@ function blocks(
   summary: ReplaySummary,
   limit: SummaryLimits,
   view: AuditView,
-  palette: Palette,
 ): string[] {
   const { rules } = summary;
   const total = needsOf(summary).problems;
-  if (total <= limit.blocks)
-    return problems.map((vault) => lines(vaultBlock(vault, rules, view, palette)));
+  if (total <= limit.blocks) return problems.map((vault) => lines(vaultBlock(vault, rules, view)));
   const few = problems.slice(0, limit.sketches);
-  const hint = `  ${palette.dim(`--vault VAULT shows one in detail${total > few.length ? `; ${grouped(total - few.length)} more are not described here` : ""}`)}`;
-  return [...few.map((vault) => lines(vaultSketch(vault, view, palette))), lines([hint])];
+  const hint = `  ${view.palette.dim(`--vault VAULT shows one in detail${total > few.length ? `; ${grouped(total - few.length)} more are not described here` : ""}`)}`;
+  return [...few.map((vault) => lines(vaultSketch(vault, view))), lines([hint])];
 }
 
 const most = 50;
 
 /** Formats the vaults for which a hypothetical change makes a difference. Ends with a newline. */
-function whatIfLines(report: WhatIfReport, view: AuditView, palette: Palette): string {
+function whatIfLines(report: WhatIfReport, view: AuditView): string {
   const outline = whatIfOutline(report);
-  const paint = outline.result.isGood ? palette.good : palette.strong;
-  return lines(comparison(outline, paint, "", view, palette));
+  const paint = outline.result.isGood ? view.palette.good : view.palette.strong;
+  return lines(comparison(outline, paint, "", view));
 }
 
 /** Formats the comparison with the emulated service. Ends with a newline. */
-export async function reenactmentView(report: ReenactmentReport, view: AuditView): Promise<string> {
-  const palette = await createPalette(view.facts.color);
+export function reenactmentView(report: ReenactmentReport, view: AuditView): string {
   const outline = reenactmentOutline(report);
-  const paint = outline.result.isGood ? palette.good : palette.bad;
-  return lines(comparison(outline, paint, `${palette.bad("differs")}  `, view, palette));
+  const paint = outline.result.isGood ? view.palette.good : view.palette.bad;
+  return lines(comparison(outline, paint, `${view.palette.bad("differs")}  `, view));
 }
 
 /** What a comparison has found: its first line. */
-const resultOf = ({ title, result }: Comparison, view: AuditView): string =>
-  `${written(title, view)}: ${result.words}${result.others}`;
+const resultOf = ({ title, result }: Comparison): string =>
+  `${written(title)}: ${result.words}${result.others}`;
 
 function comparison(
   outline: Comparison,
   paint: (text: string) => string,
   mark: string,
   view: AuditView,
-  palette: Palette,
 ): string[] {
   const { notes, heads, rows, total, missing } = outline;
-  const { columns } = view.facts;
   const differing = rows.slice(0, most).flatMap(({ uuid, cells }) => [
     "",
-    `  ${mark}${palette.strong(shown(uuid, 48))}`,
+    `  ${mark}${view.palette.strong(shown(uuid, 48))}`,
     ...labelled(
-      cells.map((cell, index) => [
-        heads[index + 1] ?? "",
-        cell.map((line) => painted(line, view, palette)),
-      ]),
+      cells.map((cell, index) => [heads[index + 1] ?? "", cell.map((line) => painted(line, view))]),
       4,
-      palette,
-      columns,
+      view,
     ),
   ]);
   const others = missing
     .slice(0, most)
     .flatMap(({ uuid, reason }) => [
       "",
-      `  ${palette.warn("not re-enacted")}  ${palette.strong(shown(uuid, 48))}`,
-      ...paragraph([written(reason, view)], 4, columns),
+      `  ${view.palette.warn("not re-enacted")}  ${view.palette.strong(shown(uuid, 48))}`,
+      ...paragraph([written(reason)], 4, view),
     ]);
   return [
-    ...paragraph([{ text: resultOf(outline, view), paint }], 2, columns),
-    ...notes.flatMap((note) => paragraph([`Note: ${written(note, view)}`], 2, columns)),
+    ...paragraph([{ text: resultOf(outline), paint }], 2, view),
+    ...notes.flatMap((note) => paragraph([`Note: ${written(note)}`], 2, view)),
     ...differing,
-    ...left(total, palette),
+    ...left(total, view.palette),
     ...others,
-    ...left(missing.length, palette),
+    ...left(missing.length, view.palette),
   ];
 }
 
 /** Paints a line that begins with a verdict, and a state, which is a value. */
-function painted(line: Line, view: AuditView, palette: Palette): Cell {
-  const text = written(line, view);
+function painted(line: Line, view: AuditView): Cell {
+  const text = written(line);
   const [first] = line;
   if (typeof first !== "object") return text;
-  if ("verdict" in first) return { text, paint: verdictPaint(first.verdict, palette) };
-  return "value" in first ? { text, paint: palette.strong } : text;
+  if ("verdict" in first) return { text, paint: verdictPaint(first.verdict, view.palette) };
+  return "value" in first ? { text, paint: view.palette.strong } : text;
 }
 
 const left = (count: number, palette: Palette): string[] =>
