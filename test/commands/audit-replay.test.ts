@@ -216,7 +216,7 @@ describe("--field", () => {
     ["vaults.locked", /--field vaults\.locked: vaults is a list; an index must follow/],
     ["vaults.0.nothing", /no such field: nothing/],
     ["reenactment", /no such field: reenactment/],
-  ])("%s is not there", (path, message) => {
+  ])("%s is not there, and not among those that are named", (path, message) => {
     let raised: unknown;
     try {
       join(fieldPieces(plain, both, path));
@@ -226,6 +226,7 @@ describe("--field", () => {
     expect(asVaultError(raised)).toMatchObject({
       code: "usage",
       message: expect.stringMatching(message) as string,
+      facts: { hint: expect.not.stringContaining(path) as string },
     });
   });
 });

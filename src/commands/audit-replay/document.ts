@@ -1,4 +1,5 @@
 import type { Replay } from "../../audit/replay.ts";
+import { defined } from "../../defined.ts";
 import { VaultError } from "../../errors.ts";
 import { jsonText } from "../../terminal/redactor.ts";
 import type { VaultReport } from "../../documents/audit.ts";
@@ -102,7 +103,9 @@ export function* fieldPieces(
   }
   const { before, after } = factsOf(replay);
   const value = fieldOf(
-    root === "vaults" ? { vaults: oneOf(vaults, index ?? "", path) } : { ...before, ...after },
+    root === "vaults"
+      ? { vaults: oneOf(vaults, index ?? "", path) }
+      : defined({ ...before, ...after }),
     path,
   );
   yield typeof value === "string" ? value : jsonText(value);
