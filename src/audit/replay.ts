@@ -3,6 +3,7 @@ import { canReadAgain, Inputs } from "./inputs.ts";
 import { Classifier } from "./read/columns/classify-item.ts";
 import type { Entry, Item, ItemLocation } from "./read/item.ts";
 import type { ColumnMap } from "./read/columns/column-search.ts";
+import { timesHint } from "./read/columns/columns.ts";
 import type { Source } from "./read/source.ts";
 import { SpareEntries } from "./read/entries.ts";
 import { Skips } from "./read/source.ts";
@@ -152,7 +153,10 @@ function noItems(sources: readonly Source[], { count, first: [line] }: Skips): V
     "invalid-input",
     `${names}: ${lines} could not be read as an audit item; line ${line?.line}: ${line?.reason}`,
     {
-      hint: "export the items as NDJSON, JSON or CSV with a header line; save a spreadsheet as CSV",
+      hint:
+        line?.reason.startsWith("invalid time") === true
+          ? timesHint
+          : "export the items as NDJSON, JSON or CSV with a header line; save a spreadsheet as CSV",
     },
   );
 }

@@ -278,6 +278,14 @@ describe("columns by the look of their values", () => {
   });
 });
 
+test("without a column for it, the endpoint says what a call does", () => {
+  expect(recognize((n) => ({ time: time(n), url: endpoint(n), status: "200" }))).toMatchObject({
+    action: "url (value)",
+    endpoint: "url (name)",
+    vault: "url (value)",
+  });
+});
+
 describe("what cannot be recognized", () => {
   test("nothing is required of no records", () => {
     expect(recognizeColumns([])).toEqual({});
@@ -294,7 +302,13 @@ describe("what cannot be recognized", () => {
       "times in another form",
       (n) => ({ time: "20/11/2026 14:02", action: action(n), vault: vault(n) }),
       'export.csv: found no column for time; time holds "20/11/2026 14:02", which is neither ISO 8601 nor seconds or milliseconds since 1970',
-      "export it again with times in ISO 8601, or format that column like 2026-11-20T14:02:11Z",
+      "have it exported with times in ISO 8601, or format that column like 2026-11-20T14:02:11Z",
+    ],
+    [
+      "items that another system has wrapped in a text",
+      (n) => ({ "@timestamp": time(n), "@message": JSON.stringify({ action: action(n) }) }),
+      "export.csv: found no column for vault",
+      `the items are JSON in the texts of @message; give it these texts alone, one a line, as from JSON: jq -c '.. | objects | .["@message"] // empty | fromjson' FILE | vault audit-replay -`,
     ],
     [
       "two columns that may be the vault",

@@ -1,7 +1,10 @@
 import type { Columns } from "../../../documents/audit.ts";
 import { VaultError } from "../../../errors.ts";
+import { shellWord } from "../../../shell-word.ts";
 import { clip, listNames } from "../clip.ts";
 import type { AuditRecord } from "../records/record.ts";
+import { parseObject } from "../records/record.ts";
+import { eventOfEndpoint } from "./actions.ts";
 import type { ColumnMap, Profile } from "./column-search.ts";
 import { ColumnSearch, profilesOf, share } from "./column-search.ts";
 import {
@@ -47,6 +50,7 @@ export function recognizeColumns(
   );
   const undecided = assignUuids(search);
   if (search.columns.vault === undefined) vaultInEndpoint(search);
+  if (search.columns.action === undefined) actionInEndpoint(search);
   search.byName("vault", () => undecided.length === 0);
   checkFound(search, undecided, input);
   return search.columns;
@@ -76,16 +80,32 @@ function checkFound(search: ColumnSearch, undecided: readonly string[], input: s
   }
   if (undecided.length > 0)
     notes.push(`; the vault may be ${undecided.map((name) => listNames([name])).join(" or ")}`);
+  const wrapping = search.profiles.find((profile) => share(profile, isItemText) >= 0.5);
   throw new VaultError(
     "invalid-input",
     `${input}: found no column for ${missing.join(", ")}${notes.join("")}`,
     {
       hint:
-        almost !== undefined && missing.length === 1
-          ? "export it again with times in ISO 8601, or format that column like 2026-11-20T14:02:11Z"
-          : `name it with --map ${missing.map((role) => `${role}=COLUMN`).join(",")}; the columns are ${listNames(names)}`,
+        wrapping !== undefined
+          ? unwrapping(wrapping.name)
+          : almost !== undefined && missing.length === 1
+            ? timesHint
+            : `name it with --map ${missing.map((role) => `${role}=COLUMN`).join(",")}; the columns are ${listNames(names)}`,
     },
   );
+}
+
+export const timesHint =
+  "have it exported with times in ISO 8601, or format that column like 2026-11-20T14:02:11Z";
+
+/** Whether a value is an item itself, as JSON in a text: log systems wrap what they are sent. */
+const isItemText = (value: string): boolean => parseObject(value).value !== undefined;
+
+/** Says how to take the items out of the texts of a column. */
+function unwrapping(column: string): string {
+  const name = JSON.stringify(column.split(".").at(-1));
+  const program = shellWord(`.. | objects | .[${name}] // empty | fromjson`);
+  return `the items are JSON in the texts of ${listNames([column])}; give it these texts alone, one a line, as from JSON: jq -c ${program} FILE | vault audit-replay -`;
 }
 
 /**
@@ -119,6 +139,17 @@ function vaultInEndpoint(search: ColumnSearch): void {
   if (endpoint === undefined || share(endpoint, (value) => uuidInEndpoint(value) !== null) === 0)
     return;
   search.columns.vault = { name: endpoint.name, by: "value" };
+}
+
+/** Takes what a call does from its endpoint if no column has the action. */
+function actionInEndpoint(search: ColumnSearch): void {
+  const endpoint = search.profileOf("endpoint");
+  if (
+    endpoint === undefined ||
+    share(endpoint, (value) => eventOfEndpoint(value) !== undefined) === 0
+  )
+    return;
+  search.columns.action = { name: endpoint.name, by: "value" };
 }
 
 function isInEndpoint(profile: Profile, endpoint: Profile | undefined): boolean {
