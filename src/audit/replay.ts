@@ -156,7 +156,7 @@ function noItems(sources: readonly Source[], { count, first: [line] }: Skips): V
       hint:
         line?.reason.startsWith("invalid time") === true
           ? timesHint
-          : "export the items as NDJSON, JSON or CSV with a header line; save a spreadsheet as CSV",
+          : "have the items exported as NDJSON, JSON or CSV with a header line; save a spreadsheet as CSV",
     },
   );
 }

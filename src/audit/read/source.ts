@@ -146,7 +146,7 @@ async function* reversed(entries: Source["entries"], name: string): Source["entr
       throw new VaultError(
         "invalid-input",
         `${name} has its newest items first, and more than ${maxHeld.toLocaleString("en")} of them`,
-        { hint: "export it oldest first, or as several files by time" },
+        { hint: "have it exported oldest first, or as several files by time" },
       );
     }
     held.push(some.toReversed());
