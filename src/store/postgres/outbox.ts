@@ -9,6 +9,7 @@ import { openToken, openCredentials } from "../steps/sealed.ts";
 import { keptGeneration } from "../steps/generations.ts";
 import type { ExchangeRow, Place, VaultRows } from "../steps/rows.ts";
 import { vaultOf } from "../steps/rows.ts";
+import type { Dialect, Statement } from "../statement.ts";
 import type { About } from "./about.ts";
 import type { LockedAt, MachineRecord, SeenBefore } from "./machine-record.ts";
 
@@ -64,8 +65,25 @@ interface Known {
   /** Where it is, as in messages. */
   address: string;
   keyring: Pick<Keyring, "key">;
+  /** Reads in the state. */
+  query: (statement: Statement) => Promise<unknown[]>;
+  dialect: Pick<Dialect, "prefix">;
   warn: (message: string) => void;
 }
+
+/** Finds the vault at another base URL, to which it was moved with this pair. */
+const atAnother = (
+  { prefix }: Pick<Dialect, "prefix">,
+  { service, uuid }: Pick<Place, "service" | "uuid">,
+  print: string,
+): Statement => {
+  const has = (table: string): string =>
+    `EXISTS (SELECT 1 FROM ${prefix}${table} WHERE vault = vaults.id AND fingerprint = $3)`;
+  return {
+    sql: `SELECT 1 FROM ${prefix}vaults WHERE uuid = $1 AND service <> $2 AND (${has("credentials")} OR ${has("superseded")})`,
+    values: [uuid, service, print],
+  };
+};
 
 /**
  * Makes the last exchange of this machine a candidate again if the database has lost it: in this state, or in one that came here, or
@@ -79,19 +97,28 @@ export async function bringBack({
   about,
   address,
   keyring,
+  query,
+  dialect,
   warn,
 }: Known): Promise<void> {
   const { document, kept, setBack, generation, fingerprint } = seen;
   const isOwn = seen.state === about.state;
   const isFormer = about.predecessors.includes(seen.state);
-  const isLost = !isOwn && !isFormer;
+  const isMadeAnew = !isOwn && !isFormer;
   // A start that has succeeded in the new state had newer credentials.
-  if (isLost && (seen.address !== address || (rows.vault?.provenAt ?? null) !== null)) return;
+  if (isMadeAnew && (seen.address !== address || (rows.vault?.provenAt ?? null) !== null)) return;
   const { lastGeneration: last, forgotten } = rows.vault ?? { lastGeneration: 0, forgotten: false };
   const isThere = (print: string): boolean =>
     rows.superseded.has(print) || rows.credentials.some((row) => row.fingerprint === print);
   const isBehind = isOwn && last < generation && !isThere(fingerprint);
-  if (isBehind && kept !== fingerprint) {
+  const isLost = isBehind && kept !== fingerprint;
+  if (!isLost) {
+    if (document === null || kept === null || isThere(kept)) return;
+    if (!isBehind && (forgotten || (isOwn && about.setBack === setBack))) return;
+  }
+  const wanted = isLost || kept === null ? fingerprint : kept;
+  if ((await query(atAnother(dialect, rows, wanted))).length > 0) return;
+  if (isLost || document === null) {
     throw new VaultError(
       "state",
       `the database has lost credentials of vault ${rows.uuid} that this machine has seen (generation ${generation})`,
@@ -101,20 +128,18 @@ export async function bringBack({
       },
     );
   }
-  if (document === null || kept === null || isThere(kept)) return;
-  if (!isBehind && (forgotten || (isOwn && about.setBack === setBack))) return;
   const id = keyIdOf(document);
   const key = await keyring.key(id).catch(() => null);
   if (key === null) {
     const what = `the database has lost the last exchange of vault ${rows.uuid}, and what this machine has kept of it is encrypted with key ${id}`;
     const isClaimed = about.claims !== (isOwn ? seen.claims : 0);
-    if (!isLost && !isClaimed)
+    if (!isMadeAnew && !isClaimed)
       throw new VaultError("state", `${what}, which is not available`, {
         uuid: rows.uuid,
         hint: formerKey(rows.uuid),
       });
     const claimed = about.claims === null ? "" : ", since the state was claimed";
-    const why = isLost ? ", since the state was made anew" : claimed;
+    const why = isMadeAnew ? ", since the state was made anew" : claimed;
     warn(`${what}, which is not available: this machine continues without it${why}`);
     return;
   }
@@ -123,7 +148,7 @@ export async function bringBack({
       unseal(key, documentPlace({ ...rows, state: seen.state }), document),
     ) as AdoptedExchange;
     // Another machine may have used the vault since, and both pairs of an exchange would be tried.
-    if (isLost) await session.recordPair({ kind: exchange.kind, credentials: exchange.new });
+    if (isMadeAnew) await session.recordPair({ kind: exchange.kind, credentials: exchange.new });
     else await session.adopt(exchange);
   } catch (error) {
     // Another machine's start has proved since that its end call never arrived.

@@ -144,7 +144,17 @@ export class PostgresStore extends StoredState implements State {
       const session = new StoredVaultSession(service, lower, leased, vault);
       // Read again: a claim elsewhere has made less of it.
       for (const seen of await machine.vault(service, lower))
-        await bringBack({ session, rows: vault.rows, seen, about, address, keyring, warn });
+        await bringBack({
+          session,
+          rows: vault.rows,
+          seen,
+          about,
+          address,
+          keyring,
+          query: async (statement) => await database.query(statement),
+          dialect,
+          warn,
+        });
       return session;
     } catch (error) {
       await lease.release();

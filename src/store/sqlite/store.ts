@@ -164,8 +164,17 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
       const prints = seen.kept === null ? [] : [seen.kept];
       const { rows } = await locked.read({ service, uuid, at: this.time() }, { prints });
       const about = { state, predecessors, setBack: "", claims: null };
-      const { keyring, shown: address } = this;
-      await bringBack({ session, rows, seen, about, address, keyring, warn });
+      await bringBack({
+        session,
+        rows,
+        seen,
+        about,
+        address: this.shown,
+        keyring: this.keyring,
+        query: async (statement) => (await this.read([statement])).flat(),
+        dialect,
+        warn,
+      });
     }
   }
 
