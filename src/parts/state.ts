@@ -115,7 +115,7 @@ async function openState(
   const given = key === undefined ? [] : [parseGivenKey(key)];
   const cached = new Map(given.map((each) => [each.id, each]));
   // In one place, whatever the state in use.
-  const machineDirectory = stateDirectory(host);
+  const machineDirectory = (): string => stateDirectory(host);
   const options = {
     directory,
     machineDirectory,
@@ -134,7 +134,7 @@ async function openState(
       ? (await import("../store/postgres/open.ts")).openShared({
           location,
           ...sharing,
-          directory: machineDirectory,
+          directory: machineDirectory(),
         })
       : openStore({ ...options, directory: directoryOf(host, location) });
   const state = isShared(settings.state) ? await stateAt(settings.state) : keys;

@@ -105,7 +105,7 @@ export async function rekey(
   };
   // What this machine keeps of shared states.
   const machine = new MachineRecord({
-    directory: machineDirectory ?? directory,
+    directory: machineDirectory?.() ?? directory,
     platform,
     clock,
     warn,

@@ -30,7 +30,7 @@ import { VaultLocks } from "./vault-lock.ts";
 export interface StoreOptions {
   directory: string;
   /** Where this machine keeps what it knows of shared states; by default the directory of the state. */
-  machineDirectory?: string;
+  machineDirectory?: () => string;
   keySource: KeySource;
   clock: Clock;
   /** As Node names it. */

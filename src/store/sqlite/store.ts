@@ -154,7 +154,7 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
     ]);
     const { machineDirectory, directory, platform, clock, warn } = this.#options;
     this.#machine ??= new MachineRecord({
-      directory: machineDirectory ?? directory,
+      directory: machineDirectory?.() ?? directory,
       platform,
       clock,
       warn,
