@@ -148,7 +148,7 @@ const table: Record<string, Allowance> = {
     packages: ["conf", "zod"],
   },
   audit: {
-    parts: ["sandbox", "terminal", "protocol", "exchange", "errors", "defined"],
+    parts: ["sandbox", "terminal", "protocol", "exchange", "errors", "defined", "shell-word"],
     types: ["documents/audit", "store/journal/items"],
     packages: ["zod", "csv-parse", "stream-json", "stream-chain", "chalk", "string-width"],
   },
