@@ -51,13 +51,11 @@ async function printViews(
 ): Promise<void> {
   const { summary, whatIf, reenactment } = replay;
   const { stdout, stderr } = io.host;
-  const { createPalette } = await import("../../terminal/palette.ts");
-  const palette = await createPalette(stdout.color);
-  const view = { columns: stdout.columns, palette, now: io.host.now() };
   const { auditConclusion, auditSummary, reenactmentView } =
     await import("../../audit/render/text/view.ts");
-  const { shownSentence } = await import("../../audit/render/text/text.ts");
+  const { shownSentence, viewOn } = await import("../../audit/render/text/text.ts");
   const { auditBasis, columnLines } = await import("../../audit/render/text/basis.ts");
+  const view = await viewOn(stdout, io.host.now());
   const parts: string[] = [];
   if (flags.timeline === true) {
     const { auditTimeline } = await import("../../audit/render/text/timeline.ts");

@@ -3,7 +3,9 @@ import type { ItemReference } from "../../../documents/audit.ts";
 import type { Line } from "../words.ts";
 import { isMoment, moment, verdictWords } from "../words.ts";
 import type { Palette } from "../../../terminal/palette.ts";
+import { createPalette } from "../../../terminal/palette.ts";
 import { printableLine } from "../../../terminal/redactor.ts";
+import type { TerminalFacts } from "../../../terminal/streams.ts";
 import type { Cell } from "../../../terminal/tables.ts";
 import { rowsTable } from "../../../terminal/tables.ts";
 import { two } from "../../../terminal/time.ts";
@@ -16,6 +18,11 @@ export interface AuditView {
   /** Current time, in milliseconds since the epoch. */
   now: number;
 }
+
+export const viewOn = async (
+  { columns, color }: TerminalFacts,
+  now: number,
+): Promise<AuditView> => ({ columns, palette: await createPalette(color), now });
 
 type Paint = (text: string) => string;
 
