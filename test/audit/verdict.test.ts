@@ -621,3 +621,22 @@ describe("--since, --until and --vault", () => {
     expect(await at(130)).toMatchObject({ expired: true });
   });
 });
+
+it("a lock after more items than a report lists is told with the count of all", async () => {
+  const attempts = Array.from({ length: 20 }, (_, at) =>
+    failure(at + 1, at === 19 ? { externalRef: "cron" } : {}),
+  );
+  const { cause } = await reportOfOne([line(0, "CREATE_VAULT"), ...attempts], {
+    rules: { ...rules, limits: { unackedStarts: 5, failedAttempts: 20 } },
+    own: () => ({
+      id: "ID",
+      operation: "get",
+      generation: 6,
+      state: "rejected",
+      startedAt: moment(20),
+    }),
+  });
+  expect(cause?.chain).toHaveLength(16);
+  expect(cause?.text).toContain(` after 20 failed attempts in a row, the last one `);
+  expect(cause?.text).toContain(`The 20th failed attempt at ${moment(20)}`);
+});

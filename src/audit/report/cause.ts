@@ -6,6 +6,7 @@ import type {
   Origin,
   Refused,
   Rules,
+  VaultReport,
 } from "../../documents/audit.ts";
 import { isFailedAccess } from "../fold/events.ts";
 import type { ItemLocation } from "../read/item.ts";
@@ -13,8 +14,14 @@ import type { References } from "./references.ts";
 import type { Judgement } from "./verdict.ts";
 
 /** Describes the cause of a lock, with the items that led to it. The rule is found in fold/transitions, auto-lock in verdict. */
-export function causeOf(judgement: Judgement, chain: ItemReference[], rules: Rules): Cause {
+export function causeOf(
+  judgement: Judgement,
+  chain: ItemReference[],
+  { unackedStarts, failedAttempts }: Pick<VaultReport, "unackedStarts" | "failedAttempts">,
+  rules: Rules,
+): Cause {
   const { rule = "unseen", certainty, reason } = judgement;
+  const seen = rule === "unacknowledged-starts" ? unackedStarts : failedAttempts;
   const item = rule === "auto-lock" ? undefined : chain.at(-1);
   return {
     rule,
@@ -22,7 +29,7 @@ export function causeOf(judgement: Judgement, chain: ItemReference[], rules: Rul
     chain,
     certainty,
     reason,
-    text: `${sentence(rule, judgement, chain, rules)}.${rule === "unseen" ? "" : ownText(chain)}`,
+    text: `${sentence(rule, judgement, chain, seen, rules)}.${rule === "unseen" ? "" : ownText(rule, chain, seen)}`,
   };
 }
 
@@ -30,6 +37,7 @@ function sentence(
   rule: LockRule,
   { lockedAt = 0 }: Judgement,
   chain: ItemReference[],
+  seen: number,
   rules: Rules,
 ): string {
   const at = new Date(lockedAt).toISOString();
@@ -37,9 +45,9 @@ function sentence(
   const who = last === undefined ? "" : by(last);
   switch (rule) {
     case "failed-attempts":
-      return `Locked at ${at} after ${inARow("failed attempts", chain.length, rules.limits.failedAttempts)}, the last one${who}`;
+      return `Locked at ${at} after ${inARow("failed attempts", seen, rules.limits.failedAttempts)}, the last one${who}`;
     case "unacknowledged-starts":
-      return `Locked at ${at} after ${inARow("unacknowledged starts", chain.length, rules.limits.unackedStarts)}, the last one${who}`;
+      return `Locked at ${at} after ${inARow("unacknowledged starts", seen, rules.limits.unackedStarts)}, the last one${who}`;
     case "expired-invalid-start":
       return `Locked at ${at}, when a start with invalid credentials expired; it was sent${who}`;
     case "auto-lock":
@@ -62,14 +70,17 @@ const by = ({ address, externalRef }: ItemReference): string =>
   ].join("");
 
 /** Describes the last item of the chain that is an exchange of this machine. */
-function ownText(chain: ItemReference[]): string {
+function ownText(rule: LockRule, chain: ItemReference[], seen: number): string {
   const index = chain.findLastIndex((item) => item.own !== undefined);
   const item = chain[index];
   if (item?.own === undefined) return "";
   const { id, generation, supersededAt } = item.own;
+  // Of many, the chain has only the newest.
+  const isPart = rule === "failed-attempts" || rule === "unacknowledged-starts";
+  const number = index + 1 + (isPart ? seen - chain.length : 0);
   const what = isFailedAccess(item.event) ? "failed attempt" : "start";
   const superseded = supersededAt === undefined ? "" : `, superseded at ${supersededAt}`;
-  return ` The ${ordinal(index + 1)} ${what} at ${item.at} was this machine's exchange ${id}, with credentials of generation ${generation}${superseded}.`;
+  return ` The ${ordinal(number)} ${what} at ${item.at} was this machine's exchange ${id}, with credentials of generation ${generation}${superseded}.`;
 }
 
 function ordinal(number: number): string {

@@ -109,7 +109,7 @@ export function reportOf(context: ReportContext, vault: Vault): VaultReport {
   const refused = trace === undefined ? undefined : refusedOf(references, trace);
   const cause =
     verdict === "locked"
-      ? { ...causeOf(judgement, chain, rules), ...defined({ refused }) }
+      ? { ...causeOf(judgement, chain, vault, rules), ...defined({ refused }) }
       : undefined;
   const { uuid, unackedStarts, failedAttempts } = vault;
   const label = context.labels.get(uuid);
