@@ -4,6 +4,15 @@ import type { Basics } from "../parts/settings.ts";
 import { VaultError } from "../errors.ts";
 import { obstacleAt } from "../files/durable-file.ts";
 
+/** The path without symbolic links, also where its last parts are not there yet. */
+export function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path === dirname(path) ? path : join(realPath(dirname(path)), basename(path));
+  }
+}
+
 /**
  * The program's own files must not be written over by what a flag names.
  * @throws `invalid-input`

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { realpathSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { VaultError } from "../errors.ts";
 import type { Clock } from "../exchange/ports.ts";
 import type { RunExchange } from "../exchange/records.ts";
@@ -8,6 +7,7 @@ import type { Start } from "../exchange/start/start.ts";
 import { createIds } from "../exchange/ulid.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import type { Host } from "../host.ts";
+import { realPath } from "../handover/writable-file.ts";
 import type { ManyOptions } from "../input/flags.ts";
 
 /** A name for a run that was given none. */
@@ -27,15 +27,6 @@ export function deliveryOf(
   if (operation !== "get") return undefined;
   const place = [outDir === undefined ? null : realPath(resolve(cwd, outDir)), exec ?? null];
   return createHash("sha256").update(JSON.stringify(place)).digest("hex");
-}
-
-/** The path without symbolic links, also where its last parts are not there yet. */
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path === dirname(path) ? path : join(realPath(dirname(path)), basename(path));
-  }
 }
 
 /** A run, as a command that begins or continues it knows it. */

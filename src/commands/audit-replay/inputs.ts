@@ -1,6 +1,6 @@
 import type { Stats } from "node:fs";
-import { existsSync, realpathSync, statSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
 import type { Local, StatePart } from "../../parts/state.ts";
 import type { Basics } from "../../parts/settings.ts";
 import type { Host } from "../../host.ts";
@@ -10,7 +10,7 @@ import type { ReplayOptions } from "../../audit/replay.ts";
 import { isStdin } from "../../secrets/secret-value.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { obstacleAt } from "../../files/durable-file.ts";
-import { checkNotOurs } from "../../handover/writable-file.ts";
+import { checkNotOurs, realPath } from "../../handover/writable-file.ts";
 import type { AuditReplayOptions } from "./options.ts";
 
 type StateHistory = NonNullable<Awaited<ReturnType<StatePart["history"]>>>;
@@ -127,13 +127,6 @@ export function checkTargets(
   throw new VaultError("usage", "--html and --markdown have the same target", {
     hint: "--html report.html --markdown report.md",
   });
-}
-
-/** Returns the path without links: of a file that does not exist yet, in its folder. */
-function realPath(path: string): string {
-  if (existsSync(path)) return realpathSync(path);
-  const folder = dirname(path);
-  return existsSync(folder) ? join(realpathSync(folder), basename(path)) : path;
 }
 
 function checkTarget(
