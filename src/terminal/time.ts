@@ -20,13 +20,18 @@ export function distance(at: number, now: number): string {
   return at > now ? `in ${words}` : `${words} ago`;
 }
 
-/** Formats a number with two digits: `07`. */
-export const two = (number: number): string => String(number).padStart(2, "0");
+const two = (number: number): string => String(number).padStart(2, "0");
 
-/** Formats milliseconds since the epoch as `2026-11-24 14:02 GMT+1`, in the machine's time zone; without Intl, which takes as long to load as Node. */
+/** Formats a time as `2026-11-24 14:02:11`, in the machine's time zone; without Intl, which takes as long to load as Node. */
+export function localSeconds(time: Date): string {
+  const day = [time.getFullYear(), time.getMonth() + 1, time.getDate()].map(two);
+  const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map(two);
+  return `${day.join("-")} ${clock.join(":")}`;
+}
+
+/** Formats milliseconds since the epoch as `2026-11-24 14:02 GMT+1`, in the machine's time zone. */
 export function localTime(at: number): string {
   const time = new Date(at);
-  const day = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
   const ahead = -time.getTimezoneOffset();
   const hours = Math.trunc(Math.abs(ahead) / 60);
   const minutes = Math.abs(ahead) % 60;
@@ -34,7 +39,7 @@ export function localTime(at: number): string {
     ahead === 0
       ? "UTC"
       : `GMT${ahead < 0 ? "-" : "+"}${hours}${minutes === 0 ? "" : `:${two(minutes)}`}`;
-  return `${day} ${two(time.getHours())}:${two(time.getMinutes())} ${zone}`;
+  return `${localSeconds(time).slice(0, -":00".length)} ${zone}`;
 }
 
 /**

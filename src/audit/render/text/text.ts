@@ -8,7 +8,7 @@ import { printableLine } from "../../../terminal/redactor.ts";
 import type { TerminalFacts } from "../../../terminal/streams.ts";
 import type { Cell } from "../../../terminal/tables.ts";
 import { rowsTable } from "../../../terminal/tables.ts";
-import { two } from "../../../terminal/time.ts";
+import { localSeconds } from "../../../terminal/time.ts";
 import type { Verdict } from "../../report/severity.ts";
 
 /** Where and when a report is shown. */
@@ -70,13 +70,8 @@ export const itemLocation = ({ input, line }: Pick<ItemReference, "input" | "lin
   `${shown(input, 40)}:${line}`;
 
 /** Formats an ISO 8601 text as `2026-11-24 14:02:11`, in local time; other text is made safe for a terminal. */
-export function exactTime(at: string): string {
-  if (!isMoment(at)) return shown(at, 32);
-  const time = new Date(at);
-  const day = [time.getFullYear(), time.getMonth() + 1, time.getDate()].map(two);
-  const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map(two);
-  return `${day.join("-")} ${clock.join(":")}`;
-}
+export const exactTime = (at: string): string =>
+  isMoment(at) ? localSeconds(new Date(at)) : shown(at, 32);
 
 /** Returns the name of the machine's time zone: `Europe/Berlin`. */
 export const zoneName = (): string => new Intl.DateTimeFormat("en").resolvedOptions().timeZone;
