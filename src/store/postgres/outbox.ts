@@ -103,22 +103,17 @@ export async function bringBack({
 }: Known): Promise<void> {
   const { document, kept, setBack, generation, fingerprint } = seen;
   const isOwn = seen.state === about.state;
-  const isFormer = about.predecessors.includes(seen.state);
-  const isMadeAnew = !isOwn && !isFormer;
+  const isMadeAnew = !isOwn && !about.predecessors.includes(seen.state);
   // A start that has succeeded in the new state had newer credentials.
   if (isMadeAnew && (seen.address !== address || (rows.vault?.provenAt ?? null) !== null)) return;
   const { lastGeneration: last, forgotten } = rows.vault ?? { lastGeneration: 0, forgotten: false };
   const isThere = (print: string): boolean =>
     rows.superseded.has(print) || rows.credentials.some((row) => row.fingerprint === print);
   const isBehind = isOwn && last < generation && !isThere(fingerprint);
-  const isLost = isBehind && kept !== fingerprint;
-  if (!isLost) {
-    if (document === null || kept === null || isThere(kept)) return;
-    if (!isBehind && (forgotten || (isOwn && about.setBack === setBack))) return;
-  }
-  const wanted = isLost || kept === null ? fingerprint : kept;
-  if ((await query(atAnother(dialect, rows, wanted))).length > 0) return;
-  if (isLost || document === null) {
+  const isMoved = async (print: string): Promise<boolean> =>
+    (await query(atAnother(dialect, rows, print))).length > 0;
+  if (isBehind && kept !== fingerprint) {
+    if (await isMoved(fingerprint)) return;
     throw new VaultError(
       "state",
       `the database has lost credentials of vault ${rows.uuid} that this machine has seen (generation ${generation})`,
@@ -128,6 +123,9 @@ export async function bringBack({
       },
     );
   }
+  if (document === null || kept === null || isThere(kept)) return;
+  if (!isBehind && (forgotten || (isOwn && about.setBack === setBack))) return;
+  if (await isMoved(kept)) return;
   const id = keyIdOf(document);
   const key = await keyring.key(id).catch(() => null);
   if (key === null) {

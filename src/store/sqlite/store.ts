@@ -130,8 +130,9 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
    */
   async #note(database: StateDatabase): Promise<void> {
     if (this.#noted === database) return;
-    this.#marks = await database.read(marksOf);
-    const isSealed = (await database.read(neededKeyId)) !== null;
+    const [marks, needed] = await database.read((db) => [marksOf(db), neededKeyId(db)]);
+    this.#marks = marks;
+    const isSealed = needed !== null;
     const { keyFile } = this.keyring;
     if (isSealed) this.keyring.rememberState();
     if (
