@@ -16,7 +16,7 @@ import { lossOf } from "../keys/known-states.ts";
 import type { DirectoryFacts, KeyFacts, StateFacts } from "../state.ts";
 import type { Opening } from "./open-database.ts";
 import { checkOurs, openReadOnly } from "./open-database.ts";
-import { all, dialect, one, rowsIn } from "./query.ts";
+import { all, clockJump, dialect, one, rowsIn } from "./query.ts";
 import { recordsIn, vaultsWhere } from "../read-vaults.ts";
 import { isListed } from "../steps/rows.ts";
 import type { StoreOptions } from "./state-connection.ts";
@@ -112,7 +112,8 @@ function read(path: string, newest: number, options: StoreOptions) {
       ),
       queues: all<{ application: string; next: number }>(
         db,
-        "SELECT application, next FROM limiter",
+        "SELECT application, next FROM limiter WHERE reservedAt <= ?",
+        options.clock.now() + clockJump,
       ),
       tokenSeconds: token === undefined ? null : secondsBetween(token.startedAt, token.tokenExpiry),
       lastBackup: backup === undefined ? null : { ...backup, now: backupFile(backup.file) },

@@ -1,6 +1,9 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { Dialect, Statement } from "../statement.ts";
 
+/** A place in the queue that was taken this far in the future, in milliseconds, shows that the clock was set back. */
+export const clockJump = 60_000;
+
 /** Compiled statements of each connection: an exchange repeats the same few queries. */
 const compiled = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
 

@@ -24,7 +24,7 @@ import type { Marks } from "../whole/marks.ts";
 import type { Step } from "../write-vault.ts";
 import { LockedVault, runStep, vaultIn } from "./locked-vault.ts";
 import { marksOf } from "./open-database.ts";
-import { dialect, metaOf, noteMeta, one, rowsIn, run } from "./query.ts";
+import { clockJump, dialect, metaOf, noteMeta, one, rowsIn, run } from "./query.ts";
 import { migrations } from "./schema.ts";
 import type { StoreOptions } from "./state-connection.ts";
 import { StateConnection } from "./state-connection.ts";
@@ -294,9 +294,6 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
     await this.keyring.prepareState(await database.read(neededKeyId));
   }
 }
-
-/** A reservation that was made this far in the future, in milliseconds, shows that the clock was set back. */
-const clockJump = 60_000;
 
 /**
  * GCRA with burst 1: the next free slot is one interval after the last reserved one, or now. Returns the milliseconds until it; one
