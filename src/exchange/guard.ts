@@ -3,6 +3,7 @@ import type { Device } from "../protocol/fields.ts";
 import type { Policy } from "./lockout.ts";
 import { isLastToWait, isLockedBy, mustPersonChoose, startRisk, spentBy } from "./lockout.ts";
 import type { Generation, VaultRecord } from "./records.ts";
+import { likely } from "./start/candidates.ts";
 import type { Circumstances } from "./ways.ts";
 import { choices, endedAtOnce, hintOf, importOf, waysOn } from "./ways.ts";
 
@@ -11,14 +12,20 @@ export function guardStart(record: VaultRecord, circumstances: Circumstances): v
   const { policy } = circumstances;
   const risk = startRisk(record, policy);
   if (risk.allows) return;
-  const uncertain = (count: number): string =>
-    count === 0 ? "" : ` (${count} of them unanswered)`;
-  const why = risk.failedWouldLock
-    ? `${record.failedAttempts} of ${policy.failedAttempts} failed attempts used${uncertain(record.possiblyFailed)}`
-    : `${record.unackedStarts} of ${policy.unackedStarts} unacknowledged starts used${uncertain(record.unansweredStarts)}`;
+  const part = (is: boolean, count: number, unanswered: number, limit: string): string[] => {
+    const uncertain = unanswered === 0 ? "" : ` (${unanswered} of them unanswered)`;
+    return is ? [`${count} of ${limit} used${uncertain}`] : [];
+  };
+  const { failedAttempts, possiblyFailed, unackedStarts, unansweredStarts } = record;
+  const failed = `${policy.failedAttempts} failed attempts`;
+  const starts = `${policy.unackedStarts} unacknowledged starts`;
+  const used = [
+    ...part(risk.failedWouldLock, failedAttempts, possiblyFailed, failed),
+    ...part(risk.unackedWouldLock, unackedStarts, unansweredStarts, starts),
+  ].join(" and ");
   const message = isLockedBy(record, policy)
-    ? `by the counters, vault ${record.uuid} is locked: ${why}`
-    : `it could lock vault ${record.uuid}: ${why}; one more locks the vault`;
+    ? `by the counters, vault ${record.uuid} is locked: ${used}`
+    : `it could lock vault ${record.uuid}: ${used}; one more locks the vault`;
   throw new VaultError("guard", `not sent: ${message}`, {
     uuid: record.uuid,
     hint: hintOf(waysOn(record, circumstances)),
@@ -44,10 +51,7 @@ export function guardChoice(
   pairs: readonly { generation: number }[],
   circumstances: Circumstances,
 ): void {
-  const likely = among(record, pairs).filter(
-    ({ placed, standing }) => placed !== "older" && standing !== "void",
-  );
-  if (likely.length > 1 && mustPersonChoose(record, circumstances.policy))
+  if (likely(among(record, pairs)).length > 1 && mustPersonChoose(record, circumstances.policy))
     throw personChooses(record, pairs, circumstances);
 }
 

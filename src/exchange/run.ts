@@ -184,8 +184,10 @@ async function deliverAndEnd(
       ended.answer,
       "after-status",
     );
-  if (ended.outcome === "in-doubt")
-    throw inDoubtError(context.session.uuid, { ...exchange, state: "in-doubt" }, ended.answer);
+  if (ended.outcome === "in-doubt") {
+    const record = await currentRecord(context);
+    throw inDoubtError(record, { ...exchange, state: "in-doubt" }, context, ended.answer);
+  }
   context.emit({ type: "acknowledged", generation: exchange.newGeneration ?? 0 });
   try {
     await handover.confirm(delivery.credentials);

@@ -1,10 +1,11 @@
 import { shellWord } from "../shell-word.ts";
 import type { ExchangeContext } from "./context.ts";
 import { isTokenAlive, isUnread } from "./context.ts";
-import { isLockedBy, startRisk } from "./lockout.ts";
+import type { Policy } from "./lockout.ts";
+import { countersLeft, isLockedBy, mustPersonChoose, startRisk } from "./lockout.ts";
 import type { Clock } from "./ports.ts";
 import type { Generation, OpenExchange, VaultRecord } from "./records.ts";
-import { candidates } from "./start/candidates.ts";
+import { candidates, likely } from "./start/candidates.ts";
 
 /** A command that leads on, with the condition or effect that a person needs to know. */
 export interface Way {
@@ -68,6 +69,10 @@ const rules: readonly Rule[] = [
     ways: ({ uuid }) => [importOf(uuid)],
   },
   {
+    when: (vault, { policy }) => needsChoice(vault, policy),
+    ways: (vault, circumstances) => choices(vault, unrefused(vault), circumstances),
+  },
+  {
     when: ({ open }) => open?.state === "in-doubt",
     ways: ({ uuid, open }) => [{ command: `vault get ${uuid}`, note: doubtNote(open) }],
   },
@@ -76,6 +81,13 @@ const rules: readonly Rule[] = [
     ways: ({ uuid }) => [{ command: `vault get ${uuid}` }],
   },
 ];
+
+const unrefused = (record: VaultRecord): Generation[] =>
+  candidates(record).filter(({ refused }) => !refused);
+
+/** Whether a start is refused because a person must choose among the credentials that may be valid. */
+export const needsChoice = (record: VaultRecord, policy: Policy): boolean =>
+  mustPersonChoose(record, policy) && likely(unrefused(record)).length > 1;
 
 /** The ways on for a vault, the best first; none where nothing is to be done. */
 export function waysOn(record: VaultRecord, circumstances: Circumstances): Way[] {
@@ -115,17 +127,24 @@ const getOf = (uuid: string, file: string | undefined, generation: number): stri
   `vault get ${uuid}${file === undefined ? "" : ` --credentials ${shellWord(`@${file}`)} --credentials-out ${shellWord(file)}`} --generation ${generation}`;
 
 /** A person chooses among these candidates: each is one command, unless there is a lock or the guard to pass first. */
-export const choices = (
+export function choices(
   record: VaultRecord,
   generations: readonly Generation[],
   circumstances: Circumstances,
-): Way[] =>
-  record.lastError?.code !== "locked" && startRisk(record, circumstances.policy).allows
-    ? generations.map(({ generation, standing }) => ({
-        command: getOf(record.uuid, circumstances.file, generation),
-        note: standing,
-      }))
-    : waysOn(record, circumstances);
+): Way[] {
+  const { policy, file } = circumstances;
+  if (record.lastError?.code === "locked" || !startRisk(record, policy).allows)
+    return waysOn(record, circumstances);
+  const answered = { ...record, ...countersLeft(record, "unanswered") };
+  return [
+    ...(mustPersonChoose(answered, policy) ? [] : [noneArrived(record.uuid, file)]),
+    ...generations.map(({ generation, standing }) => ({
+      command: getOf(record.uuid, file, generation),
+      note: standing,
+    })),
+    importOf(record.uuid),
+  ];
+}
 
 /** The last start that is allowed goes out where it is acknowledged at once. */
 export const endedAtOnce = ({ uuid, open }: VaultRecord): Way => ({
@@ -165,32 +184,30 @@ function startedWays({ uuid, open, ...vault }: Situation, circumstances: Circums
     : guardedWays({ uuid, open, ...vault }, circumstances);
 }
 
+const noneArrived = (uuid: string, file: string | undefined): Way => ({
+  command: `vault guard ${uuid} --reset --unanswered${inFile(file)}`,
+  note: "if the audit log shows none of the unanswered starts",
+});
+
 /** The ways past the guard, of which only a person can know which one is right. */
 function guardedWays(vault: Situation, { policy, file }: Circumstances): Way[] {
-  const { uuid, first } = vault;
-  const { failedWouldLock, onlyUnanswered } = startRisk(vault, policy);
-  const where = inFile(file);
+  const { uuid, first, unackedStarts } = vault;
+  const { unackedWouldLock, onlyUnanswered } = startRisk(vault, policy);
   const shown: Way = {
-    command: `vault guard ${uuid} --reset --failed N --starts N${where}`,
+    command: `vault guard ${uuid} --reset --failed N --starts N${inFile(file)}`,
     note: "what the audit log shows since the last success and acknowledgement, as vault audit-replay FILE prints it",
   };
   if (isLockedBy(vault, policy)) return [unlockedOf(uuid, file), shown];
-  if (onlyUnanswered) {
-    return [
-      {
-        command: `vault guard ${uuid} --reset --unanswered${where}`,
-        note: "if the audit log shows none of the unanswered starts",
-      },
-      shown,
-    ];
-  }
-  if (!failedWouldLock) return [shown];
+  if (onlyUnanswered) return [noneArrived(uuid, file), shown];
   // Refused ones never lead on; for the others a person can say that they are right.
-  if (first === undefined || first.refused) return [importOf(uuid), shown];
-  const { generation, standing } = first;
-  const force: Way = {
-    command: `${getOf(uuid, file, generation)} --force`,
-    note: `sends the ${standing} credentials, and one more refusal locks the vault`,
-  };
-  return [force, ...(standing === "imported" ? [] : [importOf(uuid)]), shown];
+  const right = importOf(uuid);
+  const isUsable = first !== undefined && !first.refused;
+  const forced = (note: string): Way[] =>
+    isUsable ? [{ command: `${getOf(uuid, file, first.generation)} --force`, note }] : [right];
+  if (unackedWouldLock) {
+    const locking = `locks the vault if the audit log shows ${unackedStarts} starts, and an administrator must unlock it then`;
+    return [shown, ...forced(locking)];
+  }
+  const sends = `sends the ${first?.standing} credentials, and one more refusal locks the vault`;
+  return [...forced(sends), ...(isUsable && first.standing !== "imported" ? [right] : []), shown];
 }

@@ -2,9 +2,16 @@ import { describe, expect, it } from "vitest";
 import type { Credentials } from "../../src/protocol/requests.ts";
 import { errorLines } from "../../src/terminal/narrator.ts";
 import { actorOf } from "../../src/actor.ts";
+import { asVaultError } from "../../src/errors.ts";
+import { acknowledgeOpen } from "../../src/exchange/end/acknowledge.ts";
+import { describeGuard } from "../../src/commands/status/vault-status.ts";
+import { guardStart } from "../../src/exchange/guard.ts";
+import type { Counters } from "../../src/exchange/lockout.ts";
 import { waysOn } from "../../src/exchange/ways.ts";
 import { ack, currentIsAccepted, known, knownVault, run, starts } from "./world.ts";
 import type { World } from "./world.ts";
+
+const policy = { unackedStarts: 5, failedAttempts: 3 };
 
 const lost = (times: number) => Array.from({ length: times }, () => "response-lost" as const);
 
@@ -156,7 +163,9 @@ it("a vault that is locked while a person must choose among credentials: not one
   world.weather = ["response-lost"];
   expect((await run(world, "get")).code).toBe("network");
   const chosen = await run(world, "get");
-  expect(chosen.error?.facts.hint).toMatch(/^vault get \S+ --generation 2 /);
+  expect(chosen.error?.facts.hint).toMatch(
+    /^vault guard \S+ --reset --unanswered \([^;]*\); vault get \S+ --generation 2 /,
+  );
   expect((await run(world, "get", { generation: 2 })).code).toBe("locked");
   const { code, error } = await run(world, "get");
   expect(code).toBe("guard");
@@ -171,8 +180,63 @@ it.each([
   const world = await knownVault();
   const lastError = { code: "gone", message: "gone", at: new Date(world.time).toISOString() };
   const record = { ...(await known(world)), usesRemaining, lastError };
-  const [way] = waysOn(record, { policy: { unackedStarts: 5, failedAttempts: 3 }, clock: Date });
+  const [way] = waysOn(record, { policy, clock: Date });
   expect(way?.command).toBe(`vault ${first} ${world.uuid}`);
+});
+
+/** The commands that lead on from a vault with these counters. */
+async function commandsOn(world: World, counters: Partial<Counters>): Promise<string[]> {
+  const record = { ...(await known(world)), ...counters };
+  return waysOn(record, { policy, clock: Date }).map(({ command }) =>
+    command.replace(world.uuid, "V"),
+  );
+}
+
+it.each<Partial<Counters>>([
+  { unackedStarts: 4 },
+  { unackedStarts: 4, failedAttempts: 2 },
+  { unackedStarts: 4, unansweredStarts: 4, failedAttempts: 2 },
+])("a start that locks whatever it sends comes after what the log shows: %j", async (counters) => {
+  const world = await knownVault();
+  const record = { ...(await known(world)), ...counters };
+  const ways = waysOn(record, { policy, clock: Date });
+  expect(await commandsOn(world, counters)).toEqual([
+    "vault guard V --reset --failed N --starts N",
+    "vault get V --generation 1 --force",
+  ]);
+  expect(ways[1]?.note).toMatch(/^locks the vault if /);
+  expect(() => guardStart(record, { policy, clock: Date })).toThrow(
+    /4 of 5 unacknowledged starts used/,
+  );
+});
+
+it("in doubt with a possible failure, status and ack name the choice that a plain get asks for", async () => {
+  const { world } = await readElsewhere();
+  const one = { failedAttempts: 1, possiblyFailed: 1 };
+  const choice = [
+    "vault get V --generation 2",
+    "vault get V --generation 1",
+    "vault import V --credentials @FILE",
+  ];
+  expect(await commandsOn(world, {})).toEqual(["vault get V"]);
+  const unanswered = "vault guard V --reset --unanswered";
+  expect(await commandsOn(world, one)).toEqual([unanswered, ...choice]);
+  expect(await commandsOn(world, { ...one, possiblyFailed: 0 })).toEqual(choice);
+  world.weather = ["response-lost"];
+  expect((await run(world, "get")).code).toBe("network");
+  const [byGet, byAck] = [
+    (await run(world, "get")).error,
+    await world
+      .hold(async (context) => await acknowledgeOpen(context, { unread: false, saved: false }))
+      .catch(asVaultError),
+  ];
+  expect([byGet?.code, byAck]).toMatchObject(["guard", { code: "in-doubt" }]);
+  expect(byAck).toMatchObject({ facts: { hint: byGet?.facts.hint } });
+  const given = { policy, clock: Date };
+  expect(describeGuard({ ...(await known(world)), ...one }, given)).toMatchObject({
+    allows: true,
+    refuses: expect.stringContaining("without --generation") as string,
+  });
 });
 
 describe("the last start that cannot lock the vault", () => {

@@ -101,8 +101,8 @@ export const guard = command(descriptor, async (app: App, options) => {
       import("../status/run.ts"),
       import("../../terminal/count.ts"),
     ]);
-    const refused = vaults.filter(({ allows }) => !allows);
-    const what = refused.length === 0 ? "nothing" : `any start of ${refused.length}`;
+    const refused = vaults.filter(({ refuses }) => refuses !== null);
+    const what = refused.length === 0 ? "nothing" : `starts of ${refused.length}`;
     app.io.narrator.close(`${count(vaults.length, "vault")}: the guard refuses ${what}`);
     sayNext(app.io.narrator, refused);
   }

@@ -6,7 +6,7 @@ import { passage } from "../../exchange/breaker.ts";
 import { isLockedBy, startRisk } from "../../exchange/lockout.ts";
 import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
 import type { Circumstances } from "../../exchange/ways.ts";
-import { waysOn } from "../../exchange/ways.ts";
+import { needsChoice, waysOn } from "../../exchange/ways.ts";
 import { namedFingerprint } from "../../terminal/secrets.ts";
 import type {
   ExchangeStatus,
@@ -117,8 +117,16 @@ export function describeVault(
 }
 
 /** One vault of `guard`. */
-export const describeGuard = (record: VaultRecord, circumstances: Circumstances): VaultGuard =>
-  describeCounters(record, circumstances.policy, waysOn(record, circumstances));
+export function describeGuard(record: VaultRecord, circumstances: Circumstances): VaultGuard {
+  const { policy } = circumstances;
+  const counters = describeCounters(record, policy, waysOn(record, circumstances));
+  return counters.refuses === null && needsChoice(record, policy)
+    ? {
+        ...counters,
+        refuses: "a start without --generation: any of several credentials may be valid",
+      }
+    : counters;
+}
 
 /** Counters of a vault, wherever they are from. */
 export function describeCounters(

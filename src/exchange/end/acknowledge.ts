@@ -10,7 +10,8 @@ import type { EndOutcome } from "./send.ts";
 import { sendEnd } from "./send.ts";
 import { serviceDetails, wording } from "../dispositions.ts";
 import type { Settled } from "../states.ts";
-import { heldWays, hintOf } from "../ways.ts";
+import type { Circumstances } from "../ways.ts";
+import { heldWays, hintOf, waysOn } from "../ways.ts";
 
 export interface AckChoice {
   /** Also acknowledge a read of a limited vault that may not have been delivered. */
@@ -35,11 +36,12 @@ export async function acknowledgeOpen(
   const record = await currentRecord(context);
   const { open } = record;
   if (open === null) return lastAcknowledged(record);
-  if (open.state === "in-doubt") throw inDoubtError(uuid, open);
+  if (open.state === "in-doubt") throw inDoubtError(record, open, context);
   if (open.state !== "ending") await meetObligations(context, record, open, choice);
   const ended = await sendEnd(context, open, open.delivered, true);
   const after = await currentRecord(context);
-  if (ended.outcome === "in-doubt") throw inDoubtError(uuid, after.open ?? open, ended.answer);
+  if (ended.outcome === "in-doubt")
+    throw inDoubtError(after, after.open ?? open, context, ended.answer);
   if (ended.outcome === "expired")
     throw expiredError(uuid, { ...open, state: "expired" }, ended.answer, "safe");
   const last = lastAcknowledged(after);
@@ -155,19 +157,27 @@ function describeHold(held: ExchangeRecord): string {
   }
 }
 
-export function inDoubtError(uuid: string, exchange: ExchangeRecord, answer?: Answer): VaultError {
-  const isUpdate = exchange.operation === "update";
-  const why =
+/** Why an exchange is in doubt; `answer` is the one to its last end call. */
+export const explainDoubt = (answer?: Answer): string =>
+  `${
     answer === undefined
       ? "the acknowledgement got no response and its token expired"
-      : "the acknowledgement may or may not have arrived";
-  return new VaultError("in-doubt", `${why}; both the old and the new credentials are kept`, {
-    uuid,
+      : "the acknowledgement may or may not have arrived"
+  }; both the old and the new credentials are kept`;
+
+/** Exit 12 for an exchange that is in doubt in this record. */
+export const inDoubtError = (
+  record: VaultRecord,
+  exchange: ExchangeRecord,
+  circumstances: Circumstances,
+  answer?: Answer,
+): VaultError =>
+  new VaultError("in-doubt", explainDoubt(answer), {
+    uuid: record.uuid,
     exchange: summarize(exchange),
     service: answer && serviceDetails(answer),
-    hint: `vault get ${uuid} (finds out which ones are valid${isUpdate ? ", and so whether the update took effect" : ""})`,
+    hint: hintOf(waysOn(record, circumstances)),
   });
-}
 
 export function expiredError(
   uuid: string,

@@ -1,6 +1,6 @@
 import { VaultError } from "../../errors.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
-import { inDoubtError } from "../end/acknowledge.ts";
+import { explainDoubt } from "../end/acknowledge.ts";
 import type { ChosenPair } from "../start/choose-pair.ts";
 import { choosePairs } from "../start/choose-pair.ts";
 import type { ExchangeContext } from "../context.ts";
@@ -62,9 +62,7 @@ export function checkDelete(
   if (record.open === null || discardPending) return record;
   const { open } = record;
   const doubt = open.state === "in-doubt";
-  const found = doubt
-    ? inDoubtError(uuid, open).message
-    : `an exchange of this vault is ${open.state}`;
+  const found = doubt ? explainDoubt() : `an exchange of this vault is ${open.state}`;
   throw new VaultError(doubt ? "in-doubt" : "pending", `not deleted: ${found}`, {
     uuid,
     exchange: summarize(open),

@@ -45,6 +45,10 @@ export function candidates(record: VaultRecord): Generation[] {
   return [...new Set(all)].filter((g) => g.standing !== "superseded");
 }
 
+/** Those that are equally likely to be valid: neither older nor void. */
+export const likely = (generations: readonly Generation[]): Generation[] =>
+  generations.filter(({ placed, standing }) => placed !== "older" && standing !== "void");
+
 /**
  * The pair that `--generation N` chooses; a superseded one only with --force.
  * @throws `no-credentials` if it is not kept or may not be sent

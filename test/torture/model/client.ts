@@ -305,9 +305,14 @@ export function waysOn(client: Client, store: Store, code: string): Way[] {
     return client.guardRefuses(store) ? ["ack --unread"] : ["get", "ack --unread"];
   }
   if (client.guardRefuses(store)) return guardedWays(client, store);
-  const candidates = client.candidates(store);
-  if (candidates.every((number) => isRefused(store, number))) return ["import"];
-  return code === "guard" && candidates.length > 1 ? ["get --generation N", "import"] : ["get"];
+  const fresh = client.candidates(store).filter((number) => !isRefused(store, number));
+  if (fresh.length === 0) return ["import"];
+  if (!client.isForAPerson(store, fresh)) return ["get"];
+  const without = { ...store, failed: store.failed - store.possibly };
+  const reset = client.isForAPerson(without, fresh)
+    ? []
+    : (["guard --reset --unanswered"] as const);
+  return [...reset, "get --generation N", "import"];
 }
 
 /** Past the guard, of which a person knows by the audit log which one is right. */
@@ -321,8 +326,10 @@ function guardedWays(client: Client, store: Store): Way[] {
   if (without.failed >= lockAt.failed || without.unacked >= lockAt.unacked)
     return ["guard --reset", shown];
   if (!client.guardRefuses(without)) return ["guard --reset --unanswered", shown];
-  if (store.failed + 1 < lockAt.failed) return [shown];
   const first = client.candidates(store).find((number) => !isRefused(store, number));
+  // One start more is the one that locks, whatever it sends.
+  if (store.unacked + 1 >= lockAt.unacked)
+    return [shown, first === undefined ? "import" : "get --generation N --force"];
   // Of what was refused only other credentials lead on; what was imported last needs no second import.
   if (first === undefined) return ["import", shown];
   const again = generationOf(store, first)?.standing === "imported" ? [] : (["import"] as const);

@@ -263,7 +263,8 @@ export async function differentWays(
     // Where nothing is to be done, a read is what comes next.
     const inCode = ways.length === 0 ? ["get"] : ways;
     const inModel: readonly Way[] = modelled(client, store, code);
-    if (inCode.join() !== inModel.join())
+    // The candidates are one way, of which each is a command.
+    if ([...new Set(inCode)].join() !== inModel.join())
       return `${code} ${JSON.stringify(store)}\nmodel: ${inModel.join("; ")}\ncode:  ${inCode.join("; ")}`;
   }
   return undefined;
