@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { VaultTable } from "../../src/audit/fold/vault-table.ts";
+import { hashOf, VaultTable } from "../../src/audit/fold/vault-table.ts";
+import { viewOf } from "../../src/audit/read/bytes.ts";
 import { vaultUuid } from "./support.ts";
 
 const hexadecimal = fc.stringMatching(/^[0-9a-fA-F-]{36}$/);
@@ -35,6 +36,18 @@ describe("the table of vaults", () => {
       expect(table.of(vaultUuid(number))).toBe(number);
     for (let number = 0; number < 100_000; number += 997)
       expect(table.uuid(number)).toBe(vaultUuid(number));
+  });
+
+  it("spreads uuids that repeat the part in which they differ", () => {
+    const hashes = new Set<number>();
+    for (let number = 0; number < 65_536; number += 1) {
+      const part = number.toString(16).padStart(4, "0");
+      const { view } = viewOf(Buffer.from(`2750${part}-b1ea-463a-99fa-f5de362c${part}`));
+      hashes.add(
+        hashOf(Int32Array.from({ length: 9 }, (_, word) => view.getInt32(4 * word, true))),
+      );
+    }
+    expect(hashes.size).toBeGreaterThan(65_000);
   });
 
   it("refuses one more than its limit, and goes on knowing the others", () => {

@@ -128,9 +128,10 @@ function isAt(rows: Int32Array, from: number, uuid: Int32Array): boolean {
 const next = (row: number, rows: Int32Array): number =>
   row + rowWidth === rows.length ? 0 : row + rowWidth;
 
-function hashOf(words: Int32Array): number {
+/** Hash of a uuid as nine words. */
+export function hashOf(words: Int32Array): number {
   // Two parts, which the processor computes in parallel.
-  let odd = words[width - 1] as number;
+  let odd = 0;
   let even = 0;
   for (let index = 0; index < width - 1; index += 2) {
     even = Math.imul(even ^ (words[index] as number), 0x9e3779b1);
@@ -138,5 +139,7 @@ function hashOf(words: Int32Array): number {
     odd = Math.imul(odd ^ (words[index + 1] as number), 0x85ebca6b);
     odd ^= odd >>> 13;
   }
-  return even ^ odd;
+  // The last word comes last: any part that began with it would be the same for all uuids that repeat it.
+  even = Math.imul(even ^ (words[width - 1] as number), 0x9e3779b1);
+  return even ^ (even >>> 15) ^ odd;
 }
