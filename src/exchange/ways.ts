@@ -58,10 +58,7 @@ const rules: readonly Rule[] = [
     when: ({ open }) => open?.state === "ending",
     ways: ({ uuid }) => [{ command: `vault ack ${uuid}` }],
   },
-  {
-    when: ({ open }) => open?.state === "held",
-    ways: ({ uuid, open }) => (open === null ? [] : heldWays(uuid, open)),
-  },
+  { when: ({ open }) => open?.state === "held", ways: heldWays },
   { when: ({ open }) => open?.state === "started", ways: startedWays },
   { when: (vault, { policy }) => !startRisk(vault, policy).allows, ways: guardedWays },
   {
@@ -148,30 +145,38 @@ export function choices(
 
 /** The last start that is allowed goes out where it is acknowledged at once. */
 export const endedAtOnce = ({ uuid, open }: VaultRecord): Way => ({
-  command: `vault get ${uuid}${open?.state === "held" ? " --discard-pending" : ""}`,
+  command: `vault get ${uuid}${discarding(open)}`,
 });
+
+/** What a get needs to start although an exchange is held. */
+const discarding = (open: OpenExchange | null): string =>
+  open?.state === "held" ? " --discard-pending" : "";
 
 const doubtNote = (open: OpenExchange | null): string =>
   `finds out which credentials are valid${open?.operation === "update" ? ", and so whether the update took effect" : ""}`;
 
-/** The ways out of a held exchange. */
-export function heldWays(uuid: string, open: OpenExchange): Way[] {
-  const again: Way = {
-    command: `vault ${open.operation} ${uuid} --discard-pending`,
-    note: "starts again with the old credentials",
+/** The ways out of a held exchange: its acknowledgement, or another start where the guard allows one. */
+function heldWays(vault: Situation, circumstances: Circumstances): Way[] {
+  const { uuid, open } = vault;
+  if (open === null) return [];
+  const again: Way[] = startRisk(vault, circumstances.policy).allows
+    ? [
+        {
+          command: `vault ${open.operation} ${uuid} --discard-pending`,
+          note: "starts again with the old credentials",
+        },
+      ]
+    : guardedWays(vault, circumstances);
+  const unread = isUnread(open);
+  const notes = [
+    ...(unread ? ["uses the read up"] : []),
+    ...(open.saveOwed ? ["or --saved, if the new credentials are saved elsewhere"] : []),
+  ];
+  const ack: Way = {
+    command: `vault ack ${uuid}${unread ? " --unread" : ""}${open.saveOwed ? " --save-cmd CMD" : ""}`,
+    note: notes.join(", ") || undefined,
   };
-  if (open.saveOwed) {
-    return [
-      {
-        command: `vault ack ${uuid} --save-cmd CMD`,
-        note: "or --saved, if the new credentials are saved elsewhere",
-      },
-      again,
-    ];
-  }
-  if (isUnread(open))
-    return [again, { command: `vault ack ${uuid} --unread`, note: "uses the read up" }];
-  return [{ command: `vault ack ${uuid}` }, again];
+  return unread ? [...again, ack] : [ack, ...again];
 }
 
 function startedWays({ uuid, open, ...vault }: Situation, circumstances: Circumstances): Way[] {
@@ -191,7 +196,7 @@ const noneArrived = (uuid: string, file: string | undefined): Way => ({
 
 /** The ways past the guard, of which only a person can know which one is right. */
 function guardedWays(vault: Situation, { policy, file }: Circumstances): Way[] {
-  const { uuid, first, unackedStarts } = vault;
+  const { uuid, first, unackedStarts, open } = vault;
   const { unackedWouldLock, onlyUnanswered } = startRisk(vault, policy);
   const shown: Way = {
     command: `vault guard ${uuid} --reset --failed N --starts N${inFile(file)}`,
@@ -203,7 +208,9 @@ function guardedWays(vault: Situation, { policy, file }: Circumstances): Way[] {
   const right = importOf(uuid);
   const isUsable = first !== undefined && !first.refused;
   const forced = (note: string): Way[] =>
-    isUsable ? [{ command: `${getOf(uuid, file, first.generation)} --force`, note }] : [right];
+    isUsable
+      ? [{ command: `${getOf(uuid, file, first.generation)} --force${discarding(open)}`, note }]
+      : [right];
   if (unackedWouldLock) {
     const locking = `locks the vault if the audit log shows ${unackedStarts} starts, and an administrator must unlock it then`;
     return [shown, ...forced(locking)];

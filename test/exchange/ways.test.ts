@@ -251,3 +251,38 @@ describe("the last start that cannot lock the vault", () => {
     expect((await run(world, "get", { discardPending: true })).code).toBe("ok");
   });
 });
+
+describe("a held exchange, where the guard refuses another start", () => {
+  const held = (saveOwed: boolean, limited: boolean) => ({
+    holdReason: "delivery" as const,
+    delivered: false,
+    state: "held" as const,
+    saveOwed,
+    limited,
+  });
+
+  it.each([
+    [held(false, true), ["vault ack V --unread"]],
+    [held(true, true), ["vault ack V --unread --save-cmd CMD"]],
+    [held(false, false), ["vault ack V"]],
+  ])("%j: what the guard asks for stands in place of --discard-pending", async (changes, acks) => {
+    const world = await knownVault();
+    await run(world, "get", { noAck: true });
+    const { open, ...record } = await known(world);
+    if (open === null) throw new Error("nothing is open");
+    const commands = (counters: Partial<Counters>): string[] =>
+      waysOn(
+        { ...record, ...counters, open: { ...open, ...changes } },
+        { policy, clock: Date },
+      ).map(({ command }) => command.replace(world.uuid, "V"));
+    const ordered = (ways: string[]): string[] =>
+      changes.limited ? [...ways, ...acks] : [...acks, ...ways];
+    expect(commands({})).toEqual(ordered(["vault get V --discard-pending"]));
+    const guard = "vault guard V --reset --failed N --starts N";
+    expect(commands({ unackedStarts: 4 })).toEqual(
+      ordered([guard, "vault get V --generation 1 --force --discard-pending"]),
+    );
+    const unanswered = { unackedStarts: 4, unansweredStarts: 3 };
+    expect(commands(unanswered)).toEqual(ordered(["vault guard V --reset --unanswered", guard]));
+  });
+});

@@ -220,9 +220,10 @@ async function importOne(
 
 /** Settles an adopted exchange, but never one of this machine that waits for a decision. */
 async function settleRecovery(context: ExchangeContext): Promise<void> {
-  const { open } = await currentRecord(context);
+  const record = await currentRecord(context);
+  const { open } = record;
   if (open === null) return;
-  if (open.state === "held") throw heldError(context.session.uuid, open);
+  if (open.state === "held") throw heldError(record, open, context);
   const settled = await acknowledgeOpen(context, { unread: false, saved: false });
   if (settled !== null)
     context.emit({ type: "settled", settled: settledAs(settled, "acknowledged") });

@@ -11,7 +11,7 @@ import { sendEnd } from "./send.ts";
 import { serviceDetails, wording } from "../dispositions.ts";
 import type { Settled } from "../states.ts";
 import type { Circumstances } from "../ways.ts";
-import { heldWays, hintOf, waysOn } from "../ways.ts";
+import { hintOf, waysOn } from "../ways.ts";
 
 export interface AckChoice {
   /** Also acknowledge a read of a limited vault that may not have been delivered. */
@@ -67,13 +67,13 @@ async function meetObligations(
       {
         uuid,
         exchange: summarize(open),
-        hint: `vault get ${uuid}${open.state === "held" ? " --discard-pending" : ""} (reads it again with the old credentials); vault ack ${uuid} --unread`,
+        hint: hintOf(waysOn(record, context)),
       },
     );
   }
   if (choice.save !== undefined)
     await saveNow(context, open, choice.save, await recoveryDocument(context, record, open));
-  else if (open.saveOwed && !choice.saved) throw heldError(context.session.uuid, open);
+  else if (open.saveOwed && !choice.saved) throw heldError(record, open, context);
 }
 
 async function saveNow(
@@ -128,14 +128,17 @@ export function settledByStart(open: OpenExchange, generation: number): Settled 
   return settledAs(open, generation === open.baseGeneration ? "expired" : "in-doubt");
 }
 
-/** Exit 11 for a held exchange, naming both ways out. */
-export function heldError(uuid: string, held: OpenExchange): VaultError {
-  return new VaultError("pending", `an exchange of this vault is held (${describeHold(held)})`, {
-    uuid,
+/** Exit 11 for the held exchange of a record, naming the ways out. */
+export const heldError = (
+  record: VaultRecord,
+  held: OpenExchange,
+  circumstances: Circumstances,
+): VaultError =>
+  new VaultError("pending", `an exchange of this vault is held (${describeHold(held)})`, {
+    uuid: record.uuid,
     exchange: summarize(held),
-    hint: hintOf(heldWays(uuid, held)),
+    hint: hintOf(waysOn(record, circumstances)),
   });
-}
 
 function describeHold(held: ExchangeRecord): string {
   switch (held.holdReason) {

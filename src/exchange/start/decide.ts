@@ -57,7 +57,7 @@ export function checkFirst(
   circumstances: Circumstances,
 ): OpenExchange | null {
   const first = whatFirst(record, start, circumstances);
-  if (first === "held" && record.open !== null) throw heldError(record.uuid, record.open);
+  if (first === "held" && record.open !== null) throw heldError(record, record.open, circumstances);
   if (first === "guard") guardStart(record, circumstances);
   return first === "acknowledge" ? record.open : null;
 }

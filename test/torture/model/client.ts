@@ -280,6 +280,7 @@ export type Way =
   | "ack"
   | "ack --saved"
   | "ack --unread"
+  | "ack --unread --saved"
   | "import"
   /** If an administrator has unlocked the vault. */
   | "guard --reset"
@@ -296,9 +297,11 @@ export function waysOn(client: Client, store: Store, code: string): Way[] {
   const isUnread = open?.operation === "get" && open.limited && !open.delivered;
   if (open?.state === "ending") return ["ack"];
   if (open?.state === "held") {
-    const anew: Way = `${open.operation} --discard-pending`;
-    if (open.saveOwed) return ["ack --saved", anew];
-    return isUnread ? [anew, "ack --unread"] : ["ack", anew];
+    const anew: Way[] = client.guardRefuses(store)
+      ? guardedWays(client, store)
+      : [`${open.operation} --discard-pending`];
+    if (isUnread) return [...anew, open.saveOwed ? "ack --unread --saved" : "ack --unread"];
+    return [open.saveOwed ? "ack --saved" : "ack", ...anew];
   }
   if (open?.state === "started") {
     if (!isUnread) return ["ack"];

@@ -108,10 +108,12 @@ const commands: Partial<Record<Way, Command>> = {
     do: "get",
     chooses: true,
     force: true,
+    discard: true,
   },
   ack: { name: "ack", do: "ack" },
   "ack --saved": { name: "ack --saved", do: "ack", saved: true },
   "ack --unread": { name: "ack --unread", do: "ack", unread: true },
+  "ack --unread --saved": { name: "ack --unread --saved", do: "ack", unread: true, saved: true },
 };
 
 /** What a person does who follows it, and the command that comes next. */

@@ -240,6 +240,7 @@ function wayIn(command: string): string {
   if (name === "import") return "import";
   return `${name}${rest}`
     .replace(/--generation \d+/, "--generation N")
+    .replace("--force --discard-pending", "--force")
     .replace("--save-cmd CMD", "--saved");
 }
 
