@@ -91,6 +91,7 @@ const table: Record<string, Allowance> = {
       "protocol",
       "errors",
       "defined",
+      "shell-word",
     ],
     types: ["documents", "parts", "host"],
     packages: ["zod"],
@@ -116,7 +117,7 @@ const table: Record<string, Allowance> = {
   },
   protocol: { parts: ["errors"], packages: ["zod"] },
   exchange: {
-    parts: ["protocol", "errors", "defined", "shell-word"],
+    parts: ["protocol", "errors", "defined"],
     types: ["actor"],
     packages: ["zod"],
   },

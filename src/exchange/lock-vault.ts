@@ -9,7 +9,6 @@ import { noteResponse, sendProbe } from "./start/breaker-gate.ts";
 import { otherService } from "./start/start.ts";
 import type { Settled } from "./states.ts";
 import { createIds } from "./ulid.ts";
-import { shownBy } from "./ways.ts";
 
 /** The context of an exchange that has no vault yet. */
 export interface LockContext extends Omit<
@@ -137,7 +136,7 @@ export async function withVault<T>(
       ...error.facts,
       ...facts,
       retry: "after-status",
-      hint: `an earlier start of this command was sent, and counts; ${shownBy(uuid, context.file)} (then run it again)`,
+      hint: `an earlier start of this command was sent, and counts; vault status ${uuid} (then run it again)`,
     });
   } finally {
     for (const one of settled.values()) {

@@ -59,7 +59,7 @@ export async function runExchange(
 
 /** Records a given pair that is new, and what came with given credentials. Returns the generation of the pair. */
 async function recordGiven(
-  { session, breaker, file }: ExchangeContext,
+  { session, breaker, inOneFile }: ExchangeContext,
   { given, hashedPin, device }: Start,
   { kind, recordedAs }: Decision,
 ): Promise<number | null> {
@@ -71,7 +71,7 @@ async function recordGiven(
         kind,
         device,
         // Only where the file is the state does nobody else have what it holds.
-        sole: file !== undefined && attempts?.sole === true,
+        sole: inOneFile === true && attempts?.sole === true,
       })
     : recordedAs;
   if (attempts === undefined) return generation;

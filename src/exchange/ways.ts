@@ -1,4 +1,3 @@
-import { shellWord } from "../shell-word.ts";
 import type { ExchangeContext } from "./context.ts";
 import { isTokenAlive, isUnread } from "./context.ts";
 import type { Policy } from "./lockout.ts";
@@ -15,9 +14,7 @@ export interface Way {
 }
 
 /** What decides the ways on, beside the record: `clock` is that of the state. */
-export type Circumstances = Pick<ExchangeContext, "policy" | "file"> & {
-  clock: Pick<Clock, "now">;
-};
+export type Circumstances = Pick<ExchangeContext, "policy"> & { clock: Pick<Clock, "now"> };
 
 type Situation = VaultRecord & { first: Generation | undefined; open: OpenExchange | null };
 
@@ -33,8 +30,8 @@ interface Rule {
 const rules: readonly Rule[] = [
   {
     when: ({ lastError }) => lastError?.code === "locked",
-    ways: ({ uuid, open }, { file }) => [
-      unlockedOf(uuid, file),
+    ways: ({ uuid, open }) => [
+      unlockedOf(uuid),
       ...(open?.state === "ending" ? [{ command: `vault ack ${uuid}` }] : []),
     ],
   },
@@ -100,8 +97,8 @@ export const hintOf = (ways: readonly Way[]): string =>
     .join("; ");
 
 /** The command for a vault that is locked: the counters begin anew once an administrator has unlocked it. */
-export const unlockedOf = (uuid: string, file: string | undefined): Way => ({
-  command: `vault guard ${uuid} --reset${inFile(file)}`,
+export const unlockedOf = (uuid: string): Way => ({
+  command: `vault guard ${uuid} --reset`,
   note: "after an administrator has unlocked the vault",
 });
 
@@ -111,32 +108,20 @@ export const importOf = (uuid: string, more = ""): Way => ({
   note: "the right credentials",
 });
 
-/** What a command about counters needs where they are in the file of a container. */
-export const inFile = (file: string | undefined): string =>
-  file === undefined ? "" : ` --credentials ${shellWord(file)}`;
-
-/** The command that shows what was counted. A container's state may be gone by then: its file has the counters. */
-export const shownBy = (uuid: string, file: string | undefined): string =>
-  file === undefined ? `vault status ${uuid}` : `vault guard ${uuid}${inFile(file)}`;
-
-/** Reads with one of the stored credentials, or of those in the file of a container. */
-const getOf = (uuid: string, file: string | undefined, generation: number): string =>
-  `vault get ${uuid}${file === undefined ? "" : ` --credentials ${shellWord(`@${file}`)} --credentials-out ${shellWord(file)}`} --generation ${generation}`;
-
 /** A person chooses among these candidates: each is one command, unless there is a lock or the guard to pass first. */
 export function choices(
   record: VaultRecord,
   generations: readonly Generation[],
   circumstances: Circumstances,
 ): Way[] {
-  const { policy, file } = circumstances;
+  const { policy } = circumstances;
   if (record.lastError?.code === "locked" || !startRisk(record, policy).allows)
     return waysOn(record, circumstances);
   const answered = { ...record, ...countersLeft(record, "unanswered") };
   return [
-    ...(mustPersonChoose(answered, policy) ? [] : [noneArrived(record.uuid, file)]),
+    ...(mustPersonChoose(answered, policy) ? [] : [noneArrived(record.uuid)]),
     ...generations.map(({ generation, standing }) => ({
-      command: getOf(record.uuid, file, generation),
+      command: `vault get ${record.uuid} --generation ${generation}`,
       note: standing,
     })),
     importOf(record.uuid),
@@ -189,27 +174,32 @@ function startedWays({ uuid, open, ...vault }: Situation, circumstances: Circums
     : guardedWays({ uuid, open, ...vault }, circumstances);
 }
 
-const noneArrived = (uuid: string, file: string | undefined): Way => ({
-  command: `vault guard ${uuid} --reset --unanswered${inFile(file)}`,
+const noneArrived = (uuid: string): Way => ({
+  command: `vault guard ${uuid} --reset --unanswered`,
   note: "if the audit log shows none of the unanswered starts",
 });
 
 /** The ways past the guard, of which only a person can know which one is right. */
-function guardedWays(vault: Situation, { policy, file }: Circumstances): Way[] {
+function guardedWays(vault: Situation, { policy }: Circumstances): Way[] {
   const { uuid, first, unackedStarts, open } = vault;
   const { unackedWouldLock, onlyUnanswered } = startRisk(vault, policy);
   const shown: Way = {
-    command: `vault guard ${uuid} --reset --failed N --starts N${inFile(file)}`,
+    command: `vault guard ${uuid} --reset --failed N --starts N`,
     note: "what the audit log shows since the last success and acknowledgement, as vault audit-replay FILE prints it",
   };
-  if (isLockedBy(vault, policy)) return [unlockedOf(uuid, file), shown];
-  if (onlyUnanswered) return [noneArrived(uuid, file), shown];
+  if (isLockedBy(vault, policy)) return [unlockedOf(uuid), shown];
+  if (onlyUnanswered) return [noneArrived(uuid), shown];
   // Refused ones never lead on; for the others a person can say that they are right.
   const right = importOf(uuid);
   const isUsable = first !== undefined && !first.refused;
   const forced = (note: string): Way[] =>
     isUsable
-      ? [{ command: `${getOf(uuid, file, first.generation)} --force${discarding(open)}`, note }]
+      ? [
+          {
+            command: `vault get ${uuid} --generation ${first.generation} --force${discarding(open)}`,
+            note,
+          },
+        ]
       : [right];
   if (unackedWouldLock) {
     const locking = `locks the vault if the audit log shows ${unackedStarts} starts, and an administrator must unlock it then`;

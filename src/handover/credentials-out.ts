@@ -3,6 +3,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import type { Io } from "../parts/io.ts";
 import type { Basics } from "../parts/settings.ts";
 import { VaultError } from "../errors.ts";
+import { shellWord } from "../shell-word.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import type { GivenCredentials } from "../exchange/recovery/document.ts";
@@ -127,6 +128,26 @@ export class CredentialsOut {
     if (text === this.#content) return;
     replaceFile(this.#file, text);
     this.#content = text;
+  }
+
+  /** Names this file, which is the state, in the commands that lead on from an error: another container has nothing else. */
+  namedIn(error: unknown, uuid: string): unknown {
+    if (!(error instanceof VaultError) || error.facts.hint === undefined) return error;
+    const file = shellWord(this.path);
+    const flags = `--credentials ${shellWord(`@${this.path}`)} --credentials-out ${file}`;
+    const hint = error.facts.hint
+      .replaceAll(`vault status ${uuid} --history`, `vault guard ${uuid}`)
+      .replaceAll(`vault status ${uuid}`, `vault guard ${uuid}`)
+      .replaceAll(
+        new RegExp(`vault guard ${uuid}(?: --[a-z]+(?: N)?)*`, "g"),
+        `$& --credentials ${file}`,
+      )
+      .replaceAll(new RegExp(`vault (?:get|update) ${uuid}(?! --cred)`, "g"), `$& ${flags}`);
+    const elsewhere = `; vault get ${uuid} ${flags} (in another container: acknowledges first)`;
+    return new VaultError(error.code, error.message, {
+      ...error.facts,
+      hint: hint.includes(`vault ack ${uuid}`) ? hint + elsewhere : hint,
+    });
   }
 
   #isEmpty(): boolean {

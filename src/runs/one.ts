@@ -63,20 +63,24 @@ export async function runVaults(
     const reserved = isLockedFirst
       ? service.reserveAhead({}, app.io.waiting.deadline)
       : Promise.resolve();
-    const done = await app.service.withVault(uuid, async (locked) => {
-      await reserved;
-      const start = completed ?? (await complete(await locked.session.read()));
-      const context = { ...locked, file: out?.isState === true ? out.path : undefined };
-      await out?.checkKnown(context, pairsOf(start.given));
-      if (dryRun === true) {
-        await (await import("./dry-run.ts")).dryRun(app, context, start);
-        return undefined;
-      }
-      const write = outFile === undefined ? undefined : await fileWriter(app.io.host, outFile);
-      const outputs = { write, out, saveCmd, program, stop: app.io.host.interrupted };
-      const delivery = await runExchange(context, start, createHandover(app, outputs, start));
-      return { start, delivery };
-    });
+    const done = await app.service
+      .withVault(uuid, async (locked) => {
+        await reserved;
+        const start = completed ?? (await complete(await locked.session.read()));
+        const context = { ...locked, inOneFile: out?.isState === true };
+        await out?.checkKnown(context, pairsOf(start.given));
+        if (dryRun === true) {
+          await (await import("./dry-run.ts")).dryRun(app, context, start);
+          return undefined;
+        }
+        const write = outFile === undefined ? undefined : await fileWriter(app.io.host, outFile);
+        const outputs = { write, out, saveCmd, program, stop: app.io.host.interrupted };
+        const delivery = await runExchange(context, start, createHandover(app, outputs, start));
+        return { start, delivery };
+      })
+      .catch((error: unknown) => {
+        throw out?.isState === true ? out.namedIn(error, uuid) : error;
+      });
     if (done !== undefined && program === undefined) await tell(app, done.start, done.delivery);
   });
   return 0;

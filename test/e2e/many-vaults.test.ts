@@ -322,7 +322,7 @@ describe("a run", () => {
     expect(left.stderr).toMatch(
       /5 failed \(in-doubt\); the same command line would not change that/,
     );
-    expect(left.stderr).toMatch(/vault get VAULT \(finds out which ones are valid\)/);
+    expect(left.stderr).toMatch(/vault get VAULT \(finds out which credentials are valid\)/);
     expect(left.stderr).not.toMatch(/does the rest/);
     expectExit(await machine.vault("get", "--all", "-o", "ndjson"), 0);
     for (const uuid of uuids) await expectInStep(lab, machine, uuid);

@@ -17,6 +17,7 @@ import type { Recovery } from "../support/machine.ts";
 import { errorOf, pairIn, readJson } from "../support/machine.ts";
 import type { RunningVault, RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
+import { shellWord } from "../../src/shell-word.ts";
 
 /** A vault, and a volume whose file holds its credentials: all that outlives a container. */
 interface Volume {
@@ -61,10 +62,12 @@ async function killedUntilRefused(volume: Volume): Promise<string[][]> {
   volume.lab.service.faults.clear();
   const refused = await volume.run();
   expectError(refused, 8, "guard");
-  return (errorOf(refused).hint ?? "")
-    .split("; ")
-    .map((way) => shellWords(way.replace(/ \([^)]*\)$/, "")));
+  return waysIn(refused).map(shellWords);
 }
+
+/** The commands that the hint of an error names. */
+const waysIn = (result: RunResult): string[] =>
+  (errorOf(result).hint ?? "").split("; ").map((way) => way.replace(/ \([^)]*\)$/, ""));
 
 /** As a shell splits them. */
 const shellWords = (command: string): string[] =>
@@ -415,6 +418,47 @@ describe.concurrent("the counts toward lockout are in the file", () => {
       await expectLive(volume);
     },
   );
+
+  it("on a machine that has a state, too, the command that the hint names holds for both", async () => {
+    const { lab, file } = await openVolume();
+    const { uuid, kind } = lab.vault;
+    const machine = lab.machine();
+    const run = async (...more: string[]): Promise<RunResult> => {
+      const given = ["--credentials", `@${file}`, "--credentials-out", file];
+      return await machine.vault("get", uuid, "--kind", kind, ...given, "--json", ...more);
+    };
+    lab.faults("get-start:drop-before*2");
+    expectError(await run(), 10, "network");
+    expectError(await run("--force"), 10, "network");
+    const refused = await run();
+    expectError(refused, 8, "guard");
+    const [way = ""] = waysIn(refused);
+    expect(way).toBe(`vault guard ${uuid} --reset --unanswered --credentials ${file}`);
+    expectExit(await machine.vault(...shellWords(way).slice(1), "--json"), 0);
+    expectExit(await run(), 0);
+  });
+
+  it("the ways out of an open exchange and of a locked vault name the file", async () => {
+    const volume = await openVolume("a volume's");
+    const { lab } = volume;
+    const { uuid } = lab.vault;
+    const file = shellWord(volume.file);
+    lab.faults("get-end:drop-before*all");
+    const left = await volume.run("--max-wait", "50ms");
+    expectError(left, 11, "pending");
+    const again = `vault get ${uuid} --credentials ${shellWord(`@${volume.file}`)} --credentials-out ${file}`;
+    expect(waysIn(left)).toEqual([`vault ack ${uuid}`, again]);
+    lab.service.faults.clear();
+    expectExit(await lab.machine().vault(...shellWords(again).slice(1), "--json"), 0);
+    lab.service.sandbox.lock(uuid);
+    const locked = await volume.run();
+    expectError(locked, 7, "locked");
+    const [way = ""] = waysIn(locked);
+    expect(way).toBe(`vault guard ${uuid} --reset --credentials ${file}`);
+    lab.service.sandbox.unlock(uuid);
+    expectExit(await lab.machine().vault(...shellWords(way).slice(1), "--yes", "--json"), 0);
+    await expectLive(volume);
+  });
 
   it("are set in a pending recovery document too, which stays what it is", async () => {
     const volume = await openVolume();

@@ -32,7 +32,7 @@ interface Request {
 export async function guardFile(
   { io, settings }: Basics,
   { vault, named, to }: Request,
-): Promise<number> {
+): Promise<void> {
   const path = pathOf(io.host, named);
   const { attempts, label } = await withCredentialsFile(
     { io, settings },
@@ -71,7 +71,6 @@ export async function guardFile(
     { vaults, breakers },
     async (view) => await (await import("../status/view.ts")).guardList({ vaults, breakers }, view),
   );
-  return 0;
 }
 
 const invalid = (flag: string, why: string, facts: { hint?: string; uuid?: string }): VaultError =>

@@ -63,7 +63,12 @@ export const guard = command(descriptor, async (app: App, options) => {
     ]);
     const [vault = ""] = names;
     await confirmOrFail(app.io.ask, yes || to !== "all", unlockedQuestion(vault));
-    return await guardFile(app, { vault, named: credentials, to });
+    await guardFile(app, { vault, named: credentials, to });
+    // A machine that has a state, too, counts in both.
+    if (to === undefined || (await (await app.state.store()).find(vault)).length === 0) return 0;
+    if (to === "unanswered") await takeBack(app, [vault], yes);
+    else await resetOne(app, vault, to);
+    return 0;
   }
   const [{ noCredentials }, { describeBreaker, describeGuard }, { byLabel, vaultNamed }] =
     await Promise.all([

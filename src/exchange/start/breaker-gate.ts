@@ -9,12 +9,11 @@ import type { CallOutcome } from "../dispositions.ts";
 import { isTakenBack } from "../dispositions.ts";
 import type { ProbeCall, Reply } from "../ports.ts";
 import type { Intent, VaultRecord } from "../records.ts";
-import { inFile } from "../ways.ts";
 
 /** What a start needs to pass the circuit breaker. */
 export type GateContext = Pick<
   ExchangeContext,
-  "breaker" | "clock" | "deadline" | "emit" | "file" | "probe" | "signal"
+  "breaker" | "clock" | "deadline" | "emit" | "probe" | "signal"
 >;
 
 /** The vault of the start; none yet for a create. */
@@ -120,7 +119,7 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
       });
     isTold = true;
     // To the end, also where the trial is due later: another vault's may close the breaker before.
-    if (leftMs <= 0) throw notDue(vault, cause, way.dueAt, context.file);
+    if (leftMs <= 0) throw notDue(vault, cause, way.dueAt);
     await clock
       .sleep(Math.max(50, Math.min(lookMs, dueInMs, leftMs)), signal)
       .catch(() => undefined);
@@ -145,16 +144,11 @@ const causeOf = (reply: Reply): string =>
 const at = (time: number): string =>
   new Date(Math.ceil(time / 1000) * 1000).toISOString().replace(".000Z", "Z");
 
-const notDue = (
-  { uuid }: AtGate,
-  cause: string,
-  dueAt: number,
-  file: string | undefined,
-): VaultError =>
+const notDue = ({ uuid }: AtGate, cause: string, dueAt: number): VaultError =>
   new VaultError("network", `not sent: ${cause}; the next trial start is due at ${at(dueAt)}`, {
     uuid,
     // No next command: the service may have counted starts whose responses were lost.
-    hint: `run it again then, or, if the audit log shows none of the unanswered starts, at once after vault guard ${uuid ?? "--all"} --reset --unanswered${inFile(file)}`,
+    hint: `run it again then, or, if the audit log shows none of the unanswered starts, at once after vault guard ${uuid ?? "--all"} --reset --unanswered`,
   });
 
 /** Says when the next trial of a vault is due, after a start that got no answer. */

@@ -6,7 +6,6 @@ import type { CallOutcome, Refused } from "../dispositions.ts";
 import { refusal, serviceDetails, wording } from "../dispositions.ts";
 import { allowsRetry } from "../lockout.ts";
 import type { Reply } from "../ports.ts";
-import { shownBy } from "../ways.ts";
 import { trialDue } from "./breaker-gate.ts";
 import type { ChosenPair } from "./choose-pair.ts";
 
@@ -83,7 +82,7 @@ async function noAnswer(
       `the start was sent, but its response is too large: ${reply.cause}`,
       {
         uuid: session.uuid,
-        hint: `the stored credentials are still valid; it counts as a start, and so does each repetition; ${shownBy(session.uuid, context.file)}`,
+        hint: `the stored credentials are still valid; it counts as a start, and so does each repetition; vault status ${session.uuid}`,
       },
     );
   }
@@ -97,7 +96,7 @@ async function noAnswer(
       uuid: session.uuid,
       retry: "after-status",
       service: reply.answer && serviceDetails(reply.answer),
-      hint: `the stored credentials are kept; it counts as an unacknowledged start${pair.sole ? "" : " and a possibly failed attempt"}; ${trialDue(context.breaker, record)}; ${shownBy(session.uuid, context.file)} (then run it again)`,
+      hint: `the stored credentials are kept; it counts as an unacknowledged start${pair.sole ? "" : " and a possibly failed attempt"}; ${trialDue(context.breaker, record)}; vault status ${session.uuid} (then run it again)`,
     },
   );
 }
@@ -127,7 +126,7 @@ export async function refused(
       {
         uuid,
         service: serviceDetails(answer),
-        hint: `the stored credentials are still valid, and it counts as a start; ${shownBy(uuid, context.file)}`,
+        hint: `the stored credentials are still valid, and it counts as a start; vault status ${uuid}`,
       },
     );
   }

@@ -12,7 +12,7 @@ import { explainRefusal, guardLastStart, guardStart, personChooses } from "../gu
 import { isLockedBy, startRisk } from "../lockout.ts";
 import type { StartCall } from "../ports.ts";
 import type { VaultRecord } from "../records.ts";
-import { hintOf, importOf, unlockedOf } from "../ways.ts";
+import { hintOf, importOf, unlockedOf, waysOn } from "../ways.ts";
 import { letOut, noteStart, withdraw } from "./breaker-gate.ts";
 import type { ChosenPair } from "./choose-pair.ts";
 import { choosePairs } from "./choose-pair.ts";
@@ -69,7 +69,11 @@ export async function startWith(
     }
     record = await currentRecord(context);
     const isLocked = isLockedBy(record, context.policy);
-    if (generation !== undefined) throw isLocked ? allRefused(context, record, refusal) : refusal;
+    if (generation !== undefined) {
+      if (isLocked) throw allRefused(context, record, refusal);
+      const hint = hintOf(waysOn(record, context)) || refusal.facts.hint;
+      throw new VaultError(refusal.code, refusal.message, { ...refusal.facts, hint });
+    }
     tried.add(pair.generation);
     try {
       pairs = await choosePairs(context, record, kind, start);
@@ -99,7 +103,7 @@ function allRefused(
     isLocked ? `${why}; by the counters, the vault is locked now` : why,
     {
       ...refusal.facts,
-      hint: hintOf([...(isLocked ? [unlockedOf(uuid, context.file)] : []), importOf(uuid)]),
+      hint: hintOf([...(isLocked ? [unlockedOf(uuid)] : []), importOf(uuid)]),
     },
   );
 }
