@@ -31,6 +31,7 @@ import type { Start } from "./start/start.ts";
 import { waitsForEnd } from "./start/start.ts";
 import { startWith } from "./start/send.ts";
 import type { Settled } from "./states.ts";
+import { hintOf, waysOn } from "./ways.ts";
 
 /**
  * Runs one whole exchange with a locked vault: settle, guard, ① start ② deliver ③ end ④. Returns what was delivered, with the
@@ -161,7 +162,7 @@ async function deliverAndEnd(
     const held = await holdFor(context, exchange, handover, error);
     if (noAck && error instanceof HandoverFailure && error.reason === "masked")
       return { ...delivery, exchange: held };
-    throw notHandedOver(context, held, error);
+    throw await notHandedOver(context, held, error);
   }
   if (noAck) {
     await context.session.hold(id, "no-ack", { delivered: true, saveOwed: false });
@@ -226,24 +227,23 @@ async function holdFor(
   return openExchange(await currentRecord(context), exchange.id);
 }
 
-function notHandedOver(context: ExchangeContext, held: OpenExchange, error: unknown): VaultError {
-  const { uuid } = context.session;
+async function notHandedOver(
+  context: ExchangeContext,
+  held: OpenExchange,
+  error: unknown,
+): Promise<VaultError> {
   // An interruption can also have ended a --save-cmd, for which the exchange is held then.
   if (context.signal.aborted || (error instanceof VaultError && error.code === "interrupted"))
     return interrupted(context, held);
   const message = error instanceof Error ? error.message : String(error);
-  const ways = held.saveOwed
-    ? `vault ack ${uuid} --save-cmd CMD (or --saved)`
-    : `vault ack ${uuid}${held.limited && !held.delivered ? " --unread" : ""}`;
+  const hint = error instanceof HandoverFailure ? error.hint : undefined;
   return new VaultError(
     "pending",
     `${message}; the new credentials are stored, but not acknowledged`,
     {
-      uuid,
+      uuid: context.session.uuid,
       exchange: summarize(held),
-      hint:
-        (error instanceof HandoverFailure ? error.hint : undefined) ??
-        `vault ${held.operation} ${uuid} --discard-pending (starts again with the old credentials); ${ways}`,
+      hint: hint ?? hintOf(waysOn(await currentRecord(context), context)),
     },
   );
 }
