@@ -184,6 +184,7 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
   const asOf = options.until ?? intake.newest;
   const facts = {
     skippedLines: skips.count,
+    isCut: inputs.some(({ cutAt }) => cutAt !== undefined),
     distinguishesFailures: distinguishesFailures(inputs, intake),
     unclearOutcomes: [...classifier.unclear].map((text) => pseudonyms.word(text)),
   };
@@ -220,7 +221,7 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
       of: classifier.unnamed.get(value) ?? count,
     }))
     .sort((a, b) => b.count - a.count);
-  const warning = warningOf(intake, otherActions);
+  const warning = warningOf(inputs, intake, otherActions);
   const { changed } = intake;
   const whatIf =
     changed === undefined

@@ -176,7 +176,7 @@ const origin = z.object({
 
 /** The answer first: what is wrong, and who caused it. */
 const found = z.object({
-  /** Some items were not understood: how many, and how to explain them. */
+  /** What may make the rest wrong: inputs that are cut off, and items that were not understood, with how to explain them. */
   warning: optional(text),
   /** Sentences with values from items. */
   text,
@@ -210,6 +210,8 @@ const input = z.object({
   order: z.enum(["oldest-first", "newest-first"]),
   items: count,
   columns,
+  /** Line at which the input is cut off or cannot be read any further: the items after it are missing. */
+  cutAt: optional(count),
 });
 
 /** Rules for verdicts, from service-facts and section 9. Options override each of them. */

@@ -82,6 +82,24 @@ describe("audit-replay", () => {
     );
   });
 
+  it("finds nothing ruled out by an export that is cut off", async () => {
+    const machine = lab.machine();
+    const file = machine.file("cut.ndjson", `${item(lab.vault.uuid)}\n${item("x").slice(0, 9)}`);
+    const cut = /cut\.ndjson is cut off or damaged at line 2/;
+    const asked = await machine.vault("audit-replay", file, "--json", "--fail-on", "locked");
+    expectError(asked, 17, "finding", /at line 2: locked cannot be ruled out/);
+    const both = ["--fail-on", "open-exchange,locked"];
+    expectError(
+      await machine.vault("audit-replay", file, "--json", ...both),
+      17,
+      "finding",
+      /1 vault is open-exchange \(.*; .*: locked cannot be ruled out/,
+    );
+    const read = await machine.vault("audit-replay", file, "--json");
+    expectExit(read, 0);
+    expect(read.stderr).toMatch(cut);
+  });
+
   it("takes a vault by its label on this machine, and by first digits, without a terminal too", async () => {
     const own = await openLab();
     const machine = await own.warmMachine();

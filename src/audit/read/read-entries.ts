@@ -37,9 +37,9 @@ export async function readEntries(
   const early: Parameters<SkipLine>[] = [];
   let report: SkipLine = (...one) => void early.push(one);
   let lastLine = 0;
-  const reported: SkipLine = (line, reason) => {
+  const reported: SkipLine = (line, ...why) => {
     lastLine = Math.max(lastLine, line);
-    report(line, reason);
+    report(line, ...why);
   };
   const { records: batches, rest } = recordsOf(input, reported);
   const sample: AuditRecord[] = [];
@@ -82,7 +82,7 @@ export async function readEntries(
       lastLine = rest.lines.next - 1;
     }
     const problem = input.problem();
-    if (problem !== null) skip(lastLine + 1, `${problem}: reading stopped`);
+    if (problem !== null) skip(lastLine + 1, `${problem}: reading stopped`, true);
   }
   return { columns, order: orderOf(sample, columns), entries: all() };
 }

@@ -9,6 +9,7 @@ import { readEntries } from "./read-entries.ts";
 import { openInput } from "./records/input.ts";
 import { longestRecord } from "./records/lines.ts";
 import { itemOfLine } from "./records/ndjson.ts";
+import type { SkipLine } from "./records/record.ts";
 
 /** An export: a file or a stream. */
 export interface InputSpec {
@@ -65,12 +66,13 @@ export async function openSource(
   const { name, path = name, stream } = spec;
   const input = await openInput({ name: path, ...defined({ stream }) });
   try {
-    const { columns, order, entries } = await readEntries(
-      { ...input, name },
-      options,
-      (line, reason) => skips.add({ input: options.index, line, reason }),
-    );
     const { format, isGzip: gzip } = input;
+    const skip: SkipLine = (line, reason, isCut = false) => {
+      skips.add({ input: options.index, line, reason });
+      if (isCut) report.cutAt ??= line;
+    };
+    const { columns, order, entries } = await readEntries({ ...input, name }, options, skip);
+    const report: InputReport = { name, format, gzip, order, items: 0, columns };
     const found = new FoundLines(path);
     const itemOf = ({ content, input, line }: ItemLocation): Item => {
       if (typeof content === "object") return content;
@@ -85,7 +87,7 @@ export async function openSource(
     };
     return {
       itemOf,
-      report: { name, format, gzip, order, items: 0, columns },
+      report,
       entries: order === "newest-first" ? reversed(entries, name) : entries,
       bytesRead: () => input.bytesRead(),
       totalBytes: input.total,

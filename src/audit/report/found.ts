@@ -1,5 +1,12 @@
 import { defined } from "../../defined.ts";
-import type { Found, Origin, Selected, Tally, UnknownAction } from "../../documents/audit.ts";
+import type {
+  Found,
+  InputReport,
+  Origin,
+  Selected,
+  Tally,
+  UnknownAction,
+} from "../../documents/audit.ts";
 import { counted, grouped } from "../../terminal/count.ts";
 import type { Vault } from "../fold/vault.ts";
 import type { Verdict } from "./severity.ts";
@@ -30,21 +37,44 @@ export function foundOf(
 export const occurrences = ({ count, of }: UnknownAction): string =>
   count === of ? `×${grouped(count)}` : `(${grouped(count)} of ${grouped(of)})`;
 
-/** Says how many items were not understood, and what to do about it: what follows may be wrong. */
+/** Says what may make the rest wrong, and what to do about it. */
 export function warningOf(
-  { unknownItems, items }: { unknownItems: number; items: number },
+  inputs: readonly InputReport[],
+  intake: { unknownItems: number; items: number },
   actions: readonly UnknownAction[],
 ): string | undefined {
-  if (unknownItems === 0) return undefined;
+  const cut = cutWords(inputs);
+  const warnings = [
+    ...(cut === undefined ? [] : [`${cut}: what comes after is missing. Export or copy it again.`]),
+    ...notUnderstood(intake, actions),
+  ];
+  return warnings.length === 0 ? undefined : warnings.join(" ");
+}
+
+/** Names the inputs that are cut off, if any: `audit.gz is cut off or damaged at line 812`. */
+export function cutWords(inputs: readonly InputReport[]): string | undefined {
+  const cut = inputs.filter(({ cutAt }) => cutAt !== undefined);
+  if (cut.length === 0) return undefined;
+  const named = cut
+    .slice(0, maxNamed)
+    .map(({ name, cutAt }) => `${name} is cut off or damaged at line ${cutAt}`);
+  return `${named.join(", ")}${cut.length > maxNamed ? ", …" : ""}`;
+}
+
+function notUnderstood(
+  { unknownItems, items }: { unknownItems: number; items: number },
+  actions: readonly UnknownAction[],
+): string[] {
+  if (unknownItems === 0) return [];
   const named = actions
     .slice(0, maxNamed)
     .map((action) => `${short(action.value)} ${occurrences(action)}`);
   const more = actions.length > maxNamed ? ", …" : "";
-  return (
+  return [
     `${grouped(unknownItems)} of ${counted(items, "item")} ${unknownItems === 1 ? "was" : "were"} not understood: ${named.join(", ")}${more}. ` +
-    "Say what these actions mean (--action OLD=NEW, once for each; vault help audit lists the names), " +
-    "or name the column that has the actions (--map action=COLUMN)."
-  );
+      "Say what these actions mean (--action OLD=NEW, once for each; vault help audit lists the names), " +
+      "or name the column that has the actions (--map action=COLUMN).",
+  ];
 }
 
 /** Describes a selection: `3 of 120 vaults have an item with ref=nightly-job.` */

@@ -11,6 +11,8 @@ import type { Verdict } from "./severity.ts";
 export interface LogFacts {
   /** Number of lines that are not items, any of which could be one of this vault. */
   skippedLines: number;
+  /** Whether an input is cut off: the items after that are missing. */
+  isCut: boolean;
   /** Whether failed attempts can be distinguished from successful calls. */
   distinguishesFailures: boolean;
   /** Outcomes that are neither a known success nor a known failure. */
@@ -170,7 +172,7 @@ function doubtsOf(vault: Vault, { beginsLater, ofLog }: Doubts): string[] {
 /** Returns the doubts that the whole log raises about each vault. */
 export const logDoubts = (
   rules: Rules,
-  { skippedLines, distinguishesFailures, unclearOutcomes }: LogFacts,
+  { skippedLines, isCut, distinguishesFailures, unclearOutcomes }: LogFacts,
 ): string[] => [
   ...(unclearOutcomes.length === 0
     ? []
@@ -179,6 +181,7 @@ export const logDoubts = (
   ...(beforeRelease(rules.release, "1.2.18")
     ? [`release ${rules.release} records no failed attempts`]
     : []),
+  ...(isCut ? ["the log is cut off or damaged: items are missing"] : []),
   ...(skippedLines > 0 ? [`${count(skippedLines, "line")} could not be read`] : []),
 ];
 

@@ -2,6 +2,7 @@ import type { Local } from "../../parts/state.ts";
 import type { Replay, ReplayOptions } from "../../audit/replay.ts";
 import { replay } from "../../audit/replay.ts";
 import { newestRelease } from "../../audit/fold/rules.ts";
+import { cutWords } from "../../audit/report/found.ts";
 import type { Settings } from "../../settings/settings.ts";
 import { VaultError } from "../../errors.ts";
 import { defaults } from "../../protocol/limits.ts";
@@ -168,9 +169,10 @@ function timelineOf({ timeline, html, vault }: AuditReplayOptions): ReplayOption
 /** Maximum number of vaults that a finding names, and of vaults that are searched for them. */
 const named = { vaults: 3, among: 1000 };
 
-/** Returns the error of a --fail-on condition that is met. */
+/** Returns the error of a --fail-on condition that is met, or that an input which is cut off cannot rule out. */
 function findingOf(replayed: Replay, failOn: readonly AuditFinding[]): VaultError | undefined {
-  const found = [...new Set(failOn)].flatMap((verdict) => {
+  const conditions = [...new Set(failOn)];
+  const found = conditions.flatMap((verdict) => {
     const count = replayed.summary.verdicts[verdict];
     if (count === 0) return [];
     const uuids = firstOf(replayed.vaults({ problems: true }), verdict);
@@ -179,9 +181,17 @@ function findingOf(replayed: Replay, failOn: readonly AuditFinding[]): VaultErro
       `${inNumber(count, "vault is", "vaults are")} ${verdict} (${[...uuids, ...more].join(", ")})`,
     ];
   });
+  const cut = cutWords(replayed.summary.inputs);
+  const hint =
+    found.length > 0
+      ? "--problems lists them; --vault VAULT --timeline shows one in detail"
+      : "export or copy it again";
+  const unmet = conditions.filter((verdict) => replayed.summary.verdicts[verdict] === 0);
+  if (cut !== undefined && unmet.length > 0)
+    found.push(`${cut}: ${unmet.join(", ")} cannot be ruled out`);
   if (found.length === 0) return undefined;
   return new VaultError("finding", found.join("; "), {
-    hint: "--problems lists them; --vault VAULT --timeline shows one in detail",
+    hint,
   });
 }
 

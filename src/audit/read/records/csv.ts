@@ -40,11 +40,13 @@ export async function* csvRecords(
       header = headerOf(isData ? [] : first.cells, first.cells.length);
       if (!isData) rows.shift();
     }
+    const last = block.at(-1);
+    const cutAt = last?.ended === false ? last.number : undefined;
     const records: AuditRecord[] = [];
     for (const { line, cells } of rows) {
       const fields = fieldsOf(header ?? [], cells);
       if (fields === null)
-        skip(line, `${cells.length} cells where the header has ${header?.length}`);
+        skip(line, `${cells.length} cells where the header has ${header?.length}`, line === cutAt);
       else records.push({ line, fields });
     }
     yield records;
@@ -88,7 +90,7 @@ function rowsOf(block: readonly Line[], { delimiter, width, budget, skip }: RowO
   let expected = width;
   let at = 0;
   const skipLine = (reason: string): void => {
-    skip(block[at]?.number ?? 0, reason);
+    skip(block[at]?.number ?? 0, reason, block[at]?.ended === false);
     at += 1;
     budget.restarts -= 1;
   };

@@ -43,7 +43,7 @@ export async function* jsonRecords(
   }
   stopped ??= feed(decoder.end());
   stopped ??= feed(none);
-  if (stopped !== null) skip(elements.current(), `${stopped}: reading stopped`);
+  if (stopped !== null) skip(elements.current(), `${stopped}: reading stopped`, true);
   yield elements.found();
 }
 

@@ -18,23 +18,30 @@ export function recordsIn(block: Block, lines: Lines, skip: SkipLine): AuditReco
   for (const { number, text, ended } of textLinesOf(block, lines)) {
     if (text.trim() === "") continue;
     const fields = fieldsOf(text, ended);
-    if (typeof fields !== "string") records.push({ line: number, fields, text });
-    else skip(number, fields);
+    if (fields instanceof Map) records.push({ line: number, fields, text });
+    else skip(number, fields.reason, fields.isCut);
   }
   return records;
 }
 
+/** Why a line is not a record. */
+interface NoRecord {
+  reason: string;
+  /** Whether the input is cut off in it. */
+  isCut?: boolean;
+}
+
 /** Returns the columns of a line, or why it is not a record. A line without a newline may be cut off. */
-function fieldsOf(text: string, hasEnded: boolean): Map<string, string> | string {
+function fieldsOf(text: string, hasEnded: boolean): Map<string, string> | NoRecord {
   const parsed = parseObject(text);
   if (parsed.value === undefined)
-    return parsed.reason === "not JSON" && !hasEnded
-      ? "not JSON: the last line is cut off"
-      : parsed.reason;
+    return parsed.reason === "not JSON" && !hasEnded && /^\s*\{/.test(text)
+      ? { reason: "not JSON: the last line is cut off", isCut: true }
+      : { reason: parsed.reason };
   try {
     return flatten(parsed.value);
   } catch (error) {
-    if (error instanceof RangeError) return "nested too deeply";
+    if (error instanceof RangeError) return { reason: "nested too deeply" };
     throw error;
   }
 }
@@ -46,9 +53,9 @@ export function itemOfLine(
   input: number,
   line: number,
   hasEnded: boolean,
-): Item | { reason: string } {
+): Item | NoRecord {
   const fields = fieldsOf(text, hasEnded);
-  return typeof fields === "string" ? { reason: fields } : itemOf(fields, columns, input, line);
+  return fields instanceof Map ? itemOf(fields, columns, input, line) : fields;
 }
 
 const newline = 0x0a;
@@ -291,7 +298,7 @@ export class LineReader {
     if (text.trim() === "") return;
     const line = this.#lines.next;
     const item = itemOfLine(text, this.#columns, this.#input, line, hasEnded);
-    if ("reason" in item) return this.#skip(line, item.reason);
+    if ("reason" in item) return this.#skip(line, item.reason, item.isCut);
     const entry = entryOf(item, text, this.#vaults, this.#classifier);
     entry.content = this.#contentOf(bytes, from, end);
     this.#entries[this.#count++] = entry;

@@ -8,8 +8,11 @@ export interface AuditRecord {
   text?: string;
 }
 
-/** Called for each line or element that is not a record. The reason is safe on a terminal. */
-export type SkipLine = (line: number, reason: string) => void;
+/**
+ * Called for each line or element that is not a record. The reason is safe on a terminal. `isCut`: the input is cut off there or cannot
+ * be read any further, so that what comes after is missing.
+ */
+export type SkipLine = (line: number, reason: string, isCut?: boolean) => void;
 
 /** Depth below which values are kept as JSON text. */
 const deepest = 8;

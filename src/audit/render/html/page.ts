@@ -22,6 +22,7 @@ import type {
   VaultReport,
   WhatIfReport,
 } from "../../../documents/audit.ts";
+import { cutWords } from "../../report/found.ts";
 import { isProblem } from "../../report/severity.ts";
 import type { Verdict } from "../../report/severity.ts";
 
@@ -189,6 +190,12 @@ const sectionsHead = (): Markup =>
       The time scale is logarithmic; a break in the axis marks a long pause.
     </p> `;
 
+/** Says why there are no vaults to list. */
+function noVaults({ selected, inputs }: ReplaySummary): string {
+  if (selected?.vaults === 0) return "No vault was selected.";
+  return cutWords(inputs) === undefined ? "All vaults are fine." : "No lock is known.";
+}
+
 /** Renders the head of the table, with notes on what it does not list, and the filter. */
 function tableHead(
   summary: ReplaySummary,
@@ -218,7 +225,7 @@ function tableHead(
       : []),
   ];
   return html`<h2 id="vaults" tabindex="-1">Vaults</h2>
-    ${rows === 0 ? html`<p>${summary.selected?.vaults === 0 ? "No vault was selected." : "All vaults are fine."}</p>` : filterControls(verdicts)}
+    ${rows === 0 ? html`<p>${noVaults(summary)}</p>` : filterControls(verdicts)}
     ${notes.map((note) => html`<p class="quiet">${note}</p>`)}
     <p id="shown" role="status" aria-live="polite">${rows === 0 ? "" : counted(rows, "vault")}</p>
     <p id="none" hidden>No vault matches the filter.</p> `;

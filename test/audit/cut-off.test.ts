@@ -1,0 +1,71 @@
+import { gzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { writeHtml } from "../../src/audit/render/html/page.ts";
+import { writeMarkdown } from "../../src/audit/render/markdown.ts";
+import { auditSummary } from "../../src/audit/render/text/view.ts";
+import { plain } from "../../src/terminal/palette.ts";
+import { failure, line, replayText } from "./support.ts";
+
+const items = [
+  line(0, "CREATE_VAULT"),
+  line(1, "READ_VAULT"),
+  line(2, "ACKNOWLEDGE_READ_VAULT"),
+  failure(3),
+];
+const ndjson = `${items.join("\n")}\n`;
+const csv = [
+  "time,action,outcome,vaultUuid,description",
+  ...items.map((item) => {
+    const {
+      time,
+      action,
+      outcome,
+      vaultUuid,
+      description = "-",
+    } = JSON.parse(item) as Record<string, string>;
+    return [time, action, outcome, vaultUuid, `"${description}"`].join(",");
+  }),
+].join("\n");
+/** Items that differ, so that a gzip file can be cut among them. */
+const distinct = items
+  .map((item, index) => JSON.stringify({ ...JSON.parse(item), index }))
+  .join("\n");
+
+describe("an export that is cut off", () => {
+  test.each([
+    ["in a line", ndjson.slice(0, -30), 4],
+    ["in a JSON array", `[${items.join(",")}]`.slice(0, -30), 4],
+    ["in a wrapper, between items", `{"items":[${items.join(",")}]}`.slice(0, -2), 5],
+    ["in a row", csv.slice(0, -30), 5],
+    ["in a quoted cell", csv.slice(0, -5), 5],
+    ["in gzip", gzipSync(`${distinct}\n`).subarray(0, -30), 4],
+    ["by what is not JSON", `[${items.join(",")},?]`, 5],
+  ])("%s is what each report says first", async (_where, text, cutAt) => {
+    const { result, reports } = await replayText(text);
+    const { summary } = result;
+    const warning = `items is cut off or damaged at line ${cutAt}: what comes after is missing.`;
+    expect(summary).toMatchObject({ inputs: [{ cutAt }], found: { text: /^No locks found/ } });
+    expect(summary.found.warning).toContain(warning);
+    expect(reports).toMatchObject([{ certainty: "likely", reason: /the log is cut off/ }]);
+    const view = { columns: 1000, palette: plain, now: 0 };
+    expect(auditSummary(summary, reports, view).trimStart()).toMatch(new RegExp(`^${warning}`));
+    expect([...writeMarkdown(summary, reports)].join("")).toMatch(
+      new RegExp(`^\\*\\*Warning:\\*\\* ${warning}`),
+    );
+    const page = [...writeHtml({ title: "x", generatedAt: "", summary, vaults: [] })].join("");
+    expect(page.indexOf(warning)).toBeLessThan(page.indexOf('class="found"'));
+    expect(page).toContain(warning);
+    expect(page).not.toContain("All vaults are fine");
+  });
+
+  test.each([
+    ["a last line without its end", ndjson.slice(0, -1)],
+    ["a last row without its end", csv],
+    ["a line in the middle that is not an item", `${items[0]}\n{"time":"2026\n${items[1]}\n`],
+    ["a footer", `${ndjson}-- 4 items`],
+  ])("is none for %s", async (_what, text) => {
+    const { result } = await replayText(text);
+    expect(result.summary.inputs[0]).not.toHaveProperty("cutAt");
+    expect(result.summary.found).not.toHaveProperty("warning");
+  });
+});
