@@ -4,7 +4,8 @@ import { failure, line, moment, replayText, vaultUuid } from "./support.ts";
 
 const created = line(0, "CREATE_VAULT");
 const reads = [1, 2, 3, 4, 5].map((at) => line(at, "READ_VAULT"));
-const bystander = line(2, "READ_VAULT", { vaultUuid: vaultUuid(2) });
+const of2 = { vaultUuid: vaultUuid(2) };
+const bystander = line(2, "READ_VAULT", of2);
 
 async function changes(change: string, lines: readonly string[]) {
   const whatIf = parseWhatIf(change, () => 600_000);
@@ -103,8 +104,16 @@ describe("what if", () => {
     });
   });
 
+  it("none of a vault's items had been, which leaves it without a verdict, and with their time", async () => {
+    const whatIf = parseWhatIf(`without@${moment(3)}`, () => 0);
+    const { result } = await replayText(`${created}\n${line(3, "READ_VAULT", of2)}\n`, { whatIf });
+    expect(result.whatIf?.vaults).toMatchObject([
+      { after: { verdict: "unknown", items: 0, firstAt: moment(3), lastAt: moment(3) } },
+    ]);
+  });
+
   it("the service were of an older release", async () => {
-    const lines = [created, failure(1), line(900, "READ_VAULT", { vaultUuid: vaultUuid(2) })];
+    const lines = [created, failure(1), line(900, "READ_VAULT", of2)];
     expect(await changes("release=1.2.22", lines)).toMatchObject({
       changed: [[vaultUuid(1), "ok", "locked", 0, 1]],
       unchanged: 1,

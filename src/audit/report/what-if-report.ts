@@ -26,7 +26,8 @@ export function whatIfReport(
   };
   for (const { vault } of vaults) {
     // Without all of its items, a vault is as it was before the first of them.
-    const changed = after.fold.vaults[vault.number] ?? new Vault(vault.uuid, vault.number, 0);
+    const changed =
+      after.fold.vaults[vault.number] ?? new Vault(vault.uuid, vault.number, vault.firstTime);
     if (!differs(before, vault, after, changed)) report.unchanged += 1;
     else if (report.vaults.length === maxListed) report.moreChanged += 1;
     else {
