@@ -532,6 +532,36 @@ describe("items that need care", () => {
     expect(await at(moment(600))).toMatch(/the token has expired/);
   });
 
+  it.each([
+    [
+      "held",
+      60,
+      /^Not locked\. It is an exchange of this machine: vault status \S+ names what is possible/,
+    ],
+    ["intent", 60, /: vault status \S+ names the next step\./],
+    ["in-doubt", 60, /: vault status \S+ names the next step\./],
+    ["held", 600, /: vault status \S+ names the next step\./],
+  ])(
+    "advice on an exchange of this machine that is %s, %i seconds after noon, leads to its status",
+    async (state, seconds, expected) => {
+      const own = () => ({
+        id: "x",
+        operation: "get",
+        generation: 1,
+        state,
+        startedAt: moment(10),
+      });
+      const lines = [created, read(10, { externalRef: "own" })];
+      const options = { own, now: Date.parse(moment(seconds)) };
+      const { support, developer } = (await reportOfOne(lines, options)).advice;
+      expect(support).toMatch(expected);
+      expect(support + developer).not.toMatch(/vault (?:ack|get)/);
+      const risk = await reportOfOne([...lines, failure(11), failure(12)], options);
+      const [hope, none] = [/can still be acknowledged/, /locks the vault\.(?: Where |$)/];
+      expect(risk.advice.support).toMatch(state === "held" && seconds < 130 ? hope : none);
+    },
+  );
+
   it("advice names the command that sets the guard's counters to the log's, where these are certain", async () => {
     const setTo = async (
       lines: readonly string[],

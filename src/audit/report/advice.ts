@@ -118,25 +118,42 @@ function riskAdvice(
     failedAttempts > 0 && failedAttempts >= unackedStarts
       ? "one more failed attempt locks the vault"
       : "one more start locks the vault";
-  const alive = isAlive(exchange, now);
+  const isOpen = canBeAcknowledged(exchange, now);
   return {
-    support: `Stop the client now: ${next}.${alive ? ` The open exchange can still be acknowledged until ${exchange.tokenExpiry}, which resets the counters.` : ""}`,
+    support: `Stop the client now: ${next}.${isOpen ? ` The open exchange can still be acknowledged until ${exchange.tokenExpiry}, which resets the counters.` : ""}`,
     developer: `Find the valid credentials before sending anything: vault status ${uuid} --history, vault guard ${uuid}. An acknowledged exchange resets the counters.`,
   };
 }
 
-/** Whether the token is still valid now: an export may be old. */
-const isAlive = (
+/** States in which an exchange of this machine has a token. */
+const withToken: ReadonlySet<string> = new Set(["started", "held", "ending"]);
+
+/** Whether there may be a token that is still valid now: an export may be old. */
+const canBeAcknowledged = (
   exchange: VaultReport["exchange"],
   now: number,
 ): exchange is NonNullable<VaultReport["exchange"]> =>
-  exchange !== undefined && Date.parse(exchange.tokenExpiry) > now;
+  exchange !== undefined &&
+  Date.parse(exchange.tokenExpiry) > now &&
+  (exchange.item.own === undefined || withToken.has(exchange.item.own.state));
 
 function openAdvice({ uuid, exchange }: Known, now: number): VaultReport["advice"] {
-  if (isAlive(exchange, now)) {
+  const isOpen = canBeAcknowledged(exchange, now);
+  const acknowledge = "Acknowledge each exchange once its new credentials are stored durably.";
+  // Only the state knows whether its token and credentials are still there, and what must come before.
+  if (exchange?.item.own !== undefined) {
+    const what = isOpen ? `what is possible before ${exchange.tokenExpiry}` : "the next step";
     return {
-      support: `Have the client acknowledge it before ${exchange.tokenExpiry} (vault ack ${uuid}).`,
-      developer: "Acknowledge each exchange once its new credentials are stored durably.",
+      support: `Not locked. It is an exchange of this machine: vault status ${uuid} names ${what}.`,
+      developer: isOpen
+        ? acknowledge
+        : `There is nothing to acknowledge. Send nothing but what vault status ${uuid} names.`,
+    };
+  }
+  if (isOpen) {
+    return {
+      support: `Have the client acknowledge it before ${exchange.tokenExpiry} (on its machine: vault ack ${uuid}).`,
+      developer: acknowledge,
     };
   }
   return {
