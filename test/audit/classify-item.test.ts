@@ -73,7 +73,8 @@ describe("what an item means", () => {
     ["ROTATE_KEYS", "SUCCESS", null, "other"],
     ["DELETE_VAULT", null, "no uses remain", "delete"],
     ["READ_VAULT", "no", null, "refused"],
-    ["READ_VAULT", "401", null, "not-performed"],
+    ["READ_VAULT", "401", null, "unauthorized"],
+    ["READ_VAULT", "401", "API key check failed", "not-performed"],
   ])("%s, %s, %s: %s", (action, outcome, description, kind) => {
     expect(kindOf(action, outcome, description)).toBe(kind);
   });

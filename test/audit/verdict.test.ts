@@ -62,6 +62,12 @@ describe("how sure a verdict is", () => {
       {},
       /unknown actions/,
     ],
+    [
+      "a status that may be about the application or the credentials says all of a refusal",
+      [created, read(1), ack(2), read(3, { outcome: "401 Unauthorized" })],
+      {},
+      /gives no reason: wrong credentials, a lock, or the application/,
+    ],
     ["the log contradicts itself", [created, ack(5)], {}, /contradicts itself/],
   ])("is likely only where %s", async (_what, lines, options, reason) => {
     const report = await reportOfOne(lines, options);

@@ -28,6 +28,8 @@ export const eventKinds = [
   "unlock",
   /** Refused or failed for a reason other than the vault: counts nothing. */
   "not-performed",
+  /** Refused with HTTP status 401 alone, which may be about the application or the vault's credentials: counts nothing. */
+  "unauthorized",
   /** About the application (key, address, token): not a failed attempt. */
   "application",
   /** Calls in this machine's journal without a response: they may count. */

@@ -74,6 +74,9 @@ export class Transitions {
       case "other":
         vault.doubt().unknownItems += 1;
         return;
+      case "unauthorized":
+        vault.doubt().hasUnworded = true;
+        return;
       case "failed-ack":
       case "not-performed":
       case "application":

@@ -41,9 +41,14 @@ const agreed: Performed = {};
 /** Performs the step of one item. Creates the vault at its first item. */
 export function perform(context: StepContext, step: ReenactedStep): Performed {
   if (
-    ["not-performed", "application", "other", "unanswered-start", "unanswered-ack"].includes(
-      step.event,
-    )
+    [
+      "not-performed",
+      "unauthorized",
+      "application",
+      "other",
+      "unanswered-start",
+      "unanswered-ack",
+    ].includes(step.event)
   )
     return agreed;
   const { service, note } = context;
@@ -88,6 +93,7 @@ export function perform(context: StepContext, step: ReenactedStep): Performed {
       if (step.event === "unlock") reset(note);
       return agreed;
     case "not-performed":
+    case "unauthorized":
     case "application":
     case "other":
     // Calls without a response: it is unknown whether they counted.

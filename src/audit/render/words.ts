@@ -33,6 +33,7 @@ export const eventWords: Record<EventKind, string> = {
   lock: "locked by administrator",
   unlock: "unlocked by administrator",
   "not-performed": "not performed",
+  unauthorized: "refused with status 401",
   application: "about the application",
   "unanswered-start": "start: no response",
   "unanswered-ack": "acknowledgement: no response",

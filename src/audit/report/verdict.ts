@@ -156,7 +156,7 @@ function doubtsOf(vault: Vault, { beginsLater, ofLog }: Doubts): string[] {
     ...(vault.doubts.hasLate ? ["some of its items are too far out of order to be sorted"] : []),
     ...(vault.doubts.hasUnanswered ? ["a call got no response: it may have counted"] : []),
     ...(vault.doubts.hasUnworded
-      ? ["a refused call gives no reason: wrong credentials, or a lock"]
+      ? ["a refused call gives no reason: wrong credentials, a lock, or the application"]
       : []),
     ...(vault.doubts.hasAlike ? ["identical items without ids were counted once"] : []),
     ...(vault.doubts.unknownItems > 0 ? ["some of its items have unknown actions"] : []),

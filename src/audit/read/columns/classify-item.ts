@@ -190,7 +190,9 @@ function failureOf(
   if (saysCredentials(text)) return saysLocked(text) ? "locking-failure" : kind;
   if (saysTooManyStarts(text)) return "locking-start";
   if (saysLocked(text) || (outcome !== null && isLockedStatus(outcome))) return "refused-locked";
-  if (saysOtherwise(text) || (outcome !== null && isOtherStatus(outcome))) return "not-performed";
+  if (saysOtherwise(text)) return "not-performed";
+  if (outcome !== null && isOtherStatus(outcome))
+    return outcome.trim().startsWith("401") ? "unauthorized" : "not-performed";
   return description === null ? "refused" : kind;
 }
 

@@ -35,6 +35,7 @@ export const drawn: Record<EventKind, { lane: Lane; shape: Shape }> = {
   lock: { lane: "other", shape: "square" },
   unlock: { lane: "other", shape: "frame" },
   "not-performed": { lane: "failures", shape: "dot" },
+  unauthorized: { lane: "failures", shape: "dot" },
   application: { lane: "other", shape: "dot" },
   "unanswered-start": { lane: "starts", shape: "triangle" },
   "unanswered-ack": { lane: "acknowledgements", shape: "disc" },
