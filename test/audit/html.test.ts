@@ -5,6 +5,7 @@ import { lockedPeriods, openPeriods } from "../../src/audit/render/html/lanes.ts
 import { chosen, maxDrawn, scaleOf } from "../../src/audit/render/html/timeline.ts";
 import { clip, escape, html } from "../../src/audit/render/html/parts.ts";
 import * as reports from "../support/audit-reports.ts";
+import { line, reportOfOne } from "./support.ts";
 import type { VaultReport } from "../../src/documents/audit.ts";
 
 const generatedAt = "2026-11-20T16:00:00Z";
@@ -57,6 +58,17 @@ describe("the page", () => {
     expect(page.indexOf("Content-Security-Policy")).toBeLessThan(page.indexOf("<style>"));
     expect(page.match(/<(style|script)\b/g)).toEqual(["<style", "<script"]);
     expect(page).not.toMatch(/<[^>]*\s(?:style|on\w+|src|srcset|action)=/);
+  });
+
+  test("finds a vault that is fine by who has used it", async () => {
+    const log = ["CREATE_VAULT", "READ_VAULT", "ACKNOWLEDGE_READ_VAULT"].map((action, at) =>
+      line(at, action, { externalRef: "Nightly-4711", ipAddress: "203.0.113.9" }),
+    );
+    const vault = await reportOfOne(log, { timeline: "problems" });
+    expect(vault.verdict).toBe("ok");
+    const finds = [...pageOf([vault]).matchAll(/<(tr|article)\b[^>]*?\sdata-find="([^"]*)"/g)];
+    expect(finds.map(([, element]) => element)).toEqual(["tr", "article"]);
+    for (const [, , find] of finds) expect(find).toContain("203.0.113.9 nightly-4711");
   });
 
   test("of no vaults says so", () => {

@@ -320,7 +320,7 @@ describe.skipIf(chromiumPath === undefined)(
       await page.keyboard.press("Tab");
       expect(await focused()).toBe("find");
       await page.keyboard.type("203.0.113");
-      expect(await shown(page)).toBe("6 of 9 vaults shown");
+      expect(await shown(page)).toBe("8 of 9 vaults shown");
       await page.keyboard.press("Tab");
       await page.keyboard.press("Space");
       expect(await shown(page)).toBe("3 of 9 vaults shown");

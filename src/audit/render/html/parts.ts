@@ -138,12 +138,15 @@ export const written = (line: Line): Markup =>
   })}`;
 
 /** Renders the attributes that the filter reads: uuid and label with addresses and references, verdict, and time of the verdict. */
-export function filterData({ uuid, label, who, verdict, since, lastAt }: VaultReport): Markup {
-  const texts = [
-    uuid,
-    label ?? "",
-    ...[...who.addresses, ...who.externalRefs].slice(0, 20).map((each) => each.value),
-  ];
+export function filterData(vault: VaultReport): Markup {
+  const { uuid, label, who, timeline = [], verdict, since, lastAt } = vault;
+  // Of a vault that is fine only its newest items tell who has used it.
+  const users = timeline.toReversed().flatMap(({ item }) => [item.address, item.externalRef]);
+  const origins = new Set([
+    ...[...who.addresses, ...who.externalRefs].map((each) => each.value),
+    ...users.filter((user) => user !== undefined),
+  ]);
+  const texts = [uuid, label ?? "", ...[...origins].slice(0, 20)];
   const find = clip(texts.map((text) => clip(text, 200)).join(" "), 2000).toLowerCase();
   return {
     markup: `data-find="${escape(find)}" data-verdict="${escape(verdict)}" data-at="${escape(clip(since ?? lastAt, 40))}"`,
