@@ -47,6 +47,13 @@ describe("the text for a ticket", () => {
     expect(text).toMatch(/\n## Rules and inputs\n\n(- .*\n)+$/);
   });
 
+  test("says what was left out", async () => {
+    const { result } = await replayText(`${failure(1)}\n${"x".repeat(1024 * 1024 + 1)}\n`);
+    expect([...writeMarkdown(result.summary, [])].join("")).toContain(
+      "\n- Left out: 1 line that is not an item\n",
+    );
+  });
+
   test("has at most five items of a vault", () => {
     for (const vault of reports.problems())
       expect(textOf([vault]).match(/^\| \d{4}-.*$/gm)?.length ?? 0).toBeLessThanOrEqual(5);

@@ -40,9 +40,10 @@ export function* writeMarkdown(
   if (more > 0)
     yield `… and ${counted(more, "more vault needs", "more vaults need")} action; \`vault audit-replay --json\` lists all.\n\n`;
   yield "## Rules and inputs\n\n";
-  const { rules, inputs, notes } = basisOf(summary);
+  const { rules, left, inputs, notes } = basisOf(summary);
   const entries = [
     ...rules.map(written),
+    ...left.map((words) => `Left out: ${words}`),
     ...inputs.map(
       ({ name, items, format }) => `${escape(name)}: ${counted(items, "item")}, ${format}`,
     ),
