@@ -81,9 +81,10 @@ function before(cause: Cause | undefined): string {
     case "failed-attempts":
     case "unacknowledged-starts":
     case "expired-invalid-start":
+      return "Stop the client that caused this, or it will lock the vault again.";
     case "unseen":
     case undefined:
-      return "Stop the client that caused this, or it will lock the vault again.";
+      return "Find out what locked it: a client that did will lock it again.";
   }
 }
 

@@ -116,9 +116,13 @@ const conditions: Record<Verdict, string> = {
   ok: "ok",
 };
 
+/** A person asks because a vault is locked. */
+const unseenLocks = "Locks made in the console appear only if the export records them.";
+
 function nothingIn(vaults: number, deleted: number): string {
   if (vaults === 0) return "No vaults found.";
-  return `No locks found in ${counted(vaults, "vault")}${deleted === 0 ? "" : `, ${grouped(deleted)} of them deleted`}.`;
+  const gone = deleted === 0 ? "" : `, ${grouped(deleted)} of them deleted`;
+  return `No locks found in ${counted(vaults, "vault")}${gone}. ${unseenLocks}`;
 }
 
 /** Returns the origin, not redacted, of most of the items that locked a vault, or that count toward lockout. */
