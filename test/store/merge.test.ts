@@ -193,6 +193,29 @@ describe("a backup that is merged into a state: a row of the table each", () => 
     expect(here.candidates()).toEqual(["Y", "B"]);
   });
 
+  it("none open, and an open one from our current credentials, which a later number superseded: goes on", () => {
+    const here = read().import("B", "another pin").exchange("x2", "C", "expired");
+    expect(here.rows.credentials).toMatchObject([
+      { standing: "superseded" },
+      { standing: "current" },
+      { standing: "superseded", fingerprint: here.current()?.fingerprint },
+      { standing: "void" },
+    ]);
+    const there = here.copy().exchange("y2", "Y", "held");
+    expect(here.restore(there.contents())).toMatchObject({
+      outcome: "first",
+      open: { id: "y2", state: "held", from: "file" },
+    });
+  });
+
+  it("ready, and a successor of ours, which an earlier number in the file is not any more: first candidate", () => {
+    const here = read();
+    const there = here.copy().exchange("y1", "Y").import("Y", "another pin");
+    there.exchange("y2", "Z", "expired", "Y");
+    expect(here.restore(there.contents())).toMatchObject({ outcome: "first" });
+    expect(here.candidates()).toEqual(["Y", "B", "Z"]);
+  });
+
   it("none open, and an open one from others: closed", () => {
     const here = read();
     const there = here.copy().exchange("y2", "Y", "held");

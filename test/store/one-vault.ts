@@ -86,12 +86,11 @@ export class OneVault {
       ? ""
       : openCredentials(key, this.rows, row).payload.replace("payload-of-", "");
 
-  import(name: string): this {
-    this.run(
-      (rows) =>
-        void recordPair(rows, key, { credentials: pair(name), kind: "credit-card/offline" }),
+  import(name: string, hashedPin?: string): this {
+    const credentials = { ...pair(name), ...(hashedPin === undefined ? {} : { hashedPin }) };
+    return this.does(
+      (rows) => void recordPair(rows, key, { credentials, kind: "credit-card/offline" }),
     );
-    return this;
   }
 
   adopt(id: string, [old, made]: [string, string], unread = false): this {

@@ -108,6 +108,15 @@ const happenings: [string, Happening][] = [
     },
   ],
   [
+    "import of what is tried first, with another hashedPin",
+    (two, side) => {
+      const store = two[side];
+      const first = generationOf(store, client.candidates(store)[0] ?? null);
+      if (first === undefined) throw new NotTaken();
+      steps.importPair(store, { number: next(two), pair: first.pair, isSentWithOther: true });
+    },
+  ],
+  [
     "import of what the other one tries first",
     (two, side) => {
       const other = two[side === "here" ? "there" : "here"];
@@ -290,10 +299,10 @@ const exchangeRow = (store: Store, exchange: Exchange): Partial<ExchangeRow> => 
 function storeIn(contents: Contents): Store {
   const [vault] = contents.vaults.map((row) => vaultRow({ ...row }));
   const superseded = contents.superseded.map(({ fingerprint }) => Number(fingerprint));
-  const kept = contents.credentials
-    .map((row) => generationIn(credentialsIn({ ...row })))
-    // Of those that are neither superseded nor kept only exchanges name the number.
-    .filter(({ pair, standing }) => standing !== "superseded" || superseded.includes(pair));
+  const generations = contents.credentials.map((row) => generationIn(credentialsIn({ ...row })));
+  // Of those that are neither superseded nor kept, under any number, only exchanges name the number.
+  const named = new Set(generations.flatMap((g) => (g.standing === "superseded" ? [] : [g.pair])));
+  const kept = generations.filter(({ pair }) => named.has(pair) || superseded.includes(pair));
   const others = superseded.filter((pair) => !kept.some((each) => each.pair === pair));
   const counted = (column: keyof VaultRow): number => Number(vault?.[column] ?? 0);
   const proof = vault?.proofExpiry ?? null;

@@ -103,6 +103,17 @@ export function isSentWithOther(
 export const isLive = ({ standing }: Pick<CredentialsRow, "standing">): boolean =>
   ["current", "imported", "offered"].includes(standing);
 
+/** Of several generations with this fingerprint, the current one, else the newest live one, else the newest. */
+export function findCredentials(
+  { credentials }: Pick<VaultRows, "credentials">,
+  print: string,
+): CredentialsRow | undefined {
+  const alike = credentials.filter((row) => row.fingerprint === print);
+  return (
+    alike.find(({ standing }) => standing === "current") ?? alike.findLast(isLive) ?? alike.at(-1)
+  );
+}
+
 /** The newest live generation with this fingerprint. */
 export const liveGeneration = (
   { credentials }: VaultRows,

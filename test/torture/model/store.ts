@@ -31,7 +31,11 @@ export interface StoreSteps {
   endSettlesNothing(store: Store, id: number): void;
   expired(store: Store, id: number): void;
   inDoubt(store: Store, id: number): void;
-  importPair(store: Store, given: { number: number; pair: number }): void;
+  /** `isSentWithOther`: with another hashedPin or device than the one that is stored with the pair. */
+  importPair(
+    store: Store,
+    given: { number: number; pair: number; isSentWithOther?: boolean },
+  ): void;
   /** `numbers` are those of generations that have to be made. */
   importDocument(
     store: Store,
@@ -137,10 +141,21 @@ function forgetRefusal(store: Store, { pair }: Generation): void {
   for (const each of store.generations) if (each.pair === pair) each.refused = false;
 }
 
-/** The generation that given credentials have here, which is known elsewhere from now on. */
-function known(store: Store, number: number, pair: number, placed: Placed | null): number {
-  const here = liveWith(store, pair);
-  if (here === undefined && isSuperseded(store, pair)) throw new NotTaken();
+/**
+ * The generation that given credentials have here, which is known elsewhere from now on. Another hashedPin makes those that the
+ * service has accepted another generation: "proven, with this pin, device and kind".
+ */
+function known(
+  store: Store,
+  number: number,
+  pair: number,
+  placed: Placed | null,
+  isSentWithOther = false,
+): number {
+  const there = liveWith(store, pair);
+  const isAnother = isSentWithOther && (there?.proven || there?.standing !== "imported");
+  const here = isAnother ? undefined : there;
+  if (there === undefined && isSuperseded(store, pair)) throw new NotTaken();
   if (here !== undefined) here.elsewhere = true;
   else
     store.generations.push({
@@ -333,10 +348,10 @@ export const storeSteps: StoreSteps = {
   inDoubt(store, id) {
     inState(store, id, ["ending"]).state = "in-doubt";
   },
-  importPair(store, { number, pair }) {
-    const here = liveWith(store, pair);
-    known(store, number, pair, null);
-    if (here !== undefined) forgetRefusal(store, here);
+  importPair(store, { number, pair, isSentWithOther }) {
+    const there = liveWith(store, pair);
+    const here = known(store, number, pair, null, isSentWithOther);
+    if (there?.number === here) forgetRefusal(store, there);
   },
   importDocument(store, document, [old, next]) {
     const placed = ageOf(store, document);

@@ -1,6 +1,12 @@
 import type { Placed } from "../../../exchange/records.ts";
 import { openExchangeOf, update, vaultOf } from "../../steps/rows.ts";
-import { findGeneration, forgetRefusal, isLive, revive } from "../../steps/generations.ts";
+import {
+  findCredentials,
+  findGeneration,
+  forgetRefusal,
+  isLive,
+  revive,
+} from "../../steps/generations.ts";
 import type { CredentialsRow, VaultRows } from "../../steps/rows.ts";
 import {
   higherCounters,
@@ -111,6 +117,8 @@ function takeCredentials(
   const named = new Set(fresh.flatMap((row) => [row.baseGeneration, row.newGeneration]));
   const numbers = new Map<number, number>();
   const taken: CredentialsRow[] = [];
+  // What the file adds does not count: of two of its generations with one fingerprint the first may be superseded there.
+  const ours = { credentials: [...rows.credentials] };
   // A closed exchange whose token lives has hardly been acknowledged: of its credentials the old ones, numbered later, come first.
   const isUnsent =
     left !== undefined &&
@@ -120,7 +128,7 @@ function takeCredentials(
   const isEarly = ({ generation }: CredentialsRow): number =>
     Number(isUnsent && generation === left.newGeneration);
   for (const row of theirs.credentials.toSorted((a, b) => isEarly(b) - isEarly(a))) {
-    const here = rows.credentials.findLast(({ fingerprint }) => fingerprint === row.fingerprint);
+    const here = findCredentials(ours, row.fingerprint);
     if (here !== undefined) {
       numbers.set(row.generation, here.generation);
       if (serviceRestored && isLive(row) && acceptAgain(rows, here, row)) taken.push(here);

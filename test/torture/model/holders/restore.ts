@@ -126,12 +126,20 @@ function mayGoOn(restore: Restore): boolean {
 function importUnknown(restore: Restore): Generation[] {
   const { here, file, isTokenAlive, goesOn, numbers } = restore;
   const closed = goesOn ? undefined : openOf(file);
-  const known = new Map(here.generations.map(({ pair, number }) => [pair, number]));
+  // Of several generations with one pair, what "is current here" counts before what may work, and that before the rest.
+  const weight = (each: Generation): number =>
+    each.standing === "current" ? 2 : Number(mayWork(each));
+  const known = new Map(
+    here.generations
+      .toSorted((a, b) => weight(a) - weight(b))
+      .map(({ pair, number }) => [pair, number]),
+  );
   const places = file.generations.map((each) => placeOf(restore, each));
+  const refusedHere = [...here.refused];
   const candidates: Generation[] = [];
   for (const [at, each] of file.generations.entries()) {
     const ours = known.get(each.pair);
-    const isRefused = isKept(each) && here.refused.includes(each.pair);
+    const isRefused = isKept(each) && refusedHere.includes(each.pair);
     // "A refusal never marks a pair as superseded": it is not kept.
     if (ours === undefined && isRefused) numbers.delete(each.number);
     if (ours !== undefined) numbers.set(each.number, ours);
