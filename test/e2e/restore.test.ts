@@ -147,7 +147,7 @@ describe.concurrent("vault state restore", () => {
     [
       "is cut",
       (file) => truncateSync(file, Math.floor(statSync(file).size / 2 / 4096) * 4096),
-      /damaged|cannot be used/,
+      /it is damaged \(/,
       14,
     ],
     ["has a damaged page", (file) => damage(file), /damaged/, 14],
@@ -179,12 +179,10 @@ describe.concurrent("vault state restore", () => {
     expectExit(await machine.vault("state", "backup", file), 0);
     spoil(file, machine);
     const code = exit === 3 ? "invalid-input" : "state";
-    expectError(
-      await machine.vault("state", "restore", file, "--yes", "--json"),
-      exit,
-      code,
-      message,
-    );
+    const result = await machine.vault("state", "restore", file, "--yes", "--json");
+    expectError(result, exit, code, message);
+    // What moves a damaged state aside leads back to the same file.
+    expect(result.stderr).not.toContain("vault state restore FILE");
     await expectInStep(lab, machine, uuid);
   });
 

@@ -22,7 +22,7 @@ import { VaultError } from "../../errors.ts";
 import { openStates } from "../../exchange/states.ts";
 import { replaceLater } from "../../files/durable-file.ts";
 import { statIfThere } from "../../files/private-directory.ts";
-import { onState, asStateError, systemCode } from "../../files/state-error.ts";
+import { onState, asStateError, isDamaged, systemCode } from "../../files/state-error.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
 import { keyIdOf, unseal } from "../../secrets/sealing.ts";
 
@@ -132,25 +132,40 @@ function holdingsOf(db: DatabaseSync): Holdings {
  */
 export function checkBackup(file: string, newest: number, keyring: Keyring | null): Holdings {
   checkHeader(file);
-  const what = "the backup cannot be used";
-  return onState(
-    file,
-    () => {
-      const db = new DatabaseSync(withMode(file, "ro"), { readOnly: true });
-      try {
-        checkNotNewer(db, file, newest);
-        const [problem] = problemsOf(db);
-        if (problem !== undefined) throw unusable(file, `it is damaged (${problem})`);
-        if (keyring !== null)
-          for (const { place, sealed } of sealedValues(db))
-            unseal(keyring.fitting(db), place, sealed);
-        return holdingsOf(db);
-      } finally {
-        db.close();
-      }
-    },
-    what,
-  );
+  return onBackup(file, () => {
+    const db = new DatabaseSync(withMode(file, "ro"), { readOnly: true });
+    try {
+      checkNotNewer(db, file, newest);
+      const [problem] = problemsOf(db);
+      if (problem !== undefined) throw damaged(file, problem);
+      if (keyring !== null) openSealed(db, file, keyring);
+      return holdingsOf(db);
+    } finally {
+      db.close();
+    }
+  });
+}
+
+/** @throws `state` if the key of the file is not available, or a value does not open with it */
+function openSealed(db: DatabaseSync, file: string, keyring: Keyring): void {
+  for (const { place, sealed } of sealedValues(db)) {
+    const key = keyring.fitting(db);
+    try {
+      unseal(key, place, sealed);
+    } catch (error) {
+      throw damaged(file, (error as Error).message);
+    }
+  }
+}
+
+/** Runs work on a backup, and converts what it throws to `state`: not to the error of a state, which a restore helps. */
+export function onBackup<T>(file: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (isDamaged(error)) throw damaged(file, (error as Error).message);
+    throw asStateError(file, error, "the backup cannot be used");
+  }
 }
 
 /** What SQLite finds wrong with a database, in at most a few lines. */
@@ -167,7 +182,7 @@ export function problemsOf(db: DatabaseSync): string[] {
 
 /** @throws `invalid-input` if there is no file, `state` unless it is a database of this program without a WAL, as backups are */
 function checkHeader(file: string): void {
-  const stats = onState(file, () => statIfThere(file), "the backup cannot be used");
+  const stats = onBackup(file, () => statIfThere(file));
   if (stats?.isFile() !== true) {
     throw new VaultError(
       "invalid-input",
@@ -177,7 +192,7 @@ function checkHeader(file: string): void {
       },
     );
   }
-  const header = onState(file, () => headerOf(file), "the backup cannot be used");
+  const header = onBackup(file, () => headerOf(file));
   if (header === null)
     throw unusable(file, "it is damaged, or was not written by vault state backup");
   if (header.hasWal) {
@@ -218,8 +233,15 @@ function headerOf(file: string): { hasWal: boolean } | null {
   return { hasWal: header[18] === 2 };
 }
 
-function unusable(file: string, why: string): VaultError {
+const damaged = (file: string, problem: string): VaultError =>
+  unusable(
+    file,
+    `it is damaged (${problem})`,
+    "copy it again from where it was made, or use another backup",
+  );
+
+function unusable(file: string, why: string, what = "use another backup"): VaultError {
   return new VaultError("state", `the backup cannot be used: ${file}: ${why}`, {
-    hint: "nothing was changed; use another backup",
+    hint: `nothing was changed; ${what}`,
   });
 }

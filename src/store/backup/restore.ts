@@ -1,5 +1,4 @@
 import type { Waiting } from "../../exchange/ports.ts";
-import { onState } from "../../files/state-error.ts";
 import type { Contents } from "../contents.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import { neededKeyOf } from "../keys/keyring.ts";
@@ -9,7 +8,7 @@ import { engineOf } from "../sqlite/state-file.ts";
 import type { Restore, RestoreOptions, Holdings } from "../state.ts";
 import type { Whole, WholePlace } from "../whole/whole.ts";
 import { readWhole, WholeReader } from "../whole/whole.ts";
-import { checkBackup } from "./backup.ts";
+import { checkBackup, onBackup } from "./backup.ts";
 import type { MergeOptions } from "./merge/meeting.ts";
 import type { MergedVault } from "./merge/merge-contents.ts";
 import { mergeContents } from "./merge/merge-contents.ts";
@@ -28,7 +27,7 @@ interface Backup {
 async function readBackup(file: string, keyring: Keyring): Promise<Backup> {
   await keyring.ensure(neededKeyOf(file));
   const holdings = checkBackup(file, migrations.length, keyring);
-  const db = onState(file, () => openReadOnly(file), "the backup cannot be used");
+  const db = onBackup(file, () => openReadOnly(file));
   const reader = new WholeReader(engineOf(db), marksOf(db), keyring);
   return { holdings, contents: await readWhole(reader), reader };
 }
