@@ -154,11 +154,11 @@ export const backup = z.object({
   }),
 });
 
-/** What a restore has done with a vault: `reason` says why it is as it was here, as in the file, or both. */
+/** What a restore has done with a vault: `reason` says why it is as it was here, as in the file, or both, or is not here. */
 const restoredVault = z.object({
   ...vault,
   service: text,
-  kept: z.enum(["here", "file", "both"]),
+  kept: z.enum(["here", "file", "both", "none"]),
   reason: z.enum([
     "missing",
     "known",

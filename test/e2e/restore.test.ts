@@ -263,6 +263,18 @@ describe.concurrent("a backup that is older than what has happened since", () =>
     expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
   });
 
+  it("keeps nothing of a vault that was forgotten since, and says so", async () => {
+    const { machine, uuid, file } = await warm();
+    expectExit(await machine.vault("state", "backup", file), 0);
+    expectExit(await machine.vault("get", uuid), 0);
+    expectExit(await machine.vault("forget", uuid, "--yes"), 0);
+    const result = await machine.vault("state", "restore", file, "--yes", "--json");
+    expect(restoredOf(result).vaults).toMatchObject([{ uuid, kept: "none", reason: "older" }]);
+    const { stdout } = await machine.vault("state", "restore", file, "--yes");
+    expect(stdout).toMatch(/0 vaults from here, 0 from the backup, 0 merged/);
+    expect(stdout).toMatch(/none +the credentials of the backup were/);
+  });
+
   it("the device that the service accepted goes with the current pair", async () => {
     const lab = await openLab(onlineCard);
     const machine = lab.machine();

@@ -77,6 +77,7 @@ export function restoredVault({
   uuid,
   label,
   outcome,
+  isHere,
   open,
   droppedLabel,
 }: MergedVault): RestoredVault {
@@ -85,7 +86,7 @@ export function restoredVault({
     uuid,
     label,
     service,
-    kept: reasons[outcome].kept,
+    kept: isHere ? reasons[outcome].kept : "none",
     reason: outcome,
     exchange,
     droppedLabel,

@@ -20,6 +20,8 @@ export interface MergedVault {
   label: string | null;
   /** `missing`: the file does not have it. */
   outcome: Merged | "missing";
+  /** Whether the vault is here afterwards, and not forgotten. */
+  isHere: boolean;
   /** The exchange that is open afterwards, and which state it is from. */
   open: { id: string; state: ExchangeRow["state"]; from: "here" | "file" } | null;
   /** Label that the vault has in the file, and not here because another vault has it. */
@@ -57,6 +59,7 @@ export function mergeContents(
       uuid,
       label: vault?.label ?? null,
       outcome,
+      isHere: vault?.forgotten === false,
       open:
         open === undefined
           ? null
