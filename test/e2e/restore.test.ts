@@ -263,6 +263,25 @@ describe.concurrent("a backup that is older than what has happened since", () =>
     expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
   });
 
+  it("in an empty place, with a given key that the key file lacks, says that the state has that key", async () => {
+    const { machine, uuid, file } = await warm();
+    const old = machine.file("old.key", readFileSync(join(machine.configDir, "state.key"), "utf8"));
+    expectExit(await machine.vault("state", "backup", file), 0);
+    expectExit(await machine.vault("state", "rekey", "--yes"), 0);
+    const at = ["--state", join(machine.home, "empty")];
+    const given = ["--state-key", `@${old}`];
+    const result = await machine.vault("state", "restore", file, ...at, ...given);
+    expectExit(result, 0);
+    expect(result.stderr).toMatch(/is encrypted with key [0-9a-f]{16}, as the backup/);
+    expect(result.stderr).toContain("vault state rekey --to file");
+    expectError(await machine.vault("get", uuid, ...at, "--json"), 14, "state", /wrong key/);
+    expectExit(await machine.vault("state", "rekey", "--to", "file", "--yes", ...at, ...given), 0);
+    for (const place of [[], at]) expectExit(await machine.vault("status", uuid, ...place), 0);
+    expectExit(await machine.vault("get", uuid, ...at), 0);
+    const again = await machine.vault("state", "restore", file, ...at, ...given, "--yes");
+    expect(again.stderr).toBe("");
+  });
+
   it("keeps nothing of a vault that was forgotten since, and says so", async () => {
     const { machine, uuid, file } = await warm();
     expectExit(await machine.vault("state", "backup", file), 0);

@@ -142,7 +142,7 @@ export async function runRestore(
   options: RestoreOptions,
 ): Promise<number> {
   const file = resolve(io.host.cwd, options.file);
-  const { state: opened } = await state.open();
+  const { state: opened, keys, keyFile } = await state.open();
   const place = opened.shown;
   const {
     backup,
@@ -172,6 +172,13 @@ export async function runRestore(
       `${count(inDoubt, "exchange")} may have been acknowledged since the backup was made; in doubt until the next get`,
     );
   const { keyId, format } = backup;
+  // A state that was empty is encrypted with the key that is given, which is that of the backup.
+  const isGiven = keyId !== null && keys.keyEntries()?.every(({ id }) => id !== keyId) === true;
+  if (foreseen === null && isGiven && !opened.isShared)
+    io.narrator.warn(
+      `the state is encrypted with key ${keyId}, as the backup is, and ${keyFile} has another one; ` +
+        `vault state rekey --to file --state '${place}' --state-key @FILE (gives both a new one)`,
+    );
   const pending = vaults.filter(({ exchange }) => exchange !== null).length;
   const restored = { file, pending, keyId, format, state: place, aside: facts.aside, vaults };
   const document: RestoreDocument = { restored };
