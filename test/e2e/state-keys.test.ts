@@ -24,6 +24,7 @@ import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
+import { vaultInPty } from "../support/pty.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const rekey = ["state", "rekey", "--yes", "--json"];
@@ -133,6 +134,13 @@ describe.concurrent("state rekey", () => {
     expectExit(await machine.vault(...rekey, "--to", "file", "--state-key", `@${key}`), 0);
     expect(keyFile(machine)).toMatch(/^vaultsvc-key-1 /);
     expectExit(await machine.vault("get", lab.vault.uuid), 0);
+  });
+
+  it("says what becomes of earlier backups, without a question too", async () => {
+    const { machine } = await twoStates();
+    const { text } = await vaultInPty(["state", "rekey", "--yes"], { env: machine.env }).exit;
+    expect(text).toMatch(/Earlier backups .* need the old key/);
+    expect(text).toContain("vault state backup FILE");
   });
 
   it.each([

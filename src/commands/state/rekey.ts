@@ -53,6 +53,10 @@ export async function runRekey(
   const line = `Re-encrypted ${count(values, "value")} with key ${id}, source ${source} (${where})`;
   const document: RekeyDocument = { rekeyed };
   await io.output.printDone(document, () => `${line}\n`);
+  if (rekeyed.from.length > 0) {
+    io.narrator.close(`Earlier backups of the state need the old key: ${rekeyed.from.join(", ")}`);
+    io.narrator.close("next: vault state backup FILE");
+  }
   if (local.state.isShared && theirs === null)
     io.narrator.close(
       `Every other machine that uses ${local.state.shown} needs key ${id}: ${handOver(local.keyFile, to.source)}`,
