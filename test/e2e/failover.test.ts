@@ -225,6 +225,19 @@ describe("a schema that was dropped, of which there is no backup", () => {
     expect(lab.service.sandbox.inspect(uuid).maxFailedAccesses).toBe(0);
   });
 
+  it("brings them back under another role of the server, too", async () => {
+    const all = await team();
+    const { lab, uuid, machines } = all;
+    const [first] = machines;
+    expectExit(await first.vault("get", uuid, "--json"), 0);
+    await makeAnew(all);
+    const { sql } = await postgres();
+    await sql("CREATE ROLE another LOGIN SUPERUSER PASSWORD 'password'");
+    const env = { VAULTSVC_STATE: first.stateDir.replace("//postgres:", "//another:") };
+    expectExit(await first.vaultWith({ env }, "get", uuid, "--json"), 0);
+    await expectInStep(lab, first, uuid);
+  });
+
   it("who has used it before finds out that they are not valid any more, and who has used it last goes on", async () => {
     const all = await team();
     const { lab, uuid, machines } = all;
@@ -397,9 +410,9 @@ describe("a former address is never logged in to", () => {
     const authority = await secure(server);
     const all = await team(server, { PGSSLROOTCERT: authority, PGSSLMODE: "verify-full" });
     const { machines, uuid } = all;
-    const plain = async () =>
+    const plain = async (stateDir = machines[0].stateDir) =>
       await machines[0].vaultWith(
-        { env: { PGSSLMODE: "disable" } },
+        { env: { PGSSLMODE: "disable", VAULTSVC_STATE: stateDir } },
         "get",
         uuid,
         "--json",
@@ -411,6 +424,8 @@ describe("a former address is never logged in to", () => {
     const refused = await plain();
     expectError(refused, 14, "state");
     expect(refused.stderr).toMatch(warning);
+    const asAnother = await plain(machines[0].stateDir.replace("//postgres:", "//another:"));
+    expect(asAnother.stderr).toMatch(warning);
     await server.start();
     const first = await plain();
     expectExit(first, 0);

@@ -98,6 +98,12 @@ export function parseAddress(
   };
 }
 
+/** Whether two addresses, as in messages, are of one place, whatever their roles. */
+export const isSamePlace = (one: string, other: string): boolean =>
+  withoutRole(one) === withoutRole(other);
+
+const withoutRole = (shown: string): string => shown.replace(/\/\/[^@/]*@/, "//");
+
 /** As `parseAddress`, for the user of this process. */
 export function addressHere(
   location: string,

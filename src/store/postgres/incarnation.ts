@@ -1,5 +1,6 @@
 import type { Incarnation } from "./about.ts";
 import type { Address } from "./address.ts";
+import { isSamePlace } from "./address.ts";
 import { codeOf, noRow } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { transactAtGate } from "./gate.ts";
@@ -84,13 +85,14 @@ function checkServer(
   seen: SeenState,
   warn: Watch["warn"],
 ): void {
-  if (seen.address !== address.shown && seen.tls === 1 && address.tls === undefined)
+  const isSameAddress = isSamePlace(seen.address, address.shown);
+  if (!isSameAddress && seen.tls === 1 && address.tls === undefined)
     warn(weaker(address.shown, seen.address));
   const isSameServer =
     found.claims !== seen.claims ||
     found.timeline !== seen.timeline ||
     found.started === seen.started;
-  if (seen.address === address.shown || isSameServer) return;
+  if (isSameAddress || isSameServer) return;
   if (found.started < seen.now)
     throw copied(
       address,

@@ -14,7 +14,7 @@ import { retryBusyDatabase, StateDatabase } from "../sqlite/state-database.ts";
 import type { Value } from "../statement.ts";
 import type { Durability } from "../vault-session.ts";
 import type { About, Incarnation } from "./about.ts";
-import { addressHere } from "./address.ts";
+import { addressHere, isSamePlace } from "./address.ts";
 
 /** How long the last exchange of a vault is kept, in milliseconds. */
 const keptMs = 7 * 86_400_000;
@@ -119,11 +119,10 @@ export class MachineRecord {
 
   /** Whether a state was used at an address with TLS. */
   async hadTls(address: string): Promise<boolean> {
-    return (
-      (await this.#read((db) =>
-        one(db, "SELECT 1 FROM states WHERE address = ? AND tls = 1", address),
-      )) !== undefined
+    const states = await this.#read((db) =>
+      all<SeenState>(db, "SELECT address FROM states WHERE tls = 1"),
     );
+    return states?.some((seen) => isSamePlace(seen.address, address)) === true;
   }
 
   async noteState(seen: SeenState): Promise<void> {

@@ -11,6 +11,7 @@ import type { ExchangeRow, Place, VaultRows } from "../steps/rows.ts";
 import { vaultOf } from "../steps/rows.ts";
 import type { Dialect, Statement } from "../statement.ts";
 import type { About } from "./about.ts";
+import { isSamePlace } from "./address.ts";
 import type { LockedAt, MachineRecord, SeenBefore } from "./machine-record.ts";
 
 const documentPlace = ({ state, service, uuid }: Place): VaultPlace => ({
@@ -105,7 +106,8 @@ export async function bringBack({
   const isOwn = seen.state === about.state;
   const isMadeAnew = !isOwn && !about.predecessors.includes(seen.state);
   // A start that has succeeded in the new state had newer credentials.
-  if (isMadeAnew && (seen.address !== address || (rows.vault?.provenAt ?? null) !== null)) return;
+  const isHere = seen.address !== null && isSamePlace(seen.address, address);
+  if (isMadeAnew && (!isHere || (rows.vault?.provenAt ?? null) !== null)) return;
   const { lastGeneration: last, forgotten } = rows.vault ?? { lastGeneration: 0, forgotten: false };
   const isThere = (print: string): boolean =>
     rows.superseded.has(print) || rows.credentials.some((row) => row.fingerprint === print);

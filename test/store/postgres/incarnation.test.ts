@@ -83,6 +83,11 @@ describe("a copy is told from its original by what the server says and the machi
     ],
     ["restarted, by another address", "postgres://other/v", restarted],
     [
+      "restarted at the same address, under another role, on another host",
+      "postgres://you@db/v",
+      { ...restarted, server: "10.0.0.6 5432" },
+    ],
+    [
       "after a failover to what is at another address",
       "postgres://other/v",
       { timeline: "00000002", started: now - 9 * hour },
