@@ -37,6 +37,10 @@ export function marksIn(meta: Readonly<Record<string, string | undefined>>): Mar
   };
 }
 
+/** How a move that was begun is ended, either way. */
+export const waysToEnd = (place: string, to: string): string =>
+  `vault state move --to '${to}' --state '${place}' (finishes it); vault state move --cancel --state '${place}' (cancels it)`;
+
 /** The error for a state that was moved elsewhere, or is just being moved. */
 export function notHere(
   place: string,
@@ -56,7 +60,7 @@ export function notHere(
     "state",
     `the move of the state from ${place} to ${to} was interrupted; nothing was sent`,
     {
-      hint: `vault state move --to '${to}' --state '${place}' (finishes it); vault state move --cancel --state '${place}' (cancels it)`,
+      hint: waysToEnd(place, to),
     },
   );
 }

@@ -3,7 +3,7 @@ import { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import { nothing } from "../contents.ts";
 import type { Fence } from "./marks.ts";
-import { notHere } from "./marks.ts";
+import { notHere, waysToEnd } from "./marks.ts";
 import type { Whole, WholePlace } from "./whole.ts";
 import { marksAt } from "./whole.ts";
 
@@ -29,6 +29,20 @@ export async function moveState(
   const fence = here.fence ?? (await close(from, to, waiting));
   if (fence.target !== (await marksAt(to))?.state)
     throw fence.to === to.shown ? madeAnew(from.shown, fence) : notHere(from.shown, here);
+  try {
+    return { vaults: await finish(from, to, waiting, fence) };
+  } catch (error) {
+    throw await unfinished(from, fence, error);
+  }
+}
+
+/** Takes a fenced state to its target. Returns the number of vaults, or null. */
+async function finish(
+  from: WholePlace,
+  to: WholePlace,
+  waiting: Waiting,
+  fence: Fence,
+): Promise<number | null> {
   const copied = await to.transact(
     "move",
     waiting,
@@ -39,7 +53,19 @@ export async function moveState(
     throw copied === "in the way" ? inTheWay(to.shown) : canceledMove(from.shown);
   }
   await markMoved(from, waiting, fence);
-  return { vaults: copied };
+  return copied;
+}
+
+/** The error of a move that has failed, with what its fence means, unless that is open again. */
+async function unfinished(from: WholePlace, fence: Fence, error: unknown): Promise<unknown> {
+  const left = await marksAt(from).catch(() => ({ fence }));
+  if (!(error instanceof VaultError) || left?.fence?.move !== fence.move) return error;
+  const { message, facts } = error;
+  return new VaultError(
+    error.code,
+    `${message}; the state ${from.shown} is not used until its move is finished or canceled`,
+    { ...facts, hint: [facts.hint ?? [], waysToEnd(from.shown, fence.to)].flat().join("; ") },
+  );
 }
 
 /**

@@ -1,6 +1,7 @@
 import { actorOf } from "../../../src/actor.ts";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { VaultError } from "../../../src/errors.ts";
 import type { Store } from "../../../src/exchange/ports.ts";
 import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
@@ -52,14 +53,19 @@ const deaths = steps.flatMap((step) =>
 );
 
 /** A place whose process dies at its n-th transaction, before it or after it. */
-function dying(place: WholePlace, nth: number, when: "before" | "after"): WholePlace {
+function dying(
+  place: WholePlace,
+  nth: number,
+  when: "before" | "after",
+  error = new Error("died"),
+): WholePlace {
   let n = 0;
   const transact: WholePlace["transact"] = async (operation, waiting, work) => {
     n += 1;
     const dies = n === nth;
-    if (dies && when === "before") throw new Error("died");
+    if (dies && when === "before") throw error;
     const result = await place.transact(operation, waiting, work);
-    if (dies) throw new Error("died");
+    if (dies) throw error;
     return result;
   };
   return { shown: place.shown, read: async (work) => await place.read(work), transact };
@@ -128,6 +134,38 @@ describe.each([
       expect((await to.open().exchanges(service, uuid, 9)).map(({ id }) => id)).toEqual(
         here ? ["x3", "x2", "x1"] : ["x3", "x1"],
       );
+    },
+  );
+
+  it.each([
+    ["look", 1, false],
+    ["receive", 2, true],
+  ])(
+    "that fails at its %s says whether the state rests, and how it goes on",
+    async (_, nth, rests) => {
+      const { clock, database, directory } = await sides();
+      const [from, to] = origin === "a database" ? [database, directory] : [directory, database];
+      const session = await from.open().lock(service, uuid, patient(clock));
+      await session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
+      await session.release();
+      const full = new VaultError("state", "the disk is full", { hint: "free some space there" });
+      const failed: unknown = await moveState(
+        from.place,
+        dying(to.place, nth, "before", full),
+        patient(clock),
+      ).catch((error: unknown) => error);
+      const here = `--state '${from.place.shown}'`;
+      if (rests)
+        expect(failed).toMatchObject({
+          code: "state",
+          message: `the disk is full; the state ${from.place.shown} is not used until its move is finished or canceled`,
+          facts: {
+            hint:
+              `free some space there; vault state move --to '${to.place.shown}' ${here} (finishes it); ` +
+              `vault state move --cancel ${here} (cancels it)`,
+          },
+        });
+      else expect(failed).toBe(full);
     },
   );
 });
