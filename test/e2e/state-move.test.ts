@@ -103,11 +103,10 @@ describe("a state that is moved", () => {
     await sql("DROP SCHEMA gone_for_good CASCADE");
 
     const again = { VAULTSVC_STATE: directory };
-    expectError(
-      await first.vaultWith({ env: again }, "get", uuid, "--json"),
-      14,
-      "state",
-      /was moved to postgres:/,
+    const gone = await first.vaultWith({ env: again }, "get", uuid, "--json");
+    expectError(gone, 14, "state", /was moved to postgres:/);
+    expect(errorOf(gone).hint).toContain(
+      `if that place is gone for good: vault state claim --state '${directory}'`,
     );
     expectError(
       await first.vaultWith({ env: again }, "state", "rekey", "--yes", "--json"),
@@ -140,7 +139,9 @@ describe("a state that is moved", () => {
       expectExit(await at(from, "state", "move", "--to", to, "--yes"), 0);
       const refused = await at(from, "state", "claim", "--yes", "--json");
       expectError(refused, 14, "state", /was moved to .*; nothing was sent/);
-      expect(errorOf(refused).hint).toContain("vault config set state");
+      const { hint } = errorOf(refused);
+      expect(hint).toContain("vault config set state");
+      expect(hint).not.toContain("vault state claim");
       expect((await at(from, "get", uuid, "--json")).code).toBe(14);
     }
     expectExit(await at(latter, "get", uuid, "--json"), 0);

@@ -77,7 +77,7 @@ export async function checkGone(
     return;
   }
   if (there?.state !== move.target) return;
-  if (here.moved === null || there.taken.includes(move.move)) throw notHere(from.shown, here);
+  if (here.moved === null || there.taken.includes(move.move)) throw notHere(from.shown, here, true);
 }
 
 /** Contents that may have been used elsewhere. An open exchange whose token lives stays what it is: its end call asks the service. */

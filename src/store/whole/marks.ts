@@ -41,17 +41,20 @@ export function marksIn(meta: Readonly<Record<string, string | undefined>>): Mar
 export const waysToEnd = (place: string, to: string): string =>
   `vault state move --to '${to}' --state '${place}' (finishes it); vault state move --cancel --state '${place}' (cancels it)`;
 
-/** The error for a state that was moved elsewhere, or is just being moved. */
+/** The error for a state that was moved elsewhere, or is just being moved. `isThere`: the new place is known to have it. */
 export function notHere(
   place: string,
   { fence, moved }: Pick<Marks, "fence" | "moved">,
+  isThere = false,
 ): VaultError {
   if (moved !== null) {
+    const there = `vault config set state '${moved.to}' (or --state, VAULTSVC_STATE)`;
+    const unlessThere = `if that place is gone for good: vault state claim --state '${place}'`;
     return new VaultError(
       "state",
       `the state ${place} was moved to ${moved.to}; nothing was sent`,
       {
-        hint: `vault config set state '${moved.to}' (or --state, VAULTSVC_STATE)`,
+        hint: isThere ? there : `${there}; ${unlessThere}`,
       },
     );
   }
