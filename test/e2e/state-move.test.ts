@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync } from "node:fs";
+import { cpSync, mkdirSync, renameSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -122,6 +122,25 @@ describe("a state that is moved", () => {
     const kept = await first.vaultWith({ env: again }, "get", uuid, "--json");
     expect(documentOf(kept).vault.content).toBe(note);
     expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
+  });
+
+  it("goes back to where it was once what is left there is moved aside", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const [former, moved] = [machine.stateDir, join(machine.home, "moved")];
+    const at = async (place: string, ...args: string[]) =>
+      await machine.vaultWith({ env: { VAULTSVC_STATE: place } }, ...args);
+    expectExit(await at(former, "state", "move", "--to", moved, "--yes"), 0);
+    const back = ["state", "move", "--to", former, "--yes", "--json"];
+    const refused = await at(moved, ...back);
+    expectError(refused, 14, "state", /what is left of a state that was moved to .*moved is there/);
+    expect(errorOf(refused).hint).toContain("move that aside");
+    renameSync(former, `${former}-before`);
+    expectExit(await at(moved, ...back), 0);
+    expectExit(await at(former, "get", lab.vault.uuid), 0);
+    await expectInStep(lab, machine, lab.vault.uuid);
+    expectExit(await at(former, "state", "rekey", "--yes"), 0);
+    expectExit(await at(former, "get", lab.vault.uuid), 0);
   });
 
   it("is not claimed where it was while the new place has it: a directory, a database, or another one", async () => {

@@ -116,11 +116,12 @@ async function close(from: WholePlace, to: WholePlace, waiting: Waiting): Promis
   // Before anything is made, and before the key of the target is asked for.
   const there = await to.read(async (whole) => ({
     state: whole.marks.state,
+    moved: whole.marks.moved,
     isEmpty: await whole.isEmpty(),
   }));
   if (there !== null && there.state === (await marksAt(from))?.state)
     throw new VaultError("usage", "--to: the state is already there");
-  if (there?.isEmpty === false) throw inTheWay(to.shown);
+  if (there?.isEmpty === false) throw inTheWay(to.shown, there.moved);
   if ((await from.read(async (whole) => await whole.isEmpty())) === true)
     throw nothingToMove(from.shown);
   const target = await to.transact("move", waiting, async (whole) => {
@@ -195,10 +196,16 @@ const nothingToMove = (shown: string): VaultError =>
     hint: "--state LOCATION (names another one)",
   });
 
-const inTheWay = (shown: string): VaultError =>
-  new VaultError("state", `another state is there already: ${shown}; nothing was changed`, {
-    hint: "name an empty place with --to; or bring single vaults there: vault help shared-state",
-  });
+const inTheWay = (shown: string, moved: Fence | null = null): VaultError =>
+  moved === null
+    ? new VaultError("state", `another state is there already: ${shown}; nothing was changed`, {
+        hint: "name an empty place with --to; or bring single vaults there: vault help shared-state",
+      })
+    : new VaultError(
+        "state",
+        `what is left of a state that was moved to ${moved.to} is there: ${shown}; nothing was changed`,
+        { hint: "name an empty place with --to; or, if it is a directory, move that aside" },
+      );
 
 const canceledMove = (shown: string): VaultError =>
   new VaultError("state", `the move of the state ${shown} was canceled; nothing was changed`, {
