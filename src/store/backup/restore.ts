@@ -6,6 +6,7 @@ import { marksOf, openReadOnly } from "../sqlite/open-database.ts";
 import { migrations } from "../sqlite/schema.ts";
 import { engineOf } from "../sqlite/state-file.ts";
 import type { Restore, RestoreOptions, Holdings } from "../state.ts";
+import { withPredecessors } from "../whole/marks.ts";
 import type { Whole, WholePlace } from "../whole/whole.ts";
 import { readWhole, WholeReader } from "../whole/whole.ts";
 import { checkBackup, onBackup } from "./backup.ts";
@@ -64,11 +65,8 @@ async function mergeInto(
     );
   }
   await whole.write(here, after);
-  const { marks } = whole;
-  const states = [reader.marks.state, ...reader.marks.predecessors].filter(
-    (id) => id !== "" && id !== marks.state,
-  );
-  await whole.mark({ predecessors: [...new Set([...marks.predecessors, ...states])] });
+  const { state, predecessors } = reader.marks;
+  await whole.mark({ predecessors: withPredecessors(whole.marks, [state, ...predecessors]) });
   const { now, serviceRestored } = options;
   await whole.note("restored", now, { file, serviceRestored, taken: taken.size });
   return vaults;

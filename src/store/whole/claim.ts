@@ -3,7 +3,7 @@ import type { Waiting } from "../../exchange/ports.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { ContentRow, Contents } from "../contents.ts";
 import type { Marks } from "./marks.ts";
-import { notHere } from "./marks.ts";
+import { notHere, withPredecessors } from "./marks.ts";
 import type { WholePlace } from "./whole.ts";
 import { marksAt } from "./whole.ts";
 
@@ -32,13 +32,9 @@ export async function claimMoved(place: WholePlace, waiting: Waiting, now: numbe
 }
 
 /** The marks of a state that is used again. What machines have kept of the place that is gone, they offer here. */
-export function usedAgain({
-  fence,
-  moved,
-  predecessors,
-}: Marks): Pick<Marks, "fence" | "moved" | "predecessors"> {
-  const gone = [moved, fence].flatMap((move) => (move === null ? [] : [move.target]));
-  return { fence: null, moved: null, predecessors: [...new Set([...predecessors, ...gone])] };
+export function usedAgain(marks: Marks): Pick<Marks, "fence" | "moved" | "predecessors"> {
+  const gone = [marks.moved, marks.fence].flatMap((move) => (move === null ? [] : [move.target]));
+  return { fence: null, moved: null, predecessors: withPredecessors(marks, gone) };
 }
 
 /**

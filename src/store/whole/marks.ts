@@ -37,6 +37,12 @@ export function marksIn(meta: Readonly<Record<string, string | undefined>>): Mar
   };
 }
 
+/** Ids of the states before a state, with more of them. */
+export const withPredecessors = (
+  { state, predecessors }: Pick<Marks, "state" | "predecessors">,
+  more: readonly string[],
+): string[] => [...new Set([...predecessors, ...more])].filter((id) => id !== "" && id !== state);
+
 /** How a move that was begun is ended, either way. */
 export const waysToEnd = (place: string, to: string): string =>
   `vault state move --to '${to}' --state '${place}' (finishes it); vault state move --cancel --state '${place}' (cancels it)`;

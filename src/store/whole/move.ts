@@ -3,7 +3,7 @@ import { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import { nothing } from "../contents.ts";
 import type { Fence } from "./marks.ts";
-import { notHere, waysToEnd } from "./marks.ts";
+import { notHere, waysToEnd, withPredecessors } from "./marks.ts";
 import type { Whole, WholePlace } from "./whole.ts";
 import { marksAt } from "./whole.ts";
 
@@ -167,9 +167,8 @@ async function receive(
       count += part.vaults.filter(({ forgotten }) => forgotten === 0).length;
     }
     for await (const entries of source.journal()) await target.append(entries);
-    const predecessors = [
-      ...new Set([...marks.predecessors, source.marks.state, ...source.marks.predecessors]),
-    ];
+    const { state: left, predecessors: former } = source.marks;
+    const predecessors = withPredecessors(marks, [left, ...former]);
     await target.mark({ taken: [...taken, fence.move], predecessors });
     return count;
   });
