@@ -83,11 +83,12 @@ export interface Rekeyed {
  * @throws `state`, before anything is changed, if a key is not available or a value does not open
  */
 export async function rekey(
-  { directory, machineDirectory, keySource: { access }, clock, platform, warn }: StoreOptions,
+  options: StoreOptions,
   keyring: Keyring,
   open: (directory: string) => RekeyedStore,
   given: RekeyPlan,
 ): Promise<Rekeyed> {
+  const { directory, keySource, clock, warn } = options;
   const stores = new Map<string, RekeyedStore>();
   const openOnce = (path: string): RekeyedStore => {
     const store = stores.get(path) ?? open(path);
@@ -98,18 +99,13 @@ export async function rekey(
     ...given,
     directory,
     keyring,
-    access,
+    access: keySource.access,
     warn: withoutRepeats(warn),
     open: openOnce,
     foreign: new Set(),
   };
   // What this machine keeps of shared states.
-  const machine = new MachineRecord({
-    directory: machineDirectory?.() ?? directory,
-    platform,
-    clock,
-    warn,
-  });
+  const machine = new MachineRecord(options);
   const at = new Date(clock.now()).toISOString();
   // One that is asked for says why it cannot be used.
   const asked = given.elsewhere.length === 0 ? realFolder(directory) : null;

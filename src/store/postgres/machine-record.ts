@@ -66,8 +66,9 @@ interface SealedDocument extends Pick<SeenVault, "service" | "uuid"> {
 }
 
 interface Options {
-  /** The state directory of this machine. */
+  /** The state directory of this machine, where `machineDirectory` names no other. */
   directory: string;
+  machineDirectory?: () => string;
   platform: string;
   clock: Clock;
   warn: (message: string) => void;
@@ -104,9 +105,10 @@ export class MachineRecord {
   #database: StateDatabase | null = null;
 
   constructor(options: Options) {
-    this.#options = options;
+    const directory = options.machineDirectory?.() ?? options.directory;
+    this.#options = { ...options, directory };
     this.#opening = {
-      path: join(options.directory, recordFile),
+      path: join(directory, recordFile),
       platform: options.platform,
       migrations: recordMigrations,
     };

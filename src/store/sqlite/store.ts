@@ -153,13 +153,7 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
       import("../postgres/machine-record.ts"),
       import("../postgres/outbox.ts"),
     ]);
-    const { machineDirectory, directory, platform, clock, warn } = this.#options;
-    this.#machine ??= new MachineRecord({
-      directory: machineDirectory?.() ?? directory,
-      platform,
-      clock,
-      warn,
-    });
+    this.#machine ??= new MachineRecord(this.#options);
     const { service, uuid } = session;
     for (const seen of await this.#machine.vault(service, uuid)) {
       const prints = seen.kept === null ? [] : [seen.kept];
@@ -174,7 +168,7 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
         keyring: this.keyring,
         query: async (statement) => (await this.read([statement])).flat(),
         dialect,
-        warn,
+        warn: this.#options.warn,
       });
     }
   }
