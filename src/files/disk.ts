@@ -1,3 +1,4 @@
+import type { StatsFs } from "node:fs";
 import { readFileSync, realpathSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { VaultError } from "../errors.ts";
@@ -9,7 +10,8 @@ import { onState } from "./state-error.ts";
  * corrupt it, and locks of such file systems may not work. So a state on a network file system is refused before it is read.
  */
 export interface DiskFacts {
-  freeBytes: number;
+  /** Null where the file system does not say. */
+  freeBytes: number | null;
   /** The file system, if other machines may use it too; null for a local or unknown one. */
   shared: SharedFileSystem | null;
 }
@@ -47,8 +49,8 @@ const overFuse =
 export function diskOf(folder: string): DiskFacts | null {
   try {
     const existing = nearestExisting(folder);
-    const { bavail, bsize, type } = statfsSync(existing);
-    return { freeBytes: bavail * bsize, shared: sharedBy(existing, type) };
+    const facts = statfsSync(existing);
+    return { freeBytes: freeBytesIn(facts), shared: sharedBy(existing, facts.type) };
   } catch {
     return null;
   }
@@ -62,15 +64,18 @@ export const leastFreeBytes = 2 * 1024 * 1024;
  * @throws `state` if the disk of the folder is almost full
  */
 export function ensureRoom(folder: string): void {
-  const { blocks, bavail, bsize } = onState(folder, () => statfsSync(folder));
-  // A file system that counts no blocks does not say what is free.
-  if (blocks === 0 || bavail * bsize >= leastFreeBytes) return;
+  const free = freeBytesIn(onState(folder, () => statfsSync(folder)));
+  if (free === null || free >= leastFreeBytes) return;
   throw new VaultError(
     "state",
-    `the state cannot be used: ${folder}: the disk is almost full (${Math.floor((bavail * bsize) / 1024)} KiB free, too little for an exchange)`,
+    `the state cannot be used: ${folder}: the disk is almost full (${Math.floor(free / 1024)} KiB free, too little for an exchange)`,
     { hint: "free some space there, then run it again" },
   );
 }
+
+/** A file system that counts no blocks does not say what is free. */
+const freeBytesIn = ({ blocks, bavail, bsize }: StatsFs): number | null =>
+  blocks === 0 ? null : bavail * bsize;
 
 function nearestExisting(folder: string): string {
   let existing = folder;

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { mountedAs } from "../../src/files/disk.ts";
+import { diskOf, ensureRoom, mountedAs } from "../../src/files/disk.ts";
 import { expectError, expectExit, firstGetArgs, openLab } from "../support/lab.ts";
 import { tempDir } from "../support/cleanup.ts";
 
@@ -10,6 +10,29 @@ const preload = join(import.meta.dirname, "..", "support", "answer-statfs.cjs");
 /** Options of a run for which a folder is on a file system of this type. */
 const onType = (folder: string, type: number) => ({
   env: { NODE_OPTIONS: `--require=${preload}`, STATFS_FOLDER: folder, STATFS_TYPE: String(type) },
+});
+
+describe("a file system that counts no blocks", () => {
+  const facts = { freeBytes: null, shared: null };
+
+  it.runIf(process.platform === "linux")("does not say what is free, and is not full", () => {
+    expect(diskOf("/proc")).toEqual(facts);
+    expect(() => ensureRoom("/proc")).not.toThrow();
+  });
+
+  it("is no error of vault doctor, either", async () => {
+    const machine = (await openLab()).machine();
+    const uncounted = {
+      env: {
+        NODE_OPTIONS: `--require=${preload}`,
+        STATFS_FOLDER: machine.home,
+        STATFS_BLOCKS: "0",
+      },
+    };
+    const { stdout } = await machine.vaultWith(uncounted, "doctor", "--json");
+    const { checks } = JSON.parse(stdout) as { checks: { check: string }[] };
+    expect(checks.find(({ check }) => check === "disk")).toMatchObject({ level: "info" });
+  });
 });
 
 describe("a state on a network file system", () => {

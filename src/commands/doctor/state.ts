@@ -89,21 +89,23 @@ function permissionFindings({ tooOpen, unwritable }: Directory): Finding[] {
 }
 
 function diskFinding({ disk, directory }: Directory): Finding {
-  if (disk === null) return unverified("disk", "this system does not report free space");
+  const unknown = unverified("disk", "this system does not report free space");
+  if (disk === null) return unknown;
+  const bytes = disk.freeBytes ?? Number.POSITIVE_INFINITY;
   const free =
-    disk.freeBytes < 1024 * megabyte
-      ? `${Math.floor(disk.freeBytes / megabyte)} MiB`
-      : `${Math.floor(disk.freeBytes / megabyte / 1024)} GiB`;
+    bytes < 1024 * megabyte
+      ? `${Math.floor(bytes / megabyte)} MiB`
+      : `${Math.floor(bytes / megabyte / 1024)} GiB`;
   const hint = `free some space, or use another directory with --state (now ${directory})`;
-  if (disk.freeBytes < leastFreeBytes)
-    return bad("disk", `${free} free, too little for the state`, hint);
+  if (bytes < leastFreeBytes) return bad("disk", `${free} free, too little for the state`, hint);
   if (disk.shared !== null) {
     const { name, isNetwork } = disk.shared;
     const message = `the state is on a file system that other machines may use (${name}), where locks and SQLite's WAL cannot be trusted`;
     const local = "use a directory on a local disk with --state";
     return isNetwork ? bad("disk", message, local) : warning("disk", message, local);
   }
-  return disk.freeBytes < littleFreeBytes
+  if (disk.freeBytes === null) return unknown;
+  return bytes < littleFreeBytes
     ? warning("disk", `${free} free`, hint)
     : ok("disk", `${free} free, local`);
 }
