@@ -132,6 +132,8 @@ export interface ExchangeSummary {
 export interface ErrorFacts {
   /** The next command or change that helps, one line. */
   hint?: string | undefined;
+  /** The command that makes the state that is not there. */
+  making?: string | undefined;
   /** Overrides the kind's own answer to "may I run it again?". */
   retry?: Retry | undefined;
   /** Overrides the kind's exit code. */

@@ -298,9 +298,7 @@ async function obstacleTo(
     await state.locks();
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
-    const { hint = "" } = error.facts;
-    // There is none yet.
-    const [making] = /^vault state init --state '[^']*'/.exec(hint) ?? [];
+    const { hint = "", making } = error.facts;
     if (making !== undefined) return { message: error.message, steps: [making] };
     if (!isKeyGiven && keys.keyEntries() === null) throw error;
     return { message: hint === "" ? error.message : `${error.message}: ${hint}`, steps: [] };

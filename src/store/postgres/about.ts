@@ -79,8 +79,8 @@ export async function readMeta({
 export function metaIn(row: Row | undefined, address: Address): Record<string, string> {
   const meta = (row?.["meta"] ?? null) as Record<string, string> | null;
   if (meta === null) {
-    const { why, hint } = nothingThere(address);
-    throw cannotBeUsed(address, why, hint);
+    const { why, ...out } = nothingThere(address);
+    throw cannotBeUsed(address, why, out);
   }
   return meta;
 }
@@ -98,7 +98,7 @@ export function aboutIn(row: Row | undefined, address: Address): About {
   checkDurable(fsync, address);
   checkVersion(meta, address);
   if (Number(meta["version"]) < schemaVersion)
-    throw cannotBeUsed(address, "it is of an older version", "vault state init");
+    throw cannotBeUsed(address, "it is of an older version", { hint: "vault state init" });
   const { state = "", key = "", timeline: noted = "", "set-back": setBack = "" } = meta;
   return {
     ...facts,
@@ -117,11 +117,9 @@ export function aboutIn(row: Row | undefined, address: Address): About {
  */
 export function checkDurable(fsync: unknown, address: Address): void {
   if (fsync === "on" || address.isDurableAssumed) return;
-  throw cannotBeUsed(
-    address,
-    "the server loses what it has committed when it stops (fsync=off)",
-    "set fsync=on there; or, for a test: durable=assumed in the address",
-  );
+  throw cannotBeUsed(address, "the server loses what it has committed when it stops (fsync=off)", {
+    hint: "set fsync=on there; or, for a test: durable=assumed in the address",
+  });
 }
 
 /** @throws `state` for a state that was moved, and for one that this program is too old for */
@@ -137,6 +135,6 @@ export function checkVersion(
   throw cannotBeUsed(
     address,
     `it is of a newer version (${version}; this program reads up to ${schemaVersion})`,
-    update,
+    { hint: update },
   );
 }

@@ -1,11 +1,10 @@
 import pg from "pg";
-import type { Retry } from "../../errors.ts";
 import { VaultError } from "../../errors.ts";
 import type { Statement } from "../statement.ts";
 import type { Address } from "./address.ts";
 import type { PlainClient, Wire } from "./client.ts";
 import { clientFor, answerBytes, tooMuchSaid, wholeAnswerBytes } from "./client.ts";
-import type { Reason } from "./reasons.ts";
+import type { Reason, WayOut } from "./reasons.ts";
 import { brief, connectionReason, refusalReason } from "./reasons.ts";
 
 export type Row = Record<string, unknown>;
@@ -136,7 +135,7 @@ export class Connection {
     const why = problems.map((problem) => `${problem.at} ${problem.why}`).join("; ");
     const { hint } = problems.find((problem) => problem.hint !== undefined) ?? {};
     const { retry } = problems.find((problem) => problem.retry !== undefined) ?? {};
-    throw cannotBeUsed(address, why, hint, retry);
+    throw cannotBeUsed(address, why, { hint, retry });
   }
 
   get isUsable(): boolean {
@@ -259,8 +258,8 @@ export class Connection {
       const { message } = failed.reason as Error;
       if (expected.includes(code)) throw new Expected(this.#address, code, message);
       if (failed.reason instanceof pg.DatabaseError && !fatal.test(code)) {
-        const { why, hint } = refusalReason(this.#address, code, message);
-        throw cannotBeUsed(this.#address, why, hint);
+        const { why, ...out } = refusalReason(this.#address, code, message);
+        throw cannotBeUsed(this.#address, why, out);
       }
       this.#dead ??= failed.reason as Error;
       throw new AnswerLost(this.#address, this.#dead.message);
@@ -287,10 +286,5 @@ export function codeOf(error: unknown): string {
 export const isLocked = (error: unknown): boolean => codeOf(error) === "55P03";
 
 /** The error for a shared state that cannot be used; nothing was sent to the service. */
-export const cannotBeUsed = (
-  address: Address,
-  why: string,
-  hint?: string,
-  retry?: Retry,
-): VaultError =>
-  new VaultError("state", `the state ${address.shown} cannot be used: ${why}`, { hint, retry });
+export const cannotBeUsed = (address: Address, why: string, out: WayOut = {}): VaultError =>
+  new VaultError("state", `the state ${address.shown} cannot be used: ${why}`, out);

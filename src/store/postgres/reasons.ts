@@ -1,13 +1,13 @@
-import type { Retry } from "../../errors.ts";
+import type { ErrorFacts } from "../../errors.ts";
 import type { Address } from "./address.ts";
 import { tooMuchSaid } from "./client.ts";
 
 /** Why a database cannot be used, and the way out. */
-export interface Reason {
+export interface Reason extends WayOut {
   why: string;
-  hint?: string | undefined;
-  retry?: Retry | undefined;
 }
+
+export type WayOut = Pick<ErrorFacts, "hint" | "making" | "retry">;
 
 type Reasons = Readonly<Record<string, Reason>>;
 
@@ -80,10 +80,11 @@ export function connectionReason(
 }
 
 /** Why a place without a state cannot be used: none was made there, or somebody has dropped it. */
-export const nothingThere = ({ reached }: Address) => ({
-  why: "it holds no state",
-  hint: `vault state init --state '${reached}' (after a loss, then also: vault state restore FILE)`,
-});
+export function nothingThere({ reached }: Address): Reason {
+  const making = `vault state init --state '${reached}'`;
+  const hint = `${making} (after a loss, then also: vault state restore FILE)`;
+  return { why: "it holds no state", hint, making };
+}
 
 /** Why a statement was refused, by SQLSTATE; nothing was changed. */
 export function refusalReason(address: Address, code: string, text: string): Reason {
