@@ -37,6 +37,15 @@ describeStore("pairs", (make) => {
     expect(await on.session.credentials(2)).toEqual(pair("second"));
   });
 
+  it("④ supersedes the old pair under every generation: imported again with a hashedPin, too", async () => {
+    await startExchange(on.session, "x1", 1, "second");
+    const credentials = { ...pair("first"), hashedPin: "cGlu" };
+    await on.session.recordPair({ credentials, kind: "credit-card/offline" });
+    await on.session.recordEnding("x1", true);
+    await on.session.acknowledge("x1");
+    expect(await standings(on.session)).toEqual(["3 superseded", "2 current", "1 superseded"]);
+  });
+
   it("a refusal supersedes nothing", async () => {
     await on.session.recordIntent(intent("x1", 1));
     await on.session.reject("x1", "combination", problem);

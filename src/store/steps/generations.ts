@@ -137,7 +137,8 @@ export function provenByEnd(
   current: CredentialsRow,
   base: CredentialsRow | undefined,
 ): void {
-  if (base !== undefined) supersede(rows, base);
+  for (const row of rows.credentials)
+    if (row.fingerprint === base?.fingerprint) supersede(rows, row);
   makeCurrent(rows, current);
   forgetRefusal(rows, current);
 }

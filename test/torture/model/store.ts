@@ -323,7 +323,8 @@ export const storeSteps: StoreSteps = {
       if (base?.standing === "imported") base.placed ??= "older";
       return;
     }
-    if (base !== undefined) base.standing = "superseded";
+    for (const each of store.generations)
+      if (each.pair === base?.pair) each.standing = "superseded";
     prove(store, next);
     if (next !== undefined) forgetRefusal(store, next);
     // Its token was alive, so no start since was answered by the service: none with its old credentials has failed either.
