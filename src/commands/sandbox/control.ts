@@ -184,10 +184,11 @@ export async function runFault(
       hint: "vault sandbox fault get-end:drop-after",
     });
   }
-  const rules = options.faults.map(parseFault);
+  // Checked before anything is cleared.
+  options.faults.forEach(parseFault);
   const client = connect(settings, options);
   if (options.clear === true) await client.clearFaults();
-  const armed = rules.length === 0 ? 0 : await client.addFaults(rules);
+  const armed = options.faults.length === 0 ? 0 : await client.addFaults(options.faults);
   return await print(
     io.output,
     { armed },

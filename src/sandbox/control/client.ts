@@ -1,6 +1,5 @@
 import { Client } from "undici";
 import { VaultError } from "../../errors.ts";
-import type { FaultRule } from "../faults/faults.ts";
 import type { PublicVault } from "./control.ts";
 import type { RunningDocument } from "./ready.ts";
 import { readReadyFile } from "./ready.ts";
@@ -11,7 +10,7 @@ export type ControlClient = ReturnType<typeof connectControl>;
 
 /**
  * Connects to the sandbox of a ready file. Each call reads the file again and throws `usage` if it is missing or not a ready file,
- * `network` if nothing listens, `unauthorized` if another sandbox does, `invalid-input` for an unknown vault or an invalid rule, and
+ * `network` if nothing listens, `unauthorized` if another sandbox does, `invalid-input` for an unknown vault or an invalid fault, and
  * `service` otherwise.
  */
 export function connectControl(readyFile: string) {
@@ -57,9 +56,9 @@ export function connectControl(readyFile: string) {
     lock: async (uuid: string) => await vault("POST", "lock", uuid),
     unlock: async (uuid: string) => await vault("POST", "unlock", uuid),
     inspect: async (uuid: string) => await vault("GET", "vaults", uuid),
-    /** Returns the number of rules set afterwards. */
-    addFaults: async (rules: readonly FaultRule[]) =>
-      (await call("POST", "faults", { rules }))["armed"] as number,
+    /** Sets faults as `parseFault` reads them. Returns the number set afterwards. */
+    addFaults: async (faults: readonly string[]) =>
+      (await call("POST", "faults", { faults }))["armed"] as number,
     clearFaults: async () => void (await call("DELETE", "faults")),
   };
 }

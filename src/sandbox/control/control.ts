@@ -1,7 +1,7 @@
 import { VaultError } from "../../errors.ts";
 import { parseJson } from "../../protocol/json.ts";
 import type { Faults } from "../faults/faults.ts";
-import { checkFaultRule } from "../faults/faults.ts";
+import { parseFault } from "../faults/grammar.ts";
 import type { RunningDocument } from "./ready.ts";
 import type { Sandbox } from "../model/model.ts";
 import type { SandboxRequest, SandboxResponse } from "../model/outcome.ts";
@@ -34,7 +34,7 @@ const failure = (status: number, message: string): SandboxResponse =>
 
 /**
  * Handles the routes under `/sandbox`, for `vault sandbox …` in another process: `POST reset`, `GET audit`, `POST lock/{uuid}`,
- * `POST unlock/{uuid}`, `POST faults` (`{"rules":[…]}`), `DELETE faults`, `GET vaults/{uuid}`, `GET ready` and `POST stop`. Each
+ * `POST unlock/{uuid}`, `POST faults` (`{"faults":["get-end:cut",…]}`), `DELETE faults`, `GET vaults/{uuid}`, `GET ready` and `POST stop`. Each
  * requires the control token. No response but that of `GET ready` has credentials, none has contents.
  */
 export function control(
@@ -106,7 +106,7 @@ const actions: Record<string, Action> = {
   },
   "GET vaults": inspect,
   "POST faults": ({ faults }, _uuid, body) => {
-    faults.add(readRules(body));
+    faults.add(readFaults(body));
     return { armed: faults.armed };
   },
   "DELETE faults": ({ faults }) => {
@@ -115,15 +115,15 @@ const actions: Record<string, Action> = {
   },
 };
 
-function readRules(body: string) {
+function readFaults(body: string) {
   let given: unknown;
   try {
     given = parseJson(body);
   } catch (cause) {
     throw new VaultError("invalid-input", "faults: the body must be JSON", { cause });
   }
-  const rules = (given as { rules?: unknown } | null)?.rules;
-  if (!Array.isArray(rules))
-    throw new VaultError("invalid-input", 'faults: the body must be {"rules":[…]}');
-  return rules.map(checkFaultRule);
+  const texts = (given as { faults?: unknown } | null)?.faults;
+  if (!Array.isArray(texts))
+    throw new VaultError("invalid-input", 'faults: the body must be {"faults":[…]}');
+  return texts.map(String).map(parseFault);
 }

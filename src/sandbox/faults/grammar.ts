@@ -4,7 +4,7 @@ import { singleOperations } from "../../protocol/endpoints.ts";
 import { uuid as uuidField } from "../../protocol/fields.ts";
 import { validate } from "../../protocol/validate.ts";
 import type { FaultAction, FaultMatch, FaultRule } from "./faults.ts";
-import { checkFaultRule, plainActions } from "./faults.ts";
+import { plainActions } from "./faults.ts";
 import { defined } from "../../defined.ts";
 
 /**
@@ -43,7 +43,7 @@ export function parseFault(text: string): FaultRule {
           fail(`*${times}: the number of times must be a whole number or all, such as *2`));
     if (rule.times === 0) fail("*0: the number of times must be at least 1");
   }
-  return checkFaultRule(rule);
+  return rule;
 }
 
 const faultExamples = [
