@@ -5,15 +5,6 @@ import { jsonText } from "../../terminal/redactor.ts";
 import type { VaultReport } from "../../documents/audit.ts";
 import { fieldOf } from "../../cli/output.ts";
 
-/** A list in a document, created and written element by element, because there may be a million. */
-export class List {
-  readonly elements: Iterable<unknown>;
-
-  constructor(elements: Iterable<unknown>) {
-    this.elements = elements;
-  }
-}
-
 /** Returns the parts of the document before and after its vaults, by the names that --field takes. */
 function factsOf({
   summary,
@@ -66,26 +57,35 @@ export const documentRoots = [
   "notes",
 ] as const;
 
-/** Yields the document of --json in pieces. */
+/** Yields the document of --json in pieces: there may be a million vaults. */
 export function* jsonDocument(replay: Replay, vaults: Iterable<VaultReport>): Generator<string> {
   const { before, after } = factsOf(replay);
-  yield* jsonPieces({ ...before, vaults: new List(vaults), ...withLists(after) }, 2);
-  yield "\n";
+  yield `${jsonText(before, 2).slice(0, -"\n}".length)},\n  "vaults": `;
+  yield* listPieces(vaults, 2);
+  yield `,${jsonText(after, 2).slice("{".length)}\n`;
 }
 
-/** Yields the lines of -o ndjson in pieces: one for each vault, and one with the rest. */
+/** Yields the lines of -o ndjson: one for each vault, and one with the rest. */
 export function* ndjsonDocument(replay: Replay, vaults: Iterable<VaultReport>): Generator<string> {
   for (const vault of vaults) yield `${jsonText(vault)}\n`;
   const { before, after } = factsOf(replay);
-  yield* jsonPieces({ event: "summary", ...before, ...withLists(after) }, 0);
-  yield "\n";
+  yield `${jsonText({ event: "summary", ...before, ...after })}\n`;
 }
 
-/** Turns the vaults of `whatIf`, each of which has two reports, into a list. */
-const withLists = ({ whatIf, ...after }: ReturnType<typeof factsOf>["after"]): object =>
-  whatIf === undefined
-    ? after
-    : { whatIf: { ...whatIf, vaults: new List(whatIf.vaults) }, ...after };
+/** Yields the list of vaults on one line, or indented for its place in the document. */
+function* listPieces(vaults: Iterable<VaultReport>, space: 0 | 2): Generator<string> {
+  let start = "[";
+  for (const vault of vaults) {
+    yield start + (space === 0 ? jsonText(vault) : indented(vault));
+    start = ",";
+  }
+  if (start === "[") yield "[]";
+  else yield space === 0 ? "]" : "\n  ]";
+}
+
+/** Formats an element of a list in the document, from the end of the line before it. */
+const indented = (element: object): string =>
+  jsonText([[element]], 2).slice("[\n  [".length, -"\n  ]\n]".length);
 
 /**
  * Yields the value at a path in pieces; the whole list of vaults is one line of JSON.
@@ -98,7 +98,7 @@ export function* fieldPieces(
 ): Generator<string> {
   const [root, index] = path.split(".");
   if (root === "vaults" && index === undefined) {
-    yield* jsonPieces(new List(vaults), 0);
+    yield* listPieces(vaults, 0);
     return;
   }
   const { before, after } = factsOf(replay);
@@ -132,52 +132,4 @@ function oneOf(
     number += 1;
   }
   return {};
-}
-
-/** Maximum depth of lists in a document. Objects below are written whole. */
-const deepest = 3;
-
-/** Yields what JSON.stringify returns, with 2 spaces or none, lists element by element. */
-export function* jsonPieces(value: unknown, space: 0 | 2, depth = 0): Generator<string> {
-  const isList = value instanceof List;
-  if (
-    !isList &&
-    (depth >= deepest || typeof value !== "object" || value === null || Array.isArray(value))
-  ) {
-    yield indentedJson(value, space, depth);
-    return;
-  }
-  const [open, close] = isList ? "[]" : "{}";
-  let isEmpty = true;
-  for (const [key, each] of isList ? unnamed(value.elements) : Object.entries(value)) {
-    if (each === undefined) continue;
-    const start = `${isEmpty ? open : ","}${lineEnd(space, depth + 1)}`;
-    isEmpty = false;
-    if (key === null) yield start + indentedJson(each, space, depth + 1);
-    else {
-      yield `${start}${JSON.stringify(key)}:${space === 0 ? "" : " "}`;
-      yield* jsonPieces(each, space, depth + 1);
-    }
-  }
-  yield isEmpty ? `${open}${close}` : `${lineEnd(space, depth)}${close}`;
-}
-
-function* unnamed(elements: Iterable<unknown>): Generator<[null, unknown]> {
-  for (const each of elements) yield [null, each];
-}
-
-const lineEnd = (space: number, depth: number): string =>
-  space === 0 ? "" : `\n${" ".repeat(space * depth)}`;
-
-/** Formats a value, indented for its depth in the document. */
-function indentedJson(value: unknown, space: 0 | 2, depth: number): string {
-  if (space === 0) return jsonText(value);
-  let nested = value;
-  let around = 0;
-  for (let level = 1; level <= depth; level += 1) {
-    nested = [nested];
-    around += lineEnd(space, level).length + 1;
-  }
-  // What stands after the value is shorter by an indentation for each level.
-  return jsonText(nested, space).slice(around, depth === 0 ? undefined : space * depth - around);
 }
