@@ -111,7 +111,7 @@ export type Reply =
 /** What a place under the rate limit is for. An end call goes ahead of all others: its token expires. */
 export interface NextCall {
   kind: Kind;
-  isEnd?: true;
+  isEnd?: boolean;
 }
 
 /** The places of one exchange under the rate limit: each call needs one. */

@@ -40,6 +40,31 @@ describe.concurrent("ack --token", () => {
     expectExit(await machine.vault("ack", uuid), 0);
     await expectInStep(lab, machine, uuid);
   });
+
+  it("from another machine is sent until it is answered, the answer is a refusal, or no time is left", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid, kind } = lab.vault;
+    const machine = await lab.warmMachine();
+    const elsewhere = lab.machine();
+    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    const { token } = (await machine.exported(uuid)) as Recovery;
+    const ack = async (TOKEN: string, ...wait: string[]) => {
+      const call = ["--token", "env:TOKEN", "--kind", kind, "--operation", "get"];
+      return await elsewhere.vaultWith({ env: { TOKEN } }, "ack", uuid, ...call, ...wait, "--json");
+    };
+    lab.faults("get-end:drop-before*all");
+    expectError(await ack(token, "--max-wait", "300ms"), 10, "network", /got no response/);
+    lab.service.faults.clear();
+    lab.faults("get-end:status=429,retry-after=60*all");
+    expectError(await ack(token, "--max-wait", "300ms"), 9, "rate-limited", /got no response/);
+    lab.service.faults.clear();
+    expectError(await ack(`${token}x`), 13, "service", /did not accept the token/);
+    const before = lab.service.sandbox.requests().length;
+    lab.faults("get-end:drop-before", "get-end:status=429,retry-after=0");
+    expectExit(await ack(token), 0);
+    expect(lab.service.sandbox.requests()).toHaveLength(before + 3);
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ unackedStarts: 0, pending: null });
+  });
 });
 
 describe.concurrent("ack --all", () => {

@@ -27,12 +27,13 @@ it.each([
   async (_, { noAck, takesTime }, expected) => {
     const world = await knownVault();
     const asked: string[] = [];
-    const of = (isEnd: true | undefined): string => (isEnd === true ? "end" : "start");
+    const of = (isEnd: boolean | undefined): string => (isEnd === true ? "end" : "start");
     await world.hold(async (context) => {
       const service = {
         ...context.service,
-        admit: async ({ isEnd }: { isEnd?: true }) => Promise.resolve(void asked.push(of(isEnd))),
-        reserveAhead: async ({ isEnd }: { isEnd?: true }) =>
+        admit: async ({ isEnd }: { isEnd?: boolean }) =>
+          Promise.resolve(void asked.push(of(isEnd))),
+        reserveAhead: async ({ isEnd }: { isEnd?: boolean }) =>
           Promise.resolve(void asked.push(`ahead: ${of(isEnd)}`)),
       };
       const start = { ...startOf(world, "get"), noAck, takesTime };

@@ -2,9 +2,10 @@ import type { Io } from "../../parts/io.ts";
 import type { ServicePart } from "../../parts/service.ts";
 import { VaultError } from "../../errors.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
-import { summarize, nextTry } from "../../exchange/context.ts";
+import { summarize } from "../../exchange/context.ts";
 import { dispositionOf, serviceDetails, wording } from "../../exchange/dispositions.ts";
 import type { EndCall } from "../../exchange/ports.ts";
+import { sendSingle } from "../../exchange/single/call.ts";
 import { isSuccess } from "../../protocol/answers.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import type { Acknowledged } from "../../documents/exchange.ts";
@@ -54,29 +55,21 @@ export async function acknowledgeToken(
 
 /** Sends the acknowledgement until it is answered or no time is left. */
 async function sendToken(context: ExchangeContext, call: EndCall): Promise<void> {
-  const { service, clock, signal, deadline } = context;
-  for (let attempt = 0; ; attempt += 1) {
-    await service.admit({ kind: call.kind, isEnd: true }, signal, deadline);
-    const reply = await service.call(call, signal);
-    if (reply.type === "answer" && isSuccess(reply.answer)) return;
-    signal.throwIfAborted();
-    const limited = reply.type === "answer" && dispositionOf(reply.answer, call).end === "again";
-    if (reply.type === "answer" && !limited) throw refused(call, reply.answer);
-    const { waitMs, inTime } = nextTry(context, attempt, reply);
-    if (!inTime) {
-      const cause = reply.type === "answer" ? "rate limited" : reply.cause;
-      throw new VaultError(
-        limited ? "rate-limited" : "network",
-        `the acknowledgement got no response: ${cause}`,
-        {
-          uuid: call.uuid,
-          retry: "safe",
-          hint: "run it again",
-        },
-      );
-    }
-    await clock.sleep(waitMs, signal);
-  }
+  const reply = await sendSingle(context, call, Number.POSITIVE_INFINITY);
+  if (reply.type === "answer" && isSuccess(reply.answer)) return;
+  context.signal.throwIfAborted();
+  const limited = reply.type === "answer" && dispositionOf(reply.answer, call).end === "again";
+  if (reply.type === "answer" && !limited) throw refused(call, reply.answer);
+  const cause = reply.type === "answer" ? "rate limited" : reply.cause;
+  throw new VaultError(
+    limited ? "rate-limited" : "network",
+    `the acknowledgement got no response: ${cause}`,
+    {
+      uuid: call.uuid,
+      retry: "safe",
+      hint: "run it again",
+    },
+  );
 }
 
 /** Refuses the token of this machine's own exchange: `vault ack UUID` records the acknowledgement. */

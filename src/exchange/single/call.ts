@@ -2,7 +2,7 @@ import { VaultError } from "../../errors.ts";
 import { dispositionOf, refusal, serviceDetails, unsupported, wording } from "../dispositions.ts";
 import type { ExchangeContext } from "../context.ts";
 import { nextTry } from "../context.ts";
-import type { Reply, SingleCall } from "../ports.ts";
+import type { EndCall, Reply, SingleCall } from "../ports.ts";
 
 /** Everything that a call outside an exchange needs. */
 export type SingleContext = Pick<
@@ -11,19 +11,21 @@ export type SingleContext = Pick<
 >;
 
 /**
- * Sends a call that counts nothing toward lockout. Repeats it until the deadline if it surely did not arrive or came too early
- * (429), and `unansweredAgain` times if it got no answer. Returns the last reply.
+ * Sends a call that counts nothing toward lockout; an end call only where its exchange is not known here. Repeats it until the
+ * deadline if it surely did not arrive or came too early (429), and `unansweredAgain` times if it got no answer. Returns the last
+ * reply.
  * @throws `interrupted`, only while nothing is under way, and what `admit` throws
  */
 export async function sendSingle(
   context: SingleContext,
-  call: SingleCall,
+  call: SingleCall | EndCall,
   unansweredAgain: number,
 ): Promise<Reply> {
   const { service, clock, signal, deadline } = context;
+  const next = { kind: call.kind, isEnd: call.step === "end" };
   let unanswered = 0;
   for (let attempt = 0; ; attempt += 1) {
-    await untilInterrupted(signal, async () => await service.admit(call, signal, deadline));
+    await untilInterrupted(signal, async () => await service.admit(next, signal, deadline));
     const reply = await service.call(call, signal);
     const isLimited = reply.type === "answer" && dispositionOf(reply.answer, call).is === "rate";
     if (reply.type === "answer" && !isLimited) return reply;
