@@ -28,20 +28,19 @@ export const deleteVault = command(
     callsService: true,
   },
   async (app: App, options) => {
-    const [{ askSettings, askVault }, { lookUp }, { checkDelete, deleteVault }] = await Promise.all(
-      [
+    const [{ askSettings, askVault }, { lookUp }, { checkRemoval, deleteVault }] =
+      await Promise.all([
         import("../input/ask.ts"),
         import("../input/look-up.ts"),
         import("../exchange/single/delete.ts"),
-      ],
-    );
+      ]);
     await askSettings(app);
     const target = await askVault(app, options.uuid, "delete");
     await app.service.client();
     const discardPending = options.discardPending === true;
     // A vault that is unknown or has an open exchange is refused before a question.
     const record = await lookUp(app, target);
-    checkDelete(target, record, discardPending);
+    checkRemoval("delete", target, record, discardPending);
     await confirmByUuid(app.io.ask, options.yes === true, target, record?.label ?? null);
     const request = {
       externalRef: options.externalRef,

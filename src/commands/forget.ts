@@ -1,6 +1,5 @@
 import type { App } from "../app.ts";
 import { command, vaultArgument } from "../cli/command.ts";
-import { VaultError } from "../errors.ts";
 import type { ForgetDocument } from "../documents/state.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
 import type { VaultRecord } from "../exchange/records.ts";
@@ -27,15 +26,16 @@ export const forget = command(
     fields: ["forgotten"],
   },
   async (app: App, options) => {
-    const [{ confirmOrFail }, { askVault }] = await Promise.all([
+    const [{ confirmOrFail }, { askVault }, { checkRemoval }] = await Promise.all([
       import("../cli/prompts.ts"),
       import("../input/ask.ts"),
+      import("../exchange/single/delete.ts"),
     ]);
     const target = await askVault(app, options.uuid, "forget");
     const discardPending = options.discardPending === true;
     // The vault is not locked during the question, so it is checked again afterwards.
     const found = await (await app.state.store()).find(target);
-    if (found.length < 2) await check(target, found[0], discardPending);
+    if (found.length < 2) checkRemoval("forget", target, found[0], discardPending);
     const question = `Remove the credentials of vault ${target} from this machine?`;
     const risk =
       mayBeTheOnlyOnes(found[0]) === null
@@ -44,7 +44,7 @@ export const forget = command(
     await confirmOrFail(app.io.ask, options.yes === true, `${question}${risk}`);
     const work = async ({ session }: ExchangeContext): Promise<VaultRecord | null> => {
       const record = await session.read();
-      await check(target, record, discardPending);
+      checkRemoval("forget", target, record, discardPending);
       await session.forget();
       return record;
     };
@@ -70,30 +70,4 @@ function mayBeTheOnlyOnes(record: VaultRecord | null | undefined): string | null
   const since =
     proven === null ? "the service has not refused them" : `they last worked on ${proven}`;
   return `the removed credentials may have been the only ones of this vault (${since}); without a copy it is lost`;
-}
-
-/** @throws `no-credentials`; `pending` or `in-doubt` while an exchange is open, unless it is to be discarded */
-async function check(
-  uuid: string,
-  record: VaultRecord | null | undefined,
-  discardPending: boolean,
-): Promise<void> {
-  const [{ summarize }, { noCredentials }] = await Promise.all([
-    import("../exchange/context.ts"),
-    import("../exchange/start/start.ts"),
-  ]);
-  if (record === null || record === undefined || record.generations.length === 0)
-    throw noCredentials(uuid);
-  const { open } = record;
-  if (open === null || discardPending) return;
-  const isDoubt = open.state === "in-doubt";
-  throw new VaultError(
-    isDoubt ? "in-doubt" : "pending",
-    `an exchange of vault ${uuid} is ${open.state}; forgetting the vault now could lose it`,
-    {
-      uuid,
-      exchange: summarize(open),
-      hint: `vault ${isDoubt ? "get" : "ack"} ${uuid} (finishes it); vault forget ${uuid} --discard-pending (forgets the vault anyway)`,
-    },
-  );
 }

@@ -35,7 +35,7 @@ export async function deleteVault(
   request: DeleteRequest,
 ): Promise<Deleted> {
   const { session } = context;
-  const record = checkDelete(session.uuid, await session.read(), request.discardPending);
+  const record = checkRemoval("delete", session.uuid, await session.read(), request.discardPending);
   const pairs = await choosePairs(context, inDoubtIfEnding(record), record.kind, request);
   for (const [index, pair] of pairs.entries()) {
     try {
@@ -50,23 +50,29 @@ export async function deleteVault(
 }
 
 /**
- * The part of `deleteVault` that needs no lock. Returns the record.
+ * Checks that a vault's credentials may be removed: they are known, and no exchange is open unless it is to be discarded. Returns
+ * the record.
  * @throws `no-credentials`, `pending`, `in-doubt`
  */
-export function checkDelete(
+export function checkRemoval(
+  command: "delete" | "forget",
   uuid: string,
-  record: VaultRecord | null,
+  record: VaultRecord | null | undefined,
   discardPending: boolean,
 ): VaultRecord {
-  if (record === null || record.generations.length === 0) throw noCredentials(uuid);
+  if (!record || record.generations.length === 0) throw noCredentials(uuid);
   if (record.open === null || discardPending) return record;
   const { open } = record;
   const doubt = open.state === "in-doubt";
   const found = doubt ? explainDoubt() : `an exchange of this vault is ${open.state}`;
-  throw new VaultError(doubt ? "in-doubt" : "pending", `not deleted: ${found}`, {
+  const [done, risk] =
+    command === "delete"
+      ? ["deleted", ""]
+      : ["forgotten", "; forgetting the vault now could lose it"];
+  throw new VaultError(doubt ? "in-doubt" : "pending", `not ${done}: ${found}${risk}`, {
     uuid,
     exchange: summarize(open),
-    hint: `vault ${doubt ? "get" : "ack"} ${uuid} (finishes it); vault delete ${uuid} --discard-pending (deletes the vault anyway)`,
+    hint: `vault ${doubt ? "get" : "ack"} ${uuid} (finishes it); vault ${command} ${uuid} --discard-pending (${command}s the vault anyway)`,
   });
 }
 
