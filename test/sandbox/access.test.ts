@@ -100,14 +100,22 @@ describe("the address whitelist (section 5.5)", () => {
 });
 
 test.each<[object, string]>([
-  [{ jwt: {} }, "jwt.publicKey must be a P-384 public key in PEM"],
+  [{ jwt: {} }, "jwt.publicKey is missing: must be a P-384 public key in PEM"],
   [
     { jwt: { publicKey: jwtKeys("P-256").publicKey } },
     "jwt.publicKey must be a P-384 public key in PEM",
   ],
   [{ jwt: { publicKey: keys.privateKey } }, "jwt.publicKey must be a P-384 public key in PEM"],
-  [{ jwt: { publicKey: keys.publicKey, claims: { role: [] } } }, "jwt.claims must be an object"],
-  [{ jwt: { publicKey: keys.publicKey, claims: { role: 5 } } }, "jwt.claims must be an object"],
+  [
+    { jwt: { publicKey: keys.publicKey, claims: { role: [] } } },
+    "jwt.claims.role must be a text or",
+  ],
+  [
+    { jwt: { publicKey: keys.publicKey, claims: { role: 5 } } },
+    "jwt.claims.role must be a text or",
+  ],
+  [{ jwt: { publicKey: keys.publicKey, claims: [] } }, "jwt.claims must be an object, like"],
+  [{ jwt: 5 }, "jwt must be an object with a publicKey"],
   [{ whitelist: "10.0.0.1" }, "whitelist must be a list"],
   [{ whitelist: ["10.0.0.0/33"] }, "whitelist must be a list"],
   [{ whitelist: ["::1"] }, "whitelist must be a list"],

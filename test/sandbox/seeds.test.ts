@@ -69,7 +69,7 @@ describe("a seed", () => {
     [{}, /must be a list/],
     [[7], /vault 1: the vault must be an object/],
     [[note, { kind: "file/offline" }], /vault 2: kind must be one of/],
-    [[{ ...note, color: "red" }], /vault 1: color is not a field/],
+    [[{ ...note, color: "red" }], /vault 1: color is not a field; known fields: kind, /],
     [[{ ...note, maxUsage: 0 }], /vault 1: maxUsage must be/],
     [[{ ...note, expiryDate: "soon" }], /vault 1: expiryDate must be/],
     [[{ ...note, creditCard: card }], /creditCard does not belong/],
@@ -123,7 +123,7 @@ describe("a policy", () => {
   test.each<[unknown, RegExp]>([
     ["{", /cannot be read as JSON/],
     [[], /must be an object/],
-    [{ lockAfter: 3 }, /lockAfter is not a setting/],
+    [{ lockAfter: 3 }, /lockAfter is not a setting; known settings: failedAttempts, /],
     [{ rate: -1 }, /rate must be a whole number of at least 0/],
     [{ tokenTtlMs: 0.5 }, /tokenTtlMs must be/],
     [{ idempotentEnd: "yes" }, /idempotentEnd must be true or false/],

@@ -4,7 +4,7 @@ import { parseFault } from "../../src/sandbox/faults/grammar.ts";
 import type { Sandbox } from "../../src/sandbox/model/model.ts";
 import { startSandbox } from "../../src/sandbox/server/start-sandbox.ts";
 import type { RunningSandbox, SandboxSettings } from "../../src/sandbox/server/start-sandbox.ts";
-import type { VaultInput } from "../../src/sandbox/model/state.ts";
+import type { VaultInput } from "../../src/sandbox/seeds/seeds.ts";
 import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
 import type { Machine, MachineOptions } from "./machine.ts";
 import { errorOf, machineFor } from "./machine.ts";

@@ -1,44 +1,36 @@
-import type { KeyObject } from "node:crypto";
 import { createPublicKey, verify } from "node:crypto";
+import * as z from "zod/mini";
+
+function isPublicKey(pem: string): boolean {
+  // createPublicKey also accepts a private key, which does not belong in a policy.
+  if (!pem.includes("BEGIN PUBLIC KEY")) return false;
+  try {
+    const { asymmetricKeyType, asymmetricKeyDetails } = createPublicKey(pem);
+    return asymmetricKeyType === "ec" && asymmetricKeyDetails?.namedCurve === "secp384r1";
+  } catch {
+    return false;
+  }
+}
+
+const keyRule = 'must be a P-384 public key in PEM, "-----BEGIN PUBLIC KEY-----…"';
+const claimRule = 'must be a text or a list of them, like ["reader","writer"]';
+const texts = z.array(z.string()).check(z.minLength(1, { error: claimRule }));
 
 /** Section 5.4: settings in the management console of an application that requires a JWT on offline vault endpoints. */
-export interface JwtPolicy {
-  /** PEM, P-384. */
-  publicKey: string;
-  /** Required value of each claim, or a list of allowed values. */
-  claims?: Record<string, string | string[]>;
-}
-
-/** Returns why a policy is invalid, or undefined. */
-export function jwtPolicyFault(given: unknown): string | undefined {
-  const { publicKey, claims = {} } = (
-    typeof given === "object" && given !== null ? given : {}
-  ) as Partial<JwtPolicy>;
-  const key = typeof publicKey === "string" ? publicKeyOf(publicKey) : undefined;
-  if (key?.asymmetricKeyType !== "ec" || key.asymmetricKeyDetails?.namedCurve !== "secp384r1") {
-    return 'jwt.publicKey must be a P-384 public key in PEM, "-----BEGIN PUBLIC KEY-----…"';
-  }
-  const isText = (value: unknown): boolean => typeof value === "string";
-  const fine =
-    typeof claims === "object" &&
-    !Array.isArray(claims) &&
-    Object.values(claims).every(
-      (value) => isText(value) || (Array.isArray(value) && value.length > 0 && value.every(isText)),
-    );
-  return fine
-    ? undefined
-    : 'jwt.claims must be an object of values or lists of them, like {"role":["reader","writer"]}';
-}
-
-function publicKeyOf(pem: string): KeyObject | undefined {
-  // createPublicKey also accepts a private key, which does not belong in a policy.
-  if (!pem.includes("BEGIN PUBLIC KEY")) return undefined;
-  try {
-    return createPublicKey(pem);
-  } catch {
-    return undefined;
-  }
-}
+export const jwtPolicy = z.object(
+  {
+    /** PEM, P-384. */
+    publicKey: z.string({ error: keyRule }).check(z.refine(isPublicKey, { error: keyRule })),
+    /** Required value of each claim, or a list of allowed values. */
+    claims: z.optional(
+      z.record(z.string(), z.union([z.string(), texts], { error: claimRule }), {
+        error: 'must be an object, like {"role":["reader","writer"]}',
+      }),
+    ),
+  },
+  { error: "must be an object with a publicKey" },
+);
+type JwtPolicy = z.infer<typeof jwtPolicy>;
 
 /** Returns why an `Authorization` header is refused, or undefined. `now` is in milliseconds. The reason never quotes the header. */
 export function refuseJwt(

@@ -12,7 +12,8 @@ import { arrived } from "./request-log.ts";
 import { createCall, deleteCall, infoCall } from "./single.ts";
 import { end, samePair, start } from "./exchange.ts";
 import type { Pair } from "../../protocol/answers.ts";
-import type { AuditItem, State, VaultInput, VaultState, World } from "./state.ts";
+import type { AuditItem, State, VaultState, World } from "./state.ts";
+import type { VaultInput } from "../seeds/seeds.ts";
 import type { KnownVault } from "./vaults.ts";
 import { createVault, findVault, knownVault, lock, unlock } from "./vaults.ts";
 

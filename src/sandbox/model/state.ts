@@ -3,6 +3,7 @@ import type { Kind, Operation } from "../../protocol/endpoints.ts";
 import type { CreditCard, Device, Metadata } from "../../protocol/fields.ts";
 import type { Application } from "../../protocol/requests.ts";
 import type { Random } from "../seeds/random.ts";
+import type { VaultInput } from "../seeds/seeds.ts";
 import type { Policy } from "./policy.ts";
 
 /** State of the emulated service: plain JSON, which `--data` saves as it is. Times are milliseconds since the epoch. */
@@ -15,28 +16,6 @@ export interface State {
   audit: AuditItem[];
   /** Number of random values drawn: a seeded sandbox continues after them when restarted. */
   drawn: number;
-}
-
-/** Description of a vault to create. A seed file is a list of these. */
-export interface VaultInput {
-  kind: Kind;
-  label?: string;
-  /** Credit-card vaults. */
-  creditCard?: CreditCard;
-  /** Generic vaults. */
-  content?: string;
-  /** Offline vaults: LIMITED, the number of reads. */
-  maxUsage?: number;
-  /** Offline vaults: TIME_EXPIRY, ISO 8601. */
-  expiryDate?: string;
-  /** Online vaults: if given, every start must have it. */
-  hashedPin?: string;
-  /** Online vaults: the device that starts must match; any device, if absent. */
-  device?: Device;
-  /** Key-value pairs that an info call returns. */
-  metadata?: Metadata;
-  uuid?: string;
-  credentials?: Pair;
 }
 
 export interface PendingExchange {

@@ -4,7 +4,8 @@ import type { Device } from "../../protocol/fields.ts";
 import type { Credentials } from "../../protocol/requests.ts";
 import { record } from "./audit.ts";
 import { newPair, newUuid } from "../seeds/random.ts";
-import type { AuditItem, LockReason, VaultInput, VaultState, World } from "./state.ts";
+import type { AuditItem, LockReason, VaultState, World } from "./state.ts";
+import type { VaultInput } from "../seeds/seeds.ts";
 import { checkVaultInput } from "../seeds/seeds.ts";
 import { defined } from "../../defined.ts";
 

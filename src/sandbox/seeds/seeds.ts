@@ -1,4 +1,5 @@
 import fs from "node:fs";
+import * as z from "zod/mini";
 import { VaultError } from "../../errors.ts";
 import { isCreditCard, isOnline, kinds } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
@@ -13,8 +14,7 @@ import {
 } from "../../protocol/fields.ts";
 import { parseJson } from "../../protocol/json.ts";
 import { offlineCredentials } from "../../protocol/requests.ts";
-import { validate } from "../../protocol/validate.ts";
-import type { VaultInput } from "../model/state.ts";
+import { checked, objectOf } from "./checked.ts";
 
 export const demoDevice: Device = {
   browserType: "Firefox",
@@ -101,55 +101,62 @@ export function readSeed(name: string): readonly VaultInput[] {
   return inputs;
 }
 
-/** Fields with a schema of the interface, in the order of the checks. */
-const schemas: Partial<Record<keyof VaultInput, Parameters<typeof validate>[0]>> = {
-  uuid,
-  creditCard,
-  maxUsage: positiveLong,
-  expiryDate: dateTime,
-  hashedPin: base64,
-  device,
-  metadata,
-  credentials: offlineCredentials,
-};
-const known = ["kind", "label", "content", ...Object.keys(schemas)];
+const text = z.exactOptional(z.string({ error: "must be text" }));
+
+const vaultInput = objectOf(
+  {
+    kind: z.enum(kinds, { error: `must be one of ${kinds.join(", ")}` }),
+    label: text,
+    /** Credit-card vaults. */
+    creditCard: z.exactOptional(creditCard),
+    /** Generic vaults. */
+    content: text,
+    /** Offline vaults: LIMITED, the number of reads. */
+    maxUsage: z.exactOptional(positiveLong),
+    /** Offline vaults: TIME_EXPIRY, ISO 8601. */
+    expiryDate: z.exactOptional(
+      dateTime.check(
+        z.refine((value) => !Number.isNaN(Date.parse(value)), { error: "is not a valid date" }),
+      ),
+    ),
+    /** Online vaults: if given, every start must have it. */
+    hashedPin: z.exactOptional(base64),
+    /** Online vaults: the device that starts must match; any device, if absent. */
+    device: z.exactOptional(device),
+    /** Key-value pairs that an info call returns. */
+    metadata: z.exactOptional(metadata),
+    uuid: z.exactOptional(uuid),
+    credentials: z.exactOptional(offlineCredentials),
+  },
+  "field",
+  "the vault must be an object",
+);
+
+/** Description of a vault to create. A seed file is a list of these. */
+export type VaultInput = z.infer<typeof vaultInput>;
 
 /**
  * Checks a vault of a seed. Unknown fields are errors.
  * @throws `invalid-input` naming the vault and the field
  */
 export function checkVaultInput(given: unknown, where: string): VaultInput {
+  const input = checked(vaultInput, given, where);
+  const { kind } = input;
   const fail = (field: string, rule: string): never => {
     throw new VaultError("invalid-input", `${where}: ${field} ${rule}`);
   };
-  if (typeof given !== "object" || given === null || Array.isArray(given))
-    return fail("the vault", "must be an object");
-  const input = given as Record<string, unknown>;
-  for (const name of Object.keys(input))
-    if (!known.includes(name)) fail(name, `is not a field; known fields: ${known.join(", ")}`);
-  const kind = kinds.find((k) => k === input["kind"]);
-  if (kind === undefined) return fail("kind", `must be one of ${kinds.join(", ")}`);
-  for (const name of ["label", "content"]) {
-    if (input[name] !== undefined && typeof input[name] !== "string") fail(name, "must be text");
-  }
-  for (const [name, schema] of Object.entries(schemas)) {
-    const checked = input[name] === undefined ? undefined : validate(schema, input[name]);
-    if (checked?.ok === false)
-      for (const v of checked.violations) fail([name, v.path].filter(Boolean).join("."), v.rule);
-  }
-  if (typeof input["expiryDate"] === "string" && Number.isNaN(Date.parse(input["expiryDate"])))
-    fail("expiryDate", "is not a valid date");
-  const needs = (name: string, wanted: boolean) => {
+  const needs = (name: keyof VaultInput, wanted: boolean) => {
     if (wanted && input[name] === undefined) fail(name, `is missing: a ${kind} vault needs it`);
   };
-  const allows = (name: string, allowed: boolean) => {
+  const allows = (name: keyof VaultInput, allowed: boolean) => {
     if (!allowed && input[name] !== undefined) fail(name, `does not belong to a ${kind} vault`);
   };
   needs("creditCard", isCreditCard(kind));
   needs("content", !isCreditCard(kind));
   allows("creditCard", isCreditCard(kind));
   allows("content", !isCreditCard(kind));
-  for (const name of ["maxUsage", "expiryDate"]) allows(name, !isOnline(kind));
-  for (const name of ["hashedPin", "device"]) allows(name, isOnline(kind));
+  for (const name of ["maxUsage", "expiryDate"] as const) allows(name, !isOnline(kind));
+  for (const name of ["hashedPin", "device"] as const) allows(name, isOnline(kind));
+  // Not the checked one: a device keeps what the interface does not name.
   return given as VaultInput;
 }

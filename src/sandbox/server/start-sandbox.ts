@@ -13,7 +13,7 @@ import type { Serving } from "../control/control.ts";
 import type { ReadyDocument, RunningDocument } from "../control/ready.ts";
 import { removeReadyFile, writeReadyFile } from "../control/ready.ts";
 import { listen } from "./server.ts";
-import type { VaultInput } from "../model/state.ts";
+import type { VaultInput } from "../seeds/seeds.ts";
 import { defined } from "../../defined.ts";
 
 export interface SandboxSettings {

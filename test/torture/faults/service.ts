@@ -7,7 +7,8 @@ import { Faults } from "../../../src/sandbox/faults/faults.ts";
 import { createHandler } from "../../../src/sandbox/server/handler.ts";
 import type { SandboxResponse } from "../../../src/sandbox/model/outcome.ts";
 import { Sandbox } from "../../../src/sandbox/model/model.ts";
-import type { State, VaultInput } from "../../../src/sandbox/model/state.ts";
+import type { State } from "../../../src/sandbox/model/state.ts";
+import type { VaultInput } from "../../../src/sandbox/seeds/seeds.ts";
 import type { KnownVault } from "../../../src/sandbox/model/vaults.ts";
 import type { Certificate } from "../../support/keys.ts";
 
