@@ -23,7 +23,7 @@ export async function createApp(
   version: string,
   mode?: "lenient" | "fixes-configuration",
 ): Promise<App> {
-  const settings = await createSettings(host, flags, mode);
+  const settings = createSettings(host, flags, mode);
   const io = createIo(host, flags, settings);
   const seen =
     typeof flags["state"] === "string" ? passwordSeen(flags["state"], "--state") : undefined;

@@ -129,7 +129,7 @@ describe("the README and the topics say what the program does", () => {
       codeBlocks(topicText("environment")).find(({ info }) => info === "json")?.code ?? "";
     writeFileSync(join(folder, "config.json"), example);
     const settings = async (name?: string) =>
-      resolveSettings({}, {}, (await findProfile(folder, name)).settings);
+      resolveSettings({}, {}, findProfile(folder, name).settings);
     expect(await settings()).toMatchObject({
       baseUrl: "https://staging.example.com",
       policy: { failedAttempts: 3, unackedStarts: 5 },

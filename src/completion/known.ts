@@ -1,7 +1,6 @@
 import { defined } from "../defined.ts";
-import { readFileSync, statSync } from "node:fs";
-import { parseJson } from "../protocol/json.ts";
-import type { Profile } from "../settings/config-file.ts";
+import type { Configuration } from "../settings/config-file.ts";
+import { readConfiguration } from "../settings/config-file.ts";
 import { checkLocation } from "../settings/location.ts";
 import { findSetting } from "../settings/settings.ts";
 import type { Known, KnownVault } from "./candidates.ts";
@@ -30,8 +29,10 @@ export function createKnown(
   user: User,
   files: Files,
 ): Pick<Known, "fields" | "profiles" | "vaults"> {
+  const configuration = (): Configuration =>
+    readConfiguration(files.configDirectory()) ?? { profiles: {} };
   const vaultsOf = async (given: ReadonlyMap<string, string>) => {
-    const { currentProfile = "default", profiles } = readConfiguration(files.configDirectory());
+    const { currentProfile = "default", profiles } = configuration();
     const name = given.get("--profile") ?? (user.env["VAULTSVC_PROFILE"] || currentProfile);
     // No shell has expanded this word: completion sees it as it was typed.
     const flag = given.get("--state")?.replace(/^~(?=\/)/, () => user.home);
@@ -40,10 +41,7 @@ export function createKnown(
     return await files.readVaults(found?.text);
   };
   return {
-    profiles: async () =>
-      Object.keys(readConfiguration(files.configDirectory()).profiles).map((value) => ({
-        value,
-      })),
+    profiles: async () => Object.keys(configuration().profiles).map((value) => ({ value })),
     vaults: vaultsOf,
     fields: async (given, vault) => {
       const named = ({ uuid, label }: KnownVault): boolean =>
@@ -51,31 +49,5 @@ export function createKnown(
       const kind = given.get("--kind") ?? (await vaultsOf(given)).find(named)?.kind;
       return (await files.fieldPaths(kind)).map((value) => ({ value }));
     },
-  };
-}
-
-/** The part of `config.json` that completion needs, read without conf, which takes longer to load than all the rest. */
-interface ConfigurationFile {
-  currentProfile: string | undefined;
-  profiles: Readonly<Record<string, Profile>>;
-}
-
-/** Reads `config.json`; a missing file has no profiles. */
-function readConfiguration(directory: string): ConfigurationFile {
-  const path = `${directory}/config.json`;
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) return { currentProfile: undefined, profiles: {} };
-  // A pipe or device may never end.
-  if (!stats.isFile()) throw new Error(`${path} is not a file`);
-  const { currentProfile, profiles } = parseJson(readFileSync(path, "utf8")) as Record<
-    string,
-    unknown
-  >;
-  return {
-    currentProfile: typeof currentProfile === "string" ? currentProfile : undefined,
-    profiles:
-      typeof profiles === "object" && profiles !== null
-        ? (profiles as Record<string, Profile>)
-        : {},
   };
 }

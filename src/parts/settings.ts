@@ -36,16 +36,16 @@ export interface Basics {
 }
 
 /** Reads the settings. With a mode, a configuration that cannot be used is reported, not thrown: see `readSettings`. */
-export async function createSettings(
+export function createSettings(
   host: Host,
   given: Readonly<Record<string, unknown>>,
   mode?: "lenient" | "fixes-configuration",
-): Promise<SettingsPart> {
+): SettingsPart {
   const directory = configDirectory(host);
   const chosen =
     (given["profile"] as string | undefined) ?? (host.env["VAULTSVC_PROFILE"] || undefined);
   const flags: GivenFlags = given["json"] === true ? { ...given, output: "json" } : given;
-  const { settings, profile, problem } = await readSettings(
+  const { settings, profile, problem } = readSettings(
     { directory, profile: chosen, flags, host },
     mode,
   );

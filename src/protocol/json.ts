@@ -26,7 +26,7 @@ export function parseGivenJson(text: string, source: string, hint: string): unkn
 }
 
 /** @throws SyntaxError if a parsed value is nested too deeply */
-export function checkNesting(value: unknown): void {
+function checkNesting(value: unknown): void {
   if (isDeeper(value, deepest)) throw new SyntaxError("nested too deeply");
 }
 

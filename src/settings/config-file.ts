@@ -1,8 +1,8 @@
-import { chmodSync, lstatSync, statSync } from "node:fs";
+import { chmodSync, lstatSync, readFileSync, statSync } from "node:fs";
 import { VaultError } from "../errors.ts";
 import { syncFolder } from "../files/durable-file.ts";
 import { checkOwner } from "../files/private-directory.ts";
-import { checkNesting } from "../protocol/json.ts";
+import { parseJson } from "../protocol/json.ts";
 
 /** One profile of the configuration: settings by their config key, nested ones as objects. */
 export type Profile = Readonly<Record<string, unknown>>;
@@ -19,10 +19,7 @@ export const configPath = (directory: string): string => `${directory}/config.js
  * Reads the configuration; null if there is none.
  * @throws `state` if it is not a file, cannot be read, or another user than `uid` or root owns or can write it
  */
-export async function readConfiguration(
-  directory: string,
-  uid?: number,
-): Promise<Configuration | null> {
+export function readConfiguration(directory: string, uid?: number): Configuration | null {
   if (!isThere(configPath(directory))) return null;
   // The configuration may name a command to run.
   for (const path of [directory, configPath(directory)]) {
@@ -35,8 +32,8 @@ export async function readConfiguration(
     );
   }
   try {
-    const stored = (await openConf(directory)).store;
-    checkNesting(stored);
+    // Not by conf, which takes longer to load than all the rest.
+    const stored = parse(readFileSync(configPath(directory), "utf8"));
     const { profiles = {}, currentProfile } = stored;
     if (!isTable(profiles) || !Object.values(profiles).every(isTable))
       throw new Error("profiles must be an object of objects");
@@ -54,6 +51,15 @@ export async function readConfiguration(
       },
     );
   }
+}
+
+/** The message of JSON.parse would show what stands in the file. */
+function parse(text: string): Record<string, unknown> {
+  try {
+    const stored = parseJson(text.replace(/^\uFEFF/, ""));
+    if (isTable(stored)) return stored;
+  } catch {}
+  throw new Error("it is not a JSON object");
 }
 
 const isTable = (value: unknown): value is Record<string, unknown> =>
@@ -122,13 +128,13 @@ export interface NamedProfile {
  * configuration.
  * @throws `usage` for any other profile that does not exist, unless `mayMiss`; `state` for a configuration that cannot be read
  */
-export async function findProfile(
+export function findProfile(
   directory: string,
   name: string | undefined,
   mayMiss = false,
   uid?: number,
-): Promise<NamedProfile> {
-  const configuration = await readConfiguration(directory, uid);
+): NamedProfile {
+  const configuration = readConfiguration(directory, uid);
   const chosen = name ?? configuration?.currentProfile ?? "default";
   const profiles = configuration?.profiles ?? {};
   const settings = Object.hasOwn(profiles, chosen) ? profiles[chosen] : undefined;

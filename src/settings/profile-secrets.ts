@@ -26,7 +26,7 @@ export async function changeConfiguration(
   change: (current: Configuration) => Promise<Configuration>,
 ): Promise<Configuration> {
   return await exclusively(place, async () => {
-    const next = await change(await current(place));
+    const next = await change(current(place));
     await writeConfiguration(place.directory, next);
     return next;
   });
@@ -54,7 +54,7 @@ export async function openProfileSecret(
   try {
     return await open(at, sealed);
   } catch (error) {
-    const now = profileValue((await current(place)).profiles[at.profile] ?? {}, at.key);
+    const now = profileValue(current(place).profiles[at.profile] ?? {}, at.key);
     if (now === undefined || now === sealed || !isSealed(now)) throw error;
     return await open(at, now);
   }
@@ -67,9 +67,9 @@ export function sealedConfiguration(
 ): SealedConfiguration {
   return {
     exclusively: async (work) => await exclusively(place, work),
-    secrets: async () => secretsIn(place, keyFile, await current(place)),
+    secrets: async () => secretsIn(place, keyFile, current(place)),
     replace: async (secrets, source) => {
-      const before = await current(place);
+      const before = current(place);
       const profiles = { ...before.profiles };
       for (const { place: at, sealed } of secrets)
         profiles[at.profile] = withValue(profiles[at.profile] ?? {}, at.key, sealed);
@@ -97,8 +97,8 @@ async function exclusively<T>(
   return await withLockFile(`${directory}/config.lock`, "the configuration", clock, waiting, work);
 }
 
-const current = async ({ directory }: ConfigurationPlace): Promise<Configuration> =>
-  (await readConfiguration(directory)) ?? { profiles: {} };
+const current = ({ directory }: ConfigurationPlace): Configuration =>
+  readConfiguration(directory) ?? { profiles: {} };
 
 function secretsIn(
   place: ConfigurationPlace,

@@ -77,16 +77,16 @@ interface ReadSettings {
  * profile as empty.
  * @throws what `findProfile` and `resolveSettings` throw; with `lenient` only for an invalid output
  */
-export async function readSettings(
+export function readSettings(
   place: SettingsPlace,
   mode: "lenient" | "fixes-configuration" | undefined,
-): Promise<ReadSettings> {
+): ReadSettings {
   const { directory, profile: name, flags, host } = place;
   const { env, uid } = host;
   const fixes = mode === "fixes-configuration";
   let profile: NamedProfile = { name: name ?? "default", exists: false, settings: {} };
   try {
-    profile = await findProfile(directory, name, fixes, uid);
+    profile = findProfile(directory, name, fixes, uid);
     return { settings: resolveSettings(flags, env, profile.settings), profile };
   } catch (error) {
     if (mode === undefined || !(error instanceof VaultError)) throw error;

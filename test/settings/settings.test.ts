@@ -191,24 +191,46 @@ describe("profiles", () => {
   );
 
   test("the current one, and the one that is asked for", async () => {
-    expect((await findProfile(directory, undefined)).settings).toEqual({
+    expect(findProfile(directory, undefined).settings).toEqual({
       baseUrl: "https://work.example",
     });
-    expect(profileValue((await findProfile(directory, "home")).settings, "rateLimit")).toBe("5");
+    expect(profileValue(findProfile(directory, "home").settings, "rateLimit")).toBe("5");
   });
 
   test("one that is not there is a usage error; no configuration at all is an empty profile", async () => {
-    await expect(findProfile(directory, "other")).rejects.toMatchObject({ code: "usage" });
-    await expect(findProfile(join(directory, "no"), "other")).rejects.toMatchObject({
-      code: "usage",
-    });
-    expect((await findProfile(join(directory, "no"), undefined)).settings).toEqual({});
+    expect(() => findProfile(directory, "other")).toThrow(
+      expect.objectContaining({ code: "usage" }) as Error,
+    );
+    expect(() => findProfile(join(directory, "no"), "other")).toThrow(
+      expect.objectContaining({ code: "usage" }) as Error,
+    );
+    expect(findProfile(join(directory, "no"), undefined).settings).toEqual({});
   });
 
   test("a file that is not JSON is told, and left as it is", async () => {
     const broken = join(tempDir("profiles"), "config");
     mkdirSync(broken);
-    writeFileSync(join(broken, "config.json"), "{");
-    await expect(findProfile(broken, undefined)).rejects.toMatchObject({ code: "state" });
+    for (const text of [
+      '{"apiKey":"geheim',
+      "{",
+      "[]",
+      "null",
+      "[".repeat(200) + "]".repeat(200),
+    ]) {
+      writeFileSync(join(broken, "config.json"), text);
+      expect(() => findProfile(broken, undefined)).toThrow(
+        expect.objectContaining({
+          code: "state",
+          message: expect.stringMatching(/cannot be read: it is not a JSON object$/) as string,
+        }) as Error,
+      );
+    }
+  });
+
+  test("a byte order mark is no part of it", async () => {
+    const marked = join(tempDir("profiles"), "config");
+    mkdirSync(marked);
+    writeFileSync(join(marked, "config.json"), '\uFEFF{"profiles":{"default":{"rateLimit":5}}}');
+    expect(findProfile(marked, undefined).settings).toEqual({ rateLimit: 5 });
   });
 });

@@ -28,7 +28,7 @@ export async function runConfigList(
   { origin }: OptionsOf<typeof list>,
 ): Promise<number> {
   warnOfProblem({ io, settings });
-  const configuration = await readConfiguration(settings.configuration.directory);
+  const configuration = readConfiguration(settings.configuration.directory);
   const wanted =
     origin === true ? await everySetting({ io, settings }) : ofProfile(settings.profileInUse);
   const { profileInUse: profile } = settings;
@@ -120,7 +120,7 @@ const shownValue = (key: string, text: string): ConfigValue =>
 
 /** Every setting by its config key, or by its name where it has none. */
 async function everySetting({ io, settings }: Basics): Promise<ShownSetting[]> {
-  const current = (await readConfiguration(settings.configuration.directory))?.currentProfile;
+  const current = readConfiguration(settings.configuration.directory)?.currentProfile;
   return settingNames.map((name) => effective({ io, settings }, name, current));
 }
 

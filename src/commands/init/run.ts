@@ -157,7 +157,7 @@ async function nameOf({ io, settings }: Basics): Promise<string> {
 
 /** The profile that is there already and may be changed, or has no service yet; an empty one where there is none. */
 async function mayChange({ io, settings }: Basics, name: string, force: boolean): Promise<Profile> {
-  const profiles = (await readConfiguration(settings.configuration.directory))?.profiles ?? {};
+  const profiles = readConfiguration(settings.configuration.directory)?.profiles ?? {};
   const former = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (former === undefined) return {};
   if (force) return former;
