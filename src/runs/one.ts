@@ -178,7 +178,7 @@ async function tell(app: App, start: Start, delivery: Delivery): Promise<void> {
     );
   }
   const stored = `New credentials stored (generation ${exchange.newGeneration ?? 0})`;
-  app.io.narrator.close(
+  app.io.narrator.note(
     isHeld ? `${stored}; the exchange is held. To finish it: vault ack ${uuid}` : `${stored}.`,
   );
 }

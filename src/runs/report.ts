@@ -116,7 +116,7 @@ export function createReport(
           seconds,
           calls,
         });
-      const say = host.stderr.isTTY ? narrator.close : narrator.detail;
+      const say = host.stderr.isTTY ? narrator.note : narrator.detail;
       for (const line of [summaryLine(operation, left, summary, tally), ...causes.lines()])
         say(line);
     },

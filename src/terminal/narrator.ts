@@ -21,8 +21,6 @@ export interface Narrator {
   tell: (event: ExchangeEvent) => void;
   /** Writes a warning, with or without a terminal. */
   warn: (message: string) => void;
-  /** Writes the last line of a successful command, on a terminal only. */
-  close: (line: string) => void;
   /** Writes a line for a person, on a terminal only. */
   note: (line: string) => void;
   /** Writes a line only with --verbose. */
@@ -42,10 +40,9 @@ export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions
   const isShown = (): boolean => stderr.isTTY && !quiet && !isYielded;
   const narrator: Narrator = {
     warn: (message) => write(`vault: warning: ${message}`),
-    close: (line) => {
+    note: (line) => {
       if (isShown()) write(line);
     },
-    note: (line) => narrator.close(line),
     detail: (line) => {
       if (verbose) write(line);
     },

@@ -74,13 +74,13 @@ async function printViews(
     else io.narrator.detail(line);
   }
   if (!(await io.show(parts.join("\n")))) return;
-  for (const line of auditConclusion(summary, whatIf)) io.narrator.close(line);
+  for (const line of auditConclusion(summary, whatIf)) io.narrator.note(line);
   const [worst, another] = replay.vaults({ problems: true });
   if (worst === undefined) return;
   if (another === undefined)
-    io.narrator.close(`${worst.uuid}: ${shownSentence(worst.advice.support)}`);
+    io.narrator.note(`${worst.uuid}: ${shownSentence(worst.advice.support)}`);
   else if (flags.redact !== true && !flags.files.includes("-"))
-    io.narrator.close(`next: ${detailsOf(worst.uuid, flags)}`);
+    io.narrator.note(`next: ${detailsOf(worst.uuid, flags)}`);
 }
 
 /** Flags that decide which items are replayed, what they mean, and by which rules. */
@@ -141,7 +141,7 @@ async function printReport(
       cause: error,
     });
   }
-  io.narrator.close(`written to ${file}`);
+  io.narrator.note(`written to ${file}`);
 }
 
 /** Prints a value; on a terminal with a newline and made safe, because it comes from a log. */

@@ -234,7 +234,7 @@ async function reportOutcome(
       hint: `vault status ${uuid} (do not create it again)`,
     },
   );
-  io.narrator.close(
+  io.narrator.note(
     `Credentials stored (generation ${generation}). To read the vault: vault get ${uuid}`,
   );
   if (saved !== false) return 0;

@@ -168,8 +168,8 @@ function sayWorst(narrator: Narrator, findings: readonly Finding[]): void {
     findings.filter(({ level }) => level === wanted),
   );
   for (const { level, check, message, hint } of worst.slice(0, repeatedAtMost)) {
-    narrator.close(`${level}: ${check}: ${message}`);
-    for (const line of hintLines(hint ?? undefined)) narrator.close(line);
+    narrator.note(`${level}: ${check}: ${message}`);
+    for (const line of hintLines(hint ?? undefined)) narrator.note(line);
   }
 }
 

@@ -108,7 +108,7 @@ export const guard = command(descriptor, async (app: App, options) => {
     ]);
     const refused = vaults.filter(({ refuses }) => refuses !== null);
     const what = refused.length === 0 ? "nothing" : `starts of ${refused.length}`;
-    app.io.narrator.close(`${count(vaults.length, "vault")}: the guard refuses ${what}`);
+    app.io.narrator.note(`${count(vaults.length, "vault")}: the guard refuses ${what}`);
     sayNext(app.io.narrator, refused);
   }
   return 0;

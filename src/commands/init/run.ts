@@ -107,7 +107,7 @@ export async function runInit(app: App, options: InitOptions): Promise<number> {
     `vault doctor${used}`,
     `vault import --file vaults.ndjson${used}`,
   ];
-  for (const step of steps) app.io.narrator.close(`next: ${step}`);
+  for (const step of steps) app.io.narrator.note(`next: ${step}`);
   return 0;
 }
 
@@ -128,7 +128,7 @@ async function verify(app: App, settings: Settings): Promise<void> {
     app.io.host.now(),
   )) {
     if (level !== "ok") app.io.narrator.warn(`${message}${hint === null ? "" : `: ${hint}`}`);
-    else if (check === "service") app.io.narrator.close(message);
+    else if (check === "service") app.io.narrator.note(message);
   }
 }
 

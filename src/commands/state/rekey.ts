@@ -54,15 +54,15 @@ export async function runRekey(
   const document: RekeyDocument = { rekeyed };
   await io.output.printDone(document, () => `${line}\n`);
   if (rekeyed.from.length > 0) {
-    io.narrator.close(`Earlier backups of the state need the old key: ${rekeyed.from.join(", ")}`);
-    io.narrator.close("next: vault state backup FILE");
+    io.narrator.note(`Earlier backups of the state need the old key: ${rekeyed.from.join(", ")}`);
+    io.narrator.note("next: vault state backup FILE");
   }
   if (local.state.isShared && theirs === null)
-    io.narrator.close(
+    io.narrator.note(
       `Every other machine that uses ${local.state.shown} needs key ${id}: ${handOver(local.keyFile, to.source)}`,
     );
   if (to.source === "passphrase" || to.source === "given")
-    io.narrator.close("Keep it away from the state: nothing can be opened without it.");
+    io.narrator.note("Keep it away from the state: nothing can be opened without it.");
   return 0;
 }
 

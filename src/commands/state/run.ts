@@ -49,7 +49,7 @@ export async function runStateInit(
   const document: StateInitDocument = { state: shown, keyFile: told.keyFile, created };
   const what = created ? told.made : updated ? `Brought up to date: ${shown}` : told.there;
   await io.output.printDone(document, () => `${what} (${told.key})\n`);
-  if (created) io.narrator.close(told.advice);
+  if (created) io.narrator.note(told.advice);
   return 0;
 }
 
@@ -95,7 +95,7 @@ export async function runMove(
     document,
     () => `Moved the state to ${to}${vaults === null ? "" : ` (${count(vaults, "vault")})`}\n`,
   );
-  io.narrator.close(`Next, on every machine: vault config set state '${to}'`);
+  io.narrator.note(`Next, on every machine: vault config set state '${to}'`);
   return 0;
 }
 

@@ -41,14 +41,14 @@ export async function runStatus(
     .catch((error: unknown) => {
       throw finding ?? error;
     });
-  if (isLong) io.narrator.close(countsOf(vaults));
+  if (isLong) io.narrator.note(countsOf(vaults));
   if (options.uuid === undefined) {
     const isWaiting = ({ exchange, locked, guard }: ListedVault): boolean =>
       !locked && (exchange !== null || !guard.allows);
     sayNext(io.narrator, vaults.filter(isWaiting));
   } else if (isLong) {
     const [way] = vaults.flatMap(({ next }) => next);
-    if (way !== undefined) io.narrator.close(`next: ${way.command}`);
+    if (way !== undefined) io.narrator.note(`next: ${way.command}`);
   }
   if (finding !== undefined) throw finding;
   return 0;
@@ -83,7 +83,7 @@ export function sayNext(
     ...others.slice(0, namedAtMost),
     ...(more > 0 ? [`vault status UUID (for ${more} more vaults)`] : []),
   ];
-  for (const way of ways) narrator.close(`next: ${way}`);
+  for (const way of ways) narrator.note(`next: ${way}`);
 }
 
 async function chosen(state: StatePart, options: StatusOptions): Promise<VaultRecord[]> {
