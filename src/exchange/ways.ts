@@ -3,7 +3,8 @@ import { isTokenAlive, isUnread } from "./context.ts";
 import type { Policy } from "./lockout.ts";
 import { countersLeft, isLockedBy, mustPersonChoose, startRisk } from "./lockout.ts";
 import type { Clock } from "./ports.ts";
-import type { Generation, OpenExchange, VaultRecord } from "./records.ts";
+import { isCreditCard } from "../protocol/endpoints.ts";
+import type { ExchangeRecord, Generation, OpenExchange, VaultRecord } from "./records.ts";
 import { candidates, likely } from "./start/candidates.ts";
 
 /** A command that leads on, with the condition or effect that a person needs to know. */
@@ -140,6 +141,15 @@ const discarding = (open: OpenExchange | null): string =>
 const doubtNote = (open: OpenExchange | null): string =>
   `finds out which credentials are valid${open?.operation === "update" ? ", and so whether the update took effect" : ""}`;
 
+/** The command that starts an exchange again. */
+export const againOf = (
+  uuid: string,
+  { operation, kind }: Pick<ExchangeRecord, "kind" | "operation">,
+): string => {
+  const contents = isCreditCard(kind) ? "--card @FILE" : "--content @FILE";
+  return `vault ${operation} ${uuid}${operation === "update" ? ` ${contents}` : ""}`;
+};
+
 /** The ways out of a held exchange: its acknowledgement, or another start where the guard allows one. */
 function heldWays(vault: Situation, circumstances: Circumstances): Way[] {
   const { uuid, open } = vault;
@@ -147,7 +157,7 @@ function heldWays(vault: Situation, circumstances: Circumstances): Way[] {
   const again: Way[] = startRisk(vault, circumstances.policy).allows
     ? [
         {
-          command: `vault ${open.operation} ${uuid} --discard-pending`,
+          command: `${againOf(uuid, open)} --discard-pending${open.saveOwed ? " --save-cmd CMD" : ""}`,
           note: "starts again with the old credentials",
         },
       ]

@@ -277,7 +277,8 @@ describe("a held exchange, where the guard refuses another start", () => {
       ).map(({ command }) => command.replace(world.uuid, "V"));
     const ordered = (ways: string[]): string[] =>
       changes.limited ? [...ways, ...acks] : [...acks, ...ways];
-    expect(commands({})).toEqual(ordered(["vault get V --discard-pending"]));
+    const again = `vault get V --discard-pending${changes.saveOwed ? " --save-cmd CMD" : ""}`;
+    expect(commands({})).toEqual(ordered([again]));
     const guard = "vault guard V --reset --failed N --starts N";
     expect(commands({ unackedStarts: 4 })).toEqual(
       ordered([guard, "vault get V --generation 1 --force --discard-pending"]),
@@ -285,4 +286,17 @@ describe("a held exchange, where the guard refuses another start", () => {
     const unanswered = { unackedStarts: 4, unansweredStarts: 3 };
     expect(commands(unanswered)).toEqual(ordered(["vault guard V --reset --unanswered", guard]));
   });
+});
+
+it("an update that starts again names its contents", async () => {
+  const world = await knownVault();
+  await run(world, "update", { noAck: true });
+  const again = `vault update ${world.uuid} --card @FILE`;
+  const held = (await run(world, "get")).error;
+  expect(held?.facts.hint).toContain(`${again} --discard-pending`);
+  world.time += 61_000;
+  const expired = await world
+    .hold(async (context) => await acknowledgeOpen(context, { unread: false, saved: false }))
+    .catch(asVaultError);
+  expect(expired).toMatchObject({ code: "service", facts: { hint: again } });
 });

@@ -11,7 +11,7 @@ import { sendEnd } from "./send.ts";
 import { serviceDetails, wording } from "../dispositions.ts";
 import type { Settled } from "../states.ts";
 import type { Circumstances } from "../ways.ts";
-import { hintOf, waysOn } from "../ways.ts";
+import { againOf, hintOf, waysOn } from "../ways.ts";
 
 export interface AckChoice {
   /** Also acknowledge a read of a limited vault that may not have been delivered. */
@@ -198,6 +198,6 @@ export function expiredError(
     exchange: summarize(exchange),
     service: serviceDetails(answer),
     retry,
-    hint: `vault ${exchange.operation} ${uuid}`,
+    hint: againOf(uuid, exchange),
   });
 }

@@ -241,6 +241,7 @@ function wayIn(command: string): string {
   return `${name}${rest}`
     .replace(/--generation \d+/, "--generation N")
     .replace("--force --discard-pending", "--force")
+    .replace(/^(get|update)(?: --c\w+ @FILE)? --discard-pending.*/, "$1 --discard-pending")
     .replace("--save-cmd CMD", "--saved");
 }
 
