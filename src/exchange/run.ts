@@ -31,6 +31,7 @@ import type { Start } from "./start/start.ts";
 import { waitsForEnd } from "./start/start.ts";
 import { startWith } from "./start/send.ts";
 import type { Settled } from "./states.ts";
+import type { Way } from "./ways.ts";
 import { hintOf, waysOn } from "./ways.ts";
 
 /**
@@ -243,7 +244,18 @@ async function notHandedOver(
     {
       uuid: context.session.uuid,
       exchange: summarize(held),
-      hint: hint ?? hintOf(waysOn(await currentRecord(context), context)),
+      hint: hint ?? hintOf(await waysAfter(context)),
     },
   );
 }
+
+/** The ways out of what was just held: its command line has all that another start needs. */
+const waysAfter = async (context: ExchangeContext): Promise<Way[]> =>
+  waysOn(await currentRecord(context), context).map((way) =>
+    / --discard-pending\b/.test(way.command) && !way.command.includes("--force")
+      ? {
+          command:
+            "with --discard-pending the same command line starts again with the old credentials",
+        }
+      : way,
+  );

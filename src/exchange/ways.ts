@@ -38,9 +38,14 @@ const rules: readonly Rule[] = [
   },
   {
     when: ({ lastError }) => lastError?.code === "gone",
-    ways: ({ uuid, usesRemaining }) => [
+    ways: ({ uuid, usesRemaining, open }) => [
       ...(usesRemaining !== null && usesRemaining <= 1
-        ? [{ command: `vault forget ${uuid}`, note: "its last read has probably used it up" }]
+        ? [
+            {
+              command: `vault forget ${uuid}${open === null ? "" : " --discard-pending"}`,
+              note: "its last read has probably used it up",
+            },
+          ]
         : []),
       {
         command: `vault get ${uuid}`,
@@ -157,7 +162,7 @@ function heldWays(vault: Situation, circumstances: Circumstances): Way[] {
   const again: Way[] = startRisk(vault, circumstances.policy).allows
     ? [
         {
-          command: `${againOf(uuid, open)} --discard-pending${open.saveOwed ? " --save-cmd CMD" : ""}`,
+          command: `${againOf(uuid, open)} --discard-pending${open.saveOwed ? " --save-cmd CMD" : ""}${open.holdReason === "masked" ? " --reveal" : ""}`,
           note: "starts again with the old credentials",
         },
       ]

@@ -131,18 +131,23 @@ export class CredentialsOut {
   }
 
   /** Names this file, which is the state, in the commands that lead on from an error: another container has nothing else. */
-  namedIn(error: unknown, uuid: string): unknown {
+  namedIn(error: unknown, uuid: string, savesElsewhere: boolean): unknown {
     if (!(error instanceof VaultError) || error.facts.hint === undefined) return error;
     const file = shellWord(this.path);
     const flags = `--credentials ${shellWord(`@${this.path}`)} --credentials-out ${file}`;
-    const hint = error.facts.hint
-      .replaceAll(`vault status ${uuid} --history`, `vault guard ${uuid}`)
-      .replaceAll(`vault status ${uuid}`, `vault guard ${uuid}`)
-      .replaceAll(
-        new RegExp(`vault guard ${uuid}(?: --[a-z]+(?: N)?)*`, "g"),
-        `$& --credentials ${file}`,
-      )
-      .replaceAll(new RegExp(`vault (?:get|update) ${uuid}(?! --cred)`, "g"), `$& ${flags}`);
+    const changes: [RegExp, string][] = [
+      [new RegExp(`vault status ${uuid}(?: --history)?`, "g"), `vault guard ${uuid}`],
+      [new RegExp(`vault guard ${uuid}(?: --[a-z]+(?: N)?)*`, "g"), `$& --credentials ${file}`],
+      [new RegExp(`vault (?:get|update) ${uuid}(?! --cred)`, "g"), `$& ${flags}`],
+    ];
+    // The file has what it is owed.
+    const owed = new RegExp(
+      `(vault ack ${uuid}(?: --unread)?) --save-cmd CMD(?: \\([^)]*\\))?`,
+      "g",
+    );
+    if (!savesElsewhere)
+      changes.push([owed, "$1 --saved"], [/(--discard-pending) --save-cmd CMD/g, "$1"]);
+    const hint = changes.reduce((text, [of, to]) => text.replaceAll(of, to), error.facts.hint);
     const elsewhere = `; vault get ${uuid} ${flags} (in another container: acknowledges first)`;
     return new VaultError(error.code, error.message, {
       ...error.facts,

@@ -79,7 +79,7 @@ export async function runVaults(
         return { start, delivery };
       })
       .catch((error: unknown) => {
-        throw out?.isState === true ? out.namedIn(error, uuid) : error;
+        throw out?.isState === true ? out.namedIn(error, uuid, saveCmd !== undefined) : error;
       });
     if (done !== undefined && program === undefined) await tell(app, done.start, done.delivery);
   });

@@ -136,6 +136,7 @@ export function createCauses(
 const willStay = (code: string, { exchange }: VaultError["facts"], operation: string): boolean =>
   code === "locked" ||
   code === "guard" ||
+  code === "rejected" ||
   (code === "pending" && exchange?.state === "held") ||
   // Only a read finds out.
   (code === "in-doubt" && operation === "ack");

@@ -238,6 +238,13 @@ const badInputs: readonly BadInput[] = [
     example: /vault guard UUID --reset --unanswered --credentials FILE/,
   },
   {
+    what: "the file of a container for no vault, to look at",
+    args: ["guard", "--credentials", "half.json"],
+    exit: 2,
+    says: /--credentials is for one vault/,
+    example: /vault guard UUID --credentials FILE/,
+  },
+  {
     what: "the file of a container that is not there",
     args: ["guard", uuid, "--reset", "--unanswered", "--credentials", "@missing.json"],
     exit: 3,

@@ -41,7 +41,7 @@ describe.concurrent("the last read of a limited vault", () => {
     expect(result.stdout).toBe("");
     expect(result.stderr).toMatch(/last read/);
     expect(result.stderr).not.toContain(note);
-    const next = ["get UUID --discard-pending", "ack UUID --unread"].map((way) => ({
+    const next = ["get UUID --discard-pending --reveal", "ack UUID --unread"].map((way) => ({
       command: `vault ${way.replace("UUID", uuid)}`,
     }));
     expect(await machine.status(uuid)).toMatchObject({

@@ -308,6 +308,22 @@ describe("a run", () => {
     expect(again.stderr).toMatch(new RegExp(`vault guard ${uuids[0]} --reset`));
   });
 
+  it("of refused credentials names the import, and does not say that the same line does the rest", async () => {
+    const { machine, uuids } = await five();
+    const [uuid = ""] = uuids;
+    const pair = machine.file("pair.json", await machine.exported(uuid));
+    // A colleague reads it with a copy.
+    const given = ["--kind", "credit-card/offline", "--credentials", `@${pair}`];
+    const colleague = { ...machine.env, VAULTSVC_STATE: join(machine.home, "colleague") };
+    expectExit(await machine.vaultWith({ env: colleague }, "get", uuid, ...given, "--json"), 0);
+    const left = await machine.vault("get", "--all", "-o", "ndjson");
+    expectExit(left, 16);
+    expect(left.stderr).toMatch(
+      /1 failed \(rejected\); the same command line would not change that/,
+    );
+    expect(left.stderr).toMatch(new RegExp(`vault import ${uuid}`));
+  });
+
   it("of acknowledgements that are in doubt names the read that finds out", async () => {
     const { lab, machine, uuids } = await five();
     expectExit(await machine.vault("get", "--all", "-o", "ndjson", "--no-ack"), 0);

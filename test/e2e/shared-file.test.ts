@@ -460,6 +460,20 @@ describe.concurrent("the counts toward lockout are in the file", () => {
     await expectLive(volume);
   });
 
+  it("a program that fails owes no save to a command that was never named", async () => {
+    const { lab, file } = await openVolume();
+    const { uuid, kind } = lab.vault;
+    const args = ["--kind", kind, "--credentials", `@${file}`, "--credentials-out", file];
+    const failed = await lab
+      .machine()
+      .vault("run", uuid, ...args, "--stdin", "--json", "--", "false");
+    expectError(failed, 11, "pending");
+    expect(waysIn(failed).slice(1)).toEqual([
+      `vault ack ${uuid} --saved`,
+      `vault get ${uuid} --credentials @${file} --credentials-out ${file}`,
+    ]);
+  });
+
   it("are set in a pending recovery document too, which stays what it is", async () => {
     const volume = await openVolume();
     const { lab, file } = volume;

@@ -172,6 +172,22 @@ it("a vault that is locked while a person must choose among credentials: not one
   expect(error?.facts.hint).toMatch(/^vault guard \S+ --reset \(after an administrator [^;]*\)$/);
 });
 
+it("a vault that is gone while an exchange is in doubt is forgotten with --discard-pending", async () => {
+  const { world } = await readElsewhere();
+  const lastError = { code: "gone", message: "gone", at: new Date(world.time).toISOString() };
+  const record = { ...(await known(world)), usesRemaining: 1, lastError };
+  const [way] = waysOn(record, { policy, clock: Date });
+  expect(way?.command).toBe(`vault forget ${world.uuid} --discard-pending`);
+});
+
+it("what could not be delivered is started again by its own command line, which has all that it needs", async () => {
+  const world = await knownVault();
+  const { error } = await run(world, "get", { fails: true });
+  expect(error?.facts.hint).toBe(
+    `vault ack ${world.uuid}; with --discard-pending the same command line starts again with the old credentials`,
+  );
+});
+
 it.each([
   { usesRemaining: null, first: "get" },
   { usesRemaining: 2, first: "get" },

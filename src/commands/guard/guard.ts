@@ -137,7 +137,7 @@ function checkOptions(options: GuardOptions): void {
     [
       options.credentials !== undefined && vaults.length !== 1,
       "--credentials is for one vault, named by its UUID",
-      "vault guard UUID --reset --unanswered --credentials FILE",
+      `vault guard UUID${reset ? " --reset --unanswered" : ""} --credentials FILE`,
     ],
     [
       reset && !unanswered && vaults.length > 1,

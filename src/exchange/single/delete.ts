@@ -4,7 +4,7 @@ import { explainDoubt } from "../end/acknowledge.ts";
 import type { ChosenPair } from "../start/choose-pair.ts";
 import { choosePairs } from "../start/choose-pair.ts";
 import type { ExchangeContext } from "../context.ts";
-import { currentRecord, note, pause, summarize } from "../context.ts";
+import { currentRecord, isUnread, note, pause, summarize } from "../context.ts";
 import type { Refused } from "../dispositions.ts";
 import { acceptedBy, outcomeOf, serviceDetails, wording } from "../dispositions.ts";
 import { guardStart } from "../guard.ts";
@@ -64,6 +64,7 @@ export function checkRemoval(
   if (record.open === null || discardPending) return record;
   const { open } = record;
   const doubt = open.state === "in-doubt";
+  const finishing = `${doubt ? "get" : "ack"} ${uuid}${!doubt && isUnread(open) ? " --unread" : ""}`;
   const found = doubt ? explainDoubt() : `an exchange of this vault is ${open.state}`;
   const [done, risk] =
     command === "delete"
@@ -72,7 +73,7 @@ export function checkRemoval(
   throw new VaultError(doubt ? "in-doubt" : "pending", `not ${done}: ${found}${risk}`, {
     uuid,
     exchange: summarize(open),
-    hint: `vault ${doubt ? "get" : "ack"} ${uuid} (finishes it); vault ${command} ${uuid} --discard-pending (${command}s the vault anyway)`,
+    hint: `vault ${finishing} (finishes it); vault ${command} ${uuid} --discard-pending (${command}s the vault anyway)`,
   });
 }
 
