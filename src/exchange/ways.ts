@@ -17,11 +17,9 @@ export interface Way {
 /** What decides the ways on, beside the record: `clock` is that of the state. */
 export type Circumstances = Pick<ExchangeContext, "policy"> & { clock: Pick<Clock, "now"> };
 
-type Situation = VaultRecord & { first: Generation | undefined; open: OpenExchange | null };
-
 interface Rule {
-  when(vault: Situation, circumstances: Circumstances): boolean;
-  ways(vault: Situation, circumstances: Circumstances): Way[];
+  when(vault: VaultRecord, circumstances: Circumstances): boolean;
+  ways(vault: VaultRecord, circumstances: Circumstances): Way[];
 }
 
 /**
@@ -65,7 +63,7 @@ const rules: readonly Rule[] = [
   { when: ({ open }) => open?.state === "started", ways: startedWays },
   { when: (vault, { policy }) => !startRisk(vault, policy).allows, ways: guardedWays },
   {
-    when: ({ first }) => first === undefined || first.refused,
+    when: (vault) => unrefused(vault).length === 0,
     ways: ({ uuid }) => [importOf(uuid)],
   },
   {
@@ -90,11 +88,8 @@ export const needsChoice = (record: VaultRecord, policy: Policy): boolean =>
   mustPersonChoose(record, policy) && likely(unrefused(record)).length > 1;
 
 /** The ways on for a vault, the best first; none where nothing is to be done. */
-export function waysOn(record: VaultRecord, circumstances: Circumstances): Way[] {
-  const [first] = candidates(record).toSorted((a, b) => Number(a.refused) - Number(b.refused));
-  const vault = { ...record, first };
-  return rules.find((rule) => rule.when(vault, circumstances))?.ways(vault, circumstances) ?? [];
-}
+export const waysOn = (vault: VaultRecord, circumstances: Circumstances): Way[] =>
+  rules.find((rule) => rule.when(vault, circumstances))?.ways(vault, circumstances) ?? [];
 
 /** The ways as the hint of an error. */
 export const hintOf = (ways: readonly Way[]): string =>
@@ -156,7 +151,7 @@ export const againOf = (
 };
 
 /** The ways out of a held exchange: its acknowledgement, or another start where the guard allows one. */
-function heldWays(vault: Situation, circumstances: Circumstances): Way[] {
+function heldWays(vault: VaultRecord, circumstances: Circumstances): Way[] {
   const { uuid, open } = vault;
   if (open === null) return [];
   const again: Way[] = startRisk(vault, circumstances.policy).allows
@@ -179,7 +174,7 @@ function heldWays(vault: Situation, circumstances: Circumstances): Way[] {
   return unread ? [...again, ack] : [ack, ...again];
 }
 
-function startedWays({ uuid, open, ...vault }: Situation, circumstances: Circumstances): Way[] {
+function startedWays({ uuid, open, ...vault }: VaultRecord, circumstances: Circumstances): Way[] {
   if (open === null || !isUnread(open)) return [{ command: `vault ack ${uuid}` }];
   const ack: Way = { command: `vault ack ${uuid} --unread`, note: "uses the read up" };
   if (startRisk(vault, circumstances.policy).allows)
@@ -195,8 +190,8 @@ const noneArrived = (uuid: string): Way => ({
 });
 
 /** The ways past the guard, of which only a person can know which one is right. */
-function guardedWays(vault: Situation, { policy }: Circumstances): Way[] {
-  const { uuid, first, unackedStarts, open } = vault;
+function guardedWays(vault: VaultRecord, { policy }: Circumstances): Way[] {
+  const { uuid, unackedStarts, open } = vault;
   const { unackedWouldLock, onlyUnanswered } = startRisk(vault, policy);
   const shown: Way = {
     command: `vault guard ${uuid} --reset --failed N --starts N`,
@@ -204,22 +199,19 @@ function guardedWays(vault: Situation, { policy }: Circumstances): Way[] {
   };
   if (isLockedBy(vault, policy)) return [unlockedOf(uuid), shown];
   if (onlyUnanswered) return [noneArrived(uuid), shown];
-  // Refused ones never lead on; for the others a person can say that they are right.
+  // Refused ones never lead on; for the others a person can say which are right.
+  const usable = unrefused(vault);
   const right = importOf(uuid);
-  const isUsable = first !== undefined && !first.refused;
-  const forced = (note: string): Way[] =>
-    isUsable
-      ? [
-          {
-            command: `vault get ${uuid} --generation ${first.generation} --force${discarding(open)}`,
-            note,
-          },
-        ]
-      : [right];
+  const forced = (note: (standing: string) => string): Way[] =>
+    usable.map(({ generation, standing }) => ({
+      command: `vault get ${uuid} --generation ${generation} --force${discarding(open)}`,
+      note: note(standing),
+    }));
   if (unackedWouldLock) {
     const locking = `locks the vault if the audit log shows ${unackedStarts} starts, and an administrator must unlock it then`;
-    return [shown, ...forced(locking)];
+    return [shown, ...(usable.length === 0 ? [right] : forced(() => locking))];
   }
-  const sends = `sends the ${first?.standing} credentials, and one more refusal locks the vault`;
-  return [...forced(sends), ...(isUsable && first.standing !== "imported" ? [right] : []), shown];
+  const sends = (standing: string): string =>
+    `sends the ${standing} credentials, and one more refusal locks the vault`;
+  return [...forced(sends), right, shown];
 }

@@ -83,7 +83,7 @@ describe("in doubt, with both credentials refused", () => {
       const { code, error } = await run(world, "get");
       expect(code).toBe("guard");
       expect(error?.facts.hint).toMatch(
-        /^vault get \S+ --generation 3 --force \(.*\); vault guard \S+ --reset --failed N --starts N /,
+        /^vault get \S+ --generation 3 --force \(.*\); vault import .*; vault guard \S+ --reset --failed N --starts N /,
       );
       if (way === "--force")
         expect((await run(world, "get", { generation: 3, force: true })).code).toBe("ok");

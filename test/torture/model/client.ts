@@ -333,8 +333,10 @@ function guardedWays(client: Client, store: Store): Way[] {
   // One start more is the one that locks, whatever it sends.
   if (store.unacked + 1 >= lockAt.unacked)
     return [shown, first === undefined ? "import" : "get --generation N --force"];
-  // Of what was refused only other credentials lead on; what was imported last needs no second import.
-  if (first === undefined) return ["import", shown];
-  const again = generationOf(store, first)?.standing === "imported" ? [] : (["import"] as const);
-  return ["get --generation N --force", ...again, shown];
+  // Of what was refused only other credentials lead on, and what was not refused may be wrong as well.
+  return [
+    ...(first === undefined ? [] : (["get --generation N --force"] as const)),
+    "import",
+    shown,
+  ];
 }
