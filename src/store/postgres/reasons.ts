@@ -88,8 +88,10 @@ export function nothingThere({ reached }: Address): Reason {
 
 /** Why a statement was refused, by SQLSTATE; nothing was changed. */
 export function refusalReason(address: Address, code: string, text: string): Reason {
-  const { database, user } = address;
+  const { database, reached, user } = address;
   const message = brief(text);
+  const byOwner = reached.replace(/\/\/[^@]*@/, "//OWNER@");
+  const granting = `vault state init --state '${byOwner}' --grant ${user}`;
   const isMissing = nothingThere(address);
   const timeLimit = {
     why: `a time limit of the server ended a statement (${message})`,
@@ -101,8 +103,8 @@ export function refusalReason(address: Address, code: string, text: string): Rea
     "42501": {
       why: `its role ${user} lacks a right (${message})`,
       hint: message.includes("for database")
-        ? `as the database's owner: vault state init --grant ${user}; or GRANT CREATE ON DATABASE ${database} TO ${user}`
-        : `as the role that made the state: vault state init --grant ${user}`,
+        ? `${granting} (OWNER owns the database); as OWNER, also possible: GRANT CREATE ON DATABASE ${database} TO ${user}`
+        : `${granting} (OWNER is the role that made the state)`,
     },
     "25006": { why: "it is a read-only standby, or default_transaction_read_only is set" },
     "53100": { why: "the server's disk is full" },
