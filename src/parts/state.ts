@@ -9,7 +9,7 @@ import { defined } from "../defined.ts";
 import { checkOwner } from "../files/private-directory.ts";
 import type { Host } from "../host.ts";
 import type { KeyAccess, KeySource } from "../secrets/key-source.ts";
-import { keyPlace, parseGivenKey } from "../secrets/key-source.ts";
+import { keyPlace, openGivenKey } from "../secrets/key-source.ts";
 import type { ProfilePlace } from "../secrets/sealing.ts";
 import { isShared } from "../settings/location.ts";
 import { profileValue, type NamedProfile, type Profile } from "../settings/config-file.ts";
@@ -107,13 +107,12 @@ async function openState(
     keyring: async () => await (await import("../secrets/os-keyring.ts")).openOsKeyring(),
     sealedInConfiguration: async () => (await sealed.secrets())[0]?.sealed.split(":")[1] ?? null,
   };
-  const key = stateKey && (await secretSetting(stateKey));
+  const given = stateKey && (await openGivenKey(await secretSetting(stateKey), access));
   const demand = anySource ? undefined : settings.stateKeySource;
   const file: KeySource = { type: "file", path, access, ...defined({ demand }) };
   const keySource: KeySource =
-    key === undefined || anySource ? file : { type: "given", key, path, access };
-  const given = key === undefined ? [] : [parseGivenKey(key)];
-  const cached = new Map(given.map((each) => [each.id, each]));
+    given === undefined || anySource ? file : { type: "given", key: given.key, path, access };
+  const cached = new Map(given && [[given.key.id, given.key]]);
   // In one place, whatever the state in use.
   const machineDirectory = (): string => stateDirectory(host);
   const options = {
@@ -147,6 +146,8 @@ async function openState(
     keys: keys as Pick<LocalState, "keyEntries" | "openSecret">,
     /** Where the key of the state comes from. */
     key: keyPlace(keySource),
+    /** The key that --state-key gives. */
+    given,
     /** See `openProfileSecret`. */
     openSecret: async (...secret: Parameters<LocalState["openSecret"]>) =>
       await openProfileSecret(place, keys.openSecret.bind(keys), ...secret),

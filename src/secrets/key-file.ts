@@ -39,7 +39,7 @@ export function readKeyFile(path: string, warn: (message: string) => void): KeyE
     const entries = readFileSync(path, "utf8")
       .trimEnd()
       .split("\n")
-      .map((line) => parse(path, line));
+      .map((line) => parseLine(path, line));
     if ((stats.mode & 0o077) !== 0)
       warn(`other users can read the key file ${path}; to fix it: chmod 600 ${path}`);
     return entries;
@@ -85,7 +85,8 @@ function format(entry: KeyEntry): string {
   return `${start} scrypt:${log2N}:${r}:${p} ${entry.salt.toString("base64")}`;
 }
 
-function parse(path: string, line: string): KeyEntry {
+/** A line of the key file. Throws `state`. */
+export function parseLine(path: string, line: string): KeyEntry {
   const [word, id = "", ...rest] = line.split(" ");
   const source = (Object.keys(words) as KeyEntry["source"][]).find((each) => words[each] === word);
   if (source === undefined) throw notAKeyFile(path, `its first word is not ${words.file}`);

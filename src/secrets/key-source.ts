@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { KeyEntry } from "./key-file.ts";
+import { parseLine } from "./key-file.ts";
 import type { SealingKey } from "./sealing.ts";
 import { deriveFromPassphrase, deriveKey, newSalt } from "./sealing.ts";
 import { VaultError } from "../errors.ts";
@@ -17,7 +18,7 @@ export type KeySource =
       access?: KeyAccess;
     }
   /** --state-key, VAULTSVC_STATE_KEY. `path` is the key file, for values that a rekey has left under another key. */
-  | { type: "given"; key: string; path?: string; access?: KeyAccess };
+  | { type: "given"; key: SealingKey; path?: string; access?: KeyAccess };
 
 /** Access to keys that are not in the key file. */
 export interface KeyAccess {
@@ -39,6 +40,55 @@ export interface OsKeyring {
   remove(id: string): Promise<void>;
 }
 
+const givenBy = "--state-key (VAULTSVC_STATE_KEY)";
+
+/** A key that exists elsewhere, and its entry for the key file of this machine. */
+export interface KeyElsewhere {
+  source: "elsewhere";
+  key: SealingKey;
+  entry: KeyEntry;
+}
+
+/**
+ * As `parseGivenKey`, also of a key file whose key is derived from a passphrase.
+ * @throws `usage` without the passphrase, `state` for a wrong one
+ */
+export async function openGivenKey(text: string, access: KeyAccess): Promise<KeyElsewhere> {
+  const line = newestLine(text);
+  if (!/^vaultsvc-(?!key-)/.test(line)) {
+    const material = keyMaterial(line);
+    const key = deriveKey(material);
+    return { source: "elsewhere", key, entry: { source: "file", id: key.id, material } };
+  }
+  const entry = parseLine("that --state-key gives", line);
+  if (entry.source === "passphrase")
+    return { source: "elsewhere", key: await openWithPassphrase(entry, access), entry };
+  const where = entry.source === "keyring" ? "is in a keyring" : "is not stored with it";
+  throw new VaultError(
+    "invalid-input",
+    `${givenBy}: the key file only names key ${entry.id}, which ${where}`,
+    {
+      hint:
+        entry.source === "keyring"
+          ? "vault state rekey --to file (on the machine with that keyring, whose key file then has it)"
+          : "use the key itself, as it was given to --new-state-key",
+    },
+  );
+}
+
+/** @throws `usage` without the passphrase, `state` for a wrong one, with what else its hint shall say */
+export async function openWithPassphrase(
+  entry: Extract<KeyEntry, { source: "passphrase" }>,
+  access: KeyAccess,
+  more = "",
+): Promise<SealingKey> {
+  const key = await deriveFromPassphrase(await access.passphrase(entry.id), entry);
+  if (key.id === entry.id) return key;
+  throw new VaultError("state", `wrong passphrase for key ${entry.id}; nothing was changed`, {
+    hint: `set VAULTSVC_STATE_PASSPHRASE, or unset it and enter the passphrase when asked${more}`,
+  });
+}
+
 /**
  * The key of 32 bytes as base64 or hexadecimal digits, or of a key file, as another machine has it: the newest one in it.
  * @throws `invalid-input` for anything else; never shows the value
@@ -46,10 +96,14 @@ export interface OsKeyring {
 export const parseGivenKey = (text: string, flag?: string): SealingKey =>
   deriveKey(keyMaterial(text, flag));
 
+/** The line of the newest key. */
+const newestLine = (text: string): string => text.trim().split("\n").at(-1) ?? "";
+
 /** The 32 bytes of such a key. */
-function keyMaterial(text: string, flag = "--state-key (VAULTSVC_STATE_KEY)"): Buffer {
-  const [newest = ""] = text.trim().split("\n").slice(-1);
-  const key = newest.replace(/^vaultsvc-key-1 [0-9a-f]{16} /, "").trim();
+function keyMaterial(text: string, flag = givenBy): Buffer {
+  const key = newestLine(text)
+    .replace(/^vaultsvc-key-1 [0-9a-f]{16} /, "")
+    .trim();
   if (/^[0-9a-fA-F]{64}$/.test(key)) return Buffer.from(key, "hex");
   if (/^[A-Za-z0-9+/]{43}=$/.test(key)) return Buffer.from(key, "base64");
   throw new VaultError(
@@ -76,10 +130,10 @@ export function keyPlace(source: KeySource): KeyPlace {
 
 /** The kind of key to create, or one that exists elsewhere; the user is asked for a passphrase that is not given. */
 export type NewKey =
-  | { source: "file"; key?: string }
-  | { source: "keyring" }
+  | { source: "file" | "keyring" }
   | { source: "passphrase"; passphrase?: string }
-  | { source: "given"; key: string };
+  | { source: "given"; key: string }
+  | KeyElsewhere;
 
 /**
  * Creates a key and its entry for the key file; stores a key of the keyring there.
@@ -89,6 +143,7 @@ export async function createKey(
   wanted: NewKey,
   access: KeyAccess | undefined,
 ): Promise<{ key: SealingKey; entry: KeyEntry }> {
+  if (wanted.source === "elsewhere") return wanted;
   if (wanted.source === "given") {
     const key = parseGivenKey(wanted.key, "--new-state-key");
     return { key, entry: { source: "given", id: key.id } };
@@ -103,10 +158,7 @@ export async function createKey(
     const key = await deriveFromPassphrase(passphrase, salt);
     return { key, entry: { source: "passphrase", id: key.id, ...salt } };
   }
-  const material =
-    wanted.source === "file" && wanted.key !== undefined
-      ? keyMaterial(wanted.key)
-      : randomBytes(32);
+  const material = randomBytes(32);
   const key = deriveKey(material);
   if (wanted.source === "file") return { key, entry: { source: "file", id: key.id, material } };
   await (await access?.keyring())?.set(key.id, material.toString("base64"));

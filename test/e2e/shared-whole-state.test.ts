@@ -8,6 +8,7 @@ import { postgres } from "../support/postgres.ts";
 import { SchemaCopy, team } from "../support/shared-state.ts";
 import type { Team } from "../support/shared-state.ts";
 import { tempDir } from "../support/cleanup.ts";
+import { vaultInPty } from "../support/pty.ts";
 
 /** The first machine acknowledges an exchange, of which a failover leaves nothing. */
 async function loseExchange({ schema, sql, uuid, machines }: Team): Promise<void> {
@@ -233,6 +234,102 @@ describe("the whole of a shared state", () => {
     expectExit(await third.vault("config", "set", "apiKey", "env:KEY"), 0);
     expectExit(await third.vault("get", uuid, "--json"), 0);
     await expectInStep(lab, first, uuid);
+  });
+
+  it.each(["passphrase", "given"] as const)(
+    "changes its key to one with the source %s: another machine follows by what it is told",
+    async (to) => {
+      const { lab, uuid, machines } = await team();
+      const [first, second] = machines;
+      second.env["KEY"] = lab.service.application.apiKey;
+      expectExit(await second.vault("config", "set", "apiKey", "env:KEY"), 0);
+      second.env["VAULTSVC_API_KEY"] = "";
+      // Leaves an exchange in its outbox.
+      expectExit(await second.vault("get", uuid, "--json"), 0);
+      const isPassphrase = to === "passphrase";
+      const secret = isPassphrase ? "correct horse battery" : "7".repeat(64);
+      const flag = isPassphrase ? "--new-passphrase" : "--new-state-key";
+      const changed = await first.vaultWith(
+        { env: { SECRET: secret } },
+        "state",
+        "rekey",
+        flag,
+        "env:SECRET",
+        "--yes",
+      );
+      expectExit(changed, 0);
+      const key = readFileSync(join(first.configDir, "state.key"), "utf8");
+      const copy = second.file("copy.key", key);
+      const takeOver = ["state", "rekey", "--state-key"];
+
+      const told = await second.vault("get", uuid, "--json");
+      expectError(told, 14, "state", /wrong key/);
+      expect(errorOf(told).hint).toContain("vault state rekey --state-key @FILE");
+      if (isPassphrase) {
+        const missing = await second.vault(...takeOver, `@${copy}`, "--yes", "--json");
+        expectError(missing, 2, "usage", /passphrase is missing/);
+        second.env["VAULTSVC_STATE_PASSPHRASE"] = "wrong horse battery";
+        const wrong = await second.vault(...takeOver, `@${copy}`, "--yes", "--json");
+        expectError(wrong, 14, "state", /wrong passphrase/);
+        second.env["VAULTSVC_STATE_PASSPHRASE"] = secret;
+        const source = await second.vault("get", uuid, "--json");
+        expectError(source, 14, "state", /the key source is set to passphrase/);
+        const changing = ["state", "rekey", "--to", "passphrase"];
+        expect(errorOf(source).hint).toContain(`vault ${changing.join(" ")}`);
+        const again = await second.vault(...changing, "--yes", "--json");
+        expectError(again, 14, "state", /wrong key/);
+        expect(errorOf(again).hint).toContain("vault state rekey --state-key @FILE");
+        expectExit(await second.vault(...takeOver, `@${copy}`, "--yes"), 0);
+        expect(readFileSync(join(second.configDir, "state.key"), "utf8")).toBe(key);
+      } else {
+        const named = await second.vault(...takeOver, `@${copy}`, "--yes", "--json");
+        expectError(named, 3, "invalid-input", /only names key [0-9a-f]{16}/);
+        expect(errorOf(named).hint).toBe("use the key itself, as it was given to --new-state-key");
+        const given = second.file("given.key", secret);
+        expectExit(await second.vault(...takeOver, `@${given}`, "--yes"), 0);
+      }
+      expectExit(await second.vault("get", uuid, "--json"), 0);
+      await expectInStep(lab, second, uuid);
+    },
+  );
+
+  it("changes its passphrase: another machine is asked for both", async () => {
+    const { lab, uuid, machines } = await team();
+    const [first, second] = machines;
+    const rekey = ["state", "rekey", "--yes"];
+    const change = async (from: string, to: string) => {
+      const env = { ...first.env, NEW: to, ...(from && { VAULTSVC_STATE_PASSPHRASE: from }) };
+      const args = [...rekey, "--new-passphrase", "env:NEW"];
+      const { code, text } = await vaultInPty(args, { env, columns: 500 }).exit;
+      expect(code, text).toBe(0);
+      expect(text).toMatch(/copy .*state\.key there, .* --state-key @COPY \(with the passphrase\)/);
+      const key = readFileSync(join(first.configDir, "state.key"), "utf8");
+      return { key, copy: second.file("copy.key", key), id: key.split(" ")[1] ?? "" };
+    };
+    const former = await change("", "the former one");
+    const env = { VAULTSVC_STATE_PASSPHRASE: "the former one" };
+    expectExit(await second.vaultWith({ env }, ...rekey, "--state-key", `@${former.copy}`), 0);
+    // A secret of its profile needs the former key.
+    const set = ["config", "set", "apiKey", "env:KEY"];
+    expectExit(
+      await second.vaultWith({ env: { ...env, KEY: lab.service.application.apiKey } }, ...set),
+      0,
+    );
+    const { key, copy, id } = await change("the former one", "the new one");
+    const adopt = [...rekey, "--state-key", `@${copy}`];
+    const refused = await second.vaultWith({ env }, ...adopt, "--json");
+    expectError(refused, 14, "state", new RegExp(`wrong passphrase for key ${id}`));
+    expect(errorOf(refused).hint).toMatch(/ unset it and enter the passphrase when asked$/);
+    const asked = vaultInPty(adopt, { env: second.env, columns: 500 });
+    await asked.waitFor(new RegExp(`Passphrase \\(key ${id}\\)`));
+    asked.type("the new one\r");
+    await asked.waitFor(new RegExp(`Passphrase \\(key ${former.id}\\)`));
+    asked.type("the former one\r");
+    const { code, text } = await asked.exit;
+    expect(code, text).toBe(0);
+    expect(readFileSync(join(second.configDir, "state.key"), "utf8")).toBe(key);
+    const renewed = { VAULTSVC_STATE_PASSPHRASE: "the new one" };
+    expectExit(await second.vaultWith({ env: renewed }, "get", uuid, "--json"), 0);
   });
 
   it("changes its key on two machines at once: one of both wins, the other one lacks the key", async () => {

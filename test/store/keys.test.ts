@@ -10,6 +10,7 @@ import {
 import { dirname } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Store, VaultSession } from "../../src/exchange/ports.ts";
+import { openGivenKey, parseGivenKey } from "../../src/secrets/key-source.ts";
 import { deriveKey, seal, unseal } from "../../src/secrets/sealing.ts";
 import {
   held,
@@ -92,14 +93,14 @@ describe("the key that seals", () => {
       exitCode: 14,
       message: expect.stringMatching(new RegExp(`${id}.*${given}`)) as string,
     };
-    await expect(take(state.withKey({ type: "given", key: base64 }))).rejects.toMatchObject(
-      refusal,
-    );
+    await expect(
+      take(state.withKey({ type: "given", key: parseGivenKey(base64) })),
+    ).rejects.toMatchObject(refusal);
   });
 
   it("a process that began with another key notices before it seals", async () => {
     const early = await state
-      .withKey({ type: "given", key: base64 })
+      .withKey({ type: "given", key: parseGivenKey(base64) })
       .lock(service, uuid, patient(state.clock));
     const other = await held(state, uuid.replace(/1$/, "2"));
     await other.recordPair({ credentials: pair("first"), kind: "generic/offline" });
@@ -112,14 +113,31 @@ describe("the key that seals", () => {
   it.each([base64, ` ${base64}\n`, bytes.toString("hex"), bytes.toString("hex").toUpperCase()])(
     "can be given: %j",
     async (key) => {
-      const session = await take(state.withKey({ type: "given", key }));
+      const session = await take(state.withKey({ type: "given", key: parseGivenKey(key) }));
       await session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
       await session.release();
-      const again = await take(state.withKey({ type: "given", key: base64 }));
+      const again = await take(state.withKey({ type: "given", key: parseGivenKey(base64) }));
       expect(await again.credentials(1)).toEqual(pair("first"));
       expect(existsSync(state.keyFile)).toBe(false);
     },
   );
+
+  it.each([
+    ["keyring", /^vault state rekey --to file \(on the machine with that keyring, /],
+    ["given", /^use the key itself/],
+  ])("is refused as the key file of a %s, which only names it", async (word, hint) => {
+    const access = {
+      passphrase: async () => Promise.reject(new Error("asked for")),
+      keyring: async () => Promise.reject(new Error("used")),
+      sealedInConfiguration: async () => Promise.resolve(null),
+    };
+    const file = `vaultsvc-${word}-1 0123456789abcdef\n`;
+    await expect(openGivenKey(file, access)).rejects.toMatchObject({
+      code: "invalid-input",
+      message: expect.stringMatching(/only names key 0123456789abcdef/) as string,
+      facts: { hint: expect.stringMatching(hint) as string },
+    });
+  });
 
   it.each([
     "",
@@ -128,7 +146,7 @@ describe("the key that seals", () => {
     bytes.toString("hex").slice(1),
     `${base64}${base64}`,
   ])("is refused if it is %j, and not shown", (key) => {
-    expect(() => state.withKey({ type: "given", key })).toThrow(
+    expect(() => parseGivenKey(key)).toThrow(
       expect.objectContaining({
         code: "invalid-input",
         message: expect.stringMatching(

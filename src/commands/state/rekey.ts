@@ -1,6 +1,6 @@
 import type { Local } from "../../parts/state.ts";
 import { VaultError } from "../../errors.ts";
-import { parseGivenKey } from "../../secrets/key-source.ts";
+import type { KeyElsewhere, NewKey } from "../../secrets/key-source.ts";
 import { askNewPassphrase, confirmOrFail } from "../../cli/prompts.ts";
 import type { RekeyDocument } from "../../documents/state.ts";
 import type { RekeyOptions } from "./descriptor.ts";
@@ -36,12 +36,12 @@ export async function runRekey(
     settings.stateKey === undefined ? (local.keys.keyEntries()?.at(-1)?.source ?? "file") : "given";
   // Several keys mean that an earlier run was interrupted: the variable may hold the new passphrase.
   const unfinished = (local.keys.keyEntries()?.length ?? 0) > 1;
-  const theirs = await adopted({ io, settings, state }, options, local.keys.keyEntries());
+  const theirs = adopted(local.given, options, local.keys.keyEntries());
   const to = theirs ?? (await newKey({ io, settings, state }, options, now, unfinished));
   const question =
     theirs === null
       ? `Change the encryption key (${now} to ${to.source})?`
-      : `Take over key ${parseGivenKey(theirs.key).id}? What this machine has encrypted with its own key is encrypted with that one. A state that has it already stays as it is.`;
+      : `Take over key ${theirs.key.id}? What this machine has encrypted with its own key is encrypted with that one. A state that has it already stays as it is.`;
   await confirmOrFail(
     io.ask,
     options.yes === true,
@@ -59,42 +59,32 @@ export async function runRekey(
   }
   if (local.state.isShared && theirs === null)
     io.narrator.note(
-      `Every other machine that uses ${local.state.shown} needs key ${id}: ${handOver(local.keyFile, to.source)}`,
+      `Every other machine that uses ${local.state.shown} needs key ${id}: ${handOver(local.keyFile, source)}`,
     );
-  if (to.source === "passphrase" || to.source === "given")
+  if (source === "passphrase" || source === "given")
     io.narrator.note("Keep it away from the state: nothing can be opened without it.");
   return 0;
 }
 
 const handOver = (keyFile: string, source: Source): string =>
-  source === "file"
-    ? `copy ${keyFile} there, then vault state rekey --state-key @COPY`
+  source === "file" || source === "passphrase"
+    ? `copy ${keyFile} there, then vault state rekey --state-key @COPY${source === "file" ? "" : " (with the passphrase)"}`
     : "give it there, as VAULTSVC_STATE_KEY or by vault state rekey --state-key";
 
 /** The key that --state-key gives, if the key file has another one: other machines use it already. */
-async function adopted(
-  { settings, state: { secretSetting } }: Local,
+function adopted(
+  given: KeyElsewhere | undefined,
   { to, newStateKey }: RekeyOptions,
   keys: readonly { id: string; source: Source }[] | null,
-): Promise<{ source: "file" | "given"; key: string } | null> {
+): KeyElsewhere | null {
   const newest = keys?.at(-1);
-  if (
-    settings.stateKey === undefined ||
-    to !== undefined ||
-    newStateKey !== undefined ||
-    newest === undefined
-  )
-    return null;
-  const key = await secretSetting(settings.stateKey);
-  if (parseGivenKey(key).id === newest.id) return null;
-  return { source: newest.source === "file" ? "file" : "given", key };
+  if (given === undefined || to !== undefined || newStateKey !== undefined) return null;
+  const { id } = given.key;
+  if (newest === undefined || newest.id === id) return null;
+  // A key in plain text is stored only where there was one.
+  const isStored = newest.source === "file" || given.entry.source === "passphrase";
+  return isStored ? given : { ...given, entry: { source: "given", id } };
 }
-
-type NewKey =
-  | { source: "file"; key?: string }
-  | { source: "keyring" }
-  | { source: "passphrase"; passphrase: string }
-  | { source: "given"; key: string };
 
 async function newKey(
   { io, settings, state }: Local,

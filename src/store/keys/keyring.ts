@@ -3,12 +3,12 @@ import { VaultError } from "../../errors.ts";
 import type { KeyEntry } from "../../secrets/key-file.ts";
 import { createKeyFile, readKeyFile } from "../../secrets/key-file.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
-import { parseGivenKey, createKey } from "../../secrets/key-source.ts";
+import { parseGivenKey, createKey, openWithPassphrase } from "../../secrets/key-source.ts";
 import { holdsState, knownStates, realFolder, rememberState } from "./known-states.ts";
 import { openReadOnly } from "../sqlite/open-database.ts";
 import { one } from "../sqlite/query.ts";
 import type { ProfilePlace, SealingKey } from "../../secrets/sealing.ts";
-import { deriveFromPassphrase, deriveKey, keyIdOf } from "../../secrets/sealing.ts";
+import { deriveKey, keyIdOf } from "../../secrets/sealing.ts";
 
 /** The encryption keys of a state, each obtained at its first use and cached. One of them seals the whole database. */
 export class Keyring {
@@ -20,10 +20,7 @@ export class Keyring {
   #newest: SealingKey | null = null;
   #warned = false;
 
-  /**
-   * `state` is the path that messages name; `cached` holds keys that were obtained before, by id.
-   * @throws `invalid-input` if the given key is not a key
-   */
+  /** `state` is the path that messages name; `cached` holds keys that were obtained before, by id. */
   constructor(
     source: KeySource,
     state: string,
@@ -34,7 +31,7 @@ export class Keyring {
     this.#source = source;
     this.#state = state;
     this.#warn = warn;
-    this.#given = source.type === "given" ? parseGivenKey(source.key) : null;
+    this.#given = source.type === "given" ? source.key : null;
   }
 
   /**
@@ -212,14 +209,9 @@ export class Keyring {
     switch (entry.source) {
       case "file":
         return deriveKey(entry.material);
-      case "passphrase": {
+      case "passphrase":
         if (access === undefined) throw this.#missing(entry.id);
-        const key = await deriveFromPassphrase(await access.passphrase(entry.id), entry);
-        if (key.id === entry.id) return key;
-        throw new VaultError("state", `wrong passphrase for key ${entry.id}; nothing was changed`, {
-          hint: `set VAULTSVC_STATE_PASSPHRASE, or enter it when asked${unfinished}`,
-        });
-      }
+        return await openWithPassphrase(entry, access, unfinished);
       case "keyring": {
         const material = await (await access?.keyring())?.get(entry.id);
         if (material !== undefined && material !== null) return checked(entry.id, material);

@@ -7,7 +7,7 @@ import { statIfThere } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
 import { readKeyFile } from "../../secrets/key-file.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
-import { keyPlace, parseGivenKey } from "../../secrets/key-source.ts";
+import { keyPlace } from "../../secrets/key-source.ts";
 import { unseal } from "../../secrets/sealing.ts";
 import { backupFile, problemsOf } from "../backup/backup.ts";
 import { sealedValues } from "../keys/sealed-values.ts";
@@ -137,9 +137,7 @@ function keyFacts(
     const sealed = db === null || damage.length > 0 ? [] : sealedValues(db);
     if (db === null || sealed.length === 0) {
       const newest =
-        keySource.type === "file"
-          ? readKeyFile(keySource.path, silent)?.at(-1)
-          : parseGivenKey(keySource.key);
+        keySource.type === "file" ? readKeyFile(keySource.path, silent)?.at(-1) : keySource.key;
       facts.id = newest?.id ?? null;
       return facts;
     }

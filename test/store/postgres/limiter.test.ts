@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
 import type { Clock } from "../../../src/exchange/ports.ts";
+import { parseGivenKey } from "../../../src/secrets/key-source.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import { atEndOfFile, tempDir } from "../../support/cleanup.ts";
 import { openSharedHere } from "../../support/in-process.ts";
@@ -9,7 +10,7 @@ import { postgres } from "../../support/postgres.ts";
 it("one queue for machines whose clocks are hours apart, and for a process that waited long for the processor when it asked for the time", async () => {
   const location = (await postgres()).location("queue");
   const on = (clock: Clock): PostgresStore => {
-    const keySource = { type: "given", key: "7".repeat(64) } as const;
+    const keySource = { type: "given", key: parseGivenKey("7".repeat(64)) } as const;
     const shared = openSharedHere({ location, keySource, clock, directory: tempDir("queue") });
     atEndOfFile(() => shared.close());
     return shared;
