@@ -1,4 +1,4 @@
-import { cpSync, readFileSync } from "node:fs";
+import { appendFileSync, cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { expectError, expectExit, expectFarFromLock, expectInStep, note } from "../support/lab.ts";
@@ -330,6 +330,21 @@ describe("the whole of a shared state", () => {
     expect(readFileSync(join(second.configDir, "state.key"), "utf8")).toBe(key);
     const renewed = { VAULTSVC_STATE_PASSPHRASE: "the new one" };
     expectExit(await second.vaultWith({ env: renewed }, "get", uuid, "--json"), 0);
+  });
+
+  it("changes its key: another machine that was interrupted while it took it goes on", async () => {
+    const { uuid, machines } = await team();
+    const [first, second] = machines;
+    expectExit(await first.vault("state", "rekey", "--yes"), 0);
+    const [key, own] = [first, second].map(({ configDir }) => join(configDir, "state.key")) as [
+      string,
+      string,
+    ];
+    const taken = readFileSync(key, "utf8");
+    appendFileSync(own, taken);
+    expectExit(await second.vault("state", "rekey", "--state-key", `@${key}`, "--yes"), 0);
+    expect(readFileSync(own, "utf8")).toBe(taken);
+    expectExit(await second.vault("get", uuid, "--json"), 0);
   });
 
   it("changes its key on two machines at once: one of both wins, the other one lacks the key", async () => {

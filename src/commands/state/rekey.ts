@@ -71,7 +71,10 @@ const handOver = (keyFile: string, source: Source): string =>
     ? `copy ${keyFile} there, then vault state rekey --state-key @COPY${source === "file" ? "" : " (with the passphrase)"}`
     : "give it there, as VAULTSVC_STATE_KEY or by vault state rekey --state-key";
 
-/** The key that --state-key gives, if the key file has another one: other machines use it already. */
+/**
+ * The key that --state-key gives, if the key file has another one: other machines use it already. It has both where an earlier run was
+ * interrupted.
+ */
 function adopted(
   given: KeyElsewhere | undefined,
   { to, newStateKey }: RekeyOptions,
@@ -80,7 +83,7 @@ function adopted(
   const newest = keys?.at(-1);
   if (given === undefined || to !== undefined || newStateKey !== undefined) return null;
   const { id } = given.key;
-  if (newest === undefined || newest.id === id) return null;
+  if (newest === undefined || keys?.every((each) => each.id === id)) return null;
   // A key in plain text is stored only where there was one.
   const isStored = newest.source === "file" || given.entry.source === "passphrase";
   return isStored ? given : { ...given, entry: { source: "given", id } };
