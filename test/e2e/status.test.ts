@@ -108,7 +108,7 @@ describe.concurrent("status on a terminal", () => {
       ),
       11,
     );
-    const again = `vault get ${unread.uuid} --discard-pending`;
+    const again = `vault get ${unread.uuid} --discard-pending --reveal`;
     const { err } = await onTerminal(machine, "--pending");
     expect(err.split("\n").toSorted()).toEqual(
       ["", `next: ${again}`, `next: ${inDoubt}`, "next: vault ack --all"].toSorted(),
