@@ -32,7 +32,7 @@ import { waitsForEnd } from "./start/start.ts";
 import { startWith } from "./start/send.ts";
 import type { Settled } from "./states.ts";
 import type { Way } from "./ways.ts";
-import { hintOf, waysOn } from "./ways.ts";
+import { heldWays, hintOf } from "./ways.ts";
 
 /**
  * Runs one whole exchange with a locked vault: settle, guard, ① start ② deliver ③ end ④. Returns what was delivered, with the
@@ -228,6 +228,11 @@ async function holdFor(
   return openExchange(await currentRecord(context), exchange.id);
 }
 
+/** Another start of what was just held: its command line has all that it needs. */
+const sameLine: Way = {
+  command: "with --discard-pending the same command line starts again with the old credentials",
+};
+
 async function notHandedOver(
   context: ExchangeContext,
   held: OpenExchange,
@@ -244,18 +249,7 @@ async function notHandedOver(
     {
       uuid: context.session.uuid,
       exchange: summarize(held),
-      hint: hint ?? hintOf(await waysAfter(context)),
+      hint: hint ?? hintOf(heldWays(await currentRecord(context), context, sameLine)),
     },
   );
 }
-
-/** The ways out of what was just held: its command line has all that another start needs. */
-const waysAfter = async (context: ExchangeContext): Promise<Way[]> =>
-  waysOn(await currentRecord(context), context).map((way) =>
-    / --discard-pending\b/.test(way.command) && !way.command.includes("--force")
-      ? {
-          command:
-            "with --discard-pending the same command line starts again with the old credentials",
-        }
-      : way,
-  );

@@ -150,17 +150,12 @@ export const againOf = (
   return `vault ${operation} ${uuid}${operation === "update" ? ` ${contents}` : ""}`;
 };
 
-/** The ways out of a held exchange: its acknowledgement, or another start where the guard allows one. */
-function heldWays(vault: VaultRecord, circumstances: Circumstances): Way[] {
+/** The ways out of a held exchange: its acknowledgement, or another start, by `again` if given, where the guard allows one. */
+export function heldWays(vault: VaultRecord, circumstances: Circumstances, again?: Way): Way[] {
   const { uuid, open } = vault;
   if (open === null) return [];
-  const again: Way[] = startRisk(vault, circumstances.policy).allows
-    ? [
-        {
-          command: `${againOf(uuid, open)} --discard-pending${open.saveOwed ? " --save-cmd CMD" : ""}${open.holdReason === "masked" ? " --reveal" : ""}`,
-          note: "starts again with the old credentials",
-        },
-      ]
+  const anew = startRisk(vault, circumstances.policy).allows
+    ? [again ?? discardOf(uuid, open)]
     : guardedWays(vault, circumstances);
   const unread = isUnread(open);
   const notes = [
@@ -171,8 +166,13 @@ function heldWays(vault: VaultRecord, circumstances: Circumstances): Way[] {
     command: `vault ack ${uuid}${unread ? " --unread" : ""}${open.saveOwed ? " --save-cmd CMD" : ""}`,
     note: notes.join(", ") || undefined,
   };
-  return unread ? [...again, ack] : [ack, ...again];
+  return unread ? [...anew, ack] : [ack, ...anew];
 }
+
+const discardOf = (uuid: string, open: OpenExchange): Way => ({
+  command: `${againOf(uuid, open)} --discard-pending${open.saveOwed ? " --save-cmd CMD" : ""}${open.holdReason === "masked" ? " --reveal" : ""}`,
+  note: "starts again with the old credentials",
+});
 
 function startedWays({ uuid, open, ...vault }: VaultRecord, circumstances: Circumstances): Way[] {
   if (open === null || !isUnread(open)) return [{ command: `vault ack ${uuid}` }];
