@@ -18,7 +18,7 @@ function idOf(folder: string): string {
  * Builds the program into a folder of its own and swaps that in, whole: who starts the program meanwhile gets the former one,
  * which also stays where the build fails. The notices of what is bundled lie beside package.json afterwards.
  */
-export function build(stdio: "inherit" | "pipe" = "pipe"): { ok: boolean; output: string } {
+export function build(): { ok: boolean; output: string } {
   const dist = join(root, "dist");
   const fresh = `${dist}.new-${process.pid}`;
   const former = `${dist}.old-${process.pid}`;
@@ -27,7 +27,6 @@ export function build(stdio: "inherit" | "pipe" = "pipe"): { ok: boolean; output
     const run = spawnSync(process.execPath, [rolldown, "-c", "-d", fresh], {
       cwd: root,
       encoding: "utf8",
-      stdio,
     });
     const ok = run.status === 0;
     if (ok) {
@@ -42,4 +41,9 @@ export function build(stdio: "inherit" | "pipe" = "pipe"): { ok: boolean; output
   }
 }
 
-if (import.meta.main) process.exitCode = build("inherit").ok ? 0 : 1;
+if (import.meta.main) {
+  const { ok, output } = build();
+  process.exitCode = ok ? 0 : 1;
+  if (ok) process.stdout.write("Built dist\n");
+  else process.stderr.write(output);
+}

@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { tempDir } from "./support/cleanup.ts";
 
@@ -32,11 +33,16 @@ test("an installed command that is a link meets a whole program while it is buil
   const dist = join(checkout, "dist");
   const former = listing(dist);
   const seen = new Set<string>();
-  const child = spawn(process.execPath, ["build.ts"], { cwd: checkout, stdio: "ignore" });
+  const child = spawn(process.execPath, ["build.ts"], {
+    cwd: checkout,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const said = Promise.all([text(child.stdout), text(child.stderr)]);
   const look = setInterval(() => seen.add(listing(dist)), 1);
   const [code] = (await once(child, "exit")) as [number | null];
   clearInterval(look);
   expect(code).toBe(0);
+  expect(await said).toEqual(["Built dist\n", ""]);
   const present = listing(dist);
   expect(present).toBe(former.replace(" former.cjs", ""));
   // Between two renames there is none for an instant; the entry runs the sources then.
