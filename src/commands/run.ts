@@ -1,7 +1,7 @@
 import type { App } from "../app.ts";
 import { command, text, vaultArgument } from "../cli/command.ts";
 import { asVaultError, VaultError } from "../errors.ts";
-import { exchangeFlags } from "../input/flags.ts";
+import { exchangeFlags, passedFlag } from "../input/flags.ts";
 import { parseDuration } from "../settings/parsers.ts";
 
 // The program decides about the acknowledgement.
@@ -39,13 +39,14 @@ export const run = command(
       },
       stdin: {
         flag: "--stdin",
-        help: "pass the whole document, as get --json prints it, on standard input",
+        help: "pass the whole document, as get --json prints it but for the credentials, on standard input",
       },
       ackAfter: {
         flag: "--ack-after <duration>",
         help: "acknowledge when the program has run that long, such as 10s: for a service",
         value: text,
       },
+      ...passedFlag,
       ...startFlags,
       yes: { flag: "--yes", help: "with --generation and --force: do not ask" },
     },
@@ -57,7 +58,7 @@ export const run = command(
   },
   async (app: App, options) => {
     const { io } = app;
-    const { vault, env, stdin, command, ackAfter } = options;
+    const { vault, env, stdin, command, ackAfter, withCredentials } = options;
     const { field } = io.output;
     if (field !== undefined && options.dryRun !== true) {
       throw new VaultError("usage", "--field cannot be used: standard output is the program's", {
@@ -66,7 +67,7 @@ export const run = command(
     }
     const { Program } = await import("../handover/program.ts");
     const ackAfterMs = ackAfter === undefined ? undefined : parseDuration(ackAfter, "--ack-after");
-    const program = new Program(io, { command, env, stdin, ackAfterMs });
+    const program = new Program(io, { command, env, stdin, ackAfterMs, withCredentials });
     const { runVaults } = await import("../runs/one.ts");
     try {
       await runVaults(app, { ...options, vaults: [vault] }, "get", program);

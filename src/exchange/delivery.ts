@@ -27,6 +27,8 @@ export interface Delivery {
 export interface Handover {
   /** The recovery document leaves this state before the end call, so that somebody else may acknowledge the exchange. */
   readonly leavesState: boolean;
+  /** --with-credentials: who receives the contents receives the new credentials, too. */
+  readonly passesCredentials?: boolean;
   /** Hash of the document that --save-cmd replaces: what was read at first, then what it has saved last. Undefined without one. */
   readonly replaces?: string | undefined;
   /**

@@ -179,7 +179,7 @@ export interface Started extends Omit<StartSuccess, "vault" | "warnings"> {
   device?: Device | undefined;
   /** The combination that was accepted (`combinationOf`), which clears its refusal. */
   combination: string;
-  /** A recovery document with the new pair will leave this state. */
+  /** The new pair will leave this state: in a recovery document, or with the contents. */
   elsewhere: boolean;
   /** Hash of the document that --save-cmd replaces. */
   given?: string | undefined;

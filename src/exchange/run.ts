@@ -100,7 +100,7 @@ async function recordNewPair(
     device: pair.device,
     limited: success.usesRemaining !== null || before.limited,
     combination: pair.combination,
-    elsewhere: handover.leavesState,
+    elsewhere: handover.leavesState || handover.passesCredentials === true,
     given: handover.replaces,
   });
   // A round trip to a shared state does for both.

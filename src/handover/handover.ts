@@ -31,6 +31,8 @@ export interface Outputs {
   write?: ((document: GetDocument, delivery: Delivery) => Promise<void>) | undefined;
   /** Of `vault run`. */
   program?: Program | undefined;
+  /** `write` and `program` receive the credentials, too. */
+  withCredentials?: boolean | undefined;
   /** Ends the delivery. */
   stop: AbortSignal;
   /** --credentials-out */
@@ -56,6 +58,16 @@ const getDocument = ({ uuid, label, vault, kind, exchange, settled }: Delivery):
   settled: [...settled],
 });
 
+/** What a file or a program receives: this program keeps the credentials, unless --with-credentials says otherwise. */
+export function passedDocument(
+  document: GetDocument,
+  { withCredentials }: { withCredentials?: boolean | undefined },
+): GetDocument {
+  if (withCredentials === true) return document;
+  const { credentials: _, ...vault } = document.vault;
+  return { ...document, vault };
+}
+
 /** What an update prints, once its outcome is known. */
 export function updateDocument(delivery: Delivery): UpdateDocument {
   const { state, acknowledgedAt } = delivery.exchange;
@@ -65,7 +77,7 @@ export function updateDocument(delivery: Delivery): UpdateDocument {
 
 /** Prints the contents (a read), then serves --credentials-out and --save-cmd: in this order, all before an end call. */
 export function createHandover({ io, settings }: Basics, outputs: Outputs, start: Start): Handover {
-  const { out, saveCmd } = outputs;
+  const { out, saveCmd, withCredentials } = outputs;
   const { uuid, label, kind, given } = start;
   const leaves = out !== undefined || saveCmd !== undefined;
   let spent: Attempts | undefined;
@@ -73,6 +85,7 @@ export function createHandover({ io, settings }: Basics, outputs: Outputs, start
   let replaced = given?.exact === undefined ? undefined : sha256(given.exact);
   return {
     leavesState: leaves,
+    passesCredentials: withCredentials === true,
     get replaces() {
       return replaced;
     },
@@ -167,9 +180,10 @@ async function deliverContents(
   const saveOwed = out !== undefined || saveCmd !== undefined;
   const document = getDocument(delivery);
   if (program !== undefined) {
+    const passed = passedDocument(document, outputs);
     if (delivery.lastRead && !program.takesAll(document)) throw notPassed(saveOwed);
     const { limited } = delivery.exchange;
-    await orHeld(outputs, saveOwed, async () => await program.run(document, { limited, saveOwed }));
+    await orHeld(outputs, saveOwed, async () => await program.run(passed, { limited, saveOwed }));
     return true;
   }
   if (write !== undefined) {

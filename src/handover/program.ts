@@ -17,6 +17,7 @@ interface ProgramOptions {
   env?: readonly string[] | undefined;
   stdin?: boolean | undefined;
   ackAfterMs?: number | undefined;
+  withCredentials?: boolean | undefined;
 }
 
 /** A program of the user that is started with the contents of a vault, in the foreground. */
@@ -39,6 +40,11 @@ export class Program {
         hint: "--env NAME=FIELD passes a field in a variable, --stdin the whole document; vault run --help",
       });
     }
+    for (const [name, field] of this.fields)
+      if (/^vault\.credentials(?:\.|$)/.test(field) && given.withCredentials !== true)
+        throw usage(`--env ${name}: a program receives no credentials without --with-credentials`, {
+          hint: "the program needs the contents only, because this one keeps the credentials",
+        });
     this.#file = executable(io.host, given.command[0] ?? "");
   }
 

@@ -117,8 +117,17 @@ export const exchangeFlags = {
   force: { flag: "--force", help: "send a request that the guard would refuse" },
 } as const satisfies Flags;
 
+/** Of what receives a read in place of stdout. */
+export const passedFlag = {
+  withCredentials: {
+    flag: "--with-credentials",
+    help: "pass the new credentials, too, to the file or program that receives the contents",
+  },
+} as const satisfies Flags;
+
 /** Of a read. */
 export const outFlag = {
+  ...passedFlag,
   out: {
     flag: "--out <file>",
     help: "write the contents to FILE (0600) instead of printing them",

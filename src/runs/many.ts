@@ -15,7 +15,7 @@ import { askSettings, productionMark } from "../input/ask.ts";
 import { commonOf, learnAll } from "../input/read-start.ts";
 import { execOf } from "../handover/document-command.ts";
 import type { Outputs } from "../handover/handover.ts";
-import { createHandover, tableOf, updateDocument } from "../handover/handover.ts";
+import { createHandover, passedDocument, tableOf, updateDocument } from "../handover/handover.ts";
 import { checkTarget, missingIn, prepareOutDir, writeOut } from "../handover/out-file.ts";
 import { readStarts } from "../input/list.ts";
 import type { Outcome, SkipReason } from "./outcome.ts";
@@ -157,21 +157,23 @@ function whySkipped(
 /** What is done in each vault's turn: its exchange, unless the run has acknowledged it before. */
 async function exchangesOf(
   app: App,
-  { outDir, exec }: VaultsOptions,
+  options: VaultsOptions,
   run: SameRun,
 ): Promise<(start: Start, turn: Turn, report: Report) => Promise<Outcome>> {
   const { name, delivery } = run;
+  const { outDir, exec, withCredentials } = options;
   const store = await app.state.store();
   const pass = exec === undefined ? undefined : execOf(app, exec, name);
   return async (start, turn, report) => {
     const { uuid, given, newVault } = start;
     const write: Outputs["write"] = async (document, delivered) => {
-      if (outDir !== undefined) writeOut(app.io.host, outDir, document);
-      await pass?.(document);
+      const passed = passedDocument(document, options);
+      if (outDir !== undefined) writeOut(app.io.host, outDir, passed);
+      await pass?.(passed);
       if (outDir === undefined && pass === undefined)
         await report.contents(document, async (view) => await tableOf(delivered, view));
     };
-    const outputs = { write, stop: app.io.host.killed };
+    const outputs = { write, withCredentials, stop: app.io.host.killed };
     if (outDir !== undefined) checkTarget(app.io.host, outDir, uuid);
     if (given !== undefined) learnAll(turn.learn, given);
     if (newVault !== undefined)

@@ -11,7 +11,6 @@ import { runExchange } from "../exchange/run.ts";
 import { checkFirst } from "../exchange/start/decide.ts";
 import type { VaultContents, Start, Unchecked } from "../exchange/start/start.ts";
 import { checkAsked } from "../exchange/start/start.ts";
-import type { Host } from "../host.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { askForStart, askSettings, askVault, productionMark } from "../input/ask.ts";
 import type { GivenContents } from "../input/contents.ts";
@@ -22,7 +21,7 @@ import { isMany } from "../input/flags.ts";
 import { checkPairOptions, readStart } from "../input/read-start.ts";
 import { lookUp } from "../input/look-up.ts";
 import type { Outputs } from "../handover/handover.ts";
-import { createHandover, updateDocument } from "../handover/handover.ts";
+import { createHandover, passedDocument, updateDocument } from "../handover/handover.ts";
 import type { Program } from "../handover/program.ts";
 
 /**
@@ -47,7 +46,7 @@ export async function runVaults(
     const uuid = await askVault(app, options.vaults[0], operation);
     const asked = await readStart(app, uuid, operation, options);
     if (program !== undefined) asked.takesTime = true;
-    const { out: outFile, saveCmd, dryRun } = options;
+    const { out: outFile, saveCmd, dryRun, withCredentials } = options;
     const complete = async (record: VaultRecord | null): Promise<Start> =>
       await completeStart(app, options, asked, record, { out, contents, program });
     // Missing settings are reported before anything is written.
@@ -73,8 +72,9 @@ export async function runVaults(
           await (await import("./dry-run.ts")).dryRun(app, context, start);
           return undefined;
         }
-        const write = outFile === undefined ? undefined : await fileWriter(app.io.host, outFile);
-        const outputs = { write, out, saveCmd, program, stop: app.io.host.interrupted };
+        const write = outFile === undefined ? undefined : await fileWriter(app, outFile, options);
+        const stop = app.io.host.interrupted;
+        const outputs = { write, out, saveCmd, program, withCredentials, stop };
         const delivery = await runExchange(context, start, createHandover(app, outputs, start));
         return { start, delivery };
       })
@@ -87,9 +87,14 @@ export async function runVaults(
 }
 
 /** What --out receives. */
-async function fileWriter(host: Host, path: string): Promise<Outputs["write"]> {
+async function fileWriter(
+  { io: { host } }: Basics,
+  path: string,
+  options: VaultsOptions,
+): Promise<Outputs["write"]> {
   const { writeOutFile } = await import("../handover/out-file.ts");
-  return async (document) => Promise.resolve(writeOutFile(host, path, document));
+  return async (document) =>
+    Promise.resolve(writeOutFile(host, path, passedDocument(document, options)));
 }
 
 /** Asks for what the command line lacks, and checks all that needs no lock. */

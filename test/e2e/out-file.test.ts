@@ -9,7 +9,84 @@ import {
   offlineNote,
   openLab,
 } from "../support/lab.ts";
+import type { Lab } from "../support/lab.ts";
 import { mayMount, smallDisk } from "../support/disks.ts";
+import type { Machine } from "../support/machine.ts";
+
+/** What a lost response counts: with sole credentials, which nobody else can have used, no failed attempt. */
+async function failedByLostStart(lab: Lab, machine: Machine): Promise<number> {
+  const { uuid } = lab.vault;
+  lab.faults("get-start:drop-before");
+  expectExit(await machine.vault("get", uuid, "--max-wait", "0s"), 10);
+  return (await machine.status(uuid)).failedAttempts;
+}
+
+describe("who receives contents gets no keys of the vault, unless --with-credentials says so", () => {
+  it.each<[string, (uuid: string) => string[], string]>([
+    ["--out", (uuid) => ["get", uuid, "--out", "got"], "got"],
+    ["--out-dir", (uuid) => ["get", uuid, "--out-dir", "dir"], "dir/UUID.json"],
+    ["--exec", (uuid) => ["get", uuid, "--exec", "cat > got"], "got"],
+    ["run --stdin", (uuid) => ["run", uuid, "--stdin", "--", "tee", "got"], "got"],
+    [
+      "run --env of all of it",
+      (uuid) => ["run", uuid, "--env", "V=vault", "--", "sh", "-c", 'echo "{\\"vault\\":$V}" > got'],
+      "got",
+    ],
+  ])("%s", async (_, line, file) => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const vault = async (...args: string[]): Promise<unknown> => {
+      const isProgram = args[0] === "run";
+      const ended = isProgram ? machine.start({ input: "" }, ...args).exit : machine.vault(...args);
+      expectExit(await ended, 0);
+      const path = join(machine.home, file.replace("UUID", uuid));
+      return (JSON.parse(readFileSync(path, "utf8")) as { vault: unknown }).vault;
+    };
+    const [command = "", ...rest] = line(uuid);
+    const got = await vault(command, ...rest);
+    expect(got).toMatchObject({ content: note });
+    expect(got).not.toHaveProperty("credentials");
+    expect(await vault(command, "--with-credentials", ...rest)).toMatchObject({
+      credentials: lab.service.sandbox.inspect(uuid).pair,
+    });
+    await expectInStep(lab, machine, uuid);
+    expect(await failedByLostStart(lab, machine)).toBe(1);
+  });
+
+  it("without them, they stay sole", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    expectExit(await machine.vault("get", lab.vault.uuid, "--out", "got"), 0);
+    expect(await failedByLostStart(lab, machine)).toBe(0);
+  });
+
+  it("stdout has them", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    for (const args of [[uuid, "--json"], ["--all"]]) {
+      const { stdout } = await machine.vault("get", ...args);
+      expect(JSON.parse(stdout.trim().split("\n{\"event\":\"outcome\"")[0] ?? "")).toMatchObject({
+        vault: { credentials: lab.service.sandbox.inspect(uuid).pair },
+      });
+    }
+  });
+
+  it("a variable of a program that would hold them is refused before anything is sent", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const sent = lab.service.sandbox.requests().length;
+    const line = ["run", lab.vault.uuid, "--json", "--env", "X=vault.credentials.payload"];
+    expectError(
+      await machine.vault(...line, "--", "true"),
+      2,
+      "usage",
+      /^--env X: a program receives no credentials without --with-credentials; nothing was sent$/,
+    );
+    expect(lab.service.sandbox.requests().length).toBe(sent);
+  });
+});
 
 describe.concurrent("vault get --out", () => {
   it("writes the contents there for their owner alone, prints nothing, and replaces the same vault's", async () => {
