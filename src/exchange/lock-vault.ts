@@ -25,8 +25,8 @@ export interface LockContext extends Omit<
   isConfigured: boolean;
   /** Sends a probe, or shares one that another vault has under way. */
   probing?: (send: () => Promise<Reply>) => Promise<Reply>;
-  /** Move a vault that is known under another base URL to this one, with all its records. */
-  rebind?: boolean;
+  /** Credentials for this base URL are given: the vault may be known under another one, too. */
+  given?: boolean;
   /** Nothing will be sent: without a configured base URL, use the one under which the vault is known. */
   local?: boolean;
 }
@@ -43,7 +43,7 @@ export async function lockVault(lockContext: LockContext, uuid: string): Promise
     serviceName,
     isConfigured,
     waiting,
-    rebind,
+    given,
     local,
     probing = async (send) => await send(),
     ...context
@@ -55,12 +55,9 @@ export async function lockVault(lockContext: LockContext, uuid: string): Promise
   try {
     const record = await session.read();
     // A vault that is known here needs no second look, which a shared state takes a round trip for.
-    const [elsewhere] =
-      record === null || record.generations.length === 0 ? await store.find(uuid) : [];
-    if (elsewhere !== undefined) {
-      if (rebind !== true) throw otherService(uuid, here, elsewhere.service);
-      await session.rebindFrom(elsewhere.service);
-    }
+    const isKnown = given === true || (record !== null && record.generations.length > 0);
+    const [elsewhere] = isKnown ? [] : await store.find(uuid);
+    if (elsewhere !== undefined) throw otherService(uuid, here, elsewhere.service);
   } catch (error) {
     await session.release();
     throw error;

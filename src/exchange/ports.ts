@@ -227,11 +227,6 @@ export interface VaultSession {
   resetCounters(to: CounterReset): Promise<void>;
   /** Removes credentials, exchanges, label; keeps counters, refused combinations and fingerprints. */
   forget(): Promise<void>;
-  /**
-   * Moves the vault, with all its records, to the service of this session.
-   * @throws `no-credentials` if it is not known under the given service, or has credentials under this one
-   */
-  rebindFrom(service: string): Promise<void>;
   setLabel(label: string): Promise<void>;
 
   /** The time by the clock of the state: of this machine, or of the database that several share. Milliseconds since the epoch. */

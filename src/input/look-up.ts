@@ -6,19 +6,18 @@ import { VaultError } from "../errors.ts";
 
 /**
  * What the state knows of a vault at this service, without holding it, which makes the state; null if nothing.
- * @throws `no-credentials` where it is known under other base URLs only, unless it is to move here (`rebind`)
+ * @throws `no-credentials` where it is known under other base URLs only, unless credentials for this one are `given`
  */
 export async function lookUp(
   { settings, state }: { settings: SettingsPart; state: StatePart },
   uuid: string,
-  rebind = false,
+  given = false,
 ): Promise<VaultRecord | null> {
   const known = await (await state.store()).find(uuid);
   const service = settings.serviceName();
   const [elsewhere] = known;
   const here = known.find((record) => record.service === service);
-  if (here !== undefined || elsewhere === undefined) return here ?? null;
-  if (rebind) return elsewhere;
+  if (here !== undefined || elsewhere === undefined || given) return here ?? null;
   throw otherService(uuid, service, elsewhere.service);
 }
 

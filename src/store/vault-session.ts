@@ -98,15 +98,6 @@ export class StoredVaultSession implements VaultSession {
     this.#vault = vault;
   }
 
-  async rebindFrom(service: string): Promise<void> {
-    await this.#engine.prepareKey();
-    const { vault: here } = (await this.#read({})).rows;
-    const there = await this.#engine.read({ ...this.#place(), service }, {});
-    const step: Step<void> = (rows, key) => vaults.rebind(rows, key(), this.service, here);
-    this.#vault = null;
-    await this.#engine.write(there, step, "synced", false);
-  }
-
   now(): number {
     return this.#engine.now();
   }

@@ -41,22 +41,20 @@ export function statementsFor(
   { before, after }: Made<unknown>,
   key: () => SealingKey,
 ): Statement[] {
-  const { state, uuid } = after;
-  const { service = after.service } = after.vault ?? {};
-  const isMoved = after.vault !== null && service !== before.service;
+  const { state, service, uuid } = after;
   const sealed = <T extends object>(columns: T): T =>
     state !== undefined && "label" in columns && typeof columns.label === "string"
       ? { ...columns, label: sealLabel(key(), { state, service, uuid }, columns.label) }
       : columns;
   const changed = changesOf(before, after).map((change) => {
     if (change.table !== "vaults" || state === undefined) return change;
-    // A label is bound to the service of its vault; its digest makes it unique.
-    const { label = isMoved ? after.vault?.label : undefined } = change.columns;
+    // The digest of a label makes it unique.
+    const { label } = change.columns;
     if (label === undefined) return change;
     const digest = typeof label === "string" ? labelDigest(key(), state, label) : null;
     return {
       ...change,
-      columns: { ...sealed({ ...change.columns, label }), labelDigest: digest },
+      columns: { ...sealed(change.columns), labelDigest: digest },
     };
   });
   const entries = after.journal.map((entry) => ({
@@ -67,28 +65,8 @@ export function statementsFor(
     detail: { ...sealed(entry.detail), by: after.by },
   }));
   return [
-    ...(isMoved ? absorbed(dialect, id, service, uuid) : []),
     ...changed.map((change) => sqlOf(dialect, change, id)),
     ...entries.map((entry) => appending(dialect.prefix, entry)),
-  ];
-}
-
-/** Takes over what a forgotten vault left at the service that this vault moves to: refusals and superseded pairs. */
-function absorbed({ prefix }: Dialect, id: Value, service: string, uuid: string): Statement[] {
-  const here = `(SELECT id FROM ${prefix}vaults WHERE service = $1 AND uuid = $2)`;
-  const values = [service, uuid];
-  const move = (table: string, columns: string): Statement[] => [
-    {
-      sql: `INSERT INTO ${prefix}${table} (vault, ${columns}) SELECT $3, ${columns} FROM ${prefix}${table} WHERE vault = ${here}
-        ON CONFLICT DO NOTHING`,
-      values: [...values, id],
-    },
-    { sql: `DELETE FROM ${prefix}${table} WHERE vault = ${here}`, values },
-  ];
-  return [
-    ...move("superseded", "fingerprint"),
-    ...move("refusals", "combination, fingerprint"),
-    { sql: `DELETE FROM ${prefix}vaults WHERE service = $1 AND uuid = $2`, values },
   ];
 }
 

@@ -181,8 +181,8 @@ test.each<[string, unknown]>([
     { vaults: [uuid], reset: true, failed: 0, starts: 4, credentials: "f" },
   ],
   [
-    `import ${uuid} --kind generic/offline --credentials @p --label l --rebind`,
-    { uuid, kind: "generic/offline", credentials: "@p", label: "l", rebind: true },
+    `import ${uuid} --kind generic/offline --credentials @p --label l`,
+    { uuid, kind: "generic/offline", credentials: "@p", label: "l" },
   ],
   ["import --file -", { file: "-" }],
   ["export --all", { all: true }],

@@ -177,60 +177,6 @@ describeStore("keeping vaults", (make) => {
     expect(await on.session.refusals()).toContain("combination");
   });
 
-  it("rebind moves a vault with all it has, its open exchange and what was refused", async () => {
-    await on.session.recordPair({
-      credentials: { ...pair("first"), hashedPin: "cGlu" },
-      kind: "credit-card/online",
-      device,
-      label: "Ada",
-    });
-    await exchange(on.session, "x1", 1, "second");
-    await on.session.recordIntent(intent("x2", 2));
-    await on.session.reject("x2", "combination", problem);
-    await startExchange(on.session, "x3", 2, "third");
-    const before = await known(on.session);
-    await on.session.release();
-    on.session = await held(on.fixture, uuid, elsewhere);
-    await on.session.rebindFrom(service);
-    expect(await known(on.session)).toEqual({ ...before, service: elsewhere });
-    expect(await on.session.credentials(1)).toEqual({ ...pair("first"), hashedPin: "cGlu" });
-    expect(await on.session.credentials(3)).toEqual({ ...pair("third"), hashedPin: "cGlu" });
-    expect(await on.session.token("x3")).toBe("token-of-third");
-    expect(await on.session.isSuperseded(pair("first"))).toBe(true);
-    expect(await on.session.refusals()).toContain("combination");
-    expect((await on.fixture.store.find(uuid)).map((v) => v.service)).toEqual([elsewhere]);
-  });
-
-  it("rebind adds up with what a forgotten vault left there, and replaces no credentials", async () => {
-    const there = await held(on.fixture, uuid.replace(/1$/, "9"), elsewhere);
-    await there.release();
-    await on.session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
-    await on.session.release();
-    on.session = await held(on.fixture, uuid, elsewhere);
-    await expect(on.session.rebindFrom("https://unknown.example")).rejects.toMatchObject({
-      code: "no-credentials",
-    });
-    await on.session.recordPair({ credentials: pair("a"), kind: "generic/offline" });
-    await expect(on.session.rebindFrom(service)).rejects.toMatchObject({
-      code: "no-credentials",
-    });
-    await exchange(on.session, "y1", 1, "b");
-    await on.session.recordIntent(intent("y2", 2));
-    await on.session.reject("y2", "combination", problem);
-    await on.session.forget();
-    await on.session.rebindFrom(service);
-    expect(await known(on.session)).toMatchObject({
-      unackedStarts: 0,
-      failedAttempts: 1,
-      generations: [{ generation: 1 }],
-    });
-    expect(await on.session.isSuperseded(pair("a"))).toBe(true);
-    expect(await on.session.refusals()).toContain("combination");
-    expect(
-      await on.session.recordPair({ credentials: pair("next"), kind: "generic/offline" }),
-    ).toBe(3);
-  });
-
   it("adopts an exchange of another machine as one whose end call may have arrived; its SUCCESS supersedes nothing", async () => {
     expect(await on.session.adopt(document)).toBe("open");
     expect(await standings(on.session)).toEqual(["2 imported", "1 imported"]);

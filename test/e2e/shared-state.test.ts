@@ -67,28 +67,6 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
     });
   });
 
-  it.each(["used", "seen"])(
-    "moves a vault to another base URL: a machine that has last %s it at the former one sends nothing there",
-    async (what) => {
-      const { lab, uuid, machines } = await team(server);
-      const [first, second] = machines;
-      const users = what === "used" ? [first, second] : [second];
-      for (const machine of users) expectExit(await machine.vault("get", uuid), 0);
-      expectExit(await first.vault("status"), 0);
-      const there = {
-        env: { VAULTSVC_BASE_URL: lab.service.baseUrl.replace("127.0.0.1", "localhost") },
-      };
-      expectExit(await second.vaultWith(there, "import", uuid, "--rebind"), 0);
-      for (const machine of [first, second, first]) {
-        expectError(await machine.vault("get", uuid, "--json"), 4, "no-credentials");
-        const moved = await machine.vaultWith(there, "get", uuid, "--json");
-        expect(documentOf(moved).vault.content).toBe(note);
-        expect(moved.stderr).toBe("");
-      }
-      expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
-    },
-  );
-
   it("goes on where a machine died, when its lease is over", async () => {
     const { lab, uuid, machines, sql } = await team(server);
     lab.faults("get-start:delay=1m");

@@ -17,8 +17,6 @@ async function lock(
       Promise.resolve(
         known.includes(done[0]?.replace("lock at ", "") ?? "") ? { generations: [{}] } : null,
       ),
-    rebindFrom: async (service: string) =>
-      Promise.resolve(void done.push(`rebind from ${service}`)),
     release: async () => Promise.resolve(void done.push("release")),
   };
   const lockContext = {
@@ -45,7 +43,7 @@ async function lock(
 test.each<[string, string[], Partial<LockContext>, boolean, string[]]>([
   ["a new vault", [], {}, true, [`lock at ${here}`]],
   ["a vault of this service", [here], {}, true, [`lock at ${here}`]],
-  ["one that another service has too", [there, here], { rebind: true }, true, [`lock at ${here}`]],
+  ["one that another service has too", [there, here], {}, true, [`lock at ${here}`]],
   [
     "one of another service is refused, and not kept locked",
     [there],
@@ -54,11 +52,11 @@ test.each<[string, string[], Partial<LockContext>, boolean, string[]]>([
     [`lock at ${here}`, "release", "no-credentials"],
   ],
   [
-    "one of another service moves where that is asked for",
+    "one of another service is locked here where credentials are given",
     [there],
-    { rebind: true },
+    { given: true },
     true,
-    [`lock at ${here}`, `rebind from ${there}`],
+    [`lock at ${here}`],
   ],
   [
     "without a base URL, where nothing is sent, the service that has it",

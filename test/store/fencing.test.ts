@@ -2,7 +2,6 @@ import { actorOf } from "../../src/actor.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { VaultSession } from "../../src/exchange/ports.ts";
 import {
-  elsewhere,
   exchange,
   imported,
   intent,
@@ -38,10 +37,6 @@ describe("a process that has lost its vault", () => {
   const atEnding = async (): Promise<void> => {
     await atStarted();
     await session.recordEnding("x1", true);
-  };
-  const moved = async (): Promise<void> => {
-    await session.release();
-    session = await state.store.lock(elsewhere, uuid, patient(state.clock));
   };
   const document = {
     exchangeId: "far1",
@@ -79,7 +74,6 @@ describe("a process that has lost its vault", () => {
     ["adopt", idle, async () => await session.adopt(document)],
     ["resetCounters", atIntent, async () => await session.resetCounters("all")],
     ["forget", idle, async () => await session.forget()],
-    ["rebindFrom", moved, async () => await session.rebindFrom(service)],
     ["setLabel", idle, async () => await session.setLabel("Ada")],
   ])("writes nothing by %s", async (_, before, step) => {
     await before();

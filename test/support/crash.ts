@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import type { VaultInput } from "../../src/sandbox/seeds/seeds.ts";
 import { stride } from "./campaign.ts";
 import type { Lab } from "./lab.ts";
-import { expectExit, openLab } from "./lab.ts";
+import { openLab } from "./lab.ts";
 import type { Machine } from "./machine.ts";
 import type { RunOptions, RunResult } from "./run-vault.ts";
 import { tempDir } from "./cleanup.ts";
@@ -77,7 +77,7 @@ export interface Template {
 
 /**
  * A service and a state in step with each other, to be had again and again: the preparation runs once against a first
- * sandbox; the second one begins with what that one held, the vault moves there, and both go back to that with `fresh`.
+ * sandbox; the second one, at the same address, begins with what that one held, and both go back to that with `fresh`.
  */
 export async function template(
   input: VaultInput,
@@ -94,9 +94,9 @@ export async function template(
     credentials: pair,
     ...(usesRemaining === null ? {} : { maxUsage: usesRemaining }),
   };
-  const lab = await openLab(seed);
+  await first.service.close();
+  const lab = await openLab(seed, { port: Number(new URL(first.service.baseUrl).port) });
   const prepared = lab.machine({ home: before.home });
-  expectExit(await prepared.vault("import", uuid, "--rebind"), 0);
   return {
     lab,
     fresh: () => {

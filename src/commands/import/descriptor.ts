@@ -22,10 +22,6 @@ export const importVaults = {
       value: text,
     },
     label: newVaultFlags.label,
-    rebind: {
-      flag: "--rebind",
-      help: "move the vault, with everything known about it, to this --base-url",
-    },
     file: {
       flag: "--file <file>",
       help: "import many vaults, as vault export --all writes them; - is standard input",

@@ -13,10 +13,9 @@ const line = z.object({ ...vaultProperties, credentials: givenCredentials });
 export interface Entry {
   uuid: string;
   kind: Kind | undefined;
-  given: GivenCredentials | undefined;
+  given: GivenCredentials;
   device: Device | undefined;
   label: string | undefined;
-  rebind: boolean;
 }
 
 /** Where an entry stands in --file: a line of it, or an item of its list. */
@@ -32,7 +31,6 @@ export const placeName = (place: Place): string =>
 export async function readImportFile(
   sources: ValueSources,
   path: string,
-  rebind: boolean,
 ): Promise<{ place: Place; entry: Entry }[]> {
   const entries: { place: Place; entry: Entry }[] = [];
   let list: string | undefined;
@@ -47,7 +45,7 @@ export async function readImportFile(
         const where = `--file line ${number}`;
         entries.push({
           place: { line: number },
-          entry: asEntry(parseGivenJson(text, where, example), where, rebind),
+          entry: asEntry(parseGivenJson(text, where, example), where),
         });
       } else list += `${text}\n`;
     }
@@ -55,13 +53,13 @@ export async function readImportFile(
   if (list === undefined) return entries;
   return (parseGivenJson(list, "--file", example) as unknown[]).map((value, index) => {
     const place = { item: index + 1 };
-    return { place, entry: asEntry(value, `--file ${placeName(place)}`, rebind) };
+    return { place, entry: asEntry(value, `--file ${placeName(place)}`) };
   });
 }
 
 const example = 'a valid line: {"uuid":"…","kind":"generic/offline","credentials":{…}}';
 
-function asEntry(value: unknown, where: string, rebind: boolean): Entry {
+function asEntry(value: unknown, where: string): Entry {
   const { uuid, kind, device, label, credentials } = checkObject(
     value,
     line,
@@ -69,7 +67,7 @@ function asEntry(value: unknown, where: string, rebind: boolean): Entry {
     "nothing was imported",
   );
   const given = parseCredentials(JSON.stringify(credentials), `${where}: credentials`);
-  return { uuid, kind: kind ?? kindOf(given), given, device, label: label ?? undefined, rebind };
+  return { uuid, kind: kind ?? kindOf(given), given, device, label: label ?? undefined };
 }
 
 /** Where a document names the kind, it need not stand beside it. */

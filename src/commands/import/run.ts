@@ -54,7 +54,7 @@ async function importFile(app: App, file: string, options: ImportOptions): Promi
     throw new VaultError("usage", `--file and ${extra} cannot be used together`, {
       hint: "vault import --file vaults.ndjson",
     });
-  const entries = await readImportFile(app.io.sources, file, options.rebind === true);
+  const entries = await readImportFile(app.io.sources, file);
   for (const { place, entry } of entries) await checkPlaced(app, place, entry);
   await checkLabels(
     app.state,
@@ -124,7 +124,7 @@ async function readOne(app: App, options: ImportOptions): Promise<Entry> {
       ? await askGiven(app, uuid, options)
       : await readGiven(app.io.sources, options);
   const device = (await app.service.device()) ?? deviceOf(given);
-  return { uuid, kind, given, device, label: options.label, rebind: options.rebind === true };
+  return { uuid, kind, given, device, label: options.label };
 }
 
 async function readGiven(
@@ -141,14 +141,13 @@ async function readGiven(
 async function askGiven(
   app: App,
   uuid: string,
-  { kind, rebind }: ImportOptions,
+  { kind }: ImportOptions,
 ): Promise<Pick<Entry, "kind" | "given">> {
-  if (rebind === true) return { kind, given: undefined };
   if (!app.io.ask.isPossible)
     throw new VaultError("usage", "--credentials is missing", {
       hint: `vault import ${uuid} --credentials @FILE`,
     });
-  const known = (await lookUp(app, uuid))?.kind;
+  const known = (await lookUp(app, uuid, true))?.kind;
   const chosen = kind ?? known ?? (await askKind(app.io.ask, "get"));
   const { given, hashedPin } = await askPair(app.io, chosen);
   if (given.type === "recovery") return { kind: chosen, given };
@@ -161,13 +160,13 @@ async function checkEntry(
   { settings, state }: { settings: SettingsPart; state: StatePart },
   entry: Entry,
 ): Promise<void> {
-  const known = await lookUp({ settings, state }, entry.uuid, entry.rebind);
-  if (entry.given?.type === "pair") chooseKind(entry.uuid, known, entry.kind);
+  const known = await lookUp({ settings, state }, entry.uuid, true);
+  if (entry.given.type === "pair") chooseKind(entry.uuid, known, entry.kind);
   const named = vaultOf(entry.given);
   if (named !== undefined) checkRecovery(entry.uuid, { uuid: named });
 }
 
-/** The same of an entry of --file. One of another service is left for its own turn: it does not stop the others. */
+/** The same of an entry of --file. */
 async function checkPlaced(
   { settings, state }: { settings: SettingsPart; state: StatePart },
   place: Place,
@@ -176,8 +175,7 @@ async function checkPlaced(
   try {
     await checkEntry({ settings, state }, entry);
   } catch (error) {
-    if (!(error instanceof VaultError)) throw error;
-    if (error.code !== "no-credentials") throw placed(`--file ${placeName(place)}`, error);
+    throw error instanceof VaultError ? placed(`--file ${placeName(place)}`, error) : error;
   }
 }
 
@@ -186,10 +184,10 @@ async function importOne(
   entry: Entry,
 ): Promise<Imported> {
   // A plain pair is sent nowhere, and a file may hold very many.
-  if (entry.given?.type === "recovery") learnAll(io.redactor.add, entry.given);
+  if (entry.given.type === "recovery") learnAll(io.redactor.add, entry.given);
   const work = async (context: ExchangeContext): Promise<Imported> => {
     let generation: number | undefined;
-    if (entry.given?.type === "recovery") {
+    if (entry.given.type === "recovery") {
       await service.client();
       const outcome = await adoptRecovery(context, entry.given.document);
       if (entry.given.attempts !== undefined)
@@ -199,23 +197,17 @@ async function importOne(
         io.narrator.warn(
           `vault ${entry.uuid}: another exchange is open, so this one was not acknowledged; its credentials are kept and tried later`,
         );
-    } else if (entry.given !== undefined) {
+    } else {
       generation = await recordPair(context, entry, entry.given.credentials);
       if (entry.given.attempts !== undefined)
         await context.session.mergeAttempts(entry.given.attempts);
     }
     if (entry.label !== undefined) await context.session.setLabel(entry.label);
-    const record = await context.session.read();
-    if (record === null)
-      throw new VaultError(
-        "no-credentials",
-        `vault ${entry.uuid} is not known under another base URL`,
-        { uuid: entry.uuid },
-      );
+    const record = await currentRecord(context);
     generation ??= (candidates(record)[0] ?? record.generations[0])?.generation ?? 0;
     return { uuid: entry.uuid, label: record.label, kind: record.kind, generation };
   };
-  return await service.withVault(entry.uuid, work, { rebind: entry.rebind });
+  return await service.withVault(entry.uuid, work, { given: true });
 }
 
 /** Settles an adopted exchange, but never one of this machine that waits for a decision. */

@@ -132,7 +132,7 @@ export function otherService(uuid: string, here: string, there: string): VaultEr
     `vault ${uuid} belongs to ${there}, not to ${here}; nothing was sent`,
     {
       uuid,
-      hint: `use --base-url of that service; vault import ${uuid} --rebind (if the service has moved)`,
+      hint: `use --base-url of that service; vault export ${uuid} --base-url URL > FILE (if the service has moved); vault import ${uuid} --credentials @FILE`,
     },
   );
 }

@@ -9,7 +9,6 @@ import { openToken, openCredentials } from "../steps/sealed.ts";
 import { keptGeneration } from "../steps/generations.ts";
 import type { ExchangeRow, Place, VaultRows } from "../steps/rows.ts";
 import { vaultOf } from "../steps/rows.ts";
-import type { Dialect, Statement } from "../statement.ts";
 import type { About } from "./about.ts";
 import { isSamePlace } from "./address.ts";
 import type { LockedAt, MachineRecord, SeenBefore } from "./machine-record.ts";
@@ -66,25 +65,8 @@ interface Known {
   /** Where it is, as in messages. */
   address: string;
   keyring: Pick<Keyring, "key">;
-  /** Reads in the state. */
-  query: (statement: Statement) => Promise<unknown[]>;
-  dialect: Pick<Dialect, "prefix">;
   warn: (message: string) => void;
 }
-
-/** Finds the vault at another base URL, to which it was moved with this pair. */
-const atAnother = (
-  { prefix }: Pick<Dialect, "prefix">,
-  { service, uuid }: Pick<Place, "service" | "uuid">,
-  print: string,
-): Statement => {
-  const has = (table: string): string =>
-    `EXISTS (SELECT 1 FROM ${prefix}${table} WHERE vault = vaults.id AND fingerprint = $3)`;
-  return {
-    sql: `SELECT 1 FROM ${prefix}vaults WHERE uuid = $1 AND service <> $2 AND (${has("credentials")} OR ${has("superseded")})`,
-    values: [uuid, service, print],
-  };
-};
 
 /**
  * Makes the last exchange of this machine a candidate again if the database has lost it: in this state, or in one that came here, or
@@ -98,8 +80,6 @@ export async function bringBack({
   about,
   address,
   keyring,
-  query,
-  dialect,
   warn,
 }: Known): Promise<void> {
   const { document, kept, setBack, generation, fingerprint } = seen;
@@ -112,10 +92,7 @@ export async function bringBack({
   const isThere = (print: string): boolean =>
     rows.superseded.has(print) || rows.credentials.some((row) => row.fingerprint === print);
   const isBehind = isOwn && last < generation && !isThere(fingerprint);
-  const isMoved = async (print: string): Promise<boolean> =>
-    (await query(atAnother(dialect, rows, print))).length > 0;
   if (isBehind && kept !== fingerprint) {
-    if (await isMoved(fingerprint)) return;
     throw new VaultError(
       "state",
       `the database has lost credentials of vault ${rows.uuid} that this machine has seen (generation ${generation})`,
@@ -127,7 +104,6 @@ export async function bringBack({
   }
   if (document === null || kept === null || isThere(kept)) return;
   if (!isBehind && (forgotten || (isOwn && about.setBack === setBack))) return;
-  if (await isMoved(kept)) return;
   const id = keyIdOf(document);
   const key = await keyring.key(id).catch(() => null);
   if (key === null) {

@@ -151,8 +151,6 @@ export class PostgresStore extends StoredState implements State {
           about,
           address,
           keyring,
-          query: async (statement) => await database.query(statement),
-          dialect,
           warn,
         });
       return session;

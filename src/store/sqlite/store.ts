@@ -166,8 +166,6 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
         about,
         address: this.shown,
         keyring: this.keyring,
-        query: async (statement) => (await this.read([statement])).flat(),
-        dialect,
         warn: this.#options.warn,
       });
     }

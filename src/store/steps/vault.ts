@@ -2,7 +2,6 @@ import { VaultError } from "../../errors.ts";
 import { countersLeft } from "../../exchange/lockout.ts";
 import type { Attempts, CounterReset } from "../../exchange/records.ts";
 import type { VaultDates } from "../../protocol/extended-answers.ts";
-import type { SealingKey } from "../../secrets/sealing.ts";
 import {
   exchangeIn,
   settleCounted,
@@ -12,8 +11,7 @@ import {
   vaultOf,
   zeroCounters,
 } from "./rows.ts";
-import { openToken, sealToken, openCredentials, sealCredentials } from "./sealed.ts";
-import type { ExchangeRow, VaultRow, VaultRows } from "./rows.ts";
+import type { ExchangeRow, VaultRows } from "./rows.ts";
 
 /** Each function implements the method of `VaultSession` by its name. */
 export function mergeAttempts(rows: VaultRows, given: Attempts): void {
@@ -120,40 +118,4 @@ export const labelTaken = (uuid: string, other?: string): VaultError =>
 export function setLabel(rows: VaultRows, label: string): void {
   vaultOf(rows).label = label;
   journal(rows, "labelled", null, { label });
-}
-
-/**
- * Implements `VaultSession.rebindFrom`. Sealed values are bound to their service, so they are sealed again for the new one. `here`
- * is the vault's row at that service: the counters of a forgotten vault are merged, and one with credentials is not replaced.
- */
-export function rebind(
-  rows: VaultRows,
-  key: SealingKey,
-  service: string,
-  here: VaultRow | null,
-): void {
-  const vault = vaultOf(rows);
-  if (service === rows.service) return;
-  if (here?.forgotten === false) {
-    throw new VaultError(
-      "no-credentials",
-      `vault ${rows.uuid} already has credentials at ${service}; nothing was moved`,
-      {
-        uuid: rows.uuid,
-        hint: `use them, or remove them first; vault forget ${rows.uuid}`,
-      },
-    );
-  }
-  for (const column of ["unackedStarts", "failedAttempts", "lastGeneration"] as const)
-    vault[column] = Math.max(vault[column], here?.[column] ?? 0);
-  vault.refusedSince ||= here?.refusedSince ?? false;
-  vault.service = service;
-  const place = { state: rows.state, service, uuid: rows.uuid };
-  for (const row of rows.credentials) {
-    if (row.sealed !== null)
-      row.sealed = sealCredentials(key, place, row.generation, openCredentials(key, rows, row));
-  }
-  for (const row of rows.exchanges)
-    if (row.token !== null) row.token = sealToken(key, place, row.id, openToken(key, rows, row));
-  journal(rows, "rebound", null, { from: rows.service });
 }

@@ -14,7 +14,8 @@ $ vault guard "$NOTE"
 
 # at the right address
 $ . ./settings; vault get "$NOTE" --field vault.content
-| next: vault import
+| next: vault export
+| or: vault import
 exit 4
-$ . ./settings; vault import "$NOTE" --rebind && vault get "$NOTE" --field vault.content
+$ . ./settings; vault export "$NOTE" --api-prefix /elsewhere > note.json && vault import "$NOTE" --credentials @note.json && vault get "$NOTE" --field vault.content
 | The treasure is under the third palm tree
