@@ -5,7 +5,6 @@ import type { VaultRecord } from "../exchange/records.ts";
 import type { DiskFacts } from "../files/disk.ts";
 import type { KeyPlace } from "../secrets/key-source.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
-import type { MergeOptions } from "./backup/merge/meeting.ts";
 import type { MergedVault } from "./backup/merge/merge-contents.ts";
 import type { StateHistory } from "./journal/history.ts";
 import type { WholePlace } from "./whole/whole.ts";
@@ -56,8 +55,8 @@ export interface WholeState extends WholePlace {
    * @throws `invalid-input` for a file that cannot be written or, without `force`, exists; `state` if there is no state
    */
   backup(file: string, force: boolean): Promise<BackupFacts>;
-  /** See `prepareRestore`. */
-  prepareRestore(options: RestoreOptions): Promise<Restore>;
+  /** See `prepareRestore`; `file` is an absolute path. */
+  prepareRestore(file: string): Promise<Restore>;
   /** Finds out what it can without changing anything. A problem is a fact. */
   inspect(): Promise<StateFacts>;
   /**
@@ -90,11 +89,6 @@ export interface BackupFacts extends Holdings {
   bytes: number;
   /** Time of the backup, ISO 8601. */
   at: string;
-}
-
-export interface RestoreOptions extends Pick<MergeOptions, "serviceRestored"> {
-  /** Absolute path of the backup. */
-  file: string;
 }
 
 /** What a restore has done. */

@@ -226,10 +226,7 @@ test.each<[string, unknown]>([
   ["config use work", { name: "work" }],
   ["state init", {}],
   ["state backup b.db --force", { file: "b.db", force: true }],
-  [
-    "state restore b.db --service-restored --yes",
-    { file: "b.db", serviceRestored: true, yes: true },
-  ],
+  ["state restore b.db --yes", { file: "b.db", yes: true }],
   [
     "state rekey --to keyring --skip-missing --yes",
     { to: "keyring", skipMissing: true, yes: true },

@@ -21,7 +21,6 @@ import {
   expectFarFromLock,
   expectInStep,
   firstGet,
-  offlineNote,
   onlineCard,
   openLab,
 } from "../support/lab.ts";
@@ -306,31 +305,6 @@ describe.concurrent("a backup that is older than what has happened since", () =>
     expectError(refused, 8, "guard", /browserType/);
     expectExit(await machine.vault("get", lab.vault.uuid), 0);
     await expectInStep(lab, machine, lab.vault.uuid);
-  });
-
-  it("with --service-restored its pairs are sent again: the service went back as well", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = lab.machine();
-    const { uuid, kind, credentials } = lab.vault;
-    const file = join(tempDir("b"), "b");
-    expectExit(
-      await machine.vaultWith(
-        { env: { PAIR: JSON.stringify(credentials) } },
-        "import",
-        uuid,
-        "--kind",
-        kind,
-        "--credentials",
-        "env:PAIR",
-      ),
-      0,
-    );
-    expectExit(await machine.vault("state", "backup", file), 0);
-    for (const _ of [1, 2]) expectExit(await machine.vault("get", uuid), 0);
-    lab.service.sandbox.rewind();
-    expectExit(await machine.vault("state", "restore", file, "--service-restored", "--yes"), 0);
-    expectExit(await machine.vault("get", uuid), 0);
-    await expectInStep(lab, machine, uuid);
   });
 
   it.each<[string, string[], string]>([

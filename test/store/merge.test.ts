@@ -33,7 +33,7 @@ describe("a backup that is merged into a state: a row of the table each", () => 
       const there = read().exchange("x2", "C", stage);
       const here = new OneVault(new Minutes());
       const begun = Date.parse(there.rows.exchanges.at(-1)?.startedAt ?? "");
-      const restored = here.restore(there.contents(), { now: begun + minutes * 60_000 });
+      const restored = here.restore(there.contents(), begun + minutes * 60_000);
       expect(restored.open).toMatchObject({ id: "x2", state, from: "file" });
       // It may have been acknowledged since: if its token is refused, that says nothing.
       expect(here.rows.exchanges.at(-1)?.adopted).toBe(true);
@@ -133,9 +133,9 @@ describe("a backup that is merged into a state: a row of the table each", () => 
       const before = held(ahead);
       const stage = (state: OneVault) => state.rows.exchanges.find(({ id }) => id === "x2")?.state;
       const now = Date.parse(behind.minutes.at());
-      ahead.restore(behind.contents(), { now });
+      ahead.restore(behind.contents(), now);
       expect(held(ahead)).toEqual(before);
-      behind.restore(ahead.contents(), { now });
+      behind.restore(ahead.contents(), now);
       expect(stage(behind)).toBe(further);
       const isOpen = ["started", "held", "ending"].includes(further);
       // An acknowledgement there proves nothing here, but comes first; what expired there comes last.
@@ -151,7 +151,7 @@ describe("a backup that is merged into a state: a row of the table each", () => 
   it("any, and the same exchange further in the file: its old credentials are not sole any more", () => {
     const here = read().exchange("x2", "C", "started");
     const there = here.copy().goOn("x2", "held");
-    here.restore(there.contents(), { now: Date.parse(here.minutes.at()) });
+    here.restore(there.contents(), Date.parse(here.minutes.at()));
     expect(here.current()).toMatchObject({ standing: "current", ended: true });
   });
 
@@ -233,7 +233,7 @@ describe("a backup that is merged into a state: a row of the table each", () => 
       const here = read();
       const there = here.copy().exchange("y2", "Y").exchange("y3", "Z", "held");
       const begun = Date.parse(there.rows.exchanges.at(-1)?.startedAt ?? "");
-      expect(here.restore(there.contents(), { now: begun + n * 60_000 })).toMatchObject({
+      expect(here.restore(there.contents(), begun + n * 60_000)).toMatchObject({
         outcome: "first",
         open: null,
       });
@@ -306,10 +306,7 @@ describe("a backup that is merged into a state: a row of the table each", () => 
     moved.restore(read().contents());
     expect([moved.candidates(), here.candidates()]).toEqual([["N"], ["B"]]);
     const old = new OneVault(new Minutes(), { service: elsewhere, uuid: lower }).import("A");
-    const { after, vaults } = mergeContents(here.contents(), old.contents(), {
-      serviceRestored: false,
-      now: 0,
-    });
+    const { after, vaults } = mergeContents(here.contents(), old.contents(), 0);
     expect(vaults).toMatchObject([
       { service: elsewhere, outcome: "older" },
       { service, outcome: "missing" },
@@ -403,19 +400,6 @@ describe("what a merged backup counts", () => {
   });
 });
 
-describe("a backup of a service that was restored, too", () => {
-  it("what was superseded or refused since is the first candidate again", () => {
-    const here = read();
-    const file = here.contents();
-    here.exchange("x2", "C").exchange("x3", "D");
-    expect(here.restore(file, { serviceRestored: true })).toMatchObject({ outcome: "first" });
-    expect([here.candidates(), here.proven()]).toEqual([["B", "D"], []]);
-    const now = held(here);
-    here.restore(file, { serviceRestored: true });
-    expect(held(here)).toEqual(now);
-  });
-});
-
 /** Something that happens to one of two states that were one. */
 const happening = fc.record({
   stage: fc.constantFrom(...stages),
@@ -496,12 +480,12 @@ describe("whatever has happened to two states that were one", () => {
 
   it("twice is as once", () => {
     fc.assert(
-      fc.property(worlds, fc.boolean(), (world, serviceRestored) => {
+      fc.property(worlds, (world) => {
         const { first, second } = worldOf(world);
-        const options = { now: nowOf(first, world.hasExpired), serviceRestored };
-        first.restore(second.contents(), options);
+        const now = nowOf(first, world.hasExpired);
+        first.restore(second.contents(), now);
         const once = held(first);
-        first.restore(second.contents(), options);
+        first.restore(second.contents(), now);
         expect(held(first)).toEqual(once);
       }),
       runs,
@@ -513,7 +497,7 @@ describe("whatever has happened to two states that were one", () => {
       fc.property(worlds, (world) => {
         const { first, second } = worldOf(world);
         const { rows } = first.copy();
-        first.restore(second.contents(), { now: nowOf(first, world.hasExpired) });
+        first.restore(second.contents(), nowOf(first, world.hasExpired));
         const after = first.rows;
         const find = (generation: number) =>
           after.credentials.find((row) => row.generation === generation);
@@ -547,9 +531,9 @@ describe("whatever has happened to two states that were one", () => {
 
   it("the rows are such as the engines take", () => {
     fc.assert(
-      fc.property(worlds, fc.boolean(), (world, serviceRestored) => {
+      fc.property(worlds, (world) => {
         const { first, second } = worldOf(world);
-        first.restore(second.contents(), { now: nowOf(first, world.hasExpired), serviceRestored });
+        first.restore(second.contents(), nowOf(first, world.hasExpired));
         const { vault, credentials, exchanges } = first.rows;
         const generations = credentials.map(({ generation }) => generation);
         expect(new Set(generations).size).toBe(generations.length);
@@ -594,7 +578,7 @@ describe("whatever has happened to two states that were one", () => {
       fc.property(worlds, (world) => {
         const { first, backup } = worldOf(world);
         const before = held(first);
-        first.restore(backup, { now: nowOf(first, world.hasExpired) });
+        first.restore(backup, nowOf(first, world.hasExpired));
         expect(held(first)).toEqual(before);
       }),
       runs,

@@ -1,6 +1,5 @@
 import type { Credentials } from "../../src/protocol/requests.ts";
 import { deriveKey } from "../../src/secrets/sealing.ts";
-import type { MergeOptions } from "../../src/store/backup/merge/meeting.ts";
 import type { MergedVault } from "../../src/store/backup/merge/merge-contents.ts";
 import { mergeContents } from "../../src/store/backup/merge/merge-contents.ts";
 import type { ContentRow, Contents } from "../../src/store/contents.ts";
@@ -193,13 +192,10 @@ export class OneVault {
   }
 
   /** Merges a file into it. */
-  restore(file: Contents, options: Partial<MergeOptions> = {}): MergedVault {
+  restore(file: Contents, now?: number): MergedVault {
     this.minutes.n += 1;
-    const { after, vaults: merged } = mergeContents(this.contents(), file, {
-      serviceRestored: false,
-      now: Date.parse(this.minutes.at()),
-      ...options,
-    });
+    const at = now ?? Date.parse(this.minutes.at());
+    const { after, vaults: merged } = mergeContents(this.contents(), file, at);
     this.take(after);
     const mine = merged.find(
       (each) => each.uuid === this.rows.uuid && each.service === this.rows.service,

@@ -233,7 +233,7 @@ describe.each(Object.entries(engines))("a whole state in %s", (_, make) => {
       by: actorOf(process.pid),
       warn: () => undefined,
     });
-    const { run } = await (await other.whole()).prepareRestore({ file, serviceRestored: false });
+    const { run } = await (await other.whole()).prepareRestore(file);
     expect(await run(patient(state.clock))).toMatchObject({
       aside: null,
       vaults: [{ outcome: "taken" }],

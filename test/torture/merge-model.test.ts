@@ -218,10 +218,11 @@ const vaultOf = { service, uuid: lower };
 
 /** What the program makes of a backup that is restored into a state, both of them put into rows of the model's. */
 function mergedByProgram(file: Store, here: Store, fresh: number, isTokenAlive: boolean): Store {
-  const { after } = mergeContents(contentsOf(here, fresh), contentsOf(file, fresh), {
-    serviceRestored: false,
-    now: isTokenAlive ? 0 : 1e12,
-  });
+  const { after } = mergeContents(
+    contentsOf(here, fresh),
+    contentsOf(file, fresh),
+    isTokenAlive ? 0 : 1e12,
+  );
   return storeIn(after);
 }
 

@@ -85,10 +85,6 @@ export const restore = {
     "Safe to interrupt; run it again.",
   arguments: { file: { term: "<file>", help: "the backup", value: text } },
   options: {
-    serviceRestored: {
-      flag: "--service-restored",
-      help: "the service was restored to that time too, so superseded credentials may be valid again",
-    },
     yes: { flag: "--yes", help: "do not ask" },
   },
   examples: [

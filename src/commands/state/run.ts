@@ -149,9 +149,7 @@ export async function runRestore(
     vaults: foreseen,
     isDamaged,
     run,
-  } = await (
-    await opened.whole()
-  ).prepareRestore({ file, serviceRestored: options.serviceRestored === true });
+  } = await (await opened.whole()).prepareRestore(file);
   const { askedBefore, restoredTable, restoredVault } = await import("./view.ts");
   const question = isDamaged
     ? `The state in ${place} is damaged. Move it aside and restore ${count(backup.vaults, "vault")} from the backup?`

@@ -5,12 +5,11 @@ import { neededKeyOf } from "../keys/keyring.ts";
 import { marksOf, openReadOnly } from "../sqlite/open-database.ts";
 import { migrations } from "../sqlite/schema.ts";
 import { engineOf } from "../sqlite/state-file.ts";
-import type { Restore, RestoreOptions, Holdings } from "../state.ts";
+import type { Restore, Holdings } from "../state.ts";
 import { withPredecessors } from "../whole/marks.ts";
 import type { Whole, WholePlace } from "../whole/whole.ts";
 import { readWhole, WholeReader } from "../whole/whole.ts";
 import { checkBackup, onBackup } from "./backup.ts";
-import type { MergeOptions } from "./merge/meeting.ts";
 import type { MergedVault } from "./merge/merge-contents.ts";
 import { mergeContents } from "./merge/merge-contents.ts";
 
@@ -37,11 +36,9 @@ async function readBackup(file: string, keyring: Keyring): Promise<Backup> {
 async function foresee(
   here: WholeReader,
   { contents }: Backup,
-  options: MergeOptions,
+  now: number,
 ): Promise<MergedVault[] | null> {
-  return (await here.isEmpty())
-    ? null
-    : mergeContents(await readWhole(here), contents, options).vaults;
+  return (await here.isEmpty()) ? null : mergeContents(await readWhole(here), contents, now).vaults;
 }
 
 /** Merges a backup into a state, in the transaction that has it. The journal of vaults that were unknown here comes with them. */
@@ -49,11 +46,11 @@ async function mergeInto(
   whole: Whole,
   { contents, reader }: Backup,
   file: string,
-  options: MergeOptions,
+  now: number,
 ): Promise<MergedVault[]> {
   const isEmpty = await whole.isEmpty();
   const here = await readWhole(whole);
-  const { after, vaults } = mergeContents(here, contents, options);
+  const { after, vaults } = mergeContents(here, contents, now);
   const taken = new Set(
     vaults
       .filter(({ outcome }) => outcome === "taken")
@@ -67,8 +64,7 @@ async function mergeInto(
   await whole.write(here, after);
   const { state, predecessors } = reader.marks;
   await whole.mark({ predecessors: withPredecessors(whole.marks, [state, ...predecessors]) });
-  const { now, serviceRestored } = options;
-  await whole.note("restored", now, { file, serviceRestored, taken: taken.size });
+  await whole.note("restored", now, { file, taken: taken.size });
   return vaults;
 }
 
@@ -89,14 +85,13 @@ export async function prepareRestore(
   place: Restorable,
   keyring: Keyring,
   now: () => number,
-  { file, serviceRestored }: RestoreOptions,
+  file: string,
 ): Promise<Restore> {
   const backup = await readBackup(file, keyring);
-  const merging = (): MergeOptions => ({ serviceRestored, now: now() });
   const isDamaged = await place.isDamaged();
   const vaults = isDamaged
     ? null
-    : await place.read(async (here) => await foresee(here, backup, merging()));
+    : await place.read(async (here) => await foresee(here, backup, now()));
   return {
     backup: backup.holdings,
     vaults,
@@ -104,7 +99,7 @@ export async function prepareRestore(
     run: async (waiting) => {
       const aside = isDamaged ? await place.moveAside(waiting) : null;
       const merge = async (whole: Whole): Promise<MergedVault[]> =>
-        await mergeInto(whole, backup, file, merging());
+        await mergeInto(whole, backup, file, now());
       return { aside, vaults: await place.transact("restore", waiting, merge) };
     },
   };

@@ -19,7 +19,6 @@ import type {
   Lock,
   Resealing,
   Restore,
-  RestoreOptions,
   ServerFacts,
   State,
   StateFacts,
@@ -211,14 +210,14 @@ export class PostgresWhole implements WholeState {
     );
   }
 
-  async prepareRestore(options: RestoreOptions): Promise<Restore> {
+  async prepareRestore(file: string): Promise<Restore> {
     const { keySource, warn, clock } = this.#store.parts;
-    const keyring = new Keyring(keySource, options.file, warn);
+    const keyring = new Keyring(keySource, file, warn);
     // The key that is given is that of the backup or that of the state, which has its own; the key file may have the other one.
     const { key = null } = await readMeta(this.#store.parts);
     await this.#store.parts.keyring.obtain(key);
-    await keyring.obtain(neededKeyOf(options.file));
-    return await prepareRestore(this, keyring, () => clock.now(), options);
+    await keyring.obtain(neededKeyOf(file));
+    return await prepareRestore(this, keyring, () => clock.now(), file);
   }
 
   async isDamaged(): Promise<boolean> {

@@ -22,14 +22,7 @@ import { retryBusyDatabase, StateDatabase } from "./state-database.ts";
 import { engineOf } from "./state-file.ts";
 import { VaultLocks } from "./vault-lock.ts";
 import { checkTarget, writeBackup, problemsOf, checkBackup } from "../backup/backup.ts";
-import type {
-  Holdings,
-  BackupFacts,
-  Restore,
-  RestoreOptions,
-  StateFacts,
-  WholeState,
-} from "../state.ts";
+import type { Holdings, BackupFacts, Restore, StateFacts, WholeState } from "../state.ts";
 import { prepareRestore } from "../backup/restore.ts";
 import type { StateHistory } from "../journal/history.ts";
 import { openHistory } from "../journal/history.ts";
@@ -147,10 +140,10 @@ export class SqliteWhole implements WholeState {
     }
   }
 
-  async prepareRestore(options: RestoreOptions): Promise<Restore> {
+  async prepareRestore(file: string): Promise<Restore> {
     const { keySource, warn, keys, clock } = this.#options;
-    const keyring = new Keyring(keySource, options.file, warn, keys);
-    return await prepareRestore(this, keyring, () => clock.now(), options);
+    const keyring = new Keyring(keySource, file, warn, keys);
+    return await prepareRestore(this, keyring, () => clock.now(), file);
   }
 
   async isDamaged(): Promise<boolean> {

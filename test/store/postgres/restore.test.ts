@@ -64,9 +64,7 @@ it.each<Cut>(["before", "after"])(
     for (const n of sample(requests, 12)) {
       const { state, file, through } = await prepared();
       const restore = async (backups: PostgresWhole) =>
-        await (
-          await backups.prepareRestore({ file, serviceRestored: false })
-        ).run(patient(state.clock));
+        await (await backups.prepareRestore(file)).run(patient(state.clock));
       proxy.cutAt(n, cut);
       const outcome = await restore(through(proxy.port)).catch((error: unknown) => error);
       if (outcome instanceof Error)
@@ -96,9 +94,7 @@ it.each<Cut>(["before", "after"])(
 it("two machines that restore at once do it one after the other", async () => {
   const { state, file } = await prepared();
   const restore = async () =>
-    await (
-      await backupsOf(state.another()).prepareRestore({ file, serviceRestored: false })
-    ).run(patient(state.clock, 60_000));
+    await (await backupsOf(state.another()).prepareRestore(file)).run(patient(state.clock, 60_000));
   const outcomes = (await Promise.all([restore(), restore()])).map(
     ({ vaults }) => vaults[0]?.outcome,
   );
@@ -111,7 +107,7 @@ it("a restore is on record as one that may have lost something, so that machines
   const setBack = async (): Promise<unknown> =>
     await state.sql("SELECT value > '2' AS now FROM schema.meta WHERE name = 'set-back'");
   expect(await setBack()).toEqual([]);
-  const restore = await backupsOf(state.another()).prepareRestore({ file, serviceRestored: false });
+  const restore = await backupsOf(state.another()).prepareRestore(file);
   await restore.run(patient(state.clock));
   expect(await setBack()).toEqual([{ now: true }]);
   state.dispose();

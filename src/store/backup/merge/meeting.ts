@@ -3,14 +3,9 @@ import { findExchange, openExchangeOf, vaultOf } from "../../steps/rows.ts";
 import { findGeneration } from "../../steps/generations.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow, VaultRows } from "../../steps/rows.ts";
 
-export interface MergeOptions {
-  /** The service was restored to the time of the file too: what was superseded or refused since may be valid again. */
-  serviceRestored: boolean;
+export interface Merging {
   /** Milliseconds since the epoch. */
   now: number;
-}
-
-export interface Merging extends MergeOptions {
   /** Fingerprints that this state knows as superseded, under any base URL of the vault. */
   superseded: ReadonlySet<string>;
 }
@@ -72,16 +67,11 @@ interface KnownAgainst {
   isUsable: (row: CredentialsRow) => boolean;
 }
 
-/** What this state knows against credentials of the file: nothing after a restore of the service. */
-export function knownAgainst(
-  { refusals }: VaultRows,
-  { serviceRestored, superseded }: Merging,
-): KnownAgainst {
+/** What this state knows against credentials of the file. */
+export function knownAgainst({ refusals }: VaultRows, { superseded }: Merging): KnownAgainst {
   const refused = new Set(refusals.values());
-  const isSuperseded = ({ fingerprint }: CredentialsRow): boolean =>
-    !serviceRestored && superseded.has(fingerprint);
-  const isRefused = ({ fingerprint }: CredentialsRow): boolean =>
-    !serviceRestored && refused.has(fingerprint);
+  const isSuperseded = ({ fingerprint }: CredentialsRow): boolean => superseded.has(fingerprint);
+  const isRefused = ({ fingerprint }: CredentialsRow): boolean => refused.has(fingerprint);
   return {
     isSuperseded,
     isRefused,

@@ -9,7 +9,6 @@ import {
   unknownVault,
 } from "../../steps/rows.ts";
 import type { ExchangeRow, VaultRows } from "../../steps/rows.ts";
-import type { MergeOptions } from "./meeting.ts";
 import type { Merged } from "./merge-vault.ts";
 import { mergeVault } from "./merge-vault.ts";
 
@@ -36,9 +35,9 @@ export interface MergedVault {
 export function mergeContents(
   here: Contents,
   file: Contents,
-  options: MergeOptions,
+  now: number,
 ): { after: Contents; vaults: MergedVault[] } {
-  const at = new Date(options.now).toISOString();
+  const at = new Date(now).toISOString();
   const [ours, theirs] = [vaultsIn(here, at), vaultsIn(file, at)];
   const labels = new Set(Array.from(ours.values(), ({ vault }) => vault?.label));
   const droppedLabels = new Map<VaultRows, string>();
@@ -71,7 +70,7 @@ export function mergeContents(
 
   function mergeOne(rows: VaultRows, given: VaultRows): Merged {
     const outcome = mergeVault(rows, given, {
-      ...options,
+      now,
       superseded: superseded.get(rows.uuid) ?? new Set(),
     });
     if (["taken", "returned"].includes(outcome) && rows.vault !== null) {

@@ -1,12 +1,6 @@
 import type { Placed } from "../../../exchange/records.ts";
 import { openExchangeOf, update, vaultOf } from "../../steps/rows.ts";
-import {
-  findCredentials,
-  findGeneration,
-  forgetRefusal,
-  isLive,
-  revive,
-} from "../../steps/generations.ts";
+import { findCredentials, findGeneration, isLive } from "../../steps/generations.ts";
 import type { CredentialsRow, VaultRows } from "../../steps/rows.ts";
 import {
   higherCounters,
@@ -54,7 +48,6 @@ function takeVault(rows: VaultRows, theirs: VaultRows, merging: Merging): Merged
     ...higherCounters(former ?? vault, vault),
     lastGeneration: first + vault.lastGeneration,
   };
-  if (merging.serviceRestored) for (const row of live) acceptAgain(rows, row, row);
   for (const row of theirs.credentials) {
     rows.credentials.push({
       ...row,
@@ -85,7 +78,7 @@ function mergeKnown(rows: VaultRows, theirs: VaultRows, merging: Merging): Merge
   const meeting = meet(rows, theirs, merging);
   const ours = rows.credentials.filter(isLive);
   const prints = new Set(rows.credentials.map((row) => row.fingerprint));
-  const { taken, numbers } = takeCredentials(meeting, merging);
+  const { taken, numbers } = takeCredentials(meeting, merging.now);
   const settled = settleKnown(meeting, numbers, merging.now);
   addExchanges(meeting, numbers, merging.now);
   const candidates = [...taken, ...settled.flatMap(({ proven }) => proven ?? [])];
@@ -111,7 +104,7 @@ function mergeKnown(rows: VaultRows, theirs: VaultRows, merging: Merging): Merge
  */
 function takeCredentials(
   meeting: Meeting,
-  { serviceRestored, now }: Merging,
+  now: number,
 ): { taken: CredentialsRow[]; numbers: Map<number, number> } {
   const { rows, theirs, vault, left, goesOn, isUsable, fresh } = meeting;
   const named = new Set(fresh.flatMap((row) => [row.baseGeneration, row.newGeneration]));
@@ -131,15 +124,13 @@ function takeCredentials(
     const here = findCredentials(ours, row.fingerprint);
     if (here !== undefined) {
       numbers.set(row.generation, here.generation);
-      if (serviceRestored && isLive(row) && acceptAgain(rows, here, row)) taken.push(here);
       continue;
     }
     const isKept = row.sealed !== null && row.standing !== "superseded" && isUsable(row);
     // Of others, exchanges need the number.
     if (!isKept && !named.has(row.generation)) continue;
     const standing = isKept ? (row.standing === "void" ? "void" : "imported") : "superseded";
-    const place = (): Placed | null => (serviceRestored ? "successor" : placeOf(meeting, row));
-    const placed = standing === "imported" ? place() : null;
+    const placed = standing === "imported" ? placeOf(meeting, row) : null;
     vault.lastGeneration += 1;
     const sealed = isKept ? row.sealed : null;
     const added: CredentialsRow = {
@@ -183,24 +174,4 @@ function placeOf(
     theirs.superseded.has(current?.fingerprint ?? "") ||
     accepted.some((x) => x.newGeneration === row.generation && isOfOurs(x.baseGeneration));
   return follows ? "successor" : isDoubtful ? null : "older";
-}
-
-/** Makes credentials what they are in the file: a candidate, the first one if they were none. Returns whether that changes anything. */
-function acceptAgain(rows: VaultRows, here: CredentialsRow, theirs: CredentialsRow): boolean {
-  const isRefused =
-    !theirs.refused && (here.refused || [...rows.refusals.values()].includes(here.fingerprint));
-  const isFirst = isLive(here) && (here.standing !== "imported" || here.placed !== "older");
-  if (isFirst && !isRefused) return false;
-  revive(rows, here);
-  if (isRefused) forgetRefusal(rows, here);
-  if (!isFirst) {
-    update(here, {
-      standing: "imported",
-      placed: "successor",
-      sealed: here.sealed ?? theirs.sealed,
-      proven: false,
-      elsewhere: true,
-    });
-  }
-  return true;
 }
