@@ -69,7 +69,11 @@ function messageOf({ code, message }: CommanderError, called: string): string {
       return `<${name}>: must be one of ${choices}`;
     }
     default:
-      return message.replace(/^error: /, "").replaceAll("\n", " ");
+      // The value of an option that was mistyped may be a secret.
+      return message
+        .replace(/^error: /, "")
+        .replace(/('-[^=]*=).*'/s, "$1…'")
+        .replaceAll("\n", " ");
   }
 }
 

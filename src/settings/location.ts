@@ -1,4 +1,5 @@
 import { VaultError } from "../errors.ts";
+import { withoutPassword } from "../protocol/address.ts";
 
 /** Whether the location of a state is the address of one that several machines share, and no directory. */
 export const isShared = (state: string | undefined): state is string =>
@@ -8,8 +9,11 @@ export const isShared = (state: string | undefined): state is string =>
 const accidents: readonly (readonly [RegExp, string])[] = [
   [/^\s/, "it begins with a space"],
   [/^["'`\u2018-\u201F\u00AB\u00BB]/, "it begins with a quote"],
-  [/\$\{/, "it has a variable that nobody has replaced"],
-  [/^[a-z][a-z0-9+.-]*:|:\/\/|postgres:/i, "it has the form of another address"],
+  [/^[~$]|\$\{/, "it has a ~ or a variable that nobody has replaced"],
+  [
+    /:\/\/|postgres:|^(?!\.{0,2}\/).*(?:[=@:]|\/\/)/is,
+    "it looks like another address; a path that has one of = @ : or // begins with / or ./",
+  ],
 ];
 
 /**
@@ -23,15 +27,8 @@ export function checkLocation(location: string, source: string): void {
   throw new VaultError(
     "usage",
     `${source}: must be a directory or postgres://user@host/database: ${why}; nothing was made or sent`,
-    {
-      hint: "--state 'postgres://user@host/database'; --state /var/lib/vaultsvc",
-    },
   );
 }
-
-/** The location of a state without the password that the address of a shared one may have: it is never stored. */
-export const withoutPassword = (location: string): string =>
-  location.replace(/^(postgres(?:ql)?:\/\/[^:@/?]*):[^@/?]*@/i, "$1@");
 
 /** What is said where a password was left out. */
 export const passwordDropped =

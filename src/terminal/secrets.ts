@@ -1,3 +1,4 @@
+import { withoutPassword } from "../protocol/address.ts";
 import { characters } from "../protocol/limits.ts";
 import { count } from "./count.ts";
 
@@ -32,13 +33,13 @@ export const shownFingerprint = (fingerprint: string): string =>
 
 /**
  * Formats a setting: a secret by its source (`@FILE`, `env:NAME`, `-`) or the key that seals it, the address of a database without
- * its password, any other URL without user and password.
+ * its password, any other URL without user and password; one that cannot be used, too.
  */
 export function shownSetting(value: string, isSecret: boolean): string {
   if (!isSecret)
-    return value
-      .replace(/^(postgres(?:ql)?:\/\/[^/:@]*):[^/]*@/i, "$1:••••@")
-      .replace(/^(https?:\/\/)[^/]*@/i, "$1••••@");
+    return withoutPassword(value)
+      .replace(/^(https?:\/\/).*@|^[^\s/{:]*:(?!\/\/)\S*@/is, "$1••••@")
+      .replaceAll(/\b(password=)[^\s&]+/gi, "$1••••");
   const [, key] = /^s1:([0-9a-f]{16}):/.exec(value) ?? [];
   if (key !== undefined) return `•••••••• (encrypted with key ${key})`;
   return /^(@|env:|-$)/.test(value) ? value : "••••••••";

@@ -252,7 +252,7 @@ describe("what was probably meant", () => {
     ["get --jsn", "unknown option '--jsn'", "did you mean --json?"],
     ["--jsn status", "unknown option '--jsn'", "did you mean --json?"],
     ["get x --dry-rnu", "unknown option '--dry-rnu'", "did you mean --dry-run?"],
-    ["get x --bas-url=http://x", "unknown option '--bas-url", "did you mean --base-url?"],
+    ["get x --bas-url=http://x", "unknown option '--bas-url=…'", "did you mean --base-url?"],
     ["sandbox start --prot 1", "unknown option '--prot'", "did you mean --port or --proxy?"],
     [
       "help enviroment",

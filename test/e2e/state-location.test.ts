@@ -30,6 +30,19 @@ const accidents = [
   `postgres://team:${secret}@db.example/vaults?sslmode=prefer`,
   `postgres://team:${secret}/word@db.example/vaults`,
   `postgres://team:${secret}@db.example:port/vaults`,
+  `host=db.example user=team password=${secret}`,
+  "service=vaults",
+  "db.example:5432/vaults",
+  "127.0.0.1:5432/vaults",
+  `postgres//team:${secret}@db.example/vaults`,
+  `team:${secret}@db.example/vaults`,
+  "~/state",
+  "~",
+  "$HOME/state",
+  `postgres://team:a?${secret}@db.example/vaults`,
+  `postgres://team:1234?${secret}@db.example/vaults`,
+  `postgres://team:1234/${secret}@db.example/vaults`,
+  `postgres://team:a@${secret}@db.example/vaults`,
 ];
 
 let lab: Lab;
@@ -101,11 +114,37 @@ describe.each(accidents)("%s is exit 2, and nothing is sent or made", (location)
 
 it("a relative path that has a colon, a quote or a space further on is a path", async () => {
   const { machine, cwd, first } = fresh();
-  for (const path of ["./a:b", `it's mine`, "a b"]) {
+  for (const path of ["./a:b", "./a=b@c//d", `it's mine`, "a b"]) {
     const { code } = await machine.vaultWith({ cwd }, ...first, "--state", path);
     expect([0, 6]).toContain(code);
   }
-  expect(readdirSync(cwd).toSorted()).toEqual(["a b", "a:b", "it's mine"]);
+  expect(readdirSync(cwd).toSorted()).toEqual(["a b", "a:b", "a=b@c", "it's mine"]);
+});
+
+it.each([
+  `postgres://team:a?${secret}@127.0.0.1:1/vaults`,
+  `postgres://team:1?${secret}=x@127.0.0.1:1/vaults`,
+  `postgres://te?am:${secret}@127.0.0.1:1/vaults`,
+  `postgres://te/am:a@${secret}@127.0.0.1:1/vaults`,
+  `postgres://127.0.0.1:1/vaults?password=${secret}`,
+  `host=127.0.0.1 password=${secret}`,
+])("no command shows the password of %s", async (location) => {
+  const { machine, cwd } = fresh();
+  const profile = { profiles: { default: { state: location, proxy: `me:${secret}@proxy:1` } } };
+  writeFileSync(join(machine.configDir, "config.json"), JSON.stringify(profile), { mode: 0o600 });
+  for (const args of [
+    ["config", "list", "--origin"],
+    ["config", "get", "state"],
+    ["config", "path"],
+    ["config", "set", "state", location],
+    ["doctor", "--offline"],
+    ["status"],
+    ["state", "locks"],
+  ])
+    for (const env of [{}, { VAULTSVC_STATE: location }]) {
+      const { stdout, stderr } = await machine.vaultWith({ cwd, env }, ...args, "--json");
+      expect(`${stdout}${stderr}`, args.join(" ")).not.toContain(secret);
+    }
 });
 
 describe("a password on the command line draws a warning, and is not shown", () => {

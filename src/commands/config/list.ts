@@ -5,7 +5,7 @@ import type { ConfigValue } from "../../settings/config-keys.ts";
 import { checkKey, formOf, typedValue, valueText } from "../../settings/config-keys.ts";
 import type { SettingName } from "../../settings/definitions.ts";
 import { configKeys, definitionOf, settingNames, waysToSet } from "../../settings/definitions.ts";
-import { isShared, withoutPassword } from "../../settings/location.ts";
+import { isShared } from "../../settings/location.ts";
 import { findSetting } from "../../settings/settings.ts";
 import type { NamedProfile } from "../../settings/config-file.ts";
 import { VaultError } from "../../errors.ts";
@@ -86,7 +86,9 @@ export async function runConfigPath({ io, settings }: Basics): Promise<number> {
   const document: ConfigPathDocument = {
     config: configPath(settings.configuration.directory),
     keyFile: settings.stateKeyFile ?? settings.configuration.keyFile,
-    state: isShared(settings.state) ? withoutPassword(settings.state) : settings.stateDirectory(),
+    state: isShared(settings.state)
+      ? shownSetting(settings.state, false)
+      : settings.stateDirectory(),
   };
   const rows = [
     ["Configuration", document.config] as const,

@@ -7,12 +7,8 @@ import { checkIdentifier } from "../../settings/transport/transport.ts";
 import type { Configuration, Profile } from "../../settings/config-file.ts";
 import type { ConfigValue } from "../../settings/config-keys.ts";
 import { checkKey, formOf, parseConfigValue, valueText } from "../../settings/config-keys.ts";
-import {
-  checkLocation,
-  passwordDropped,
-  passwordSeen,
-  withoutPassword,
-} from "../../settings/location.ts";
+import { withoutPassword } from "../../protocol/address.ts";
+import { checkLocation, passwordDropped, passwordSeen } from "../../settings/location.ts";
 import { configKeys } from "../../settings/definitions.ts";
 import { profileValue, withValue } from "../../settings/config-file.ts";
 import { findSetting } from "../../settings/settings.ts";

@@ -11,7 +11,8 @@ import {
 import { formOf, parseConfigValue } from "../../settings/config-keys.ts";
 import type { SettingName } from "../../settings/definitions.ts";
 import { definitionOf, settingNames } from "../../settings/definitions.ts";
-import { isShared, passwordDropped, withoutPassword } from "../../settings/location.ts";
+import { withoutPassword } from "../../protocol/address.ts";
+import { isShared, passwordDropped } from "../../settings/location.ts";
 import type { Profile } from "../../settings/config-file.ts";
 import { readValue } from "../../secrets/secret-value.ts";
 import type { Settings } from "../../settings/settings.ts";

@@ -25,7 +25,7 @@ export interface Address {
 }
 
 const form =
-  /^postgres(?:ql)?:\/\/(?:(?<login>[^@/?]*)@)?(?<hosts>[\w.:,%[\]-]*)(?:\/(?<database>[^?]*))?(?:\?(?<settings>.*))?$/;
+  /^postgres(?:ql)?:\/\/(?:(?<login>[^@/?]*)@)?(?<hosts>[\w.:,%[\]-]*)(?:\/(?<database>[^?@]*))?(?:\?(?<settings>[^@]*))?$/;
 
 const heeded = [
   "PGHOST",
@@ -60,7 +60,9 @@ export function parseAddress(
     settings = "",
   } = form.exec(location)?.groups ?? {};
   if (!form.test(location))
-    throw refused("it does not have the form postgres://[user@]host[:port]/database");
+    throw refused(
+      "it does not have the form postgres://[user@]host[:port]/database (in a password / ? # @ are %2F %3F %23 %40)",
+    );
   // PGDATA is a server's, and set in its containers.
   const ignored = Object.keys(env).filter(
     (name) => /^PG(?!DATA$)[A-Z]+$/.test(name) && !heeded.includes(name),
@@ -126,9 +128,9 @@ const known = ["schema", "sslmode", "sslrootcert", "durable"];
 
 function settingsIn(text: string): Map<string, string> {
   const query = new Map(new URLSearchParams(text));
-  const unknown = [...query.keys()].filter((name) => !known.includes(name));
-  if (unknown.length > 0)
-    throw refused(`${unknown.join(", ")} is not known; only ${known.join(", ")} are`);
+  // What they are named is not repeated: it may be the rest of a password.
+  if (![...query.keys()].every((name) => known.includes(name)))
+    throw refused(`behind its ? only ${known.join(", ")} are known`);
   const durable = query.get("durable");
   if (durable !== undefined && durable !== "assumed")
     throw refused("durable must be assumed, if it is given");
