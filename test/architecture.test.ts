@@ -144,7 +144,7 @@ const table: Record<string, Allowance> = {
   secrets: { parts: ["files", "protocol", "errors"], packages: ["@napi-rs/keyring"] },
   files: { parts: ["errors"], types: ["exchange/ports"], packages: ["node:sqlite"] },
   settings: {
-    parts: ["secrets", "files", "protocol", "errors", "defined", "suggest"],
+    parts: ["secrets", "files", "protocol", "errors", "defined", "shell-word", "suggest"],
     types: ["exchange/ports", "store/keys/rekey"],
     packages: ["conf", "zod"],
   },

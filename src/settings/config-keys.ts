@@ -6,7 +6,7 @@ import { configKeys, definitionOf, settingNames } from "./definitions.ts";
 import { parseDevice } from "./device.ts";
 import type { Profile } from "./config-file.ts";
 import { withValue } from "./config-file.ts";
-import { resolveSettings, serviceName } from "./settings.ts";
+import { resolveSettings } from "./settings.ts";
 
 /** Form of the value of a config key, or of a setting that has none. */
 export function formOf(key: string): SettingDefinition["form"] {
@@ -52,13 +52,7 @@ export function parseConfigValue(key: string, text: string, profile: Profile): u
   const value = stored(key, text, source);
   if (key === "device") parseDevice(text, source);
   if (formOf(key) === "secret") return value;
-  const settings = resolveSettings({}, {}, withValue(profileOf(key, profile), key, value));
-  if (["baseUrl", "apiPrefix"].includes(key))
-    serviceName({
-      ...settings,
-      baseUrl: settings.baseUrl ?? "https://vaults.example.com",
-      insecureHttp: true,
-    });
+  resolveSettings({}, {}, withValue(profileOf(key, profile), key, value));
   return value;
 }
 

@@ -1,7 +1,7 @@
 import { VaultError } from "../errors.ts";
 import { defaults } from "../protocol/limits.ts";
 import { checkLocation } from "./location.ts";
-import { checkPattern, parseDuration } from "./parsers.ts";
+import { checkPattern, parseBaseUrl, parseDuration } from "./parsers.ts";
 
 /** A value as it was given, with its source, as errors name it. */
 export interface Sourced {
@@ -29,6 +29,8 @@ export interface SettingDefinition {
   form?: "number" | "boolean" | "json" | "secret" | "path";
   /** Default, as it would be given. */
   fallback?: string;
+  /** A valid value, for messages, if the default is none. */
+  example?: string;
   /** What is missing where it is not given: nothing can be sent. */
   required?: string;
   /** `vault init` keeps its flag in the profile. */
@@ -54,7 +56,10 @@ const given = (found: Sourced): Sourced => found;
 
 const flag = (found: Sourced): boolean => !["", "0", "false"].includes(found.text);
 
-const milliseconds = (found: Sourced): number => parseDuration(found.text, found.source);
+const milliseconds =
+  (least = 0) =>
+  (found: Sourced): number =>
+    parseDuration(found.text, found.source, least);
 
 const pattern = (found: Sourced): string => checkPattern(found.text, found.source);
 
@@ -63,33 +68,39 @@ function location(found: Sourced): string {
   return found.text;
 }
 
+function baseUrl({ text: given, source }: Sourced): string {
+  parseBaseUrl(given, source);
+  return given;
+}
+
+function apiPrefix({ text: given, source }: Sourced): string {
+  if (/^\/[A-Za-z0-9._~/-]*$/.test(given)) return given;
+  throw new VaultError("invalid-input", `${source}: must be a path, such as ${defaults.apiPrefix}`);
+}
+
 const wholeNumber =
-  (min: number, example: number) =>
-  (found: Sourced): number => {
-    const value = Number(found.text);
-    if (found.text.trim() !== "" && Number.isSafeInteger(value) && value >= min) return value;
-    throw new VaultError(
-      "invalid-input",
-      `${found.source}: must be a whole number of at least ${min}`,
-      { hint: `for example ${found.source} ${example}` },
-    );
+  (least: number) =>
+  ({ text: given, source }: Sourced): number => {
+    const value = Number(given);
+    if (given.trim() !== "" && Number.isSafeInteger(value) && value >= least) return value;
+    const rule = `must be a whole number of at least ${least}`;
+    throw new VaultError("invalid-input", `${source}: ${rule}`);
   };
 
+/** With a lower one nothing could be sent: the first request would be the one that locks. */
+const threshold = wholeNumber(2);
+
 const word =
-  <const T extends string>(words: readonly T[], hint?: string) =>
+  <const T extends string>(words: readonly T[]) =>
   (found: Sourced): T => {
     const known = words.find((one) => one === found.text);
     if (known !== undefined) return known;
-    throw new VaultError("usage", `${found.source}: must be one of ${words.join(", ")}`, {
-      hint: hint ?? `for example ${found.source} ${words[1]}`,
-    });
+    throw new VaultError("usage", `${found.source}: must be one of ${words.join(", ")}`);
   };
 
 function trueOrFalse(found: Sourced): boolean {
   if (["true", "false"].includes(found.text)) return found.text === "true";
-  throw new VaultError("invalid-input", `${found.source}: must be true or false`, {
-    hint: "vault config set live true",
-  });
+  throw new VaultError("invalid-input", `${found.source}: must be true or false`);
 }
 
 export const settingDefinitions = {
@@ -105,8 +116,9 @@ export const settingDefinitions = {
     flag: "--base-url <url>",
     env: "VAULTSVC_BASE_URL",
     key: "baseUrl",
+    example: "https://vaults.example.com",
     required: "the base URL of the service",
-    parse: text,
+    parse: baseUrl,
     help: "base URL of the service",
   },
   insecureHttp: {
@@ -122,7 +134,7 @@ export const settingDefinitions = {
     key: "apiPrefix",
     fallback: defaults.apiPrefix,
     init: "kept",
-    parse: text,
+    parse: apiPrefix,
     help: "path prefix of the API (/vaultsvc/v1-2)",
   },
   appUuid: {
@@ -180,6 +192,7 @@ export const settingDefinitions = {
     env: "VAULTSVC_STATE",
     key: "state",
     form: "path",
+    example: "/var/lib/vaultsvc",
     init: "kept",
     parse: location,
     help: "the state: a directory, or postgres://…",
@@ -204,7 +217,8 @@ export const settingDefinitions = {
   },
   stateKeySource: {
     key: "stateKeySource",
-    parse: word(keySourceNames, "vault config set stateKeySource passphrase"),
+    example: "passphrase",
+    parse: word(keySourceNames),
     help: "source of the encryption key: file, passphrase or keyring (file)",
   },
   statePassphrase: {
@@ -217,6 +231,7 @@ export const settingDefinitions = {
     key: "live",
     form: "boolean",
     fallback: "false",
+    example: "true",
     parse: trueOrFalse,
     help: "true: show a banner and confirm updates",
   },
@@ -227,7 +242,7 @@ export const settingDefinitions = {
     form: "number",
     fallback: String(defaults.rate),
     init: "kept",
-    parse: wholeNumber(0, defaults.rate),
+    parse: wholeNumber(0),
     help: "requests per second, over all processes (25; 0 = unlimited)",
   },
   timeout: {
@@ -236,8 +251,9 @@ export const settingDefinitions = {
     key: "timeout",
     fallback: "30s",
     init: "kept",
-    parse: milliseconds,
-    help: "time limit of one request (30s)",
+    // A shorter one would spend starts that nothing can answer, and open the breaker for everybody.
+    parse: milliseconds(100),
+    help: "time limit of one request, at least 100ms (30s)",
   },
   maxWait: {
     flag: "--max-wait <duration>",
@@ -245,7 +261,7 @@ export const settingDefinitions = {
     key: "maxWait",
     fallback: "2m",
     init: "kept",
-    parse: milliseconds,
+    parse: milliseconds(),
     help: "total time limit, retries included (2m)",
   },
   ca: {
@@ -269,8 +285,8 @@ export const settingDefinitions = {
     form: "number",
     fallback: String(defaults.failedAttempts),
     init: "kept",
-    parse: wholeNumber(1, defaults.failedAttempts),
-    help: "failed attempts that lock a vault (3)",
+    parse: threshold,
+    help: "failed attempts that lock a vault, at least 2 (3)",
   },
   lockAfterUnacked: {
     flag: "--lock-after-unacked <n>",
@@ -278,17 +294,18 @@ export const settingDefinitions = {
     form: "number",
     fallback: String(defaults.unackedStarts),
     init: "kept",
-    parse: wholeNumber(1, defaults.unackedStarts),
-    help: "unacknowledged starts that lock a vault (5)",
+    parse: threshold,
+    help: "unacknowledged starts that lock a vault, at least 2 (5)",
   },
   tokenLifetime: {
     key: "policy.tokenLifetime",
     fallback: "5m",
-    parse: milliseconds,
+    parse: milliseconds(),
     help: "token lifetime that audit-replay assumes (5m)",
   },
   auditFailure: {
     key: "audit.failure",
+    example: "denied|bad credentials",
     parse: pattern,
     help: "regular expression that marks a failed attempt in audit items",
   },
@@ -297,6 +314,7 @@ export const settingDefinitions = {
     env: "VAULTSVC_OUTPUT",
     key: "output",
     fallback: "table",
+    example: "json",
     parse: word(outputFormats),
     help: "table, json or ndjson (table)",
   },

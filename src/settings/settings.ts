@@ -1,7 +1,6 @@
 import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
 import { isLoopback } from "../protocol/address.ts";
-import { defaults } from "../protocol/limits.ts";
 import type { SettingName, Sourced } from "./definitions.ts";
 import {
   definitionOf,
@@ -11,6 +10,8 @@ import {
   settingNames,
   waysToSet,
 } from "./definitions.ts";
+import { parseBaseUrl } from "./parsers.ts";
+import { shellWord } from "../shell-word.ts";
 import type { NamedProfile, Profile } from "./config-file.ts";
 import { findProfile, profileValue } from "./config-file.ts";
 
@@ -41,9 +42,9 @@ export function resolveSettings(
 ): Settings {
   const values = Object.fromEntries(
     settingNames.map((name) => {
-      const { fallback, parse } = definitionOf(name);
-      const found = findSetting(name, flags, env, profile) ?? byDefault(fallback);
-      return [name, found && parse(found)];
+      const found =
+        findSetting(name, flags, env, profile) ?? byDefault(definitionOf(name).fallback);
+      return [name, found && parsed(name, found)];
     }),
   ) as Values;
   const { lockAfterFailed, lockAfterUnacked, stateKeySource, statePassphrase } = values;
@@ -52,6 +53,21 @@ export function resolveSettings(
     stateKeySource: stateKeySource ?? (statePassphrase && "passphrase"),
     policy: { failedAttempts: lockAfterFailed, unackedStarts: lockAfterUnacked },
   };
+}
+
+/** The checked value. The error has an example, or for what is wrong in a profile the command that puts it right. */
+function parsed(name: SettingName, found: Sourced): unknown {
+  const { key, fallback = "VALUE", example = fallback, parse } = definitionOf(name);
+  try {
+    return parse(found);
+  } catch (error) {
+    if (!(error instanceof VaultError)) throw error;
+    const { source, fromFlag, fromProfile } = found;
+    const hint = fromProfile
+      ? `vault config set ${key} ${shellWord(example)}`
+      : `for example ${source}${fromFlag ? " " : "="}${example}`;
+    throw error.with({ hint });
+  }
 }
 
 interface SettingsPlace {
@@ -168,44 +184,13 @@ export function serviceName(
   settings: Pick<Settings, "baseUrl" | "apiPrefix" | "insecureHttp"> & Partial<Settings>,
 ): string {
   if (settings.baseUrl === undefined) throw missingSettings(missingIn(settings));
-  const example = "like https://vaults.example.com";
-  let url: URL;
-  try {
-    url = new URL(settings.baseUrl);
-  } catch {
-    throw new VaultError("invalid-input", `--base-url: must be a URL, ${example}`, {
-      hint: "check --base-url or VAULTSVC_BASE_URL",
-    });
-  }
-  const isPlain =
-    (url.protocol === "https:" || url.protocol === "http:") &&
-    url.username === "" &&
-    url.search === "" &&
-    url.hash === "";
-  if (!isPlain) {
-    throw new VaultError(
-      "invalid-input",
-      `--base-url: must be an https: URL without user name, query or fragment, ${example}`,
-      {
-        hint: "check --base-url or VAULTSVC_BASE_URL",
-      },
-    );
-  }
+  const url = parseBaseUrl(settings.baseUrl, "--base-url");
   if (url.protocol === "http:" && !isLoopback(url.hostname) && !settings.insecureHttp) {
     throw new VaultError(
       "invalid-input",
       `--base-url: http: is allowed only to this machine, not to ${url.hostname}: secrets would be sent in plain text`,
       {
         hint: `--base-url https://${url.host}, or --insecure-http if you accept that`,
-      },
-    );
-  }
-  if (!/^\/[A-Za-z0-9._~/-]*$/.test(settings.apiPrefix)) {
-    throw new VaultError(
-      "invalid-input",
-      `--api-prefix: must be a path, such as ${defaults.apiPrefix}`,
-      {
-        hint: `use --api-prefix ${defaults.apiPrefix}`,
       },
     );
   }

@@ -246,7 +246,10 @@ describe.concurrent("vault config", () => {
       ["live", "maybe", "invalid-input", /^config key live: must be true or false/],
       ["device", "{", "invalid-input", /^config key device: must be an object in JSON/],
       ["device", '{"browserType":"Firefox"}', "invalid-input", /^config key device\./],
-      ["baseUrl", "vaults.example.com", "invalid-input", /^--base-url: must be a URL/],
+      ["timeout", "99ms", "invalid-input", /^config key timeout: must be a duration of at least/],
+      ["policy.unackedStarts", "1", "invalid-input", /must be a whole number of at least 2$/],
+      ["baseUrl", "vaults.example.com", "invalid-input", /^config key baseUrl: must be a URL/],
+      ["baseUrl", "http://:x@127.0.0.1", "invalid-input", /^config key baseUrl: must be a URL/],
       ["output", "xml", "usage", /^config key output: must be one of/],
       ["apiKey", "@missing", "invalid-input", /^config key apiKey: cannot read the file/],
       ["timout", "1s", "usage", /^no such config key: timout \(did you mean timeout\?\)/],
@@ -271,6 +274,13 @@ describe.concurrent("vault config", () => {
       });
     }
     expect(textOf(machine)).toBe(before);
+    for (const [key, value, hint] of [
+      ["timeout", "abc", "vault config set timeout 30s"],
+      ["policy.failedAttempts", "1", "vault config set policy.failedAttempts 3"],
+      ["baseUrl", "x", "vault config set baseUrl https://vaults.example.com"],
+      ["audit.failure", "(", "vault config set audit.failure 'denied|bad credentials'"],
+    ] as const)
+      expect(errorOf(await machine.vault("config", "set", key, value, "--json")).hint).toBe(hint);
   });
 
   it("set keeps numbers, truths and objects as such; unset takes them away", async () => {

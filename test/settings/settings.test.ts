@@ -61,16 +61,39 @@ describe("precedence", () => {
     });
   });
 
-  test.each<[Parameters<typeof resolveSettings>, string]>([
+  type Given = Parameters<typeof resolveSettings>;
+  test.each<[Given, string]>([
     [[{ rate: "fast" }, {}, {}], "invalid-input: --rate: must be a whole number of at least 0"],
     [
       [{}, { VAULTSVC_TIMEOUT: "soon" }, {}],
-      "invalid-input: VAULTSVC_TIMEOUT: must be a duration, such as 500ms, 30s, 2m or 1h",
+      "invalid-input: VAULTSVC_TIMEOUT: must be a duration of at least 100ms, such as 500ms, 30s, 2m or 1h",
+    ],
+    [
+      [{}, { VAULTSVC_BASE_URL: "https://:secret@vaults.example" }, {}],
+      "invalid-input: VAULTSVC_BASE_URL: must be a URL, such as https://vaults.example.com, without user, password, query or fragment",
     ],
     [
       [{}, {}, { policy: { unackedStarts: 0 } }],
-      "invalid-input: config key policy.unackedStarts: must be a whole number of at least 1",
+      "invalid-input: config key policy.unackedStarts: must be a whole number of at least 2",
     ],
+    // They could send nothing: the first start would be the one that locks.
+    [
+      [{ lockAfterFailed: "1" }, {}, {}],
+      "invalid-input: --lock-after-failed: must be a whole number of at least 2",
+    ],
+    [
+      [{}, {}, { policy: { failedAttempts: 1 } }],
+      "invalid-input: config key policy.failedAttempts: must be a whole number of at least 2",
+    ],
+    // They could only spend starts, and open the breaker for everybody.
+    ...(["0s", "99ms", "0.09s"] as const).flatMap((short): [Given, string][] => {
+      const rule = "must be a duration of at least 100ms, such as 500ms, 30s, 2m or 1h";
+      return [
+        [[{ timeout: short }, {}, {}], `invalid-input: --timeout: ${rule}`],
+        [[{}, { VAULTSVC_TIMEOUT: short }, {}], `invalid-input: VAULTSVC_TIMEOUT: ${rule}`],
+        [[{}, {}, { timeout: short }], `invalid-input: config key timeout: ${rule}`],
+      ];
+    }),
     [[{ output: "xml" }, {}, {}], "usage: --output: must be one of table, json, ndjson"],
   ])("%j", (given, message) => {
     expect(messageOf(() => resolveSettings(...given))).toBe(message);
@@ -110,6 +133,8 @@ describe("the service's name", () => {
     "vaults.example.com",
     "ftp://vaults.example.com",
     "https://me:secret@vaults.example.com",
+    "https://:secret@vaults.example.com",
+    "http://:secret@127.0.0.1:4000",
     "https://vaults.example.com?x=1",
     "http://127.0.0.1.example.com",
     "http://localhost.example.com",
@@ -124,6 +149,13 @@ describe("the service's name", () => {
     expect(
       serviceName({ baseUrl: "http://vaults.example.com", apiPrefix, insecureHttp: true }),
     ).toBe("http://vaults.example.com/vaultsvc/v1-2");
+  });
+});
+
+test("0s and 100ms are enough where nothing is sent, and for a time-out", () => {
+  expect(resolveSettings({ timeout: "100ms", maxWait: "0s" }, {}, {})).toMatchObject({
+    timeout: 100,
+    maxWait: 0,
   });
 });
 
