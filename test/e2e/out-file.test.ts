@@ -29,7 +29,16 @@ describe("who receives contents gets no keys of the vault, unless --with-credent
     ["run --stdin", (uuid) => ["run", uuid, "--stdin", "--", "tee", "got"], "got"],
     [
       "run --env of all of it",
-      (uuid) => ["run", uuid, "--env", "V=vault", "--", "sh", "-c", 'echo "{\\"vault\\":$V}" > got'],
+      (uuid) => [
+        "run",
+        uuid,
+        "--env",
+        "V=vault",
+        "--",
+        "sh",
+        "-c",
+        'echo "{\\"vault\\":$V}" > got',
+      ],
       "got",
     ],
   ])("%s", async (_, line, file) => {
@@ -67,7 +76,7 @@ describe("who receives contents gets no keys of the vault, unless --with-credent
     const machine = await lab.warmMachine();
     for (const args of [[uuid, "--json"], ["--all"]]) {
       const { stdout } = await machine.vault("get", ...args);
-      expect(JSON.parse(stdout.trim().split("\n{\"event\":\"outcome\"")[0] ?? "")).toMatchObject({
+      expect(JSON.parse(stdout.trim().split('\n{"event":"outcome"')[0] ?? "")).toMatchObject({
         vault: { credentials: lab.service.sandbox.inspect(uuid).pair },
       });
     }
