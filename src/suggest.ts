@@ -1,17 +1,17 @@
-/** Returns up to three candidates that `word` is probably a misspelling of, the nearest first. */
+/** Returns up to three candidates that `word` is probably a misspelling or a part of, the nearest first. */
 export function suggest(word: string, candidates: readonly string[]): string[] {
   const bare = word.replace(/^-+/, "");
   const near = [...new Set(candidates)]
     .map((candidate) => ({ candidate, ...compare(bare, candidate.replace(/^-+/, "")) }))
     .filter(
-      ({ distance, isStart, length }) =>
-        isStart || (distance <= 3 && distance / Math.max(length, 1) <= 0.4),
+      ({ distance, isPart, length }) =>
+        isPart || (distance <= 3 && distance / Math.max(length, 1) <= 0.4),
     )
     .toSorted((a, b) => a.distance - b.distance);
   // Next to a near match, distant ones are noise.
   const best = near[0]?.distance ?? 0;
   return near
-    .filter(({ distance }) => distance <= best + 1 || best > 2)
+    .filter(({ distance, isPart }) => isPart || distance <= best + 1 || best > 2)
     .map(({ candidate }) => candidate)
     .slice(0, 3);
 }
@@ -19,11 +19,12 @@ export function suggest(word: string, candidates: readonly string[]): string[] {
 function compare(
   word: string,
   candidate: string,
-): { distance: number; isStart: boolean; length: number } {
+): { distance: number; isPart: boolean; length: number } {
   const length = Math.max(word.length, candidate.length);
   return {
     distance: distance(word.toLowerCase(), candidate.toLowerCase()),
-    isStart: word.length > 2 && candidate.startsWith(word),
+    // `number` of `card-number`, and `exp` of `expiry`.
+    isPart: word.length > 2 && `-${candidate}`.includes(`-${word}`),
     length,
   };
 }

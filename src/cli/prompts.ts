@@ -1,6 +1,7 @@
 import { VaultError } from "../errors.ts";
 import { waysToSet } from "../settings/definitions.ts";
 import { printableLine } from "../terminal/redactor.ts";
+import { wrapMessage } from "../terminal/streams.ts";
 import { defined } from "../defined.ts";
 
 /** Where a question appears, and what cancels it. */
@@ -44,23 +45,23 @@ export interface Prompts {
 
 export function createPrompts(place: PromptPlace, isPossible: () => boolean): Prompts {
   const inquirer = async () => await import("@inquirer/prompts");
+  const text: Prompts["text"] = async ({ message, rule, initial, shown }) => {
+    const { input } = await inquirer();
+    const question = {
+      message: printableLine(message),
+      validate: (answer: string) => rule?.(answer) ?? true,
+      // The next answer must not be typed behind a wrong one, which may be hidden.
+      theme: { validationFailureMode: "clear" as const },
+      ...defined({ default: initial, transformer: shown }),
+    };
+    return await answered(place, async (context) => await input(question, context));
+  };
   return {
     get isPossible() {
       return isPossible();
     },
-    text: async ({ message, rule, initial, shown }) => {
-      const { input } = await inquirer();
-      const more = defined({ default: initial, transformer: shown });
-      return await answered(place, (context) =>
-        input({ message: printableLine(message), validate: validator(rule), ...more }, context),
-      );
-    },
-    secret: async ({ message, rule }) => {
-      const { password } = await inquirer();
-      return await answered(place, (context) =>
-        password({ message, toggleMask: false, validate: validator(rule) }, context),
-      );
-    },
+    text,
+    secret: async (question) => await text({ ...question, shown: hidden }),
     choose: async (message, choices) => {
       const { select } = await inquirer();
       const shown = choices.map((choice) => ({ ...choice, name: printableLine(choice.name) }));
@@ -70,9 +71,11 @@ export function createPrompts(place: PromptPlace, isPossible: () => boolean): Pr
     },
     confirm: async (question) => {
       const { confirm } = await inquirer();
-      return await answered(place, (context) =>
-        confirm({ message: printableLine(question), default: false }, context),
-      );
+      return await answered(place, async (context) => {
+        // inquirer would break it within words. Beside it stand "? " and " (y/N) Yes".
+        const message = wrapMessage(printableLine(question), (context.output.columns || 80) - 13);
+        return await confirm({ message, default: false }, context);
+      });
     },
   };
 }
@@ -147,7 +150,9 @@ export const ruleFrom =
 
 export const notEmpty: Rule = (answer) => (answer === "" ? "must not be empty" : null);
 
-const validator = (rule: Rule | undefined) => (answer: string) => rule?.(answer) ?? true;
+/** Of a secret: nothing, and no cursor, which would move with each key. */
+const hidden: Required<Question>["shown"] = (_, { isFinal }) =>
+  isFinal ? "" : "[input is hidden]\u001b[?25l";
 
 type Context = {
   input: NodeJS.ReadStream;

@@ -19,7 +19,8 @@ import type { InfoSuccess } from "../protocol/extended-answers.ts";
 export interface View {
   facts: TerminalFacts;
   now: number;
-  reveal: boolean;
+  /** Shows all secrets, or the contents of the vault but not its credentials. */
+  reveal: boolean | "contents";
   /** Who reads it. */
   self: Actor;
 }
@@ -30,7 +31,7 @@ export async function vaultTable(delivery: Delivery, view: View): Promise<string
   const uses = delivery.vault["usesRemaining"];
   const table = knownFacts(view, palette, [
     ...subject(delivery, palette),
-    ...contentRows(delivery.vault, view.reveal, palette),
+    ...contentRows(delivery.vault, view, palette),
     [
       "Reads left",
       typeof uses === "number"
@@ -39,7 +40,7 @@ export async function vaultTable(delivery: Delivery, view: View): Promise<string
     ],
     ...facts(delivery, view),
   ]);
-  return view.reveal ? table + revealed(delivery) : table;
+  return table + revealed(delivery, view);
 }
 
 /** The new contents of an update that is about to be sent, masked. */
@@ -48,7 +49,7 @@ export async function contentsTable(
   view: View,
 ): Promise<string> {
   const palette = await createPalette(view.facts.color);
-  return knownFacts(view, palette, contentRows(contents, view.reveal, palette));
+  return knownFacts(view, palette, contentRows(contents, view, palette));
 }
 
 /** Table of an update and its outcome; the new contents masked unless revealed. */
@@ -67,12 +68,12 @@ export async function receiptTable(
   const table = knownFacts(view, palette, [
     ...subject(delivery, palette),
     ["Update", outcome],
-    ...contentRows(contents, view.reveal, palette),
+    ...contentRows(contents, view, palette),
     ["Reads left", typeof uses === "number" ? readsLeft(uses, String(uses), palette) : undefined],
     // The start's response has the date of the update before.
     ...facts({ ...delivery, vault: { ...delivery.vault, lastModified: undefined } }, view),
   ]);
-  return view.reveal ? table + revealed({ ...delivery, vault: contents }) : table;
+  return table + revealed({ ...delivery, vault: contents }, view);
 }
 
 /** One fact; undefined where it is not known. */
@@ -120,22 +121,28 @@ export function dateRows(
   ];
 }
 
-/** Values that are copied stand below the table, so that no line is broken. */
-function revealed({ credentials, vault }: Pick<Delivery, "credentials" | "vault">): string {
+/** Revealed values that are copied stand below the table, so that no line is broken. */
+function revealed(
+  { credentials, vault: { content } }: Pick<Delivery, "credentials" | "vault">,
+  { reveal }: View,
+): string {
   const { encryptedData, payload } = credentials;
-  const { content } = vault;
-  const text = typeof content === "string" ? [printable(content)] : [];
-  return [
-    "",
-    ...text,
-    `encryptedData ${printableLine(encryptedData)}`,
-    `payload ${printableLine(payload)}`,
-    "",
-  ].join("\n");
+  const lines = [
+    ...(reveal !== false && typeof content === "string" ? [printable(content)] : []),
+    ...(reveal === true
+      ? [`encryptedData ${printableLine(encryptedData)}`, `payload ${printableLine(payload)}`]
+      : []),
+  ];
+  return lines.length === 0 ? "" : ["", ...lines, ""].join("\n");
 }
 
 /** Card or text of a vault, in the form of the interface. */
-function contentRows(vault: Record<string, unknown>, reveal: boolean, { strong }: Palette): Row[] {
+function contentRows(
+  vault: Record<string, unknown>,
+  { reveal: choice }: View,
+  { strong }: Palette,
+): Row[] {
+  const reveal = choice !== false;
   const rows: Row[] = [];
   const card = object(vault["creditCard"]);
   if (card !== undefined) {
@@ -207,5 +214,5 @@ export async function createdTable(
     ["Credentials", `generation ${generation}, ${shownFingerprint(fingerprint)}`],
   ];
   const table = knownFacts(view, palette, rows);
-  return view.reveal ? table + revealed({ credentials, vault: {} }) : table;
+  return table + revealed({ credentials, vault: {} }, view);
 }

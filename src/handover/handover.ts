@@ -166,8 +166,8 @@ async function count(out: CredentialsOut, uuid: string, document: RecoveryFile):
 }
 
 /**
- * Delivers the contents, and returns whether they are whole. The last read of a limited vault is not if the output masks it: with
- * --no-ack it is printed nevertheless, because nothing is acknowledged.
+ * Delivers the contents, and returns whether they are whole. The last read of a limited vault is not if the output masks it, nor any
+ * where a person does not want it shown: with --no-ack it is printed nevertheless, because nothing is acknowledged.
  * @throws HandoverFailure
  */
 async function deliverContents(
@@ -190,9 +190,12 @@ async function deliverContents(
     await orHeld(outputs, saveOwed, async () => await write(document, delivery));
     return true;
   }
-  let reveal = io.output.reveal;
-  if (delivery.lastRead && !showsContents(io.output, reveal)) reveal = await askToReveal(io);
-  const isWhole = !delivery.lastRead || showsContents(io.output, reveal);
+  const isMasked = delivery.exchange.limited && !showsContents(io.output);
+  const isAsked = isMasked && io.ask.isPossible && io.output.field === undefined;
+  const isWanted = isAsked && (await io.ask.confirm(revealQuestion(delivery)));
+  const reveal = isWanted ? "contents" : io.output.reveal;
+  // A person who does not want to see the contents has no use for the read.
+  const isWhole = !isMasked || isWanted || !(delivery.lastRead || isAsked);
   if (!isWhole && !noAck) throw masked(delivery, saveOwed);
   await orHeld(outputs, saveOwed, async () => await printOne(io, delivery, document, reveal));
   return isWhole;
@@ -205,7 +208,7 @@ export const tableOf = async (delivery: Delivery, view: View): Promise<string> =
 const masked = (delivery: Delivery, saveOwed: boolean): HandoverFailure =>
   new HandoverFailure(
     "masked",
-    "this is the last read of a limited vault, and the chosen output would not show its contents",
+    `this is ${delivery.lastRead ? "the last" : "a"} read of a limited vault, and the chosen output would not show its contents`,
     {
       delivered: false,
       saveOwed,
@@ -225,24 +228,19 @@ const notPassed = (saveOwed: boolean): HandoverFailure =>
   );
 
 /** Whether the chosen output holds the contents whole. */
-function showsContents(output: Output, reveal: boolean): boolean {
-  const { field, format } = output;
+function showsContents({ field, format, reveal }: Output): boolean {
   if (field !== undefined) return ["vault", "vault.creditCard", "vault.content"].includes(field);
   return format !== "table" || reveal;
 }
 
-async function askToReveal(io: Io): Promise<boolean> {
-  if (!io.ask.isPossible || io.output.field !== undefined) return false;
-  return await io.ask.confirm(
-    "This is the last read of this vault, and the contents would be masked. Show them?",
-  );
-}
+const revealQuestion = ({ lastRead, exchange }: Delivery): string =>
+  `${lastRead ? "This is the last read of this vault" : `This vault has ${exchange.usesRemaining} reads left, this one included`}, and the contents would be masked. Show them?`;
 
 async function printOne(
   io: Io,
   delivery: Delivery,
   document: GetDocument,
-  reveal: boolean,
+  reveal: View["reveal"],
 ): Promise<void> {
   const { field } = io.output;
   // An optional field: the contents themselves are not, and without them nothing is acknowledged.

@@ -60,7 +60,10 @@ export const typedBaseUrl = async (
 export const typedAppUuid = async (ask: Prompts): Promise<string> =>
   await ask.text({ message: "Application UUID", rule: isUuid });
 
-/** The given vault, or one chosen from those known here that fit `which`, or one whose uuid is typed. */
+/**
+ * The given vault; or one chosen from those known here that fit `which`; or one whose UUID is typed, where the command takes one that
+ * is not known. With only Enter none is chosen of which that could use up a read.
+ */
 export async function askVault(
   { io, settings, state }: Local,
   given: string | undefined,
@@ -74,30 +77,37 @@ export async function askVault(
     });
   }
   const here = settings.baseUrl === undefined ? undefined : settings.serviceName();
-  const known = (await (await state.store()).list()).filter(
-    (record) =>
-      record.generations.length > 0 && (here ?? record.service) === record.service && which(record),
-  );
-  const isLimited = ({ usesRemaining }: VaultRecord): number => Number(usesRemaining !== null);
-  // Enter takes the first one, which must not use up a read.
-  const sorted = known.toSorted((a, b) => isLimited(a) - isLimited(b) || byLabel(a, b));
-  const choices = sorted.map(({ uuid, label, kind, usesRemaining }) => ({
+  const isImport = command === "import";
+  const isLocal = ["export", "forget", "guard --reset"].includes(command);
+  const known = (await (await state.store()).list())
+    .filter(
+      (record) =>
+        (isImport || record.generations.length > 0) &&
+        (here ?? record.service) === record.service &&
+        which(record),
+    )
+    .toSorted(byLabel);
+  const widest = Math.max(0, ...known.map(({ label }) => label?.length ?? 0));
+  const choice = ({ uuid, label, kind, limited }: VaultRecord) => ({
     value: uuid,
-    name: `${uuid}  ${label ?? ""}`.trimEnd(),
-    description: usesRemaining === null ? kind : `${kind}, with a limited number of reads`,
-  }));
+    name: widest === 0 ? uuid : `${(label ?? "").padEnd(widest)}  ${uuid}`,
+    description: limited ? `${kind}, with a limited number of reads` : kind,
+  });
   const another = {
     value: "",
     name: "another vault, by its UUID",
     description: "not known here yet",
   };
-  const chosen =
-    known.length === 0
-      ? ""
-      : await io.ask.choose(
-          `Which vault?${command === "get" ? " (a read counts where reads are limited)" : ""}`,
-          [...choices, another],
-        );
+  const unlimited = known.filter(({ limited }) => !limited);
+  const limited = known.filter((record) => record.limited);
+  const others = isLocal ? [] : [another];
+  // Most imports are of a vault that is new here.
+  const choices = isImport
+    ? [another, ...known.map(choice)]
+    : [...unlimited.map(choice), ...others, ...limited.map(choice)];
+  if (choices.length === 0)
+    throw new VaultError("no-credentials", "no vaults yet", { hint: "vault import" });
+  const chosen = known.length === 0 ? "" : await io.ask.choose("Which vault?", choices);
   return chosen === "" ? await io.ask.text({ message: "Vault UUID", rule: isUuid }) : chosen;
 }
 

@@ -104,7 +104,7 @@ function completeCard({ number, name, expiryMonth, expiryYear }: Partial<CreditC
       ? "the card is missing"
       : `${missing.join(" and ")} ${missing.length === 1 ? "is" : "are"} missing`;
   throw new VaultError("usage", `${message}; nothing was sent`, {
-    hint: "use --card @FILE (or -, env:NAME), or --card-number @FILE --card-name 'Ada Lovelace' --expiry 04/2029",
+    hint: "use --card @FILE (or -, env:NAME), or --card-number @FILE --card-name 'Ada Lovelace' --expiry 04/29",
   });
 }
 
@@ -120,21 +120,25 @@ async function readParts(io: Io, options: ContentsOptions): Promise<Partial<Cred
     cardName === undefined
       ? {}
       : checkPart("name", await readValue(cardName, "--card-name", io.sources), "--card-name");
-  const date = expiry === undefined ? {} : parseExpiry(expiry);
+  const date = expiry === undefined ? {} : parseExpiry(expiry, (rule) => invalid("--expiry", rule));
   if (cardNumber === undefined) return { ...name, ...date };
   const number = await io.secretOption(cardNumber, "--card-number");
   return { ...name, ...date, ...checkPart("number", digitsOf(number), "--card-number") };
 }
 
-/** @throws `invalid-input` */
-function parseExpiry(given: string): Pick<CreditCard, "expiryMonth" | "expiryYear"> {
-  const [, month, year] = /^(\d{1,2})\/(\d{4})$/.exec(given) ?? [];
+/** Month and year as they stand on a card, MM/YY, or MM/YYYY. Throws `broken` of a rule. */
+function parseExpiry(
+  typed: string,
+  broken: (rule: string) => Error = Error,
+): Pick<CreditCard, "expiryMonth" | "expiryYear"> {
+  const [, month, year] = /^\s*(\d{1,2})\s*\/\s*(\d{2}|\d{4})\s*$/.exec(typed) ?? [];
   if (month === undefined || year === undefined)
-    throw invalid("--expiry", "must be month and year, such as 04/2029");
-  return {
-    ...checkPart("expiryMonth", Number(month), "--expiry"),
-    ...checkPart("expiryYear", Number(year), "--expiry"),
-  };
+    throw broken("must be month and year, such as 04/29");
+  const century = year.length === 2 ? 2000 : 0;
+  const date = { expiryMonth: Number(month), expiryYear: century + Number(year) };
+  const rule = brokenRule(date);
+  if (rule !== null) throw broken(rule);
+  return date;
 }
 
 function parseCard(json: string): CreditCard {
@@ -159,18 +163,23 @@ const fine: CreditCard = {
   expiryYear: 2029,
 };
 
-/**
- * One part of a card, by the rule of section 2.7.
- * @throws `invalid-input` naming the flag and the rule
- */
+/** The rule that parts of a card break (section 2.7; a name must not be empty either), or null. */
+function brokenRule(parts: Partial<CreditCard>): string | null {
+  if (parts.name?.trim() === "") return "must not be empty";
+  const checked = validate(creditCard, { ...fine, ...parts });
+  return checked.ok ? null : (checked.violations[0]?.rule ?? "does not fit");
+}
+
+/** @throws `invalid-input` naming the flag and the rule */
 function checkPart<K extends keyof CreditCard>(
   part: K,
   value: CreditCard[K],
   flagName: string,
 ): Pick<CreditCard, K> {
-  const checked = validate(creditCard, { ...fine, [part]: value });
-  if (!checked.ok) throw invalid(flagName, checked.violations[0]?.rule ?? "does not fit");
-  return { [part]: value } as Pick<CreditCard, K>;
+  const checked = { [part]: value } as Pick<CreditCard, K>;
+  const rule = brokenRule(checked);
+  if (rule !== null) throw invalid(flagName, rule);
+  return checked;
 }
 
 /** Reads the contents byte for byte: a final newline stays, and a file that is not UTF-8 is refused. */
@@ -201,36 +210,34 @@ function invalid(where: string, rule: string): VaultError {
   });
 }
 
-/** Asks for the missing parts of a card, each until it is valid (specification, section 2.7). */
-async function askCard(io: Io, given: Partial<CreditCard>): Promise<CreditCard> {
-  const { redactor } = io;
+/** Asks for the missing parts of a card, each until it is valid. */
+async function askCard({ ask, redactor }: Io, given: Partial<CreditCard>): Promise<CreditCard> {
   const number =
     given.number ??
     digitsOf(
-      await io.ask.text({
+      await ask.text({
         message: "Card number",
-        rule: ruleFrom((typed) => checkPart("number", digitsOf(typed), "the number")),
+        rule: (typed) =>
+          brokenRule({ number: digitsOf(typed) }) && "not a valid card number; check its digits",
         // In groups, as it stands on the card; what has been taken does not stay on the screen.
         shown: (typed, { isFinal }) => shownCardNumber(digitsOf(typed), !isFinal),
       }),
     );
   redactor.add(number);
-  const nameRule = ruleFrom((typed) => checkPart("name", typed, "the name"));
-  const name = given.name ?? (await io.ask.text({ message: "Name on the card", rule: nameRule }));
-  if (given.expiryMonth !== undefined && given.expiryYear !== undefined) {
-    return { number, name, expiryMonth: given.expiryMonth, expiryYear: given.expiryYear };
-  }
-  return {
-    number,
-    name,
-    ...parseExpiry(await io.ask.text({ message: "Expiry (MM/YYYY)", rule: ruleFrom(parseExpiry) })),
-  };
+  const name =
+    given.name ??
+    (await ask.text({ message: "Name on the card", rule: (typed) => brokenRule({ name: typed }) }));
+  const { expiryMonth, expiryYear } = given;
+  if (expiryMonth !== undefined && expiryYear !== undefined)
+    return { number, name, expiryMonth, expiryYear };
+  const typed = await ask.text({ message: "Expiry (MM/YY)", rule: ruleFrom(parseExpiry) });
+  return { number, name, ...parseExpiry(typed) };
 }
 
 /** The text of a generic vault, one line of it; not shown. */
 async function askContent(io: Io): Promise<string> {
   const content = await io.ask.secret({
-    message: "New contents (one line; for more, use --content @FILE)",
+    message: "New contents (one line)",
     rule: notEmpty,
   });
   io.redactor.add(content);

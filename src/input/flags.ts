@@ -165,7 +165,7 @@ export const contentsFlags = {
     help: "name on the card, at most 30 characters",
     value: text,
   },
-  expiry: { flag: "--expiry <MM/YYYY>", help: "expiry of the card, such as 04/2029", value: text },
+  expiry: { flag: "--expiry <MM/YY>", help: "expiry of the card, such as 04/29", value: text },
   content: {
     flag: "--content <value>",
     help: "contents of a generic vault (extended), byte for byte: @FILE, -, env:NAME",

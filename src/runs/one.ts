@@ -12,6 +12,7 @@ import { checkFirst } from "../exchange/start/decide.ts";
 import type { VaultContents, Start, Unchecked } from "../exchange/start/start.ts";
 import { checkAsked } from "../exchange/start/start.ts";
 import type { Operation } from "../protocol/endpoints.ts";
+import { findEndpoint, isCreditCard } from "../protocol/endpoints.ts";
 import { askForStart, askSettings, askVault, productionMark } from "../input/ask.ts";
 import type { GivenContents } from "../input/contents.ts";
 import type { CredentialsOut } from "../handover/credentials-out.ts";
@@ -43,7 +44,10 @@ export async function runVaults(
   checkPairOptions(options);
   await withCredentialsOut(app, options, async (out) => {
     await askSettings(app);
-    const uuid = await askVault(app, options.vaults[0], operation);
+    const fits = ({ kind }: VaultRecord): boolean =>
+      findEndpoint(kind, operation, "start") !== undefined &&
+      (contents === undefined || mayHold(kind, contents));
+    const uuid = await askVault(app, options.vaults[0], operation, fits);
     const asked = await readStart(app, uuid, operation, options);
     if (program !== undefined) asked.takesTime = true;
     const { out: outFile, saveCmd, dryRun, withCredentials } = options;
@@ -85,6 +89,10 @@ export async function runVaults(
   });
   return 0;
 }
+
+/** Whether a vault of this kind can hold what was given of its contents. */
+const mayHold = (kind: VaultRecord["kind"], { card, content }: GivenContents): boolean =>
+  isCreditCard(kind) ? content === undefined : Object.keys(card).length === 0;
 
 /** What --out receives. */
 async function fileWriter(
@@ -194,7 +202,7 @@ async function confirmUpdate(
   contents: VaultContents,
 ): Promise<void> {
   const { ask, host } = io;
-  const question = `${productionMark(settings)}Send these new contents to vault ${uuid}${label === null ? "" : ` (${label})`}?`;
+  const question = `${productionMark(settings)}Send these new contents to vault ${label === null ? uuid : `"${label}"`}?`;
   // An update with a live profile needs --yes where nobody can be asked.
   if (!ask.isPossible) {
     if (settings.live) await confirmOrFail(ask, false, question);

@@ -253,6 +253,8 @@ describe("what was probably meant", () => {
     ["--jsn status", "unknown option '--jsn'", "did you mean --json?"],
     ["get x --dry-rnu", "unknown option '--dry-rnu'", "did you mean --dry-run?"],
     ["get x --bas-url=http://x", "unknown option '--bas-url=…'", "did you mean --base-url?"],
+    ["update x --number 4", "unknown option '--number'", "did you mean --card-number?"],
+    ["get x --wait 3s", "unknown option '--wait'", "did you mean --max-wait?"],
     ["sandbox start --prot 1", "unknown option '--prot'", "did you mean --port or --proxy?"],
     [
       "help enviroment",

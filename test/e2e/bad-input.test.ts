@@ -79,7 +79,7 @@ const badInputs: readonly BadInput[] = [
     example: /Ada Lovelace/,
   },
   {
-    what: "an expiry without a four-digit year",
+    what: "an expiry that is a day",
     args: [
       "update",
       uuid,
@@ -89,13 +89,13 @@ const badInputs: readonly BadInput[] = [
       "--card-name",
       "Ada",
       "--expiry",
-      "04/31",
+      "04/2031/01",
     ],
     env: { N: "5555555555554444" },
     secret: "5555555555554444",
     exit: 3,
     says: /--expiry: must be month and year/,
-    example: /04\/2029/,
+    example: /04\/29/,
   },
   {
     what: "a card in two forms",
@@ -554,7 +554,7 @@ const extendedInputs: readonly BadInput[] = [
     args: create("credit-card/offline", "--card-number", "env:CARD"),
     exit: 2,
     says: /--card-name and --expiry are missing/,
-    example: /--expiry 04\/2029/,
+    example: /--expiry 04\/29/,
     env: { CARD: secretNumber },
   },
   {
@@ -623,10 +623,17 @@ const extendedInputs: readonly BadInput[] = [
     example: rightCard,
   },
   {
-    what: "--expiry without a century",
-    args: create("credit-card/offline", "--expiry", "04/29"),
+    what: "--expiry with a year of three digits",
+    args: create("credit-card/offline", "--expiry", "04/029"),
     exit: 3,
-    says: /--expiry.*such as 04\/2029/,
+    says: /--expiry.*such as 04\/29/,
+    example: rightCard,
+  },
+  {
+    what: "--card-name that is blank",
+    args: create("credit-card/offline", "--card-name", "  "),
+    exit: 3,
+    says: /--card-name: must not be empty/,
     example: rightCard,
   },
   {

@@ -4,6 +4,7 @@ import {
   expectExit,
   expectInStep,
   firstGetArgs,
+  note,
   offlineCard,
   offlineNote,
   onlineCard,
@@ -41,7 +42,7 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
     await expectInStep(lab, machine, uuid);
   });
 
-  it("a wrong answer is asked again, with the rule; an online vault also for its hashedPin and device", async () => {
+  it("a wrong answer is cleared and asked again, with the rule; an online vault also for its hashedPin and device", async () => {
     const lab = await openLab(onlineCard);
     const { uuid, credentials } = lab.vault;
     const { encryptedData, payload, hashedPin = "" } = credentials;
@@ -53,11 +54,11 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
     await run.waitFor(/Hashed PIN/);
     run.type(`no base64${enter}`);
     await run.waitFor(/must be base64/);
-    run.type(`\x15${hashedPin}${enter}`);
+    run.type(hashedPin + enter);
     await run.waitFor(/Device for this online vault/);
     run.type(`{"browserType":"F"}${enter}`);
     await run.waitFor(/browserType: must be/);
-    run.type(`\x15@device.json${enter}`);
+    run.type(`@device.json${enter}`);
     const { code, text } = await run.exit;
     expect(code, text).toBe(0);
     await expectInStep(lab, machine, uuid);
@@ -95,13 +96,35 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
       expectExit(await machine.vault(...firstGetArgs(machine, vault), "--reveal"), 0);
       expectExit(await machine.vault("label", vault.uuid, `note ${index}`), 0);
     }
-    const run = inPty(machine, ["get", "--reveal"], { columns: 120 });
-    await run.waitFor(/Which vault\? \(a read counts where reads are limited\)/);
+    const run = inPty(machine, ["get", "--reveal"]);
+    await run.waitFor(/Which vault\?/);
     await run.waitFor(/note 0/);
     run.type(enter);
     const { code, text } = await run.exit;
     expect(code, text).toBe(0);
     expect((await machine.vault("status", "note 0")).stdout).toMatch(/Reads left +3 /);
+  });
+
+  it("whether a table shows the contents of a limited vault, before its first read is used up", async () => {
+    const lab = await openLab({ ...offlineNote, maxUsage: 3 });
+    const machine = lab.machine();
+    const args = firstGetArgs(machine, lab.vault);
+    const masked = inPty(machine, args);
+    await masked.waitFor(/This vault has 3 reads left, this one included[^]*Show them\?/);
+    masked.type(enter);
+    const held = await masked.exit;
+    expect(held.code, held.text).toBe(11);
+    expect(held.raw.lastIndexOf("\x1b[?25h")).toBeGreaterThan(held.raw.lastIndexOf("\x1b[?25l"));
+    expect(lab.service.sandbox.inspect(lab.vault.uuid).usesRemaining).toBe(3);
+    const run = inPty(machine, ["get", lab.vault.uuid, "--discard-pending"]);
+    await run.waitFor(/Show them\?/);
+    run.type(`y${enter}`);
+    const { code, text } = await run.exit;
+    expect(code, text).toBe(0);
+    expect(text).toContain(note);
+    // Only the contents were asked for.
+    expect(text).not.toContain("encryptedData");
+    expect(lab.service.sandbox.inspect(lab.vault.uuid).usesRemaining).toBe(2);
   });
 
   it("the settings of the service", async () => {
@@ -118,7 +141,7 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
     await run.waitFor(/Base URL/);
     run.type(`http://example.com${enter}`);
     await run.waitFor(/http: is allowed only to this machine/);
-    run.type(`\x15${lab.service.baseUrl}${enter}`);
+    run.type(lab.service.baseUrl + enter);
     await run.waitFor(/Application UUID/);
     run.type(lab.service.application.uuid + enter);
     await run.waitFor(/API key/);
@@ -177,8 +200,10 @@ describe.concurrent("Ctrl-C at a question", () => {
     );
     await run.waitFor(question);
     run.type(ctrlC);
-    const { code, text } = await run.exit;
+    const { code, text, raw } = await run.exit;
     expect(code, text).toBe(130);
+    // The cursor is there again.
+    expect(raw.lastIndexOf("\x1b[?25h")).toBeGreaterThan(raw.lastIndexOf("\x1b[?25l"));
     expect(text).toMatch(/nothing was changed/);
     expect(lab.service.sandbox.requests()).toEqual([]);
     expect(existsSync(machine.stateDir)).toBe(false);
