@@ -203,10 +203,9 @@ export const rekey = z.object({
 });
 
 /** `vaults` is null where an interrupted move was finished. */
-export const move = z.union([
-  z.object({ moved: z.object({ from: text, to: text, vaults: z.nullable(count) }) }),
-  z.object({ canceled: z.object({ from: text, to: text }) }),
-]);
+export const move = z.object({
+  moved: z.object({ from: text, to: text, vaults: z.nullable(count) }),
+});
 
 export const claim = z.object({ claimed: z.object({ state: text }) });
 

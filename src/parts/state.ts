@@ -169,15 +169,15 @@ async function openState(
       const [from, to] = await Promise.all([state.whole(), wholeAt(location)]);
       return { to: to.shown, run: async () => await moveState(from, to, waiting) };
     },
-    /** Ends a move that is not finished. */
-    cancelMove: async () => {
-      const { cancelMove } = await import("../store/whole/move.ts");
-      return await cancelMove(await state.whole(), wholeAt, waiting);
-    },
-    /** See `checkGone`, and `claim` of the whole state. */
-    checkGone: async () => {
+    /** A claim of the state: what does it, where nothing speaks against it. See `checkGone`, and `claim` of the whole state. */
+    claim: async () => {
       const { checkGone } = await import("../store/whole/claim.ts");
-      await checkGone(await state.whole(), wholeAt, narrator.warn);
+      const whole = await state.whole();
+      const giveUp = await checkGone(whole, wholeAt, narrator.warn);
+      return async () => {
+        await giveUp(waiting);
+        await whole.claim(waiting);
+      };
     },
     keyFile: path,
     /** See `changeConfiguration`. */

@@ -21,10 +21,10 @@ import { tcpProxy } from "../support/proxies.ts";
 import { team } from "../support/shared-state.ts";
 import { tempDir } from "../support/cleanup.ts";
 
-const stateIdAt = (directory: string): unknown => {
+const metaAt = (directory: string, name: string): unknown => {
   const db = new DatabaseSync(join(directory, "vault.db"));
   try {
-    return db.prepare("SELECT value FROM meta WHERE name = 'state'").get()?.["value"];
+    return db.prepare("SELECT value FROM meta WHERE name = ?").get(name)?.["value"];
   } finally {
     db.close();
   }
@@ -198,21 +198,9 @@ describe("a state that is moved", () => {
     await expectInStep(lab, second, uuid);
   });
 
-  it("is given up with --cancel, as long as the new place does not have it", async () => {
+  it("is given up by claim, as long as the new place does not have it", async () => {
     const { uuid, machines, another } = await team();
     const [first, second] = machines;
-    expectError(
-      await first.vault("state", "move", "--cancel", "--yes", "--json"),
-      14,
-      "state",
-      /no move .* is unfinished/,
-    );
-    expectError(
-      await first.vault("state", "move", "--cancel", "--to", "there", "--json"),
-      2,
-      "usage",
-      /--to/,
-    );
     const directory = join(tempDir("canceled"), "state");
     const at = another(directory);
     expectExit(await at.vault("state", "init"), 0);
@@ -220,7 +208,7 @@ describe("a state that is moved", () => {
     const fence = {
       move: "5e0b3f6e-0000-4000-8000-000000000000",
       to: directory,
-      target: stateIdAt(directory),
+      target: metaAt(directory, "state"),
     };
     const { sql } = await postgres();
     const schema = new URL(first.stateDir).searchParams.get("schema") ?? "";
@@ -228,15 +216,9 @@ describe("a state that is moved", () => {
       UPDATE ${schema}.meta SET value = '1000000' WHERE name = 'oldest'; UPDATE ${schema}.state SET usable = false`);
     const told = await second.vault("get", uuid, "--json");
     expectError(told, 14, "state", /the move of the state .* was interrupted/);
-    expectError(
-      await second.vault("state", "claim", "--yes", "--json"),
-      14,
-      "state",
-      /the move of the state .* was interrupted/,
-    );
-    expect(errorOf(told).hint).toContain("vault state move --cancel");
-    const { stdout } = await second.vault("state", "move", "--cancel", "--yes", "--json");
-    expect(JSON.parse(stdout)).toMatchObject({ canceled: { to: directory } });
+    expect(errorOf(told).hint).toContain("vault state claim");
+    expectExit(await second.vault("state", "claim", "--yes"), 0);
+    expect(metaAt(directory, "canceled")).toBe(JSON.stringify([fence.move]));
     expectExit(await second.vault("get", uuid, "--json"), 0);
   });
 

@@ -40,11 +40,10 @@ export const move = {
       help: "the new place: a directory, or postgres://… (after state init)",
       value: text,
     },
-    cancel: { flag: "--cancel", help: "cancel an unfinished move" },
     yes: { flag: "--yes", help: "do not ask" },
   },
   examples: ["vault state move --to ./moved", "vault state move --to ./moved --json"],
-  fields: ["moved", "canceled"],
+  fields: ["moved"],
 } as const satisfies Descriptor;
 
 export type MoveOptions = OptionsOf<typeof move>;
@@ -53,7 +52,7 @@ export const claim = {
   name: "claim",
   summary: "use a copied shared state, in place of its original",
   description:
-    "Use a copied shared state in place of its original, or a state that was moved to a place that is gone for good. Nobody may " +
+    "Use a copied shared state in place of its original, or a state whose move was interrupted, or went to a place that is gone for good. Nobody may " +
     "use the other one any more: the two would replace each other's credentials, and vaults would be lost. No credentials count as " +
     "proven afterwards.",
   options: { yes: { flag: "--yes", help: "do not ask" } },

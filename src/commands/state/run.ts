@@ -53,33 +53,18 @@ export async function runStateInit(
   return 0;
 }
 
-/** Moves the whole state to another place, or gives an unfinished move up, after a question. */
+/** Moves the whole state to another place, after a question. */
 export async function runMove(
   { io, state }: { io: Io; state: StatePart },
   options: MoveOptions,
 ): Promise<number> {
-  const { cancel = false, to: location, yes = false } = options;
-  if (cancel === (location !== undefined)) {
-    throw new VaultError(
-      "usage",
-      cancel ? "--to: is not for --cancel" : "--to: the new place is missing",
-      {
-        hint: "vault state move --to LOCATION; vault state move --cancel",
-      },
-    );
-  }
+  const { to: location, yes = false } = options;
+  if (location === undefined)
+    throw new VaultError("usage", "--to: the new place is missing", {
+      hint: "vault state move --to LOCATION",
+    });
   const local = await state.open();
   const from = local.state.shown;
-  if (location === undefined) {
-    await confirmOrFail(io.ask, yes, `Cancel the unfinished move of the state ${from}?`);
-    const { to } = await local.cancelMove();
-    const document: MoveDocument = { canceled: { from, to } };
-    await io.output.printDone(
-      document,
-      () => `Canceled the move to ${to}; the state ${from} is used as before\n`,
-    );
-    return 0;
-  }
   checkLocation(location, "--to");
   const seen = passwordSeen(location, "--to");
   if (seen !== undefined) io.narrator.warn(seen);
@@ -99,20 +84,20 @@ export async function runMove(
   return 0;
 }
 
-/** Makes a copy of a shared state the original, or uses a state again that was moved to a place that is gone, after a question. */
+/** Makes a copy of a shared state the original, or uses a state again whose move was not finished, or went to a place that is gone, after a question. */
 export async function runClaim(
   { io, state }: { io: Io; state: StatePart },
   options: ClaimOptions,
 ): Promise<number> {
-  const { state: opened, checkGone } = await state.open();
-  const { shown } = opened;
-  await checkGone();
+  const opened = await state.open();
+  const { shown } = opened.state;
+  const claim = await opened.claim();
   await confirmOrFail(
     io.ask,
     options.yes === true,
     `Use ${shown} from now on? If its original, or the place that it was moved to, is still used anywhere, vaults will be lost.`,
   );
-  await (await opened.whole()).claim(io.waiting);
+  await claim();
   const document: ClaimDocument = { claimed: { state: shown } };
   await io.output.printDone(
     document,

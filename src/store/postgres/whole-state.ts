@@ -167,8 +167,7 @@ export class PostgresWhole implements WholeState {
       if (operation === "claim") expectUnmoved(this.shown, { fence, moved }, marks);
       if (!isFenced) checkVersion(meta, address);
       else if (operation !== "claim" && operation !== "move") throw notHere(this.shown, marks);
-      // A copy is claimed. A move that was unfinished when it was made is finished or canceled before: its target knows what became
-      // of it.
+      // A copy is claimed; but a move that was unfinished when it was made can be finished: its target knows what became of it.
       const isTaken = operation === "claim" || (operation === "move" && isFenced);
       if (!isTaken && about?.["original"] !== true)
         throw copied(address, "it was made on another server or in another database");

@@ -53,27 +53,39 @@ export function expectUnmoved(shown: string, seen: Moves, { fence, moved }: Move
 type Moves = Pick<Marks, "fence" | "moved">;
 
 /**
- * Checks that a state that was moved, or is being moved, is not at its new place: that is gone for good, whoever claims says. One
- * that cannot be read may be; `warn` is told. A move that began can be finished or canceled as long as its target is there.
- * @throws `state` if the target is there, and has the state or may still take it
+ * Checks that a state that was moved, or is being moved, is not at its new place. Returns what makes sure that a target which answers
+ * never takes it. One that cannot be read is gone for good, whoever claims says; `warn` is told.
+ * @throws `state` if the target has the state
  */
 export async function checkGone(
   from: WholePlace,
   placeAt: (location: string) => Promise<WholePlace>,
   warn: (message: string) => void,
-): Promise<void> {
+): Promise<(waiting: Waiting) => Promise<void>> {
   const here = await marksAt(from);
   const move = here?.moved ?? here?.fence ?? null;
-  if (here === null || move === null) return;
+  const isGone = async (): Promise<void> => await Promise.resolve();
+  if (here === null || move === null) return isGone;
+  const isThere = ({ state, taken }: Marks): boolean => {
+    if (state === move.target && taken.includes(move.move)) throw notHere(from.shown, here, true);
+    return state === move.target;
+  };
+  let to: WholePlace;
   let there: Marks | null;
   try {
-    there = await marksAt(await placeAt(move.to));
+    to = await placeAt(move.to);
+    there = await marksAt(to);
   } catch (error) {
     warn(`whether the state is at ${move.to} cannot be told: ${asVaultError(error).message}`);
-    return;
+    return isGone;
   }
-  if (there?.state !== move.target) return;
-  if (here.moved === null || there.taken.includes(move.move)) throw notHere(from.shown, here, true);
+  if (there === null || !isThere(there)) return isGone;
+  // Whoever comes back from a stall must not finish the move.
+  return async (waiting) =>
+    await to.transact("move", waiting, async (target) => {
+      const { canceled } = target.marks;
+      if (isThere(target.marks)) await target.mark({ canceled: [...canceled, move.move] });
+    });
 }
 
 /** Contents that may have been used elsewhere. An open exchange whose token lives stays what it is: its end call asks the service. */

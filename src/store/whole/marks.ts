@@ -45,7 +45,7 @@ export const withPredecessors = (
 
 /** How a move that was begun is ended, either way. */
 export const waysToEnd = (place: string, to: string): string =>
-  `vault state move --to '${to}' --state '${place}' (finishes it); vault state move --cancel --state '${place}' (cancels it)`;
+  `vault state move --to '${to}' --state '${place}' (finishes it); vault state claim --state '${place}' (gives it up)`;
 
 /** The error for a state that was moved elsewhere, or is just being moved. `isThere`: the new place is known to have it. */
 export function notHere(

@@ -63,51 +63,8 @@ async function unfinished(from: WholePlace, fence: Fence, error: unknown): Promi
   const { message, facts } = error;
   return new VaultError(
     error.code,
-    `${message}; the state ${from.shown} is not used until its move is finished or canceled`,
+    `${message}; the state ${from.shown} is not used until its move is finished or given up`,
     { ...facts, hint: [facts.hint ?? [], waysToEnd(from.shown, fence.to)].flat().join("; ") },
-  );
-}
-
-/**
- * Gives an unfinished move up: the target never takes it from then on, and the state is used as before.
- * @throws `state` if the target has the contents, and then finishes the move; also if the target cannot be reached
- */
-export async function cancelMove(
-  from: WholePlace,
-  placeAt: (location: string) => Promise<WholePlace>,
-  waiting: Waiting,
-): Promise<Fence> {
-  const here = await marksAt(from);
-  if (here === null) throw nothingToMove(from.shown);
-  const { fence } = here;
-  if (fence === null) {
-    if (here.moved !== null) throw notHere(from.shown, here);
-    throw new VaultError(
-      "state",
-      `no move of the state ${from.shown} is unfinished; nothing was changed`,
-    );
-  }
-  const to = await placeAt(fence.to);
-  const there = await marksAt(to);
-  if (there?.state !== fence.target) throw madeAnew(from.shown, fence);
-  const isThere = await to.transact("move", waiting, async (target) => {
-    const { state, taken, canceled } = target.marks;
-    if (state !== fence.target) throw madeAnew(from.shown, fence);
-    if (taken.includes(fence.move)) return true;
-    await target.mark({ canceled: [...canceled, fence.move] });
-    return false;
-  });
-  if (!isThere) {
-    await openFence(from, waiting, fence);
-    return fence;
-  }
-  await markMoved(from, waiting, fence);
-  throw new VaultError(
-    "state",
-    `the state is at ${fence.to} already: the move is finished, and cannot be canceled`,
-    {
-      hint: `vault config set state '${fence.to}' (or --state, VAULTSVC_STATE)`,
-    },
   );
 }
 

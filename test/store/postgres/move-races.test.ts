@@ -7,8 +7,8 @@ import { tables } from "../../../src/store/postgres/schema.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import { SqliteWhole } from "../../../src/store/sqlite/whole-state.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
-import { claimMoved } from "../../../src/store/whole/claim.ts";
-import { cancelMove, moveState } from "../../../src/store/whole/move.ts";
+import { checkGone, claimMoved } from "../../../src/store/whole/claim.ts";
+import { moveState } from "../../../src/store/whole/move.ts";
 import type { WholePlace } from "../../../src/store/whole/whole.ts";
 import { exchange, pair, patient, service, standings } from "../../contract/store-fixture.ts";
 import { sample } from "../../support/campaign.ts";
@@ -114,6 +114,10 @@ type Move = (from: WholePlace, to: WholePlace) => Promise<unknown>;
 
 const died = async (): Promise<never> => await Promise.reject(new Error("died"));
 
+const raise = (warning: string): never => {
+  throw new Error(warning);
+};
+
 describe("two machines that move into one shared state", () => {
   it.each<
     [
@@ -197,17 +201,22 @@ describe("two machines that move into one shared state", () => {
 
 describe("a move that is given up", () => {
   /** Gives it up, as another process. */
-  const cancel = async (from: Local, target: SharedState): Promise<unknown> =>
-    await cancelMove(
-      from.place,
-      async () => Promise.resolve(placeOf(target.another())),
-      patient(target.clock),
-    );
+  const claim = async (
+    { place }: Pick<Local, "place">,
+    target: SharedState,
+    to: WholePlace = placeOf(target.another()),
+  ): Promise<void> => {
+    const { clock } = target;
+    await (
+      await checkGone(place, async () => Promise.resolve(to), raise)
+    )(patient(clock));
+    await claimMoved(place, patient(clock), clock.now());
+  };
 
   it("after the fence: the state is used as before, and whoever comes back from a stall does not move it any more", async () => {
     const { target, to, local } = await machines();
     const [a] = local;
-    const stalled = hooked(to, received, { before: async () => await cancel(a, target) });
+    const stalled = hooked(to, received, { before: async () => await claim(a, target) });
     await expect(moveState(a.place, stalled, patient(target.clock))).rejects.toMatchObject({
       code: "state",
       message: expect.stringContaining("was canceled") as string,
@@ -220,15 +229,15 @@ describe("a move that is given up", () => {
     target.dispose();
   });
 
-  it("after the target has taken it is finished", async () => {
+  it("after the target has taken it: is not, and can be finished", async () => {
     const { target, to, local } = await machines();
     const [a] = local;
     await expect(
       moveState(a.place, hooked(to, received, { after: died }), patient(target.clock)),
     ).rejects.toThrow("died");
-    await expect(cancel(a, target)).rejects.toMatchObject({
+    await expect(claim(a, target)).rejects.toMatchObject({
       code: "state",
-      message: expect.stringContaining("is finished") as string,
+      message: expect.stringContaining("was interrupted") as string,
     });
     expect(await vaults(a.open())).toBeNull();
     expect(await moveState(a.place, to, patient(target.clock))).toEqual({ vaults: null });
@@ -242,7 +251,7 @@ describe("a move that is given up", () => {
     const ends = await Promise.allSettled([
       moveState(
         hooked(a.place, marked, {
-          before: async () => await cancel(a, target).catch(() => undefined),
+          before: async () => await claim(a, target).catch(() => undefined),
         }),
         to,
         patient(target.clock),
@@ -264,9 +273,7 @@ describe("a move that is given up", () => {
           moveState(hooked(a.place, fenced, { after: died }), to, patient(target.clock)),
         ).rejects.toThrow("died");
         const dying = hooked(to, 1, { after: died });
-        await expect(
-          cancelMove(a.place, async () => Promise.resolve(dying), patient(target.clock)),
-        ).rejects.toThrow("died");
+        await expect(claim(a, target, dying)).rejects.toThrow("died");
       } else {
         const put = async (): Promise<void> => await use(target.another(), target, b.id);
         const full = hooked(to, received, { before: put, after: died });
@@ -283,7 +290,7 @@ describe("a move that is given up", () => {
     },
   );
 
-  it.each(["canceled", "finished"])(
+  it.each(["claimed", "finished"])(
     "of a shared state that is dumped and loaded again meanwhile: %s, and then it is a copy, or moved",
     async (end) => {
       const [from, target] = [await sharedState(), await sharedState()];
@@ -294,11 +301,10 @@ describe("a move that is given up", () => {
       await expect(moveState(placeOf(from.another()), stopped, waiting)).rejects.toThrow("died");
       await from.sql("UPDATE schema.identity SET id = id");
       const copy = placeOf(from.another());
-      if (end === "canceled") {
-        await cancelMove(copy, async () => Promise.resolve(to), waiting);
-        await expect(from.another().list()).rejects.toMatchObject({
-          message: expect.stringContaining("is a copy") as string,
-        });
+      if (end === "claimed") {
+        await (
+          await checkGone(copy, async () => Promise.resolve(to), raise)
+        )(waiting);
         await copy.claim(waiting);
         expect(await vaults(from.another())).toEqual([uuids[0]]);
         expect(await vaults(target.another())).toEqual([]);
@@ -316,7 +322,7 @@ describe("a move that is given up", () => {
 
   it("is none that was not begun", async () => {
     const { target, local } = await machines();
-    await expect(cancel(local[0], target)).rejects.toMatchObject({ code: "state" });
+    await expect(claim(local[0], target)).rejects.toMatchObject({ code: "usage" });
     await goesOn(local[0].open(), target, local[0].id);
     target.dispose();
   });
@@ -334,15 +340,10 @@ it("a target that was made anew meanwhile takes nothing, and the fence stays", a
   await expect(
     moveState(hooked(a.place, fenced, { after: anew }), to, patient(target.clock)),
   ).rejects.toMatchObject({ code: "state" });
-  for (const again of [
-    async () => await moveState(a.place, fresh, patient(target.clock)),
-    async () =>
-      await cancelMove(a.place, async () => Promise.resolve(fresh), patient(target.clock)),
-  ])
-    await expect(again()).rejects.toMatchObject({
-      code: "state",
-      message: expect.stringContaining("not the one") as string,
-    });
+  await expect(moveState(a.place, fresh, patient(target.clock))).rejects.toMatchObject({
+    code: "state",
+    message: expect.stringContaining("not the one") as string,
+  });
   expect(await vaults(a.open())).toBeNull();
   expect(await vaults(target.another())).toEqual([]);
 
@@ -411,7 +412,6 @@ it("a state of which the tables are seen without their rows, as one that is just
   const there = placeOf(target.another());
   for (const command of [
     async () => await moveState(a.place, there, waiting),
-    async () => await cancelMove(a.place, async () => Promise.resolve(there), waiting),
     async () => await there.claim(waiting),
     async () => await target.another().list(),
   ])

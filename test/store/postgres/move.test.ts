@@ -158,11 +158,11 @@ describe.each([
       if (rests)
         expect(failed).toMatchObject({
           code: "state",
-          message: `the disk is full; the state ${from.place.shown} is not used until its move is finished or canceled`,
+          message: `the disk is full; the state ${from.place.shown} is not used until its move is finished or given up`,
           facts: {
             hint:
               `free some space there; vault state move --to '${to.place.shown}' ${here} (finishes it); ` +
-              `vault state move --cancel ${here} (cancels it)`,
+              `vault state claim ${here} (gives it up)`,
           },
         });
       else expect(failed).toBe(full);

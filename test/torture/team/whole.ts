@@ -151,8 +151,10 @@ export class TeamWhole {
     const [, left = "", target = ""] =
       /the move of the state from (\S+) to (\S+) was interrupted/.exec(said) ?? [];
     if (left !== "" && (!isDirectory(target) || target.startsWith(machine.home))) {
-      const rest = this.#dice.chance(0.6) ? ["--to", target] : ["--cancel"];
-      this.#wanted.set(machine, ["state", "move", ...rest, "--state", left, "--yes"]);
+      // Of a database that is away, nobody says that it is gone for good.
+      const isLeft = isDirectory(target) && this.#dice.chance(0.4);
+      const rest = isLeft ? ["claim"] : ["move", "--to", target];
+      this.#wanted.set(machine, ["state", ...rest, "--state", left, "--yes"]);
     }
     const [, absent] = /hint":"vault state init --state '([^']+)'/.exec(said) ?? [];
     if (absent !== undefined) this.#wanted.set(machine, ["state", "init", "--state", absent]);

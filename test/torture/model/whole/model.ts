@@ -36,7 +36,7 @@ function violation(world: World): string | undefined {
     : `lost: what the service accepts of vault ${lost} is in no place that a command reaches`;
 }
 
-/** A fenced place is reached by the same move again, or by --cancel; a moved one only where its target is gone: by `claim`. */
+/** A fenced place is reached by the same move again, or by `claim`; a moved one only where its target is gone: by `claim`. */
 function isReachable(world: World, place: Place): boolean {
   if (place.id === 0) return false;
   const there = placeAt(world, shared);
@@ -70,13 +70,13 @@ export const wholeBounds: WholeBounds[] = [
   {
     name: "one state that two machines move",
     scene: "one source",
-    operations: ["move", "cancel", "get"],
+    operations: ["move", "claim", "get"],
     left: { runs: 3, faults: 1, drops: 0 },
   },
   {
     name: "a target that is dropped and made anew",
     scene: "one source",
-    operations: ["move", "cancel", "init", "claim"],
+    operations: ["move", "init", "claim"],
     left: { runs: 4, faults: 1, drops: 1 },
   },
   {
@@ -117,11 +117,11 @@ export interface Rules {
   checksTarget: boolean;
   /** A target that holds something else is never replaced. */
   checksEmpty: boolean;
-  /** `--cancel` leaves a tombstone in the target before it opens the source. */
+  /** `claim` leaves a tombstone in a target that may take the state, before it opens the source. */
   leavesTombstone: boolean;
   /** What another machine has just made is looked at again. */
   initLooksAgain: boolean;
-  /** `claim` opens a state only where the target of its move is gone, or is another one. */
+  /** `claim` opens a state only where the target of its move does not have it. */
   claimAsks: boolean;
 }
 
@@ -223,7 +223,7 @@ export const wholeFlaws: WholeFlaw[] = [
     rules: without("checksTarget"),
   },
   {
-    mistake: "--cancel looks, and leaves no tombstone",
+    mistake: "claim looks, and leaves no tombstone",
     in: source,
     breaks: /^live twice/,
     rules: without("leavesTombstone"),

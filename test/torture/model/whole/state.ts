@@ -46,7 +46,7 @@ export interface Place {
   tombs: number[];
 }
 
-export type Operation = "get" | "rekey" | "restore" | "move" | "cancel" | "init" | "claim";
+export type Operation = "get" | "rekey" | "restore" | "move" | "init" | "claim";
 
 interface Machine {
   keys: number[];

@@ -243,21 +243,6 @@ function openFence(
   return end("ok");
 }
 
-const cancel: Record<string, Act> = {
-  gate(rules, world, _machine, running, place) {
-    if (place.fence === null) return end("nothing");
-    running.fence = { ...place.fence };
-    const { move, target } = place.fence;
-    const there = placeAt(world, shared);
-    if (rules.checksTarget && there.id !== target) return end("state");
-    if (there.taken?.move === move) return go("mark");
-    if (rules.leavesTombstone) there.tombs.push(move);
-    return go("open");
-  },
-  mark: move["mark"] as Act,
-  open: openFence,
-};
-
 /** Four at once: who comes second finds what was made. */
 const init: Record<string, Act> = {
   gate: (_rules, _world, _machine, _running, place) => (place.id === 0 ? go("make") : end("ok")),
@@ -268,14 +253,21 @@ const init: Record<string, Act> = {
   },
 };
 
-/** The target of a move is gone for good, or made anew: everything here counts as unproven from now on. */
+/** The target of a move does not have it, and never will: everything here counts as unproven from now on. */
 const claim: Record<string, Act> = {
-  gate(rules, world, _machine, _running, place) {
+  gate(rules, world, _machine, running, place) {
     const { fence, moved } = place;
-    if (fence === null && moved === null) return end("nothing");
+    const move = moved ?? fence?.move;
+    if (move === undefined) return end("nothing");
     const there = placeAt(world, shared);
-    const isGone = fence === null ? there.taken?.move !== moved : there.id !== fence.target;
-    if (rules.claimAsks && !isGone) return end("the target has it, or will");
+    if (rules.claimAsks && there.taken?.move === move) return end("the target has it");
+    running.fence = fence && { ...fence };
+    if (rules.leavesTombstone && there.id === fence?.target) there.tombs.push(move);
+    return go("open");
+  },
+  open(_rules, _world, _machine, { fence }, place) {
+    // A move that has begun or ended meanwhile is another matter.
+    if (place.fence?.move !== fence?.move) return end("state");
     Object.assign(place, { fence: null, moved: null });
     return end("ok");
   },
@@ -286,7 +278,6 @@ const operations: Record<Operation, Record<string, Act>> = {
   rekey,
   restore,
   move,
-  cancel,
   init,
   claim,
 };
