@@ -52,7 +52,7 @@ export const typedBaseUrl = async (
 ): Promise<string> =>
   await ask.text({
     message: "Base URL of the service",
-    rule: ruleFrom((baseUrl) => serviceName({ ...settings, baseUrl })),
+    rule: ruleFrom((baseUrl) => serviceName({ ...settings, baseUrl }, "the base URL")),
     initial,
   });
 

@@ -182,13 +182,14 @@ export function missingSettings(
  */
 export function serviceName(
   settings: Pick<Settings, "baseUrl" | "apiPrefix" | "insecureHttp"> & Partial<Settings>,
+  source = "--base-url",
 ): string {
   if (settings.baseUrl === undefined) throw missingSettings(missingIn(settings));
-  const url = parseBaseUrl(settings.baseUrl, "--base-url");
+  const url = parseBaseUrl(settings.baseUrl, source);
   if (url.protocol === "http:" && !isLoopback(url.hostname) && !settings.insecureHttp) {
     throw new VaultError(
       "invalid-input",
-      `--base-url: http: is allowed only to this machine, not to ${url.hostname}: secrets would be sent in plain text`,
+      `${source}: http: is allowed only to this machine, not to ${url.hostname}: secrets would be sent in plain text`,
       {
         hint: `--base-url https://${url.host}, or --insecure-http if you accept that`,
       },

@@ -140,7 +140,7 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
     const run = vaultInPty(["get", uuid], { cwd: machine.home, env });
     await run.waitFor(/Base URL/);
     run.type(`http://example.com${enter}`);
-    await run.waitFor(/http: is allowed only to this machine/);
+    await run.waitFor(/the base URL: http: is allowed only/);
     run.type(lab.service.baseUrl + enter);
     await run.waitFor(/Application UUID/);
     run.type(lab.service.application.uuid + enter);

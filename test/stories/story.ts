@@ -20,8 +20,8 @@ import { startTlsFront } from "../support/gateway.ts";
  *     | a line that it prints, in this order among others; … stands for anything
  *     exit 7                      how it ends, where that is not 0
  *
- * `needs` names a program that a new machine may lack. A command behind `$$` runs on a terminal of 100 columns; `?` waits for what it shows, `<` types a line
- * (`^U` before it clears what stands there), `<^C` Ctrl-C.
+ * `needs` names a program that a new machine may lack. A command behind `$$` runs on a terminal of 100 columns; `?` waits for what it shows, `<` types a line,
+ * `<^C` Ctrl-C.
  */
 interface Story {
   title: string;
@@ -156,7 +156,7 @@ async function onTerminal({ command, talk }: Step, { cwd, env }: Scene): Promise
   const run = startInPty(["/bin/sh", "-c", command], { cwd, env, columns: 100 });
   for (const { type, text } of talk) {
     if (type === "see") await run.waitFor(new RegExp(pattern(text)));
-    else run.type(text === "^C" ? "\x03" : `${withVariables(text, env).replace(/^\^U/, "\x15")}\r`);
+    else run.type(text === "^C" ? "\x03" : `${withVariables(text, env)}\r`);
   }
   return await run.exit;
 }

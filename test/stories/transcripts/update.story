@@ -24,7 +24,7 @@ $$ . ./settings; vault update "$CARD" --card-name 'Grace Hopper'
 ? Expiry
 < 13/2030
 ? must be a month
-< ^U12/2030
+< 12/30
 ? Send these new contents
 < n
 | Number … •••• •••• •••• 4444
