@@ -4,16 +4,29 @@ import { hostname, userInfo } from "node:os";
 export interface Actor {
   readonly host: string;
   readonly user: string;
+  /** Of the database, in a shared state. */
+  readonly role?: string | undefined;
   readonly pid: number;
+}
+
+/** Who keeps others from a vault, and since when (ISO 8601). */
+export interface Holder {
+  by: Actor;
+  since: string;
 }
 
 /** Whether two processes are of one user on one machine. */
 export const isSameUser = (one: Actor, other: Actor): boolean =>
   one.host === other.host && one.user === other.user;
 
-/** `ada on build-7 (process 4711)`. */
-export const actorWords = ({ host, user, pid }: Actor): string =>
-  `${user} on ${host} (process ${pid})`;
+/** `ada@build-7 (role team)`: a role of the database that has another name. `of`: `ada@build-7 (role team, pid 4711)`. */
+export function actorWords({ host, user, role = user, pid }: Actor, of?: "process"): string {
+  const more = [
+    ...(role === user ? [] : [`role ${role}`]),
+    ...(of === undefined ? [] : [`pid ${pid}`]),
+  ];
+  return `${user}@${host}${more.length === 0 ? "" : ` (${more.join(", ")})`}`;
+}
 
 /** This process, by its number. */
 export const actorOf = (pid: number): Actor => ({ host: hostname(), user: userName(), pid });

@@ -146,6 +146,8 @@ export interface ErrorFacts {
   spent?: Spent | undefined;
   /** Who is using the vault, or made its last start. */
   by?: Actor | undefined;
+  /** Since when `by` has been using it. */
+  since?: string | undefined;
   /** What an earlier run had left and this one settled, before it failed: `settled` of the documents. */
   settled?: readonly Settled[] | undefined;
   cause?: unknown;
@@ -178,7 +180,7 @@ export class VaultError extends Error {
 
   /** The `error` object of cli-contract, Errors: what is undefined is left out of its JSON. */
   toJSON() {
-    const { hint, uuid, label = null, exchange, service, spent, by, settled } = this.facts;
+    const { hint, uuid, label = null, exchange, service, spent, by, since, settled } = this.facts;
     return {
       code: this.code,
       message: this.message,
@@ -189,6 +191,7 @@ export class VaultError extends Error {
       exchange,
       spent,
       by,
+      since,
       settled,
       service,
     };

@@ -2,6 +2,7 @@ import type { App } from "../app.ts";
 import { command, vaultArgument } from "../cli/command.ts";
 import type { ForgetDocument } from "../documents/state.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
+import { bySince } from "../terminal/who.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 
 /** Removes a vault's credentials, labels and exchanges; counters and fingerprints outlive it. */
@@ -54,9 +55,11 @@ export const forget = command(
     const document: ForgetDocument = {
       forgotten: [{ uuid: target, label: forgotten?.label ?? null }],
     };
+    const dropped = forgotten?.open ?? null;
     await app.io.output.printDone(
       document,
-      () => `${target}  forgotten; the counters toward lockout are kept\n`,
+      (view) =>
+        `${target}  forgotten; the counters toward lockout are kept${dropped === null ? "" : `; the open ${dropped.operation}${bySince(dropped, view, " of")} is dropped`}\n`,
     );
     return 0;
   },

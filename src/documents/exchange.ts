@@ -14,6 +14,7 @@ import {
   read,
   settled,
   state,
+  storedExchange,
   text,
   updated,
   vault,
@@ -136,6 +137,8 @@ const outcome = z.union([
     ...ofVault,
     ok: z.literal(false),
     skipped: z.union([skipReason, z.literal("stopped")]),
+    /** The one that is held. */
+    exchange: z.optional(z.object(storedExchange)),
   }),
 ]);
 

@@ -39,7 +39,7 @@ export const operation = z.enum(operations);
 export const state = z.enum(exchangeStates);
 
 /** Who did it. */
-export const actor = z.object({ host: text, user: text, pid: count });
+export const actor = z.object({ host: text, user: text, role: z.optional(text), pid: count });
 
 /** An exchange that is being delivered: its state is not known yet. */
 const startedExchange = {
@@ -65,7 +65,13 @@ export const storedExchange = {
 export const settled = z.readonly(
   z.array(
     z.object({
-      exchange: z.object({ id: text, operation, externalRef: text }),
+      exchange: z.object({
+        id: text,
+        operation,
+        externalRef: text,
+        startedAt: time,
+        by: z.nullable(actor),
+      }),
       operation,
       outcome: z.enum(["applied", "not-applied", "acknowledged", "in-doubt"]),
     }),
@@ -105,6 +111,7 @@ export const errorBody = z.object({
   spent: z.optional(z.object({ unackedStarts: count, failedAttempts: count, limits })),
   /** Who is using the vault, or made its last start. */
   by: z.optional(actor),
+  since: z.optional(time),
   settled: z.optional(settled),
   /** `responseStatus` is as it was received. */
   service: z.optional(

@@ -1,3 +1,4 @@
+import type { Holder } from "../actor.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
 import type { Answer, Pair } from "../protocol/answers.ts";
 import type { VaultDates } from "../protocol/extended-answers.ts";
@@ -244,8 +245,8 @@ export interface Waiting {
   /** On `Clock.elapsed`; `busy` is thrown when it passes. */
   deadline: number;
   signal: AbortSignal;
-  /** Is told who holds what is waited for, and since when, where that is known. */
-  tell?: (holder: string) => void;
+  /** Is told who holds what is waited for, where that is known. */
+  tell?: (holder: Holder) => void;
 }
 
 export interface Store {

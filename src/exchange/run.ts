@@ -131,7 +131,7 @@ async function recordNewPair(
   };
 }
 
-/** What this start has settled: an exchange in doubt, or a held one whose token has expired. */
+/** What this start has settled: an exchange in doubt, or one that it has dropped, which was held or left. */
 function settledBy(
   open: OpenExchange | null,
   generation: number,
@@ -139,7 +139,9 @@ function settledBy(
 ): Settled[] {
   if (open?.state === "in-doubt" || (open !== null && open.endsUnanswered > 0))
     return [settledByStart(open, generation)];
-  return open?.state === "held" && !discardPending ? [settledAs(open, "expired")] : [];
+  return open?.state === "held" || (open !== null && discardPending)
+    ? [settledAs(open, "expired")]
+    : [];
 }
 
 /** Delivers, then ③, the end call and ④, in this order. */

@@ -1,3 +1,5 @@
+import type { Actor } from "../actor.ts";
+
 /** States of an exchange, as `status` and the JSON documents name them. */
 export const exchangeStates = [
   /** ① A start is about to be sent, or its outcome is unknown. */
@@ -47,7 +49,13 @@ export const openStates: readonly ExchangeState[] = ["started", "held", "ending"
  * for an update, `not-applied` if the old pair stays current.
  */
 export interface Settled {
-  exchange: { id: string; operation: "get" | "update"; externalRef: string };
+  exchange: {
+    id: string;
+    operation: "get" | "update";
+    externalRef: string;
+    startedAt: string;
+    by: Actor | null;
+  };
   operation: "get" | "update";
   outcome: "applied" | "not-applied" | "acknowledged" | "in-doubt";
 }

@@ -45,6 +45,7 @@ export function createIo(
     quiet: flags["quiet"] === true,
     verbose: flags["verbose"] === true,
     json: settings.output !== "table",
+    reader: () => ({ self: host.actor, now: host.now() }),
   });
   const { sources, isStdinTaken } = valueSources(host, narrator.warn);
   const isAttended = flags["input"] !== false && (host.env["CI"] ?? "") === "";

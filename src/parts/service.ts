@@ -6,6 +6,8 @@ import type { ServiceFor } from "../service/open-service.ts";
 import type { Reach } from "../service/reach.ts";
 import type { SingleContext } from "../exchange/single/call.ts";
 import { once } from "../settings/once.ts";
+import type { Reader } from "../terminal/who.ts";
+import { inUse } from "../terminal/who.ts";
 import { serviceName, type Settings } from "../settings/settings.ts";
 import type { Basics } from "./settings.ts";
 import type { Local } from "./state.ts";
@@ -118,7 +120,7 @@ async function lock(
     state.store(),
     import("../exchange/lock-vault.ts"),
   ]);
-  let who = "another process that is";
+  let who: (reader: Reader) => string = () => "in use by another process";
   const locked = lockVault(
     {
       store,
@@ -132,12 +134,15 @@ async function lock(
       redact: redactor.redact,
       learnSecret: redactor.add,
       ...own,
-      waiting: { ...(own.waiting ?? io.waiting), tell: (holder) => (who = holder) },
+      waiting: {
+        ...(own.waiting ?? io.waiting),
+        tell: (holder) => (who = (reader) => inUse(holder, reader)),
+      },
     },
     uuid,
   );
   // One of many is not waited for by a person.
   return own.waiting === undefined
-    ? await narrator.waitFor(() => `${who} using vault ${uuid}`, locked)
+    ? await narrator.waitFor((reader) => `vault ${uuid}, ${who(reader)}`, locked)
     : await locked;
 }

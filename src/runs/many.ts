@@ -4,6 +4,7 @@ import type { App } from "../app.ts";
 import { confirmOrFail } from "../cli/prompts.ts";
 import { VaultNames } from "../cli/vault-name.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
+import { summarize } from "../exchange/context.ts";
 import { settleInterrupted } from "../exchange/end/acknowledge.ts";
 import { runExchange } from "../exchange/run.ts";
 import type { Circumstances } from "../exchange/ways.ts";
@@ -24,6 +25,7 @@ import { runAll } from "./run-all.ts";
 import type { SameRun } from "./same-run.ts";
 import { checkSameRun, deliveryOf, digestOf, newRun } from "./same-run.ts";
 import type { Turn } from "./turn.ts";
+import type { ExchangeSummary } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import type { VaultsOptions, ManyOptions } from "../input/flags.ts";
 
@@ -96,13 +98,14 @@ interface SortedList {
   todo: Start[];
   /** Acknowledged in the same run before. */
   earlier: Start[];
-  skipped: { start: Start; reason: SkipReason }[];
+  skipped: { start: Start; reason: SkipReason; exchange?: ExchangeSummary }[];
 }
 
 /** The outcomes that are known before anything is sent. */
 function* knownOf({ earlier, skipped }: SortedList): Iterable<[Start, Outcome]> {
   for (const start of earlier) yield [start, { ok: true, earlier: true }];
-  for (const { start, reason } of skipped) yield [start, { ok: false, skipped: reason }];
+  for (const { start, reason, ...held } of skipped)
+    yield [start, { ok: false, skipped: reason, ...held }];
 }
 
 /** Reads the list, and what is left to do of it in a run that may have begun before. What the state knows of all is forgotten then. */
@@ -136,7 +139,10 @@ async function sortedList(app: App, options: VaultsOptions, run: SameRun): Promi
         : whySkipped(vault, start, takesLimited, { policy: app.settings.policy, clock: store });
     if (isDone) list.earlier.push(start);
     else if (reason === null) list.todo.push(start);
-    else list.skipped.push({ start, reason });
+    else {
+      const held = reason === "held" ? (vault?.open ?? null) : null;
+      list.skipped.push({ start, reason, ...(held && { exchange: summarize(held) }) });
+    }
   }
   return list;
 }

@@ -1,4 +1,4 @@
-import type { VaultError } from "../errors.ts";
+import type { ExchangeSummary, VaultError } from "../errors.ts";
 import { grouped } from "../terminal/count.ts";
 import { hintLines } from "../terminal/narrator.ts";
 import { printableLine } from "../terminal/redactor.ts";
@@ -27,7 +27,7 @@ export const skipWords: Readonly<Record<SkipReason, { why: string; help: string 
 export type Outcome =
   | { ok: true; earlier?: true }
   | { ok: false; error: VaultError }
-  | { ok: false; skipped: SkipReason | "stopped" };
+  | { ok: false; skipped: SkipReason | "stopped"; exchange?: ExchangeSummary };
 
 /** Vaults with the same cause. */
 interface Group {

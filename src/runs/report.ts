@@ -10,6 +10,9 @@ import { wrapMessage } from "../terminal/streams.ts";
 import type { GetDocument, ManyEvent, UpdateDocument } from "../documents/exchange.ts";
 import type { Causes, Outcome } from "./outcome.ts";
 import { createCauses, skipWords } from "./outcome.ts";
+import { withLocalTimes } from "../terminal/time.ts";
+import type { Reader } from "../terminal/who.ts";
+import { bySince, inUse } from "../terminal/who.ts";
 import type { Named } from "../cli/vault-name.ts";
 import type { Progress } from "../terminal/progress.ts";
 import { createProgressBar, measuredSeconds, progressParts } from "../terminal/progress.ts";
@@ -145,7 +148,7 @@ function row(
   outcome: Outcome,
   palette: Palette,
 ): string {
-  const { word, paint, why } = describe(outcome, palette);
+  const { word, paint, why } = describe(outcome, palette, { self: host.actor, now: host.now() });
   const facts = [label, why].filter((fact) => fact !== null).join(": ");
   const text = printableLine(redactor.redact(`${uuid}  ${word.padEnd(7)}  ${facts}`.trimEnd()));
   const wrapped = host.stdout.isTTY ? wrapMessage(text, host.stdout.columns) : text;
@@ -155,12 +158,24 @@ function row(
 function describe(
   outcome: Outcome,
   { good, warn, bad, dim }: Palette,
+  reader: Reader,
 ): { word: string; paint: (text: string) => string; why: string | null } {
-  if ("error" in outcome) return { word: "failed", paint: bad, why: outcome.error.message };
+  if ("error" in outcome) {
+    const { message, facts } = outcome.error;
+    const { by, since, exchange } = facts;
+    const who =
+      by !== undefined && since !== undefined
+        ? `; ${inUse({ by, since }, reader)}`
+        : exchange === undefined
+          ? ""
+          : bySince(exchange, reader, ", by");
+    return { word: "failed", paint: bad, why: `${withLocalTimes(message, reader.now)}${who}` };
+  }
   if ("skipped" in outcome) {
-    const why =
-      outcome.skipped === "stopped" ? "the command was stopped" : skipWords[outcome.skipped].why;
-    return { word: "skipped", paint: warn, why };
+    const { skipped, exchange } = outcome;
+    const why = skipped === "stopped" ? "the command was stopped" : skipWords[skipped].why;
+    const who = exchange === undefined ? "" : bySince(exchange, reader);
+    return { word: "skipped", paint: warn, why: `${why}${who}` };
   }
   return outcome.earlier === true
     ? { word: "earlier", paint: dim, why: null }

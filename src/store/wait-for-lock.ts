@@ -1,5 +1,4 @@
-import type { Actor } from "../actor.ts";
-import { actorWords } from "../actor.ts";
+import type { Holder } from "../actor.ts";
 import { VaultError } from "../errors.ts";
 import type { Clock, Waiting } from "../exchange/ports.ts";
 import { retryWhileBusy } from "../files/retry-while-busy.ts";
@@ -29,25 +28,13 @@ export async function waitForLock<T>(
   throw obstacle();
 }
 
-/** Who keeps others from a vault, and since when (ISO 8601). */
-export interface Holder {
-  by: Actor;
-  since: string;
-}
-
-export const holderWords = ({ by, since }: Holder): string => `${actorWords(by)}, since ${since},`;
-
 export function busy(uuid: string | undefined, holder?: Holder): VaultError {
-  const who = holder === undefined ? "another process" : holderWords(holder);
-  return new VaultError(
-    "busy",
-    `${who} is using ${uuid === undefined ? "a vault of this state" : `vault ${uuid}`}`,
-    {
-      uuid,
-      by: holder?.by,
-      hint: "nothing was sent; run it again when it has finished, or wait longer with --max-wait",
-    },
-  );
+  const what = uuid === undefined ? "a vault of this state" : `vault ${uuid}`;
+  return new VaultError("busy", `another process is using ${what}`, {
+    uuid,
+    ...holder,
+    hint: "nothing was sent; run it again when it has finished, or wait longer with --max-wait",
+  });
 }
 
 function interrupted(uuid: string | undefined): VaultError {

@@ -1,4 +1,3 @@
-import type { Actor } from "../actor.ts";
 import { actorWords, isSameUser } from "../actor.ts";
 import type { VaultError } from "../errors.ts";
 import type { ExchangeEvent } from "../exchange/context.ts";
@@ -6,6 +5,8 @@ import type { Settled } from "../exchange/states.ts";
 import { printableLine } from "./redactor.ts";
 import type { MessageStream } from "./streams.ts";
 import { withLocalTimes } from "./time.ts";
+import type { Reader } from "./who.ts";
+import { bySince, inUse } from "./who.ts";
 
 interface NarratorOptions {
   stderr: MessageStream;
@@ -14,6 +15,7 @@ interface NarratorOptions {
   verbose: boolean;
   /** A program reads the output: facts that the JSON document has are not repeated. */
   json: boolean;
+  reader: () => Reader;
 }
 
 /** Writes all messages on stderr except errors. */
@@ -26,7 +28,7 @@ export interface Narrator {
   /** Writes a line only with --verbose. */
   detail: (line: string) => void;
   /** Says on a terminal what is waited for, once that has taken two seconds. Settles as the promise does. */
-  waitFor: <T>(what: string | (() => string), promise: Promise<T>) => Promise<T>;
+  waitFor: <T>(what: string | ((reader: Reader) => string), promise: Promise<T>) => Promise<T>;
   /** Writes nothing for a person on the terminal until the promise settles, because it is another program's. */
   yieldTo: (promise: Promise<unknown>) => void;
 }
@@ -34,7 +36,13 @@ export interface Narrator {
 /** What takes longer needs an explanation, in milliseconds. */
 const patienceMs = 2000;
 
-export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions): Narrator {
+export function createNarrator({
+  stderr,
+  quiet,
+  verbose,
+  json,
+  reader,
+}: NarratorOptions): Narrator {
   const write = (line: string): void => void stderr.write(`${printableLine(line)}\n`);
   let isYielded = false;
   const isShown = (): boolean => stderr.isTTY && !quiet && !isYielded;
@@ -49,7 +57,7 @@ export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions
     waitFor: async (what, promise) => {
       if (!isShown()) return await promise;
       const timer = setTimeout(
-        () => narrator.note(`Waiting for ${typeof what === "string" ? what : what()} …`),
+        () => narrator.note(`Waiting for ${typeof what === "string" ? what : what(reader())} …`),
         patienceMs,
       );
       try {
@@ -69,7 +77,7 @@ export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions
           narrator.warn(event.message);
           break;
         case "settled":
-          if (!json || isShown()) write(describeSettled(event.settled));
+          if (!json || isShown()) write(describeSettled(event.settled, reader()));
           break;
         case "retrying":
           if (isShown() || verbose)
@@ -108,8 +116,8 @@ export function createNarrator({ stderr, quiet, verbose, json }: NarratorOptions
   return narrator;
 }
 
-function describeSettled({ exchange, operation, outcome }: Settled): string {
-  const which = `the interrupted ${operation} (exchange ${exchange.id})`;
+function describeSettled({ exchange, operation, outcome }: Settled, reader: Reader): string {
+  const which = `the interrupted ${operation}${bySince(exchange, reader, " of")} (exchange ${exchange.id})`;
   switch (outcome) {
     case "acknowledged":
       return `Finished ${which}.`;
@@ -142,25 +150,23 @@ const command = /^(?:vault|chmod|export|openssl) /;
  * Formats an error for a person: message, facts, advice, commands to run next. What somebody else did has their name; times are
  * local, except in commands. The stream replaces secrets.
  */
-export function errorLines(error: VaultError, self: Actor, now: number): string {
-  const { hint, exchange, spent, by } = error.facts;
-  const named = (what: string, who: Actor | null | undefined): string =>
-    who === undefined || who === null || isSameUser(who, self)
-      ? ""
-      : `, ${what} by ${actorWords(who)}`;
+export function errorLines(error: VaultError, reader: Reader): string {
+  const { hint, exchange, spent, by, since } = error.facts;
+  const { self, now } = reader;
+  const other = by === undefined || isSameUser(by, self) ? "" : actorWords(by);
   const facts = [
+    ...(by === undefined || since === undefined ? [] : [inUse({ by, since }, reader)]),
     ...(exchange === undefined
       ? []
       : [
-          `exchange ${exchange.id} (${exchange.operation}): ${stateWords[exchange.state] ?? exchange.state}` +
-            named("begun", exchange.by),
+          `exchange ${exchange.id} (${exchange.operation}): ${stateWords[exchange.state] ?? exchange.state}${bySince(exchange, reader, exchange.state === "held" ? " by" : ", by")}`,
         ]),
     ...(spent === undefined
       ? []
       : [
           `counted ${error.code === "locked" ? "here " : ""}toward lockout: ${spent.unackedStarts} of ${spent.limits.unackedStarts} unacknowledged starts, ` +
             `${spent.failedAttempts} of ${spent.limits.failedAttempts} failed attempts` +
-            named("the last start", by),
+            (other === "" ? "" : `, the last start by ${other}`),
         ]),
   ];
   const lines = [

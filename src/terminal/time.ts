@@ -42,14 +42,22 @@ export function localTime(at: number): string {
   return `${localSeconds(time).slice(0, -":00".length)} ${zone}`;
 }
 
+/** Formats when something began that goes on: `since 10:02`, or on another day `since 2026-11-24 14:02 GMT+1`. */
+export function since(at: string, now: number): string {
+  const [day, clock] = localSeconds(new Date(at)).split(" ");
+  const isToday = localSeconds(new Date(now)).startsWith(`${day} `);
+  return `since ${isToday ? clock?.slice(0, -":00".length) : localTime(Date.parse(at))}`;
+}
+
 /**
- * Formats the times in a message (ISO 8601 with `Z`) as `when` does. A value that was given, an example of one, and a time within a word,
+ * Formats the times in a message (ISO 8601 with `Z`) as `when` does, after the word since as `since` does. A value that was given, an example of one, and a time within a word,
  * such as `ack@TIME`, stay as they are.
  */
 export const withLocalTimes = (text: string, now: number): string =>
   text.replaceAll(
-    /(?<=^|[ (])(?<!: |such as )\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z/g,
-    (iso) => when(iso, now),
+    /(?<=^|[ (])(?<!: |such as )(since )?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z)/g,
+    (_, goesOn: string | undefined, iso: string) =>
+      goesOn === undefined ? when(iso, now) : since(iso, now),
   );
 
 /**

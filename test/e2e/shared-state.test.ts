@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { cpSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -13,7 +14,7 @@ import {
   openLab,
 } from "../support/lab.ts";
 import type { Machine, Recovery } from "../support/machine.ts";
-import { documentOf } from "../support/machine.ts";
+import { documentOf, errorOf } from "../support/machine.ts";
 import { hasPgBouncer, pgBouncer, postgres } from "../support/postgres.ts";
 import type { Postgres } from "../support/postgres.ts";
 import { team } from "../support/shared-state.ts";
@@ -73,10 +74,18 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
     const dying = machines[0].start({}, "get", uuid, "--json");
     await expect.poll(() => lab.service.sandbox.requests().length, { timeout: 20_000 }).toBe(3);
     const busy = await machines[1].vault("get", uuid, "--json", "--max-wait", "100ms");
-    expectError(busy, 15, "busy", new RegExp(`\\(process ${dying.pid}\\), since 20`));
-    expect(documentOf(await machines[2].vault("state", "locks", "--json"))).toMatchObject({
-      locks: [{ uuid, holder: { pid: dying.pid } }],
+    expectError(busy, 15, "busy", /another process is using vault/);
+    const holder = { pid: dying.pid, role: "postgres", host: hostname() };
+    expect(errorOf(busy)).toMatchObject({
+      by: holder,
+      since: expect.stringMatching(/^20/) as string,
     });
+    expect(documentOf(await machines[2].vault("state", "locks", "--json"))).toMatchObject({
+      locks: [{ uuid, holder }],
+    });
+    const who = `\\S+@\\S+ \\(role postgres, pid ${dying.pid}\\) since \\d\\d:\\d\\d`;
+    const told = await machines[1].vault("get", uuid, "--max-wait", "100ms");
+    expect(told.stderr.replaceAll(/\s+/g, " ")).toMatch(new RegExp(`in use by ${who}`));
     dying.kill("SIGKILL");
     await dying.exit;
     await sql(`UPDATE schema.leases SET "endsAt" = '-infinity'`);
@@ -127,7 +136,7 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
     const later = await checks(machines[2]);
     expect(later).toContainEqual(expect.stringMatching(/^warn pending /));
     expect(later).toContainEqual(
-      expect.stringMatching(/^warn state vault .* is in use by ada on far \(process 7\) since/),
+      expect.stringMatching(/^warn state vault .* is in use by ada@far \(pid 7\) since/),
     );
     const away = lab.machine({ stateDir: "postgres://postgres@127.0.0.1:1/postgres" });
     expect(await checks(away)).toContainEqual(

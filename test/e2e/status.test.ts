@@ -1,19 +1,19 @@
-import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { main } from "../../src/main.ts";
 import { fakeHost } from "../support/fake-host.ts";
+import type { Lab } from "../support/lab.ts";
 import {
+  eventsOf,
   expectExit,
   firstGet,
-  firstGetArgs,
   offlineCard,
   offlineNote,
   openLab,
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
+import { sql } from "../support/state-file.ts";
 
 /** What `status` says on a terminal. */
 async function onTerminal(
@@ -26,56 +26,105 @@ async function onTerminal(
   return { out: host.out, err: host.err };
 }
 
-describe.concurrent("who did it", () => {
-  /** What somebody else on another machine, who shares the state, is told. */
-  async function elsewhere({ env, home }: Machine, ...words: string[]): Promise<string> {
-    const host = fakeHost({ env, home, now: Date.now() });
-    await main(words, host);
+describe("who did it", () => {
+  /** All that a person on a terminal is told, in one line. */
+  async function told({ env, home }: Machine, ...words: string[]): Promise<string> {
+    const host = fakeHost({ env, home, isTTY: true, columns: 200, now: Date.now(), files: "real" });
+    await main([...words, "--no-input"], host);
     await host.flush();
     return (host.out + host.err).replaceAll(/\s+/g, " ");
   }
 
-  async function readOnce(): Promise<{ machine: Machine; uuid: string }> {
+  /** A vault whose exchange is held, begun by `by`; without, by who runs every command here. */
+  async function held(by?: object): Promise<{ lab: Lab; machine: Machine; uuid: string }> {
     const lab = await openLab(offlineNote);
-    const machine = lab.machine();
-    const first = machine.start({}, ...firstGetArgs(machine, lab.vault));
-    expectExit(await first.exit, 0);
-    return { machine, uuid: lab.vault.uuid };
+    const machine = await lab.warmMachine();
+    const { uuid } = lab.vault;
+    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    if (by !== undefined) now(machine, { by });
+    return { lab, machine, uuid };
   }
 
-  it("is said of a held exchange to others: in status, its history, errors, and always in JSON", async () => {
-    const { machine, uuid } = await readOnce();
-    const holding = machine.start({}, "get", uuid, "--no-ack", "--json");
-    const held = await holding.exit;
-    expectExit(held, 0);
-    const by = { host: hostname(), user: userInfo().username, pid: holding.pid };
-    expect(documentOf(held)).toMatchObject({ exchange: { by } });
-    const who = `${by.user} on ${by.host} (process ${by.pid})`;
-    expect(await elsewhere(machine, "status", uuid)).toContain(` minutes left by ${who} `);
-    expect(await elsewhere(machine, "status", uuid, "--history")).toContain(who);
-    const refused = await elsewhere(machine, "get", uuid);
-    expect(refused).toMatch(/ \(get\): held, begun by /);
-    expect(refused).toContain(`begun by ${who}`);
-    expect(await elsewhere(machine, "status", "--json")).toContain(
-      `"by": { "host": "${by.host}", "user": "${by.user}", "pid": ${by.pid} }`,
-    );
-    for (const own of [
-      ["status", uuid, "--history"],
-      ["get", uuid],
-    ]) {
-      const { stdout, stderr } = await machine.start({}, ...own).exit;
-      expect(stdout + stderr).not.toContain(" on ");
+  /** Changes the last exchange. */
+  function now(machine: Machine, { by, state }: { by?: object; state?: string }): void {
+    const set = [
+      ...(by === undefined ? [] : [`by = '${JSON.stringify(by)}'`]),
+      ...(state === undefined ? [] : [`state = '${state}'`]),
+    ].join(", ");
+    const last = "id = (SELECT max(id) FROM exchanges)";
+    sql(join(machine.stateDir, "vault.db"), `UPDATE exchanges SET ${set} WHERE ${last}`);
+  }
+
+  const grace = { host: "build-7", user: "grace", pid: 7 };
+  const since = "grace@build-7 since \\d\\d:\\d\\d\\b";
+  const commands: [string, (uuid: string) => string[], string][] = [
+    ["status", () => ["status"], `held by ${since}`],
+    ["status of one vault", (uuid) => ["status", uuid], `held by ${since}`],
+    ["its history", (uuid) => ["status", uuid, "--history"], "\\) grace@build-7 "],
+    ["--fail-on", () => ["status", "--fail-on", "pending"], `is pending, by ${since}`],
+    ["an error", (uuid) => ["get", uuid], `\\(get\\): held by ${since}`],
+    ["doctor", () => ["doctor", "--offline"], `get held by ${since}`],
+    [
+      "a run",
+      () => ["get", "--all", "--reveal", "--quiet"],
+      `skipped an exchange is held by ${since}`,
+    ],
+    ["a discard", (uuid) => ["get", uuid, "--discard-pending"], `Dropped .* get of ${since}`],
+    ["ack", (uuid) => ["ack", uuid], `get of ${since} acknowledged`],
+    [
+      "forget",
+      (uuid) => ["forget", uuid, "--discard-pending", "--yes"],
+      `the open get of ${since} is dropped`,
+    ],
+  ];
+
+  it.each(commands)("is said of a held exchange of others: %s", async (_, line, said) => {
+    const others = await held(grace);
+    expect(await told(others.machine, ...line(others.uuid))).toMatch(new RegExp(said));
+    const own = await held();
+    expect(await told(own.machine, ...line(own.uuid))).not.toMatch(/@desk|ada/);
+  });
+
+  it.each([
+    ["in-doubt", ["ack"], `in doubt, by ${since}`],
+    ["in-doubt", ["status"], `in doubt, by ${since}`],
+    ["started", ["forget"], `started, not acknowledged, by ${since}`],
+  ])("is said of what is %s: %j", async (state, words, said) => {
+    const { machine, uuid } = await held(grace);
+    now(machine, { state });
+    expect(await told(machine, ...words, uuid)).toMatch(new RegExp(said));
+  });
+
+  it("has the role of the database beside the name, if it is another", async () => {
+    for (const role of ["team", "grace"]) {
+      const { machine, uuid } = await held({ ...grace, role });
+      const name = role === "team" ? "grace@build-7 \\(role team\\)" : "grace@build-7";
+      expect(await told(machine, "status", uuid)).toMatch(new RegExp(`held by ${name} since`));
     }
   });
 
+  it("is in JSON: of each exchange, and of one that was dropped", async () => {
+    const { machine, uuid } = await held(grace);
+    expect(documentOf(await machine.vault("status", "--json"))).toMatchObject({
+      vaults: [{ exchange: { by: grace } }],
+    });
+    expect(eventsOf(await machine.vault("get", "--all", "-o", "ndjson"))[0]).toMatchObject({
+      skipped: "held",
+      exchange: { by: grace },
+    });
+    const read = await machine.vault("get", uuid, "--discard-pending", "--json");
+    expect(documentOf(read)).toMatchObject({
+      exchange: { by: { host: "desk", user: "ada" } },
+      settled: [{ outcome: "not-applied", exchange: { operation: "get", by: grace } }],
+    });
+  });
+
   it("is said of the last start where the guard refuses another one", async () => {
-    const { machine, uuid } = await readOnce();
-    const database = join(machine.stateDir, "vault.db");
-    const db = new DatabaseSync(database);
-    db.exec("UPDATE vaults SET unackedStarts = 4");
-    db.close();
-    expect(await elsewhere(machine, "get", uuid)).toMatch(
-      /0 of 3 failed attempts, the last start by \S+ on \S+ \(process \d+\)/,
+    const { machine, uuid } = await held(grace);
+    expectExit(await machine.vault("ack", uuid), 0);
+    sql(join(machine.stateDir, "vault.db"), "UPDATE vaults SET unackedStarts = 4");
+    expect(await told(machine, "get", uuid)).toMatch(
+      /0 of 3 failed attempts, the last start by grace@build-7/,
     );
   });
 });

@@ -32,7 +32,7 @@ describe.concurrent("what takes more than two seconds says on a terminal what it
     await first.waitFor(/Waiting for the service/);
     const { text } = await inPty(machine, "get", uuid).exit;
     expect(text.replaceAll(/\s+/g, " ")).toContain(
-      `Waiting for another process that is using vault ${uuid} …`,
+      `Waiting for vault ${uuid}, in use by another process …`,
     );
     await first.exit;
   });

@@ -111,7 +111,7 @@ describe("in doubt, with both credentials refused", () => {
     const { code, error } = await run(world, "get");
     expect(code).toBe("guard");
     // Each way is a line of its own.
-    expect(error && errorLines(error, actorOf(1), world.time)).toMatch(
+    expect(error && errorLines(error, { self: actorOf(1), now: world.time })).toMatch(
       /next: vault get \S+ --generation 2 --force \(sends .*\)\n {4}or: vault import .*\n {4}or: vault guard [^\n]*$/,
     );
     expect((await run(world, "get", { generation: 2, force: true })).code).toBe("ok");
@@ -152,7 +152,7 @@ it("a vault that somebody else has locked: the counters are those of here, and t
   const { code, error } = await run(world, "get");
   expect(code).toBe("locked");
   expect(error?.facts.hint).toMatch(/--reset \(after .*\); vault audit-replay FILE \(explains it/);
-  expect(error && errorLines(error, actorOf(1), world.time)).toContain(
+  expect(error && errorLines(error, { self: actorOf(1), now: world.time })).toContain(
     "counted here toward lockout: 0 of 5",
   );
 });

@@ -36,7 +36,13 @@ const receipt: UpdateDocument = {
   },
 };
 const settled = {
-  exchange: { id: exchange.id, operation: "get", externalRef: "x" },
+  exchange: {
+    id: exchange.id,
+    operation: "get",
+    externalRef: "x",
+    startedAt: "2026-11-27T10:02:00Z",
+    by: null,
+  },
   operation: "get",
   outcome: "acknowledged",
 } as const;

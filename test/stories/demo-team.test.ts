@@ -29,9 +29,9 @@ test("npm run demo:team: three machines share a state, one is killed, and nothin
   const story = [
     /^ann\$ vault state init --grant team\nCreated the shared state postgres:/m,
     /^(?:(?:ann {2}|ben {2}|cleo )\| The treasure.*\n){3}/m,
-    /^cleo\$ vault state locks\n.*Used by[^$]*process \d+/m,
+    /^cleo\$ vault state locks\n.*Used by[^$]*pid \d+\)/m,
     /^# Ben's process is killed/m,
-    /^Waiting for \S+ on \S+ \(process \d+\), since 20/m,
+    /^Waiting for vault \S+,\s+in use by process \d+\s+since \d\d:\d\d/m,
     /^Finished the interrupted get.*\nGrace Hopper\nNew credentials stored \(generation 3\)/m,
     /^cleo\$ vault state locks\nNo vault is in use\.$/m,
     /^cleo\$ vault guard\n[^$]*(?:0 of 5 +0 of 3[^$]*){3}/m,

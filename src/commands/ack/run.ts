@@ -9,6 +9,8 @@ import { summarize } from "../../exchange/context.ts";
 import type { OpenExchange, VaultRecord } from "../../exchange/records.ts";
 import { noCredentials, otherService } from "../../exchange/start/start.ts";
 import { printableLine } from "../../terminal/redactor.ts";
+import type { Reader } from "../../terminal/who.ts";
+import { bySince } from "../../terminal/who.ts";
 import type { ForeignToken } from "./token.ts";
 import { acknowledgeToken } from "./token.ts";
 import { VaultNames, withLabel } from "../../cli/vault-name.ts";
@@ -229,22 +231,23 @@ async function print(io: Io, result: Result): Promise<void> {
     acknowledged,
     failed: failed.map((one) => ({ ...one, error: io.redactor.redactValue(one.error.toJSON()) })),
   };
-  await io.output.printDone(document, () =>
+  await io.output.printDone(document, (view) =>
     io.redactor.redact(
-      describe(result)
+      describe(result, view)
         .map((line) => `${line}\n`)
         .join(""),
     ),
   );
 }
 
-function describe({ acknowledged, failed }: Result): string[] {
+function describe({ acknowledged, failed }: Result, reader: Reader): string[] {
   const lines = acknowledged.map(({ uuid, operation, earlier, exchange }) => {
-    const { generation, acknowledgedAt } = exchange;
+    const { generation, acknowledgedAt, by, startedAt } = exchange;
+    const who = startedAt === null ? "" : bySince({ by, startedAt }, reader, " of");
     const pair = typeof generation === "number" ? ` (generation ${generation})` : "";
     return earlier === true
-      ? `${uuid}  nothing is pending; the last ${operation} was acknowledged at ${acknowledgedAt}${pair}`
-      : `${uuid}  ${operation} acknowledged${pair}`;
+      ? `${uuid}  nothing is pending; the last ${operation}${who} was acknowledged at ${acknowledgedAt}${pair}`
+      : `${uuid}  ${operation}${who} acknowledged${pair}`;
   });
   if (lines.length === 0 && failed.length === 0) lines.push("Nothing is pending.");
   if (failed.length > 1 || acknowledged.length > 0)

@@ -46,18 +46,21 @@ async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
   // Which state and which service are meant is not known then.
   if (problem !== undefined) return [...findings, failed("configuration", problem)];
   const now = app.io.host.now();
+  const reader = { self: app.io.host.actor, now };
   const found = await inspect(app.state).catch(asVaultError);
   const facts = found instanceof VaultError ? null : found;
   const vaults = facts?.vaults ?? null;
   findings.push(await configurationFinding(app), await applicationFinding(app, vaults ?? [], now));
   if (found instanceof VaultError)
     findings.push(failed(found.code === "usage" ? "state" : "key", found));
-  if (facts !== null) findings.push(...stateFindings(facts, now));
+  if (facts !== null) findings.push(...stateFindings(facts, reader));
   if (options.offline !== true)
     findings.push(...(await serviceFindings(app, facts?.tokenSeconds ?? null)));
   findings.push(limiterFinding(app.settings.rate, facts?.queues ?? [], now));
   if (vaults !== null)
-    findings.push(...vaultFindings(vaults, { policy: app.settings.policy, clock: app.io.host }));
+    findings.push(
+      ...vaultFindings(vaults, { policy: app.settings.policy, clock: app.io.host }, reader),
+    );
   return findings;
 }
 

@@ -1,8 +1,9 @@
 import type { OpenState } from "../../parts/state.ts";
-import { actorWords } from "../../actor.ts";
 import { liveGenerations } from "../../exchange/start/candidates.ts";
 import { leastFreeBytes } from "../../files/disk.ts";
 import { when } from "../../terminal/time.ts";
+import type { Reader } from "../../terminal/who.ts";
+import { inUse } from "../../terminal/who.ts";
 import type { Finding } from "../../documents/setup.ts";
 import { count } from "../../terminal/count.ts";
 import { bad, failed, ok, unverified, warning } from "./finding.ts";
@@ -14,11 +15,11 @@ type Directory = Extract<Place, { type: "directory" }>;
 type Server = Extract<Place, { type: "server" }>;
 
 /** What there is to say of a state, its key and its backups. */
-export function stateFindings(facts: StateFacts, now: number): Finding[] {
+export function stateFindings(facts: StateFacts, reader: Reader): Finding[] {
   const { place, problem } = facts;
-  if (place?.type === "directory") return directoryFindings(facts, place, now);
+  if (place?.type === "directory") return directoryFindings(facts, place, reader.now);
   if (place === null) return problem === null ? [] : [failed("state", problem)];
-  return serverFindings(facts, place, now);
+  return serverFindings(facts, place, reader);
 }
 
 const directoryFindings = (facts: StateFacts, place: Directory, now: number): Finding[] => [
@@ -142,11 +143,11 @@ function backupFinding(
 /** A lease that is renewed for longer than this is of a process that is stuck, in milliseconds. */
 const longHeldMs = 600_000;
 
-function serverFindings({ vaults }: StateFacts, place: Server, now: number): Finding[] {
+function serverFindings({ vaults }: StateFacts, place: Server, reader: Reader): Finding[] {
   const { location, version, hasTls, keyId, latencyMs, locks } = place;
   const answers = latencyMs === 0 ? "answers at once" : `answers in ${latencyMs} ms`;
   const server = `PostgreSQL ${version}, ${hasTls ? "TLS verified" : "no TLS"}, ${answers}`;
-  const old = locks.filter(({ since }) => Date.parse(since) < now - longHeldMs);
+  const old = locks.filter(({ since }) => Date.parse(since) < reader.now - longHeldMs);
   return [
     ok(
       "key",
@@ -158,7 +159,7 @@ function serverFindings({ vaults }: StateFacts, place: Server, now: number): Fin
     ...old.map(({ uuid, holder, since }) =>
       warning(
         "state",
-        `vault ${uuid} is in use by ${actorWords(holder)} since ${when(since, now)}`,
+        `vault ${uuid} is ${inUse({ by: holder, since }, reader)}`,
         "end that process if it hangs; the vault is free 15 seconds later",
       ),
     ),

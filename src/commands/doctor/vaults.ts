@@ -3,6 +3,8 @@ import type { Circumstances } from "../../exchange/ways.ts";
 import { hintOf, waysOn } from "../../exchange/ways.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import { when } from "../../terminal/time.ts";
+import type { Reader } from "../../terminal/who.ts";
+import { bySince } from "../../terminal/who.ts";
 import type { Finding } from "../../documents/setup.ts";
 import { count } from "../../terminal/count.ts";
 import { bad, ok, warning } from "./finding.ts";
@@ -15,13 +17,14 @@ const soonDays = 30;
 export function vaultFindings(
   vaults: readonly VaultRecord[],
   circumstances: Circumstances,
+  reader: Reader,
 ): Finding[] {
   const all = count(vaults.length, "vault");
   const orOk = (findings: Finding[], check: string, message: string): Finding[] =>
     findings.length > 0 ? findings : [ok(check, message)];
   return [
     ...orOk(
-      vaults.flatMap((vault) => pending(vault, circumstances)),
+      vaults.flatMap((vault) => pending(vault, circumstances, reader)),
       "pending",
       "no pending exchanges",
     ),
@@ -41,18 +44,20 @@ export function vaultFindings(
 const named = ({ uuid, label }: VaultRecord): string =>
   label === null ? `vault ${uuid}` : `${label} (${uuid})`;
 
-function pending(vault: VaultRecord, given: Circumstances): Finding[] {
+function pending(vault: VaultRecord, given: Circumstances, reader: Reader): Finding[] {
   const { open } = vault;
   if (open === null) return [];
   const left =
     open.tokenExpiry === null
       ? ""
       : `; its token expires ${when(open.tokenExpiry, given.clock.now())}`;
-  const state = open.state === "held" ? "held" : "waiting for its acknowledgement";
+  const isHeld = open.state === "held";
+  const state = isHeld ? "held" : "waiting for its acknowledgement";
+  const who = bySince(open, reader, isHeld ? " by" : ", by");
   const what =
     open.state === "in-doubt"
-      ? "in doubt; either the old or the new credentials are valid"
-      : `${state}${left}`;
+      ? `in doubt${who}; either the old or the new credentials are valid`
+      : `${state}${who}${left}`;
   return [
     warning("pending", `${named(vault)}: ${open.operation} ${what}`, hintOf(waysOn(vault, given))),
   ];

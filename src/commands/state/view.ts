@@ -50,7 +50,7 @@ export async function locksTable(
   const palette = await createPalette(view.facts.color);
   const rows = locks.map(({ uuid, holder, since }) => [
     uuid,
-    actorWords(holder),
+    actorWords(holder, "process"),
     distance(Date.parse(since), view.now),
   ]);
   return listTable(["Vault", "Used by", "Since"], rows, { palette, columns: view.facts.columns });

@@ -2,6 +2,7 @@ import type { Local, StatePart } from "../../parts/state.ts";
 import type { Narrator } from "../../terminal/narrator.ts";
 import { VaultError } from "../../errors.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
+import { bySince } from "../../terminal/who.ts";
 import { count } from "../../terminal/count.ts";
 import { byLabel } from "../../cli/vault-name.ts";
 import { noCredentials } from "../../exchange/start/start.ts";
@@ -30,9 +31,16 @@ export async function runStatus(
     if (options.pending !== true || vault.exchange !== null) vaults.push(vault);
   }
   const found = (options.failOn ?? []).flatMap((finding) =>
-    vaults.filter((v) => has(v, finding)).map(({ uuid }) => ({ uuid, finding })),
+    vaults
+      .filter((v) => has(v, finding))
+      .map(({ uuid, exchange }) => {
+        const reader = { self: io.host.actor, now: io.host.now() };
+        const who =
+          finding === "pending" && exchange !== null ? bySince(exchange, reader, ", by") : "";
+        return { uuid, message: `${uuid} is ${finding}${who}` };
+      }),
   );
-  const message = found.map(({ uuid, finding }) => `${uuid} is ${finding}`).join("; ");
+  const message = found.map((one) => one.message).join("; ");
   const [first] = found;
   const finding =
     first && new VaultError("finding", message, { hint: `vault status ${first.uuid}` });

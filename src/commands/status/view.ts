@@ -1,4 +1,3 @@
-import type { Actor } from "../../actor.ts";
 import { actorWords, isSameUser } from "../../actor.ts";
 import { count } from "../../terminal/count.ts";
 import type { Palette } from "../../terminal/palette.ts";
@@ -9,6 +8,7 @@ import { wrapMessage } from "../../terminal/streams.ts";
 import type { Cell, Painted } from "../../terminal/tables.ts";
 import { listTable } from "../../terminal/tables.ts";
 import { distance, when } from "../../terminal/time.ts";
+import { bySince } from "../../terminal/who.ts";
 import { hintOf } from "../../exchange/ways.ts";
 import type { Row, View } from "../../cli/vault-view.ts";
 import { dateRows, knownFacts } from "../../cli/vault-view.ts";
@@ -125,19 +125,19 @@ function counter(count: number, limit: number, palette: Palette, unit?: string):
 
 function statusCell(
   { status, locked, exchange }: ListedVault,
-  { now, self }: View,
+  view: View,
   palette: Palette,
 ): Painted {
   if (locked) return { text: status, paint: palette.bad };
   if (exchange === null)
     return { text: status, paint: status === "ready" ? palette.good : palette.warn };
-  const { state, tokenExpiry, by } = exchange;
+  const { state, tokenExpiry } = exchange;
   const left =
     tokenExpiry === null || state === "in-doubt"
       ? ""
-      : `\n${tokenLeft(Date.parse(tokenExpiry), now)}`;
-  const who = othersIn([exchange], self) ? `\nby ${nameOf(by)}` : "";
-  return { text: `${status}${left}${who}`, paint: palette.warn };
+      : `\n${tokenLeft(Date.parse(tokenExpiry), view.now)}`;
+  const who = bySince(exchange, view, state === "held" ? " by" : ", by");
+  return { text: `${status}${who}${left}`, paint: palette.warn };
 }
 
 /** The status with lines that say when the vault was last read, and how often it can be. */
@@ -154,12 +154,6 @@ function withReads(
 const tokenLeft = (expiry: number, now: number): string =>
   expiry > now ? `${distance(expiry, now).replace(/^in /, "")} left` : "token expired";
 
-/** Whether somebody else began one of the exchanges. */
-const othersIn = (exchanges: readonly Pick<ExchangeStatus, "by">[], self: Actor): boolean =>
-  exchanges.some(({ by }) => by !== null && !isSameUser(by, self));
-
-const nameOf = (by: Actor | null): string => (by === null ? "" : printableLine(actorWords(by)));
-
 function history(vault: ListedVault, view: View, palette: Palette): string {
   const { generations, exchanges } = vault;
   if (generations === undefined || exchanges === undefined) return "";
@@ -171,14 +165,16 @@ function history(vault: ListedVault, view: View, palette: Palette): string {
     shownFingerprint(g.fingerprint),
     when(g.createdAt, view.now),
   ]);
-  const isShared = othersIn(exchanges, view.self);
+  const nameOf = ({ by }: ExchangeStatus): string =>
+    by === null || isSameUser(by, view.self) ? "" : printableLine(actorWords(by));
+  const isShared = exchanges.some((exchange) => nameOf(exchange) !== "");
   const runs = exchanges.map((e) => [
     e.id,
     e.operation,
     e.state,
     e.generation === null ? "" : String(e.generation),
     when(e.startedAt, view.now),
-    ...(isShared ? [nameOf(e.by)] : []),
+    ...(isShared ? [nameOf(e)] : []),
   ]);
   return [
     "\n",

@@ -113,12 +113,19 @@ export async function settleInterrupted(
 }
 
 export function settledAs(
-  { id, operation, externalRef }: Pick<OpenExchange, "id" | "operation" | "externalRef">,
+  {
+    id,
+    operation,
+    externalRef,
+    startedAt,
+    by,
+  }: Pick<OpenExchange, "id" | "operation" | "externalRef" | "startedAt" | "by">,
   outcome: EndOutcome,
 ): Settled {
   const acknowledged = operation === "update" ? "applied" : "acknowledged";
   const words = { acknowledged, expired: "not-applied", "in-doubt": "in-doubt" } as const;
-  return { exchange: { id, operation, externalRef }, operation, outcome: words[outcome] };
+  const exchange = { id, operation, externalRef, startedAt, by };
+  return { exchange, operation, outcome: words[outcome] };
 }
 
 /** What the success of a start with `generation` says about an exchange in doubt. */

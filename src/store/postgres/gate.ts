@@ -3,11 +3,11 @@ import type { Row } from "./connection.ts";
 import { AnswerLost, codeOf, Connection, gateClosed, isLocked } from "./connection.ts";
 import type { Database } from "./database.ts";
 import type { Statement } from "../statement.ts";
-import type { Actor } from "../../actor.ts";
+import type { Actor, Holder } from "../../actor.ts";
 import type { Lock } from "../state.ts";
-import type { Holder } from "../wait-for-lock.ts";
-import { busy, holderWords, waitForLock } from "../wait-for-lock.ts";
+import { busy, waitForLock } from "../wait-for-lock.ts";
 import type { WholeOperation } from "../whole/whole.ts";
+import { defined } from "../../defined.ts";
 import { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 
@@ -58,9 +58,9 @@ export function busyAtGate(row: Row | undefined): VaultError {
   if (who === undefined || row === undefined) return busy(undefined);
   return new VaultError(
     "busy",
-    `${holderWords(who)} is changing the whole state (vault state ${String(row["operation"])})`,
+    `another process is changing the whole state (vault state ${String(row["operation"])})`,
     {
-      by: who.by,
+      ...who,
       hint: "nothing was sent; run it again when it has finished, or wait longer with --max-wait",
     },
   );
@@ -135,7 +135,7 @@ export async function transactWhole<T>(
       lease === undefined ? await behindGate(place, token, { operation, open }, work) : { lease };
     if ("result" in done) return done;
     const who = done.lease && holderIn(done.lease);
-    if (who !== undefined) waiting.tell?.(holderWords(who));
+    if (who !== undefined) waiting.tell?.(who);
     obstacle = busy(done.lease?.["uuid"] as string | undefined, who);
     return null;
   };
@@ -235,10 +235,10 @@ export function lockIn(row: Row): Lock {
     since: Date;
     endsAt: Date;
   };
-  const { host, pid, user } = JSON.parse(holder) as Actor;
+  const { host, pid, user, role } = JSON.parse(holder) as Actor;
   return {
     uuid,
-    holder: { host, pid, user },
+    holder: { host, pid, user, ...defined({ role }) },
     since: since.toISOString(),
     endsAt: endsAt.toISOString(),
   };

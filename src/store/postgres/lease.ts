@@ -3,7 +3,7 @@ import { uptime } from "node:os";
 import { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import type { Actor } from "../../actor.ts";
-import { busy, holderWords, waitForLock } from "../wait-for-lock.ts";
+import { busy, waitForLock } from "../wait-for-lock.ts";
 import type { Statement } from "../statement.ts";
 import type { Row } from "./connection.ts";
 import { AnswerLost, breakerChanged, codeOf, labelTwice, isLocked, noRow } from "./connection.ts";
@@ -89,7 +89,7 @@ export class Lease {
         if (taken !== undefined) return [new Lease(place, uuid, epoch, sent), rows, sent[0]];
         obstacle = owner === undefined ? busyAtGate(gate) : busy(uuid, holderIn(owner));
         const who = holderIn(owner ?? gate ?? {});
-        if (who !== undefined) waiting.tell?.(holderWords(who));
+        if (who !== undefined) waiting.tell?.(who);
       } catch (error) {
         if (isLocked(error)) obstacle = busyAtGate((await place.database.query(atGate(schema)))[0]);
         else if (error instanceof AnswerLost) obstacle = error;

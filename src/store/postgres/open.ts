@@ -25,7 +25,8 @@ export function openShared({ location, env, learnSecret, ...options }: Opening):
     if (password !== undefined) learnSecret(password);
     return password;
   };
-  return new PostgresStore({ ...options, address: { ...address, findPassword } });
+  const by = { ...options.by, role: address.user };
+  return new PostgresStore({ ...options, by, address: { ...address, findPassword } });
 }
 
 /** Whose password is looked up. */

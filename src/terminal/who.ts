@@ -1,0 +1,26 @@
+import type { Actor, Holder } from "../actor.ts";
+import { actorWords, isSameUser } from "../actor.ts";
+import { printableLine } from "./redactor.ts";
+import { since } from "./time.ts";
+
+/** Who reads a message, and when. */
+export interface Reader {
+  self: Actor;
+  now: number;
+}
+
+/** ` by ada@build-7 since 10:02`, of an exchange: nothing for this very user here, or where it is not known. */
+export const bySince = (
+  { by, startedAt }: { by: Actor | null; startedAt: string },
+  { self, now }: Reader,
+  word: " by" | ", by" | " of" = " by",
+): string =>
+  by === null || isSameUser(by, self)
+    ? ""
+    : `${word} ${printableLine(actorWords(by))} ${since(startedAt, now)}`;
+
+/** `in use by ada@build-7 (pid 4711) since 10:02`; of this very user here, the process alone. */
+export function inUse({ by, since: at }: Holder, { self, now }: Reader): string {
+  const who = isSameUser(by, self) ? `process ${by.pid}` : actorWords(by, "process");
+  return `in use by ${printableLine(who)} ${since(at, now)}`;
+}
