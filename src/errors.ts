@@ -49,7 +49,8 @@ export const errorKinds = {
     exitCode: 10,
     retry: "safe",
     meaning:
-      "no response: if nothing was sent retry is safe, if a start was sent it is after-status (it counts); a trial start goes out when the message says",
+      "no answer in the service's own form (none at all, a gateway's page, a 5xx). Safe to retry if nothing was sent. If a start was sent, it " +
+      "counts: run vault status first. The message says when the next start may go out",
   },
   pending: {
     exitCode: 11,

@@ -30,7 +30,7 @@ export type HoldReason =
   | "no-ack"
   /** The contents could not be written whole. */
   | "delivery"
-  /** The last read of a limited vault, with an output that masks or omits the contents. */
+  /** A read of a limited vault, the last one or with a person at the terminal, whose output masks or omits the contents. */
   | "masked"
   /** --credentials-out could not be written. */
   | "credentials-out"

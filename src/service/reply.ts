@@ -1,5 +1,6 @@
 import type { Reply } from "../exchange/ports.ts";
 import type { Answer } from "../protocol/answers.ts";
+import { findErrorUuid } from "../protocol/classify.ts";
 import { parseJson } from "../protocol/json.ts";
 
 /** Status and headers of a final response. Header names are in lower case. */
@@ -23,21 +24,22 @@ export function replyOf(response: WholeResponse, host: string, now: number): Rep
   const contentType = first(headers["content-type"])?.split(";")[0]?.trim().toLowerCase();
   const body = readJson(response.body) ?? ([404, 405, 429].includes(httpStatus) ? {} : undefined);
   const answer = body === undefined ? undefined : answerOf(httpStatus, headers, body, now);
-  if (httpStatus >= 500) {
-    return {
-      type: "no-answer",
-      cause: `HTTP ${httpStatus} from ${host}`,
-      httpStatus,
-      contentType,
-      answer,
-    };
-  }
-  if (answer !== undefined) return { type: "answer", answer };
-  const isRedirect = httpStatus >= 300 && httpStatus < 400;
-  const cause = isRedirect
-    ? `redirects (HTTP ${httpStatus}) are not followed`
-    : `the response of ${host} is not JSON (HTTP ${httpStatus}${response.body.length === 0 ? ", empty" : ""})`;
-  return { type: "no-answer", cause, httpStatus, contentType };
+  if (answer !== undefined && httpStatus < 500) return { type: "answer", answer };
+  const cause = `HTTP ${httpStatus} from ${host}${whatIn(response, contentType, body)}`;
+  return { type: "no-answer", cause, httpStatus, contentType, answer };
+}
+
+/** What a response has in place of an answer. */
+function whatIn(
+  { httpStatus, body: bytes }: WholeResponse,
+  contentType: string | undefined,
+  body: Record<string, unknown> | undefined,
+): string {
+  const errorUuid = findErrorUuid(body);
+  if (body !== undefined) return errorUuid === undefined ? "" : `, error ${errorUuid}`;
+  if (httpStatus >= 300 && httpStatus < 400) return ", a redirect, which is not followed";
+  if (bytes.length === 0) return ", empty";
+  return contentType === "text/html" ? ", an HTML page" : ", not JSON";
 }
 
 function answerOf(

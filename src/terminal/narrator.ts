@@ -137,7 +137,7 @@ const seconds = (milliseconds: number): string =>
 
 /** States of an exchange, in words for a person, where they differ. */
 const stateWords: Readonly<Record<string, string>> = {
-  intent: "start sent, no response",
+  intent: "start sent, outcome unknown",
   started: "started, not acknowledged",
   ending: "acknowledging",
   "in-doubt": "in doubt",

@@ -127,7 +127,7 @@ describe("the journal as audit items", () => {
     await run(machine, 10, "get", lab.vault.uuid);
     const sent = (await itemsOf(machine)).slice(2);
     expect(new Set(sent.map(short))).toEqual(new Set(["READ_VAULT UNKNOWN"]));
-    expect(sent[0]?.description).toMatch(/^sent, no complete response: it may count \(.+\)$/);
+    expect(sent[0]?.description).toMatch(/^sent, outcome unknown: it may count \(.+\)$/);
     expect(sent).toHaveLength(recorded(lab).length - 2);
   });
 
@@ -234,7 +234,7 @@ describe("the journal as audit items", () => {
       "READ_VAULT SUCCESS",
       "ACKNOWLEDGE_READ_VAULT UNKNOWN",
     ]);
-    expect(inDoubt[3]?.description).toBe("acknowledgement sent, no response: it may have arrived");
+    expect(inDoubt[3]?.description).toBe("acknowledgement sent, outcome unknown: it may have arrived");
     await run(machine, 0, "get", lab.vault.uuid);
     const settled = await itemsOf(machine);
     expect(settled.slice(2).map(short)).toEqual(recorded(lab).slice(2));

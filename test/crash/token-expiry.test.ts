@@ -87,7 +87,7 @@ describe.concurrent("a token that dies before its acknowledgement", () => {
       await machine.vault("get", uuid, "--timeout", "3500ms", "--json"),
       12,
       "in-doubt",
-      /got no response and its token expired/,
+      /may or may not have arrived/,
     );
     await expectNothingLost(lab, machine.copy());
     await expectGet(lab, machine, ["acknowledged"], 0);

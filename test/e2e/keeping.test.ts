@@ -53,10 +53,10 @@ describe.concurrent("ack --token", () => {
       return await elsewhere.vaultWith({ env: { TOKEN } }, "ack", uuid, ...call, ...wait, "--json");
     };
     lab.faults("get-end:drop-before*all");
-    expectError(await ack(token, "--max-wait", "300ms"), 10, "network", /got no response/);
+    expectError(await ack(token, "--max-wait", "300ms"), 10, "network", /no complete response/);
     lab.service.faults.clear();
     lab.faults("get-end:status=429,retry-after=60*all");
-    expectError(await ack(token, "--max-wait", "300ms"), 9, "rate-limited", /got no response/);
+    expectError(await ack(token, "--max-wait", "300ms"), 9, "rate-limited", /still rate limited/);
     lab.service.faults.clear();
     expectError(await ack(`${token}x`), 13, "service", /did not accept the token/);
     const before = lab.service.sandbox.requests().length;

@@ -97,6 +97,36 @@ describe("counting towards a lock", () => {
   });
 });
 
+describe("the time that a start without answer names", () => {
+  // Of a vault that was imported, and of one whose credentials only this state knows.
+  it.each<[what: string, isProven: boolean, changes: Parameters<typeof run>[2]]>([
+    ["imported credentials", false, {}],
+    ["credentials of its own", true, {}],
+    ["credentials of its own, held", true, { noAck: true }],
+  ])(
+    "%s: the same command goes out then; none is named where the guard refuses it",
+    async (_, isProven, changes) => {
+      const world = await knownVault();
+      if (isProven) await run(world, "get");
+      const told: string[] = [];
+      for (;;) {
+        // Each start is lost, a probe between two of them is answered.
+        world.weather = ["request-lost", "fine", "request-lost"];
+        const before = (await known(world)).unackedStarts;
+        const { code, error } = await run(world, "get", changes);
+        if (code === "guard") break;
+        expect(code).toBe("network");
+        expect((await known(world)).unackedStarts).toBeGreaterThan(before);
+        const [, time] = / due at (\S+Z)/.exec(error?.facts.hint ?? "") ?? [];
+        told.push(time === undefined ? "none" : "time");
+        if (time !== undefined) world.time = Date.parse(time);
+      }
+      expect(told.at(-1)).toBe("none");
+      expect(new Set(told.slice(0, -1))).toEqual(new Set(["time"]));
+    },
+  );
+});
+
 describe("pairs that may not be sent", () => {
   const wrong = (name: string) => ({ encryptedData: name, payload: "payload" });
 

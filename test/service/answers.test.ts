@@ -59,44 +59,51 @@ describe("a whole JSON object is an answer, whatever its status", () => {
 
 describe("5xx tells nothing about what was done", () => {
   test("with a JSON object, which goes along", async () => {
-    const server = await httpServer(json(503, error, { "retry-after": "7" }));
+    const errorUuid = "b6f9a1d2-0a4f-4b7f-8d55-2a4a9f6f7e02";
+    const body = { ...error, errorUuid };
+    const server = await httpServer(json(503, body, { "retry-after": "7" }));
     expect(await clientOf(server.url).call(startCall, never)).toEqual({
       type: "no-answer",
-      cause: `HTTP 503 from ${server.host}`,
+      cause: `HTTP 503 from ${server.host}, error ${errorUuid}`,
       httpStatus: 503,
       contentType: "application/json",
-      answer: { httpStatus: 503, body: error, retryAfter: 7 },
+      answer: { httpStatus: 503, body, retryAfter: 7 },
     });
   });
 
   test("without one", async () => {
     const server = await httpServer((_, response) =>
-      response.writeHead(502).end("<html>Bad Gateway</html>"),
+      response.writeHead(502, { "content-type": "text/html" }).end("<html>Bad Gateway</html>"),
     );
     expect(await clientOf(server.url).call(startCall, never)).toEqual({
       type: "no-answer",
-      cause: `HTTP 502 from ${server.host}`,
+      cause: `HTTP 502 from ${server.host}, an HTML page`,
       httpStatus: 502,
+      contentType: "text/html",
     });
   });
 });
 
 describe("what is not a JSON object is no answer", () => {
   test.each<[string, string | Buffer, string]>([
-    ["text", "OK", ""],
-    ["empty", "", ", empty"],
-    ["an array", "[{}]", ""],
-    ["a string", '"SUCCESS"', ""],
-    ["null", "null", ""],
-    ["half an object", '{"responseStatus":{"status":"SUCCESS"}', ""],
-    ["an object and more", "{}{}", ""],
-    ["bytes that are not UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), ""],
-    ["compressed", gzipSync("{}"), ""],
-  ])("%s", async (_, body, more) => {
+    ["text", "OK", "not JSON"],
+    ["empty", "", "empty"],
+    ["an array", "[{}]", "not JSON"],
+    ["a string", '"SUCCESS"', "not JSON"],
+    ["null", "null", "not JSON"],
+    ["half an object", '{"responseStatus":{"status":"SUCCESS"}', "not JSON"],
+    ["an object and more", "{}{}", "not JSON"],
+    [
+      "bytes that are not UTF-8",
+      Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
+      "not JSON",
+    ],
+    ["compressed", gzipSync("{}"), "not JSON"],
+  ])("%s", async (_, body, what) => {
     const server = await httpServer((_, response) => response.end(body));
     expect(await clientOf(server.url).call(endCall, never)).toEqual({
       type: "no-answer",
-      cause: `the response of ${server.host} is not JSON (HTTP 200${more})`,
+      cause: `HTTP 200 from ${server.host}, ${what}`,
       httpStatus: 200,
     });
   });
@@ -115,7 +122,7 @@ test.each([301, 302, 303, 307, 308])("a redirect (%i) is not followed", async (s
   );
   expect(await clientOf(server.url).call(startCall, never)).toEqual({
     type: "no-answer",
-    cause: `redirects (HTTP ${status}) are not followed`,
+    cause: `HTTP ${status} from ${server.host}, a redirect, which is not followed`,
     httpStatus: status,
   });
   expect(target.connections).toHaveLength(0);

@@ -75,7 +75,7 @@ function wordingOf(line: JournalLine, exchange: Exchange | null): Wording | null
         ? unknown(action.call, "start intended, response unknown: it may count")
         : null;
     case "unanswered":
-      return unknown(action.call, `sent, no complete response: it may count${messageOf(line)}`);
+      return unknown(action.call, `sent, outcome unknown: it may count${messageOf(line)}`);
     case "started":
       return success(action.call, `${word} started`);
     case "adopted":
@@ -97,7 +97,7 @@ function wordingOf(line: JournalLine, exchange: Exchange | null): Wording | null
       if (line.fate === "arrived")
         return success(action.end, `${word} acknowledged, as a later start showed`);
       return line.fate === "unknown"
-        ? unknown(action.end, "acknowledgement sent, no response: it may have arrived")
+        ? unknown(action.end, "acknowledgement sent, outcome unknown: it may have arrived")
         : null;
     case "acknowledged":
       return line.fate === "told" ? null : success(action.end, `${word} acknowledged`);

@@ -3,7 +3,7 @@ import type { ServicePart } from "../../parts/service.ts";
 import { VaultError } from "../../errors.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { summarize } from "../../exchange/context.ts";
-import { dispositionOf, serviceDetails, wording } from "../../exchange/dispositions.ts";
+import { dispositionOf, serviceDetails, whatCame, wording } from "../../exchange/dispositions.ts";
 import type { EndCall } from "../../exchange/ports.ts";
 import { sendSingle } from "../../exchange/single/call.ts";
 import { isSuccess } from "../../protocol/answers.ts";
@@ -60,16 +60,15 @@ async function sendToken(context: ExchangeContext, call: EndCall): Promise<void>
   context.signal.throwIfAborted();
   const limited = reply.type === "answer" && dispositionOf(reply.answer, call).end === "again";
   if (reply.type === "answer" && !limited) throw refused(call, reply.answer);
-  const cause = reply.type === "answer" ? "rate limited" : reply.cause;
-  throw new VaultError(
-    limited ? "rate-limited" : "network",
-    `the acknowledgement got no response: ${cause}`,
-    {
-      uuid: call.uuid,
-      retry: "safe",
-      hint: "run it again",
-    },
-  );
+  const { uuid } = call;
+  const facts = { uuid, retry: "safe", hint: "run it again" } as const;
+  if (reply.type === "answer")
+    throw new VaultError("rate-limited", `still rate limited (${wording(reply.answer)})`, facts);
+  const what =
+    reply.type === "not-sent"
+      ? `no connection to the service: ${reply.cause}`
+      : `the acknowledgement was sent, but ${whatCame(reply)}`;
+  throw new VaultError("network", what, facts);
 }
 
 /** Refuses the token of this machine's own exchange: `vault ack UUID` records the acknowledgement. */

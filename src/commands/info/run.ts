@@ -2,7 +2,7 @@ import type { Local } from "../../parts/state.ts";
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
-import { serviceDetails } from "../../exchange/dispositions.ts";
+import { serviceDetails, whatCame } from "../../exchange/dispositions.ts";
 import { refusedSingle, sendSingle } from "../../exchange/single/call.ts";
 import { noteResponse } from "../../exchange/start/breaker-gate.ts";
 import type { SingleCall } from "../../exchange/ports.ts";
@@ -63,16 +63,12 @@ async function fetchInfo(app: App, target: string, asked: Kind): Promise<InfoSuc
   if (reply.type === "no-answer") {
     if (app.io.host.interrupted.aborted)
       throw new VaultError("interrupted", "interrupted; nothing was changed", { retry: "safe" });
-    throw new VaultError(
-      reply.tooLarge ? "service" : "network",
-      `no complete response came back: ${reply.cause}`,
-      {
-        uuid: target,
-        retry: "safe",
-        hint: "run it again (it does not count toward lockout)",
-        ...defined({ service: reply.answer && serviceDetails(reply.answer) }),
-      },
-    );
+    throw new VaultError(reply.tooLarge ? "service" : "network", whatCame(reply), {
+      uuid: target,
+      retry: "safe",
+      hint: "run it again (it does not count toward lockout)",
+      ...defined({ service: reply.answer && serviceDetails(reply.answer) }),
+    });
   }
   const info = reply.type === "answer" ? readInfo(reply.answer) : undefined;
   if (info === undefined || reply.type !== "answer") throw refusedSingle(reply, call);

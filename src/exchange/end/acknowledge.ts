@@ -152,7 +152,7 @@ function describeHold(held: ExchangeRecord): string {
     case "delivery":
       return "its contents could not be delivered";
     case "masked":
-      return "it is the last read, and its contents were not shown";
+      return "the contents of a limited vault were not shown";
     case "credentials-out":
       return "--credentials-out could not be written";
     case "save-cmd":
@@ -167,13 +167,9 @@ function describeHold(held: ExchangeRecord): string {
   }
 }
 
-/** Why an exchange is in doubt; `answer` is the one to its last end call. */
-export const explainDoubt = (answer?: Answer): string =>
-  `${
-    answer === undefined
-      ? "the acknowledgement got no response and its token expired"
-      : "the acknowledgement may or may not have arrived"
-  }; both the old and the new credentials are kept`;
+/** Why an exchange is in doubt. */
+export const explainDoubt =
+  "the acknowledgement may or may not have arrived; both the old and the new credentials are kept";
 
 /** Exit 12 for an exchange that is in doubt in this record. */
 export const inDoubtError = (
@@ -182,7 +178,7 @@ export const inDoubtError = (
   circumstances: Circumstances,
   answer?: Answer,
 ): VaultError =>
-  new VaultError("in-doubt", explainDoubt(answer), {
+  new VaultError("in-doubt", explainDoubt, {
     uuid: record.uuid,
     exchange: summarize(exchange),
     service: answer && serviceDetails(answer),

@@ -7,7 +7,7 @@ import type { Device, Metadata } from "../../protocol/fields.ts";
 import type { Reply, SingleCall, Store } from "../ports.ts";
 import type { Creation } from "../records.ts";
 import type { Credentials } from "../../protocol/requests.ts";
-import { acceptedBy, outcomeOf, serviceDetails } from "../dispositions.ts";
+import { acceptedBy, outcomeOf, serviceDetails, whatCame } from "../dispositions.ts";
 import type { ExchangeContext } from "../context.ts";
 import { claimIfTrial, noteStart, withdraw } from "../start/breaker-gate.ts";
 import type { SingleContext } from "./call.ts";
@@ -136,11 +136,7 @@ async function unanswered(
   const what = "a vault may exist whose credentials nobody has";
   return context.signal.aborted
     ? new VaultError("interrupted", `interrupted while the create was in progress; ${what}`, about)
-    : new VaultError(
-        code,
-        `the create was sent, but no complete response came back (${reply.cause}); ${what}`,
-        about,
-      );
+    : new VaultError(code, `the create was sent, but ${whatCame(reply)}; ${what}`, about);
 }
 
 /** How to find a vault whose credentials nobody has: only by its external reference. */

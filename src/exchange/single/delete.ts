@@ -6,7 +6,7 @@ import { choosePairs } from "../start/choose-pair.ts";
 import type { ExchangeContext } from "../context.ts";
 import { currentRecord, isUnread, note, pause, summarize } from "../context.ts";
 import type { Refused } from "../dispositions.ts";
-import { acceptedBy, outcomeOf, serviceDetails, wording } from "../dispositions.ts";
+import { acceptedBy, outcomeOf, serviceDetails, whatCame, wording } from "../dispositions.ts";
 import { guardStart } from "../guard.ts";
 import type { DeleteCall, Reply } from "../ports.ts";
 import type { Start } from "../start/start.ts";
@@ -65,7 +65,7 @@ export function checkRemoval(
   const { open } = record;
   const doubt = open.state === "in-doubt";
   const finishing = `${doubt ? "get" : "ack"} ${uuid}${!doubt && isUnread(open) ? " --unread" : ""}`;
-  const found = doubt ? explainDoubt() : `an exchange of this vault is ${open.state}`;
+  const found = doubt ? explainDoubt : `an exchange of this vault is ${open.state}`;
   const [done, risk] =
     command === "delete"
       ? ["deleted", ""]
@@ -141,11 +141,7 @@ async function unanswered(
   const what = "the vault may have been deleted; its credentials are kept";
   return context.signal.aborted
     ? new VaultError("interrupted", `interrupted while the delete was in progress; ${what}`, facts)
-    : new VaultError(
-        code,
-        `the delete was sent, but no complete response came back (${reply.cause}); ${what}`,
-        facts,
-      );
+    : new VaultError(code, `the delete was sent, but ${whatCame(reply)}; ${what}`, facts);
 }
 
 /**

@@ -3,11 +3,13 @@ import { isSuccess } from "../../protocol/answers.ts";
 import type { ExchangeContext } from "../context.ts";
 import { currentRecord, interrupted, note, nextTry } from "../context.ts";
 import type { CallOutcome, Refused } from "../dispositions.ts";
-import { refusal, serviceDetails, wording } from "../dispositions.ts";
+import { refusal, serviceDetails, whatCame, wording } from "../dispositions.ts";
 import { allowsRetry } from "../lockout.ts";
 import type { Reply } from "../ports.ts";
 import { trialDue } from "./breaker-gate.ts";
 import type { ChosenPair } from "./choose-pair.ts";
+import { previewStart } from "./decide.ts";
+import type { Start } from "./start.ts";
 
 /** A start, or a delete, that was recorded (①) and sent. */
 export interface Sent {
@@ -30,6 +32,7 @@ export interface Repeat {
  */
 export async function repeatAfter(
   context: ExchangeContext,
+  start: Start,
   sent: Sent,
   outcome: Exclude<CallOutcome, { type: "accepted" }>,
   wasUnanswered: boolean,
@@ -38,7 +41,7 @@ export async function repeatAfter(
     case "not-sent":
       return await notSent(context, sent, outcome);
     case "no-answer":
-      return await noAnswer(context, sent, outcome, wasUnanswered);
+      return await noAnswer(context, start, sent, outcome, wasUnanswered);
     case "refused":
       return await refused(context, sent, outcome, "start");
   }
@@ -65,6 +68,7 @@ export async function notSent(
 
 async function noAnswer(
   context: ExchangeContext,
+  start: Start,
   { exchangeId, pair, attempt }: Sent,
   reply: Reply & { type: "no-answer" },
   wasUnanswered: boolean,
@@ -89,16 +93,19 @@ async function noAnswer(
   const { waitMs, inTime } = nextTry(context, attempt);
   const mayRetry = pair.sole && !wasUnanswered && allowsRetry(record, policy);
   if (mayRetry && inTime) return { waitMs, cause: reply.cause };
-  throw new VaultError(
-    "network",
-    `the start was sent, but no complete response came back: ${reply.cause}`,
-    {
-      uuid: session.uuid,
-      retry: "after-status",
-      service: reply.answer && serviceDetails(reply.answer),
-      hint: `the stored credentials are kept; it counts as an unacknowledged start${pair.sole ? "" : " and a possibly failed attempt"}; ${trialDue(context.breaker, record)}; vault status ${session.uuid} (then run it again)`,
-    },
-  );
+  const counts = `the stored credentials are kept; it counts as an unacknowledged start${pair.sole ? "" : " and a possibly failed attempt"}`;
+  // A time is named only where the same command goes through at it.
+  const { refusal: refused } = await previewStart(context, start).catch(() => ({ refusal: null }));
+  const ways =
+    refused === null
+      ? `${start.force ? "" : `${trialDue(context.breaker, record)}; `}vault status ${session.uuid} (then run it again)`
+      : `the lockout guard refuses another start; ${refused.facts.hint}`;
+  throw new VaultError("network", `the start was sent, but ${whatCame(reply)}`, {
+    uuid: session.uuid,
+    retry: "after-status",
+    service: reply.answer && serviceDetails(reply.answer),
+    hint: `${counts}; ${ways}`,
+  });
 }
 
 /**

@@ -164,7 +164,7 @@ async function sendStart(
     await noteStart(context.breaker, seen, reply, outcome);
     if (outcome.type === "accepted") return { exchangeId, success: outcome.success, pair, record };
     const sent = { exchangeId, pair, attempt };
-    const { cause, waitMs } = await repeatAfter(context, sent, outcome, wasUnanswered);
+    const { cause, waitMs } = await repeatAfter(context, start, sent, outcome, wasUnanswered);
     if (reply.type === "no-answer") wasUnanswered = true;
     context.emit({ type: "retrying", step: "start", cause, waitMs });
     record = await currentRecord(context);
