@@ -1,9 +1,8 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { constants } from "node:os";
-import { isatty } from "node:tty";
+import { setImmediate } from "node:timers/promises";
 
 /** How a program in the foreground ended. */
 export interface Ended {
@@ -14,7 +13,7 @@ export interface Ended {
   unread: boolean;
 }
 
-/** Passes on a signal that was sent to this process, unless the terminal has sent it to the program, too. */
+/** Passes on a signal that was sent to this process, unless its whole process group has it, and so the program. */
 export type PassOn = (signal: NodeJS.Signals) => void;
 
 export interface ForegroundProgram {
@@ -42,16 +41,19 @@ export async function runForeground(
   { file, command: [name = "", ...args], env, input }: ForegroundProgram,
   begin: (passOn: PassOn) => void,
 ): Promise<Ended> {
-  const terminal = terminalOf(runtime);
-  const last = new Map<NodeJS.Signals, number>();
-  let child: ChildProcess | undefined;
-  const passOn: PassOn = (signal) => {
+  const cameAt = new Map<string, number>();
+  const isNew = (signal: string): boolean => {
     const now = runtime.uptime() * 1000;
-    const isSame = now - (last.get(signal) ?? -sameSignalMs) < sameSignalMs;
-    last.set(signal, now);
-    if (!isSame && !isOfTerminal(signal, terminal, terminalOf(runtime))) child?.kill(signal);
+    const last = cameAt.get(signal);
+    cameAt.set(signal, now);
+    return last === undefined || now - last >= sameSignalMs;
   };
-  begin(passOn);
+  const group = watchGroup(isNew);
+  let child: ChildProcess | undefined;
+  const passOn = async (signal: NodeJS.Signals): Promise<void> => {
+    if (isNew(signal) && !(await group.got(signal))) child?.kill(signal);
+  };
+  begin((signal) => void passOn(signal));
   for (const signal of moreSignals) runtime.on(signal, passOn);
   try {
     child = spawn(file ?? name, args, {
@@ -63,33 +65,59 @@ export async function runForeground(
     child.stdin?.on("error", () => {}).on("finish", () => (unread = false));
     child.stdin?.end(input);
     const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
+    await group.settled();
     const exitCode = signal === null ? (code ?? 0) : 128 + constants.signals[signal];
     return { exitCode, signal, unread };
   } finally {
+    group.end();
     for (const signal of moreSignals) runtime.off(signal, passOn);
   }
 }
 
-/** The controlling terminal of this process. */
-interface Terminal {
-  isThere: boolean;
-  /** What is typed on it goes to the process group of this process. */
-  isOurs: boolean;
-}
+/** A shell that answers each line. A signal ends it, without a core file; so does the end of this process, however that comes. */
+const answerLines = "ulimit -c 0; while read -r _; do echo; done";
 
-/** Whether the terminal has sent the signal to the whole process group: a key, or the line that was hung up. */
-function isOfTerminal(signal: NodeJS.Signals, atStart: Terminal, now: Terminal): boolean {
-  if (signal === "SIGINT" || signal === "SIGQUIT") return now.isOurs;
-  return signal === "SIGHUP" && atStart.isThere && !now.isThere;
-}
-
-function terminalOf({ platform }: NodeJS.Process): Terminal {
-  if (platform === "linux") {
-    const stat = readFileSync("/proc/self/stat", "latin1");
-    // After the name, which may hold anything: state, parent, group, session, terminal, the terminal's foreground group.
-    const [, , group, , terminal, foreground] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return { isThere: terminal !== "0", isOurs: foreground === group };
-  }
-  const isThere = [0, 1, 2].some((fd) => isatty(fd));
-  return { isThere, isOurs: isThere };
+/**
+ * Tells whether a signal was sent to the whole process group (by a key of the terminal, a shell that hangs up, kill) or to this process
+ * alone, which the runtime does not say: another process of the group has ended by it, or still answers.
+ */
+function watchGroup(onSignal: (signal: string) => void) {
+  let witness: ChildProcess;
+  let isOver = false;
+  const start = (): void => {
+    witness = spawn("/bin/sh", ["-c", answerLines], {
+      cwd: "/",
+      env: {},
+      stdio: ["pipe", "pipe", "ignore"],
+    });
+    witness.on("error", () => {});
+    witness.stdin?.on("error", () => {});
+    witness.once("exit", (_, signal) => {
+      if (signal === null || isOver) return;
+      onSignal(signal);
+      start();
+    });
+  };
+  start();
+  /** Whether the group got it. Without a witness it did not: better a program that gets a signal twice than one that gets none. */
+  const got = async (signal: string): Promise<boolean> => {
+    if (witness.pid === undefined || witness.exitCode !== null) return false;
+    const ended = new Promise((resolve) => witness.once("exit", (_, by) => resolve(by)));
+    const answer = new Promise((resolve) => witness.stdout?.once("data", resolve));
+    witness.stdin?.write("\n");
+    return (await Promise.race([ended, answer])) === signal;
+  };
+  return {
+    got,
+    /** Resolves when this process has had what the group got so far: the program may have ended by it before. */
+    settled: async (): Promise<void> => {
+      await got("");
+      // From one turn of the event loop to the next, what the system has delivered is read.
+      for (let turn = 0; turn < 2; turn += 1) await setImmediate();
+    },
+    end: (): void => {
+      isOver = true;
+      witness.kill("SIGKILL");
+    },
+  };
 }

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { expectInStep, firstGetArgs, offlineCard, openLab } from "../support/lab.ts";
@@ -77,6 +77,37 @@ describe.concurrent("vault run on a terminal", () => {
     await pty.waitFor(/came 1 times\ncode 0/);
     pty.type("exit\r");
     await pty.exit;
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it.each([
+    ["SIGINT", "vault alone", 1],
+    ["SIGQUIT", "vault alone", 1],
+    ["SIGTERM", "its process group", -1],
+  ] as const)("%s that is sent to %s reaches the program once", async (signal, _, sign) => {
+    const { lab, machine, uuid, line } = await prepare(
+      `exec ${quote(process.execPath)} ${quote(signalCounter)} ${signal}`,
+    );
+    const pty = startInPty(["sh", "-c", `exec ${line}`], { env: machine.env, cwd: machine.home });
+    const [, pid] = await pty.waitFor(/waiting in (\d+)/);
+    process.kill(sign * Number(pid), signal);
+    expect(await pty.exit).toMatchObject({
+      code: 0,
+      text: expect.stringMatching(/came 1 times\n$/) as string,
+    });
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it("the hangup of a terminal whose session vault leads reaches the program", async () => {
+    const { lab, machine, uuid, line } = await prepare(
+      `trap 'echo hup >>came' HUP; echo "wai""ting"; until test -e came; do sleep 0.05; done; sleep 0.3`,
+    );
+    const pty = startInPty(["sh", "-c", `exec ${line}`], { env: machine.env, cwd: machine.home });
+    await pty.waitFor(/waiting/);
+    pty.hangUp();
+    const acknowledged = (): unknown => lab.service.sandbox.inspect(uuid).unackedStarts;
+    await expect.poll(acknowledged, { timeout: 10_000 }).toBe(0);
+    expect(readFileSync(join(machine.home, "came"), "utf8")).toBe("hup\n");
     await expectInStep(lab, machine, uuid);
   });
 

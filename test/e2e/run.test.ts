@@ -395,7 +395,7 @@ describe.concurrent("vault run with --credentials-out and --save-cmd", () => {
   });
 });
 
-describe.concurrent("signals, without a terminal", () => {
+describe.concurrent("signals", () => {
   it.each(["TERM", "HUP", "INT", "QUIT", "USR1", "USR2"] as const)(
     "SIG%s is the program's, once",
     async (name) => {
@@ -403,7 +403,10 @@ describe.concurrent("signals, without a terminal", () => {
       const running = start([...number, "--", process.execPath, signalCounter, `SIG${name}`]);
       await running.waitFor(/waiting/);
       running.kill(`SIG${name}`);
-      expect(await running.exit).toMatchObject({ code: 0, stdout: "waiting\ncame 1 times\n" });
+      expect(await running.exit).toMatchObject({
+        code: 0,
+        stdout: `waiting in ${running.pid}\ncame 1 times\n`,
+      });
       await expectInStep(lab, machine, uuid);
     },
   );

@@ -1,6 +1,6 @@
 "use strict";
 // A program that counts a signal (argument 1, such as SIGINT) from "waiting" until half a second after the first one, and says
-// how often it came. A shell would not do: for it two at once are one.
+// how often it came, with its parent's process id first. A shell would not do: for it two at once are one.
 
 let times = 0;
 process.on(process.argv[2], () => {
@@ -11,5 +11,7 @@ process.on(process.argv[2], () => {
     process.exit(0);
   }, 500);
 });
-setInterval(() => undefined, 1000);
-process.stdout.write("waiting\n");
+const parent = process.ppid;
+// Nothing stays behind a test that failed.
+setInterval(() => process.ppid === parent || process.exit(1), 1000);
+process.stdout.write(`waiting in ${parent}\n`);

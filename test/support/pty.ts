@@ -24,6 +24,8 @@ interface PtyResult {
 export interface RunningInPty {
   /** As typed on a keyboard: "\r" is return, "\x03" Ctrl-C. */
   type(keys: string): void;
+  /** Closes the terminal, as a window or a connection does. */
+  hangUp(): void;
   /** The first match in the text shown so far or later; rejects if the program ends without it. */
   waitFor(pattern: RegExp): Promise<RegExpExecArray>;
   readonly exit: Promise<PtyResult>;
@@ -97,7 +99,12 @@ export function startInPty(command: readonly string[], options: PtyOptions = {})
     return Promise.race([found, ended]);
   }
 
-  return { type: (keys) => void child.stdin.write(keys), waitFor, exit };
+  return {
+    type: (keys) => void child.stdin.write(keys),
+    hangUp: () => void child.kill("SIGKILL"),
+    waitFor,
+    exit,
+  };
 }
 
 /** For a POSIX shell. */
