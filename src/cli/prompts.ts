@@ -162,10 +162,21 @@ type Context = {
 };
 
 async function answered<T>(place: PromptPlace, ask: (context: Context) => Promise<T>): Promise<T> {
+  const { input, output } = place.terminal();
+  const left = new AbortController();
+  let suspends = false;
+  const onKey = (_: string, { ctrl, name }: { ctrl: boolean; name: string }): void => {
+    suspends = ctrl && name === "z";
+  };
+  // readline pauses its input when it is done, at Ctrl-D, which nobody would hear of, and after Ctrl-Z, when it should go on.
+  const onPause = (): void => (suspends ? void input.resume() : left.abort());
+  const onError = (): void => left.abort();
+  input.on("keypress", onKey).on("pause", onPause).on("error", onError);
   try {
-    return await ask({ ...place.terminal(), signal: place.interrupted, clearPromptOnDone: false });
+    const signal = AbortSignal.any([place.interrupted, left.signal]);
+    return await ask({ input, output, signal, clearPromptOnDone: false });
   } catch (error) {
-    // Ctrl-C or a signal; anything else is a failure of its own.
+    // Ctrl-C, Ctrl-D or a signal; anything else is a failure of its own.
     const names = ["ExitPromptError", "AbortPromptError", "CancelPromptError"];
     if (!place.interrupted.aborted && !(error instanceof Error && names.includes(error.name)))
       throw error;
@@ -173,5 +184,7 @@ async function answered<T>(place: PromptPlace, ask: (context: Context) => Promis
       retry: "safe",
       cause: error,
     });
+  } finally {
+    input.off("keypress", onKey).off("pause", onPause).off("error", onError);
   }
 }

@@ -12,7 +12,8 @@ import {
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import type { PtyOptions, RunningInPty } from "../support/pty.ts";
-import { vaultInPty } from "../support/pty.ts";
+import { quote, startInPty, vaultInPty } from "../support/pty.ts";
+import { vaultCommand } from "../support/run-vault.ts";
 import { device } from "../support/examples.ts";
 
 const inPty = (machine: Machine, args: readonly string[], options: PtyOptions = {}): RunningInPty =>
@@ -21,6 +22,7 @@ const inPty = (machine: Machine, args: readonly string[], options: PtyOptions = 
 const enter = "\r";
 const down = "\x1b[B";
 const ctrlC = "\x03";
+const ctrlD = "\x04";
 
 describe.concurrent("what is missing, on a terminal, is asked for", () => {
   it("kind and pair of a vault that is read for the first time; secrets are not shown", async () => {
@@ -185,13 +187,14 @@ describe.concurrent("a card number that was typed", () => {
   });
 });
 
-describe.concurrent("Ctrl-C at a question", () => {
+describe.concurrent("a question that is left", () => {
   it.each([
-    ["kind", ["get", "UUID"], /What kind/],
-    ["pair", ["get", "UUID", "--kind", "generic/offline"], /Credentials/],
-    ["uuid", ["get"], /Vault UUID/],
-    ["import", ["import", "UUID", "--kind", "generic/offline"], /Credentials/],
-  ])("%s: 130, nothing sent, nothing written", async (_, args, question) => {
+    ["Ctrl-C at the kind", ctrlC, ["get", "UUID"], /What kind/],
+    ["Ctrl-C at the uuid", ctrlC, ["get"], /Vault UUID/],
+    ["Ctrl-D at the kind", ctrlD, ["get", "UUID"], /What kind/],
+    ["Ctrl-D at the pair", ctrlD, ["get", "UUID", "--kind", "generic/offline"], /Credentials/],
+    ["Ctrl-D at an import", ctrlD, ["import", "UUID", "--kind", "generic/offline"], /Credentials/],
+  ])("%s: 130, nothing sent, nothing written", async (_, key, args, question) => {
     const lab = await openLab(offlineNote);
     const machine = lab.machine();
     const run = inPty(
@@ -199,14 +202,39 @@ describe.concurrent("Ctrl-C at a question", () => {
       args.map((arg) => (arg === "UUID" ? lab.vault.uuid : arg)),
     );
     await run.waitFor(question);
-    run.type(ctrlC);
-    const { code, text, raw } = await run.exit;
-    expect(code, text).toBe(130);
-    // The cursor is there again.
+    run.type(key);
+    const { code, raw } = await run.exit;
+    expect(code, raw).toBe(130);
+    expect(raw).toMatch(/nothing was changed/);
+    // The cursor is back.
     expect(raw.lastIndexOf("\x1b[?25h")).toBeGreaterThan(raw.lastIndexOf("\x1b[?25l"));
-    expect(text).toMatch(/nothing was changed/);
     expect(lab.service.sandbox.requests()).toEqual([]);
     expect(existsSync(machine.stateDir)).toBe(false);
+  });
+
+  it("Ctrl-D behind what is typed leaves nothing; Ctrl-Z, and it is still asked after fg", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const line = [...vaultCommand, "forget", lab.vault.uuid].map(quote).join(" ");
+    const shell = startInPty(["bash", "--noprofile", "--norc", "-i"], {
+      env: { ...machine.env, PS1: "READY> ", HISTFILE: "" },
+    });
+    await shell.waitFor(/READY> /);
+    shell.type(`${line}${enter}`);
+    await shell.waitFor(/\(y\/N\)/);
+    shell.type("x\x04\x1a");
+    await shell.waitFor(/Stopped/);
+    shell.type(`fg${enter}`);
+    // The terminal takes the key, until the program has it again.
+    const erase = setInterval(() => shell.type("\x15"), 50);
+    await shell.waitFor(/Stopped[^]*\(y\/N\)/);
+    clearInterval(erase);
+    shell.type(`no${enter}`);
+    await shell.waitFor(/nothing was changed/);
+    shell.type(`echo "co""de $?"${enter}`);
+    await shell.waitFor(/code 130/);
+    shell.type(`exit${enter}`);
+    await shell.exit;
   });
 });
 
