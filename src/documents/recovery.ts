@@ -8,30 +8,8 @@ import {
   maybeTime,
   operation,
   text,
-  time,
   vault,
 } from "./parts.ts";
-
-/** Counts toward lockout that travel with credentials which have no state of their own. */
-const attempts = z.object({
-  unackedStarts: count,
-  unansweredStarts: count,
-  quietStarts: count,
-  failedAttempts: count,
-  possiblyFailed: count,
-  refused: z.readonly(z.array(text)),
-  sole: z.boolean(),
-  /** The circuit breaker of the service, if it is open. */
-  breaker: z.optional(
-    z.object({
-      lostAt: time,
-      lostTrials: count,
-      hint: z.enum(["none", "given", "used"]),
-      httpStatus: z.nullable(count),
-      contentType: maybeText,
-    }),
-  ),
-});
 
 const pending = z.object({
   format: z.literal(2),
@@ -53,7 +31,6 @@ const pending = z.object({
   device: z.optional(device),
   /** A read of a limited vault whose contents may not have been delivered. */
   unread: z.optional(z.literal(true)),
-  attempts: z.optional(attempts),
 });
 
 const acknowledged = z.object({
@@ -62,7 +39,6 @@ const acknowledged = z.object({
   kind,
   credentials,
   device: z.optional(device),
-  attempts: z.optional(attempts),
 });
 
 /** What --credentials-out, --save-cmd and `vault export` write of an exchange, before and after its acknowledgement. */

@@ -28,14 +28,6 @@ export const closed: Breaker = {
   closedAt: 0,
 };
 
-/** A breaker that travels with credentials which have no state of their own: what is open of it. */
-export interface CarriedBreaker extends Pick<
-  Breaker,
-  "lostTrials" | "hint" | "httpStatus" | "contentType"
-> {
-  lostAt: string;
-}
-
 /** A response, if one came: null where none did. */
 export interface Response extends Pick<Breaker, "httpStatus" | "contentType"> {
   /** The service's own answer: JSON with `responseStatus`, and a status below 500. */
@@ -49,8 +41,6 @@ export type BreakerEvent =
   | { type: "unanswered"; at: number; response: Response }
   /** A start was found without an outcome: its process died. */
   | { type: "found"; startedAt: number }
-  /** It came with given credentials: the later of two counts. */
-  | { type: "carried"; breaker: CarriedBreaker }
   /** A start goes out as a trial. It counts as lost until it is answered, so that a process that dies leaves nothing to clean up. */
   | { type: "claimed"; at: number }
   /** A trial was not sent, or its answer counts nothing: all is as it was before it was claimed. */
@@ -80,12 +70,6 @@ function changesBy(breaker: Breaker, event: BreakerEvent): Partial<Breaker> | nu
       return breaker.lostAt !== null || event.startedAt <= breaker.closedAt
         ? null
         : opened(event.startedAt, noResponse);
-    case "carried": {
-      const lostAt = Date.parse(event.breaker.lostAt);
-      return lostAt <= Math.max(breaker.closedAt, breaker.lostAt ?? 0)
-        ? null
-        : { ...event.breaker, lostAt };
-    }
     case "claimed": {
       const byHint = breaker.hint === "given";
       return {
@@ -142,17 +126,6 @@ export function passage(breaker: Breaker, now: number, unansweredStarts: number)
   const isVoid = breaker.lostAt + interval > now + longestMs;
   const dueAt = breaker.lostAt + (unansweredStarts + 1) * interval;
   return isVoid || dueAt <= now ? { by: "trial" } : { dueAt };
-}
-
-/** What travels with the credentials of a start. Before it is sent, it counts as lost: a process that dies cannot say so any more. */
-export function carried(breaker: Breaker, sendingAt: number | null): CarriedBreaker | undefined {
-  const isSent = sendingAt !== null && breaker.lostAt === null;
-  const { lostAt, ...rest } = isSent
-    ? after(breaker, { type: "unanswered", at: sendingAt, response: noResponse })
-    : breaker;
-  if (lostAt === null) return undefined;
-  const { lostTrials, hint, httpStatus, contentType } = rest;
-  return { lostAt: new Date(lostAt).toISOString(), lostTrials, hint, httpStatus, contentType };
 }
 
 /** The breaker of a service in a state: what this process last saw of it, and how to change it. */

@@ -38,8 +38,6 @@ export interface ExchangeContext {
   clock: Clock;
   ids: Ids;
   policy: Policy;
-  /** --credentials and --credentials-out are one file, as of a container: it is the only place of what it holds. */
-  inOneFile?: boolean;
   /** Aborted by the first SIGINT, SIGTERM or SIGHUP, or when a run of many vaults ends early: nothing new begins. */
   signal: AbortSignal;
   /** Aborted by the second signal, which abandons the call under way. */

@@ -1,6 +1,5 @@
 import type { Kind } from "../protocol/endpoints.ts";
-import type { RecoveryDocument } from "./records.ts";
-import type { Attempts, OpenExchange } from "./records.ts";
+import type { OpenExchange, RecoveryDocument } from "./records.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import type { HoldReason, Settled } from "./states.ts";
 
@@ -31,11 +30,6 @@ export interface Handover {
   readonly passesCredentials?: boolean;
   /** Hash of the document that --save-cmd replaces: what was read at first, then what it has saved last. Undefined without one. */
   readonly replaces?: string | undefined;
-  /**
-   * Called between ① and each start that is sent, and after each outcome that changes the counters. If the counters travel with
-   * the credentials, they are durable when this resolves. If it rejects, nothing is sent.
-   */
-  recordAttempts(attempts: Attempts): Promise<void>;
   /**
    * Resolves when everything is delivered and files are durable; only then may an end call be sent.
    * @throws HandoverFailure if a part could not be delivered, `interrupted` if the user stopped it

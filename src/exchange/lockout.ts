@@ -1,5 +1,5 @@
 import type { Spent } from "../errors.ts";
-import type { Attempts, CounterReset, VaultRecord } from "./records.ts";
+import type { CounterReset, VaultRecord } from "./records.ts";
 
 /** The service's locking thresholds, as configured. */
 export interface Policy {
@@ -76,21 +76,11 @@ export function spentBy(record: VaultRecord, policy: Policy): Spent {
   };
 }
 
-export const noAttempts: Attempts = {
-  unackedStarts: 0,
-  unansweredStarts: 0,
-  quietStarts: 0,
-  failedAttempts: 0,
-  possiblyFailed: 0,
-  refused: [],
-  sole: false,
-};
-
-/** What a person's word leaves of the counters, a state's as those that travel with credentials; nothing of what it does not speak of. */
+/** What a person's word leaves of the counters; nothing of what it does not speak of. */
 export function countersLeft(
   counted: Counters,
   to: CounterReset,
-): Partial<Counters & Pick<Attempts, "quietStarts">> {
+): Partial<Counters & Pick<VaultRecord, "quietStarts">> {
   const { unackedStarts, unansweredStarts, failedAttempts, possiblyFailed } = counted;
   const [starts, failed] =
     to === "all"
@@ -105,10 +95,4 @@ export function countersLeft(
       ? {}
       : { failedAttempts: Math.max(0, failed), possiblyFailed: 0, quietStarts: 0 }),
   };
-}
-
-/** What the counters that travel with credentials are after it; `unanswered` closes their circuit breaker, too. */
-export function resetAttempts(counted: Attempts, to: CounterReset): Attempts {
-  const { breaker: _, ...rest } = counted;
-  return { ...(to === "unanswered" ? rest : counted), ...countersLeft(counted, to) };
 }

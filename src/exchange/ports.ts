@@ -6,7 +6,6 @@ import type { Device, Metadata } from "../protocol/fields.ts";
 import type {
   AdoptedExchange,
   AdoptionOutcome,
-  Attempts,
   CounterReset,
   CreatedVault,
   Creation,
@@ -160,8 +159,6 @@ export interface VaultSession {
    * @throws `no-credentials` for a superseded pair
    */
   recordPair(pair: NewPair): Promise<number>;
-  /** Increases the counters to at least those that came with given credentials, and adds their refused combinations. */
-  mergeAttempts(attempts: Attempts): Promise<void>;
   /** Records that these generations are about to be known outside this state. */
   markElsewhere(generations: readonly number[]): Promise<void>;
 

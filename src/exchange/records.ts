@@ -4,7 +4,7 @@ import type { Kind, Operation } from "../protocol/endpoints.ts";
 import type { VaultDates } from "../protocol/extended-answers.ts";
 import type { Device } from "../protocol/fields.ts";
 import type { Credentials } from "../protocol/requests.ts";
-import type { CarriedBreaker, Seen } from "./breaker.ts";
+import type { Seen } from "./breaker.ts";
 import type { ExchangeState, HoldReason } from "./states.ts";
 
 /**
@@ -185,27 +185,9 @@ export interface Started extends Omit<StartSuccess, "vault" | "warnings"> {
   given?: string | undefined;
 }
 
-/** Counters toward lockout that travel with credentials which have no state of their own. */
-export interface Attempts {
-  unackedStarts: number;
-  failedAttempts: number;
-  /** The uncertain part of `failedAttempts`. */
-  possiblyFailed: number;
-  /** The part of `unackedStarts` that got no answer. */
-  unansweredStarts: number;
-  /** The part of `unansweredStarts`, since the last success, that counts no possibly failed attempt. */
-  quietStarts: number;
-  /** Combinations that the service has refused (`combinationOf`). */
-  refused: readonly string[];
-  /** The credentials that they travel with are sole: their file is their only place. */
-  sole: boolean;
-  /** The circuit breaker of the service, if it is open. */
-  breaker?: CarriedBreaker | undefined;
-}
-
 /** What a person says of the counters: an administrator has unlocked the vault, no unanswered start arrived, or what the audit log shows. */
 export type CounterReset =
-  "all" | "unanswered" | Partial<Pick<Attempts, "unackedStarts" | "failedAttempts">>;
+  "all" | "unanswered" | Partial<Pick<VaultRecord, "unackedStarts" | "failedAttempts">>;
 
 export interface ErrorNote {
   code: string;
@@ -218,8 +200,6 @@ export interface NewPair {
   kind: Kind;
   device?: Device | undefined;
   label?: string | undefined;
-  /** Their file says that it is their only place, and that they are proven. */
-  sole?: boolean;
 }
 
 /** A vault that is being created. Until the service answers, only the external reference can identify it. */

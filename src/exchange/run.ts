@@ -1,7 +1,6 @@
 import { VaultError } from "../errors.ts";
 import { object } from "../protocol/answers.ts";
 import { isCreditCard } from "../protocol/endpoints.ts";
-import { after } from "./breaker.ts";
 import type { ExchangeContext } from "./context.ts";
 import {
   currentRecord,
@@ -52,36 +51,22 @@ export async function runExchange(
   const settled = acknowledges === null ? [] : await settleInterrupted(context, acknowledges);
   throwIfInterrupted(context);
   const recordedAs = await recordGiven(context, start, decision);
-  if (acknowledges !== null || recordedAs !== decision.recordedAs || given?.attempts !== undefined)
+  if (acknowledges !== null || recordedAs !== decision.recordedAs)
     decision = await decide(context, await currentRecord(context), start, recordedAs);
-  const accepted = await startWith(context, start, handover, decision);
+  const accepted = await startWith(context, start, decision);
   const delivery = await recordNewPair(context, start, handover, accepted, settled);
   return await deliverAndEnd(context, start, handover, delivery);
 }
 
-/** Records a given pair that is new, and what came with given credentials. Returns the generation of the pair. */
+/** Records a given pair that is new. Returns the generation of the pair. */
 async function recordGiven(
-  { session, breaker, inOneFile }: ExchangeContext,
+  { session }: ExchangeContext,
   { given, hashedPin, device }: Start,
   { kind, recordedAs }: Decision,
 ): Promise<number | null> {
-  const isNew = given?.type === "pair" && recordedAs === null;
-  const attempts = given?.attempts;
-  const generation = isNew
-    ? await session.recordPair({
-        credentials: bareCredentials({ ...given.credentials, hashedPin }),
-        kind,
-        device,
-        // Only where the file is the state does nobody else have what it holds.
-        sole: inOneFile === true && attempts?.sole === true,
-      })
-    : recordedAs;
-  if (attempts === undefined) return generation;
-  await session.mergeAttempts(attempts);
-  const { breaker: carried } = attempts;
-  if (carried !== undefined)
-    await breaker.change((now) => after(now, { type: "carried", breaker: carried }));
-  return generation;
+  if (given?.type !== "pair" || recordedAs !== null) return recordedAs;
+  const credentials = bareCredentials({ ...given.credentials, hashedPin });
+  return await session.recordPair({ credentials, kind, device });
 }
 
 /** ② Makes the new pair durable; the contents stay in memory. */

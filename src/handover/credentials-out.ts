@@ -3,7 +3,6 @@ import { basename, dirname, join, resolve } from "node:path";
 import type { Io } from "../parts/io.ts";
 import type { Basics } from "../parts/settings.ts";
 import { VaultError } from "../errors.ts";
-import { shellWord } from "../shell-word.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import type { GivenCredentials } from "../exchange/recovery/document.ts";
@@ -25,8 +24,6 @@ export class CredentialsOut {
   readonly #file: string;
   /** What this run found, or has written last; null where nothing was. */
   #content: string | null;
-  /** The file holds what --credentials read: it is the only state. */
-  #isState = false;
   /** Credentials in the file that --credentials did not read: the state must have them. */
   #unknown: GivenCredentials | undefined;
 
@@ -36,23 +33,13 @@ export class CredentialsOut {
     this.#content = content;
   }
 
-  /** What it holds, as far as this run knows; null where there is nothing. */
-  get content(): string | null {
-    return this.#content;
-  }
-
-  get isState(): boolean {
-    return this.#isState;
-  }
-
   /**
    * Whether the content may be replaced, as far as that can be told without a state; `given` is what --credentials read.
    *
    * @throws `invalid-input` for another vault's credentials, and for what is neither credentials nor empty.
    */
   check(uuid: string, given: string | undefined): void {
-    this.#isState = given !== undefined && given === this.#content;
-    if (this.#isState || this.#isEmpty()) return;
+    if (given === this.#content || this.#isEmpty()) return;
     const held = this.#parse(this.#content ?? "");
     const named = vaultOf(held);
     if (named !== undefined && named.toLowerCase() !== uuid.toLowerCase()) {
@@ -130,31 +117,6 @@ export class CredentialsOut {
     this.#content = text;
   }
 
-  /** Names this file, which is the state, in the commands that lead on from an error: another container has nothing else. */
-  namedIn(error: unknown, uuid: string, savesElsewhere: boolean): unknown {
-    if (!(error instanceof VaultError) || error.facts.hint === undefined) return error;
-    const file = shellWord(this.path);
-    const flags = `--credentials ${shellWord(`@${this.path}`)} --credentials-out ${file}`;
-    const changes: [RegExp, string][] = [
-      [new RegExp(`vault status ${uuid}(?: --history)?`, "g"), `vault guard ${uuid}`],
-      [new RegExp(`vault guard ${uuid}(?: --[a-z]+(?: N)?)*`, "g"), `$& --credentials ${file}`],
-      [new RegExp(`vault (?:get|update) ${uuid}(?! --cred)`, "g"), `$& ${flags}`],
-    ];
-    // The file has what it is owed.
-    const owed = new RegExp(
-      `(vault ack ${uuid}(?: --unread)?) --save-cmd CMD(?: \\([^)]*\\))?`,
-      "g",
-    );
-    if (!savesElsewhere)
-      changes.push([owed, "$1 --saved"], [/(--discard-pending) --save-cmd CMD/g, "$1"]);
-    const hint = changes.reduce((text, [of, to]) => text.replaceAll(of, to), error.facts.hint);
-    const elsewhere = `; vault get ${uuid} ${flags} (in another container: acknowledges first)`;
-    return new VaultError(error.code, error.message, {
-      ...error.facts,
-      hint: hint.includes(`vault ack ${uuid}`) ? hint + elsewhere : hint,
-    });
-  }
-
   #isEmpty(): boolean {
     return this.#content === null || this.#content.trim() === "";
   }
@@ -190,57 +152,26 @@ export async function withCredentialsOut<T>(
   work: (out: CredentialsOut | undefined) => Promise<T>,
 ): Promise<T> {
   if (path === undefined) return await work(undefined);
-  return await withCredentialsFile(
-    { io, settings },
-    { flag: "--credentials-out", path, reads: dryRun === true },
-    work,
-  );
-}
-
-/** The file of credentials that a flag names. */
-interface NamedFile {
-  flag: "--credentials" | "--credentials-out";
-  path: string;
-  /** Nothing is written. */
-  reads: boolean;
-}
-
-/**
- * As `withCredentialsOut`, for whichever flag names the file.
- *
- * @throws as `withCredentialsOut`
- */
-export async function withCredentialsFile<T>(
-  { io, settings }: Basics,
-  named: NamedFile,
-  work: (out: CredentialsOut) => Promise<T>,
-): Promise<T> {
-  const { flag, path, reads } = named;
-  checkWritable({ io, settings }, flag, path);
+  checkWritable({ io, settings }, "--credentials-out", path);
   const whole = resolve(io.host.cwd, path);
   // A file has one lock, whatever path leads to it.
   const file = join(realpathSync(dirname(whole)), basename(whole));
   const begin = async (): Promise<T> =>
-    await work(new CredentialsOut(path, file, readContent(named, file)));
-  if (reads) return await begin();
-  return await locked(io, named, file, async () => {
+    await work(new CredentialsOut(path, file, readContent(path, file)));
+  if (dryRun === true) return await begin();
+  return await locked(io, path, file, async () => {
     removeLeftovers(file);
     return await begin();
   });
 }
 
-async function locked<T>(
-  io: Io,
-  { flag, path }: NamedFile,
-  file: string,
-  work: () => Promise<T>,
-): Promise<T> {
+async function locked<T>(io: Io, path: string, file: string, work: () => Promise<T>): Promise<T> {
   const lock = join(dirname(file), `.${basename(file)}.vault-lock`);
   const why = obstacleAt(lock);
   if (why !== null)
     throw new VaultError(
       "invalid-input",
-      `${flag}: ${lock}, its lock, is ${why}; nothing was sent`,
+      `--credentials-out: ${lock}, its lock, is ${why}; nothing was sent`,
     );
   let isHeld = false;
   try {
@@ -261,13 +192,17 @@ async function locked<T>(
       );
     }
     if (error instanceof VaultError && error.code === "busy") {
-      throw new VaultError("busy", `another run is using ${path} (${flag}); nothing was sent`, {
-        hint: "run it again when it has finished, or wait longer with --max-wait",
-      });
+      throw new VaultError(
+        "busy",
+        `another run is using ${path} (--credentials-out); nothing was sent`,
+        {
+          hint: "run it again when it has finished, or wait longer with --max-wait",
+        },
+      );
     }
     throw new VaultError(
       "invalid-input",
-      `${flag}: ${path} cannot be locked: ${(error as Error).message}`,
+      `--credentials-out: ${path} cannot be locked: ${(error as Error).message}`,
       {
         hint: `check ${lock}: it is empty, and may be removed while no run is using it`,
         cause: error,
@@ -276,11 +211,11 @@ async function locked<T>(
   }
 }
 
-function readContent({ flag, path }: NamedFile, file: string): string | null {
+function readContent(path: string, file: string): string | null {
   const unreadable = (why: string): VaultError =>
     new VaultError(
       "invalid-input",
-      `${flag}: ${path} ${why}; it is not replaced, and nothing was sent`,
+      `--credentials-out: ${path} ${why}; it is not replaced, and nothing was sent`,
       {
         hint: "name another file, or move this one away",
       },

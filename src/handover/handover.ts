@@ -8,14 +8,8 @@ import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
 import type { Delivery, Handover } from "../exchange/delivery.ts";
 import { HandoverFailure } from "../exchange/delivery.ts";
-import type { Attempts, RecoveryDocument } from "../exchange/records.ts";
-import {
-  credentialsJson,
-  deviceOf,
-  documentWith,
-  recoveryJson,
-} from "../exchange/recovery/document.ts";
-import { noAttempts } from "../exchange/lockout.ts";
+import type { RecoveryDocument } from "../exchange/records.ts";
+import { credentialsJson, deviceOf, recoveryJson } from "../exchange/recovery/document.ts";
 import type { Start } from "../exchange/start/start.ts";
 import type { GetDocument, UpdateDocument } from "../documents/exchange.ts";
 import type { RecoveryFile } from "../documents/recovery.ts";
@@ -80,8 +74,6 @@ export function createHandover({ io, settings }: Basics, outputs: Outputs, start
   const { out, saveCmd, withCredentials } = outputs;
   const { uuid, label, kind, given } = start;
   const leaves = out !== undefined || saveCmd !== undefined;
-  let spent: Attempts | undefined;
-  let isDelivered = false;
   let replaced = given?.exact === undefined ? undefined : sha256(given.exact);
   return {
     leavesState: leaves,
@@ -89,21 +81,14 @@ export function createHandover({ io, settings }: Basics, outputs: Outputs, start
     get replaces() {
       return replaced;
     },
-    async recordAttempts(attempts) {
-      spent = attempts;
-      if (out?.isState !== true || isDelivered || given === undefined) return;
-      await count(out, uuid, documentWith(given, { uuid, label, kind }, attempts));
-    },
     async deliver(delivery) {
-      isDelivered = true;
       const recovery = leaves ? await delivery.recovery() : undefined;
       const isShown =
         start.operation !== "get" || (await deliverContents(io, delivery, outputs, start));
       if (recovery !== undefined) {
         const { unread, ...rest } = recovery;
         const document = isShown ? rest : defined({ ...rest, unread });
-        if (out !== undefined)
-          await writeRecovery(out, recoveryJson(document, spent && started(spent)), uuid);
+        if (out !== undefined) await writeRecovery(out, recoveryJson(document), uuid);
         if (saveCmd !== undefined)
           replaced = await saveRecovery({ io, settings }, saveCmd, document, replaced ?? null);
       }
@@ -111,10 +96,8 @@ export function createHandover({ io, settings }: Basics, outputs: Outputs, start
     },
     async confirm(credentials) {
       try {
-        const counted = out?.isState === true && saveCmd === undefined ? soleAttempts : undefined;
-        await out?.write(
-          credentialsJson({ uuid, label, kind, credentials, device: deviceOf(given) }, counted),
-        );
+        const device = deviceOf(given);
+        await out?.write(credentialsJson({ uuid, label, kind, credentials, device }));
       } catch (error) {
         if (error instanceof ReplacedFile) throw error;
         throw new Error(
@@ -124,45 +107,6 @@ export function createHandover({ io, settings }: Basics, outputs: Outputs, start
       }
     },
   };
-}
-
-/** What a file says that is the only place of its credentials, once a start or an acknowledgement from here has proven them. */
-const soleAttempts: Attempts = { ...noAttempts, sole: true };
-
-/** The counts once a start has been accepted, which resets the failed attempts and closes the breaker. */
-const started = (spent: Attempts): Attempts => ({
-  ...spent,
-  unansweredStarts: Math.max(0, spent.unansweredStarts - 1),
-  quietStarts: 0,
-  failedAttempts: 0,
-  possiblyFailed: 0,
-  sole: false,
-  breaker: undefined,
-});
-
-/** Writes the counts durably: without that nothing may be sent. */
-async function count(out: CredentialsOut, uuid: string, document: RecoveryFile): Promise<void> {
-  try {
-    await out.write(document);
-  } catch (error) {
-    const { message } = error as Error;
-    if (error instanceof ReplacedFile) {
-      throw new VaultError("busy", `${message}; nothing was sent`, {
-        uuid,
-        hint: "run it again; it starts from what the file holds now",
-        cause: error,
-      });
-    }
-    throw new VaultError(
-      "state",
-      `--credentials-out ${out.path} could not be written (${message}); nothing was sent`,
-      {
-        uuid,
-        hint: "free some space there or make it writable, then run it again",
-        cause: error,
-      },
-    );
-  }
 }
 
 /**
@@ -311,7 +255,7 @@ export async function saveRecovery(
   given: string | null,
 ): Promise<string> {
   const { host, redactor } = io;
-  learnAll(redactor.add, { type: "recovery", document, attempts: undefined });
+  learnAll(redactor.add, { type: "recovery", document });
   const text = `${JSON.stringify(recoveryJson(document))}\n`;
   try {
     const { runWithDocument } = await import("./document-command.ts");

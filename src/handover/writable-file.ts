@@ -51,7 +51,7 @@ export function checkNotOurs({ io, settings }: Basics, flag: string, path: strin
  */
 export function checkWritable(
   { io, settings }: Basics,
-  flag: "--credentials" | "--credentials-out" | "--out",
+  flag: "--credentials-out" | "--out",
   path: string,
 ): void {
   checkNotOurs({ io, settings }, flag, path);

@@ -52,7 +52,6 @@ export const commonOf = (options: ExchangeOptions) => ({
  */
 export function checkPairOptions({
   credentials,
-  credentialsOut,
   encryptedData,
   payload,
   generation,
@@ -66,11 +65,7 @@ export function checkPairOptions({
       "give the credentials in one form",
     );
   }
-  // The file of a container may be both, and then has several candidates.
-  if (
-    generation !== undefined &&
-    (asParts || (credentials !== undefined && credentialsOut === undefined))
-  ) {
+  if (generation !== undefined && (asParts || credentials !== undefined)) {
     throw usage(
       "--generation chooses stored credentials, and cannot be used with given ones",
       "leave one of them out",

@@ -66,25 +66,20 @@ export async function runVaults(
     const reserved = isLockedFirst
       ? service.reserveAhead({}, app.io.waiting.deadline)
       : Promise.resolve();
-    const done = await app.service
-      .withVault(uuid, async (locked) => {
-        await reserved;
-        const start = completed ?? (await complete(await locked.session.read()));
-        const context = { ...locked, inOneFile: out?.isState === true };
-        await out?.checkKnown(context, pairsOf(start.given));
-        if (dryRun === true) {
-          await (await import("./dry-run.ts")).dryRun(app, context, start);
-          return undefined;
-        }
-        const write = outFile === undefined ? undefined : await fileWriter(app, outFile, options);
-        const stop = app.io.host.interrupted;
-        const outputs = { write, out, saveCmd, program, withCredentials, stop };
-        const delivery = await runExchange(context, start, createHandover(app, outputs, start));
-        return { start, delivery };
-      })
-      .catch((error: unknown) => {
-        throw out?.isState === true ? out.namedIn(error, uuid, saveCmd !== undefined) : error;
-      });
+    const done = await app.service.withVault(uuid, async (context) => {
+      await reserved;
+      const start = completed ?? (await complete(await context.session.read()));
+      await out?.checkKnown(context, pairsOf(start.given));
+      if (dryRun === true) {
+        await (await import("./dry-run.ts")).dryRun(app, context, start);
+        return undefined;
+      }
+      const write = outFile === undefined ? undefined : await fileWriter(app, outFile, options);
+      const stop = app.io.host.interrupted;
+      const outputs = { write, out, saveCmd, program, withCredentials, stop };
+      const delivery = await runExchange(context, start, createHandover(app, outputs, start));
+      return { start, delivery };
+    });
     if (done !== undefined && program === undefined) await tell(app, done.start, done.delivery);
   });
   return 0;
@@ -132,16 +127,6 @@ async function completeStart(
   const named = vaultOf(given);
   if (named !== undefined) checkRecovery(uuid, { uuid: named });
   out?.check(uuid, given?.exact);
-  if (generation !== undefined && given !== undefined && out?.isState !== true) {
-    throw new VaultError(
-      "usage",
-      "--generation chooses stored credentials, and cannot be used with given ones",
-      {
-        uuid,
-        hint: "leave one of them out; or give the same file by --credentials @FILE and --credentials-out FILE",
-      },
-    );
-  }
   if (options.out !== undefined)
     (await import("../handover/out-file.ts")).checkOut(app, options, options.out, uuid);
   const kind = checkAsked(record, start);
@@ -157,7 +142,7 @@ async function completeStart(
     const question = `Send generation ${generation} of vault ${uuid} anyway? Wrong credentials count toward lockout.`;
     await confirmOrFail(app.io.ask, options.yes === true, question);
   }
-  const isNew = record === null && out?.isState !== true && !isDryRun;
+  const isNew = record === null && !isDryRun;
   if (isNew && (out !== undefined || options.saveCmd !== undefined))
     app.io.narrator.warn(
       `vault ${uuid} is new to this state; the lockout guard knows only this run`,

@@ -128,7 +128,6 @@ export class StoredVaultSession implements VaultSession {
     exchange: document.exchangeId,
     pairs: [document.old, document.new],
   }));
-  readonly mergeAttempts = this.#step(vaults.mergeAttempts, nothing);
   readonly markElsewhere = this.#step(vaults.markElsewhere, nothing);
   readonly noteDates = this.#step(vaults.noteDates, nothing, "unsynced");
   readonly resetCounters = this.#step(vaults.resetCounters, nothing);

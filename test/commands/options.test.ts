@@ -177,8 +177,8 @@ test.each<[string, unknown]>([
   ]),
   [`guard ${uuid} --reset --yes`, { vaults: [uuid], reset: true, yes: true }],
   [
-    `guard ${uuid} --reset --failed 0 --starts 4 --credentials f`,
-    { vaults: [uuid], reset: true, failed: 0, starts: 4, credentials: "f" },
+    `guard ${uuid} --reset --failed 0 --starts 4`,
+    { vaults: [uuid], reset: true, failed: 0, starts: 4 },
   ],
   [
     `import ${uuid} --kind generic/offline --credentials @p --label l`,

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
 import { describeStore } from "./store-contract.ts";
-import { noAttempts } from "../../src/exchange/lockout.ts";
 import type { AdoptedExchange } from "../../src/exchange/records.ts";
 import {
   elsewhere,
@@ -324,31 +323,6 @@ describeStore("keeping vaults", (make) => {
       failedAttempts: 1,
       generations: [{ refused: false }],
     });
-  });
-
-  it("counters that came with credentials are taken over, and never lowered", async () => {
-    await on.session.recordPair({ credentials: pair("old"), kind: "credit-card/online" });
-    await on.session.recordIntent(intent("x1", 1));
-    await on.session.mergeAttempts({
-      ...noAttempts,
-      unackedStarts: 3,
-      unansweredStarts: 1,
-      refused: ["combination"],
-    });
-    expect(await known(on.session)).toMatchObject({
-      unackedStarts: 3,
-      unansweredStarts: 1,
-      failedAttempts: 1,
-      possiblyFailed: 1,
-    });
-    await on.session.mergeAttempts({ ...noAttempts, failedAttempts: 2, quietStarts: 1 });
-    expect(await known(on.session)).toMatchObject({
-      unackedStarts: 3,
-      failedAttempts: 2,
-      possiblyFailed: 0,
-      quietStarts: 1,
-    });
-    expect(await on.session.refusals()).toEqual(["combination"]);
   });
 
   it("a reset can be of what unanswered starts have counted, of both kinds, or to what the audit log shows", async () => {

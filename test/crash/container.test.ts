@@ -33,15 +33,12 @@ describe("a container without a lasting disk, --credentials-out on a volume, kil
           content === null ? ["--credentials", "-"] : ["--credentials", `@${file}`];
         const next = await lab.machine().vaultWith({ input }, ...get, ...credentials);
         expectExit(next, 0);
-        // What begins with the file ends with it as the only place of the credentials.
-        const attempts = content === null ? [] : ["attempts"];
         expect(Object.keys(readJson(file) as object)).toEqual([
           "format",
           "uuid",
           "label",
           "kind",
           "credentials",
-          ...attempts,
         ]);
         expect(service.sandbox.accepts(vault.uuid, pairIn(file))).toBe(true);
         expect(readdirSync(volume)).toEqual([".pair.json.vault-lock", "pair.json"]);
@@ -58,9 +55,9 @@ describe("a container without a lasting disk, --credentials-out on a volume, kil
     if (stride === 1) for (const count of Object.values(left)) expect(count).toBeGreaterThan(0);
   });
 
-  it("the same command goes on where the file is what it was given: the counts are in it before the start", async () => {
+  it("the same command goes on where the file is what it was given", async () => {
     const { service, vault } = lab;
-    const left = { given: 0, counted: 0, recovery: 0, credentials: 0 };
+    const left = { given: 0, recovery: 0, credentials: 0 };
     const run = async (n: number) => {
       service.sandbox.rewind();
       const volume = tempDir("volume");
@@ -79,21 +76,8 @@ describe("a container without a lasting disk, --credentials-out on a volume, kil
       ];
       const killed = await runKilledAt(n, lab.machine(), get);
       const check = async (): Promise<void> => {
-        const content = readJson(file) as { attempts?: { unackedStarts: number } };
-        const { starts } = service.sandbox.inspect(vault.uuid).counts;
-        const form =
-          "old" in content
-            ? "recovery"
-            : !("format" in content)
-              ? "given"
-              : content.attempts?.unackedStarts === 1
-                ? "counted"
-                : "credentials";
-        left[form] += 1;
-        // No start is ever sent that the file does not know of.
-        if (form === "given") expect(starts).toBe(0);
-        if (form === "recovery")
-          expect(content).toMatchObject({ attempts: { unackedStarts: 1, failedAttempts: 0 } });
+        const content = readJson(file) as object;
+        left["old" in content ? "recovery" : "format" in content ? "credentials" : "given"] += 1;
         expectExit(await lab.machine().vault(...get), 0);
         expect(Object.keys(readJson(file) as object)).toEqual([
           "format",
@@ -101,9 +85,7 @@ describe("a container without a lasting disk, --credentials-out on a volume, kil
           "label",
           "kind",
           "credentials",
-          "attempts",
         ]);
-        expect(readJson(file)).toMatchObject({ attempts: { unackedStarts: 0, sole: true } });
         expect(service.sandbox.accepts(vault.uuid, pairIn(file))).toBe(true);
         expect(readdirSync(volume)).toEqual([".pair.json.vault-lock", "pair.json"]);
         expectFarFromLock(lab, vault.uuid);
@@ -112,7 +94,7 @@ describe("a container without a lasting disk, --credentials-out on a volume, kil
     };
     const { steps } = await run(0);
     await atEveryStep(run, steps.indexOf("renameSync") - 2);
-    expect(steps.filter((name) => name === "renameSync")).toHaveLength(3);
+    expect(steps.filter((name) => name === "renameSync")).toHaveLength(2);
     if (stride === 1) for (const count of Object.values(left)) expect(count).toBeGreaterThan(0);
   });
 });

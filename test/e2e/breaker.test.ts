@@ -8,7 +8,7 @@ import {
   outcomesOf,
   summaryOf,
 } from "../support/lab.ts";
-import { errorOf, machineFor, readJson } from "../support/machine.ts";
+import { errorOf } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 
 const html = (status: number): Rule => ({ status });
@@ -131,45 +131,6 @@ describe("a gateway that does not answer probes as the service does: one start w
     expect(lab.service.sandbox.requests()).toHaveLength(before + 1);
     expectExit(await vault(...create), 0);
     expect((await vault("guard")).stdout).not.toMatch(/circuit breaker/);
-  });
-
-  it("a container has the breaker in the file that is its state", async () => {
-    const { lab, gateway, vault, clock } = await behindGateway();
-    const { uuid, kind, credentials } = lab.vault;
-    const volume = machineFor(lab.service);
-    const file = volume.file("pair.json", credentials);
-    let n = 0;
-    /** Each time in a container of its own, with nothing but the file. */
-    const get = async (...more: string[]): Promise<RunResult> =>
-      await vault(
-        "get",
-        uuid,
-        "--kind",
-        kind,
-        "--json",
-        "--credentials",
-        `@${file}`,
-        "--credentials-out",
-        file,
-        "--state",
-        `${volume.home}/${(n += 1)}`,
-        ...more,
-      );
-    gateway.be({ probes: html(503), starts: (before) => (before === 0 ? "drop" : "pass") });
-    expectExit(await get("--max-wait", "0s"), 10);
-    expect(readJson(file)).toMatchObject({
-      attempts: {
-        unackedStarts: 1,
-        breaker: { lostAt: expect.any(String) as string, lostTrials: 0 },
-      },
-    });
-    const again = await get("--max-wait", "0s");
-    expectExit(again, 10);
-    expect(errorOf(again).retry).toBe("safe");
-    expect(gateway.starts()).toBe(1);
-    clock.time = dueAt(again);
-    expectExit(await get(), 0);
-    expect(readJson(file)).not.toHaveProperty("attempts.breaker");
   });
 
   it("guard shows the breaker; --reset --unanswered closes it, and --force goes past it", async () => {

@@ -132,7 +132,6 @@ describe.concurrent("the guard", () => {
       ["get", uuid, "--dry-run"],
       ["get", uuid, "--kind", kind, "--credentials", `@${pair}`],
       ["ack", uuid],
-      ["import", uuid, "--credentials", `@${pair}`],
     ]) {
       expectError(
         await machine.vaultWith(moved, ...args, "--json"),

@@ -1,6 +1,4 @@
-import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { open } from "node:fs/promises";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { killHook } from "../support/crash.ts";
@@ -17,7 +15,6 @@ import type { Recovery } from "../support/machine.ts";
 import { errorOf, pairIn, readJson } from "../support/machine.ts";
 import type { RunningVault, RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
-import { shellWord } from "../../src/shell-word.ts";
 
 /** A vault, and a volume whose file holds its credentials: all that outlives a container. */
 interface Volume {
@@ -48,32 +45,6 @@ async function openVolume(name = "volume"): Promise<Volume> {
     lab.machine().start({ env }, ...args, ...more);
   return { lab, file, start, run: async (...more) => await start({}, ...more).exit };
 }
-
-/** Kills containers in their starts until the guard refuses one: the commands that its hint names, each as its words. */
-async function killedUntilRefused(volume: Volume): Promise<string[][]> {
-  volume.lab.faults("get-start:hang*all");
-  for (let run = 1; run <= 2; run += 1) {
-    const sent = requests(volume);
-    const container = volume.start();
-    await arrived(volume, sent + 1);
-    container.kill("SIGKILL");
-    expect((await container.exit).signal).toBe("SIGKILL");
-  }
-  volume.lab.service.faults.clear();
-  const refused = await volume.run();
-  expectError(refused, 8, "guard");
-  return waysIn(refused).map(shellWords);
-}
-
-/** The commands that the hint of an error names. */
-const waysIn = (result: RunResult): string[] =>
-  (errorOf(result).hint ?? "").split("; ").map((way) => way.replace(/ \([^)]*\)$/, ""));
-
-/** As a shell splits them. */
-const shellWords = (command: string): string[] =>
-  execFileSync("/bin/sh", ["-c", `printf '%s\\n' ${command}`], { encoding: "utf8" })
-    .split("\n")
-    .slice(0, -1);
 
 /** Without probes, which name no vault. */
 const requests = ({ lab }: Volume): number =>
@@ -124,9 +95,8 @@ describe.concurrent(
         expectExit(await other.start({ ...hook, KILL_AT: "0" }).exit, 0);
         const steps = readFileSync(whole, "utf8").split("\n");
         const renames = steps.flatMap((name, index) => (name === "renameSync" ? [index + 1] : []));
-        // The counts before the start, the recovery document, the new credentials: the last two are those that are looked at.
-        const at = renames.at(time - 3);
-        expect(at).toBeDefined();
+        expect(renames).toHaveLength(2);
+        const at = renames[time - 1];
         const first = volume.start({ ...hook, KILL_AT: String(at), KILL_SIGNAL: "SIGSTOP" });
         await expect.poll(() => stateOf(first.pid), { timeout: 20_000, interval: 10 }).toBe("T");
         const before = requests(volume);
@@ -155,26 +125,6 @@ describe.concurrent(
   "a file that something else replaces while a run is under way is left as it is",
   () => {
     const others = '{"encryptedData":"of another program","payload":"which holds no lock"}\n';
-
-    it("before the start: 15, nothing sent", async () => {
-      const volume = await openVolume();
-      const pin = join(volume.file, "..", "pin");
-      execFileSync("mkfifo", [pin]);
-      const run = volume.start({}, "--hashed-pin", `@${pin}`);
-      // Open for reading when the credentials have been read.
-      const pipe = await open(pin, "w");
-      writeFileSync(volume.file, others);
-      await pipe.writeFile("cGlu");
-      await pipe.close();
-      expectError(
-        await run.exit,
-        15,
-        "busy",
-        /shared\.json was replaced by another run or program.*nothing was sent/,
-      );
-      expect(requests(volume)).toBe(0);
-      expect(readFileSync(volume.file, "utf8")).toBe(others);
-    });
 
     it("before the acknowledgement: held, 11, and it says how to go on", async () => {
       const volume = await openVolume();
@@ -324,225 +274,16 @@ describe.concurrent(
   },
 );
 
-describe.concurrent("the counts toward lockout are in the file", () => {
-  it("a container that dies in each start does not lock its vault: the guard refuses, with what is to be done", async () => {
+describe.concurrent("counters are kept in a state, and not in a file", () => {
+  it("those that an earlier version wrote into it count nothing", async () => {
     const volume = await openVolume();
-    const { lab, file } = volume;
-    const { uuid } = lab.vault;
-    lab.faults("get-start:hang*all");
-    const codes: (number | string | null)[] = [];
-    for (let run = 1; run <= 5; run += 1) {
-      const sent = requests(volume);
-      const container = volume.start();
-      const ended = container.exit.then(() => true);
-      while (requests(volume) === sent && !(await Promise.race([ended, tick()])));
-      container.kill("SIGKILL");
-      const result = await container.exit;
-      codes.push(result.signal ?? result.code);
-      if (result.signal !== null) {
-        expect(readJson(file)).toMatchObject({
-          format: 2,
-          uuid,
-          attempts: { unackedStarts: run, failedAttempts: run, possiblyFailed: run },
-        });
-      } else {
-        expectError(result, 8, "guard");
-        expect(errorOf(result).hint).toContain(
-          `vault guard ${uuid} --reset --unanswered --credentials ${file}`,
-        );
-      }
-    }
-    expect(codes).toEqual(["SIGKILL", "SIGKILL", 8, 8, 8]);
-    lab.service.faults.clear();
-    expectExit(await volume.run("--force"), 0);
-    expect(readJson(file)).toMatchObject({
-      attempts: { unackedStarts: 0, failedAttempts: 0, sole: true },
-    });
-    await expectLive(volume);
-  });
-
-  it("one that dies between the start and the acknowledgement neither", async () => {
-    const volume = await openVolume();
-    const codes: (number | null)[] = [];
-    for (let run = 1; run <= 6; run += 1) {
-      // What the one before has left is answered: its token has expired.
-      volume.lab.service.faults.clear();
-      volume.lab.faults(`get-end:drop-before@${run === 1 ? 0 : 1}*all`);
-      codes.push((await volume.run("--max-wait", "50ms")).code);
-      volume.lab.clock.ahead += 600_000;
-    }
-    expect(codes).toContain(8);
-    expectFarFromLock(volume.lab, volume.lab.vault.uuid);
-    expect(readJson(volume.file)).toMatchObject({
-      status: "pending",
-      attempts: { refused: expect.any(Array) as string[] },
-    });
-  });
-
-  it.each([
-    ["none of the starts arrived", 0],
-    ["what the audit log shows", 1],
-  ])(
-    "the command that the hint names is enough, as it is printed, on a machine with nothing set up: %s",
-    async (_, which) => {
-      const volume = await openVolume("a volume's");
-      const { lab, file } = volume;
-      const { uuid } = lab.vault;
-      const ways = await killedUntilRefused(volume);
-      expect(readJson(file)).toMatchObject({
-        attempts: { failedAttempts: 2, breaker: { lostTrials: 0 } },
-      });
-      const [program, ...args] = ways[which]?.map((word) => (word === "N" ? "0" : word)) ?? [];
-      expect([program, ...args].join(" ")).toBe(
-        `vault guard ${uuid} --reset ${which === 0 ? "--unanswered" : "--failed 0 --starts 0"} --credentials ${file}`,
-      );
-      const person = lab.machine();
-      for (const name of Object.keys(person.env))
-        if (/BASE_URL|APP_UUID|API_KEY/.test(name)) delete person.env[name];
-      const before = requests(volume);
-      const reset = await person.vault(...args, "--json");
-      expectExit(reset, 0);
-      expect(reset.stderr).toBe("");
-      expect(JSON.parse(reset.stdout)).toMatchObject({
-        vaults: [{ uuid, failedAttempts: 0, unackedStarts: 0, allows: true }],
-        breakers: which === 0 ? [] : [{ state: "open" }],
-      });
-      expect([existsSync(person.stateDir), existsSync(person.configDir)]).toEqual([false, false]);
-      expect(requests(volume)).toBe(before);
-      if (which === 1) {
-        // The guard lets it out; the breaker does so half a minute later.
-        expectError(await volume.run("--max-wait", "0s"), 10, "network");
-        expect(requests(volume)).toBe(before);
-      }
-      expectExit(await (which === 1 ? volume.run("--force") : volume.run()), 0);
-      await expectLive(volume);
-    },
-  );
-
-  it("on a machine that has a state, too, the command that the hint names holds for both", async () => {
-    const { lab, file } = await openVolume();
-    const { uuid, kind } = lab.vault;
-    const machine = lab.machine();
-    const run = async (...more: string[]): Promise<RunResult> => {
-      const given = ["--credentials", `@${file}`, "--credentials-out", file];
-      return await machine.vault("get", uuid, "--kind", kind, ...given, "--json", ...more);
-    };
-    lab.faults("get-start:drop-before*2");
-    expectError(await run(), 10, "network");
-    expectError(await run("--force"), 10, "network");
-    const refused = await run();
-    expectError(refused, 8, "guard");
-    const [way = ""] = waysIn(refused);
-    expect(way).toBe(`vault guard ${uuid} --reset --unanswered --credentials ${file}`);
-    expectExit(await machine.vault(...shellWords(way).slice(1), "--json"), 0);
-    expectExit(await run(), 0);
-  });
-
-  it("the ways out of an open exchange and of a locked vault name the file", async () => {
-    const volume = await openVolume("a volume's");
-    const { lab } = volume;
-    const { uuid } = lab.vault;
-    const file = shellWord(volume.file);
-    lab.faults("get-end:drop-before*all");
-    const left = await volume.run("--max-wait", "50ms");
-    expectError(left, 11, "pending");
-    const again = `vault get ${uuid} --credentials ${shellWord(`@${volume.file}`)} --credentials-out ${file}`;
-    expect(waysIn(left)).toEqual([`vault ack ${uuid}`, again]);
-    lab.service.faults.clear();
-    expectExit(await lab.machine().vault(...shellWords(again).slice(1), "--json"), 0);
-    lab.service.sandbox.lock(uuid);
-    const locked = await volume.run();
-    expectError(locked, 7, "locked");
-    const [way = ""] = waysIn(locked);
-    expect(way).toBe(`vault guard ${uuid} --reset --credentials ${file}`);
-    lab.service.sandbox.unlock(uuid);
-    expectExit(await lab.machine().vault(...shellWords(way).slice(1), "--yes", "--json"), 0);
-    await expectLive(volume);
-  });
-
-  it("a program that fails owes no save to a command that was never named", async () => {
-    const { lab, file } = await openVolume();
-    const { uuid, kind } = lab.vault;
-    const args = ["--kind", kind, "--credentials", `@${file}`, "--credentials-out", file];
-    const failed = await lab
-      .machine()
-      .vault("run", uuid, ...args, "--stdin", "--json", "--", "false");
-    expectError(failed, 11, "pending");
-    expect(waysIn(failed).slice(1)).toEqual([
-      `vault ack ${uuid} --saved`,
-      `vault get ${uuid} --credentials @${file} --credentials-out ${file}`,
-    ]);
-  });
-
-  it("are set in a pending recovery document too, which stays what it is", async () => {
-    const volume = await openVolume();
-    const { lab, file } = volume;
-    const { uuid } = lab.vault;
-    expectExit(await volume.run("--no-ack"), 0);
-    const pending = readJson(file) as Recovery & { attempts: object };
-    expect(pending).toMatchObject({
-      status: "pending",
-      attempts: { unackedStarts: 1, failedAttempts: 0 },
-    });
-    const shown = await lab.machine().vault("guard", uuid, "--credentials", file, "--json");
-    expect(JSON.parse(shown.stdout)).toMatchObject({ vaults: [{ unackedStarts: 1 }] });
-    expectExit(
-      await lab
-        .machine()
-        .vault("guard", uuid, "--reset", "--starts", "3", "--credentials", `@${file}`),
-      0,
-    );
-    expect(readJson(file)).toEqual({
-      ...pending,
-      attempts: { ...pending.attempts, unackedStarts: 3 },
-    });
+    const { uuid, kind, credentials } = volume.lab.vault;
+    const attempts = { unackedStarts: 4, failedAttempts: 2, possiblyFailed: 0, refused: [] };
+    const document = { format: 2, uuid, label: null, kind, credentials };
+    writeFileSync(volume.file, JSON.stringify({ ...document, attempts }));
     expectExit(await volume.run(), 0);
+    expect(readJson(volume.file)).toEqual({ ...document, credentials: pairIn(volume.file) });
     await expectLive(volume);
-  });
-
-  it("are left where the word does not fit the file", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid, credentials, kind } = lab.vault;
-    const machine = lab.machine();
-    const other = "123e4567-e89b-42d3-a456-426614174000";
-    const bare = machine.file("bare.json", credentials);
-    const plain = machine.file("plain.json", { format: 2, uuid, kind, credentials });
-    const texts = [bare, plain].map((file) => readFileSync(file, "utf8"));
-    const reset = async (file: string, ...more: string[]): Promise<RunResult> =>
-      await machine.vault("guard", "--reset", "--credentials", file, ...more);
-    for (const file of [bare, plain]) {
-      for (const more of [["--unanswered"], ["--yes"], ["--failed", "0"]]) {
-        const nothing = await reset(file, uuid, ...more);
-        expectExit(nothing, 0);
-        expect(nothing.stderr).toMatch(/holds no counters; it was not changed/);
-      }
-    }
-    expectError(
-      await reset(bare, uuid, "--failed", "1", "--json"),
-      3,
-      "invalid-input",
-      /bare credentials, which have no counters/,
-    );
-    expectError(
-      await reset(plain, uuid, "--json"),
-      2,
-      "usage",
-      /^confirmation required: Reset the counters/,
-    );
-    expectError(
-      await reset(plain, other, "--unanswered", "--json"),
-      3,
-      "invalid-input",
-      new RegExp(`credentials of vault ${uuid}`),
-    );
-    expect([bare, plain].map((file) => readFileSync(file, "utf8"))).toEqual(texts);
-    // What the log shows counts, whatever the file has said so far.
-    expectExit(await reset(plain, uuid, "--failed", "1"), 0);
-    expect(readJson(plain)).toMatchObject({
-      uuid,
-      credentials,
-      attempts: { failedAttempts: 1, unackedStarts: 0 },
-    });
   });
 
   it("elsewhere it is told that the guard knows one run only", async () => {
@@ -567,11 +308,6 @@ describe.concurrent("the counts toward lockout are in the file", () => {
     expect(second.stderr).not.toMatch(/lockout guard/);
   });
 });
-
-const tick = async (): Promise<boolean> =>
-  await new Promise((resolve) => {
-    setImmediate(() => resolve(false));
-  });
 
 describe.concurrent("documents", () => {
   it("format 2 after the acknowledgement names vault and kind: a fresh machine needs no more, and no other vault takes it", async () => {

@@ -45,7 +45,6 @@ const ack = (context: ExchangeContext): Promise<unknown> =>
 const get = (context: ExchangeContext): Promise<unknown> =>
   runExchange(context, startOf(context.session, "get"), {
     leavesState: false,
-    recordAttempts: async () => Promise.resolve(),
     deliver: async () => Promise.resolve(),
     confirm: async () => Promise.resolve(),
   });

@@ -5,7 +5,6 @@ import { knownVault, startOf } from "./world.ts";
 
 const handover: Handover = {
   leavesState: false,
-  recordAttempts: async () => Promise.resolve(),
   deliver: async () => Promise.resolve(),
   confirm: async () => Promise.resolve(),
 };

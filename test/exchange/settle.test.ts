@@ -123,7 +123,6 @@ describe("held", () => {
     const world = await knownVault();
     const fails: Handover = {
       leavesState: true,
-      recordAttempts: async () => Promise.resolve(),
       deliver: async () =>
         Promise.reject(
           new HandoverFailure("save-cmd", "failed", { delivered: true, saveOwed: true }),
@@ -140,7 +139,6 @@ describe("held", () => {
     const world = await knownVault();
     const fails: Handover = {
       leavesState: true,
-      recordAttempts: async () => Promise.resolve(),
       deliver: async ({ recovery }) => {
         await recovery();
         throw new Error("broken");
@@ -247,7 +245,6 @@ describe("left at ③", () => {
     const world = await knownVault();
     const leaving = {
       leavesState: true,
-      recordAttempts: async () => Promise.resolve(),
       confirm: async () => Promise.resolve(),
     };
     world.weather = ["fine", ...Array.from({ length: 12 }, () => "no-connection" as const)];

@@ -1,6 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { noAttempts } from "../../src/exchange/lockout.ts";
-import { combinationOf } from "../../src/exchange/start/choose-pair.ts";
 import { currentIsAccepted, ends, known, knownVault, run, starts } from "./world.ts";
 import type { Weather } from "./world.ts";
 
@@ -153,18 +151,6 @@ describe("pairs that may not be sent", () => {
     });
   });
 
-  it.each(["failedAttempts", "unackedStarts", "refused"] as const)(
-    "what comes with credentials that are recorded already counts before anything is sent: %s",
-    async (what) => {
-      const world = await knownVault();
-      const refused = [combinationOf(world.uuid, "credit-card/offline", world.first)];
-      const counted = { failedAttempts: 2, unackedStarts: 4, refused };
-      const attempts = { ...noAttempts, [what]: counted[what] };
-      expect((await run(world, "get", { given: world.first, attempts })).code).toBe("guard");
-      expect(world.sandbox.requests().length).toBe(0);
-    },
-  );
-
   it("a superseded pair is sent only as a generation chosen with --force", async () => {
     const world = await knownVault();
     await run(world, "get");
@@ -189,7 +175,6 @@ describe("order", () => {
     await run(world, "get", {
       handover: {
         leavesState: false,
-        recordAttempts: async () => Promise.resolve(),
         deliver: async () => {
           endsAtDelivery = ends(world);
           expect((await world.record())?.open).toMatchObject({

@@ -4,7 +4,7 @@ import { tempDir } from "../support/cleanup.ts";
 import type { ExchangeContext } from "../../src/exchange/context.ts";
 import { withVault } from "../../src/exchange/lock-vault.ts";
 import type { Clock, Reply, Service, Store } from "../../src/exchange/ports.ts";
-import type { Attempts, VaultRecord } from "../../src/exchange/records.ts";
+import type { VaultRecord } from "../../src/exchange/records.ts";
 import type { Credentials } from "../../src/protocol/requests.ts";
 import { createIds } from "../../src/exchange/ulid.ts";
 import { openSandbox } from "../../src/sandbox/server/start-sandbox.ts";
@@ -198,8 +198,6 @@ export class World {
 /** What a test asks for and cares about; `dies` kills the process between ② and ③. */
 type Changes = Partial<Omit<Start, "given">> & {
   given?: Credentials;
-  /** Counters that come with the given credentials. */
-  attempts?: Attempts;
   handover?: Handover;
   dies?: boolean;
   fails?: boolean;
@@ -246,18 +244,17 @@ interface Ran {
 export async function run(
   world: World,
   operation: "get" | "update",
-  { dies, fails, given, attempts, handover, ...changes }: Changes = {},
+  { dies, fails, given, handover, ...changes }: Changes = {},
 ): Promise<Ran> {
   const delivered: Delivery[] = [];
   const start: Start = {
     ...startOf(world, operation),
     ...(operation === "update" ? { newVault: newCard } : {}),
-    ...(given === undefined ? {} : { given: { type: "pair", credentials: given, attempts } }),
+    ...(given === undefined ? {} : { given: { type: "pair", credentials: given } }),
     ...changes,
   };
   const receiver: Handover = handover ?? {
     leavesState: false,
-    recordAttempts: async () => Promise.resolve(),
     deliver: async (delivery) => {
       if (dies === true) throw new Crash("killed before the delivery");
       if (fails === true) throw new Error("the reader has gone");

@@ -118,7 +118,6 @@ export async function readWith(
   await withVault(await lockHere(parts, 120_000, uuid), async (context) => {
     const handover = {
       leavesState: false,
-      recordAttempts: async () => Promise.resolve(),
       deliver: async ({ vault }: { vault: Record<string, unknown> }) => await deliver(vault),
       confirm: async () => Promise.resolve(),
     };

@@ -1,6 +1,6 @@
 import type { App } from "../../app.ts";
 import type { Descriptor, OptionsOf } from "../../cli/command.ts";
-import { command, vaultsArgument, text } from "../../cli/command.ts";
+import { command, vaultsArgument } from "../../cli/command.ts";
 import { defined } from "../../defined.ts";
 import { VaultError } from "../../errors.ts";
 import { after } from "../../exchange/breaker.ts";
@@ -33,11 +33,6 @@ const descriptor = {
       help: "with --reset: unacknowledged starts, as the audit log shows them",
       value: (is) => is.count,
     },
-    credentials: {
-      flag: "--credentials <file>",
-      help: "use the counters in FILE, a container's --credentials and --credentials-out",
-      value: text,
-    },
     yes: { flag: "--yes", help: "do not ask" },
   },
   examples: [
@@ -54,22 +49,8 @@ type GuardOptions = OptionsOf<typeof descriptor>;
 /** Shows the counters and the circuit breakers; with --reset, takes a person's word about them. */
 export const guard = command(descriptor, async (app: App, options) => {
   checkOptions(options);
-  const { vaults: names, all = false, credentials, yes = false } = options;
+  const { vaults: names, all = false, yes = false } = options;
   const to = resetBy(options);
-  if (credentials !== undefined) {
-    const [{ guardFile }, { confirmOrFail }] = await Promise.all([
-      import("./container-file.ts"),
-      import("../../cli/prompts.ts"),
-    ]);
-    const [vault = ""] = names;
-    await confirmOrFail(app.io.ask, yes || to !== "all", unlockedQuestion(vault));
-    await guardFile(app, { vault, named: credentials, to });
-    // A machine that has a state, too, counts in both.
-    if (to === undefined || (await (await app.state.store()).find(vault)).length === 0) return 0;
-    if (to === "unanswered") await takeBack(app, [vault], yes);
-    else await resetOne(app, vault, to);
-    return 0;
-  }
   const [{ noCredentials }, { describeBreaker, describeGuard }, { byLabel, vaultNamed }] =
     await Promise.all([
       import("../../exchange/start/start.ts"),
@@ -134,11 +115,6 @@ function checkOptions(options: GuardOptions): void {
     [isCounted && unanswered, "--unanswered cannot be used with --failed or --starts", numbers],
     [all && !unanswered, "--all requires --reset --unanswered; without a vault, all are shown"],
     [all && vaults.length > 0, "--all is for all vaults: leave the others out"],
-    [
-      options.credentials !== undefined && vaults.length !== 1,
-      "--credentials is for one vault, named by its UUID",
-      `vault guard UUID${reset ? " --reset --unanswered" : ""} --credentials FILE`,
-    ],
     [
       reset && !unanswered && vaults.length > 1,
       "--reset takes one vault, unless with --unanswered",

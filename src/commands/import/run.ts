@@ -190,8 +190,6 @@ async function importOne(
     if (entry.given.type === "recovery") {
       await service.client();
       const outcome = await adoptRecovery(context, entry.given.document);
-      if (entry.given.attempts !== undefined)
-        await context.session.mergeAttempts(entry.given.attempts);
       if (outcome === "open") await settleRecovery(context);
       else if (outcome === "candidates")
         io.narrator.warn(
@@ -199,8 +197,6 @@ async function importOne(
         );
     } else {
       generation = await recordPair(context, entry, entry.given.credentials);
-      if (entry.given.attempts !== undefined)
-        await context.session.mergeAttempts(entry.given.attempts);
     }
     if (entry.label !== undefined) await context.session.setLabel(entry.label);
     const record = await currentRecord(context);

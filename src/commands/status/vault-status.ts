@@ -128,8 +128,8 @@ export function describeGuard(record: VaultRecord, circumstances: Circumstances)
     : counters;
 }
 
-/** Counters of a vault, wherever they are from. */
-export function describeCounters(
+/** Counters of a vault. */
+function describeCounters(
   counted: Counters & Pick<VaultRecord, "uuid" | "label">,
   policy: Policy,
   next: VaultGuard["next"],

@@ -5,52 +5,12 @@ import { date } from "../../protocol/answers.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { kinds, operations } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
-import type { Attempts, RecoveryDocument } from "../records.ts";
+import type { RecoveryDocument } from "../records.ts";
 import { device, opaque, uuid } from "../../protocol/fields.ts";
 import { parseGivenJson } from "../../protocol/json.ts";
 import type { Credentials } from "../../protocol/requests.ts";
 import { onlineCredentials } from "../../protocol/requests.ts";
 import { validate } from "../../protocol/validate.ts";
-
-const countRule = "must be a whole number of at least 0";
-const count = z
-  .number({ error: countRule })
-  .check(z.refine((value) => Number.isSafeInteger(value) && value >= 0, { error: countRule }));
-
-const combinationRule = "must be 64 hexadecimal digits";
-const combination = z
-  .string({ error: combinationRule })
-  .check(z.regex(/^[0-9a-f]{64}$/, { error: combinationRule }));
-
-const breaker = z.object(
-  {
-    lostAt: z
-      .string({ error: "must be a time" })
-      .check(z.refine((value) => date(value) !== null, { error: "must be a time" })),
-    lostTrials: count,
-    hint: z.enum(["none", "given", "used"], { error: "must be none, given or used" }),
-    httpStatus: z.nullable(count),
-    contentType: z.nullable(z.string({ error: "must be a text" })),
-  },
-  { error: "must be an object" },
-);
-
-const attempts = z.object(
-  {
-    unackedStarts: count,
-    failedAttempts: count,
-    possiblyFailed: z._default(count, 0),
-    unansweredStarts: z._default(count, 0),
-    quietStarts: z._default(count, 0),
-    sole: z._default(z.boolean({ error: "must be true or false" }), false),
-    refused: z.readonly(z.array(combination, { error: "must be a list" })),
-    breaker: z.optional(breaker),
-  },
-  {
-    error:
-      'must be an object, such as {"unackedStarts":1,"failedAttempts":1,"possiblyFailed":1,"refused":[]}',
-  },
-);
 
 const kind = z.enum(kinds, { error: `must be one of ${kinds.join(", ")}` });
 
@@ -80,7 +40,6 @@ const pending = z.object({
     { error: 'must be an object, such as {"id":"…","operation":"get","tokenExpiry":"…"}' },
   ),
   status: z.literal("pending", { error: 'must be "pending"' }),
-  attempts: z.optional(attempts),
 });
 
 /** Also what `vault export` prints, which has no format; of an open exchange, `credentials` is a recovery document. */
@@ -91,14 +50,12 @@ const withCredentials = z.object({
     { error: 'must be an object, such as {"encryptedData":"…","payload":"…"}' },
   ),
   device: z.optional(device),
-  attempts: z.optional(attempts),
 });
 
 /** The format of documents, the first one. It is read for ever. */
 const newestFormat = 2 as const;
 
 export type GivenCredentials = {
-  attempts?: Attempts | undefined;
   /** The document, byte for byte as --credentials had it. */
   exact?: string | undefined;
 } & (
@@ -135,13 +92,7 @@ function readCredentials(value: unknown, flag: string): GivenCredentials {
     return given.type === "pair" ? { ...given, ...rest } : given;
   }
   if (keys["format"] !== undefined) {
-    const {
-      exchange,
-      status: _,
-      attempts: counted,
-      label = null,
-      ...rest
-    } = checked(pending, value, flag);
+    const { exchange, status: _, label = null, ...rest } = checked(pending, value, flag);
     const { id: exchangeId, operation, externalRef, startedAt, tokenExpiry, generation } = exchange;
     const facts = {
       externalRef: typeof externalRef === "string" ? externalRef : null,
@@ -150,11 +101,7 @@ function readCredentials(value: unknown, flag: string): GivenCredentials {
       generation:
         typeof generation === "number" && Number.isSafeInteger(generation) ? generation : null,
     };
-    return {
-      type: "recovery",
-      document: { ...rest, label, exchangeId, operation, ...facts },
-      attempts: counted,
-    };
+    return { type: "recovery", document: { ...rest, label, exchangeId, operation, ...facts } };
   }
   return { type: "pair", credentials: checked(onlineCredentials, value, flag) };
 }
@@ -184,7 +131,7 @@ function checked<T>(schema: z.core.$ZodType<T>, value: unknown, flag: string): T
 }
 
 /** A recovery document in the newest format. */
-export function recoveryJson(document: RecoveryDocument, counted?: Attempts) {
+export function recoveryJson(document: RecoveryDocument) {
   const {
     uuid,
     label,
@@ -206,55 +153,24 @@ export function recoveryJson(document: RecoveryDocument, counted?: Attempts) {
     exchange,
     status: "pending" as const,
     ...rest,
-    ...withAttempts(counted),
   };
 }
 
 /** The document of credentials that --credentials-out holds after the acknowledgement. */
-export function credentialsJson(
-  vault: {
-    uuid: string;
-    label: string | null;
-    kind: Kind;
-    credentials: Credentials;
-    device?: Device | undefined;
-  },
-  counted?: Attempts,
-) {
-  const { uuid, label, kind, credentials, device } = vault;
-  return {
-    format: newestFormat,
-    uuid,
-    label,
-    kind,
-    credentials,
-    ...defined({ device }),
-    ...withAttempts(counted),
-  };
-}
-
-/** A given document, in the newest format, with these counters in place of its own. `vault` is for what a bare pair does not say. */
-export function documentWith(
-  given: GivenCredentials,
-  vault: { uuid: string; label: string | null; kind: Kind },
-  counted: Attempts,
-) {
-  if (given.type === "recovery") return recoveryJson(given.document, counted);
-  return credentialsJson(
-    { ...vault, credentials: given.credentials, device: given.device },
-    counted,
-  );
-}
-
-function withAttempts(counted: Attempts | undefined): { attempts?: Attempts } {
-  const isNone =
-    counted === undefined ||
-    (counted.unackedStarts === 0 &&
-      counted.failedAttempts === 0 &&
-      counted.refused.length === 0 &&
-      counted.breaker === undefined &&
-      !counted.sole);
-  return isNone ? {} : { attempts: counted };
+export function credentialsJson({
+  uuid,
+  label,
+  kind,
+  credentials,
+  device,
+}: {
+  uuid: string;
+  label: string | null;
+  kind: Kind;
+  credentials: Credentials;
+  device?: Device | undefined;
+}) {
+  return { format: newestFormat, uuid, label, kind, credentials, ...defined({ device }) };
 }
 
 /** The credentials in what --credentials gave. */

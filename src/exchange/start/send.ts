@@ -2,18 +2,15 @@ import { VaultError } from "../../errors.ts";
 import type { StartSuccess } from "../../protocol/answers.ts";
 import { readStartSuccess } from "../../protocol/answers.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
-import { defined } from "../../defined.ts";
-import { carried } from "../breaker.ts";
 import type { ExchangeContext } from "../context.ts";
-import { currentRecord, note, pause } from "../context.ts";
-import type { Handover } from "../delivery.ts";
+import { currentRecord, pause } from "../context.ts";
 import { outcomeOf } from "../dispositions.ts";
 import { explainRefusal, guardLastStart, guardStart, personChooses } from "../guard.ts";
 import { isLockedBy, startRisk } from "../lockout.ts";
 import type { StartCall } from "../ports.ts";
 import type { VaultRecord } from "../records.ts";
 import { hintOf, importOf, unlockedOf, waysOn } from "../ways.ts";
-import { letOut, noteStart, withdraw } from "./breaker-gate.ts";
+import { letOut, noteStart } from "./breaker-gate.ts";
 import type { ChosenPair } from "./choose-pair.ts";
 import { choosePairs } from "./choose-pair.ts";
 import type { Decision } from "./decide.ts";
@@ -40,7 +37,6 @@ const triesAtMost = 2;
 export async function startWith(
   context: ExchangeContext,
   start: Start,
-  handover: Handover,
   decision: Decision,
 ): Promise<Accepted> {
   const { kind, generation } = decision;
@@ -52,7 +48,7 @@ export async function startWith(
     if (record === null || pair === undefined)
       throw new VaultError("internal", "no credentials were chosen");
     try {
-      const accepted = await sendStart(context, start, handover, { record, kind, pair });
+      const accepted = await sendStart(context, start, { record, kind, pair });
       // For an exchange in doubt, its reported outcome says so.
       if (refusal !== undefined && record.open?.state !== "in-doubt") {
         context.emit({
@@ -62,8 +58,6 @@ export async function startWith(
       }
       return accepted;
     } catch (error) {
-      // Best effort: a document that could not be rewritten counts too much at worst.
-      await recordAttempts(context, handover, pair, false).catch(() => undefined);
       if (!(error instanceof VaultError) || error.code !== "rejected") throw error;
       refusal = error;
     }
@@ -117,7 +111,6 @@ function allRefused(
 async function sendStart(
   context: ExchangeContext,
   start: Start,
-  handover: Handover,
   { record: before, kind, pair }: { record: VaultRecord; kind: Kind; pair: ChosenPair },
 ): Promise<Accepted> {
   const { uuid } = context.session;
@@ -139,14 +132,6 @@ async function sendStart(
       { exchangeId, operation, kind, externalRef, generation, sole, run },
       force,
     );
-    try {
-      await recordAttempts(context, handover, pair, true);
-    } catch (error) {
-      const told = note(context, "state", (error as Error).message);
-      await context.session.revertIntent(exchangeId, told);
-      await withdraw(context.breaker, seen);
-      throw error;
-    }
     context.emit({ type: "starting", operation, generation, attempt });
     const call: StartCall = {
       step: "start",
@@ -170,27 +155,4 @@ async function sendStart(
     record = await currentRecord(context);
     await pause(context, waitMs, (reply.type === "no-answer" ? record.last : null) ?? undefined);
   }
-}
-
-/** Counters travel only with a document that leaves this state; no other start needs to read them. */
-async function recordAttempts(
-  context: ExchangeContext,
-  handover: Handover,
-  { sole }: ChosenPair,
-  isSending: boolean,
-): Promise<void> {
-  if (!handover.leavesState) return;
-  const { unackedStarts, unansweredStarts, quietStarts, failedAttempts, possiblyFailed } =
-    await currentRecord(context);
-  const breaker = carried(context.breaker.known, isSending ? context.breaker.now() : null);
-  await handover.recordAttempts({
-    unackedStarts,
-    unansweredStarts,
-    quietStarts,
-    failedAttempts,
-    possiblyFailed,
-    refused: await context.session.refusals(),
-    sole,
-    ...defined({ breaker }),
-  });
 }

@@ -42,7 +42,6 @@ export function recordPair(rows: VaultRows, key: SealingKey, pair: NewPair): num
   const { row, added } = ensureGeneration(rows, key, pair);
   // Importing a refused pair again says that it is valid; the guard counts it like any other.
   if (!added) forgetRefusal(rows, row);
-  if (pair.sole === true) update(row, { proven: true, elsewhere: false });
   journal(rows, added ? "imported" : "imported-again", null, {
     generation: row.generation,
     kind: pair.kind,

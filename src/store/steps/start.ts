@@ -94,7 +94,7 @@ function countRefusal(rows: VaultRows, generation: number): void {
   const vault = vaultOf(rows);
   const quiet = rows.exchanges.filter((row) => isQuiet(row) && row.baseGeneration === generation);
   for (const row of quiet) row.countedFailed = 1;
-  // Starts of another run, whose counters came with the credentials, have no rows here.
+  // Starts from before a `forget` have no rows any more.
   const rowless = vault.quietStarts - quiet.length - rows.exchanges.filter(isQuiet).length;
   const possibly = quiet.length + Math.max(0, rowless);
   count(rows, { quiet: -possibly, possibly });

@@ -1,6 +1,6 @@
 import { VaultError } from "../../errors.ts";
 import { countersLeft } from "../../exchange/lockout.ts";
-import type { Attempts, CounterReset } from "../../exchange/records.ts";
+import type { CounterReset } from "../../exchange/records.ts";
 import type { VaultDates } from "../../protocol/extended-answers.ts";
 import {
   exchangeIn,
@@ -14,39 +14,6 @@ import {
 import type { ExchangeRow, VaultRows } from "./rows.ts";
 
 /** Each function implements the method of `VaultSession` by its name. */
-export function mergeAttempts(rows: VaultRows, given: Attempts): void {
-  const vault = vaultOf(rows);
-  const { unackedStarts, failedAttempts, possiblyFailed, unansweredStarts, quietStarts, refused } =
-    given;
-  const [starts, failed] = [
-    Math.max(vault.unackedStarts, unackedStarts),
-    Math.max(vault.failedAttempts, failedAttempts),
-  ];
-  const answered = Math.max(
-    vault.unackedStarts - vault.unansweredStarts,
-    unackedStarts - unansweredStarts,
-  );
-  const certainly = Math.max(
-    vault.failedAttempts - vault.possiblyFailed,
-    failedAttempts - possiblyFailed,
-  );
-  update(vault, {
-    unackedStarts: starts,
-    unansweredStarts: starts - answered,
-    quietStarts: Math.max(vault.quietStarts, quietStarts),
-    failedAttempts: failed,
-    possiblyFailed: failed - certainly,
-  });
-  for (const combination of refused)
-    if (!rows.refusals.has(combination)) rows.refusals.set(combination, null);
-  journal(rows, "attempts-taken-over", null, {
-    unackedStarts,
-    failedAttempts,
-    possiblyFailed,
-    refused: refused.length,
-  });
-}
-
 export function markElsewhere(rows: VaultRows, generations: readonly number[]): void {
   vaultOf(rows);
   for (const row of rows.credentials)

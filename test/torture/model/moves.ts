@@ -11,8 +11,6 @@ export interface Parts {
   steps: StoreSteps;
   /** Writes of a process whose lock was taken by another one are refused. */
   isFenced: boolean;
-  /** Whether the file of a container says that its credentials are sole: as given at first, in a document before ③, and after ④. */
-  fileIsSole?: Readonly<Record<"given" | "document" | "acknowledged", boolean>>;
 }
 
 /** One transaction of a process. Returns the exit code if it is refused: then the process stops and sends nothing. */

@@ -14,7 +14,6 @@ export const asDesigned: Parts = {
   client,
   steps: storeSteps,
   isFenced: true,
-  fileIsSole: { given: false, document: false, acknowledged: true },
 };
 
 export function protocol(bounds: Bounds, parts: Parts = asDesigned): Model<State> {

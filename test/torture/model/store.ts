@@ -42,20 +42,9 @@ export interface StoreSteps {
     document: Document,
     numbers: readonly [old: number, next: number],
   ): void;
-  takeAttempts(store: Store, attempts: Attempts): void;
   wentElsewhere(store: Store, generations: readonly number[]): void;
   /** To what an audit log shows; to nothing; or without what unanswered starts have counted. */
   guardReset(store: Store, to: "all" | "unanswered" | Pick<Store, "failed" | "unacked">): void;
-}
-
-/** What travels with credentials that have no state of their own. */
-export interface Attempts {
-  unacked: number;
-  unanswered: number;
-  quiet: number;
-  failed: number;
-  possibly: number;
-  refused: readonly number[];
 }
 
 // Counting toward lockout
@@ -389,17 +378,6 @@ export const storeSteps: StoreSteps = {
       countedFailed: 0,
     });
     add(store, counted.success);
-  },
-  takeAttempts(store, { unacked, unanswered, quiet, failed, possibly, refused }) {
-    // Of each counter what is certain is certain on both sides; the rest of the larger total is only possible.
-    const answered = Math.max(store.unacked - store.unanswered, unacked - unanswered);
-    const certain = Math.max(store.failed - store.possibly, failed - possibly);
-    store.unacked = Math.max(store.unacked, unacked);
-    store.failed = Math.max(store.failed, failed);
-    store.quiet = Math.max(store.quiet, quiet);
-    store.unanswered = store.unacked - answered;
-    store.possibly = store.failed - certain;
-    store.refused = [...new Set([...store.refused, ...refused])];
   },
   wentElsewhere(store, generations) {
     for (const each of store.generations)

@@ -209,7 +209,6 @@ export class TeamProcess {
       };
       await runExchange(context, start, {
         leavesState: false,
-        recordAttempts: async () => Promise.resolve(),
         deliver: async () => await this.#gate("deliver"),
         confirm: async () => Promise.resolve(),
       });

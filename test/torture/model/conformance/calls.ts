@@ -3,7 +3,7 @@ import { VaultError } from "../../../../src/errors.ts";
 import type { VaultSession } from "../../../../src/exchange/ports.ts";
 import { kind } from "./service.ts";
 import type { RealStore } from "./store.ts";
-import type { Attempts, StoreSteps } from "../store.ts";
+import type { StoreSteps } from "../store.ts";
 import { isSole, NotTaken, storeSteps } from "../store.ts";
 
 /** Stores that differ, out of the states of a model, and from those of models before. */
@@ -101,10 +101,6 @@ export function callsFor(real: RealStore, store: Store): Call[] {
     ...store.generations.map(({ pair }) => recording(pair)),
     recording(firstNew),
     ...adoptions(store),
-    ...[
-      { unacked: 2, unanswered: 1, quiet: 1, failed: 1, possibly: 0 },
-      { unacked: 0, unanswered: 0, quiet: 0, failed: 2, possibly: 2 },
-    ].map(takingOver),
     handingOut(store),
     ...(["all", "unanswered", { unacked: 1, failed: 1 }, { unacked: 2, failed: 0 }] as const).map(
       resetting,
@@ -232,21 +228,6 @@ const resetting = (to: Parameters<StoreSteps["guardReset"]>[1]): Call => ({
     await session.resetCounters(
       typeof to === "string" ? to : { unackedStarts: to.unacked, failedAttempts: to.failed },
     ),
-});
-
-const takingOver = (counted: Omit<Attempts, "refused">): Call => ({
-  name: `takeOver ${JSON.stringify(counted)}`,
-  inModel: (steps, store) => steps.takeAttempts(store, { ...counted, refused: [] }),
-  inCode: async (session) =>
-    await session.mergeAttempts({
-      unackedStarts: counted.unacked,
-      failedAttempts: counted.failed,
-      possiblyFailed: counted.possibly,
-      unansweredStarts: counted.unanswered,
-      quietStarts: counted.quiet,
-      refused: [],
-      sole: false,
-    }),
 });
 
 const handingOut = (store: Store): Call => ({

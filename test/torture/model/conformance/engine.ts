@@ -153,7 +153,6 @@ export class RealEngine {
     };
     await runExchange(context, start, {
       leavesState: command.out === true,
-      recordAttempts: async () => Promise.resolve(),
       deliver: async (delivery) => {
         const outcome = await this.#ask("deliver");
         if (outcome !== "failed")

@@ -1,11 +1,10 @@
-import { isOpen, isRefused } from "../client.ts";
+import { isRefused } from "../client.ts";
 import type { Parts } from "../moves.ts";
-import type { Process, Store } from "../state.ts";
+import type { Store } from "../state.ts";
 import { copyStore, generationOf, openOf } from "../state.ts";
-import type { Attempts } from "../store.ts";
 import { NotTaken } from "../store.ts";
 import type { Event, HolderBounds, Holders, Left, Paper } from "./state.ts";
-import { nothingCounted, pairsOf, same, storeAt } from "./state.ts";
+import { pairsOf, same, storeAt } from "./state.ts";
 import { restored } from "./restore.ts";
 
 const describe = (paper: Paper): string =>
@@ -57,69 +56,11 @@ function exported(parts: Parts, store: Store): { paper: Paper; generations: numb
     : { paper: { pair: pairOf(number) }, generations: [number] };
 }
 
-/** The recovery document of a process leaves its state: into the file of a container, or as one that may be kept. */
+/** The recovery document of a process leaves its state. */
 export function putOut(parts: Parts, bounds: HolderBounds, holders: Holders, place: number): void {
   const store = storeAt(holders, place);
   const paper = exported(parts, store)?.paper;
-  if (paper === undefined) return;
-  if (bounds.container && place === 0)
-    holders.file = {
-      paper,
-      attempts: attemptsOf(store),
-      isOpen: store.breaker.isOpen,
-      isSole: parts.fileIsSole?.document === true,
-    };
-  else put(bounds, holders, paper);
-}
-
-const attemptsOf = ({
-  unacked,
-  unanswered,
-  quiet,
-  failed,
-  possibly,
-  refused,
-}: Store): Attempts => ({
-  unacked,
-  unanswered,
-  quiet,
-  failed,
-  possibly,
-  refused: [...refused],
-});
-
-/** The file of a container: the counts before each start and after its outcome, and after ④ the new credentials. */
-export function keepFile(
-  parts: Parts,
-  holders: Holders,
-  { at, purpose, reply, offered }: Process,
-): void {
-  const store = storeAt(holders, 0);
-  const { file } = holders;
-  if (file === null) return;
-  if (at === "end-answered" && reply === "success" && purpose === "own")
-    holders.file = {
-      paper: { pair: offered ?? 0 },
-      attempts: nothingCounted,
-      isOpen: false,
-      isSole: parts.fileIsSole?.acknowledged === true,
-    };
-  else if (at === "intent" || at === "start-answered")
-    holders.file = { ...file, attempts: attemptsOf(store), isOpen: isOpen(store) };
-}
-
-/** Where a container begins: nothing is kept but what its file says. */
-export function readFile(parts: Parts, to: Holders): void {
-  const store = storeAt(to, 0);
-  if (to.file === null) return;
-  take(parts, to, 0, to.file.paper);
-  // The file is "here": nobody else has what it holds.
-  if (to.file.isSole)
-    for (const each of store.generations)
-      if (pairsOf(to.file.paper).includes(each.pair))
-        Object.assign(each, { proven: true, elsewhere: false });
-  parts.steps.takeAttempts(store, to.file.attempts);
-  store.breaker.isOpen = to.file.isOpen;
+  if (paper !== undefined) put(bounds, holders, paper);
 }
 
 /** Something that can happen on a machine, with what it uses up; nothing does where the change is false. */

@@ -5,16 +5,7 @@ import { lockAt } from "../service.ts";
 import type { Command, Process, Store } from "../state.ts";
 import { generationOf, openOf } from "../state.ts";
 import { isSuperseded, liveWith } from "../store.ts";
-import {
-  editHolders,
-  firstHolders,
-  keyOf,
-  letters,
-  pairsOf,
-  papersOf,
-  prune,
-  storeAt,
-} from "./state.ts";
+import { editHolders, firstHolders, keyOf, letters, pairsOf, prune, storeAt } from "./state.ts";
 import { take } from "./papers.ts";
 import type { HolderBounds, Holders } from "./state.ts";
 import { holderSteps } from "./world.ts";
@@ -23,7 +14,7 @@ import { holderSteps } from "./world.ts";
 export function holdersModel(bounds: HolderBounds, parts: Parts): Model<Holders> {
   const recoverable = new Map<string, boolean>();
   return {
-    initial: [firstHolders(bounds, parts.fileIsSole?.given === true)],
+    initial: [firstHolders(bounds)],
     steps: (holders) => {
       const found = holderSteps(parts, bounds, holders);
       for (const { to } of found) prune(to);
@@ -32,8 +23,7 @@ export function holdersModel(bounds: HolderBounds, parts: Parts): Model<Holders>
     key: (holders) => keyOf(holders, true),
     isGoal: () => true,
     violation(holders) {
-      const { service, machines, fault } = holders;
-      const papers = papersOf(holders);
+      const { service, machines, papers, fault } = holders;
       if (fault !== null) return fault;
       if (bounds.alone && service.locked)
         return "the vault is locked, and only one state has sent anything";
@@ -57,15 +47,6 @@ export function holdersModel(bounds: HolderBounds, parts: Parts): Model<Holders>
       );
       if (!isHeld && !papers.some((paper) => pairsOf(paper).includes(service.pair)))
         return "nobody holds what the service accepts";
-      const isUncounted =
-        holders.file?.attempts.failed === 0 &&
-        pairsOf(holders.file.paper).includes(service.pair) &&
-        holders.file.attempts.unacked < 2 &&
-        service.failed + service.unacked === 0;
-      if (isUncounted && !isInFile(afterRun(parts, bounds, holders)))
-        return "a container is stuck, although the service has counted nothing";
-      if (isReadable(holders) && afterRun(parts, bounds, holders).service.pair === service.pair)
-        return "a container is stopped, although its file is the only place of its credentials";
       return canRecover(parts, bounds, holders, recoverable)
         ? undefined
         : "no way leads back into step without --force";
@@ -99,30 +80,6 @@ function aboutToSend(
   return isGuess ? "the last free attempt is spent on a guess" : undefined;
 }
 
-/** Credentials that a run of the container has made, with a start left: nobody else can have made them stale. */
-const isReadable = ({ file, acked, service }: Holders): boolean =>
-  file !== null &&
-  "pair" in file.paper &&
-  file.paper.pair === service.pair &&
-  acked.includes(service.pair) &&
-  !service.locked &&
-  Math.max(service.unacked, file.attempts.unacked) + 1 < lockAt.unacked;
-
-/** What a run of the container leaves with nothing that fails. */
-function afterRun(parts: Parts, bounds: HolderBounds, from: Holders): Holders {
-  let holders = { ...from, left: { runs: 1, faults: 0, events: 0 } };
-  for (let count = 0; count < 20; count += 1) {
-    const [step] = holderSteps(parts, { ...bounds, events: [] }, holders, true);
-    if (step === undefined) break;
-    holders = step.to;
-  }
-  return holders;
-}
-
-/** The credentials that are valid are in the container's file, and nothing is open. */
-const isInFile = ({ file, service }: Holders): boolean =>
-  file !== null && "pair" in file.paper && file.paper.pair === service.pair;
-
 const isInStep = ({ service, machines }: Holders): boolean =>
   machines.some(({ store, process }) => {
     const current = store.generations.find((g) => g.standing === "current");
@@ -145,11 +102,7 @@ function canRecover(
   from: Holders,
   known: Map<string, boolean>,
 ): boolean {
-  const able: HolderBounds = {
-    ...bounds,
-    commands: personal,
-    ...(bounds.container ? { idle: 0 } : {}),
-  };
+  const able: HolderBounds = { ...bounds, commands: personal };
   const tried = new Set<string>();
   const reaches = (holders: Holders): boolean => {
     const key = keyOf(holders, false);
@@ -178,7 +131,6 @@ function personMoves(parts: Parts, bounds: HolderBounds, holders: Holders): Hold
   const found: Holders[] = [];
   if (holders.machines.every(({ process }) => process === null)) {
     for (const [place, { store }] of holders.machines.entries()) {
-      if (bounds.idle === place) continue;
       const go = (change: (to: Holders, store: Store) => void | false): void => {
         const to = editHolders(holders);
         if (change(to, storeAt(to, place)) !== false) found.push(to);
@@ -195,7 +147,7 @@ function personMoves(parts: Parts, bounds: HolderBounds, holders: Holders): Hold
         });
       }
       if (mayBeUnanswered) go((_, kept) => parts.steps.guardReset(kept, "unanswered"));
-      for (const paper of papersOf(holders))
+      for (const paper of holders.papers)
         if (pairsOf(paper).includes(holders.service.pair))
           go((to) => take(parts, to, place, paper));
     }

@@ -1,6 +1,5 @@
 import type { HolderBounds, Holders } from "./state.ts";
 import type { Command, Document, Store } from "../state.ts";
-import type { Parts } from "../moves.ts";
 import { asDesigned } from "../protocol.ts";
 import type { Flaw } from "../flaws.ts";
 import { decides, writes } from "../flaws.ts";
@@ -28,12 +27,6 @@ function oldDocuments({ service, acked, machines, papers }: Holders): void {
   acked.push(4, 5, 6);
   for (const { store } of machines) store.generations = [];
   papers.push(document(2, 4, 5), document(3, 5, 6), { pair: 2 });
-}
-
-/** What was given to it at first is not what the service accepts, which is somewhere else. */
-function wrongFile({ papers, file }: Holders): void {
-  papers.push({ pair: 1 });
-  if (file !== null) file.paper = { pair: 2 };
 }
 
 type Scene = Omit<HolderBounds, "repeat">;
@@ -104,29 +97,6 @@ const scenes: Scene[] = [
     alone: true,
     first: ({ papers }) => void papers.push({ pair: 2 }, document(2, 3, 4)),
   },
-  {
-    name: "a container with a file",
-    left: { runs: 8, faults: 6, events: 0 },
-    machines: 2,
-    commands: [out],
-    events: [],
-    papers: 0,
-    alone: true,
-    idle: 1,
-    container: true,
-  },
-  {
-    name: "a container with a wrong file",
-    left: { runs: 6, faults: 5, events: 0 },
-    machines: 2,
-    commands: [out],
-    events: [],
-    papers: 1,
-    alone: true,
-    idle: 1,
-    container: true,
-    first: wrongFile,
-  },
 ];
 
 const repeats = { success: "SUCCESS", token: "ERROR", "no-answer": "5xx" } as const;
@@ -160,33 +130,8 @@ function importAnyway(change: (store: Store) => void): StoreSteps["importDocumen
   };
 }
 
-const contained = "a container with a file; a repeated end call: SUCCESS";
-const wrongAtFirst = "a container with a wrong file; a repeated end call: SUCCESS";
-const fileSays = (change: Partial<NonNullable<Parts["fileIsSole"]>>): Parts => ({
-  ...asDesigned,
-  fileIsSole: { given: false, document: false, acknowledged: true, ...change },
-});
-
 /** Mistakes about more than one holder, and where each of them is found. */
 export const holderFlaws: Flaw[] = [
-  {
-    mistake: "the file of a container does not say that its credentials are sole",
-    in: contained,
-    breaks: /^a container is stopped/,
-    parts: fileSays({ acknowledged: false }),
-  },
-  {
-    mistake: "the document of an unfinished exchange makes a container's credentials sole",
-    in: contained,
-    breaks: /^the vault is locked/,
-    parts: fileSays({ document: true }),
-  },
-  {
-    mistake: "credentials that were given to a container are sole before they have worked",
-    in: wrongAtFirst,
-    breaks: /^the vault is locked/,
-    parts: fileSays({ given: true }),
-  },
   {
     mistake: "SUCCESS to an adopted exchange supersedes the others",
     in: aged,

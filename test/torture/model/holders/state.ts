@@ -18,7 +18,6 @@ import {
   generationOf,
   openOf,
 } from "../state.ts";
-import type { Attempts } from "../store.ts";
 import { lockAt } from "../service.ts";
 
 /**
@@ -33,8 +32,6 @@ export interface Holders {
   /** Recovery documents and exports, and what a colleague's software holds. */
   papers: Paper[];
   backup: Store | null;
-  /** What a container without a state of its own reads and writes: --credentials and --credentials-out. */
-  file: { paper: Paper; attempts: Attempts; isOpen: boolean; isSole: boolean } | null;
   left: Left;
   fresh: number;
   fault: string | null;
@@ -63,24 +60,11 @@ export interface HolderBounds {
   repeat: EndReply & ("success" | "token" | "no-answer");
   /** Only one state sends: the vault must never be locked. */
   alone: boolean;
-  /** This machine sends nothing by itself. */
-  idle?: number;
-  /** The first machine is a container that starts afresh each time, with the file. */
-  container?: true;
   /** What lies around at first. */
   first?: (holders: Holders) => void;
 }
 
-export const nothingCounted: Attempts = {
-  unacked: 0,
-  unanswered: 0,
-  quiet: 0,
-  failed: 0,
-  possibly: 0,
-  refused: [],
-};
-
-export function firstHolders(bounds: HolderBounds, isSole: boolean): Holders {
+export function firstHolders(bounds: HolderBounds): Holders {
   const store = emptyStore();
   store.generations.push({
     number: 1,
@@ -112,13 +96,10 @@ export function firstHolders(bounds: HolderBounds, isSole: boolean): Holders {
     machines,
     papers: [],
     backup: null,
-    file: null,
     left: { ...bounds.left },
     fresh: 10,
     fault: null,
   };
-  if (bounds.container)
-    holders.file = { paper: { pair: 1 }, attempts: nothingCounted, isOpen: false, isSole };
   bounds.first?.(holders);
   return holders;
 }
@@ -162,8 +143,6 @@ export function on<T>(holders: Holders, place: number, change: (view: State) => 
 export const storeAt = ({ machines }: Holders, place: number): Store =>
   (machines[place] as Holders["machines"][number]).store;
 
-export const papersOf = ({ papers, file }: Holders): Paper[] =>
-  file === null ? papers : [...papers, file.paper];
 export const pairsOf = (paper: Paper): number[] =>
   "pair" in paper ? [paper.pair] : [paper.old, paper.new];
 
@@ -174,10 +153,7 @@ export const same = (one: Paper, other: Paper): boolean =>
 
 /** Takes out what nothing depends on any more. */
 export function prune(holders: Holders): void {
-  const { machines, backup, service, file } = holders;
-  const [container] = machines;
-  if (file !== null && container?.process === null) container.store = emptyStore();
-  const papers = papersOf(holders);
+  const { machines, backup, service, papers } = holders;
   const spokenOf = new Set([service.pair, ...papers.flatMap(pairsOf)]);
   for (const { store } of machines)
     for (const g of store.generations) if (g.standing !== "superseded") spokenOf.add(g.pair);
@@ -214,14 +190,6 @@ export function prune(holders: Holders): void {
     store.quiet = Math.min(store.quiet, store.unanswered);
     truth.refused = truth.refused.filter((pair) => spokenOf.has(pair));
   }
-  if (file !== null)
-    holders.file = {
-      ...file,
-      attempts: {
-        ...file.attempts,
-        refused: file.attempts.refused.filter((pair) => spokenOf.has(pair)),
-      },
-    };
   const tokens = new Set(
     machines.flatMap(({ store }) => store.generations.map((g) => g.pair)).concat([...spokenOf]),
   );
@@ -230,8 +198,7 @@ export function prune(holders: Holders): void {
 
 /** Pairs by their age, generations and exchanges by their place: with or without what may still happen. */
 export function keyOf(holders: Holders, withLeft: boolean): string {
-  const { service, acked, machines, backup, left, fault, file } = holders;
-  const papers = papersOf(holders);
+  const { service, acked, machines, papers, backup, left, fault } = holders;
   const numbers = new Set<number>([service.pair, ...acked, ...papers.flatMap(pairsOf)]);
   if (service.open !== null) numbers.add(service.open.offered);
   const stores = machines.map(({ store }) => store).concat(backup === null ? [] : [backup]);
@@ -280,8 +247,6 @@ export function keyOf(holders: Holders, withLeft: boolean): string {
     key += `${at}${command.name}${purpose}${id(exchange)}p${pairs.map(place).join("")}${tried.map(place).join("")}${forced}${repeated}${name(offered)}${before > 0}`;
   }
   if (backup !== null) key += `|${storeKey(backup)}`;
-  if (file !== null)
-    key += `|${file.isOpen}${file.isSole}${JSON.stringify({ ...file.attempts, refused: file.attempts.refused.map(name) })}`;
   if (withLeft) key += `|${left.runs}.${left.faults}.${left.events}`;
   return key + (fault ?? "");
 }

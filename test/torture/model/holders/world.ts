@@ -5,7 +5,7 @@ import * as moves from "../moves.ts";
 import { serviceEnd, serviceStart } from "../service.ts";
 import type { EndReply, Process, StartReply } from "../state.ts";
 import { generationOf } from "../state.ts";
-import { happen, keepFile, putOut, readFile } from "./papers.ts";
+import { happen, putOut } from "./papers.ts";
 import type { Add } from "./papers.ts";
 import type { HolderBounds, Holders, Left } from "./state.ts";
 import { editHolders, letters, on, storeAt } from "./state.ts";
@@ -42,9 +42,7 @@ export function holderSteps(
     };
     if (process === null) {
       for (const command of bounds.commands) {
-        if (bounds.idle === place) continue;
         add(`vault ${command.name}`, { runs: 1 }, (to) => {
-          if (bounds.container && place === 0) readFile(parts, to);
           const code = on(to, place, (view) => begin(parts.client, view, 0, command));
           return code === undefined ? undefined : false;
         });
@@ -83,7 +81,6 @@ function writeOn(
     const before = { ...process };
     on(holders, place, (view) => void moves.writeNext(parts, view, 0));
     if (before.at === "deliver" && process.command.out) putOut(parts, bounds, holders, place);
-    if (bounds.container && place === 0) keepFile(parts, holders, before);
   }
 }
 
