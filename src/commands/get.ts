@@ -26,7 +26,7 @@ export const get = command(
       ...manyFlags,
       ...deliveryFlags,
       ...runFlag,
-      yes: { flag: "--yes", help: "with --generation and --force: do not ask" },
+      yes: { flag: "--yes", help: "skip the confirmation of --generation with --force" },
     },
     examples: [
       "vault get $VAULT --kind credit-card/offline --credentials @pair.json",

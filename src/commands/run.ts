@@ -17,7 +17,7 @@ export const run = command(
     summary: "start a program with a vault's contents",
     description:
       "Read a vault and start a program (no shell) with the named fields in its environment, or the whole document on its standard " +
-      "input. Streams, terminal and signals are the program's. The vault is acknowledged if the program ends with 0; with --ack-after, " +
+      "input. The program inherits the standard streams, the terminal and signals. The vault is acknowledged if the program ends with 0; with --ack-after, " +
       "when it has run that long, and vault run ends with the program's exit code. Otherwise the exchange is held: exit 11. " +
       "Without --dry-run, --json affects errors only.",
     arguments: {
@@ -48,7 +48,7 @@ export const run = command(
       },
       ...passedFlag,
       ...startFlags,
-      yes: { flag: "--yes", help: "with --generation and --force: do not ask" },
+      yes: { flag: "--yes", help: "skip the confirmation of --generation with --force" },
     },
     examples: [
       "vault run $VAULT --env CARD=vault.creditCard.number -- sh -c 'echo ${#CARD}'",

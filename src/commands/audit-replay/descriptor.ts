@@ -98,7 +98,7 @@ export const auditReplay = {
     },
     failure: {
       flag: "--failure <pattern>",
-      help: "regular expression for failed attempts with unusual wording (audit.failure)",
+      help: "regular expression that identifies failed attempts in your export (audit.failure)",
       value: text,
     },
     release: {

@@ -21,7 +21,7 @@ const descriptor = {
     },
     unanswered: {
       flag: "--unanswered",
-      help: "with --reset: take back what unanswered starts counted, and close the circuit breaker",
+      help: "with --reset: discard the counts of unanswered starts, and close the circuit breaker",
     },
     failed: {
       flag: "--failed <n>",

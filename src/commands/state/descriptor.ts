@@ -80,7 +80,7 @@ export const restore = {
   name: "restore",
   summary: "merge a backup into the state",
   description:
-    "Check a backup and merge it into the state: what was lost comes back, and nothing is lost. Lists what was kept from where. " +
+    "Check a backup and merge it into the state: what was lost comes back, and nothing is lost. Reports, for each vault, which credentials were kept. " +
     "Safe to interrupt; run it again.",
   arguments: { file: { term: "<file>", help: "the backup", value: text } },
   options: {
