@@ -1,6 +1,6 @@
 import type { Actor } from "./actor.ts";
 import { actorOf } from "./actor.ts";
-import { createReadStream, fstatSync, readFile, readSync, statSync } from "node:fs";
+import { fstatSync, readFile, readSync, statSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { VaultError } from "./errors.ts";
 import type { Clock } from "./exchange/ports.ts";
@@ -45,8 +45,6 @@ export interface Host extends Clock, Interrupts {
   terminal(): { input: NodeJS.ReadStream; output: NodeJS.WriteStream };
   /** The whole file, `path` taken from `cwd`. Rejects with the system's error, or with the reason of `interrupted`. */
   readFile(path: string): Promise<Uint8Array>;
-  /** The same file, chunk by chunk. */
-  fileChunks(path: string): AsyncIterable<Uint8Array>;
   /** Command line that starts this program again: the runtime and the entry. */
   readonly program: readonly string[];
   /**
@@ -176,8 +174,6 @@ export function createHost(
       );
       return orAborted(whole.promise, interrupts().interrupted);
     },
-    fileChunks: (path) =>
-      chunksOf(createReadStream(resolve(process.cwd(), path)), interrupts().interrupted),
     async flush() {
       await stdout.flush();
       await stderr.flush();

@@ -1,7 +1,8 @@
 import type { Io } from "../parts/io.ts";
 import type { StatePart } from "../parts/state.ts";
 import { VaultError } from "../errors.ts";
-import { isUuid } from "../protocol/fields.ts";
+import { isUuid, uuid } from "../protocol/fields.ts";
+import { validate } from "../protocol/validate.ts";
 import { suggest } from "../suggest.ts";
 import { printableLine } from "../terminal/redactor.ts";
 
@@ -78,6 +79,9 @@ export class VaultNames<V extends Named> {
     const { shown, exact } = options;
     const start = shown === undefined ? "" : `${shown}: `;
     const isDigits = /^[\da-f-]+$/i.test(name);
+    // A file, a shell or a mail has added something that nobody sees.
+    const visible = name.replaceAll(/[\s\p{Cc}\p{Cf}]/gu, "");
+    if (visible !== name && isUuid(visible)) checkUuid(name, start);
     if (
       exact &&
       (/^[\da-f]{8}-[\da-f]{4}-/i.test(name) || (isDigits && name.length >= fewestDigits))
@@ -121,6 +125,13 @@ export class VaultNames<V extends Named> {
       },
     );
   }
+}
+
+function checkUuid(name: string, start: string): void {
+  const checked = validate(uuid, name);
+  if (checked.ok) return;
+  const hint = "nothing was sent";
+  throw new VaultError("invalid-input", `${start}${checked.violations[0]?.rule}`, { hint });
 }
 
 function one<V extends Named>(found: readonly V[], { shown = "it" }: FindOptions): V | undefined {

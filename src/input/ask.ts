@@ -2,7 +2,7 @@ import type { Io } from "../parts/io.ts";
 import type { Basics, SettingsPart } from "../parts/settings.ts";
 import type { Local } from "../parts/state.ts";
 import { parseDevice, readDevice } from "../settings/device.ts";
-import { readValue } from "../secrets/secret-value.ts";
+import { readValue } from "../settings/given.ts";
 import { serviceName } from "../settings/settings.ts";
 import type { Prompts, Rule } from "../cli/prompts.ts";
 import { VaultError } from "../errors.ts";

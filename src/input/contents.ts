@@ -1,12 +1,12 @@
 import type { Io } from "../parts/io.ts";
-import { isStdin, readSecret, readValue } from "../secrets/secret-value.ts";
+import { readExactly, readSecret, readValue } from "../settings/given.ts";
 import { VaultError } from "../errors.ts";
 import type { VaultContents } from "../exchange/start/start.ts";
 import type { Kind } from "../protocol/endpoints.ts";
 import { isCreditCard } from "../protocol/endpoints.ts";
 import type { CreditCard } from "../protocol/fields.ts";
 import { creditCard } from "../protocol/fields.ts";
-import { parseJson } from "../protocol/json.ts";
+import { parseGivenJson } from "../protocol/json.ts";
 import { validate } from "../protocol/validate.ts";
 import { notEmpty, ruleFrom } from "../cli/prompts.ts";
 import { shownCardNumber } from "../terminal/secrets.ts";
@@ -60,7 +60,8 @@ export async function readContents(io: Io, options: ContentsOptions): Promise<Gi
       : parseCard(await readSecret(options.card, "--card", io.sources));
   if (card.number !== undefined) io.redactor.add(card.number);
   if (options.content === undefined) return { card, content: undefined };
-  const content = await readExactly(io, options.content);
+  // They are no document: a final newline is part of them.
+  const content = await readSecret(options.content, "--content", io.sources, readExactly);
   io.redactor.add(content);
   return { card, content };
 }
@@ -142,19 +143,13 @@ function parseExpiry(
 }
 
 function parseCard(json: string): CreditCard {
-  const checked = validate(creditCard, readJson(json));
+  const checked = validate(creditCard, parseGivenJson(json, "--card", validCard));
   if (checked.ok) return checked.value;
   const [first] = checked.violations;
   throw invalid(first?.path ? `--card.${first.path}` : "--card", first?.rule ?? "does not fit");
 }
 
-function readJson(json: string): unknown {
-  try {
-    return parseJson(json);
-  } catch {
-    throw invalid("--card", "not valid JSON");
-  }
-}
+const validCard = `nothing was sent; a valid card: {"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}`;
 
 const fine: CreditCard = {
   number: "4111111111111111",
@@ -182,33 +177,11 @@ function checkPart<K extends keyof CreditCard>(
   return checked;
 }
 
-/** Reads the contents byte for byte: a final newline stays, and a file that is not UTF-8 is refused. */
-async function readExactly(io: Io, spec: string): Promise<string> {
-  if (isStdin(spec)) return await io.sources.readStdin("--content");
-  if (!spec.startsWith("@")) return await readSecret(spec, "--content", io.sources);
-  const path = spec.slice(1);
-  return await io.sources.readFile(path).catch(({ code }: NodeJS.ErrnoException) => {
-    throw invalid(
-      "--content",
-      code === "not UTF-8"
-        ? `the file ${path} must be UTF-8`
-        : `cannot read the file ${path || '""'} (${code ?? "unreadable"})`,
-    );
-  });
-}
-
 /** A number as it stands on the card. */
 const digitsOf = (typed: string): string => typed.replaceAll(/[ -]/g, "");
 
-function invalid(where: string, rule: string): VaultError {
-  const ways =
-    where === "--content"
-      ? "use --content @FILE, - or env:NAME"
-      : `a valid card: {"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}`;
-  return new VaultError("invalid-input", `${where}: ${rule}`, {
-    hint: `nothing was sent; ${ways}`,
-  });
-}
+const invalid = (where: string, rule: string): VaultError =>
+  new VaultError("invalid-input", `${where}: ${rule}`, { hint: validCard });
 
 /** Asks for the missing parts of a card, each until it is valid. */
 async function askCard({ ask, redactor }: Io, given: Partial<CreditCard>): Promise<CreditCard> {

@@ -8,7 +8,7 @@ type Flags = Readonly<Record<string, OptionSpec>>;
 export const manyFlags = {
   from: {
     flag: "--from <file>",
-    help: "read the vaults from FILE, one per line or NDJSON (- is standard input)",
+    help: "read the vaults from FILE, names on lines or JSON (- is standard input)",
     value: text,
   },
   all: { flag: "--all", help: "every vault that the state knows at this service" },

@@ -4,15 +4,17 @@ import type { VaultNames, Named } from "../cli/vault-name.ts";
 import { byLabel } from "../cli/vault-name.ts";
 import { VaultError } from "../errors.ts";
 import { checkRecovery } from "../exchange/recovery/exchange.ts";
-import { deviceOf, labelOf, parseCredentials, vaultOf } from "../exchange/recovery/document.ts";
+import { checkCredentials, deviceOf, labelOf, vaultOf } from "../exchange/recovery/document.ts";
 import type { KnownVault } from "../exchange/records.ts";
 import type { VaultContents, Start, Unchecked } from "../exchange/start/start.ts";
 import { checkAsked, noCredentials } from "../exchange/start/start.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
 import { creditCard, externalRef, uuid } from "../protocol/fields.ts";
+import type { Place } from "../protocol/json.ts";
+import { parseList, placeName } from "../protocol/json.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import { checkContentsOptions } from "./contents.ts";
-import { linesOf, placed, readObject, vaultProperties } from "./lines.ts";
+import { checkObject, placed, vaultProperties } from "./lines.ts";
 
 /** Which vaults: `vaults`, `from` and `all` exclude each other. */
 export interface ListChoice {
@@ -134,12 +136,6 @@ const examples: Readonly<Record<ListOperation, string>> = {
   ack: '{"uuid":"…"}',
 };
 
-const usages: Readonly<Record<ListOperation, string>> = {
-  get: "vault get --from vaults.txt",
-  update: "vault update --from updates.ndjson",
-  ack: "vault ack --from vaults.txt",
-};
-
 /** The vaults of the command line. */
 function named<Vault>(
   { ask }: Io,
@@ -171,34 +167,31 @@ async function inFile<Vault>(
   make: Make<Vault>,
 ): Promise<Vault[]> {
   const hint = `nothing was sent; a valid line: a UUID, a label, or ${examples[operation]}`;
-  const file = { flag: "--from", path, example: usages[operation] };
   // Of a person who can be asked, before the list takes standard input.
   const exact = !ask.isPossible;
-  const lineOf = new Map<string, number>();
+  const placeOf = new Map<string, Place>();
   const listed: Vault[] = [];
-  const add = (given: VaultLine, line: number): void => {
+  const add = (given: VaultLine, place: Place): void => {
     const { uuid, vault } = known.find(given.uuid, { exact });
-    const before = lineOf.get(uuid.toLowerCase());
+    const before = placeOf.get(uuid.toLowerCase());
     if (before !== undefined)
-      throw new VaultError("invalid-input", `the same vault as in line ${before}`, {
+      throw new VaultError("invalid-input", `the same vault as in ${placeName(before)}`, {
         uuid,
         hint: "nothing was sent; list each vault once",
       });
-    lineOf.set(uuid.toLowerCase(), line);
+    placeOf.set(uuid.toLowerCase(), place);
     listed.push(make({ ...given, uuid }, vault));
   };
-  for await (const lines of linesOf(sources, file)) {
-    for (const { number, text } of lines) {
-      const where = `--from line ${number}`;
-      const line = text.trim();
-      const given = line.startsWith("{")
-        ? readObject(line, objects[operation], where, hint)
-        : { uuid: line };
-      try {
-        add(given, number);
-      } catch (error) {
-        throw error instanceof VaultError ? placed(where, error, "invalid-input") : error;
-      }
+  for (const { place, value } of parseList(await sources.read(path, "--from"), "--from", hint)) {
+    const where = `--from ${placeName(place)}`;
+    const given =
+      typeof value === "string"
+        ? { uuid: value }
+        : checkObject(value, objects[operation], where, hint);
+    try {
+      add(given, place);
+    } catch (error) {
+      throw error instanceof VaultError ? placed(where, error, "invalid-input") : error;
     }
   }
   return listed;
@@ -207,8 +200,7 @@ async function inFile<Vault>(
 function startOf(forAll: ForAll, line: VaultLine, vault: KnownVault | undefined): Start {
   const { uuid } = line;
   const { operation } = forAll;
-  const given =
-    line.credentials && parseCredentials(JSON.stringify(line.credentials), "credentials");
+  const given = line.credentials && checkCredentials(line.credentials, "credentials");
   const named = vaultOf(given);
   if (named !== undefined) checkRecovery(uuid, { uuid: named });
   const pair = given?.type === "pair" ? given : undefined;

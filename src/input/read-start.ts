@@ -3,7 +3,7 @@ import type { ServicePart } from "../parts/service.ts";
 import { VaultError } from "../errors.ts";
 import type { GivenCredentials } from "../exchange/recovery/document.ts";
 import { deviceOf, pairsOf, parseCredentials } from "../exchange/recovery/document.ts";
-import { readExactly, readSecret } from "../secrets/secret-value.ts";
+import { meant, readExactly, readSecret } from "../settings/given.ts";
 import { validate } from "../protocol/validate.ts";
 import type { ExchangeOptions } from "./flags.ts";
 import type { Unchecked } from "../exchange/start/start.ts";
@@ -93,8 +93,9 @@ async function readGiven(
   }
   if (credentials === undefined) return undefined;
   const exact = await readSecret(credentials, "--credentials", io.sources, readExactly);
-  io.redactor.add(exact.trim());
-  return { ...readCredentials(io.redactor, exact, "--credentials"), exact };
+  const text = meant(exact, "--credentials");
+  io.redactor.add(text);
+  return { ...readCredentials(io.redactor, text, "--credentials"), exact };
 }
 
 /**

@@ -2,10 +2,10 @@ import { createOutput, type Output } from "../cli/output.ts";
 import { createPrompts, type Prompts } from "../cli/prompts.ts";
 import type { Waiting } from "../exchange/ports.ts";
 import type { Host } from "../host.ts";
-import type { ValueSources } from "../secrets/secret-value.ts";
+import type { ValueSources } from "../settings/given.ts";
 import { once } from "../settings/once.ts";
 import type { GivenFlags, Settings } from "../settings/settings.ts";
-import { readGiven, valueSources } from "../settings/sources.ts";
+import { readGiven, valueSources } from "../settings/given.ts";
 import { createNarrator, type Narrator } from "../terminal/narrator.ts";
 import { createRedactor, type Redactor } from "../terminal/redactor.ts";
 

@@ -1,7 +1,7 @@
 import { basename, dirname, join } from "node:path";
 import { once } from "../settings/once.ts";
 import type { Sourced } from "../settings/definitions.ts";
-import { readGiven } from "../settings/sources.ts";
+import { readGiven } from "../settings/given.ts";
 import type { StateHistory } from "../store/journal/history.ts";
 import type { State, WholeState } from "../store/state.ts";
 import { passphraseOnTerminal } from "../cli/prompts.ts";

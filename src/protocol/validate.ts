@@ -12,16 +12,48 @@ type Validated<T> = { ok: true; value: T } | { ok: false; violations: Violation[
 export function validate<T>(schema: z.core.$ZodType<T>, value: unknown): Validated<T> {
   const result = (schema as z.ZodMiniType<T>).safeParse(value);
   if (result.success) return { ok: true, value: result.data };
-  const violations = result.error.issues.map((issue) => ({
-    path: issue.path.map(String).join("."),
-    rule: isAbsent(value, issue.path) ? `is missing: ${issue.message}` : issue.message,
-  }));
+  const violations = result.error.issues.map((issue) => {
+    const came = valueAt(value, issue.path);
+    const why = issue.code === "invalid_type" ? `not ${typeWords[issue.expected]}` : undefined;
+    return {
+      path: issue.path.map(String).join("."),
+      rule:
+        came === undefined ? `is missing: ${issue.message}` : issue.message + whatCame(came, why),
+    };
+  });
   return { ok: false, violations };
 }
 
-function isAbsent(value: unknown, path: readonly PropertyKey[]): boolean {
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   let current: unknown = value;
   for (const key of path)
     current = (current as Record<PropertyKey, unknown> | null | undefined)?.[key];
-  return current === undefined;
+  return current;
 }
+
+const typeWords: Readonly<Record<string, string>> = {
+  string: "a string",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  object: "an object",
+  record: "an object",
+  array: "a list",
+};
+
+/** What is wrong with a value and cannot be seen in it, for the end of a rule; never any of the value. */
+function whatCame(value: unknown, isWrongType: string | undefined): string {
+  if (isWrongType !== undefined) {
+    const type = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
+    return ` (${typeWords[type] ?? type}, ${isWrongType})`;
+  }
+  if (typeof value !== "string") return "";
+  const place = invisibles.find(([form]) => form.test(value))?.[1];
+  return place === undefined ? "" : ` (an invisible character ${place})`;
+}
+
+const invisibles: readonly (readonly [RegExp, string])[] = [
+  [/[\s\p{Cc}\p{Cf}]$/u, "at the end"],
+  [/^[\s\p{Cc}\p{Cf}]/u, "at the beginning"],
+  [/[^\S ]|[\p{Cc}\p{Cf}]/u, "in it"],
+];

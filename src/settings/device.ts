@@ -3,8 +3,8 @@ import type { Device } from "../protocol/fields.ts";
 import { device } from "../protocol/fields.ts";
 import { parseGivenJson } from "../protocol/json.ts";
 import { validate } from "../protocol/validate.ts";
-import type { ValueSources } from "../secrets/secret-value.ts";
-import { readValue } from "../secrets/secret-value.ts";
+import type { ValueSources } from "./given.ts";
+import { readValue } from "./given.ts";
 
 /**
  * Reads the device of a setting: JSON, or @FILE.

@@ -1,8 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { expectError } from "../support/lab.ts";
+import { expectError, expectExit } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
+import { documentOf } from "../support/machine.ts";
 import { hostileWorld } from "../support/hostile-service.ts";
 
 const another = "99999999-8888-4777-8666-555555555555";
@@ -93,7 +94,102 @@ it("a file of credentials that is not UTF-8 is refused: replaced characters woul
     ["import", "--file", path],
     ["get", another, "--kind", "generic/offline", "--credentials", `@${path}`],
   ]) {
-    expectError(await machine.vault(...args, "--json"), 3, "invalid-input", /not UTF-8/);
+    expectError(await machine.vault(...args, "--json"), 3, "invalid-input", /must be UTF-8/);
   }
   expect(service.asked).toEqual([]);
+});
+
+describe.concurrent("files as editors, shells and other programs leave them", () => {
+  const pretty = (n: number, more = {}): string =>
+    JSON.stringify(
+      {
+        uuid: `${n}${another.slice(1)}`,
+        kind: "generic/offline",
+        credentials: { encryptedData: `e${n}`, payload: "p" },
+        ...more,
+      },
+      null,
+      2,
+    );
+  const pair = JSON.stringify({ encryptedData: "a", payload: "b" });
+
+  it.each([
+    ["two exports, one after the other", `${pretty(1)}\n${pretty(2)}\n`],
+    ["with byte order marks", `\uFEFF${pretty(1)}\r\n\uFEFF${pretty(2)}\r\n`],
+    ["an array, with one", `\uFEFF[${pretty(1)},\n${pretty(2)}]\r\n\r\n`],
+  ])("are lists to import: %s", async (_, text) => {
+    const { machine } = await hostileWorld();
+    const result = await machine.vault("import", "--file", machine.file("list", text), "--json");
+    expectExit(result, 0);
+    expect(documentOf(result)).toMatchObject({ imported: [{ generation: 1 }, { generation: 1 }] });
+  });
+
+  it("are one document where one is expected", async () => {
+    const { machine } = await hostileWorld();
+    const args = ["import", another, "--kind", "generic/offline", "--credentials"];
+    const marked = machine.file("marked", `\uFEFF${pair}\r\n\n`);
+    expectExit(await machine.vault(...args, `@${marked}`, "--json"), 0);
+    const two = await machine.vault(
+      ...args,
+      `@${machine.file("two", `${pair}\n${pair}`)}`,
+      "--json",
+    );
+    expectError(two, 3, "invalid-input", /^--credentials: 2 documents, where one is expected$/);
+  });
+
+  it("name what came and cannot be seen", async () => {
+    const { machine } = await hostileWorld();
+    const file = machine.file("list", pretty(1, { uuid: `${another}\r` }));
+    expectError(
+      await machine.vault("import", "--file", file, "--json"),
+      3,
+      "invalid-input",
+      /^--file line 1: uuid must be 36 .* \(an invisible character at the end\)$/,
+    );
+    for (const [name, where] of [
+      [`${another}\r`, "at the end"],
+      [` ${another} `, "at the end"],
+      [`\u200B${another}`, "at the beginning"],
+    ] as const)
+      for (const command of ["get", "status", "forget"])
+        expectError(
+          await machine.vault(command, name, "--json"),
+          3,
+          "invalid-input",
+          new RegExp(`must be 36 .* \\(an invisible character ${where}\\)$`),
+        );
+    const card = JSON.stringify({
+      number: 4_111_111_111_111_111,
+      name: "A",
+      expiryMonth: 1,
+      expiryYear: 2031,
+    });
+    expectError(
+      await machine.vaultWith(
+        { env: { CARD: card } },
+        "update",
+        another,
+        "--kind",
+        "credit-card/offline",
+        "--credentials",
+        "env:PAIR",
+        "--card",
+        "env:CARD",
+        "--json",
+      ),
+      3,
+      "invalid-input",
+      /^--card.number: .* \(a number, not a string\)$/,
+    );
+  });
+
+  it("are a configuration that can be changed", async () => {
+    const { machine } = await hostileWorld();
+    writeFileSync(
+      join(machine.configDir, "config.json"),
+      '\uFEFF{"profiles":{"default":{"rateLimit":5}}}\r\n',
+    );
+    expectExit(await machine.vault("config", "set", "timeout", "9s"), 0);
+    expectExit(await machine.vault("config", "get", "rateLimit"), 0);
+  });
 });

@@ -201,7 +201,9 @@ describe("device", () => {
     const checked = validate(device, { ...goodDevice, fonts: ["Arial", 5] });
     expect(checked).toEqual({
       ok: false,
-      violations: [{ path: "fonts.1", rule: 'must be text, such as "Arial"' }],
+      violations: [
+        { path: "fonts.1", rule: 'must be text, such as "Arial" (a number, not a string)' },
+      ],
     });
   });
 });

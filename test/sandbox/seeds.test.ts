@@ -1,20 +1,15 @@
-import fs from "node:fs";
-import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { completePolicy, defaultPolicy, readPolicy } from "../../src/sandbox/model/policy.ts";
-import { demoSeed, readSeed } from "../../src/sandbox/seeds/seeds.ts";
+import { completePolicy, defaultPolicy, parsePolicy } from "../../src/sandbox/model/policy.ts";
+import { demoSeed, parseSeed } from "../../src/sandbox/seeds/seeds.ts";
 import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
-import { Bench, card, temporaryFolder } from "./support.ts";
+import { Bench, card } from "./support.ts";
 
-function file(contents: unknown): string {
-  const name = path.join(temporaryFolder(), "input.json");
-  fs.writeFileSync(name, typeof contents === "string" ? contents : JSON.stringify(contents));
-  return name;
-}
+const text = (contents: unknown): string =>
+  typeof contents === "string" ? contents : JSON.stringify(contents);
 
 describe("a seed", () => {
   test("demo has a vault of each kind and one with three reads", () => {
-    const bench = new Bench({ seed: readSeed("demo") });
+    const bench = new Bench({ seed: demoSeed });
     expect(bench.sandbox.vaults()).toMatchObject(
       demoSeed.map(({ kind, label }) => ({ kind, label })),
     );
@@ -28,7 +23,10 @@ describe("a seed", () => {
     const uuid = "123E4567-e89b-42d3-a456-426614174000";
     const credentials = { encryptedData: "mine", payload: "too" };
     const bench = new Bench({
-      seed: readSeed(file([{ kind: "generic/offline", content: "", uuid, credentials }])),
+      seed: parseSeed(
+        text([{ kind: "generic/offline", content: "", uuid, credentials }]),
+        "--seed",
+      ),
     });
     expect(bench.sandbox.vaults()).toEqual([
       { uuid, kind: "generic/offline", credentials, label: "generic/offline" },
@@ -65,8 +63,9 @@ describe("a seed", () => {
 
   const note = { kind: "generic/offline", content: "x" };
   test.each<[unknown, RegExp]>([
-    ["{", /is not JSON/],
-    [{}, /must be a list/],
+    ["{", /--seed line 1: not valid JSON/],
+    [{}, /vault 1: kind is missing/],
+    ["note", /vault 1: the vault must be an object \(a string, not an object\)/],
     [[7], /vault 1: the vault must be an object/],
     [[note, { kind: "file/offline" }], /vault 2: kind must be one of/],
     [[{ ...note, color: "red" }], /vault 1: color is not a field; known fields: kind, /],
@@ -90,16 +89,15 @@ describe("a seed", () => {
       /two vaults have the UUID/,
     ],
   ])("%j is refused", (contents, message) => {
-    expect(() => readSeed(file(contents))).toThrow(message);
-    expect(() => readSeed(file(contents))).toThrow(
+    expect(() => parseSeed(text(contents), "--seed")).toThrow(message);
+    expect(() => parseSeed(text(contents), "--seed")).toThrow(
       expect.objectContaining({ code: "invalid-input" }),
     );
   });
 
-  test("a file that is not there", () => {
-    expect(() => readSeed("/nowhere/seed.json")).toThrow(
-      /--seed \/nowhere\/seed.json: cannot be read \(ENOENT\)/,
-    );
+  test("is a list, on lines as in an array", () => {
+    const lines = `\uFEFF${text(note)}\r\n${JSON.stringify(note, null, 2)}\n\n`;
+    expect(parseSeed(lines, "--seed")).toEqual([note, note]);
   });
 });
 
@@ -112,7 +110,7 @@ describe("a policy", () => {
       tokenTtlMs: 300_000,
       idempotentEnd: false,
     });
-    const policy = readPolicy(file({ failedAttempts: 2, idempotentEnd: true }));
+    const policy = parsePolicy(text({ failedAttempts: 2, idempotentEnd: true }), "--policy");
     expect(completePolicy(policy)).toEqual({
       ...defaultPolicy,
       failedAttempts: 2,
@@ -121,13 +119,13 @@ describe("a policy", () => {
   });
 
   test.each<[unknown, RegExp]>([
-    ["{", /cannot be read as JSON/],
+    ["{", /--policy: not valid JSON/],
     [[], /must be an object/],
     [{ lockAfter: 3 }, /lockAfter is not a setting; known settings: failedAttempts, /],
     [{ rate: -1 }, /rate must be a whole number of at least 0/],
     [{ tokenTtlMs: 0.5 }, /tokenTtlMs must be/],
     [{ idempotentEnd: "yes" }, /idempotentEnd must be true or false/],
   ])("%j is refused", (contents, message) => {
-    expect(() => readPolicy(file(contents))).toThrow(message);
+    expect(() => parsePolicy(text(contents), "--policy")).toThrow(message);
   });
 });

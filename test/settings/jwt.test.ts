@@ -67,7 +67,7 @@ describe("which token", () => {
     ]);
   });
 
-  test.each(["Bearer a.b.c", "a.b.c\r\nx-evil: 1", "a.b.ç", ""])("%j is no token", async (jwt) => {
+  test.each(["Bearer a.b.c", "a.b.c\r\nx-evil: 1", "a.b.ç"])("%j is no token", async (jwt) => {
     expect(await failure(tokenOf({}, fakeIo(), { jwt }))).toBe(
       "invalid-input: --jwt: must be only a token: letters, digits and . _ ~ + / = -",
     );

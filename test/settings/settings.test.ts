@@ -9,9 +9,16 @@ import {
 } from "../../src/settings/settings.ts";
 import { parseDuration } from "../../src/settings/parsers.ts";
 import { findProfile, profileValue } from "../../src/settings/config-file.ts";
-import { readSecret, readValue } from "../../src/secrets/secret-value.ts";
+import {
+  readExactly,
+  readGiven,
+  readSecret,
+  readValue,
+  valueSources,
+} from "../../src/settings/given.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { tempDir } from "../support/cleanup.ts";
+import { fakeHost } from "../support/fake-host.ts";
 
 const messageOf = (action: () => unknown): string => {
   try {
@@ -171,18 +178,17 @@ test.each([
 
 describe("values", () => {
   const warnings: string[] = [];
-  const sources = {
-    env: { SECRET: "from the environment" },
-    readFile: async (path: string) =>
-      path === "there"
-        ? Promise.resolve("from a file\n")
-        : Promise.reject(Object.assign(new Error("no"), { code: "ENOENT" })),
-    readStdin: async () => Promise.resolve("from stdin\r\n"),
-    readPieces: () => {
-      throw new Error("nothing here is read in pieces");
-    },
-    warn: (message: string) => void warnings.push(message),
-  };
+  const marked = (value: string): string => `\uFEFF${value}\r\n\n\r`;
+  const made = (input = "from stdin\r\n") =>
+    valueSources(
+      fakeHost({
+        env: { SECRET: "from the environment", MARKED: marked("secret") },
+        files: { there: "from a file\n", marked: marked("secret"), "": "", blank: "\uFEFF\r\n" },
+        input,
+      }),
+      (message) => void warnings.push(message),
+    ).sources;
+  const sources = made();
 
   test.each([
     ["@there", "from a file"],
@@ -193,6 +199,22 @@ describe("values", () => {
     expect(await readSecret(spec, "--api-key", sources)).toBe(value);
   });
 
+  test.each(["@marked", "-", "@-", "env:MARKED", marked("secret")])(
+    "%j has no byte order mark and no final newlines, but where each byte counts",
+    async (spec) => {
+      expect(await readValue(spec, "--api-key", made(marked("secret")))).toBe("secret");
+      expect(await readExactly(spec, "--content", made(marked("secret")))).toBe(marked("secret"));
+    },
+  );
+
+  test("a variable and a profile are read as flags are", async () => {
+    const io = { sources, redactor: { add: () => undefined, redact: (text: string) => text } };
+    for (const text of ["@marked", marked("secret")])
+      expect(await readGiven(io, { text, source: "VAULTSVC_API_KEY", fromFlag: false })).toBe(
+        "secret",
+      );
+  });
+
   test("only a literal draws a warning, which does not repeat it", () => {
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toMatch(/^--api-key has a secret on the command line/);
@@ -201,6 +223,8 @@ describe("values", () => {
 
   test.each([
     ["@missing", /^--api-key: cannot read the file missing \(ENOENT\)$/],
+    ["@blank", /^--api-key: what was given is empty$/],
+    ["\uFEFF\n", /^--api-key: what was given is empty$/],
     ["env:NOT_SET", /^--api-key: the environment variable NOT_SET is not set$/],
   ])("%s is refused", async (spec, message) => {
     await expect(readValue(spec, "--api-key", sources)).rejects.toMatchObject({

@@ -6,7 +6,8 @@ import { Interruption, orAborted } from "../../src/terminal/signals.ts";
 import { dataStream, InputTooLong, messageStream } from "../../src/terminal/streams.ts";
 import type { Basics, SettingsPart } from "../../src/parts/settings.ts";
 import { createIo } from "../../src/parts/io.ts";
-import type { SettingIo } from "../../src/settings/sources.ts";
+import type { SettingIo } from "../../src/settings/given.ts";
+import { valueSources } from "../../src/settings/given.ts";
 
 export interface FakeHostOptions {
   env?: Record<string, string | undefined>;
@@ -138,9 +139,6 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
     },
     endGroup,
     readFile: readGiven,
-    fileChunks: async function* (path) {
-      yield await readGiven(path);
-    },
     flush: async () => {
       await stdout.flush();
       await stderr.flush();
@@ -273,15 +271,16 @@ export function fakeIo({
       },
       stderr: { writeColored: (text) => (told.said += text) },
     },
-    sources: {
-      env,
-      readFile,
-      readStdin: async () => await Promise.reject(new Error("nothing is read from stdin")),
-      readPieces: () => {
-        throw new Error("nothing is read in pieces");
+    sources: valueSources(
+      {
+        env,
+        readFile: async (path) => Buffer.from(await readFile(path)),
+        stdin: {
+          readAll: async () => await Promise.reject(new Error("nothing is read from stdin")),
+        },
       },
-      warn: (message) => void told.warnings.push(message),
-    },
+      (message) => void told.warnings.push(message),
+    ).sources,
     redactor: {
       add: (secret) => void (told.secrets.includes(secret) || told.secrets.push(secret)),
       redact: (text) =>

@@ -7,7 +7,7 @@ import type { Host } from "../../host.ts";
 import type { Narrator } from "../../terminal/narrator.ts";
 import { journalItems } from "../../audit/read/journal.ts";
 import type { ReplayOptions } from "../../audit/replay.ts";
-import { isStdin } from "../../secrets/secret-value.ts";
+import { isStdin } from "../../settings/given.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { obstacleAt } from "../../files/durable-file.ts";
 import { checkNotOurs, realPath } from "../../handover/writable-file.ts";

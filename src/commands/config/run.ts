@@ -12,7 +12,7 @@ import { checkLocation, passwordDropped, passwordSeen } from "../../settings/loc
 import { configKeys } from "../../settings/definitions.ts";
 import { profileValue, withValue } from "../../settings/config-file.ts";
 import { findSetting } from "../../settings/settings.ts";
-import { readValue } from "../../secrets/secret-value.ts";
+import { readValue } from "../../settings/given.ts";
 import { VaultError } from "../../errors.ts";
 import { shownSetting } from "../../terminal/secrets.ts";
 import type { OptionsOf } from "../../cli/command.ts";

@@ -14,7 +14,7 @@ import { definitionOf, settingNames } from "../../settings/definitions.ts";
 import { withoutPassword } from "../../protocol/address.ts";
 import { isShared, passwordDropped } from "../../settings/location.ts";
 import type { Profile } from "../../settings/config-file.ts";
-import { readValue } from "../../secrets/secret-value.ts";
+import { readValue } from "../../settings/given.ts";
 import type { Settings } from "../../settings/settings.ts";
 import {
   findSetting,

@@ -34,11 +34,15 @@ export async function runRehearse(
     );
   }
   io.narrator.warn(`${command.join(" ")} will run many times, against sandboxes`);
-  const rehearsal = new Rehearsal({ io, settings }, sandboxSettings({ io, settings }, options), {
-    setup,
-    check,
-    command: fromHere(io.host, command),
-  });
+  const rehearsal = new Rehearsal(
+    { io, settings },
+    await sandboxSettings({ io, settings }, options),
+    {
+      setup,
+      check,
+      command: fromHere(io.host, command),
+    },
+  );
   const calls = await rehearsal.listCalls();
   const scenarios: Scenario[] = [];
   const all = calls.flatMap((call) => failures.map((failure) => ({ call, failure })));

@@ -5,10 +5,11 @@ import { defined } from "../../defined.ts";
 import { VaultError } from "../../errors.ts";
 import type { ReadyDocument } from "../../sandbox/control/ready.ts";
 import type { Policy } from "../../sandbox/model/policy.ts";
-import { readPolicy } from "../../sandbox/model/policy.ts";
-import { readSeed } from "../../sandbox/seeds/seeds.ts";
+import { parsePolicy } from "../../sandbox/model/policy.ts";
+import { demoSeed, parseSeed } from "../../sandbox/seeds/seeds.ts";
 import type { SandboxSettings } from "../../sandbox/server/start-sandbox.ts";
 import { startSandbox } from "../../sandbox/server/start-sandbox.ts";
+import { readValue } from "../../settings/given.ts";
 import { parseDuration } from "../../settings/parsers.ts";
 import type { StartDocument } from "../../documents/sandbox.ts";
 import type { EmulationOptions, ExecOptions, StartOptions } from "./descriptor.ts";
@@ -46,7 +47,7 @@ export async function runStart({ io, settings }: Basics, options: StartOptions):
   const profile = ownProfile(settings, readyFile);
   if (options.readyFile === undefined) makeFolderOf(readyFile);
   const wanted = {
-    ...sandboxSettings({ io, settings }, options),
+    ...(await sandboxSettings({ io, settings }, options)),
     port: options.port ?? 0,
     readyFile,
     ...defined({ dataFolder: options.data }),
@@ -67,22 +68,31 @@ export async function runStart({ io, settings }: Basics, options: StartOptions):
 }
 
 /** What the options of a command that starts a sandbox say about its behavior. */
-export function sandboxSettings(
+export async function sandboxSettings(
   { io, settings }: Basics,
   options: EmulationOptions,
-): SandboxSettings {
+): Promise<SandboxSettings> {
+  const { seed = "demo" } = options;
   return {
     now: () => io.host.now(),
     prefix: settings.apiPrefix,
     latencyMs: options.latency === undefined ? 0 : parseDuration(options.latency, "--latency"),
-    policy: policyOf(settings, options),
-    seed: readSeed(options.seed ?? "demo"),
+    policy: await policyOf({ io, settings }, options),
+    seed:
+      seed === "demo"
+        ? demoSeed
+        : parseSeed(await readValue(`@${seed}`, "--seed", io.sources), `--seed ${seed}`),
   };
 }
 
-function policyOf(settings: SettingsPart, options: EmulationOptions): Partial<Policy> {
+async function policyOf(
+  { io, settings }: Basics,
+  { policy, ...options }: EmulationOptions,
+): Promise<Partial<Policy>> {
   return {
-    ...(options.policy === undefined ? {} : readPolicy(options.policy)),
+    ...(policy === undefined
+      ? {}
+      : parsePolicy(await readValue(`@${policy}`, "--policy", io.sources), `--policy ${policy}`)),
     ...defined({
       tokenTtlMs:
         options.tokenTtl === undefined ? undefined : parseDuration(options.tokenTtl, "--token-ttl"),
@@ -162,7 +172,10 @@ async function stopped(interrupted: AbortSignal): Promise<void> {
 
 /** Runs a program against a sandbox of its own, and ends as that program ended. */
 export async function runExec({ io, settings }: Basics, options: ExecOptions): Promise<number> {
-  const sandbox = await openPrivateSandbox(io.host, sandboxSettings({ io, settings }, options));
+  const sandbox = await openPrivateSandbox(
+    io.host,
+    await sandboxSettings({ io, settings }, options),
+  );
   const labels = sandbox.running.vaults.map(({ uuid, label }) => label ?? uuid);
   for (const line of [
     "This is a private sandbox: an emulated service, a state and a configuration.",

@@ -75,20 +75,20 @@ export type GivenCredentials = {
  * Parses the value of --credentials: credentials, bare or in a document, or a recovery document.
  * @throws `invalid-input`, which names the field and never shows a value
  */
-export function parseCredentials(text: string, flag: string): GivenCredentials {
-  return readCredentials(
+export const parseCredentials = (text: string, flag: string): GivenCredentials =>
+  checkCredentials(
     parseGivenJson(text, flag, 'a valid value: {"encryptedData":"…","payload":"…"}'),
     flag,
   );
-}
 
-function readCredentials(value: unknown, flag: string): GivenCredentials {
+/** As `parseCredentials`, of what is parsed already. */
+export function checkCredentials(value: unknown, flag: string): GivenCredentials {
   const keys: Record<string, unknown> =
     typeof value === "object" && value !== null ? { ...value } : {};
   if (keys["format"] !== undefined) checkFormat(keys["format"], flag);
   if ("credentials" in keys) {
     const { credentials, ...rest } = checked(withCredentials, value, flag);
-    const given = readCredentials(credentials, `${flag}.credentials`);
+    const given = checkCredentials(credentials, `${flag}.credentials`);
     return given.type === "pair" ? { ...given, ...rest } : given;
   }
   if (keys["format"] !== undefined) {

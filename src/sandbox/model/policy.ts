@@ -1,8 +1,6 @@
-import fs from "node:fs";
 import { BlockList, isIPv4 } from "node:net";
 import * as z from "zod/mini";
-import { VaultError } from "../../errors.ts";
-import { parseJson } from "../../protocol/json.ts";
+import { parseGivenJson } from "../../protocol/json.ts";
 import { defaults } from "../../protocol/limits.ts";
 import { checked, objectOf } from "../seeds/checked.ts";
 import { jwtPolicy } from "./jwt.ts";
@@ -61,21 +59,11 @@ export const completePolicy = (given: unknown, where = "policy"): Policy =>
   checked(policy, given, where);
 
 /**
- * Reads the policy of `--policy FILE`.
- * @throws `invalid-input` if the file cannot be read, is not JSON or is invalid
+ * Parses a policy, as `--policy FILE` has it.
+ * @throws `invalid-input` naming the setting
  */
-export function readPolicy(file: string): Policy {
-  let given: unknown;
-  try {
-    given = parseJson(fs.readFileSync(file, "utf8"));
-  } catch (cause) {
-    throw new VaultError("invalid-input", `--policy ${file}: cannot be read as JSON`, {
-      hint: 'for example {"failedAttempts":3}',
-      cause,
-    });
-  }
-  return completePolicy(given, `--policy ${file}`);
-}
+export const parsePolicy = (text: string, source: string): Policy =>
+  completePolicy(parseGivenJson(text, source, 'for example {"failedAttempts":3}'), source);
 
 /** Whether an address is in one of the ranges. An empty list allows every address. */
 export function isWhitelisted(remoteAddress: string, entries: readonly string[]): boolean {

@@ -1,4 +1,3 @@
-import fs from "node:fs";
 import * as z from "zod/mini";
 import { VaultError } from "../../errors.ts";
 import { isCreditCard, isOnline, kinds } from "../../protocol/endpoints.ts";
@@ -12,7 +11,7 @@ import {
   positiveLong,
   uuid,
 } from "../../protocol/fields.ts";
-import { parseJson } from "../../protocol/json.ts";
+import { parseList } from "../../protocol/json.ts";
 import { offlineCredentials } from "../../protocol/requests.ts";
 import { checked, objectOf } from "./checked.ts";
 
@@ -72,32 +71,19 @@ export const demoSeed: readonly VaultInput[] = [
 ];
 
 /**
- * Reads the vaults of `--seed`: `demo`, or a JSON file with a list of VaultInput.
+ * Parses a list of vaults, as `--seed FILE` has it.
  * @throws `invalid-input` naming the vault (counted from 1) and the field
  */
-export function readSeed(name: string): readonly VaultInput[] {
-  if (name === "demo") return demoSeed;
+export function parseSeed(text: string, source: string): readonly VaultInput[] {
   const hint =
     'a seed is "demo" or a file such as [{"kind":"generic/offline","label":"note","content":"text","maxUsage":3}]';
-  let given: unknown;
-  try {
-    given = parseJson(fs.readFileSync(name, "utf8"));
-  } catch (cause) {
-    const why =
-      cause instanceof SyntaxError
-        ? "is not JSON"
-        : `cannot be read (${(cause as NodeJS.ErrnoException).code})`;
-    throw new VaultError("invalid-input", `--seed ${name}: ${why}`, { hint, cause });
-  }
-  if (!Array.isArray(given))
-    throw new VaultError("invalid-input", `--seed ${name}: must be a list of vaults`, { hint });
-  const inputs = given.map((input, index) =>
-    checkVaultInput(input, `--seed ${name}: vault ${index + 1}`),
+  const inputs = Array.from(parseList(text, source, hint), ({ value }, index) =>
+    checkVaultInput(value, `${source}: vault ${index + 1}`),
   );
   const uuids = inputs.flatMap(({ uuid }) => (uuid === undefined ? [] : [uuid.toLowerCase()]));
   const twice = uuids.find((uuid, index) => uuids.indexOf(uuid) !== index);
   if (twice !== undefined)
-    throw new VaultError("invalid-input", `--seed ${name}: two vaults have the UUID ${twice}`);
+    throw new VaultError("invalid-input", `${source}: two vaults have the UUID ${twice}`);
   return inputs;
 }
 

@@ -25,7 +25,7 @@ export interface SandboxSettings {
   /** Delay before each response of a vault endpoint, in milliseconds. */
   latencyMs?: number;
   policy?: Partial<Policy>;
-  /** The vaults of a new sandbox (`readSeed`); an existing data folder keeps its own. */
+  /** The vaults of a new sandbox (`parseSeed`); an existing data folder keeps its own. */
   seed?: readonly VaultInput[];
   /** `--data`: keeps everything except faults, policy and the request log. */
   dataFolder?: string;

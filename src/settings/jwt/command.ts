@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { VaultError } from "../../errors.ts";
 import { environmentWithoutSecrets, forwardLines } from "../child-command.ts";
 import type { Sourced } from "../definitions.ts";
-import type { SettingIo } from "../sources.ts";
+import type { SettingIo } from "../given.ts";
 
 interface TokenCommand {
   /** What runs, and the name of its setting in errors. */

@@ -1,8 +1,8 @@
 import { VaultError } from "../../errors.ts";
 import { once } from "../once.ts";
 import type { Settings } from "../settings.ts";
-import type { SettingIo } from "../sources.ts";
-import { readGiven, readText } from "../sources.ts";
+import type { SettingIo } from "../given.ts";
+import { readGiven, readValue } from "../given.ts";
 
 /** The bearer token of an application, in memory only. */
 export interface BearerToken {
@@ -82,19 +82,7 @@ async function signer(
   if (claimsSpec === undefined) throw missing("jwt.claims", "the claims of the token are missing");
   const { parseClaims, parsePrivateKey, signJwt } = await import("./sign.ts");
   const claims = parseClaims(claimsSpec);
-  let pem: string;
-  try {
-    pem = await readText(io, file.text);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new VaultError(
-      "invalid-input",
-      `${file.source}: cannot read the file ${file.text} (${code ?? "unreadable"})`,
-      {
-        hint: "use the absolute path of a readable file",
-      },
-    );
-  }
+  const pem = await readValue(`@${file.text}`, file.source, io.sources);
   const key = parsePrivateKey(pem, `${file.source}: ${file.text}`);
   return async () => Promise.resolve(checked(signJwt(key, claims, io.host.now()), file.source, io));
 }

@@ -10,8 +10,8 @@ import type { BearerToken } from "../jwt/jwt.ts";
 import { createBearerToken } from "../jwt/jwt.ts";
 import type { Settings } from "../settings.ts";
 import { missingIn, missingSettings } from "../settings.ts";
-import type { SettingIo } from "../sources.ts";
-import { readGiven, readText } from "../sources.ts";
+import type { SettingIo } from "../given.ts";
+import { readGiven } from "../given.ts";
 import { defined } from "../../defined.ts";
 
 /** Settings of the client: the service, its application and the route to it. */
@@ -98,7 +98,8 @@ export async function readTransport(
 async function readCertificates({ text: path, source }: Sourced, io: SettingIo): Promise<string[]> {
   let text: string;
   try {
-    text = await readText(io, path);
+    // Not by the reader of what is given: comments around certificates need not be UTF-8.
+    text = Buffer.from(await io.host.readFile(path)).toString("latin1");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new VaultError(

@@ -1,0 +1,152 @@
+import { VaultError } from "../errors.ts";
+import type { Sourced } from "./definitions.ts";
+
+/** Where secrets and documents come from, besides the command line itself. */
+export interface ValueSources {
+  env: Readonly<Record<string, string | undefined>>;
+  /**
+   * Reads the text of a file, or of standard input (`-`), which one option alone can have, exactly.
+   * @throws `invalid-input`, `usage` for a second option; both name `source`
+   */
+  read(path: string, source: string): Promise<string>;
+  warn(message: string): void;
+}
+
+/** Number of bytes that an option may read from standard input: what a text can hold. */
+const inputLimit = 512 * 1024 * 1024;
+
+interface SourcesHost {
+  env: ValueSources["env"];
+  readFile(path: string): Promise<Uint8Array>;
+  stdin: { readAll(limit: number): Promise<Uint8Array> };
+}
+
+/** Makes the sources. `isStdinTaken` says whether prompts lost standard input. */
+export function valueSources(
+  host: SourcesHost,
+  warn: (message: string) => void,
+): { sources: ValueSources; isStdinTaken: () => boolean } {
+  let reader: string | undefined;
+  const bytesOf = async (path: string, source: string): Promise<Uint8Array> => {
+    if (path !== "-") return await host.readFile(path);
+    if (reader !== undefined)
+      throw new VaultError(
+        "usage",
+        `${source}: standard input was already read for ${reader}; only one option can use it`,
+        { hint: "use @FILE or env:NAME for one of them" },
+      );
+    reader = source;
+    return await host.stdin.readAll(inputLimit);
+  };
+  const read: ValueSources["read"] = async (path, source) => {
+    const bytes = await bytesOf(path, source).catch((cause: unknown) => {
+      const { code } = cause as NodeJS.ErrnoException;
+      throw cause instanceof VaultError || code === undefined
+        ? cause
+        : refused(`cannot read ${placeOf(path)} (${code})`, source, cause);
+    });
+    try {
+      // Exactly: replacement characters would change the value, and a mark is part of what a hash is taken of.
+      return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    } catch (cause) {
+      throw refused(`${placeOf(path)} must be UTF-8`, source, cause);
+    }
+  };
+  return { sources: { env: host.env, read, warn }, isStdinTaken: () => reader !== undefined };
+}
+
+const placeOf = (path: string): string =>
+  path === "-" ? "standard input" : `the file ${path || '""'}`;
+
+const refused = (why: string, source: string, cause?: unknown): VaultError =>
+  new VaultError("invalid-input", `${source}: ${why}`, {
+    hint: "nothing was sent; @FILE is read from the current folder, - from standard input",
+    cause,
+  });
+
+/** Whether a value is read from standard input. */
+export const isStdin = (spec: string): boolean => spec === "-" || spec === "@-";
+
+/**
+ * Reads a secret or a document: `@FILE`, `-` or `@-` (stdin), `env:NAME`, or a literal.
+ * @throws `invalid-input`, which names the flag and never shows a value
+ */
+export const readValue = async (
+  spec: string,
+  flag: string,
+  sources: ValueSources,
+): Promise<string> => meant(await readExactly(spec, flag, sources), flag);
+
+/** As `readValue`, byte for byte. */
+export async function readExactly(
+  spec: string,
+  flag: string,
+  sources: ValueSources,
+): Promise<string> {
+  if (isStdin(spec)) return await sources.read("-", flag);
+  if (spec.startsWith("@")) return await sources.read(spec.slice(1), flag);
+  if (!spec.startsWith("env:")) return spec;
+  const name = spec.slice(4);
+  const value = sources.env[name];
+  if (value !== undefined && value !== "") return value;
+  throw new VaultError(
+    "invalid-input",
+    `${flag}: the environment variable ${name || '""'} is not set`,
+    { hint: `export ${name || "NAME"}=…` },
+  );
+}
+
+/**
+ * What a person means by a text: without the byte order mark and the final newlines that editors and shells add.
+ * @throws `invalid-input` if nothing is left
+ */
+export function meant(exact: string, source: string): string {
+  const text = exact.replace(/^\uFEFF/, "").replace(/[\r\n]+$/, "");
+  if (text !== "") return text;
+  throw new VaultError("invalid-input", `${source}: what was given is empty`, {
+    hint: "put the value there, or use another form: @FILE, -, env:NAME",
+  });
+}
+
+/** Reads a secret. Warns about a literal, because other users can see it in the process list. */
+export async function readSecret(
+  spec: string,
+  flag: string,
+  sources: ValueSources,
+  read = readValue,
+): Promise<string> {
+  const isLiteral = spec !== "-" && !spec.startsWith("@") && !spec.startsWith("env:");
+  if (isLiteral) {
+    sources.warn(
+      `${flag} has a secret on the command line, where other users of this machine can see it; use ${flag} @FILE, - or env:NAME`,
+    );
+  }
+  return await read(spec, flag, sources);
+}
+
+/** What reading a setting may touch, besides its text. */
+export interface SettingIo {
+  host: {
+    env: Readonly<Record<string, string | undefined>>;
+    readFile(path: string): Promise<Uint8Array>;
+    now(): number;
+    /** Kills a process group. */
+    endGroup(pid: number): void;
+    stderr: { writeColored(text: string): unknown };
+  };
+  sources: ValueSources;
+  redactor: { add: (secret: string) => void; redact: (text: string) => string };
+}
+
+/** Reads and registers a secret: from a flag in any form, from environment or profile as `@FILE` or the value itself. */
+export async function readGiven(
+  { sources, redactor }: Pick<SettingIo, "redactor" | "sources">,
+  { text, source, fromFlag }: Sourced,
+): Promise<string> {
+  const literal = !fromFlag && !text.startsWith("@");
+  const value = literal
+    ? meant(text, source)
+    : await (fromFlag ? readSecret : readValue)(text, source, sources);
+  redactor.add(value);
+  return value;
+}
