@@ -22,9 +22,10 @@ export async function createApp(
   flags: Readonly<Record<string, unknown>>,
   version: string,
   mode?: "lenient" | "fixes-configuration",
+  words?: readonly string[],
 ): Promise<App> {
   const settings = createSettings(host, flags, mode);
-  const io = createIo(host, flags, settings);
+  const io = createIo(host, flags, settings, words);
   const seen =
     typeof flags["state"] === "string" ? passwordSeen(flags["state"], "--state") : undefined;
   if (seen !== undefined) io.narrator.warn(seen);

@@ -1,6 +1,7 @@
 import type { Actor } from "./actor.ts";
 import { defined } from "./defined.ts";
 import type { ExchangeState, Settled } from "./exchange/states.ts";
+import type { Way } from "./way.ts";
 
 /**
  * The closed list of error kinds, with what each one means to a caller: the process exit code and whether the same
@@ -131,10 +132,12 @@ export interface ExchangeSummary {
 }
 
 export interface ErrorFacts {
-  /** The next command or change that helps, one line. */
+  /** What helps beside a command, one sentence. */
   hint?: string | undefined;
-  /** The command that makes the state that is not there. */
-  making?: string | undefined;
+  /** The commands that lead on, best and harmless first. */
+  next?: Way[] | undefined;
+  /** There is no state at that place: `next` begins with the command that makes it. */
+  isMissing?: true | undefined;
   /** Overrides the kind's own answer to "may I run it again?". */
   retry?: Retry | undefined;
   /** Overrides the kind's exit code. */
@@ -181,11 +184,23 @@ export class VaultError extends Error {
 
   /** The `error` object of cli-contract, Errors: what is undefined is left out of its JSON. */
   toJSON() {
-    const { hint, uuid, label = null, exchange, service, spent, by, since, settled } = this.facts;
+    const {
+      hint,
+      next = [],
+      uuid,
+      label = null,
+      exchange,
+      service,
+      spent,
+      by,
+      since,
+      settled,
+    } = this.facts;
     return {
       code: this.code,
       message: this.message,
-      hint: hint ?? null,
+      hint,
+      next,
       exitCode: this.exitCode,
       retry: this.retry,
       ...(uuid === undefined ? {} : { uuid, label }),

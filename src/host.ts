@@ -16,6 +16,7 @@ import {
   readAll,
   messageStream,
 } from "./terminal/streams.ts";
+import { command } from "./way.ts";
 
 /** The process and the machine, as the program sees them. Nothing else reads `process`. */
 export interface Host extends Clock, Interrupts {
@@ -200,7 +201,12 @@ function homeOf(process: NodeJS.Process, given = ""): string {
     "usage",
     "no home directory: HOME is not an absolute path, and the password database has none for this user",
     {
-      hint: "export HOME=/path/to/home (or set both VAULTSVC_CONFIG_DIR and VAULTSVC_STATE)",
+      next: [
+        {
+          ...command`export HOME=/path/to/home`,
+          note: "or set both VAULTSVC_CONFIG_DIR and VAULTSVC_STATE",
+        },
+      ],
     },
   );
 }

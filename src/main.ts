@@ -55,7 +55,11 @@ async function report(
   if (json) await host.stderr.writeJson({ error: error.toJSON() });
   else
     await host.stderr.write(
-      `${(await import("./terminal/narrator.ts")).errorLines(error, { self: host.actor, now: host.now() })}\n`,
+      (await import("./terminal/narrator.ts")).errorLines(error, {
+        self: host.actor,
+        now: host.now(),
+      }),
+      error.facts.next,
     );
   if (error.code === "internal" && argv.includes("--debug"))
     await host.stderr.write(`${String((thrown as Error).stack)}\n`);

@@ -5,7 +5,9 @@ import { parseSync } from "rolldown/utils";
 
 /** Imports point one way. What is not listed is not allowed. */
 const table: Record<string, Allowance> = {
-  main: { parts: ["commands/program", "commands/version", "app", "host", "terminal", "errors"] },
+  main: {
+    parts: ["commands/program", "commands/version", "app", "host", "terminal", "errors", "way"],
+  },
   app: {
     parts: ["parts", "store", "settings", "completion", "documents"],
     types: ["host"],
@@ -22,15 +24,16 @@ const table: Record<string, Allowance> = {
       "cli",
       "terminal",
       "defined",
+      "way",
     ],
-    types: ["host", "protocol", "errors"],
+    types: ["host", "protocol", "errors", "way"],
   },
-  host: { parts: ["terminal", "errors", "actor"], types: ["exchange/ports"] },
-  errors: { parts: ["defined"], types: ["actor", "exchange/states"] },
+  host: { parts: ["terminal", "errors", "way", "actor"], types: ["exchange/ports"] },
+  errors: { parts: ["defined"], types: ["actor", "way", "exchange/states"] },
   actor: { parts: [] },
   defined: { parts: [] },
   suggest: { parts: [] },
-  "shell-word": { parts: [] },
+  way: { parts: [] },
   // Each reads as the help does: the file or folder of a command has its name.
   commands: {
     parts: [
@@ -49,9 +52,9 @@ const table: Record<string, Allowance> = {
       "files",
       "protocol",
       "errors",
+      "way",
       "actor",
       "defined",
-      "shell-word",
       "suggest",
     ],
     types: ["app", "parts", "host"],
@@ -69,13 +72,14 @@ const table: Record<string, Allowance> = {
       "settings",
       "protocol",
       "errors",
+      "way",
       "defined",
     ],
     types: ["app", "parts", "host"],
   },
   // What a command line gives, what its files hold, and what a person is asked.
   input: {
-    parts: ["cli", "exchange", "terminal", "settings", "secrets", "protocol", "errors"],
+    parts: ["cli", "exchange", "terminal", "settings", "secrets", "protocol", "errors", "way"],
     types: ["parts"],
     packages: ["zod"],
   },
@@ -90,15 +94,15 @@ const table: Record<string, Allowance> = {
       "files",
       "protocol",
       "errors",
+      "way",
       "defined",
-      "shell-word",
     ],
     types: ["documents", "parts", "host"],
     packages: ["zod"],
   },
   // What commands print as JSON.
   documents: {
-    parts: ["exchange/states", "audit", "protocol", "errors", "suggest"],
+    parts: ["exchange/states", "audit", "protocol", "errors", "way", "suggest"],
     packages: ["zod"],
   },
   cli: {
@@ -109,20 +113,21 @@ const table: Record<string, Allowance> = {
       "terminal",
       "protocol",
       "errors",
+      "way",
       "defined",
       "suggest",
     ],
     types: ["actor", "app", "parts", "host", "exchange"],
     packages: ["commander", "zod", "@inquirer/prompts", "marked"],
   },
-  protocol: { parts: ["errors"], packages: ["zod"] },
+  protocol: { parts: ["errors", "way"], packages: ["zod"] },
   exchange: {
-    parts: ["protocol", "errors", "defined"],
+    parts: ["protocol", "errors", "way", "defined"],
     types: ["actor"],
     packages: ["zod"],
   },
   service: {
-    parts: ["protocol", "errors", "defined"],
+    parts: ["protocol", "errors", "way", "defined"],
     types: ["exchange/ports"],
     packages: ["undici"],
   },
@@ -135,35 +140,36 @@ const table: Record<string, Allowance> = {
       "exchange/lockout",
       "exchange/states",
       "errors",
+      "way",
       "actor",
       "defined",
     ],
     types: ["exchange/ports", "exchange/records"],
     packages: ["node:sqlite", "pg"],
   },
-  secrets: { parts: ["files", "protocol", "errors"], packages: ["@napi-rs/keyring"] },
-  files: { parts: ["errors"], types: ["exchange/ports"], packages: ["node:sqlite"] },
+  secrets: { parts: ["files", "protocol", "errors", "way"], packages: ["@napi-rs/keyring"] },
+  files: { parts: ["errors", "way"], types: ["exchange/ports"], packages: ["node:sqlite"] },
   settings: {
-    parts: ["secrets", "files", "protocol", "errors", "defined", "shell-word", "suggest"],
+    parts: ["secrets", "files", "protocol", "errors", "way", "defined", "suggest"],
     types: ["exchange/ports", "store/keys/rekey"],
     packages: ["conf", "zod"],
   },
   audit: {
-    parts: ["sandbox", "terminal", "protocol", "exchange", "errors", "defined", "shell-word"],
+    parts: ["sandbox", "terminal", "protocol", "exchange", "errors", "way", "defined"],
     types: ["documents/audit", "store/journal/items"],
     packages: ["zod", "csv-parse", "stream-json", "stream-chain", "chalk", "string-width"],
   },
   // Never exchange or service: client and sandbox must not be able to agree on the same mistake.
   sandbox: {
-    parts: ["files", "protocol", "errors", "defined"],
+    parts: ["files", "protocol", "errors", "way", "defined"],
     packages: ["zod", "node:sqlite", "undici"],
   },
   terminal: {
-    parts: ["protocol", "errors", "actor"],
+    parts: ["protocol", "errors", "way", "actor"],
     types: ["exchange"],
     packages: ["chalk", "cli-table3", "string-width"],
   },
-  completion: { parts: ["settings", "protocol", "errors", "defined"] },
+  completion: { parts: ["settings", "protocol", "errors", "way", "defined"] },
 };
 
 const src = join(import.meta.dirname, "..", "src");

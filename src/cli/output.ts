@@ -56,7 +56,7 @@ export function createOutput(
     printDone: async (document, view, done) => {
       const text = await textOf(document, view).catch((error: unknown) => {
         if (choice.field === undefined || !(error instanceof VaultError)) throw error;
-        warn(`${error.message} (${error.facts.hint})`);
+        warn(`${error.message} (${error.facts.hint ?? ""})`);
         return "";
       });
       try {

@@ -24,6 +24,7 @@ export interface Surroundings {
       flags: Readonly<Record<string, unknown>>,
       version: string,
       mode: Descriptor["mode"],
+      words?: readonly string[],
     ): Promise<App>;
   }>;
   /** `json` is set once the settings are known. */
@@ -62,7 +63,7 @@ export async function runProgram(
         return;
       }
       if (globals["color"] !== undefined) host.chooseColor(globals["color"] === true);
-      const app = await (await wiring()).createApp(host, globals, version, command.mode);
+      const app = await (await wiring()).createApp(host, globals, version, command.mode, argv);
       edge.json = app.io.output.format !== "table";
       const { parseOptions } = await import("./parse-options.ts");
       const options = await withVault(

@@ -3,6 +3,7 @@ import { commandAt, locate, optionsAt } from "../completion/tree.ts";
 import { suggest } from "../suggest.ts";
 import type { CommandNode } from "../completion/tree.ts";
 import { VaultError } from "../errors.ts";
+import { command } from "../way.ts";
 
 /** What other tools call a command, with ours. */
 const ofOtherTools: Readonly<Record<string, readonly string[]>> = {
@@ -31,26 +32,30 @@ export function usageError(
   argv: readonly string[],
 ): VaultError {
   const place = locate(root, argv);
-  const called = place.path.map(({ name }) => name).join(" ");
+  const names = place.path.map(({ name }) => name);
+  const called = names.join(" ");
+  const help = command`${names} --help`;
   if (error.code === "commander.help" || error.code === "commander.helpDisplayed") {
-    return new VaultError("usage", "a command is missing", { hint: `${called} --help` });
+    return new VaultError("usage", "a command is missing", { next: [help] });
   }
   const [, word = ""] = /'([^'=]+)/.exec(error.message) ?? [];
   const words = `${called} ${word}`.slice(root.name.length + 1);
   const elsewhere = Object.hasOwn(ofOtherTools, words)
-    ? ofOtherTools[words]?.map((name) => `${root.name} ${name}`)
+    ? ofOtherTools[words]?.map((name) => command`${root.name} ${name.split(" ")}`)
     : undefined;
-  const near =
+  const meant =
     error.code === "commander.unknownCommand"
-      ? (elsewhere ?? suggest(word, namesOf(commandAt(place))).map((name) => `${called} ${name}`))
-      : error.code === "commander.unknownOption" && word.startsWith("--")
-        ? suggest(word, [...optionsAt(place).map(({ long }) => long), "--help"])
-        : [];
-  const ways = [
-    ...(near.length > 0 ? [`did you mean ${near.join(" or ")}?`] : []),
-    `${called} --help`,
-  ];
-  return new VaultError("usage", messageOf(error, called), { hint: ways.join("; ") });
+      ? (elsewhere ??
+        suggest(word, namesOf(commandAt(place))).map((name) => command`${names} ${name}`))
+      : [];
+  const near =
+    error.code === "commander.unknownOption" && word.startsWith("--")
+      ? suggest(word, [...optionsAt(place).map(({ long }) => long), "--help"])
+      : [];
+  return new VaultError("usage", messageOf(error, called), {
+    hint: near.length > 0 ? `did you mean ${near.join(" or ")}?` : undefined,
+    next: [...meant, help],
+  });
 }
 
 /** commander's message in the words of this program. Those about unknown commands and options say enough. */

@@ -5,6 +5,7 @@ import { isUuid, uuid } from "../protocol/fields.ts";
 import { validate } from "../protocol/validate.ts";
 import { suggest } from "../suggest.ts";
 import { printableLine } from "../terminal/redactor.ts";
+import { command } from "../way.ts";
 
 /** Shorter prefixes would fit by chance. */
 const fewestDigits = 4;
@@ -90,7 +91,8 @@ export class VaultNames<V extends Named> {
         "invalid-input",
         `${start}a part of a UUID is accepted only on a terminal; nothing was sent`,
         {
-          hint: "use the whole UUID (36 characters) or a label; vault status",
+          hint: "use the whole UUID (36 characters) or a label",
+          next: [command`vault status`],
         },
       );
     }
@@ -99,7 +101,7 @@ export class VaultNames<V extends Named> {
       throw new VaultError(
         "usage",
         `${start}at least ${fewestDigits} digits of a UUID are needed, or a label`,
-        { hint: "vault status" },
+        { next: [command`vault status`] },
       );
     }
     const digits = name.toLowerCase();
@@ -118,10 +120,8 @@ export class VaultNames<V extends Named> {
       "no-credentials",
       `no vault known here has ${shown === undefined ? "this label or UUID" : `the label or UUID ${shown}`}; nothing was sent`,
       {
-        hint: [
-          ...(near.length > 0 ? [`did you mean ${near.join(" or ")}?`] : []),
-          "vault status",
-        ].join("; "),
+        hint: near.length > 0 ? `did you mean ${near.join(" or ")}?` : undefined,
+        next: [command`vault status`],
       },
     );
   }
@@ -143,7 +143,7 @@ function one<V extends Named>(found: readonly V[], { shown = "it" }: FindOptions
   throw new VaultError(
     "usage",
     `${shown} fits ${found.length} vaults: ${listed.join(", ")}${more}`,
-    { hint: "vault status" },
+    { next: [command`vault status`] },
   );
 }
 

@@ -66,7 +66,7 @@ function refuseField(output: Output): void {
     "usage",
     "--out writes the whole document, and cannot be used with --field; nothing was sent",
     {
-      hint: `vault get VAULT --field ${output.field} > FILE`,
+      hint: "leave --out out, and send the output to a file",
     },
   );
 }

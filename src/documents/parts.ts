@@ -32,8 +32,10 @@ export const counters = {
   limits,
 };
 
-/** The commands that lead on, the best first. */
-export const next = z.array(z.object({ command: text, note: z.optional(text) }));
+/** The commands that lead on, best and harmless first; `fill` lists the words that a person replaces. */
+export const next = z.array(
+  z.object({ argv: z.array(text), note: z.optional(text), fill: z.optional(z.array(text)) }),
+);
 
 export const operation = z.enum(operations);
 export const state = z.enum(exchangeStates);
@@ -102,7 +104,8 @@ const codes = Object.keys(errorKinds) as ErrorKind[];
 export const errorBody = z.object({
   code: z.enum(codes),
   message: text,
-  hint: maybeText,
+  hint: z.optional(text),
+  next,
   exitCode: count,
   retry: z.enum(["safe", "after-fix", "after-status", "never"]),
   uuid: z.optional(vault.uuid),

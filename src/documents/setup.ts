@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { maybeText, text } from "./parts.ts";
+import { maybeText, next, text } from "./parts.ts";
 
 const value = z.union([text, z.number(), z.boolean(), z.record(text, z.unknown())]);
 
@@ -25,7 +25,8 @@ const finding = z.object({
   check: text,
   level: z.enum(["ok", "info", "warn", "error"]),
   message: text,
-  hint: maybeText,
+  hint: z.optional(text),
+  next,
 });
 
 export const doctor = z.object({ checks: z.array(finding) });

@@ -1,5 +1,6 @@
 import type { ExchangeSummary } from "../errors.ts";
 import { VaultError } from "../errors.ts";
+import { command } from "../way.ts";
 import type { SingleOperation } from "../protocol/endpoints.ts";
 import type { ServiceBreaker } from "./breaker.ts";
 import type { Policy } from "./lockout.ts";
@@ -133,7 +134,7 @@ export function interrupted(context: ExchangeContext, exchange?: ExchangeRecord)
       "interrupted while the start was in progress; it may have reached the service, and counts; the stored credentials are still valid",
       {
         ...facts,
-        hint: `vault status ${uuid}`,
+        next: [command`vault status ${uuid}`],
       },
     );
   }
@@ -142,9 +143,16 @@ export function interrupted(context: ExchangeContext, exchange?: ExchangeRecord)
     "interrupted; the new credentials are stored, but not acknowledged",
     {
       ...facts,
-      hint: isUnread(exchange)
-        ? `vault get ${uuid}${exchange.state === "held" ? " --discard-pending" : ""} (reads it again with the old credentials)`
-        : `vault ack ${uuid}${exchange.saveOwed ? " --save-cmd CMD (or --saved)" : ""}`,
+      next: [
+        isUnread(exchange)
+          ? {
+              ...command`vault get ${uuid} ${exchange.state === "held" ? ["--discard-pending"] : []}`,
+              note: "reads it again with the old credentials",
+            }
+          : exchange.saveOwed
+            ? { ...command`vault ack ${uuid} --save-cmd CMD`, note: "or --saved" }
+            : command`vault ack ${uuid}`,
+      ],
     },
   );
 }

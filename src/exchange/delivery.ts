@@ -2,6 +2,7 @@ import type { Kind } from "../protocol/endpoints.ts";
 import type { OpenExchange, RecoveryDocument } from "./records.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import type { HoldReason, Settled } from "./states.ts";
+import type { Way } from "../way.ts";
 
 /** What the user receives between ② and ③; with the outcome of the exchange, once it is known. */
 export interface Delivery {
@@ -28,6 +29,8 @@ export interface Handover {
   readonly leavesState: boolean;
   /** --with-credentials: who receives the contents receives the new credentials, too. */
   readonly passesCredentials?: boolean;
+  /** The command line of this run, which a held exchange can be started again with. */
+  readonly line?: Way;
   /** Hash of the document that --save-cmd replaces: what was read at first, then what it has saved last. Undefined without one. */
   readonly replaces?: string | undefined;
   /**
@@ -46,18 +49,19 @@ export class HandoverFailure extends Error {
   readonly delivered: boolean;
   /** --credentials-out or --save-cmd has not received the new credentials. */
   readonly saveOwed: boolean;
-  readonly hint: string | undefined;
+  /** What another start of the same command line needs beside --discard-pending. */
+  readonly needs: readonly string[];
 
   constructor(
     reason: HoldReason,
     message: string,
-    facts: { delivered: boolean; saveOwed: boolean; hint?: string },
+    facts: { delivered: boolean; saveOwed: boolean; needs?: readonly string[] },
   ) {
     super(message);
     this.name = "HandoverFailure";
     this.reason = reason;
     this.delivered = facts.delivered;
     this.saveOwed = facts.saveOwed;
-    this.hint = facts.hint;
+    this.needs = facts.needs ?? [];
   }
 }

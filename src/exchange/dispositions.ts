@@ -5,6 +5,8 @@ import { isSuccess, object } from "../protocol/answers.ts";
 import type { Kind, Operation, Step } from "../protocol/endpoints.ts";
 import { findEndpoint } from "../protocol/endpoints.ts";
 import type { ErrorClass } from "../protocol/classify.ts";
+import type { Way } from "../way.ts";
+import { command } from "../way.ts";
 import type { Reply, SingleCall } from "./ports.ts";
 import { classify, findErrorUuid } from "../protocol/classify.ts";
 
@@ -31,7 +33,7 @@ interface Disposition {
   /** What to do about it. */
   fix?: string;
   /** Commands that lead on; without them, the same one again. */
-  next?: (uuid: string) => string;
+  next?: (uuid: string) => Way[];
   retry?: Retry;
 }
 
@@ -41,7 +43,7 @@ const unknown = {
   start: "unknown",
   end: "refused",
   fix: "it may count toward lockout, so it is counted",
-  next: (uuid: string) => `vault status ${uuid}`,
+  next: (uuid: string) => [command`vault status ${uuid}`],
 } as const satisfies Disposition;
 
 const table: Readonly<Record<ErrorClass, Disposition>> = {
@@ -73,8 +75,10 @@ const table: Readonly<Record<ErrorClass, Disposition>> = {
     start: "failed-attempt",
     end: "refused",
     meaning: "they will not be sent again",
-    next: (uuid) =>
-      `vault import ${uuid} --credentials @FILE (adds the right ones); vault status ${uuid} --history`,
+    next: (uuid) => [
+      { ...command`vault import ${uuid} --credentials @FILE`, note: "adds the right ones" },
+      command`vault status ${uuid} --history`,
+    ],
   },
   locked: {
     code: "locked",
@@ -82,8 +86,10 @@ const table: Readonly<Record<ErrorClass, Disposition>> = {
     start: "no-starts",
     end: "outstanding",
     meaning: "an administrator can unlock it in the console",
-    next: (uuid) =>
-      `vault guard ${uuid} --reset (after the vault was unlocked); vault audit-replay FILE (explains it, from an audit export)`,
+    next: (uuid) => [
+      { ...command`vault audit-replay FILE`, note: "explains it, from an audit export" },
+      { ...command`vault guard ${uuid} --reset`, note: "after an administrator has unlocked it" },
+    ],
   },
   gone: {
     code: "locked",
@@ -91,7 +97,7 @@ const table: Readonly<Record<ErrorClass, Disposition>> = {
     start: "no-starts",
     end: "refused",
     fix: "check the UUID, --kind and --base-url",
-    next: (uuid) => `vault status ${uuid}`,
+    next: (uuid) => [command`vault status ${uuid}`],
   },
   missing: {
     code: "service",
@@ -100,7 +106,7 @@ const table: Readonly<Record<ErrorClass, Disposition>> = {
     end: "nothing",
     meaning: "nothing was counted",
     fix: "check --base-url and --api-prefix",
-    next: () => "vault doctor",
+    next: () => [command`vault doctor`],
     retry: "after-fix",
   },
   token: unknown,
@@ -163,15 +169,12 @@ export function refusal(
       : `${what}${whose} (${wording(answer)})${meaning === undefined ? "" : `; ${meaning}`}`;
   const isFree = counted !== undefined && start === "not-counted";
   const again = `, then run it again${isFree ? ` (this ${counted} was not counted)` : ""}`;
-  const steps = [
-    fix === undefined || next !== undefined ? fix : `${fix}${again}`,
-    next?.(uuid ?? "VAULT"),
-  ];
   return new VaultError(code, message, {
     uuid,
     service: serviceDetails(answer),
     ...(retry === undefined ? {} : { retry }),
-    hint: steps.filter((step) => step !== undefined).join("; "),
+    hint: fix === undefined || next !== undefined ? fix : `${fix}${again}`,
+    next: next?.(uuid ?? "VAULT"),
   });
 }
 

@@ -5,7 +5,7 @@ import { isLastToWait, isLockedBy, mustPersonChoose, startRisk, spentBy } from "
 import type { Generation, VaultRecord } from "./records.ts";
 import { likely } from "./start/candidates.ts";
 import type { Circumstances } from "./ways.ts";
-import { choices, endedAtOnce, hintOf, importOf, waysOn } from "./ways.ts";
+import { choices, endedAtOnce, importOf, waysOn } from "./ways.ts";
 
 /** @throws `guard` if one more start could lock the vault, by what dispositions.ts and the steps have counted */
 export function guardStart(record: VaultRecord, circumstances: Circumstances): void {
@@ -28,7 +28,7 @@ export function guardStart(record: VaultRecord, circumstances: Circumstances): v
     : `it could lock vault ${record.uuid}: ${used}; one more locks the vault`;
   throw new VaultError("guard", `not sent: ${message}`, {
     uuid: record.uuid,
-    hint: hintOf(waysOn(record, circumstances)),
+    next: waysOn(record, circumstances),
     spent: spentBy(record, policy),
     by: record.last?.by ?? undefined,
   });
@@ -41,7 +41,7 @@ export function guardLastStart(record: VaultRecord, policy: Policy): void {
   throw new VaultError(
     "guard",
     `not sent: ${unackedStarts} of ${policy.unackedStarts} unacknowledged starts used; the last that cannot lock the vault must be acknowledged at once`,
-    { uuid, hint: hintOf([endedAtOnce(record)]), spent: spentBy(record, policy) },
+    { uuid, next: [endedAtOnce(record)], spent: spentBy(record, policy) },
   );
 }
 
@@ -79,7 +79,7 @@ export function personChooses(
     {
       ...refusal?.facts,
       uuid,
-      hint: hintOf(choices(record, left, circumstances)),
+      next: choices(record, left, circumstances),
     },
   );
 }
@@ -120,7 +120,7 @@ export function refusedBeforeError(record: VaultRecord, generation: number): Vau
     `not sent: the service has refused generation ${generation} of vault ${uuid} before${since}`,
     {
       uuid,
-      hint: hintOf([importOf(uuid)]),
+      next: [importOf(uuid)],
     },
   );
 }

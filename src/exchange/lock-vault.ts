@@ -4,6 +4,7 @@ import type { ExchangeContext, ExchangeEvent } from "./context.ts";
 import { currentRecord } from "./context.ts";
 import { acceptedBy, isTakenBack, outcomeOf } from "./dispositions.ts";
 import { spentBy } from "./lockout.ts";
+import { command } from "../way.ts";
 import type { Reply, Send, Service, StartCall, Store, Waiting } from "./ports.ts";
 import { noteResponse, sendProbe } from "./start/breaker-gate.ts";
 import { otherService } from "./start/start.ts";
@@ -133,7 +134,8 @@ export async function withVault<T>(
       ...error.facts,
       ...facts,
       retry: "after-status",
-      hint: `an earlier start of this command was sent, and counts; vault status ${uuid} (then run it again)`,
+      hint: "an earlier start of this command was sent, and counts",
+      next: [{ ...command`vault status ${uuid}`, note: "then run it again" }],
     });
   } finally {
     for (const one of settled.values()) {

@@ -30,8 +30,8 @@ import type { Start } from "./start/start.ts";
 import { waitsForEnd } from "./start/start.ts";
 import { startWith } from "./start/send.ts";
 import type { Settled } from "./states.ts";
-import type { Way } from "./ways.ts";
-import { heldWays, hintOf } from "./ways.ts";
+import { withWords } from "../way.ts";
+import { heldWays } from "./ways.ts";
 
 /**
  * Runs one whole exchange with a locked vault: settle, guard, ① start ② deliver ③ end ④. Returns what was delivered, with the
@@ -150,7 +150,7 @@ async function deliverAndEnd(
     const held = await holdFor(context, exchange, handover, error);
     if (noAck && error instanceof HandoverFailure && error.reason === "masked")
       return { ...delivery, exchange: held };
-    throw await notHandedOver(context, held, error);
+    throw await notHandedOver(context, held, handover, error);
   }
   if (noAck) {
     await context.session.hold(id, "no-ack", { delivered: true, saveOwed: false });
@@ -215,28 +215,25 @@ async function holdFor(
   return openExchange(await currentRecord(context), exchange.id);
 }
 
-/** Another start of what was just held: its command line has all that it needs. */
-const sameLine: Way = {
-  command: "with --discard-pending the same command line starts again with the old credentials",
-};
-
 async function notHandedOver(
   context: ExchangeContext,
   held: OpenExchange,
+  handover: Handover,
   error: unknown,
 ): Promise<VaultError> {
   // An interruption can also have ended a --save-cmd, for which the exchange is held then.
   if (context.signal.aborted || (error instanceof VaultError && error.code === "interrupted"))
     return interrupted(context, held);
   const message = error instanceof Error ? error.message : String(error);
-  const hint = error instanceof HandoverFailure ? error.hint : undefined;
+  const needs = error instanceof HandoverFailure ? error.needs : [];
+  const again = handover.line && withWords(handover.line, "--discard-pending", ...needs);
   return new VaultError(
     "pending",
     `${message}; the new credentials are stored, but not acknowledged`,
     {
       uuid: context.session.uuid,
       exchange: summarize(held),
-      hint: hint ?? hintOf(heldWays(await currentRecord(context), context, sameLine)),
+      next: heldWays(await currentRecord(context), context, again),
     },
   );
 }

@@ -4,15 +4,10 @@ import type { Policy } from "./lockout.ts";
 import { countersLeft, isLockedBy, mustPersonChoose, startRisk } from "./lockout.ts";
 import type { Clock } from "./ports.ts";
 import { isCreditCard } from "../protocol/endpoints.ts";
+import type { Way } from "../way.ts";
+import { command, withWords } from "../way.ts";
 import type { ExchangeRecord, Generation, OpenExchange, VaultRecord } from "./records.ts";
 import { candidates, likely } from "./start/candidates.ts";
-
-/** A command that leads on, with the condition or effect that a person needs to know. */
-export interface Way {
-  command: string;
-  /** Without `; `, which stands between ways. */
-  note?: string | undefined;
-}
 
 /** What decides the ways on, beside the record: `clock` is that of the state. */
 export type Circumstances = Pick<ExchangeContext, "policy"> & { clock: Pick<Clock, "now"> };
@@ -31,7 +26,7 @@ const rules: readonly Rule[] = [
     when: ({ lastError }) => lastError?.code === "locked",
     ways: ({ uuid, open }) => [
       unlockedOf(uuid),
-      ...(open?.state === "ending" ? [{ command: `vault ack ${uuid}` }] : []),
+      ...(open?.state === "ending" ? [command`vault ack ${uuid}`] : []),
     ],
   },
   {
@@ -40,24 +35,24 @@ const rules: readonly Rule[] = [
       ...(usesRemaining !== null && usesRemaining <= 1
         ? [
             {
-              command: `vault forget ${uuid}${open === null ? "" : " --discard-pending"}`,
+              ...command`vault forget ${uuid} ${open === null ? [] : ["--discard-pending"]}`,
               note: "its last read has probably used it up",
             },
           ]
         : []),
       {
-        command: `vault get ${uuid}`,
+        ...command`vault get ${uuid}`,
         note: "asks the service again, once --base-url and --kind are right",
       },
     ],
   },
   {
     when: ({ generations }) => generations.length === 0,
-    ways: ({ uuid }) => [importOf(uuid, " --kind KIND")],
+    ways: ({ uuid }) => [importOf(uuid, "--kind", "KIND")],
   },
   {
     when: ({ open }) => open?.state === "ending",
-    ways: ({ uuid }) => [{ command: `vault ack ${uuid}` }],
+    ways: ({ uuid }) => [command`vault ack ${uuid}`],
   },
   { when: ({ open }) => open?.state === "held", ways: heldWays },
   { when: ({ open }) => open?.state === "started", ways: startedWays },
@@ -72,11 +67,11 @@ const rules: readonly Rule[] = [
   },
   {
     when: ({ open }) => open?.state === "in-doubt",
-    ways: ({ uuid, open }) => [{ command: `vault get ${uuid}`, note: doubtNote(open) }],
+    ways: ({ uuid, open }) => [{ ...command`vault get ${uuid}`, note: doubtNote(open) }],
   },
   {
     when: ({ last }) => last?.state === "intent",
-    ways: ({ uuid }) => [{ command: `vault get ${uuid}` }],
+    ways: ({ uuid }) => [command`vault get ${uuid}`],
   },
 ];
 
@@ -91,21 +86,15 @@ export const needsChoice = (record: VaultRecord, policy: Policy): boolean =>
 export const waysOn = (vault: VaultRecord, circumstances: Circumstances): Way[] =>
   rules.find((rule) => rule.when(vault, circumstances))?.ways(vault, circumstances) ?? [];
 
-/** The ways as the hint of an error. */
-export const hintOf = (ways: readonly Way[]): string =>
-  ways
-    .map(({ command, note }) => (note === undefined ? command : `${command} (${note})`))
-    .join("; ");
-
 /** The command for a vault that is locked: the counters begin anew once an administrator has unlocked it. */
 export const unlockedOf = (uuid: string): Way => ({
-  command: `vault guard ${uuid} --reset`,
+  ...command`vault guard ${uuid} --reset`,
   note: "after an administrator has unlocked the vault",
 });
 
 /** The command that finds or takes the right credentials, where those that are known do not work. */
-export const importOf = (uuid: string, more = ""): Way => ({
-  command: `vault import ${uuid}${more} --credentials @FILE`,
+export const importOf = (uuid: string, ...more: readonly string[]): Way => ({
+  ...command`vault import ${uuid} ${more} --credentials @FILE`,
   note: "the right credentials",
 });
 
@@ -122,7 +111,7 @@ export function choices(
   return [
     ...(mustPersonChoose(answered, policy) ? [] : [noneArrived(record.uuid)]),
     ...generations.map(({ generation, standing }) => ({
-      command: `vault get ${record.uuid} --generation ${generation}`,
+      ...command`vault get ${record.uuid} --generation ${generation}`,
       note: standing,
     })),
     importOf(record.uuid),
@@ -130,13 +119,12 @@ export function choices(
 }
 
 /** The last start that is allowed goes out where it is acknowledged at once. */
-export const endedAtOnce = ({ uuid, open }: VaultRecord): Way => ({
-  command: `vault get ${uuid}${discarding(open)}`,
-});
+export const endedAtOnce = ({ uuid, open }: VaultRecord): Way =>
+  command`vault get ${uuid} ${discarding(open)}`;
 
 /** What a get needs to start although an exchange is held. */
-const discarding = (open: OpenExchange | null): string =>
-  open?.state === "held" ? " --discard-pending" : "";
+const discarding = (open: OpenExchange | null): string[] =>
+  open?.state === "held" ? ["--discard-pending"] : [];
 
 const doubtNote = (open: OpenExchange | null): string =>
   `finds out which credentials are valid${open?.operation === "update" ? ", and so whether the update took effect" : ""}`;
@@ -145,47 +133,68 @@ const doubtNote = (open: OpenExchange | null): string =>
 export const againOf = (
   uuid: string,
   { operation, kind }: Pick<ExchangeRecord, "kind" | "operation">,
-): string => {
-  const contents = isCreditCard(kind) ? "--card @FILE" : "--content @FILE";
-  return `vault ${operation} ${uuid}${operation === "update" ? ` ${contents}` : ""}`;
+): Way => {
+  if (operation !== "update") return command`vault ${operation} ${uuid}`;
+  return isCreditCard(kind)
+    ? command`vault update ${uuid} --card @FILE`
+    : command`vault update ${uuid} --content @FILE`;
 };
 
-/** The ways out of a held exchange: its acknowledgement, or another start, by `again` if given, where the guard allows one. */
+/**
+ * The ways out of a held exchange: its acknowledgement, or another start, by `again` if given, where the guard allows one. What nobody
+ * has received is read again first.
+ */
 export function heldWays(vault: VaultRecord, circumstances: Circumstances, again?: Way): Way[] {
   const { uuid, open } = vault;
   if (open === null) return [];
-  const anew = startRisk(vault, circumstances.policy).allows
-    ? [again ?? discardOf(uuid, open)]
+  const { allows } = startRisk(vault, circumstances.policy);
+  const anew = allows
+    ? [{ ...(again ?? discardOf(uuid, open)), note: "starts again with the old credentials" }]
     : guardedWays(vault, circumstances);
   const unread = isUnread(open);
+  const undelivered = open.operation === "get" && !open.delivered;
   const notes = [
     ...(unread ? ["uses the read up"] : []),
     ...(open.saveOwed ? ["or --saved, if the new credentials are saved elsewhere"] : []),
   ];
   const ack: Way = {
-    command: `vault ack ${uuid}${unread ? " --unread" : ""}${open.saveOwed ? " --save-cmd CMD" : ""}`,
+    ...command`vault ack ${uuid} ${unread ? ["--unread"] : []}`,
     note: notes.join(", ") || undefined,
   };
-  return unread ? [...anew, ack] : [ack, ...anew];
+  const finished = open.saveOwed ? saving(ack) : ack;
+  return unread || (undelivered && allows) ? [...anew, finished] : [finished, ...anew];
 }
 
-const discardOf = (uuid: string, open: OpenExchange): Way => ({
-  command: `${againOf(uuid, open)} --discard-pending${open.saveOwed ? " --save-cmd CMD" : ""}${open.holdReason === "masked" ? " --reveal" : ""}`,
-  note: "starts again with the old credentials",
+function discardOf(uuid: string, open: OpenExchange): Way {
+  const anew = withWords(
+    againOf(uuid, open),
+    "--discard-pending",
+    ...(open.holdReason === "masked" ? ["--reveal"] : []),
+  );
+  return open.saveOwed ? saving(anew) : anew;
+}
+
+/** The way with a command that saves the new credentials, which a person fills in. */
+const saving = (way: Way): Way => ({
+  ...withWords(way, "--save-cmd", "CMD"),
+  fill: [...(way.fill ?? []), "CMD"],
 });
 
 function startedWays({ uuid, open, ...vault }: VaultRecord, circumstances: Circumstances): Way[] {
-  if (open === null || !isUnread(open)) return [{ command: `vault ack ${uuid}` }];
-  const ack: Way = { command: `vault ack ${uuid} --unread`, note: "uses the read up" };
+  if (open === null || !isUnread(open)) return [command`vault ack ${uuid}`];
+  const ack: Way = { ...command`vault ack ${uuid} --unread`, note: "uses the read up" };
   if (startRisk(vault, circumstances.policy).allows)
-    return [{ command: `vault get ${uuid}`, note: "reads it again with the old credentials" }, ack];
+    return [
+      { ...command`vault get ${uuid}`, note: "reads it again with the old credentials" },
+      ack,
+    ];
   return isTokenAlive(open, circumstances.clock.now())
     ? [ack]
     : guardedWays({ uuid, open, ...vault }, circumstances);
 }
 
 const noneArrived = (uuid: string): Way => ({
-  command: `vault guard ${uuid} --reset --unanswered`,
+  ...command`vault guard ${uuid} --reset --unanswered`,
   note: "if the audit log shows none of the unanswered starts",
 });
 
@@ -194,7 +203,7 @@ function guardedWays(vault: VaultRecord, { policy }: Circumstances): Way[] {
   const { uuid, unackedStarts, open } = vault;
   const { unackedWouldLock, onlyUnanswered } = startRisk(vault, policy);
   const shown: Way = {
-    command: `vault guard ${uuid} --reset --failed N --starts N`,
+    ...command`vault guard ${uuid} --reset --failed N --starts N`,
     note: "what the audit log shows since the last success and acknowledgement, as vault audit-replay FILE prints it",
   };
   if (isLockedBy(vault, policy)) return [unlockedOf(uuid), shown];
@@ -204,7 +213,7 @@ function guardedWays(vault: VaultRecord, { policy }: Circumstances): Way[] {
   const right = importOf(uuid);
   const forced = (note: (standing: string) => string): Way[] =>
     usable.map(({ generation, standing }) => ({
-      command: `vault get ${uuid} --generation ${generation} --force${discarding(open)}`,
+      ...command`vault get ${uuid} --generation ${generation} --force ${discarding(open)}`,
       note: note(standing),
     }));
   if (unackedWouldLock) {
@@ -213,5 +222,5 @@ function guardedWays(vault: VaultRecord, { policy }: Circumstances): Way[] {
   }
   const sends = (standing: string): string =>
     `sends the ${standing} credentials, and one more refusal locks the vault`;
-  return [...forced(sends), right, shown];
+  return [shown, right, ...forced(sends)];
 }

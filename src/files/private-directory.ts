@@ -4,6 +4,8 @@ import { dirname, resolve } from "node:path";
 import { VaultError } from "../errors.ts";
 import { syncFolder } from "./durable-file.ts";
 import { onState, systemCode } from "./state-error.ts";
+import type { Way } from "../way.ts";
+import { command } from "../way.ts";
 
 /**
  * Creates a directory that only its owner can use, durably, with missing parents. Checks an existing one with
@@ -58,7 +60,8 @@ export function findPrivateDirectory(path: string): Stats | null {
       "state",
       `the state cannot be used: ${path}: other users can write to this directory`,
       {
-        hint: `use a directory of your own below it; chmod go-w ${path}`,
+        hint: "use a directory of your own below it",
+        next: [command`chmod go-w ${path}`],
       },
     );
   }
@@ -116,7 +119,7 @@ export function checkOwner(
   path: string,
   uid: number | undefined,
   what: string,
-  next?: string,
+  next: Way[] = [],
 ): void {
   if (uid === undefined) return;
   const foreign = [lstatSync, statSync]
@@ -127,7 +130,8 @@ export function checkOwner(
     "state",
     `${what} cannot be used: ${path} belongs to another user (uid ${foreign})`,
     {
-      hint: `run it as that user, give it to yours (chown), or use another place${next === undefined ? "" : `; ${next}`}`,
+      hint: "run it as that user, give it to yours (chown), or use another place",
+      next,
     },
   );
 }

@@ -1,13 +1,16 @@
 import { VaultError } from "../errors.ts";
+import type { Way } from "../way.ts";
+import { command } from "../way.ts";
 
 interface Cause {
   cause: string;
-  hint: string;
+  hint?: string;
+  next?: Way[];
 }
 
 const damaged: Cause = {
   cause: "it is damaged, or not a database",
-  hint: "vault state restore FILE (moves the damaged files aside)",
+  next: [{ ...command`vault state restore FILE`, note: "moves the damaged files aside" }],
 };
 const full: Cause = {
   cause: "the disk is full",
@@ -88,12 +91,16 @@ export function asStateError(
       : undefined;
   if (sqlite === undefined && system === undefined) return error;
   const known = sqlite === undefined ? systemCauses[system ?? ""] : sqliteCauses[sqlite];
-  const { cause, hint } = known ?? {
+  const { cause, hint, next }: Cause = known ?? {
     cause: "it failed",
     hint: "check the file and its folder, then run it again",
   };
   const detail = sqlite === undefined ? (system ?? "") : error.message;
-  return new VaultError("state", `${what}: ${path}: ${cause} (${detail})`, { hint, cause: error });
+  return new VaultError("state", `${what}: ${path}: ${cause} (${detail})`, {
+    hint,
+    next,
+    cause: error,
+  });
 }
 
 /** Runs file system or database work on `path`, and converts what it throws with `asStateError`. */

@@ -3,6 +3,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import type { Io } from "../parts/io.ts";
 import type { Basics } from "../parts/settings.ts";
 import { VaultError } from "../errors.ts";
+import { command } from "../way.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import type { GivenCredentials } from "../exchange/recovery/document.ts";
@@ -94,7 +95,10 @@ export class CredentialsOut {
         `--credentials-out: ${this.path} holds credentials that this state does not know; it may be their only copy; nothing was sent`,
         {
           uuid: session.uuid,
-          hint: `vault get ${session.uuid} --credentials @${this.path} --credentials-out ${this.path} (continues from it); or name another file`,
+          hint: "name another file, or continue from this one",
+          next: [
+            command`vault get ${session.uuid} --credentials @${this.path} --credentials-out ${this.path}`,
+          ],
         },
       );
     }

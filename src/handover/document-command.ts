@@ -96,7 +96,7 @@ export function execOf(
   const signal = host.killed;
   const ours = environmentWithoutSecrets(host.env, (text) => redactor.redact(text));
   return async (document) => {
-    const { uuid, label, vault } = document;
+    const { uuid, label } = document;
     const env = {
       ...ours,
       VAULTSVC_VAULT_UUID: uuid,
@@ -113,7 +113,6 @@ export function execOf(
       throw new HandoverFailure("exec", (error as Error).message, {
         delivered: false,
         saveOwed: false,
-        hint: `with --discard-pending the same command line passes it on once more; vault ack ${uuid}${vault["usesRemaining"] === undefined ? "" : " --unread"} (if the command has taken it anyway)`,
       });
     }
   };

@@ -78,6 +78,7 @@ export function createHandover({ io, settings }: Basics, outputs: Outputs, start
   return {
     leavesState: leaves,
     passesCredentials: withCredentials === true,
+    line: io.line,
     get replaces() {
       return replaced;
     },
@@ -88,7 +89,7 @@ export function createHandover({ io, settings }: Basics, outputs: Outputs, start
       if (recovery !== undefined) {
         const { unread, ...rest } = recovery;
         const document = isShown ? rest : defined({ ...rest, unread });
-        if (out !== undefined) await writeRecovery(out, recoveryJson(document), uuid);
+        if (out !== undefined) await writeRecovery(out, recoveryJson(document));
         if (saveCmd !== undefined)
           replaced = await saveRecovery({ io, settings }, saveCmd, document, replaced ?? null);
       }
@@ -126,8 +127,7 @@ async function deliverContents(
   if (program !== undefined) {
     const passed = passedDocument(document, outputs);
     if (delivery.lastRead && !program.takesAll(document)) throw notPassed(saveOwed);
-    const { limited } = delivery.exchange;
-    await orHeld(outputs, saveOwed, async () => await program.run(passed, { limited, saveOwed }));
+    await orHeld(outputs, saveOwed, async () => await program.run(passed, saveOwed));
     return true;
   }
   if (write !== undefined) {
@@ -156,7 +156,7 @@ const masked = (delivery: Delivery, saveOwed: boolean): HandoverFailure =>
     {
       delivered: false,
       saveOwed,
-      hint: `vault get ${delivery.uuid} --discard-pending --reveal (or --json)`,
+      needs: ["--reveal"],
     },
   );
 
@@ -167,7 +167,7 @@ const notPassed = (saveOwed: boolean): HandoverFailure =>
     {
       delivered: false,
       saveOwed,
-      hint: "with --discard-pending and --stdin the same command line passes all of it",
+      needs: ["--stdin"],
     },
   );
 
@@ -219,22 +219,14 @@ async function orHeld(
   }
 }
 
-async function writeRecovery(
-  out: CredentialsOut,
-  document: RecoveryFile,
-  uuid: string,
-): Promise<void> {
+async function writeRecovery(out: CredentialsOut, document: RecoveryFile): Promise<void> {
   const facts = { delivered: true, saveOwed: true };
   try {
     await out.write(document);
   } catch (error) {
     const { message } = error as Error;
     if (error instanceof ReplacedFile) {
-      const hint = `vault get ${uuid} --credentials @${out.path} --credentials-out ${out.path} --discard-pending (starts again from it)`;
-      throw new HandoverFailure("credentials-out", `--credentials-out: ${message}`, {
-        ...facts,
-        hint,
-      });
+      throw new HandoverFailure("credentials-out", `--credentials-out: ${message}`, facts);
     }
     throw new HandoverFailure(
       "credentials-out",

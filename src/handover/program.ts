@@ -2,6 +2,7 @@ import { accessSync, constants, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fieldText, hasField, isContents } from "../cli/output.ts";
 import type { GetDocument } from "../documents/exchange.ts";
+import type { ErrorFacts } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import { HandoverFailure } from "../exchange/delivery.ts";
 import type { Host } from "../host.ts";
@@ -9,6 +10,7 @@ import type { Io } from "../parts/io.ts";
 import { environmentWithoutSecrets } from "../settings/child-command.ts";
 import type { Ended } from "../terminal/foreground.ts";
 import { printableLine } from "../terminal/redactor.ts";
+import { command } from "../way.ts";
 
 /** What a command line says of the program that receives a vault. */
 interface ProgramOptions {
@@ -37,7 +39,8 @@ export class Program {
     this.fields = variables(given.env ?? []);
     if (this.fields.size === 0 && given.stdin !== true) {
       throw usage("neither --env nor --stdin: the program would not receive the vault", {
-        hint: "--env NAME=FIELD passes a field in a variable, --stdin the whole document; vault run --help",
+        hint: "--env NAME=FIELD passes a field in a variable, --stdin the whole document",
+        next: [command`vault run --help`],
       });
     }
     for (const [name, field] of this.fields)
@@ -74,22 +77,11 @@ export class Program {
    * Starts it. Resolves when it has taken the contents over: it ended with 0, or has run for as long as --ack-after says.
    * @throws HandoverFailure, and the reason of `interrupted`, which then does not start it
    */
-  async run(
-    document: GetDocument,
-    { limited, saveOwed }: { limited: boolean; saveOwed: boolean },
-  ): Promise<void> {
+  async run(document: GetDocument, saveOwed: boolean): Promise<void> {
     const { stdin, ackAfterMs } = this.#given;
     const { host, narrator } = this.#io;
-    const failed = (message: string): HandoverFailure => {
-      const ack = saveOwed
-        ? " --save-cmd CMD (or --saved)"
-        : `${limited ? " --unread" : ""} (if it has done its work nevertheless)`;
-      return new HandoverFailure("run", message, {
-        delivered: false,
-        saveOwed,
-        hint: `with --discard-pending the same command line starts again with the old credentials; vault ack ${document.uuid}${ack}`,
-      });
-    };
+    const failed = (message: string): HandoverFailure =>
+      new HandoverFailure("run", message, { delivered: false, saveOwed });
     const env = this.#environment(document, failed);
     const { tokenExpiry } = document.exchange;
     const ackAt = ackAfterMs === undefined ? undefined : host.now() + ackAfterMs;
@@ -163,7 +155,7 @@ export class Program {
   }
 }
 
-const usage = (message: string, facts: { hint: string; exitCode?: number }): VaultError =>
+const usage = (message: string, facts: ErrorFacts): VaultError =>
   new VaultError("usage", `${message}; nothing was sent`, facts);
 
 /** Reads NAME=FIELD. @throws `usage` */

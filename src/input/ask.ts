@@ -17,6 +17,7 @@ import { validate } from "../protocol/validate.ts";
 import { ruleFrom } from "../cli/prompts.ts";
 import { byLabel } from "../cli/vault-name.ts";
 import { learn, readCredentials } from "./read-start.ts";
+import { command } from "../way.ts";
 
 /**
  * Questions for what the command line lacks. Where nobody can be asked, a later usage error says how to supply it. All throw
@@ -67,18 +68,21 @@ export const typedAppUuid = async (ask: Prompts): Promise<string> =>
 export async function askVault(
   { io, settings, state }: Local,
   given: string | undefined,
-  command: string,
+  called: string,
   which: (record: VaultRecord) => boolean = () => true,
 ): Promise<string> {
   if (given !== undefined) return given;
   if (!io.ask.isPossible) {
     throw new VaultError("usage", "a vault is missing (its UUID or label)", {
-      hint: `vault status (lists the vaults); vault ${command.split(" ")[0]} --help`,
+      next: [
+        { ...command`vault status`, note: "lists the vaults" },
+        command`vault ${called.split(" ")} --help`,
+      ],
     });
   }
   const here = settings.baseUrl === undefined ? undefined : settings.serviceName();
-  const isImport = command === "import";
-  const isLocal = ["export", "forget", "guard --reset"].includes(command);
+  const isImport = called === "import";
+  const isLocal = ["export", "forget", "guard --reset"].includes(called);
   const known = (await (await state.store()).list())
     .filter(
       (record) =>
@@ -106,7 +110,7 @@ export async function askVault(
     ? [another, ...known.map(choice)]
     : [...unlimited.map(choice), ...others, ...limited.map(choice)];
   if (choices.length === 0)
-    throw new VaultError("no-credentials", "no vaults yet", { hint: "vault import" });
+    throw new VaultError("no-credentials", "no vaults yet", { next: [command`vault import`] });
   const chosen = known.length === 0 ? "" : await io.ask.choose("Which vault?", choices);
   return chosen === "" ? await io.ask.text({ message: "Vault UUID", rule: isUuid }) : chosen;
 }

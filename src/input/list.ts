@@ -15,6 +15,7 @@ import { parseList, placeName } from "../protocol/json.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import { checkContentsOptions } from "./contents.ts";
 import { checkObject, placed, vaultProperties } from "./lines.ts";
+import { command } from "../way.ts";
 
 /** Which vaults: `vaults`, `from` and `all` exclude each other. */
 export interface ListChoice {
@@ -84,7 +85,7 @@ async function readList<Vault>(
     throw new VaultError(
       "invalid-input",
       "--all: no vault of this service has credentials here; nothing was sent",
-      { hint: "vault import --file FILE" },
+      { next: [command`vault import --file FILE`] },
     );
   return able.sort(byLabel).map((vault) => make({ uuid: vault.uuid }, vault));
 }
@@ -100,7 +101,11 @@ function checkChoice({ vaults, from, all }: ListChoice, operation: ListOperation
   ];
   if (given.length <= 1) return;
   throw new VaultError("usage", `${given.join(" and ")} cannot be used together`, {
-    hint: `vault ${operation} VAULT…; vault ${operation} --from FILE; vault ${operation} --all`,
+    next: [
+      command`vault ${operation} VAULT…`,
+      command`vault ${operation} --from FILE`,
+      command`vault ${operation} --all`,
+    ],
   });
 }
 

@@ -3,6 +3,7 @@ import type { StatePart } from "../parts/state.ts";
 import { otherService } from "../exchange/start/start.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 import { VaultError } from "../errors.ts";
+import { command } from "../way.ts";
 
 /**
  * What the state knows of a vault at this service, without holding it, which makes the state; null if nothing.
@@ -42,7 +43,8 @@ export async function checkLabels(
         `vault ${owner} already has the label ${JSON.stringify(label)}; nothing was changed`,
         {
           uuid: owner,
-          hint: `choose another label; vault label ${owner} TEXT (renames the one that has it)`,
+          hint: "choose another label",
+          next: [{ ...command`vault label ${owner} TEXT`, note: "renames the one that has it" }],
         },
       );
     }

@@ -7,11 +7,14 @@ import { once } from "../settings/once.ts";
 import type { GivenFlags, Settings } from "../settings/settings.ts";
 import { readGiven, valueSources } from "../settings/given.ts";
 import { createNarrator, type Narrator } from "../terminal/narrator.ts";
+import type { Way } from "../way.ts";
 import { createRedactor, type Redactor } from "../terminal/redactor.ts";
 
 /** What a command reads, and where it speaks: the machine, its streams, and the person before it. */
 export interface Io {
   host: Host;
+  /** The command line, for a way that repeats it. */
+  line: Way;
   /** The result, on stdout. */
   output: Output;
   /**
@@ -37,6 +40,7 @@ export function createIo(
   host: Host,
   flags: GivenFlags & Readonly<Record<string, unknown>>,
   settings: Settings,
+  words: readonly string[] = [],
 ): Io {
   const redactor = createRedactor();
   host.stderr.redactWith(redactor);
@@ -75,6 +79,7 @@ export function createIo(
   const deadline = once(() => host.elapsed() + settings.maxWait);
   return {
     host,
+    line: { argv: ["vault", ...words] },
     output: createOutput(host, choice, narrator.warn, show),
     show,
     narrator,

@@ -1,4 +1,5 @@
 import { basename, dirname, join } from "node:path";
+import { command } from "../way.ts";
 import { once } from "../settings/once.ts";
 import type { Sourced } from "../settings/definitions.ts";
 import { readGiven } from "../settings/given.ts";
@@ -90,9 +91,11 @@ async function openState(
     return join(realFolder(dirname(path)), basename(path));
   };
   const path = keyFileOf({ stateKeyFile: settings.stateKeyFile });
-  const used = configuration.profile === undefined ? "" : ` --profile ${configuration.profile}`;
+  const used = configuration.profile === undefined ? [] : ["--profile", configuration.profile];
   const another =
-    settings.stateKeyFile === undefined ? undefined : `vault config set stateKeyFile FILE${used}`;
+    settings.stateKeyFile === undefined
+      ? []
+      : [command`vault config set stateKeyFile FILE ${used}`];
   for (const each of [dirname(path), path])
     checkOwner(each, host.uid, `the key file ${path}`, another);
   const place = { directory: configuration.directory, clock: host, waiting, keyFileOf };

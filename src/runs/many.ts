@@ -26,8 +26,11 @@ import type { SameRun } from "./same-run.ts";
 import { checkSameRun, deliveryOf, digestOf, newRun } from "./same-run.ts";
 import type { Turn } from "./turn.ts";
 import type { ExchangeSummary } from "../errors.ts";
+import type { Way } from "../way.ts";
+import { withWords } from "../way.ts";
 import { VaultError } from "../errors.ts";
 import type { VaultsOptions, ManyOptions } from "../input/flags.ts";
+import { command } from "../way.ts";
 
 /**
  * Reads or updates many vaults. Everything is checked before anything is sent.
@@ -70,7 +73,7 @@ export async function runMany(
       total,
       form,
       name,
-      next: restOf(name),
+      rest: restOf(app.io.line, run),
       before: knownOf(list),
       concurrency,
       maxFailures,
@@ -90,8 +93,11 @@ async function inLittleMemory<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-const restOf = (name: string): string =>
-  `the same command line with --run ${name} does the rest, and sends nothing for what is done`;
+/** The command line that continues the run. */
+const restOf = (line: Way, { name, isNamed }: SameRun): Way => ({
+  ...(isNamed ? line : withWords(line, "--run", name)),
+  note: "does the rest, and sends nothing for what is done",
+});
 
 /** A list, by what is left to do of it. */
 interface SortedList {
@@ -245,7 +251,8 @@ function checkNothingOfOne(options: VaultsOptions, operation: Operation): void {
   );
   if (given !== undefined) {
     throw new VaultError("usage", `${given[1]} is for one vault only`, {
-      hint: "put it into the line of that vault in --from; vault help many-vaults",
+      hint: "put it into the line of that vault in --from",
+      next: [command`vault help many-vaults`],
     });
   }
   if (operation === "get" || options.from !== undefined) return;

@@ -24,6 +24,7 @@ import { lookUp } from "../input/look-up.ts";
 import type { Outputs } from "../handover/handover.ts";
 import { createHandover, passedDocument, updateDocument } from "../handover/handover.ts";
 import type { Program } from "../handover/program.ts";
+import { command } from "../way.ts";
 
 /**
  * Reads or updates what a command line names: many vaults in a run, or one, while the file of --credentials-out is locked. A program
@@ -167,7 +168,7 @@ async function tell(app: App, start: Start, delivery: Delivery): Promise<void> {
       what: `the update is ${exchange.state}`,
       uuid,
       exchange: summarize(exchange),
-      hint: isHeld ? `vault ack ${uuid}` : `vault status ${uuid}`,
+      next: [isHeld ? command`vault ack ${uuid}` : command`vault status ${uuid}`],
     };
     await app.io.output.printDone(
       updateDocument(delivery),
@@ -177,7 +178,8 @@ async function tell(app: App, start: Start, delivery: Delivery): Promise<void> {
   }
   const stored = `New credentials stored (generation ${exchange.newGeneration ?? 0})`;
   app.io.narrator.note(
-    isHeld ? `${stored}; the exchange is held. To finish it: vault ack ${uuid}` : `${stored}.`,
+    isHeld ? `${stored}; the exchange is held.` : `${stored}.`,
+    isHeld ? [command`vault ack ${uuid}`] : [],
   );
 }
 

@@ -1,26 +1,49 @@
 import type { ExchangeSummary, VaultError } from "../errors.ts";
+import { unlockedOf } from "../exchange/ways.ts";
 import { grouped } from "../terminal/count.ts";
-import { hintLines } from "../terminal/narrator.ts";
-import { printableLine } from "../terminal/redactor.ts";
+import type { Way } from "../way.ts";
+import { command } from "../way.ts";
 
 /** Why nothing is sent for a vault. */
 export type SkipReason = "held" | "locked" | "guard" | "limited";
 
 /** Why a vault is skipped, in words, and what helps. */
 export const skipWords: Readonly<Record<SkipReason, { why: string; help: string }>> = {
-  held: { why: "an exchange is held", help: "vault ack finishes it, --discard-pending drops it" },
+  held: {
+    why: "an exchange is held",
+    help: "--discard-pending starts again with the old credentials",
+  },
   locked: {
     why: "the vault is locked, or gone",
     help: "an administrator can unlock it in the console",
   },
   guard: {
     why: "the lockout guard would refuse the start",
-    help: "vault guard shows the counters and what to do",
+    help: "the counters toward lockout say why",
   },
   limited: {
     why: "the number of its reads is limited",
     help: "another run with --out-dir or --exec keeps what they deliver",
   },
+};
+
+/** Stands for any vault of a group. */
+const anyVault = "VAULT";
+
+/** The commands that help vaults that are skipped; `names` are theirs, or a word that stands for them. */
+const skipWays: Readonly<Record<SkipReason, (names: readonly string[]) => Way[]>> = {
+  held: (names) => [
+    {
+      ...command`vault ack ${names.includes(anyVault) ? "--all" : names}`,
+      note: "finishes what is held",
+    },
+  ],
+  locked: ([name = ""]) => [
+    unlockedOf(name),
+    { ...command`vault get ${name}`, note: "asks the service again where it is gone" },
+  ],
+  guard: (names) => [{ ...command`vault guard ${names}`, note: "shows the counters" }],
+  limited: () => [],
 };
 
 /** What became of a vault. `earlier`: before this command, in the same run; `stopped`: the command ended before its turn. */
@@ -36,37 +59,51 @@ interface Group {
   uuids: string[];
 }
 
-/** Message and hint are of the first vault, with secrets replaced. `stays`: the same command would skip these vaults. */
-type Failure = Group & { code: string; message: string; hint: string | undefined; stays: boolean };
+/**
+ * Message and hint are of the first vault, with secrets replaced; the ways are those of all. `stays`: the same command would skip these
+ * vaults.
+ */
+type Failure = Group & {
+  code: string;
+  message: string;
+  hint: string | undefined;
+  next: Way[];
+  stays: boolean;
+};
 
-/** What went wrong in a run, grouped by cause. Its size does not grow with the number of vaults. */
+/** What is said of a group: lines, and the ways on below them. */
+interface Told {
+  lines: string[];
+  next: Way[];
+}
+
+/** What went wrong in a run, grouped by error code and ways on. Its size does not grow with the number of vaults. */
 export interface Causes {
   fail(uuid: string, error: VaultError): void;
   skip(uuid: string, reason: SkipReason): void;
-  /** Formats the groups for a person, each with the commands that help. */
-  lines(): string[];
+  /** Formats the groups for a person, those with most vaults first. */
+  told(): Told[];
   /** The groups by their codes: `2 failed (rejected), 1 skipped (guard)`. */
   inShort(): string;
   /** The number of vaults that the same command would skip, and what helps them. */
-  staying(): { count: number; ways: string[] };
+  staying(): { count: number; hint: string | undefined; next: Way[] };
 }
 
 /** Maximum number of vaults that a group names. */
 const mostNamed = 3;
 
-/** Maximum number of messages told apart; further ones are grouped by error code. */
-const mostMessages = 20;
+/** Maximum number of groups; further failures are grouped by error code alone. */
+const mostGroups = 15;
 
-/** What differs from vault to vault in messages with the same meaning: ids of vaults and exchanges, generations, seconds. */
-const varying: readonly (readonly [RegExp, string])[] = [
-  [/\b[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}\b/gi, "VAULT"],
-  [/\b[0-9A-HJKMNP-TV-Z]{26}\b/g, "ID"],
-  [/\bgeneration \d+/g, "generation N"],
-  [/\b[\d.]+s\b/g, "Ns"],
-];
-
-const alike = (text: string): string =>
-  varying.reduce((result, [pattern, name]) => result.replaceAll(pattern, name), text);
+/** The way for any vault of a group. */
+const forAny = ({ argv, fill = [], ...way }: Way, uuid: string): Way =>
+  argv.includes(uuid)
+    ? {
+        ...way,
+        argv: argv.map((word) => (word === uuid ? anyVault : word)),
+        fill: [anyVault, ...fill],
+      }
+    : { ...way, argv, ...(fill.length > 0 ? { fill } : {}) };
 
 /** Collects causes. `redact` is applied at once, because the secrets of an exchange are forgotten with it. */
 export function createCauses(
@@ -77,32 +114,43 @@ export function createCauses(
   const skips = new Map<SkipReason, Group>();
   return {
     fail: (uuid, { code, message, facts }) => {
-      const key = `${code} ${alike(redact(message))}`;
-      if (failures.has(key) || failures.size < mostMessages) {
-        const hint = facts.hint === undefined ? undefined : redact(facts.hint);
-        addTo(failures, key, uuid, () => ({
-          code,
-          message: redact(message),
-          hint,
-          stays: willStay(code, facts, operation),
-        }));
-      } else
-        addTo(failures, code, uuid, () => ({
-          code,
-          message: "other errors",
-          hint: undefined,
-          stays: false,
-        }));
+      const ways = (facts.next ?? []).map(({ argv, ...way }) => ({
+        ...way,
+        argv: argv.map(redact),
+      }));
+      const key = JSON.stringify([code, ways.map((way) => forAny(way, uuid))]);
+      const isTold = failures.has(key) || failures.size < mostGroups;
+      addTo(failures, isTold ? key : code, uuid, () => ({
+        code,
+        message: isTold ? redact(message) : "other errors",
+        hint: isTold && facts.hint !== undefined ? redact(facts.hint) : undefined,
+        next: isTold ? ways : [],
+        stays: isTold && willStay(code, facts, operation),
+      }));
     },
     skip: (uuid, reason) => addTo(skips, reason, uuid, () => ({})),
-    lines: () => {
+    told: () => {
       const mostFirst = (a: Group, b: Group): number => b.count - a.count;
       const failed = [...failures.values()].toSorted(mostFirst);
       const skipped = [...skips].toSorted(([, a], [, b]) => mostFirst(a, b));
       return [
-        ...failed.flatMap(failedLines),
-        ...skipped.flatMap(([reason, group]) => skippedLines(reason, group)),
-      ].map(printableLine);
+        ...failed.map((failure) => ({
+          lines: [
+            `${grouped(failure.count)} failed (${failure.code})${failure.count === 1 ? "" : ", the first"}: ${failure.message}`,
+            named(failure),
+            ...(failure.hint === undefined ? [] : [`  hint: ${failure.hint}`]),
+          ],
+          next: waysOf(failure),
+        })),
+        ...skipped.map(([reason, group]) => ({
+          lines: [
+            `${grouped(group.count)} skipped (${reason}): ${skipWords[reason].why}`,
+            named(group),
+            `  hint: ${skipWords[reason].help}`,
+          ],
+          next: skipWays[reason](namesOf(group)),
+        })),
+      ];
     },
     inShort: () => {
       const codes = Map.groupBy(failures.values(), ({ code }) => code);
@@ -118,15 +166,14 @@ export function createCauses(
     staying: () => {
       const failed = [...failures.values()].filter(({ stays }) => stays);
       const groups = [...failed, ...skips.values()];
-      const hints = [
-        ...failed.map(({ count, hint = "" }) => (count === 1 ? hint : alike(hint))),
-        ...[...skips].map(([reason, group]) => waysOf(reason, group)),
+      const next = [
+        ...failed.flatMap(waysOf),
+        ...[...skips].flatMap(([reason, group]) => skipWays[reason](namesOf(group))),
       ];
-      const ways = new Set(hints.flatMap((hint) => hint.split("; ")));
-      ways.delete("");
       return {
         count: groups.reduce((sum, group) => sum + group.count, 0),
-        ways: [...ways],
+        hint: [...skips.keys()].map((reason) => skipWords[reason].help)[0],
+        next: [...new Map(next.map((way) => [JSON.stringify(way), way])).values()],
       };
     },
   };
@@ -153,40 +200,14 @@ function addTo<K, G extends Group>(
   if (group.uuids.length < mostNamed) group.uuids.push(uuid);
 }
 
-/** One vault has its own message and hint; several have what theirs have in common. */
-function failedLines({ code, message, hint, ...group }: Failure): string[] {
-  const shown = group.count === 1 ? (text: string) => text : alike;
-  return [
-    `${grouped(group.count)} failed (${code}): ${shown(message)}`,
-    ...named(group, hint),
-    ...hintLines(hint && shown(hint)),
-  ];
-}
+/** One vault has its own ways; several have those of any. */
+const waysOf = ({ count, uuids: [uuid = ""], next }: Failure): Way[] =>
+  count === 1 ? next : next.map((way) => forAny(way, uuid));
 
-function skippedLines(reason: SkipReason, group: Group): string[] {
-  const ways = waysOf(reason, group);
-  return [
-    `${grouped(group.count)} skipped (${reason}): ${skipWords[reason].why}`,
-    ...named(group, ways),
-    ...hintLines(ways),
-  ];
-}
+/** The vaults of a group, if all are known, or the word that stands for them. */
+const namesOf = ({ count, uuids }: Group): string[] =>
+  count === uuids.length ? uuids : [anyVault];
 
-function waysOf(reason: SkipReason, { count, uuids }: Group): string {
-  const one = count === 1 ? (uuids[0] ?? "") : "VAULT";
-  const ways: Record<SkipReason, string> = {
-    held: `with --discard-pending the same command line starts again with the old credentials; vault ack ${count === uuids.length ? uuids.join(" ") : "--all"} (finishes what is held)`,
-    locked: `${skipWords.locked.help}; vault guard ${one} --reset (after it was unlocked); vault get ${one} (asks the service again where it is gone)`,
-    guard: `vault guard ${one} (shows the counters and what to do)`,
-    limited: skipWords.limited.help,
-  };
-  return ways[reason];
-}
-
-/** Names the vaults of a group, unless what helps them does. */
-function named({ count, uuids }: Group, ways = ""): string[] {
-  if (count === uuids.length && ways.includes(uuids.join(" "))) return [];
-  return [
-    `  ${uuids.join(", ")}${count > mostNamed ? ` and ${grouped(count - mostNamed)} more` : ""}`,
-  ];
-}
+/** Names the vaults of a group. */
+const named = ({ count, uuids }: Group): string =>
+  `  ${uuids.join(", ")}${count > mostNamed ? ` and ${grouped(count - mostNamed)} more` : ""}`;

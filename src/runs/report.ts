@@ -120,8 +120,11 @@ export function createReport(
           calls,
         });
       const say = host.stderr.isTTY ? narrator.note : narrator.detail;
-      for (const line of [summaryLine(operation, left, summary, tally), ...causes.lines()])
-        say(line);
+      say(summaryLine(operation, left, summary, tally));
+      for (const { lines, next } of causes.told()) {
+        for (const line of lines) say(line);
+        say("", next);
+      }
     },
     close: progress.close,
   };

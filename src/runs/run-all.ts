@@ -9,6 +9,7 @@ import { createReport } from "./report.ts";
 import type { Taken } from "./scheduler.ts";
 import { takeTurns } from "./scheduler.ts";
 import type { Turn } from "./turn.ts";
+import type { Way } from "../way.ts";
 
 interface All<Vault extends Named> extends ReportOptions {
   /** Does the exchange of one vault, whose contents the report prints. What it throws is its outcome. */
@@ -16,7 +17,7 @@ interface All<Vault extends Named> extends ReportOptions {
   /** Of the run. */
   name: string;
   /** How to continue it. */
-  next: string;
+  rest: Way;
   /** Outcomes that are known already. */
   before: Iterable<readonly [Named, Outcome]>;
   concurrency: number | undefined;
@@ -33,7 +34,7 @@ export async function runAll<Vault extends Named>(
   all: All<Vault>,
 ): Promise<void> {
   const { host, narrator } = app.io;
-  const { work, name, next, before, concurrency, maxFailures } = all;
+  const { work, name, rest, before, concurrency, maxFailures } = all;
   const report = createReport(app, all);
   const beganAt = host.elapsed();
   const onSignal = (): void =>
@@ -58,7 +59,7 @@ export async function runAll<Vault extends Named>(
       calls: taken.calls,
     });
   } catch (error) {
-    failure ??= outputFailed(name, next, error);
+    failure ??= outputFailed(name, rest, error);
   } finally {
     host.interrupted.removeEventListener("abort", onSignal);
     report.close();
@@ -91,7 +92,7 @@ function* stopped(left: readonly Named[]): Iterable<[Named, Outcome]> {
 function endOf(
   host: Pick<Host, "interrupted">,
   report: Pick<Report, "causes" | "tally">,
-  { name, next }: Pick<All<Named>, "name" | "next">,
+  { name, rest }: Pick<All<Named>, "name" | "rest">,
   { stop }: Pick<Taken<Named>, "stop">,
 ): VaultError | undefined {
   const { total, done, failed } = report.tally;
@@ -99,30 +100,28 @@ function endOf(
   if (host.interrupted.aborted)
     return new VaultError("interrupted", `run ${name} was interrupted`, {
       retry: "safe",
-      hint: next,
+      next: [rest],
     });
   if (stop instanceof VaultError) {
     const { code, message, facts } = stop;
-    return new VaultError(code, message, {
-      ...facts,
-      hint: facts.hint === undefined ? next : `${facts.hint}; ${next}`,
-    });
+    return new VaultError(code, message, { ...facts, next: [...(facts.next ?? []), rest] });
   }
-  if (stop instanceof Error) return outputFailed(name, next, stop);
+  if (stop instanceof Error) return outputFailed(name, rest, stop);
   const why = stop === null ? "" : ` (stopped after ${count(failed, "failure")})`;
   const left = `run ${name} left ${grouped(total - done)} of ${counted(total, "vault")} undone${why}: ${report.causes.inShort()}`;
-  const { count: staying, ways } = report.causes.staying();
+  const { count: staying, hint, next } = report.causes.staying();
   if (done + staying === total) {
     return new VaultError("partial", `${left}; the same command line would not change that`, {
       retry: "after-fix",
-      hint: ways.join("; "),
+      hint,
+      next,
     });
   }
-  return new VaultError("partial", left, { hint: [next, ...ways].join("; ") });
+  return new VaultError("partial", left, { hint, next: [rest, ...next] });
 }
 
 /** The output has failed: nobody gets what else would be read. */
-function outputFailed(name: string, next: string, error: unknown): VaultError {
+function outputFailed(name: string, rest: Way, error: unknown): VaultError {
   const { code } = error as NodeJS.ErrnoException;
   if (error instanceof VaultError || code === undefined) return asVaultError(error);
   const why = code === "EPIPE" ? "it was closed" : code === "ENOSPC" ? "the disk is full" : code;
@@ -130,7 +129,8 @@ function outputFailed(name: string, next: string, error: unknown): VaultError {
     "partial",
     `run ${name} was stopped, because the output could not be written: ${why}`,
     {
-      hint: `what was not delivered is held, and was not acknowledged; ${next}`,
+      hint: "what was not delivered is held, and was not acknowledged",
+      next: [rest],
       cause: error,
     },
   );

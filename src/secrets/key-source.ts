@@ -4,6 +4,7 @@ import { parseLine } from "./key-file.ts";
 import type { SealingKey } from "./sealing.ts";
 import { deriveFromPassphrase, deriveKey, newSalt } from "./sealing.ts";
 import { VaultError } from "../errors.ts";
+import { command } from "../way.ts";
 
 /** The source of the encryption key of secrets at rest. */
 export type KeySource =
@@ -67,12 +68,16 @@ export async function openGivenKey(text: string, access: KeyAccess): Promise<Key
   throw new VaultError(
     "invalid-input",
     `${givenBy}: the key file only names key ${entry.id}, which ${where}`,
-    {
-      hint:
-        entry.source === "keyring"
-          ? "vault state rekey --to file (on the machine with that keyring, whose key file then has it)"
-          : "use the key itself, as it was given to --new-state-key",
-    },
+    entry.source === "keyring"
+      ? {
+          next: [
+            {
+              ...command`vault state rekey --to file`,
+              note: "on the machine with that keyring, whose key file then has it",
+            },
+          ],
+        }
+      : { hint: "use the key itself, as it was given to --new-state-key" },
   );
 }
 
@@ -110,7 +115,7 @@ function keyMaterial(text: string, flag = givenBy): Buffer {
     "invalid-input",
     `${flag}: must be 32 bytes, as base64 or as 64 hexadecimal digits, or a key file`,
     {
-      hint: "openssl rand -base64 32 (makes a new one)",
+      next: [{ ...command`openssl rand -base64 32`, note: "makes a new one" }],
     },
   );
 }

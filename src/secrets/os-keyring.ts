@@ -1,6 +1,7 @@
 import type { AsyncEntry } from "@napi-rs/keyring";
 import { VaultError } from "../errors.ts";
 import type { OsKeyring } from "./key-source.ts";
+import { command } from "../way.ts";
 
 /** Service name of the keys in the keyring. */
 const service = "vaultsvc";
@@ -22,7 +23,11 @@ export async function openOsKeyring(): Promise<OsKeyring> {
         "state",
         `no operating system keyring responds: ${(error as Error).message}`,
         {
-          hint: "use a key file on a machine without a keyring; vault config set stateKeySource file; vault state rekey --to file (if a key already exists)",
+          hint: "use a key file on a machine without a keyring",
+          next: [
+            command`vault config set stateKeySource file`,
+            { ...command`vault state rekey --to file`, note: "if a key already exists" },
+          ],
           cause: error,
         },
       );

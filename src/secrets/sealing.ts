@@ -9,6 +9,7 @@ import {
   scrypt,
 } from "node:crypto";
 import { VaultError } from "../errors.ts";
+import { command } from "../way.ts";
 
 /** An encryption key, with the public id that every sealed value carries. */
 export interface SealingKey {
@@ -157,7 +158,13 @@ function damaged(place: SealedPlace, why: string): VaultError {
       "state",
       `the config key ${place.key} of profile ${place.profile} cannot be decrypted: ${why}`,
       {
-        hint: `use the key it was encrypted with (--state-key, or its key file); vault config set ${place.key} @FILE --profile ${place.profile} (sets it again)`,
+        hint: "use the key it was encrypted with (--state-key, or its key file)",
+        next: [
+          {
+            ...command`vault config set ${place.key} @FILE --profile ${place.profile}`,
+            note: "sets it again",
+          },
+        ],
       },
     );
   }
@@ -166,7 +173,8 @@ function damaged(place: SealedPlace, why: string): VaultError {
     `an encrypted value of vault ${place.uuid} cannot be decrypted (${place.column} ${place.row}): ${why}`,
     {
       uuid: place.uuid,
-      hint: "use the key it was encrypted with (--state-key, or its key file); vault state restore FILE",
+      hint: "use the key it was encrypted with (--state-key, or its key file)",
+      next: [command`vault state restore FILE`],
     },
   );
 }

@@ -3,6 +3,7 @@ import { VaultError } from "../errors.ts";
 import { syncFolder } from "../files/durable-file.ts";
 import { checkOwner } from "../files/private-directory.ts";
 import { parseJson } from "../protocol/json.ts";
+import { command } from "../way.ts";
 
 /** One profile of the configuration: settings by their config key, nested ones as objects. */
 export type Profile = Readonly<Record<string, unknown>>;
@@ -28,7 +29,7 @@ export function readConfiguration(directory: string, uid?: number): Configuratio
     throw new VaultError(
       "state",
       `the configuration cannot be used: other users can write to ${path}`,
-      { hint: `chmod go-w ${path}` },
+      { next: [command`chmod go-w ${path}`] },
     );
   }
   try {
@@ -146,7 +147,8 @@ export function findProfile(
       "usage",
       `--profile: no such profile: ${chosen} (${configPath(directory)} does not exist)`,
       {
-        hint: `leave --profile out, or create it; vault init --profile ${chosen}`,
+        hint: "leave --profile out, or create it",
+        next: [command`vault init --profile ${chosen}`],
       },
     );
   }
@@ -154,7 +156,8 @@ export function findProfile(
     "usage",
     `--profile: no such profile: ${chosen} (in ${configPath(directory)})`,
     {
-      hint: `profiles: ${Object.keys(profiles).join(", ") || "none"}; vault init --profile ${chosen}`,
+      hint: `profiles: ${Object.keys(profiles).join(", ") || "none"}`,
+      next: [command`vault init --profile ${chosen}`],
     },
   );
 }

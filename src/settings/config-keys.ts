@@ -7,6 +7,7 @@ import { parseDevice } from "./device.ts";
 import type { Profile } from "./config-file.ts";
 import { withValue } from "./config-file.ts";
 import { resolveSettings } from "./settings.ts";
+import { command } from "../way.ts";
 
 /** Form of the value of a config key, or of a setting that has none. */
 export function formOf(key: string): SettingDefinition["form"] {
@@ -25,7 +26,7 @@ export function checkKey(key: string): void {
   if (known.includes(key)) return;
   if (key === "currentProfile") {
     throw new VaultError("usage", "currentProfile is not a setting of a profile", {
-      hint: "vault config use NAME",
+      next: [command`vault config use NAME`],
     });
   }
   const meant = known.find((name) => name.startsWith(key)) ?? nearest(key, known);
@@ -47,7 +48,7 @@ export function parseConfigValue(key: string, text: string, profile: Profile): u
   const source = `config key ${key}`;
   if (text === "")
     throw new VaultError("invalid-input", `${source}: must not be empty`, {
-      hint: `vault config unset ${key}`,
+      next: [command`vault config unset ${key}`],
     });
   const value = stored(key, text, source);
   if (key === "device") parseDevice(text, source);
@@ -75,7 +76,7 @@ function stored(key: string, text: string, source: string): unknown {
     // Reported below.
   }
   throw new VaultError("invalid-input", `${source}: must be an object in JSON`, {
-    hint: `vault config set ${key} @FILE`,
+    next: [command`vault config set ${key} @FILE`],
   });
 }
 

@@ -7,6 +7,7 @@ import type { SealedConfiguration, SealedSecret } from "../store/keys/rekey.ts";
 import type { Configuration, Profile } from "./config-file.ts";
 import { readConfiguration, writeConfiguration, profileValue, withValue } from "./config-file.ts";
 import { secretKeys } from "./config-keys.ts";
+import { command } from "../way.ts";
 
 /** The configuration of this user, which one process at a time may change. */
 interface ConfigurationPlace {
@@ -47,7 +48,12 @@ export async function openProfileSecret(
       "state",
       `the config key ${at.key} of profile ${at.profile} is stored in plain text`,
       {
-        hint: `vault config set ${at.key} @FILE --profile ${at.profile} (stores it encrypted)`,
+        next: [
+          {
+            ...command`vault config set ${at.key} @FILE --profile ${at.profile}`,
+            note: "stores it encrypted",
+          },
+        ],
       },
     );
   }

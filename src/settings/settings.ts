@@ -11,9 +11,9 @@ import {
   waysToSet,
 } from "./definitions.ts";
 import { parseBaseUrl } from "./parsers.ts";
-import { shellWord } from "../shell-word.ts";
 import type { NamedProfile, Profile } from "./config-file.ts";
 import { findProfile, profileValue } from "./config-file.ts";
+import { command } from "../way.ts";
 
 /** The flags that were given, as commander parses them. */
 export type GivenFlags = Readonly<Partial<Record<SettingName, string | boolean>>>;
@@ -63,10 +63,11 @@ function parsed(name: SettingName, found: Sourced): unknown {
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
     const { source, fromFlag, fromProfile } = found;
-    const hint = fromProfile
-      ? `vault config set ${key} ${shellWord(example)}`
-      : `for example ${source}${fromFlag ? " " : "="}${example}`;
-    throw error.with({ hint });
+    throw error.with(
+      fromProfile
+        ? { next: [command`vault config set ${key ?? name} ${example}`] }
+        : { hint: `for example ${source}${fromFlag ? " " : "="}${example}` },
+    );
   }
 }
 
@@ -165,13 +166,14 @@ export const missingIn = (settings: Partial<Settings>): RequiredName[] =>
 /** The error for required settings that were not given: names every way to give each, and commands that give all of them. */
 export function missingSettings(
   names: readonly RequiredName[],
-  commands = ["vault init", "vault sandbox exec -- sh"],
+  next = [command`vault init`, command`vault sandbox exec -- sh`],
 ): VaultError {
   const missing = names.map((name) => settingDefinitions[name].required);
   const ways = names.map((name, index) => `set ${missing[index]} with ${waysToSet(name)}`);
   const all = joined(missing, "and");
   return new VaultError("usage", `${all} ${names.length === 1 ? "is" : "are"} missing`, {
-    hint: [...ways, ...commands].join("; "),
+    hint: ways.join("; "),
+    next,
   });
 }
 

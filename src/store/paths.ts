@@ -1,5 +1,6 @@
 import { isAbsolute, join, resolve } from "node:path";
 import { VaultError } from "../errors.ts";
+import { command } from "../way.ts";
 
 /** What decides where a user's files live. */
 interface UserPlace {
@@ -30,7 +31,7 @@ export function configDirectory(place: UserPlace): string {
       "usage",
       `VAULTSVC_CONFIG_DIR: must be an absolute path, not ${given}; nothing was read`,
       {
-        hint: "export VAULTSVC_CONFIG_DIR=/path/to/directory (or unset it)",
+        next: [{ ...command`export VAULTSVC_CONFIG_DIR=/path/to/directory`, note: "or unset it" }],
       },
     );
   }

@@ -50,10 +50,10 @@ export async function runForeground(
   };
   const group = watchGroup(isNew);
   let child: ChildProcess | undefined;
-  const passOn = async (signal: NodeJS.Signals): Promise<void> => {
-    if (isNew(signal) && !(await group.got(signal))) child?.kill(signal);
+  const passOn = (signal: NodeJS.Signals): void => {
+    if (isNew(signal)) void group.got(signal).then((got) => got || child?.kill(signal));
   };
-  begin((signal) => void passOn(signal));
+  begin(passOn);
   for (const signal of moreSignals) runtime.on(signal, passOn);
   try {
     child = spawn(file ?? name, args, {

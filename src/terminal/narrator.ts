@@ -4,6 +4,7 @@ import type { ExchangeEvent } from "../exchange/context.ts";
 import type { Settled } from "../exchange/states.ts";
 import { printableLine } from "./redactor.ts";
 import type { MessageStream } from "./streams.ts";
+import type { Way } from "../way.ts";
 import { withLocalTimes } from "./time.ts";
 import type { Reader } from "./who.ts";
 import { bySince, inUse } from "./who.ts";
@@ -21,12 +22,12 @@ interface NarratorOptions {
 /** Writes all messages on stderr except errors. */
 export interface Narrator {
   tell: (event: ExchangeEvent) => void;
-  /** Writes a warning, with or without a terminal. */
-  warn: (message: string) => void;
-  /** Writes a line for a person, on a terminal only. */
-  note: (line: string) => void;
-  /** Writes a line only with --verbose. */
-  detail: (line: string) => void;
+  /** Writes a warning, with or without a terminal, and the ways on below it. */
+  warn: (message: string, next?: readonly Way[]) => void;
+  /** Writes lines for a person, on a terminal only, and the ways on below them; without a text, those alone. */
+  note: (text: string, next?: readonly Way[]) => void;
+  /** Does the same, only with --verbose. */
+  detail: (text: string, next?: readonly Way[]) => void;
   /** Says on a terminal what is waited for, once that has taken two seconds. Settles as the promise does. */
   waitFor: <T>(what: string | ((reader: Reader) => string), promise: Promise<T>) => Promise<T>;
   /** Writes nothing for a person on the terminal until the promise settles, because it is another program's. */
@@ -43,16 +44,17 @@ export function createNarrator({
   json,
   reader,
 }: NarratorOptions): Narrator {
-  const write = (line: string): void => void stderr.write(`${printableLine(line)}\n`);
+  const write = (line: string, next?: readonly Way[]): void =>
+    void stderr.write(line === "" ? "" : `${printableLine(line)}\n`, next);
   let isYielded = false;
   const isShown = (): boolean => stderr.isTTY && !quiet && !isYielded;
   const narrator: Narrator = {
-    warn: (message) => write(`vault: warning: ${message}`),
-    note: (line) => {
-      if (isShown()) write(line);
+    warn: (message, next) => write(`vault: warning: ${message}`, next),
+    note: (line, next) => {
+      if (isShown()) write(line, next);
     },
-    detail: (line) => {
-      if (verbose) write(line);
+    detail: (line, next) => {
+      if (verbose) write(line, next);
     },
     waitFor: async (what, promise) => {
       if (!isShown()) return await promise;
@@ -143,12 +145,9 @@ const stateWords: Readonly<Record<string, string>> = {
   "in-doubt": "in doubt",
 };
 
-/** Recognizes a command that can be pasted. */
-const command = /^(?:vault|chmod|export|openssl) /;
-
 /**
- * Formats an error for a person: message, facts, advice, commands to run next. What somebody else did has their name; times are
- * local, except in commands. The stream replaces secrets.
+ * Formats an error for a person: message, facts, advice; its ways on are the stream's to write. What somebody else did has their name;
+ * times are local. The stream replaces secrets.
  */
 export function errorLines(error: VaultError, reader: Reader): string {
   const { hint, exchange, spent, by, since } = error.facts;
@@ -172,20 +171,7 @@ export function errorLines(error: VaultError, reader: Reader): string {
   const lines = [
     withLocalTimes(`vault: ${error.message}`, now),
     ...(facts.length > 0 ? [`  ${facts.join("; ")}`] : []),
-    ...hintLines(hint).map((line) => (isAdvice(line) ? withLocalTimes(line, now) : line)),
+    ...(hint === undefined ? [] : [withLocalTimes(`  hint: ${hint}`, now)]),
   ];
-  return lines.map(printableLine).join("\n");
-}
-
-const isAdvice = (line: string): boolean => line.startsWith("  hint:");
-
-/** Formats a hint, which lists alternatives separated by `; `: a line for each, advice first, then commands to run next. */
-export function hintLines(hint: string | undefined): string[] {
-  const ways = hint?.split("; ") ?? [];
-  return [
-    ...ways.filter((way) => !command.test(way)).map((way) => `  hint: ${way}`),
-    ...ways
-      .filter((way) => command.test(way))
-      .map((way, index) => `${index === 0 ? "  next: " : "    or: "}${way}`),
-  ];
+  return lines.map((line) => `${printableLine(line)}\n`).join("");
 }

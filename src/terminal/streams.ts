@@ -2,7 +2,9 @@ import type { Readable } from "node:stream";
 import type { WriteAll } from "./write-all.ts";
 import { openWriteAll } from "./write-all.ts";
 import type { Redactor } from "./redactor.ts";
-import { jsonText, printable } from "./redactor.ts";
+import { jsonText, printable, printableLine } from "./redactor.ts";
+import type { Way } from "../way.ts";
+import { wayLines } from "../way.ts";
 
 /** Properties of the output that affect what is written. */
 export interface TerminalFacts {
@@ -37,8 +39,11 @@ export interface DataStream extends TerminalFacts, Surroundable {
 
 /** stderr, which carries messages. Writes are best effort: they resolve when the text is written or cannot be, and never reject. */
 export interface MessageStream extends TerminalFacts, Surroundable {
-  /** Writes a text with secrets replaced and control characters escaped, except line ends. A terminal gets long lines wrapped. */
-  write(text: string): Promise<void>;
+  /**
+   * Writes a text with secrets replaced and control characters escaped, except line ends, and the ways on below it. A terminal gets long
+   * lines wrapped, but no command.
+   */
+  write(text: string, next?: readonly Way[]): Promise<void>;
   /**
    * Does the same, but keeps color sequences if color is on: for tables of this program, and for output of the user's commands. Never for
    * text from a service: colors can hide text.
@@ -97,10 +102,15 @@ export function messageStream(options: OutputOptions): Flushable<MessageStream> 
   const send = (clean: string): Promise<void> =>
     queue.write(Buffer.from(clean), options.signal()).catch(() => {});
   const methods = {
-    write: (text: string) => {
+    write: (text: string, next: readonly Way[] = []) => {
+      const { isTTY } = options.facts;
       // Only now, so that no secret is broken before it is replaced.
       const clean = printable(redact(text));
-      return send(options.facts.isTTY ? wrapMessage(clean, options.facts.columns) : clean);
+      const ways = wayLines(redaction.redactValue(next), isTTY ? options.facts.columns : Infinity);
+      return send(
+        (isTTY ? wrapMessage(clean, options.facts.columns) : clean) +
+          ways.map((line) => `${printableLine(line)}\n`).join(""),
+      );
     },
     writeColored: (text: string) =>
       send(options.facts.color ? printableButColor(redact(text)) : printable(redact(text))),
@@ -220,15 +230,12 @@ export async function* chunksOf(input: Readable, signal?: AbortSignal): AsyncGen
 }
 
 /**
- * Wraps the lines of a message at spaces, and indents what continues a line. A long word stays whole, and so does a command to run
- * next, without the note behind it: both are copied. A line with wide characters may be longer than that, which the terminal wraps.
+ * Wraps the lines of a message at spaces, and indents what continues a line. A long word stays whole. A line with wide characters may
+ * be longer than that, which the terminal wraps.
  */
 export function wrapMessage(text: string, width: number): string {
   const wrapped = text.split("\n").map((line) => {
     if (line.length <= width) return line;
-    const [label] = /^ *(?:next|or|then): /.exec(line) ?? [];
-    if (label !== undefined)
-      return line.replace(/ (\([^()]*\))$/, `\n${" ".repeat(label.length)}$1`);
     const indent = `${/^ */.exec(line)?.[0] ?? ""}  `;
     return line.split(/(?<=\S) /).reduce((before, word) => {
       const end = before.slice(before.lastIndexOf("\n") + 1);

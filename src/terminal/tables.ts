@@ -29,9 +29,13 @@ export function rowsTable(
   margin = indent,
 ): string {
   const widths = columnWidths(rows).slice(0, -1);
-  const left = widths.reduce((rest, width) => rest - width - gap, columns - margin);
-  return drawRows(rows, [...widths, Math.max(narrowest, left)], margin);
+  const left = widths.reduce((sum, width) => sum + width + gap, margin);
+  return drawRows(rows, [...widths, lastWidth(columns, left)], margin);
 }
+
+/** Width of the last column, behind `left` columns. */
+export const lastWidth = (columns: number, left: number): number =>
+  Math.max(narrowest, columns - left);
 
 /** Draws labels and values; long values are wrapped. Ends with a newline. */
 export const factsTable = (

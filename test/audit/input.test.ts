@@ -151,7 +151,7 @@ test.each([
   await expect(openInput({ name: path })).rejects.toMatchObject({
     code: "invalid-input",
     message: `cannot read ${path}: ${why}`,
-    facts: { hint: expect.stringContaining("vault audit-replay") as unknown },
+    facts: { hint: expect.stringContaining("audit items") as unknown },
   });
 });
 

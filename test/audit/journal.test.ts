@@ -234,7 +234,9 @@ describe("the journal as audit items", () => {
       "READ_VAULT SUCCESS",
       "ACKNOWLEDGE_READ_VAULT UNKNOWN",
     ]);
-    expect(inDoubt[3]?.description).toBe("acknowledgement sent, outcome unknown: it may have arrived");
+    expect(inDoubt[3]?.description).toBe(
+      "acknowledgement sent, outcome unknown: it may have arrived",
+    );
     await run(machine, 0, "get", lab.vault.uuid);
     const settled = await itemsOf(machine);
     expect(settled.slice(2).map(short)).toEqual(recorded(lab).slice(2));

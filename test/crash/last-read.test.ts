@@ -67,7 +67,7 @@ describe("the last read of a limited vault, killed with SIGKILL before, between 
       expectExit(ack, 11);
       expect(errorOf(ack)).toMatchObject({
         code: "pending",
-        hint: expect.stringMatching(/--unread/) as string,
+        help: expect.stringMatching(/--unread/) as string,
       });
       expect(sandbox.inspect(uuid)).toMatchObject({ state: "active", usesRemaining: 1 });
       expectExit(await machine.vault("ack", uuid, "--unread"), 0);

@@ -8,6 +8,7 @@ import { expectError, expectExit, expectInStep, offlineNote, openLab } from "../
 import { errorOf } from "../support/machine.ts";
 import { Secrets } from "../support/secret-search.ts";
 import { tempDir } from "../support/cleanup.ts";
+import { helpOf } from "../support/help.ts";
 
 describe.concurrent("vault state backup", () => {
   it("writes one file, sealed, and says what it holds and that the key is not in it", async () => {
@@ -72,7 +73,7 @@ describe.concurrent("vault state backup", () => {
     writeFileSync(file, "precious");
     const refused = await machine.vault("state", "backup", file, "--json");
     expectError(refused, 3, "invalid-input", /already exists/);
-    expect(errorOf(refused).hint).toContain("--force");
+    expect(helpOf(errorOf(refused))).toContain("--force");
     expect(readFileSync(file, "utf8")).toBe("precious");
     chmodSync(file, 0o644);
     expectExit(await machine.vault("state", "backup", file, "--force"), 0);

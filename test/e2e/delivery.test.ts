@@ -16,6 +16,7 @@ import { documentOf, errorOf } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { cleanEnv, vaultBin } from "../support/run-vault.ts";
 import { quote } from "../support/pty.ts";
+import { helpOf } from "../support/help.ts";
 
 /** Runs a line of shell in which `$vault` is the program; its own exit code is that of the program. */
 async function shell(
@@ -71,7 +72,7 @@ describe.concurrent("contents that cannot be written", () => {
     expectError(await machine.vault("ack", uuid, "--json"), 11, "pending");
     const held = await machine.vault("get", uuid, "--json");
     expectError(held, 11, "pending");
-    expect(errorOf(held).hint).toMatch(/--discard-pending.*--unread/);
+    expect(helpOf(errorOf(held))).toMatch(/--discard-pending.*--unread/);
     const again = await machine.vault("get", uuid, "--discard-pending", "--json");
     expectExit(again, 0);
     expect(documentOf(again).vault.content).toBe(note);
@@ -105,7 +106,7 @@ describe.concurrent("a closed stdout", () => {
     const machine = await lab.warmMachine();
     const closed = await shell(machine, `vault get ${uuid} --json >&-`, program);
     expectError(closed, 2, "usage", /standard output is closed/);
-    expect(errorOf(closed).hint).toContain(">");
+    expect(helpOf(errorOf(closed))).toContain(">");
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({
       usesRemaining: 1,
       counts: { starts: 1, acknowledged: 1 },

@@ -48,7 +48,8 @@ interface Finding {
   check: string;
   level: string;
   message: string;
-  hint: string | null;
+  hint?: string;
+  next: unknown[];
 }
 
 async function findings(
@@ -102,6 +103,7 @@ describe.concurrent("vault doctor: the service", () => {
       level: "error",
       message: "connection refused by 127.0.0.1:1",
       hint: "check --base-url and that the service is running",
+      next: [],
     });
     const silent = await service({ answers: false });
     expect((await findings(silent.url, {}, "--timeout", "300ms"))["service"]).toMatchObject({

@@ -164,7 +164,7 @@ describe("secrets that a service repeats in its messages", () => {
         message: expect.stringMatching(
           /^the service no longer accepts the token \(service: /,
         ) as string,
-        hint: `vault get ${uuid}`,
+        help: `vault get ${uuid}`,
       });
     },
   );

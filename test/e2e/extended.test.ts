@@ -21,6 +21,7 @@ import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf, pairIn, readJson } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { device } from "../support/examples.ts";
+import { helpOf } from "../support/help.ts";
 
 interface Created {
   vault: { uuid: string; credentials: Pair };
@@ -281,7 +282,7 @@ describe.concurrent("vault create", () => {
     expectError(result, 14, "state", /was created, but its credentials could not be stored/);
     expect(errorOf(result)).toMatchObject({
       retry: "never",
-      hint: expect.stringContaining("vault import") as string,
+      help: expect.stringContaining("vault import") as string,
     });
     const [uuid = ""] = others(lab);
     const pair =
@@ -445,7 +446,7 @@ describe.concurrent("vault delete", () => {
     const machine = await lab.warmMachine();
     const refused = await machine.vault("delete", lab.vault.uuid, "--json");
     expectError(refused, 2, "usage", /^confirmation required: /);
-    expect(errorOf(refused).hint).toContain("--yes");
+    expect(helpOf(errorOf(refused))).toContain("--yes");
     expect(lab.service.sandbox.inspect(lab.vault.uuid).state).toBe("active");
   });
 
@@ -491,7 +492,7 @@ describe.concurrent("vault delete", () => {
     expectExit(await machine.vault("get", uuid, "--no-ack", "--json"), 0);
     const refused = await machine.vault("delete", uuid, "--yes", "--json");
     expectError(refused, 11, "pending", /not deleted/);
-    expect(errorOf(refused).hint).toMatch(/vault ack .*--discard-pending/);
+    expect(helpOf(errorOf(refused))).toMatch(/vault ack .*--discard-pending/);
     expectExit(await machine.vault("delete", uuid, "--yes", "--discard-pending"), 0);
     expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
   });
@@ -541,7 +542,7 @@ describe.concurrent("vault delete", () => {
           "service",
           /no such vault.*an earlier delete without a response may have taken effect/,
         );
-        expect(errorOf(again).hint).toContain(`vault get ${uuid}`);
+        expect(helpOf(errorOf(again))).toContain(`vault get ${uuid}`);
         expectError(await machine.vault("get", uuid, "--json"), 7, "locked", /the vault is gone/);
       } else expectExit(again, 0);
       expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");

@@ -10,6 +10,7 @@ import {
   openLab,
 } from "../support/lab.ts";
 import { errorOf } from "../support/machine.ts";
+import { helpOf } from "../support/help.ts";
 
 const wrong = (n: number) => ({ encryptedData: `wrong-data-${n}`, payload: `wrong-payload-${n}` });
 
@@ -33,7 +34,7 @@ describe.concurrent("the guard", () => {
     }
     const third = await machine.vault(...get(3));
     expectError(third, 8, "guard", /failed attempts/);
-    expect(errorOf(third).hint).toContain(`vault guard ${vault.uuid} --reset`);
+    expect(helpOf(errorOf(third))).toContain(`vault guard ${vault.uuid} --reset`);
     expect(errorOf(third).spent).toMatchObject({ failedAttempts: 2 });
     const right = [...firstGetArgs(machine, vault), "--json"];
     expectError(await machine.vault(...right), 8, "guard");

@@ -31,7 +31,7 @@ describe.concurrent("an exchange that is held by --no-ack", () => {
     expect(next.stdout).toBe("");
     expect(errorOf(next)).toMatchObject({
       exchange: { state: "held", id: documentOf(held).exchange.id },
-      hint: expect.stringMatching(/vault ack .*--discard-pending/) as string,
+      help: expect.stringMatching(/vault ack .*--discard-pending/) as string,
     });
     expect(lab.service.sandbox.requests()).toHaveLength(3);
 

@@ -19,6 +19,7 @@ import type { RunResult } from "../support/run-vault.ts";
 import { sample, tried } from "../support/campaign.ts";
 import type { Hostile } from "./hostile-answers-table.ts";
 import { answers, redirects, vaults } from "./hostile-answers-table.ts";
+import { helpOf } from "../support/help.ts";
 
 const connections: string[] = [];
 /** Whoever is led here has been led away. */
@@ -276,7 +277,7 @@ describe("a large answer", () => {
       /response is too large: .* is larger than 64 MiB \(65\.0 MiB\)/,
     );
     expect(errorOf(result)).toMatchObject({ retry: "after-status", spent: { unackedStarts: 1 } });
-    expect(errorOf(result).hint).toMatch(
+    expect(helpOf(errorOf(result))).toMatch(
       /counts as a start, and so does each repetition; vault status /,
     );
     expect(service.asked.length - before).toBe(1);

@@ -152,7 +152,7 @@ describe("output for programs", () => {
     expect(lines.at(-1)).toBe("");
     const { error } = expectOneDocument(`${lines.at(-2)}\n`) as { error: Record<string, unknown> };
     expect(Object.keys(error)).toEqual(
-      expect.arrayContaining(["code", "message", "hint", "exitCode", "retry"]),
+      expect.arrayContaining(["code", "message", "next", "exitCode", "retry"]),
     );
     expect(error).toMatchObject({
       exitCode: result.code,
@@ -162,7 +162,7 @@ describe("output for programs", () => {
     const text = await run(args);
     expect(text.code).toBe(result.code);
     expect(text.stderr).toMatch(
-      /^vault: .+\n(?: {2}hint: .+\n)+$|^vault: .+\n(?: {2}hint: .+\n)* {2}next: .+\n(?: {4}or: .+\n)*$/,
+      /^vault: .+\n(?: {2}hint: .+\n| {2}next: .+\n| {2}hint: .+\n(?: {2}next: .+\n)+)(?: {2}next: .+\n)*$/,
     );
   });
 });

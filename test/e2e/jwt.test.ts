@@ -18,6 +18,7 @@ import type { Machine } from "../support/machine.ts";
 import { errorOf, machineFor } from "../support/machine.ts";
 import { Secrets, spellings } from "../support/secret-search.ts";
 import { device } from "../support/examples.ts";
+import { helpOf } from "../support/help.ts";
 
 const keys = jwtKeys();
 const policy = { jwt: { publicKey: keys.publicKey, claims: { role: ["reader", "writer"] } } };
@@ -114,7 +115,7 @@ describe("a service that requires JWT", () => {
       retry: "after-fix",
       spent: { unackedStarts: 0, failedAttempts: 0 },
     });
-    expect(errorOf(result).hint).toContain("--jwt");
+    expect(helpOf(errorOf(result))).toContain("--jwt");
   });
 });
 
@@ -286,7 +287,7 @@ describe("renewal", () => {
       "pending",
       /acknowledgement is outstanding: config key jwt\.command: .*exit code 1$/,
     );
-    expect(errorOf(result).hint).toMatch(new RegExp(`; vault ack ${lab.vault.uuid}$`));
+    expect(helpOf(errorOf(result))).toMatch(new RegExp(`; vault ack ${lab.vault.uuid}$`));
     expect(lab.service.sandbox.requests().map(({ step }) => step)).toEqual(["start"]);
     expectExit(
       await machine.vaultWith({ env: { VAULTSVC_JWT: good() } }, "ack", lab.vault.uuid),
@@ -409,5 +410,5 @@ test("a whitelist that this machine is not on: unauthorized, and nothing counted
   const result = await machine.vault(...firstGetArgs(machine, lab.vault), "--json");
   expectError(result, 5, "unauthorized", /the IP address is not in the whitelist/);
   expect(errorOf(result)).toMatchObject({ spent: { unackedStarts: 0, failedAttempts: 0 } });
-  expect(errorOf(result).hint).toContain("this address is allowed");
+  expect(helpOf(errorOf(result))).toContain("this address is allowed");
 });

@@ -13,6 +13,7 @@ import {
 import type { Recovery } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
 import { device } from "../support/examples.ts";
+import { helpOf } from "../support/help.ts";
 
 describe.concurrent("ack --token", () => {
   it("refuses the token of this machine's own exchange: that acknowledgement must be recorded", async () => {
@@ -35,7 +36,7 @@ describe.concurrent("ack --token", () => {
     const sent = lab.service.sandbox.requests().length;
     const refused = await machine.vaultWith({ env: { TOKEN: token } }, ...args);
     expectError(refused, 2, "usage", /token of exchange/);
-    expect(errorOf(refused).hint).toBe(`vault ack ${uuid}`);
+    expect(helpOf(errorOf(refused))).toBe(`vault ack ${uuid}`);
     expect(lab.service.sandbox.requests()).toHaveLength(sent);
     expectExit(await machine.vault("ack", uuid), 0);
     await expectInStep(lab, machine, uuid);
@@ -451,7 +452,7 @@ describe.concurrent("a pair that was offered by an exchange that expired", () =>
     expect(await machine.status(uuid)).toMatchObject({ status: "ready", generation: 2 });
     const unknown = await machine.vault("get", uuid, "--generation", "9", "--json");
     expectError(unknown, 4, "no-credentials", /generation 9 .* is not kept/);
-    expect(errorOf(unknown).hint).toMatch(/can be sent: 3, 2;/);
+    expect(helpOf(errorOf(unknown))).toMatch(/can be sent: 3, 2;/);
     const read = await machine.vault("get", uuid, "--json");
     expectExit(read, 0);
     expect(documentOf(read).settled).toMatchObject([{ outcome: "acknowledged" }]);

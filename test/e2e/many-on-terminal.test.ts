@@ -30,7 +30,7 @@ it("a person sees a row for each vault, how far it is, and at the end what to do
   );
   expect(stopped.text).toMatch(/█+░+ +\d\d % .* 1 of 5 done/);
   expect(stopped.text).toMatch(
-    /[123] of 5 vaults read in .*: [234] not started\. Run may\.\nvault: run may was interrupted\n {2}hint: /,
+    /[123] of 5 vaults read in .*: [234] not started\. Run may\.\nvault: run may was interrupted\n {2}next: /,
   );
 
   const { code, raw, text } = await vaultInPty(args, {

@@ -3,6 +3,7 @@ import { card, expectError, expectExit, offlineNote, openLab } from "../support/
 import type { Malice } from "../support/hostile-service.ts";
 import { hostileWorld, kind } from "../support/hostile-service.ts";
 import { errorOf } from "../support/machine.ts";
+import { helpOf } from "../support/help.ts";
 
 const error = (message: string, property?: string) => ({
   responseStatus: { status: "ERROR", detailedErrors: [{ message, property }] },
@@ -56,7 +57,7 @@ describe.concurrent("an endpoint that is not there", () => {
           retry: "after-fix",
           spent: { unackedStarts: 0, failedAttempts: 0 },
         });
-        expect(errorOf(refused).hint).toMatch(/--base-url and --api-prefix/);
+        expect(helpOf(errorOf(refused))).toMatch(/--base-url and --api-prefix/);
       }
       expect(await machine.status(uuid)).toMatchObject({
         status: "ready",
@@ -78,7 +79,7 @@ describe.concurrent("an endpoint that is not there", () => {
       service.be((_, { send }) => send(error("no such vault", "vaultUuid"), 404));
       const refused = await machine.vault(command, uuid, ...args, "--json");
       expectError(refused, 13, "service", /no such endpoint, or no such vault/);
-      expect(errorOf(refused).hint).toMatch(/may not support/);
+      expect(helpOf(errorOf(refused))).toMatch(/may not support/);
       expect(await machine.status(uuid)).toMatchObject({
         status: "ready",
         locked: false,

@@ -14,6 +14,7 @@ import {
 import { fakeHost } from "../support/fake-host.ts";
 import { main } from "../../src/main.ts";
 import { tempDir } from "../support/cleanup.ts";
+import { helpOf } from "../support/help.ts";
 
 describe.concurrent("--field", () => {
   it("that no document of the command has is refused before anything is done", async () => {
@@ -75,12 +76,12 @@ describe.concurrent("--field of an exchange", () => {
       if (name === "update") more.push("--card", `@${machine.file("card.json", card)}`);
       const refused = await machine.vault(name, uuid, ...more, "--field", field, "--json");
       expectError(refused, 2, "usage", /prints no such field; nothing was sent/);
-      expect(errorOf(refused).hint).toMatch(
+      expect(helpOf(errorOf(refused))).toMatch(
         new RegExp(`\\bthe nearest: .*\\b${near.replaceAll(".", "\\.")}(,|;)`),
       );
-      expect(errorOf(refused).hint).not.toMatch(/vault\.credentials|\bvault[,;]/);
+      expect(helpOf(errorOf(refused))).not.toMatch(/vault\.credentials|\bvault[,;]/);
       if (name === "get" && !command.includes("dry-run"))
-        expect(errorOf(refused).hint).toMatch(
+        expect(helpOf(errorOf(refused))).toMatch(
           /^contents of the vault: vault\.creditCard\.\w+, .*vault\.creditCard\.number\b/,
         );
       expect(lab.service.sandbox.requests()).toHaveLength(sent);

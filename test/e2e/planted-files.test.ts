@@ -135,8 +135,8 @@ describe
       };
       await spoil();
       await expectRefused(lab, machine, new RegExp(named));
-      const { hint } = errorOf(await machine.vault("status", "--profile", "default", "--json"));
-      expect(hint).toMatch(/; vault config set stateKeyFile FILE --profile default$/);
+      const { help } = errorOf(await machine.vault("status", "--profile", "default", "--json"));
+      expect(help).toMatch(/; vault config set stateKeyFile FILE --profile default$/);
       expectExit(await set(good), 0);
       expectExit(await machine.vault("get", lab.vault.uuid), 0);
       await spoil();

@@ -14,6 +14,7 @@ import type { Machine } from "../support/machine.ts";
 import { errorOf, machineFor, readJson } from "../support/machine.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { device } from "../support/examples.ts";
+import { helpOf } from "../support/help.ts";
 
 const apiKey = "0f0e0d0c-0b0a-4900-8807-060504030201";
 const appUuid = "123e4567-e89b-42d3-a456-426614174000";
@@ -212,7 +213,7 @@ describe.concurrent("vault init", () => {
       const machine = bare();
       const result = await machine.vault("init", ...args, "--json");
       expectError(result, 2, "usage", message);
-      expect(errorOf(result).hint).toContain(ways);
+      expect(helpOf(errorOf(result))).toContain(ways);
       expect(existsSync(machine.configDir)).toBe(false);
     },
   );

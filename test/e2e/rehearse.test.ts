@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { shellQuoted } from "../../src/shell-word.ts";
+import { shellQuoted } from "../../src/way.ts";
 import { main } from "../../src/main.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { fakeHost } from "../support/fake-host.ts";

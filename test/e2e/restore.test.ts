@@ -29,6 +29,7 @@ import { errorOf } from "../support/machine.ts";
 import { vaultInPty } from "../support/pty.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { device } from "../support/examples.ts";
+import { helpOf } from "../support/help.ts";
 
 describe.concurrent("vault state restore", () => {
   it("brings the state back where it was lost: pairs unproven, and the next get goes on", async () => {
@@ -81,7 +82,7 @@ describe.concurrent("vault state restore", () => {
       "usage",
       /Merge the backup into the state in .*\? It adds 0 vaults, merges 0, and leaves 2 unchanged\./,
     );
-    expect(errorOf(refused).hint).toContain("--yes");
+    expect(helpOf(errorOf(refused))).toContain("--yes");
     const result = await machine.vault("state", "restore", file, "--yes", "--json");
     expectExit(result, 0);
     expect(result.stderr).toBe("");

@@ -19,6 +19,7 @@ import type { Machine } from "../support/machine.ts";
 import { errorOf, pairIn, readJson } from "../support/machine.ts";
 import type { RunningVault, RunOptions, RunResult } from "../support/run-vault.ts";
 import { rehearse, signalCounter } from "../support/run-vault.ts";
+import { helpOf } from "../support/help.ts";
 
 interface Case {
   lab: Lab;
@@ -124,7 +125,9 @@ describe.concurrent("vault run", () => {
     expect(errorOf(result)).toMatchObject({
       retry: "after-status",
       exchange: { state: "held" },
-      hint: expect.stringMatching(/--discard-pending .*; vault ack \S+ \(if/) as string,
+      help: expect.stringMatching(
+        /^vault run .* --discard-pending -- .*; vault ack \S+$/,
+      ) as string,
     });
     expect(await machine.status(uuid)).toMatchObject({
       exchange: { state: "held", holdReason: "run", delivered: false, saveOwed: false },
@@ -151,7 +154,7 @@ describe.concurrent("vault run", () => {
     const refused = await run([...again, "--", "false"]);
     expectError(refused, 8, "guard", /must be acknowledged at once/);
     expectFarFromLock(lab, uuid);
-    const [program, ...hint] = errorOf(refused).hint?.split(" ") ?? [];
+    const [program, ...hint] = helpOf(errorOf(refused)).split(" ") ?? [];
     expect(program).toBe("vault");
     expectExit(await machine.vault(...hint), 0);
     await expectInStep(lab, machine, uuid);
@@ -226,7 +229,7 @@ describe.concurrent("vault run", () => {
       expect(errorOf(result)).toMatchObject({
         exitCode: code,
         message: expect.stringMatching(message) as string,
-        hint: expect.stringMatching(hint) as string,
+        help: expect.stringMatching(hint) as string,
       });
     }
     const unknown = "123e4567-e89b-42d3-a456-426614174000";
@@ -361,7 +364,7 @@ describe.concurrent("vault run of a limited vault", () => {
       "false",
     ]);
     expectExit(failed, 11);
-    expect(errorOf(failed).hint).toMatch(/vault ack \S+ --unread \(if/);
+    expect(helpOf(errorOf(failed))).toMatch(/vault ack \S+ --unread \(uses the read up/);
     const parts = ["number", "name", "expiryMonth", "expiryYear"].flatMap((name) => [
       "--env",
       `${name}=vault.creditCard.${name}`,
@@ -389,7 +392,7 @@ describe.concurrent("vault run with --credentials-out and --save-cmd", () => {
     await expectInStep(lab, machine, uuid);
     const failed = await run(["--json", "--stdin", ...out, ...sh("cat >/dev/null; exit 1")]);
     expectExit(failed, 11);
-    expect(errorOf(failed).hint).toMatch(/vault ack \S+ --save-cmd CMD \(or --saved\)/);
+    expect(helpOf(errorOf(failed))).toMatch(/vault ack \S+ --save-cmd CMD \(or --saved/);
     expectExit(await machine.vault("ack", uuid, "--save-cmd", "cat > saved.json"), 0);
     await expectInStep(lab, machine, uuid);
   });

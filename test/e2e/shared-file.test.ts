@@ -15,6 +15,7 @@ import type { Recovery } from "../support/machine.ts";
 import { errorOf, pairIn, readJson } from "../support/machine.ts";
 import type { RunningVault, RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
+import { helpOf } from "../support/help.ts";
 
 /** A vault, and a volume whose file holds its credentials: all that outlives a container. */
 interface Volume {
@@ -134,7 +135,7 @@ describe.concurrent(
       writeFileSync(volume.file, others);
       const result = await run.exit;
       expectError(result, 11, "pending", /shared\.json was replaced by another run or program/);
-      expect(errorOf(result).hint).toContain(
+      expect(helpOf(errorOf(result))).toContain(
         `--credentials @${volume.file} --credentials-out ${volume.file}`,
       );
       expect(volume.lab.service.sandbox.inspect(volume.lab.vault.uuid).counts).toMatchObject({
@@ -224,7 +225,7 @@ describe.concurrent(
         );
         expectError(refused, 3, "invalid-input", message);
         if (message === own)
-          expect(errorOf(refused).hint).toContain(`vault get ${uuid} --credentials @${file}`);
+          expect(helpOf(errorOf(refused))).toContain(`vault get ${uuid} --credentials @${file}`);
       }
       expect(lab.service.sandbox.requests()).toHaveLength(2);
       expect(readFileSync(file, "utf8")).toBe(before);

@@ -1,3 +1,4 @@
+import { shellWord } from "../../src/way.ts";
 import { chmodSync, chownSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import pg from "pg";
@@ -12,6 +13,7 @@ import type { Postgres } from "../support/postgres.ts";
 import { standbyOf, startServer } from "../support/postgres.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { mayMount, smallDisk } from "../support/disks.ts";
+import { helpOf } from "../support/help.ts";
 
 let server: Postgres;
 let lab: Lab;
@@ -59,8 +61,8 @@ async function expectRefused(
 ): Promise<void> {
   const result = await refused(location);
   expectError(result, 14, "state", message);
-  const { hint: said } = errorOf(result);
-  if (hint === null) expect(said).toBeNull();
+  const { help: said } = errorOf(result);
+  if (hint === null) expect(said).toBe("");
   else expect(said).toMatch(hint);
 }
 
@@ -68,7 +70,7 @@ const expectSafe = (result: RunResult, message: RegExp, hint = "run it again"): 
   expectError(result, 14, "state", message);
   expect(errorOf(result)).toMatchObject({
     retry: "safe",
-    hint: expect.stringContaining(hint) as string,
+    help: expect.stringContaining(hint) as string,
   });
 };
 
@@ -122,7 +124,7 @@ describe("who is not let in is told why, and nothing is sent", () => {
       null,
     );
     const granting = (settings: string): string =>
-      `vault state init --state 'postgres://OWNER@${at}/postgres${settings}' --grant runner`;
+      `vault state init --state ${shellWord(`postgres://OWNER@${at}/postgres${settings}`)} --grant runner`;
     const denied = await refused(runner());
     expectError(
       denied,
@@ -130,7 +132,7 @@ describe("who is not let in is told why, and nothing is sent", () => {
       "state",
       /its role runner lacks a right \(permission denied for schema vaultsvc\)/,
     );
-    expect(errorOf(denied).hint).toBe(`${granting("")} (OWNER is the role that made the state)`);
+    expect(helpOf(errorOf(denied))).toBe(`${granting("")} (OWNER is the role that made the state)`);
     const init = await machine.vaultWith(
       { env: { VAULTSVC_STATE: `${runner()}?schema=own` } },
       "state",
@@ -138,8 +140,8 @@ describe("who is not let in is told why, and nothing is sent", () => {
       "--json",
     );
     expectError(init, 14, "state", /permission denied for database/);
-    expect(errorOf(init).hint).toBe(
-      `${granting("?schema=own")} (OWNER owns the database); as OWNER, also possible: GRANT CREATE ON DATABASE postgres TO runner`,
+    expect(helpOf(errorOf(init))).toBe(
+      `OWNER can also run: GRANT CREATE ON DATABASE postgres TO runner; ${granting("?schema=own")} (OWNER owns the database)`,
     );
   });
 

@@ -9,6 +9,7 @@ import { SchemaCopy, team } from "../support/shared-state.ts";
 import type { Team } from "../support/shared-state.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { vaultInPty } from "../support/pty.ts";
+import { helpOf } from "../support/help.ts";
 
 /** The first machine acknowledges an exchange, of which a failover leaves nothing. */
 async function loseExchange({ schema, sql, uuid, machines }: Team): Promise<void> {
@@ -202,7 +203,7 @@ describe("the whole of a shared state", () => {
       "state",
       new RegExp(`wrong key: the secrets in postgres:.* on .* has it in the key file ${key}`),
     );
-    expect(errorOf(told).hint).toContain(
+    expect(helpOf(errorOf(told))).toContain(
       "vault state rekey --state-key @FILE (changes this machine only: FILE is a copy of that key)",
     );
     const copy = second.file("copy.key", readFileSync(key, "utf8"));
@@ -230,7 +231,7 @@ describe("the whole of a shared state", () => {
         `the config key apiKey of profile default is encrypted with key ${former.split(" ")[1]}`,
       ),
     );
-    expect(errorOf(culprit).hint).toMatch(/^vault config set apiKey @FILE --profile default/);
+    expect(helpOf(errorOf(culprit))).toMatch(/^vault config set apiKey @FILE --profile default/);
     expectExit(await third.vault("config", "set", "apiKey", "env:KEY"), 0);
     expectExit(await third.vault("get", uuid, "--json"), 0);
     await expectInStep(lab, first, uuid);
@@ -264,7 +265,7 @@ describe("the whole of a shared state", () => {
 
       const told = await second.vault("get", uuid, "--json");
       expectError(told, 14, "state", /wrong key/);
-      expect(errorOf(told).hint).toContain("vault state rekey --state-key @FILE");
+      expect(helpOf(errorOf(told))).toContain("vault state rekey --state-key @FILE");
       if (isPassphrase) {
         const missing = await second.vault(...takeOver, `@${copy}`, "--yes", "--json");
         expectError(missing, 2, "usage", /passphrase is missing/);
@@ -275,16 +276,18 @@ describe("the whole of a shared state", () => {
         const source = await second.vault("get", uuid, "--json");
         expectError(source, 14, "state", /the key source is set to passphrase/);
         const changing = ["state", "rekey", "--to", "passphrase"];
-        expect(errorOf(source).hint).toContain(`vault ${changing.join(" ")}`);
+        expect(helpOf(errorOf(source))).toContain(`vault ${changing.join(" ")}`);
         const again = await second.vault(...changing, "--yes", "--json");
         expectError(again, 14, "state", /wrong key/);
-        expect(errorOf(again).hint).toContain("vault state rekey --state-key @FILE");
+        expect(helpOf(errorOf(again))).toContain("vault state rekey --state-key @FILE");
         expectExit(await second.vault(...takeOver, `@${copy}`, "--yes"), 0);
         expect(readFileSync(join(second.configDir, "state.key"), "utf8")).toBe(key);
       } else {
         const named = await second.vault(...takeOver, `@${copy}`, "--yes", "--json");
         expectError(named, 3, "invalid-input", /only names key [0-9a-f]{16}/);
-        expect(errorOf(named).hint).toBe("use the key itself, as it was given to --new-state-key");
+        expect(helpOf(errorOf(named))).toBe(
+          "use the key itself, as it was given to --new-state-key",
+        );
         const given = second.file("given.key", secret);
         expectExit(await second.vault(...takeOver, `@${given}`, "--yes"), 0);
       }
@@ -319,7 +322,7 @@ describe("the whole of a shared state", () => {
     const adopt = [...rekey, "--state-key", `@${copy}`];
     const refused = await second.vaultWith({ env }, ...adopt, "--json");
     expectError(refused, 14, "state", new RegExp(`wrong passphrase for key ${id}`));
-    expect(errorOf(refused).hint).toMatch(/ unset it and enter the passphrase when asked$/);
+    expect(helpOf(errorOf(refused))).toMatch(/ unset it and enter the passphrase when asked$/);
     const asked = vaultInPty(adopt, { env: second.env, columns: 500 });
     await asked.waitFor(new RegExp(`Passphrase \\(key ${id}\\)`));
     asked.type("the new one\r");
@@ -401,7 +404,7 @@ describe("the whole of a shared state", () => {
       expectExit(await first.vault("forget", uuid, "--yes"), 0);
       const refused = await first.vault("state", "restore", file, "--yes", "--json");
       expectError(refused, 14, "state", /wrong key: the secrets in .*state\.db are encrypted/);
-      expect(errorOf(refused).hint).toMatch(
+      expect(helpOf(errorOf(refused))).toMatch(
         /^use key \w+ with --state-key, or put its key file at/,
       );
       const isGiven = way === "the former key is given";

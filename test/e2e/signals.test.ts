@@ -13,6 +13,7 @@ import {
 import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
 import type { RunningVault } from "../support/run-vault.ts";
+import { helpOf } from "../support/help.ts";
 
 /** Resolves when the service has received so many requests. */
 async function arrived({ service }: Lab, count: number): Promise<void> {
@@ -91,7 +92,7 @@ describe.concurrent("a signal", () => {
       expectError(result, code, "interrupted", /start/);
       expect(errorOf(result)).toMatchObject({
         exchange: { state: "intent" },
-        hint: expect.stringMatching(/vault status/) as string,
+        help: expect.stringMatching(/vault status/) as string,
       });
       expect(result.stdout).toBe("");
       expect((await machine.status(uuid)).unackedStarts).toBe(1);
@@ -125,7 +126,7 @@ describe.concurrent("a signal", () => {
     expectError(result, 143, "interrupted", /the new credentials are stored, but not acknowledged/);
     expect(errorOf(result)).toMatchObject({
       exchange: { state: "ending", operation: "get" },
-      hint: `vault ack ${uuid}`,
+      help: `vault ack ${uuid}`,
     });
     await expectNothingLost(lab, machine.copy());
     expectError(await machine.vault("ack", uuid, "--json"), 12, "in-doubt");
@@ -148,7 +149,7 @@ describe.concurrent("a signal", () => {
     expect(result.code === 130 || result.signal === "SIGINT").toBe(true);
     expect(errorOf(result)).toMatchObject({
       code: "interrupted",
-      hint: `vault ack ${uuid}`,
+      help: `vault ack ${uuid}`,
       exchange: { state: "ending" },
     });
     expectError(await machine.vault("ack", uuid, "--json"), 12, "in-doubt");
@@ -196,7 +197,7 @@ describe.concurrent("a signal", () => {
     expectError(result, 143, "interrupted");
     expect(errorOf(result)).toMatchObject({
       exchange: { state: "held" },
-      hint: `vault ack ${uuid} --save-cmd CMD (or --saved)`,
+      help: `vault ack ${uuid} --save-cmd CMD (or --saved)`,
     });
     expect(lab.service.sandbox.inspect(uuid).counts).toMatchObject({ starts: 2, ends: 1 });
     expect(await machine.status(uuid)).toMatchObject({
@@ -216,7 +217,7 @@ describe.concurrent("a signal", () => {
     ack.kill("SIGTERM");
     const stopped = await ack.exit;
     expectError(stopped, 143, "interrupted");
-    expect(errorOf(stopped).hint).toBe(`vault ack ${uuid} --save-cmd CMD (or --saved)`);
+    expect(helpOf(errorOf(stopped))).toBe(`vault ack ${uuid} --save-cmd CMD (or --saved)`);
     expectExit(await machine.vault("ack", uuid, "--save-cmd", "cat >/dev/null"), 0);
     await expectInStep(lab, machine, uuid);
   });

@@ -25,6 +25,7 @@ import { errorOf } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { vaultInPty } from "../support/pty.ts";
+import { helpOf } from "../support/help.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const rekey = ["state", "rekey", "--yes", "--json"];
@@ -91,7 +92,7 @@ describe.concurrent("state rekey", () => {
     renameSync(other.stateDir, `${other.stateDir}-away`);
     const refused = await machine.vault(...rekey);
     expectError(refused, 14, "state", /is missing: .*other; nothing was changed/);
-    expect(errorOf(refused).hint).toContain("--skip-missing");
+    expect(helpOf(errorOf(refused))).toContain("--skip-missing");
     expect(keyFile(machine)).toBe(before);
     const forced = await machine.vault(...rekey, "--skip-missing");
     expectExit(forced, 0);

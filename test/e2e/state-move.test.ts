@@ -20,6 +20,7 @@ import { postgres } from "../support/postgres.ts";
 import { tcpProxy } from "../support/proxies.ts";
 import { team } from "../support/shared-state.ts";
 import { tempDir } from "../support/cleanup.ts";
+import { helpOf } from "../support/help.ts";
 
 const metaAt = (directory: string, name: string): unknown => {
   const db = new DatabaseSync(join(directory, "vault.db"));
@@ -105,7 +106,7 @@ describe("a state that is moved", () => {
     const again = { VAULTSVC_STATE: directory };
     const gone = await first.vaultWith({ env: again }, "get", uuid, "--json");
     expectError(gone, 14, "state", /was moved to postgres:/);
-    expect(errorOf(gone).hint).toContain(
+    expect(helpOf(errorOf(gone))).toContain(
       `if that place is gone for good: vault state claim --state '${directory}'`,
     );
     expectError(
@@ -134,7 +135,7 @@ describe("a state that is moved", () => {
     const back = ["state", "move", "--to", former, "--yes", "--json"];
     const refused = await at(moved, ...back);
     expectError(refused, 14, "state", /what is left of a state that was moved to .*moved is there/);
-    expect(errorOf(refused).hint).toContain("move that aside");
+    expect(helpOf(errorOf(refused))).toContain("move that aside");
     renameSync(former, `${former}-before`);
     expectExit(await at(moved, ...back), 0);
     expectExit(await at(former, "get", lab.vault.uuid), 0);
@@ -216,7 +217,7 @@ describe("a state that is moved", () => {
       UPDATE ${schema}.meta SET value = '1000000' WHERE name = 'oldest'; UPDATE ${schema}.state SET usable = false`);
     const told = await second.vault("get", uuid, "--json");
     expectError(told, 14, "state", /the move of the state .* was interrupted/);
-    expect(errorOf(told).hint).toContain("vault state claim");
+    expect(helpOf(errorOf(told))).toContain("vault state claim");
     expectExit(await second.vault("state", "claim", "--yes"), 0);
     expect(metaAt(directory, "canceled")).toBe(JSON.stringify([fence.move]));
     expectExit(await second.vault("get", uuid, "--json"), 0);

@@ -4,6 +4,7 @@ import type { Machine } from "../support/machine.ts";
 import { errorOf, machineFor } from "../support/machine.ts";
 import { startInPty } from "../support/pty.ts";
 import { vaultBin } from "../support/run-vault.ts";
+import { helpOf } from "../support/help.ts";
 
 const service = {
   baseUrl: "http://127.0.0.1:9",
@@ -123,7 +124,7 @@ describe("a vault is named", () => {
     ] as const) {
       const unknown = await machine.vault("get", name, "--json");
       expectError(unknown, 4, "no-credentials", /nothing was sent/);
-      expect(errorOf(unknown).hint).toBe(hint);
+      expect(helpOf(errorOf(unknown))).toBe(hint);
     }
     expectError(await machine.vault("get", "", "--json"), 3, "invalid-input");
   });
@@ -137,7 +138,7 @@ describe("a vault is named", () => {
       const missing =
         /^the base URL of the service, the application UUID and the API key are missing/;
       expectError(refused, 2, "usage", missing);
-      expect(errorOf(refused)["hint"]).toMatch(/vault init; vault sandbox exec -- sh$/);
+      expect(helpOf(errorOf(refused))).toMatch(/vault init; vault sandbox exec -- sh$/);
     }
     for (const command of ["status", "export"])
       expectError(await machine.vault(command, "no such", "--json"), 4, "no-credentials");

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Handover } from "../../src/exchange/delivery.ts";
 import { HandoverFailure } from "../../src/exchange/delivery.ts";
 import { ack, currentIsAccepted, ends, known, knownVault, run, starts } from "./world.ts";
+import { helpOf } from "../support/help.ts";
 
 describe("what is left at ②, not delivered", () => {
   it("get starts again with the old pair, and no read is used up unseen", async () => {
@@ -281,8 +282,8 @@ describe("left at ③", () => {
     expect(error?.message).toMatch(
       /^another machine or program has probably used this vault since 20.*refused/,
     );
-    expect(error?.facts.hint).toMatch(/^vault import .*the right credentials/);
-    expect((await run(world, "get")).error?.facts.hint).not.toMatch(/--force/);
+    expect(helpOf(error?.facts)).toMatch(/^vault import .*the right credentials/);
+    expect(helpOf((await run(world, "get")).error?.facts)).not.toMatch(/--force/);
     await world.hold(async ({ session }) => await session.resetCounters("all"));
     await world.hold(
       async ({ session }) =>

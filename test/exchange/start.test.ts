@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { currentIsAccepted, ends, known, knownVault, run, starts } from "./world.ts";
 import type { Weather } from "./world.ts";
+import { helpOf } from "../support/help.ts";
 
 describe("counting towards a lock", () => {
   it.each<[Weather[], string, { unackedStarts: number; failedAttempts: number }]>([
@@ -241,6 +242,6 @@ describe("whether a failed start may simply be repeated", () => {
       retry: "after-status",
       facts: { spent: { unackedStarts: 1 } },
     });
-    expect(error?.facts.hint).toMatch(/counts; vault status/);
+    expect(helpOf(error?.facts)).toMatch(/counts; vault status/);
   });
 });

@@ -2,14 +2,16 @@ import { describe, expect, it } from "vitest";
 import type { Credentials } from "../../src/protocol/requests.ts";
 import { errorLines } from "../../src/terminal/narrator.ts";
 import { actorOf } from "../../src/actor.ts";
-import { asVaultError } from "../../src/errors.ts";
+import { asVaultError, VaultError } from "../../src/errors.ts";
 import { acknowledgeOpen } from "../../src/exchange/end/acknowledge.ts";
 import { describeGuard } from "../../src/commands/status/vault-status.ts";
 import { guardStart } from "../../src/exchange/guard.ts";
 import type { Counters } from "../../src/exchange/lockout.ts";
 import { waysOn } from "../../src/exchange/ways.ts";
+import { wayLines } from "../../src/way.ts";
 import { ack, currentIsAccepted, known, knownVault, run, starts } from "./world.ts";
 import type { World } from "./world.ts";
+import { commandsOf, helpOf, linesOf } from "../support/help.ts";
 
 const policy = { unackedStarts: 5, failedAttempts: 3 };
 
@@ -64,7 +66,7 @@ describe("in doubt, with both credentials refused", () => {
     const sent = starts(world);
     const { code, error } = await run(world, "get");
     expect(code).toBe("guard");
-    expect(error?.facts.hint).toContain(`vault import ${world.uuid} --credentials @FILE`);
+    expect(helpOf(error?.facts)).toContain(`vault import ${world.uuid} --credentials @FILE`);
     expect(error?.message).not.toContain("administrator");
     expect(starts(world)).toBe(sent);
     expect(await known(world)).toMatchObject({
@@ -82,8 +84,8 @@ describe("in doubt, with both credentials refused", () => {
       await importing(world, right);
       const { code, error } = await run(world, "get");
       expect(code).toBe("guard");
-      expect(error?.facts.hint).toMatch(
-        /^vault get \S+ --generation 3 --force \(.*\); vault import .*; vault guard \S+ --reset --failed N --starts N /,
+      expect(helpOf(error?.facts)).toMatch(
+        /^vault guard \S+ --reset --failed N --starts N .*; vault import .*; vault get \S+ --generation 3 --force \([^;]*\)$/,
       );
       if (way === "--force")
         expect((await run(world, "get", { generation: 3, force: true })).code).toBe("ok");
@@ -110,9 +112,9 @@ describe("in doubt, with both credentials refused", () => {
     }
     const { code, error } = await run(world, "get");
     expect(code).toBe("guard");
-    // Each way is a line of its own.
-    expect(error && errorLines(error, { self: actorOf(1), now: world.time })).toMatch(
-      /next: vault get \S+ --generation 2 --force \(sends .*\)\n {4}or: vault import .*\n {4}or: vault guard [^\n]*$/,
+    // Each way is a line of its own, and what could lock the vault is the last.
+    expect(wayLines(error?.facts.next ?? []).join("\n")).toMatch(
+      /^ {2}next: vault guard .*\n {2}next: vault import .*\n {2}next: vault get \S+ --generation 2 --force \(sends [^\n]*\)$/,
     );
     expect((await run(world, "get", { generation: 2, force: true })).code).toBe("ok");
   });
@@ -124,12 +126,12 @@ describe("in doubt, with both credentials refused", () => {
     expect(code).toBe("rejected");
     expect(error?.message).toMatch(/by the counters, the vault is locked now/);
     expect(error?.message).not.toContain("not sent");
-    expect(error?.facts.hint).toMatch(/^vault guard \S+ --reset \(after an administrator/);
+    expect(helpOf(error?.facts)).toMatch(/^vault guard \S+ --reset \(after an administrator/);
     expect(world.sandbox.inspect(world.uuid).state).toBe("locked");
     const after = await run(world, "get");
     expect(after.code).toBe("guard");
     expect(after.error?.message).toMatch(/^not sent: by the counters, vault \S+ is locked: 3 of 3/);
-    expect(after.error?.facts.hint).toMatch(
+    expect(helpOf(after.error?.facts)).toMatch(
       /^vault guard \S+ --reset \(after an administrator [^;]*\); vault guard \S+ --reset --failed N/,
     );
   });
@@ -151,7 +153,7 @@ it("a vault that somebody else has locked: the counters are those of here, and t
   world.sandbox.lock(world.uuid);
   const { code, error } = await run(world, "get");
   expect(code).toBe("locked");
-  expect(error?.facts.hint).toMatch(/--reset \(after .*\); vault audit-replay FILE \(explains it/);
+  expect(helpOf(error?.facts)).toMatch(/^vault audit-replay FILE \(explains it.*--reset \(after /);
   expect(error && errorLines(error, { self: actorOf(1), now: world.time })).toContain(
     "counted here toward lockout: 0 of 5",
   );
@@ -163,13 +165,15 @@ it("a vault that is locked while a person must choose among credentials: not one
   world.weather = ["response-lost"];
   expect((await run(world, "get")).code).toBe("network");
   const chosen = await run(world, "get");
-  expect(chosen.error?.facts.hint).toMatch(
+  expect(helpOf(chosen.error?.facts)).toMatch(
     /^vault guard \S+ --reset --unanswered \([^;]*\); vault get \S+ --generation 2 /,
   );
   expect((await run(world, "get", { generation: 2 })).code).toBe("locked");
   const { code, error } = await run(world, "get");
   expect(code).toBe("guard");
-  expect(error?.facts.hint).toMatch(/^vault guard \S+ --reset \(after an administrator [^;]*\)$/);
+  expect(helpOf(error?.facts)).toMatch(
+    /^vault guard \S+ --reset \(after an administrator [^;]*\)$/,
+  );
 });
 
 it("a vault that is gone while an exchange is in doubt is forgotten with --discard-pending", async () => {
@@ -177,14 +181,14 @@ it("a vault that is gone while an exchange is in doubt is forgotten with --disca
   const lastError = { code: "gone", message: "gone", at: new Date(world.time).toISOString() };
   const record = { ...(await known(world)), usesRemaining: 1, lastError };
   const [way] = waysOn(record, { policy, clock: Date });
-  expect(way?.command).toBe(`vault forget ${world.uuid} --discard-pending`);
+  expect(commandsOf(way && [way]).join()).toBe(`vault forget ${world.uuid} --discard-pending`);
 });
 
 it("what could not be delivered is started again by its own command line, which has all that it needs", async () => {
   const world = await knownVault();
   const { error } = await run(world, "get", { fails: true });
-  expect(error?.facts.hint).toBe(
-    `vault ack ${world.uuid}; with --discard-pending the same command line starts again with the old credentials`,
+  expect(helpOf(error?.facts)).toBe(
+    `vault get ${world.uuid} --discard-pending (starts again with the old credentials); vault ack ${world.uuid}`,
   );
 });
 
@@ -197,14 +201,14 @@ it.each([
   const lastError = { code: "gone", message: "gone", at: new Date(world.time).toISOString() };
   const record = { ...(await known(world)), usesRemaining, lastError };
   const [way] = waysOn(record, { policy, clock: Date });
-  expect(way?.command).toBe(`vault ${first} ${world.uuid}`);
+  expect(commandsOf(way && [way]).join()).toBe(`vault ${first} ${world.uuid}`);
 });
 
 /** The commands that lead on from a vault with these counters. */
 async function commandsOn(world: World, counters: Partial<Counters>): Promise<string[]> {
   const record = { ...(await known(world)), ...counters };
-  return waysOn(record, { policy, clock: Date }).map(({ command }) =>
-    command.replace(world.uuid, "V"),
+  return commandsOf(waysOn(record, { policy, clock: Date })).map((line) =>
+    line.replace(world.uuid, "V"),
   );
 }
 
@@ -247,7 +251,9 @@ it("in doubt with a possible failure, status and ack name the choice that a plai
       .catch(asVaultError),
   ];
   expect([byGet?.code, byAck]).toMatchObject(["guard", { code: "in-doubt" }]);
-  expect(byAck).toMatchObject({ facts: { hint: byGet?.facts.hint } });
+  expect(linesOf(byAck instanceof VaultError ? byAck.facts.next : [])).toEqual(
+    linesOf(byGet?.facts.next),
+  );
   const given = { policy, clock: Date };
   expect(describeGuard({ ...(await known(world)), ...one }, given)).toMatchObject({
     allows: true,
@@ -263,7 +269,7 @@ describe("the last start that cannot lock the vault", () => {
       await run(world, "get", { noAck: true, discardPending: true });
     const held = await run(world, "get", { noAck: true, discardPending: true });
     expect(held).toMatchObject({ code: "guard" });
-    expect(held.error?.facts.hint).toBe(`vault get ${world.uuid} --discard-pending`);
+    expect(helpOf(held.error?.facts)).toBe(`vault get ${world.uuid} --discard-pending`);
     expect((await run(world, "get", { discardPending: true })).code).toBe("ok");
   });
 });
@@ -287,12 +293,11 @@ describe("a held exchange, where the guard refuses another start", () => {
     const { open, ...record } = await known(world);
     if (open === null) throw new Error("nothing is open");
     const commands = (counters: Partial<Counters>): string[] =>
-      waysOn(
-        { ...record, ...counters, open: { ...open, ...changes } },
-        { policy, clock: Date },
-      ).map(({ command }) => command.replace(world.uuid, "V"));
+      commandsOf(
+        waysOn({ ...record, ...counters, open: { ...open, ...changes } }, { policy, clock: Date }),
+      ).map((line) => line.replace(world.uuid, "V"));
     const ordered = (ways: string[]): string[] =>
-      changes.limited ? [...ways, ...acks] : [...acks, ...ways];
+      changes.limited || ways.join() === again ? [...ways, ...acks] : [...acks, ...ways];
     const again = `vault get V --discard-pending${changes.saveOwed ? " --save-cmd CMD" : ""}`;
     expect(commands({})).toEqual(ordered([again]));
     const guard = "vault guard V --reset --failed N --starts N";
@@ -309,10 +314,11 @@ it("an update that starts again names its contents", async () => {
   await run(world, "update", { noAck: true });
   const again = `vault update ${world.uuid} --card @FILE`;
   const held = (await run(world, "get")).error;
-  expect(held?.facts.hint).toContain(`${again} --discard-pending`);
+  expect(helpOf(held?.facts)).toContain(`${again} --discard-pending`);
   world.time += 61_000;
   const expired = await world
     .hold(async (context) => await acknowledgeOpen(context, { unread: false, saved: false }))
     .catch(asVaultError);
-  expect(expired).toMatchObject({ code: "service", facts: { hint: again } });
+  expect(expired).toMatchObject({ code: "service" });
+  expect(helpOf(expired instanceof VaultError ? expired.facts : {})).toBe(again);
 });

@@ -39,10 +39,10 @@ const card = { card: {}, content: undefined };
 
 test("a card is asked for in a person's words, until each answer is valid", async () => {
   const answers = [
-    ...["", "4111 1111 1111 1112", "4111-1111-1111-1111"],
-    ...["", "  ", "Ada Lovelace Ada Lovelace Ada Lovelace", "Ada Lovelace"],
-    ...["", "4/9", "13/29", "04/029", "04/29"],
-  ];
+    ["", "4111 1111 1111 1112", "4111-1111-1111-1111"],
+    ["", "  ", "Ada Lovelace Ada Lovelace Ada Lovelace", "Ada Lovelace"],
+    ["", "4/9", "13/29", "04/029", "04/29"],
+  ].flat();
   const { io, read } = person(...answers);
   await expect(completeContents(io, "credit-card/offline", card)).resolves.toEqual({
     creditCard: {

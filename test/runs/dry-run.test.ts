@@ -57,9 +57,10 @@ describe("the plan of many vaults", () => {
         123e4567-e89b-42d3-a456-000000000002            guard
         123e4567-e89b-42d3-a456-000000000003  a\\u{1b}b  held
 
-        held   an exchange is held; vault ack finishes it, --discard-pending drops it
-        guard  the lockout guard would refuse the start; vault guard shows the
-               counters and what to do
+        held   an exchange is held; --discard-pending starts again with the old
+               credentials
+        guard  the lockout guard would refuse the start; the counters toward lockout
+               say why
       "
     `);
   });
@@ -79,8 +80,8 @@ describe("the plan of many vaults", () => {
         123e4567-e89b-42d3-a456-000000000002            guard
         123e4567-e89b-42d3-a456-000000000003  a\\u{1b}b  held
 
-        held   an exchange is held; vault ack finishes it, --discard-pending drops it
-        guard  the lockout guard would refuse the start; vault guard shows the counters and what to do
+        held   an exchange is held; --discard-pending starts again with the old credentials
+        guard  the lockout guard would refuse the start; the counters toward lockout say why
       "
     `);
   });

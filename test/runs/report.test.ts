@@ -1,3 +1,4 @@
+import { command } from "../../src/way.ts";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { GetDocument, UpdateDocument } from "../../src/documents/exchange.ts";
 import type { Outcome } from "../../src/runs/outcome.ts";
@@ -52,7 +53,10 @@ const rejected = (n: number, generation = 7): VaultError =>
     "rejected",
     `the service refused the credentials of generation ${generation} ("no"); they will not be sent again`,
     {
-      hint: `vault import ${uuid(n)} --credentials @FILE (adds the right ones); vault status ${uuid(n)} --history`,
+      next: [
+        { ...command`vault import ${uuid(n)} --credentials @FILE`, note: "adds the right ones" },
+        command`vault status ${uuid(n)} --history`,
+      ],
     },
   );
 const cut = (n: number): VaultError =>
@@ -61,7 +65,8 @@ const cut = (n: number): VaultError =>
     "the start was sent, but no complete response came back: connection reset",
     {
       uuid: uuid(n),
-      hint: `the stored credentials are kept; vault status ${uuid(n)} (then run it again)`,
+      hint: "the stored credentials are kept",
+      next: [{ ...command`vault status ${uuid(n)}`, note: "then run it again" }],
     },
   );
 
@@ -128,6 +133,7 @@ describe("lines for a program", () => {
           code: "service",
           message: "not «redacted»\nbut more",
           hint: "run it again",
+          next: [],
           exitCode: 13,
           retry: "after-status",
           uuid: uuid(3),
@@ -205,33 +211,35 @@ describe("rows for a person", () => {
       123e4567-e89b-42d3-a456-000000000012  skipped  an exchange is held
       2 of 14 vaults read in 171.2 s (23.4 calls a second): 1 of them earlier, 3
         failed, 7 skipped, 2 not started. Run payroll.
-      2 failed (rejected): the service refused the credentials of generation N ("no");
-        they will not be sent again
+      2 failed (rejected), the first: the service refused the credentials of
+        generation 3 ("no"); they will not be sent again
         123e4567-e89b-42d3-a456-000000000003, 123e4567-e89b-42d3-a456-000000000004
         next: vault import VAULT --credentials @FILE (adds the right ones)
-          or: vault status VAULT --history
+        next: vault status VAULT --history
       1 failed (network): the start was sent, but no complete response came back:
         connection reset
+        123e4567-e89b-42d3-a456-000000000005
         hint: the stored credentials are kept
         next: vault status 123e4567-e89b-42d3-a456-000000000005 (then run it again)
       4 skipped (held): an exchange is held
         123e4567-e89b-42d3-a456-000000000009, 123e4567-e89b-42d3-a456-000000000010,
           123e4567-e89b-42d3-a456-000000000011 and 1 more
-        hint: with --discard-pending the same command line starts again with the old
-          credentials
+        hint: --discard-pending starts again with the old credentials
         next: vault ack --all (finishes what is held)
       1 skipped (locked): the vault is locked, or gone
+        123e4567-e89b-42d3-a456-000000000006
         hint: an administrator can unlock it in the console
         next: vault guard 123e4567-e89b-42d3-a456-000000000006 --reset
-              (after it was unlocked)
-          or: vault get 123e4567-e89b-42d3-a456-000000000006
+              (after an administrator has unlocked the vault)
+        next: vault get 123e4567-e89b-42d3-a456-000000000006
               (asks the service again where it is gone)
       1 skipped (limited): the number of its reads is limited
         123e4567-e89b-42d3-a456-000000000007
         hint: another run with --out-dir or --exec keeps what they deliver
       1 skipped (guard): the lockout guard would refuse the start
-        next: vault guard 123e4567-e89b-42d3-a456-000000000008
-              (shows the counters and what to do)
+        123e4567-e89b-42d3-a456-000000000008
+        hint: the counters toward lockout say why
+        next: vault guard 123e4567-e89b-42d3-a456-000000000008 (shows the counters)
       "
     `);
   });
@@ -256,27 +264,31 @@ describe("rows for a person", () => {
       123e4567-e89b-42d3-a456-000000000012  skipped  an exchange is held
       2 of 14 vaults read in 171.2 s (23.4 calls a second): 1 of them earlier, 3 failed, 7 skipped, 2 not started. Run
         payroll.
-      2 failed (rejected): the service refused the credentials of generation N ("no"); they will not be sent again
+      2 failed (rejected), the first: the service refused the credentials of generation 3 ("no"); they will not be sent again
         123e4567-e89b-42d3-a456-000000000003, 123e4567-e89b-42d3-a456-000000000004
         next: vault import VAULT --credentials @FILE (adds the right ones)
-          or: vault status VAULT --history
+        next: vault status VAULT --history
       1 failed (network): the start was sent, but no complete response came back: connection reset
+        123e4567-e89b-42d3-a456-000000000005
         hint: the stored credentials are kept
         next: vault status 123e4567-e89b-42d3-a456-000000000005 (then run it again)
       4 skipped (held): an exchange is held
         123e4567-e89b-42d3-a456-000000000009, 123e4567-e89b-42d3-a456-000000000010, 123e4567-e89b-42d3-a456-000000000011 and 1
           more
-        hint: with --discard-pending the same command line starts again with the old credentials
+        hint: --discard-pending starts again with the old credentials
         next: vault ack --all (finishes what is held)
       1 skipped (locked): the vault is locked, or gone
+        123e4567-e89b-42d3-a456-000000000006
         hint: an administrator can unlock it in the console
-        next: vault guard 123e4567-e89b-42d3-a456-000000000006 --reset (after it was unlocked)
-          or: vault get 123e4567-e89b-42d3-a456-000000000006 (asks the service again where it is gone)
+        next: vault guard 123e4567-e89b-42d3-a456-000000000006 --reset (after an administrator has unlocked the vault)
+        next: vault get 123e4567-e89b-42d3-a456-000000000006 (asks the service again where it is gone)
       1 skipped (limited): the number of its reads is limited
         123e4567-e89b-42d3-a456-000000000007
         hint: another run with --out-dir or --exec keeps what they deliver
       1 skipped (guard): the lockout guard would refuse the start
-        next: vault guard 123e4567-e89b-42d3-a456-000000000008 (shows the counters and what to do)
+        123e4567-e89b-42d3-a456-000000000008
+        hint: the counters toward lockout say why
+        next: vault guard 123e4567-e89b-42d3-a456-000000000008 (shows the counters)
       "
     `);
   });
@@ -321,12 +333,13 @@ describe("failures by cause", () => {
     expect(`\n${written.stderr}`).toMatchInlineSnapshot(`
       "
       0 of 2,000 vaults read in 171.2 s (23.4 calls a second): 16 failed, 1,984 not started. Run payroll.
-      15 failed (rejected): the service refused the credentials of generation N ("no"); they will not be sent again
+      15 failed (rejected), the first: the service refused the credentials of generation 0 ("no"); they will not be sent again
         123e4567-e89b-42d3-a456-000000000000, 123e4567-e89b-42d3-a456-000000000001, 123e4567-e89b-42d3-a456-000000000002 and
           12 more
         next: vault import VAULT --credentials @FILE (adds the right ones)
-          or: vault status VAULT --history
+        next: vault status VAULT --history
       1 failed (network): the start was sent, but no complete response came back: connection reset
+        123e4567-e89b-42d3-a456-000000000020
         hint: the stored credentials are kept
         next: vault status 123e4567-e89b-42d3-a456-000000000020 (then run it again)
       "
@@ -352,11 +365,13 @@ describe("failures by cause", () => {
     for (let n = 0; n < 5000; n += 1)
       await report.outcome(
         { uuid: uuid(n), label: null },
-        failed(new VaultError("service", `oddity ${n}`)),
+        failed(
+          new VaultError("service", `oddity ${n}`, { next: [command`vault status --odd ${n}`] }),
+        ),
       );
     await report.end({});
     expect(written.stderr.split("\n").length).toBeLessThan(60);
-    expect(written.stderr).toContain("4,980 failed (service): other errors\n");
+    expect(written.stderr).toContain("4,985 failed (service), the first: other errors\n");
   });
 });
 

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { main } from "../../src/main.ts";
 import type { Pair } from "../../src/protocol/answers.ts";
 import type { RunningSandbox } from "../../src/sandbox/server/start-sandbox.ts";
+import type { Way } from "../../src/way.ts";
+import { helpOf } from "./help.ts";
 import { checkDocument, checkPrinted } from "./documents.ts";
 import { fakeHost } from "./fake-host.ts";
 import type { RunningVault, RunOptions, RunResult } from "./run-vault.ts";
@@ -148,7 +150,8 @@ export function machineFor(
 export interface JsonError {
   code: string;
   message: string;
-  hint: string | null;
+  hint?: string;
+  next: Way[];
   exitCode: number;
   retry: string;
   uuid?: string;
@@ -157,9 +160,11 @@ export interface JsonError {
   spent?: { unackedStarts: number; failedAttempts: number };
 }
 
-export function errorOf(result: RunResult): JsonError {
+/** `help`: its hint and its ways on, as one text to compare. */
+export function errorOf(result: RunResult): JsonError & { help: string } {
   const line = result.stderr.trimEnd().split("\n").at(-1) ?? "";
-  return (JSON.parse(line) as { error: JsonError }).error;
+  const { error } = JSON.parse(line) as { error: JsonError };
+  return { ...error, help: helpOf(error) };
 }
 
 /** What `get --json` printed. */

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { asVaultError } from "../../src/errors.ts";
 import { acknowledgeOpen } from "../../src/exchange/end/acknowledge.ts";
-import { hintOf, waysOn } from "../../src/exchange/ways.ts";
+import { waysOn } from "../../src/exchange/ways.ts";
 import { known, knownVault, run } from "../exchange/world.ts";
 import type { Weather, World } from "../exchange/world.ts";
 import { isWhole, tried } from "../support/campaign.ts";
 import { Dice } from "../support/dice.ts";
+import { helpOf, linesOf } from "../support/help.ts";
 
 const histories = isWhole ? 4000 : 300;
 /** Most commands that a person follows until the contents are there. */
@@ -31,7 +32,7 @@ interface Ended {
 
 async function get(world: World, changes: Parameters<typeof run>[2] = {}): Promise<Ended> {
   const { code, error } = await run(world, "get", changes);
-  return { code, hint: error?.facts.hint ?? "" };
+  return { code, hint: helpOf(error?.facts) };
 }
 
 async function ack(world: World, unread: boolean): Promise<Ended> {
@@ -40,7 +41,7 @@ async function ack(world: World, unread: boolean): Promise<Ended> {
     .catch(asVaultError);
   world.weather = [];
   return ended instanceof Error
-    ? { code: ended.code, hint: ended.facts.hint ?? "" }
+    ? { code: ended.code, hint: helpOf(ended.facts) }
     : { code: "acknowledged", hint: "" };
 }
 
@@ -152,7 +153,7 @@ async function follow(world: World, way: string): Promise<Ended | undefined> {
   if (operation === undefined) throw new Error(`nobody knows how to follow: ${way}`);
   const discardPending = way.includes("--discard-pending");
   const { code, error } = await run(world, operation as "get" | "update", { discardPending });
-  return { code, hint: error?.facts.hint ?? "" };
+  return { code, hint: helpOf(error?.facts) };
 }
 
 async function resetOf(
@@ -180,7 +181,7 @@ async function stuck(world: World, dice: Dice, story: string[]): Promise<string 
     world.time += 400_000;
     const policy = { unackedStarts: 5, failedAttempts: 3 };
     const clock = { now: () => world.time };
-    const ofStatus = hintOf(waysOn(await known(world), { policy, clock }));
+    const ofStatus = linesOf(waysOn(await known(world), { policy, clock })).join("; ");
     const named = asksStatus || !/(^|; )vault /.test(ended.hint) ? ofStatus : ended.hint;
     const ways = named.split("; ").filter((way) => /^vault (?!status|audit-replay)/.test(way));
     let next: Ended | undefined;

@@ -6,6 +6,7 @@ import { isWhole, tried } from "../support/campaign.ts";
 import { Dice } from "../support/dice.ts";
 import { expectExit, expectFarFromLock, outcomesOf } from "../support/lab.ts";
 import { errorOf } from "../support/machine.ts";
+import { helpOf } from "../support/help.ts";
 
 interface Status {
   generations?: { generation: number; fingerprint: string }[];
@@ -67,7 +68,7 @@ describe("a network that loses 20 % of all answers, before or after the service 
           // As the message asks: a person chooses among several candidates, or copies what the audit log shows.
           const alone = await vault("get", uuid, "--json", "--max-wait", "2h");
           const [, force] = /--generation \d+( --force)?/.exec(
-            alone.code === 8 ? (errorOf(alone).hint ?? "") : "",
+            alone.code === 8 ? helpOf(errorOf(alone)) : "",
           ) ?? [null];
           if (force !== null)
             await readChosen(uuid, force === undefined ? [] : ["--force", "--yes"]);

@@ -26,6 +26,7 @@ import { newRun } from "../../runs/same-run.ts";
 import { runAll } from "../../runs/run-all.ts";
 import type { Turn } from "../../runs/turn.ts";
 import { takeTurns } from "../../runs/scheduler.ts";
+import { command } from "../../way.ts";
 
 type Failed = Named & { error: VaultError };
 
@@ -64,7 +65,7 @@ function failureOf({ acknowledged, failed }: Result): VaultError | undefined {
     "partial",
     `${failed.length} of ${failed.length + acknowledged.length} exchanges could not be acknowledged; the first: ${failure.error.message}`,
     {
-      hint: "vault status --pending",
+      next: [command`vault status --pending`],
     },
   );
 }
@@ -87,7 +88,9 @@ async function askWhich({ io, settings, state }: Local, options: AckOptions): Pr
 /** Refuses options that do not fit together. Returns the token of another machine, if one is given. */
 function checkCombination(options: AckOptions): ForeignToken | undefined {
   const usage = (message: string): VaultError =>
-    new VaultError("usage", message, { hint: "vault ack VAULT; vault ack --all" });
+    new VaultError("usage", message, {
+      next: [command`vault ack VAULT`, command`vault ack --all`],
+    });
   const [uuid] = options.vaults;
   if (uuid === undefined && options.all !== true && options.from === undefined)
     throw usage("a vault is missing (its UUID or label), or --all");
@@ -99,7 +102,7 @@ function checkCombination(options: AckOptions): ForeignToken | undefined {
   }
   if (kind === undefined || operation === undefined || uuid === undefined || isMany(options)) {
     throw new VaultError("usage", "--token requires a vault, --kind and --operation", {
-      hint: "vault ack VAULT --token @FILE --kind credit-card/offline --operation get",
+      next: [command`vault ack VAULT --token @FILE --kind credit-card/offline --operation get`],
     });
   }
   return { uuid, kind, operation, token };
@@ -137,7 +140,7 @@ async function acknowledgeMany(app: App, options: AckOptions): Promise<Result | 
     if (app.io.host.interrupted.aborted)
       throw new VaultError("interrupted", "interrupted", {
         retry: "safe",
-        hint: "vault ack --all",
+        next: [app.io.line],
       });
     if (stop instanceof Error) throw stop;
     return { acknowledged, failed };
@@ -148,13 +151,12 @@ async function acknowledgeMany(app: App, options: AckOptions): Promise<Result | 
   ]);
   const name = newRun("ack", app.io.host);
   const total = before.length + entries.length;
-  const next = "the same command line again does the rest";
   await runAll(app, entries, {
     operation: "ack",
     total,
     form: "ndjson",
     name,
-    next,
+    rest: { ...app.io.line, note: "does the rest" },
     before,
     work,
     concurrency,

@@ -9,6 +9,7 @@ import { sendSingle } from "../../exchange/single/call.ts";
 import { isSuccess } from "../../protocol/answers.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import type { Acknowledged } from "../../documents/exchange.ts";
+import { command } from "../../way.ts";
 
 /** A token from another machine, as --token gives it, and the exchange that it ends. */
 export type ForeignToken = Omit<EndCall, "step">;
@@ -85,7 +86,7 @@ async function refuseOwnToken(
     {
       uuid: session.uuid,
       exchange: summarize(open),
-      hint: `vault ack ${session.uuid}`,
+      next: [command`vault ack ${session.uuid}`],
     },
   );
 }

@@ -11,7 +11,8 @@ import type { AuditReplayFlags } from "./descriptor.ts";
 import { auditReplay } from "./descriptor.ts";
 import { replaceFile } from "../../files/durable-file.ts";
 import { defined } from "../../defined.ts";
-import { shellWord } from "../../shell-word.ts";
+import type { Way } from "../../way.ts";
+import { command } from "../../way.ts";
 import type { VaultReport } from "../../documents/audit.ts";
 
 /** Number of characters in a write: larger texts are kept apart by the runtime, and take 30 MB more. */
@@ -80,7 +81,7 @@ async function printViews(
   if (another === undefined)
     io.narrator.note(`${worst.uuid}: ${shownSentence(worst.advice.support)}`);
   else if (flags.redact !== true && !flags.files.includes("-"))
-    io.narrator.note(`next: ${detailsOf(worst.uuid, flags)}`);
+    io.narrator.note("", [detailsOf(worst.uuid, flags)]);
 }
 
 /** Flags that decide which items are replayed, what they mean, and by which rules. */
@@ -96,13 +97,12 @@ const deciding = [
 ] as const;
 
 /** The command that shows one of the vaults in detail, by the same items and rules. */
-function detailsOf(uuid: string, flags: AuditReplayFlags): string {
+function detailsOf(uuid: string, flags: AuditReplayFlags): Way {
   const given = deciding.flatMap((name) => {
     const [flag = ""] = auditReplay.options[name].flag.split(" ");
     return [flags[name] ?? []].flat().flatMap((value) => [flag, value]);
   });
-  const words = ["vault", "audit-replay", ...flags.files, ...given, "--vault", uuid, "--timeline"];
-  return words.map(shellWord).join(" ");
+  return command`vault audit-replay ${flags.files} ${given} --vault ${uuid} --timeline`;
 }
 
 async function page(

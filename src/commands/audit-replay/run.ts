@@ -20,6 +20,7 @@ import { printableLine } from "../../terminal/redactor.ts";
 import { defined } from "../../defined.ts";
 import { count as inNumber } from "../../terminal/count.ts";
 import type { Rules } from "../../documents/audit.ts";
+import { command } from "../../way.ts";
 
 /** Replays audit items. Calls no service, changes nothing. Exits with 17 after the output if a --fail-on condition is met. */
 export async function runAuditReplay(
@@ -107,13 +108,14 @@ function vaultOf(name: string, labels: ReadonlyMap<string, string> = new Map()):
       "no-credentials",
       `--vault: no vault has the label ${printableLine(name)} on this machine`,
       {
-        hint: "use its UUID, or the first digits of the UUID; vault status",
+        hint: "use its UUID, or the first digits of the UUID",
+        next: [command`vault status`],
       },
     );
   }
   if (name.replaceAll("-", "").length >= fewestDigits) return name.toLowerCase();
   throw new VaultError("usage", `--vault: at least ${fewestDigits} digits of a UUID are needed`, {
-    hint: "--vault 5a4b, or a label; vault audit-replay without --vault lists the vaults",
+    hint: "--vault 5a4b, or a label; without --vault, all vaults are listed",
   });
 }
 

@@ -19,6 +19,7 @@ import type {
   ConfigPathDocument,
 } from "../../documents/setup.ts";
 import type { get, list } from "./descriptor.ts";
+import { command } from "../../way.ts";
 
 type ShownSetting = ConfigListDocument["settings"][number];
 
@@ -62,7 +63,8 @@ export async function runConfigGet(
   if (shown?.value === undefined || shown.value === null) {
     const name = configKeys.get(key);
     throw new VaultError("usage", `${key} is not set`, {
-      hint: `vault config set ${key} VALUE; or set it with ${name === undefined ? key : waysToSet(name)}`,
+      hint: `set it with ${name === undefined ? key : waysToSet(name)}`,
+      next: [command`vault config set ${key} VALUE`],
     });
   }
   const sealed =

@@ -23,6 +23,7 @@ import type {
 } from "../../documents/setup.ts";
 import type { set, unset, use } from "./descriptor.ts";
 import { defaultOf } from "./list.ts";
+import { command } from "../../way.ts";
 
 /** Checks a value as its flag is checked, seals it where it is a secret, and writes it into the profile. */
 export async function runConfigSet(
@@ -139,7 +140,7 @@ async function stateFor(
     throw new VaultError(
       "invalid-input",
       `config key ${key}: ${error.message}; nothing was changed`,
-      { hint: error.facts.hint },
+      { hint: error.facts.hint, next: error.facts.next },
     );
   }
 }
@@ -158,7 +159,7 @@ async function checkSource(
     "usage",
     `stateKeySource: a key of source ${keys.at(-1)?.source} already exists`,
     {
-      hint: `vault state rekey --to ${value}`,
+      next: [command`vault state rekey --to ${value}`],
     },
   );
 }
@@ -168,7 +169,8 @@ function profileIn({ profiles }: Configuration, name: string): Profile {
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (profile !== undefined || name === "default") return profile ?? {};
   throw new VaultError("usage", `no such profile: ${name}`, {
-    hint: `profiles: ${Object.keys(profiles).join(", ") || "none"}; vault init --profile ${name}`,
+    hint: `profiles: ${Object.keys(profiles).join(", ") || "none"}`,
+    next: [command`vault init --profile ${name}`],
   });
 }
 

@@ -27,6 +27,7 @@ import { readHashedPin } from "../../input/read-start.ts";
 import { withCredentialsOut } from "../../handover/credentials-out.ts";
 import { checkLabels } from "../../input/look-up.ts";
 import { defined } from "../../defined.ts";
+import { command } from "../../way.ts";
 
 /** Creates a vault. Exit 0 means: its credentials are in the state (and in --credentials-out). */
 export async function runCreate(app: App, options: CreateOptions): Promise<number> {
@@ -211,7 +212,13 @@ async function reportOutcome(
       {
         uuid,
         retry: "never",
-        hint: `keep them; vault import ${uuid} --kind ${kind} --credentials @FILE (once the state can be written)`,
+        hint: "keep them",
+        next: [
+          {
+            ...command`vault import ${uuid} --kind ${kind} --credentials @FILE`,
+            note: "once the state can be written",
+          },
+        ],
       },
     );
   }
@@ -231,12 +238,10 @@ async function reportOutcome(
     {
       what: `vault ${uuid} was created, and its credentials are stored`,
       uuid,
-      hint: `vault status ${uuid} (do not create it again)`,
+      next: [{ ...command`vault status ${uuid}`, note: "do not create it again" }],
     },
   );
-  io.narrator.note(
-    `Credentials stored (generation ${generation}). To read the vault: vault get ${uuid}`,
-  );
+  io.narrator.note(`Credentials stored (generation ${generation}).`, [command`vault get ${uuid}`]);
   if (saved !== false) return 0;
   throw new VaultError(
     "state",
@@ -244,7 +249,7 @@ async function reportOutcome(
     {
       uuid,
       retry: "never",
-      hint: `vault export ${uuid} > FILE`,
+      next: [{ ...command`vault export ${uuid}`, note: "prints them" }],
     },
   );
 }

@@ -1,31 +1,24 @@
 import type { VaultError } from "../../errors.ts";
 import type { Finding } from "../../documents/setup.ts";
+import type { Way } from "../../way.ts";
 
-export const ok = (check: string, message: string, hint: string | null = null): Finding => ({
-  check,
-  level: "ok",
-  message,
-  hint,
-});
-export const unverified = (check: string, message: string): Finding => ({
-  check,
-  level: "info",
-  message,
-  hint: null,
-});
-export const warning = (check: string, message: string, hint: string): Finding => ({
-  check,
-  level: "warn",
-  message,
-  hint,
-});
-export const bad = (check: string, message: string, hint: string | null): Finding => ({
-  check,
-  level: "error",
-  message,
-  hint,
-});
+/** What to do about a finding: a sentence, or commands. */
+type Advice = string | readonly Way[];
+
+const of =
+  (level: Finding["level"]) =>
+  (check: string, message: string, advice: Advice = []): Finding =>
+    typeof advice === "string"
+      ? { check, level, message, hint: advice, next: [] }
+      : { check, level, message, next: [...advice] };
+
+export const ok = of("ok");
+export const unverified = of("info");
+export const warning = of("warn");
+export const bad = of("error");
 
 /** What another command would fail with. */
-export const failed = (check: string, { message, facts }: VaultError): Finding =>
-  bad(check, message, facts.hint ?? null);
+export const failed = (check: string, { message, facts }: VaultError): Finding => ({
+  ...bad(check, message, facts.hint),
+  next: facts.next ?? [],
+});

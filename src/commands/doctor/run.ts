@@ -16,12 +16,13 @@ import type { StateFacts } from "./state.ts";
 import { stateFindings } from "./state.ts";
 import { vaultFindings } from "./vaults.ts";
 import type { Narrator } from "../../terminal/narrator.ts";
-import { hintLines } from "../../terminal/narrator.ts";
 import type { Palette } from "../../terminal/palette.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
 import type { Cell, Painted } from "../../terminal/tables.ts";
 import { count } from "../../terminal/count.ts";
+import { printableLine } from "../../terminal/redactor.ts";
+import { command, wayLines } from "../../way.ts";
 
 /** Runs all checks and prints their findings. Exit 17 after the document, if there is one of the level of --fail-on or worse. */
 export async function runDoctor(app: App, options: DoctorOptions): Promise<number> {
@@ -99,11 +100,9 @@ async function configurationFinding({
         "configuration",
         "no configuration file; settings come from flags and the environment",
       );
-    return bad(
-      "configuration",
-      `${file} cannot be read (${code ?? ""})`,
-      "give your user access to it: chmod u+r",
-    );
+    return bad("configuration", `${file} cannot be read (${code ?? ""})`, [
+      command`chmod u+r ${file}`,
+    ]);
   }
 }
 
@@ -170,9 +169,10 @@ function sayWorst(narrator: Narrator, findings: readonly Finding[]): void {
   const worst = (["error", "warn"] as const).flatMap((wanted) =>
     findings.filter(({ level }) => level === wanted),
   );
-  for (const { level, check, message, hint } of worst.slice(0, repeatedAtMost)) {
+  for (const { level, check, message, hint, next } of worst.slice(0, repeatedAtMost)) {
     narrator.note(`${level}: ${check}: ${message}`);
-    for (const line of hintLines(hint ?? undefined)) narrator.note(line);
+    if (hint !== undefined) narrator.note(`  hint: ${hint}`);
+    narrator.note("", next);
   }
 }
 
@@ -181,24 +181,27 @@ export async function doctorTable(
   findings: readonly Finding[],
   facts: TerminalFacts,
 ): Promise<string> {
-  const { rowsTable } = await import("../../terminal/tables.ts");
+  const { columnWidths, drawRows, gap, lastWidth } = await import("../../terminal/tables.ts");
   const palette = await createPalette(facts.color);
-  const rows = findings.flatMap(({ check, level, message, hint }): Cell[][] => {
+  const widths = columnWidths(findings.map(({ check, level }) => [level, check]));
+  const margin = 2;
+  const drawn = findings.map(({ check, level, message, hint, next }) => {
     const isFine = level === "ok" || level === "info";
-    // Each way out on a line of its own, as errors have it.
-    const ways = hint?.replaceAll("; ", "\n  ");
-    return [
+    const rows: Cell[][] = [
       [
         { text: level, paint: levelPaint(level, palette) },
         { text: check, paint: palette.dim },
         isFine ? message : { text: message, paint: palette.strong },
       ],
-      ...(ways === undefined
-        ? []
-        : [["", "", { text: `→ ${ways}`, paint: isFine ? palette.dim : palette.code }]]),
+      ...(hint === undefined ? [] : [["", "", { text: `→ ${hint}`, paint: palette.dim }]]),
     ];
+    const left = widths.reduce((sum, width) => sum + width + gap, margin);
+    const ways = wayLines(next, facts.columns, left).map(
+      (line) => `${(isFine ? palette.dim : palette.code)(printableLine(line))}\n`,
+    );
+    return drawRows(rows, [...widths, lastWidth(facts.columns, left)], margin) + ways.join("");
   });
-  return `${rowsTable(rows, facts.columns)}\n  ${summary(findings)}\n`;
+  return `${drawn.join("")}\n  ${summary(findings)}\n`;
 }
 
 /** `1 error, 2 warnings, 9 ok, 1 not verified`. */

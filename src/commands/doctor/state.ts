@@ -6,6 +6,7 @@ import type { Reader } from "../../terminal/who.ts";
 import { inUse } from "../../terminal/who.ts";
 import type { Finding } from "../../documents/setup.ts";
 import { count } from "../../terminal/count.ts";
+import { command } from "../../way.ts";
 import { bad, failed, ok, unverified, warning } from "./finding.ts";
 
 type Whole = Awaited<ReturnType<OpenState["state"]["whole"]>>;
@@ -59,11 +60,9 @@ function directoryFinding(
     return ok("state", `none yet in ${directory}; the first read or import creates it`);
   const [first] = damage;
   if (first !== undefined) {
-    return bad(
-      "state",
-      `${directory} is damaged: ${first}`,
-      "vault state restore FILE (moves the damaged files aside)",
-    );
+    return bad("state", `${directory} is damaged: ${first}`, [
+      { ...command`vault state restore FILE`, note: "moves the damaged files aside" },
+    ]);
   }
   return ok("state", `${directory}: intact, ${count(vaults.length, "vault")}`);
 }
@@ -71,18 +70,18 @@ function directoryFinding(
 /** Who else can read it, and whether this user can write it. */
 function permissionFindings({ tooOpen, unwritable }: Directory): Finding[] {
   const findings = tooOpen.map(({ path, mode, wanted }) => {
-    const hint = `chmod ${wanted.toString(8)} ${path}`;
+    const next = [command`chmod ${wanted.toString(8)} ${path}`];
     return (mode & 0o022) !== 0
-      ? bad("permissions", `other users can write to ${path}`, hint)
-      : warning("permissions", `other users can read ${path}`, hint);
+      ? bad("permissions", `other users can write to ${path}`, next)
+      : warning("permissions", `other users can read ${path}`, next);
   });
   if (unwritable !== null) {
     const { path, code } = unwritable;
-    const hint =
+    const advice =
       code === "EROFS"
         ? "make it writable, or use another directory with --state"
-        : `give your user access to it: chmod u+rwX ${path}`;
-    findings.push(bad("permissions", `${path} is not writable (${code})`, hint));
+        : [command`chmod u+rwX ${path}`];
+    findings.push(bad("permissions", `${path} is not writable (${code})`, advice));
   }
   return findings.length > 0
     ? findings
@@ -123,11 +122,13 @@ function backupFinding(
   now: number,
 ): Finding {
   if (vaults === null || vaults.length === 0) return ok("backup", "nothing to back up yet");
-  if (last === null) return ok("backup", "none recorded", "vault state backup FILE");
+  if (last === null) return ok("backup", "none recorded", [command`vault state backup FILE`]);
   const made = `${last.file}, ${when(last.at, now)},`;
   if (last.now === "gone")
-    return warning("backup", `${made} ${becameOf.gone}`, `vault state backup ${last.file}`);
-  const again = `vault state backup ${last.file} --force`;
+    return warning("backup", `${made} ${becameOf.gone}`, [
+      command`vault state backup ${last.file}`,
+    ]);
+  const again = [command`vault state backup ${last.file} --force`];
   if (last.now !== "there") return warning("backup", `${made} ${becameOf[last.now]}`, again);
   const newer = vaults.filter((vault) =>
     liveGenerations(vault).some(({ createdAt }) => createdAt > last.at),

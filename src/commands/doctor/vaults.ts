@@ -1,6 +1,7 @@
+import { command } from "../../way.ts";
 import { startRisk } from "../../exchange/lockout.ts";
 import type { Circumstances } from "../../exchange/ways.ts";
-import { hintOf, waysOn } from "../../exchange/ways.ts";
+import { waysOn } from "../../exchange/ways.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import { when } from "../../terminal/time.ts";
 import type { Reader } from "../../terminal/who.ts";
@@ -58,43 +59,37 @@ function pending(vault: VaultRecord, given: Circumstances, reader: Reader): Find
     open.state === "in-doubt"
       ? `in doubt${who}; either the old or the new credentials are valid`
       : `${state}${who}${left}`;
-  return [
-    warning("pending", `${named(vault)}: ${open.operation} ${what}`, hintOf(waysOn(vault, given))),
-  ];
+  return [warning("pending", `${named(vault)}: ${open.operation} ${what}`, waysOn(vault, given))];
 }
 
 function lockRisk(vault: VaultRecord, given: Circumstances): Finding[] {
   const { unackedStarts, failedAttempts } = vault;
   const { policy } = given;
-  const hint = hintOf(waysOn(vault, given));
+  const next = waysOn(vault, given);
   const code = vault.lastError?.code;
   if (code === "gone" || code === "locked")
-    return [bad("lock-risk", `${named(vault)} is ${code}`, hint)];
+    return [bad("lock-risk", `${named(vault)} is ${code}`, next)];
   if (startRisk(vault, policy).allows) return [];
   const counters = `${failedAttempts} of ${policy.failedAttempts} failed attempts, ${unackedStarts} of ${policy.unackedStarts} unacknowledged starts`;
   return [
-    warning("lock-risk", `${named(vault)}: ${counters}; the guard refuses another start`, hint),
+    warning("lock-risk", `${named(vault)}: ${counters}; the guard refuses another start`, next),
   ];
 }
 
 function dates(vault: VaultRecord, now: number): Finding[] {
   const { uuid, autoLockDate, expiryDate } = vault;
   if (["locked", "gone"].includes(vault.lastError?.code ?? "")) return [];
-  const found = (date: string | null, will: string, did: string, hint: string): Finding[] => {
+  const found = (date: string | null, will: string, did: string, note: string): Finding[] => {
     const time = date === null ? Number.NaN : Date.parse(date);
     if (Number.isNaN(time) || time - now > soonDays * day) return [];
     const at = when(time, now);
+    const next = [{ ...command`vault get ${uuid}`, note }];
     return time > now
-      ? [warning("dates", `${named(vault)} ${will} ${at}`, hint)]
-      : [bad("dates", `${named(vault)} ${did} ${at}`, hint)];
+      ? [warning("dates", `${named(vault)} ${will} ${at}`, next)]
+      : [bad("dates", `${named(vault)} ${did} ${at}`, next)];
   };
   return [
-    ...found(
-      autoLockDate,
-      "auto-locks",
-      "was auto-locked",
-      `vault get ${uuid} (a read moves the date by a year)`,
-    ),
-    ...found(expiryDate, "expires", "has expired", `vault get ${uuid} (while it can be read)`),
+    ...found(autoLockDate, "auto-locks", "was auto-locked", "a read moves the date by a year"),
+    ...found(expiryDate, "expires", "has expired", "while it can be read"),
   ];
 }

@@ -15,6 +15,7 @@ import type { ExportOptions } from "./descriptor.ts";
 import { askVault } from "../../input/ask.ts";
 import { serialize } from "../../cli/output.ts";
 import { defined } from "../../defined.ts";
+import { command } from "../../way.ts";
 
 /**
  * Prints credentials in plain text.
@@ -23,12 +24,12 @@ import { defined } from "../../defined.ts";
 export async function runExport(app: App, options: ExportOptions): Promise<number> {
   if (options.uuid !== undefined && options.all === true) {
     throw new VaultError("usage", "--all cannot be used with a vault", {
-      hint: "vault export VAULT; vault export --all",
+      next: [command`vault export VAULT`, command`vault export --all`],
     });
   }
   if (options.generation !== undefined && options.all === true) {
     throw new VaultError("usage", "--generation and --all cannot be used together", {
-      hint: "vault export VAULT --generation N",
+      next: [command`vault export VAULT --generation N`],
     });
   }
   const uuid = options.all === true ? undefined : await askVault(app, options.uuid, "export");
@@ -122,8 +123,11 @@ async function credentialsOf(
   const rest = others.map((pair) => pair.generation).filter((each) => !given.includes(each));
   if (rest.length > 0) {
     narrator.warn(
-      `vault ${uuid}: exported generation ${chosen}, but ${rest.join(", ")} may be valid instead; vault get ${uuid} finds out, ` +
-        `vault export ${uuid} --generation N prints it`,
+      `vault ${uuid}: exported generation ${chosen}, but ${rest.join(", ")} may be valid instead`,
+      [
+        { ...command`vault get ${uuid}`, note: "finds out" },
+        { ...command`vault export ${uuid} --generation N`, note: "prints another one" },
+      ],
     );
   }
   await session.markElsewhere(given);
@@ -138,7 +142,12 @@ function refusedOnly({ uuid, generations }: VaultRecord): VaultError {
     `the service has refused all stored credentials of vault ${uuid}; nothing was exported`,
     {
       uuid,
-      hint: `vault export ${uuid} --generation N (one of ${generations.map((g) => g.generation).join(", ")}, anyway)`,
+      next: [
+        {
+          ...command`vault export ${uuid} --generation N`,
+          note: `one of ${generations.map((g) => g.generation).join(", ")}, anyway`,
+        },
+      ],
     },
   );
 }

@@ -6,6 +6,8 @@ import { VaultError } from "../../errors.ts";
 import { after } from "../../exchange/breaker.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import type { CounterReset } from "../../exchange/records.ts";
+import type { Way } from "../../way.ts";
+import { command as wayTo } from "../../way.ts";
 
 const descriptor = {
   name: "guard",
@@ -82,16 +84,14 @@ export const guard = command(descriptor, async (app: App, options) => {
     { vaults, breakers },
     async (view) => await (await import("../status/view.ts")).guardList({ vaults, breakers }, view),
   );
-  if (isLong) {
-    const [{ sayNext }, { count }] = await Promise.all([
-      import("../status/run.ts"),
-      import("../../terminal/count.ts"),
-    ]);
-    const refused = vaults.filter(({ refuses }) => refuses !== null);
-    const what = refused.length === 0 ? "nothing" : `starts of ${refused.length}`;
-    app.io.narrator.note(`${count(vaults.length, "vault")}: the guard refuses ${what}`);
-    sayNext(app.io.narrator, refused);
-  }
+  const [{ sayNext }, { count }] = await Promise.all([
+    import("../status/run.ts"),
+    import("../../terminal/count.ts"),
+  ]);
+  const refused = vaults.filter(({ refuses }) => refuses !== null);
+  const what = refused.length === 0 ? "nothing" : `starts of ${refused.length}`;
+  if (isLong) app.io.narrator.note(`${count(vaults.length, "vault")}: the guard refuses ${what}`);
+  sayNext(app.io.narrator, refused);
   return 0;
 });
 
@@ -107,9 +107,12 @@ function resetBy({ reset, unanswered, failed, starts }: GuardOptions): CounterRe
 function checkOptions(options: GuardOptions): void {
   const { vaults, all = false, reset = false, unanswered = false, failed, starts } = options;
   const isCounted = failed !== undefined || starts !== undefined;
-  const hint = "vault guard VAULT --reset --unanswered; vault guard --all --reset --unanswered";
-  const numbers = "vault guard VAULT --reset --failed N --starts N";
-  const wrong: (readonly [boolean, string, string?])[] = [
+  const unansweredOf = [
+    wayTo`vault guard VAULT --reset --unanswered`,
+    wayTo`vault guard --all --reset --unanswered`,
+  ];
+  const numbers = [wayTo`vault guard VAULT --reset --failed N --starts N`];
+  const wrong: (readonly [boolean, string, Way[]?])[] = [
     [unanswered && !reset, "--unanswered requires --reset"],
     [isCounted && !reset, "--failed and --starts require --reset", numbers],
     [isCounted && unanswered, "--unanswered cannot be used with --failed or --starts", numbers],
@@ -121,7 +124,8 @@ function checkOptions(options: GuardOptions): void {
     ],
   ];
   const found = wrong.find(([is]) => is);
-  if (found !== undefined) throw new VaultError("usage", found[1], { hint: found[2] ?? hint });
+  if (found !== undefined)
+    throw new VaultError("usage", found[1], { next: found[2] ?? unansweredOf });
 }
 
 /** Takes back what unanswered starts of these vaults, or of all of the service, have counted, and closes the circuit breaker. */

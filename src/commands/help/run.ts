@@ -7,6 +7,7 @@ import type { ExitCodesDocument, TopicDocument } from "../../documents/help.ts";
 import { suggest } from "../../suggest.ts";
 import type { CommandNode } from "../../completion/tree.ts";
 import { errorKinds, VaultError } from "../../errors.ts";
+import { command } from "../../way.ts";
 
 /**
  * The help of what `words` name, as text, or as a JSON document (`ndjson`: in one line).
@@ -86,13 +87,14 @@ function nothingCalled(
     ...commands.map(({ name }) => name),
     ...(before.length === 0 ? Object.keys(topics) : []),
   ];
-  const near = suggest(word, names).map((name) => ["vault help", ...before, name].join(" "));
-  const ways = [...(near.length > 0 ? [`did you mean ${near.join(" or ")}?`] : []), "vault --help"];
+  const meant = suggest(word, names).map((name) => command`vault help ${[...before, name]}`);
   const what =
     before.length === 0
       ? "there is no command or topic"
       : `vault ${before.join(" ")} has no command`;
-  return new VaultError("usage", `${what} '${word}'`, { hint: ways.join("; ") });
+  return new VaultError("usage", `${what} '${word}'`, {
+    next: [...meant, command`vault --help`],
+  });
 }
 
 /** What --help prints, with the examples, which commander keeps only as a listener. */

@@ -31,6 +31,7 @@ import { checkLabels, lookUp } from "../../input/look-up.ts";
 import { placed } from "../../input/lines.ts";
 import { learnAll } from "../../input/read-start.ts";
 import { defined } from "../../defined.ts";
+import { command } from "../../way.ts";
 
 interface Result {
   imported: Imported[];
@@ -54,7 +55,7 @@ async function importFile(app: App, file: string, options: ImportOptions): Promi
   );
   if (extra !== undefined)
     throw new VaultError("usage", `--file and ${extra} cannot be used together`, {
-      hint: "vault import --file vaults.ndjson",
+      next: [command`vault import --file vaults.ndjson`],
     });
   const entries = await readImportFile(app.io.sources, file);
   for (const { place, entry } of entries) await checkPlaced(app, place, entry);
@@ -147,7 +148,7 @@ async function askGiven(
 ): Promise<Pick<Entry, "kind" | "given">> {
   if (!app.io.ask.isPossible)
     throw new VaultError("usage", "--credentials is missing", {
-      hint: `vault import ${uuid} --credentials @FILE`,
+      next: [command`vault import ${uuid} --credentials @FILE`],
     });
   const known = (await lookUp(app, uuid, true))?.kind;
   const chosen = kind ?? known ?? (await askKind(app.io.ask, "get"));

@@ -29,9 +29,10 @@ import type { InitDocument } from "../../documents/setup.ts";
 import type { InitOptions } from "./descriptor.ts";
 import { isUuid, typedAppUuid, typedBaseUrl } from "../../input/ask.ts";
 import { defined } from "../../defined.ts";
-import { shellWord } from "../../shell-word.ts";
+import type { Way } from "../../way.ts";
 import type { Io } from "../../parts/io.ts";
 import type { StatePart, OpenState } from "../../parts/state.ts";
+import { command } from "../../way.ts";
 
 /** Makes a profile, or changes what is asked for in one, after a question; nothing is written before all answers are there. */
 export async function runInit(app: App, options: InitOptions): Promise<number> {
@@ -95,7 +96,7 @@ export async function runInit(app: App, options: InitOptions): Promise<number> {
   await app.io.output.printDone(document, () => `Saved profile ${name} (${path})${how}\n`);
   if (app.io.ask.isPossible)
     await verify(app, resolveSettings(app.settings.flags, app.io.host.env, profile));
-  const used = current ? "" : ` --profile ${name}`;
+  const used = current ? [] : ["--profile", name];
   if (obstacle !== null) app.io.narrator.warn(obstacle.message);
   const { stateKey } = app.settings.flags;
   const [, keyFile] = /^@(.+)/s.exec(String(stateKey)) ?? [];
@@ -104,11 +105,11 @@ export async function runInit(app: App, options: InitOptions): Promise<number> {
     // Without its file the key would have to be given to every command.
     ...(keyFile === undefined || profileValue(profile, "stateKeyFile") !== undefined
       ? []
-      : [`vault config set stateKeyFile ${shellWord(keyFile)}${used}`]),
-    `vault doctor${used}`,
-    `vault import --file vaults.ndjson${used}`,
+      : [command`vault config set stateKeyFile ${keyFile} ${used}`]),
+    command`vault doctor ${used}`,
+    command`vault import --file FILE ${used}`,
   ];
-  for (const step of steps) app.io.narrator.note(`next: ${step}`);
+  app.io.narrator.note("", steps);
   return 0;
 }
 
@@ -128,7 +129,7 @@ async function verify(app: App, settings: Settings): Promise<void> {
     null,
     app.io.host.now(),
   )) {
-    if (level !== "ok") app.io.narrator.warn(`${message}${hint === null ? "" : `: ${hint}`}`);
+    if (level !== "ok") app.io.narrator.warn(`${message}${hint === undefined ? "" : `: ${hint}`}`);
     else if (check === "service") app.io.narrator.note(message);
   }
 }
@@ -151,7 +152,7 @@ async function nameOf({ io, settings }: Basics): Promise<string> {
   const wrong = rule(name);
   if (wrong !== null)
     throw new VaultError("invalid-input", `--profile: ${wrong}`, {
-      hint: "vault init --profile staging",
+      next: [command`vault init --profile staging`],
     });
   return name;
 }
@@ -168,7 +169,10 @@ async function mayChange({ io, settings }: Basics, name: string, force: boolean)
   }
   if (!io.ask.isPossible) {
     throw new VaultError("usage", `profile ${name} already exists`, {
-      hint: `use --force to change what is given, or choose another name with --profile; vault config set KEY VALUE --profile ${name} (changes one setting)`,
+      hint: "use --force to change what is given, or choose another name with --profile",
+      next: [
+        { ...command`vault config set KEY VALUE --profile ${name}`, note: "changes one setting" },
+      ],
     });
   }
   if (await io.ask.confirm(`Profile ${name} already exists. Change it?`)) return former;
@@ -281,7 +285,7 @@ async function askLocation(
 /** Why a shared state cannot be used yet, and the commands that change that. */
 interface Obstacle {
   message: string;
-  steps: string[];
+  steps: Way[];
 }
 
 /**
@@ -299,10 +303,10 @@ async function obstacleTo(
     await state.locks();
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
-    const { hint = "", making } = error.facts;
-    if (making !== undefined) return { message: error.message, steps: [making] };
-    if (!isKeyGiven && keys.keyEntries() === null) throw error;
-    return { message: hint === "" ? error.message : `${error.message}: ${hint}`, steps: [] };
+    const { hint, isMissing, next = [] } = error.facts;
+    if (isMissing !== true && !isKeyGiven && keys.keyEntries() === null) throw error;
+    const message = hint === undefined ? error.message : `${error.message}: ${hint}`;
+    return { message, steps: next.slice(0, 1) };
   }
   const { problem } = await (await state.whole()).inspect();
   if (problem !== null) throw problem;

@@ -23,10 +23,11 @@ import type {
   StatusDocument,
   StopDocument,
 } from "../../documents/sandbox.ts";
-import { shellQuoted } from "../../shell-word.ts";
+import { shellQuoted } from "../../way.ts";
 import { preparedFolder, settingsFor } from "./folder.ts";
 import { asGiven, describeVaults, findRunning, readyFileOf, theRunning } from "./running.ts";
 import { count } from "../../terminal/count.ts";
+import { command } from "../../way.ts";
 
 const connect = (
   settings: SettingsPart,
@@ -146,7 +147,7 @@ async function theVault(
   throw new VaultError(
     "invalid-input",
     `<vault>: the sandbox ${which} with the label ${printableLine(options.vault)}; nothing was changed`,
-    { hint: `vault sandbox status${asGiven(options)}` },
+    { next: [command`vault sandbox status ${asGiven(options)}`] },
   );
 }
 
@@ -181,7 +182,7 @@ export async function runFault(
 ): Promise<number> {
   if (options.clear !== true && options.faults.length === 0) {
     throw new VaultError("usage", "a fault or --clear is missing", {
-      hint: "vault sandbox fault get-end:drop-after",
+      next: [command`vault sandbox fault get-end:drop-after`],
     });
   }
   // Checked before anything is cleared.

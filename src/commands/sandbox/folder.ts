@@ -9,7 +9,7 @@ import { VaultError } from "../../errors.ts";
 import type { ReadyDocument, RunningDocument } from "../../sandbox/control/ready.ts";
 import type { RunningSandbox, SandboxSettings } from "../../sandbox/server/start-sandbox.ts";
 import { startSandbox } from "../../sandbox/server/start-sandbox.ts";
-import { shellQuoted } from "../../shell-word.ts";
+import { shellQuoted } from "../../way.ts";
 
 /** Environment of a program that uses a sandbox. */
 type Environment = Record<string, string>;

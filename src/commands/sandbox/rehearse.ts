@@ -14,7 +14,8 @@ import type { FaultRule } from "../../sandbox/faults/faults.ts";
 import type { SandboxSettings } from "../../sandbox/server/start-sandbox.ts";
 import { once } from "../../settings/once.ts";
 import type { PrivateSandbox } from "./folder.ts";
-import { shellWord } from "../../shell-word.ts";
+import type { Way } from "../../way.ts";
+import { commandLine, command as wayTo } from "../../way.ts";
 import { openPrivateSandbox } from "./folder.ts";
 
 /**
@@ -30,7 +31,7 @@ export async function runRehearse(
     throw new VaultError(
       "usage",
       "--check is missing: a command that exits with 0 if the program can still read its vault",
-      { hint: withCheck({ io, settings }, options) },
+      { next: [withCheck({ io, settings }, options)] },
     );
   }
   io.narrator.warn(`${command.join(" ")} will run many times, against sandboxes`);
@@ -68,9 +69,8 @@ export async function runRehearse(
   ];
   if (found.length === 0) return 0;
   throw new VaultError("finding", found.join(", "), {
-    hint:
-      "save the new credentials before the acknowledgement, and keep the old ones until it has succeeded; " +
-      "vault help recipes",
+    hint: "save the new credentials before the acknowledgement, and keep the old ones until it has succeeded",
+    next: [wayTo`vault help recipes`],
     retry: "after-fix",
   });
 }
@@ -82,15 +82,11 @@ function fromHere({ cwd }: Host, [program = "", ...args]: readonly string[]): st
 }
 
 /** The command line with a check: the program itself, which must be able to read its vault again. */
-function withCheck({ io }: Basics, { setup, command }: RehearseOptions): string {
-  const check = asTyped(fromHere(io.host, command));
+function withCheck({ io }: Basics, { setup, command }: RehearseOptions): Way {
+  const check = commandLine(fromHere(io.host, command));
   const prepared = setup === undefined ? [] : ["--setup", setup];
-  return asTyped(["vault", "sandbox", "rehearse", ...prepared, "--check", check, "--", ...command]);
+  return wayTo`vault sandbox rehearse ${prepared} --check ${check} -- ${command}`;
 }
-
-/** A command line to paste. What a hint cannot hold, which has lines and lists other commands after semicolons, has a name instead. */
-const asTyped = (words: readonly string[]): string =>
-  words.map((word) => (/; |\n/.test(word) ? "COMMAND" : shellWord(word))).join(" ");
 
 const fine = (scenarios: readonly Scenario[]): number =>
   scenarios.filter(({ outcome }) => outcome === "fine").length;
@@ -305,9 +301,8 @@ function runnerIn(
       .map((line) => line.trim())
       .join(" | ");
     return new VaultError("usage", last === "" ? what : `${what}: ${last}`, {
-      hint:
-        "it runs in a new, empty directory: name files of yours by their full paths; " +
-        asTyped(["vault", "sandbox", "exec", "--", ...command]),
+      hint: "it runs in a new, empty directory: name files of yours by their full paths",
+      next: [wayTo`vault sandbox exec -- ${command}`],
     });
   };
   const shell = async (line: string): Promise<number> => await run(inShell(line));

@@ -4,7 +4,7 @@ import { VaultError } from "../../errors.ts";
 import type { ControlClient } from "../../sandbox/control/client.ts";
 import { connectControl } from "../../sandbox/control/client.ts";
 import type { RunningDocument } from "../../sandbox/control/ready.ts";
-import { shellWord } from "../../shell-word.ts";
+import { command } from "../../way.ts";
 
 interface Running {
   client: ControlClient;
@@ -19,8 +19,8 @@ export const readyFileOf = (settings: SettingsPart, options: Chosen): string =>
   options.readyFile ?? settings.sandboxFile();
 
 /** What a command about the same sandbox needs. */
-export const asGiven = ({ readyFile }: Chosen): string =>
-  readyFile === undefined ? "" : ` --ready-file ${shellWord(readyFile)}`;
+export const asGiven = ({ readyFile }: Chosen): string[] =>
+  readyFile === undefined ? [] : ["--ready-file", readyFile];
 
 /** The sandbox of a ready file, or null where none runs (any more). */
 export async function findRunning(readyFile: string): Promise<Running | null> {
@@ -42,7 +42,7 @@ export async function theRunning(settings: SettingsPart, options: Chosen): Promi
   const running = await findRunning(readyFile);
   if (running !== null) return running;
   throw new VaultError("network", `no sandbox is running (ready file: ${readyFile})`, {
-    hint: `vault sandbox start${asGiven(options)}`,
+    next: [command`vault sandbox start ${asGiven(options)}`],
     retry: "safe",
   });
 }

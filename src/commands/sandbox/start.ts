@@ -21,6 +21,7 @@ import {
   withoutSettings,
 } from "./folder.ts";
 import { asGiven, describeVaults, findRunning, readyFileOf } from "./running.ts";
+import { command, commandLine } from "../../way.ts";
 
 /** On a new machine there is none yet. What goes wrong with it is reported where the file is written. */
 function makeFolderOf(file: string): void {
@@ -41,7 +42,10 @@ export async function runStart({ io, settings }: Basics, options: StartOptions):
   const readyFile = readyFileOf(settings, options);
   if ((await findRunning(readyFile)) !== null) {
     throw new VaultError("usage", `a sandbox is already running (ready file: ${readyFile})`, {
-      hint: "vault sandbox stop; vault sandbox start --ready-file FILE (starts another one)",
+      next: [
+        command`vault sandbox stop`,
+        { ...command`vault sandbox start --ready-file FILE`, note: "starts another one" },
+      ],
     });
   }
   const profile = ownProfile(settings, readyFile);
@@ -146,7 +150,7 @@ async function makeProfile(
 function describe(
   { baseUrl, vaults }: ReadyDocument,
   readyFile: string,
-  given: string,
+  given: readonly string[],
   profile: string | undefined,
 ): string {
   return [
@@ -156,9 +160,9 @@ function describe(
     "",
     `The application, the credentials and the control token are in ${readyFile}`,
     profile === undefined
-      ? `To use it: eval "$(vault sandbox env${given})"`
+      ? `To use it: eval "$(${commandLine(["vault", "sandbox", "env", ...given])})"`
       : `To use it: vault status --profile ${profile}`,
-    `To stop it: Ctrl-C, or vault sandbox stop${given}`,
+    `To stop it: Ctrl-C, or ${commandLine(["vault", "sandbox", "stop", ...given])}`,
     "",
   ].join("\n");
 }

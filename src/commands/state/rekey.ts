@@ -5,6 +5,7 @@ import { askNewPassphrase, confirmOrFail } from "../../cli/prompts.ts";
 import type { RekeyDocument } from "../../documents/state.ts";
 import type { RekeyOptions } from "./descriptor.ts";
 import { count } from "../../terminal/count.ts";
+import { command } from "../../way.ts";
 
 type Source = NonNullable<RekeyOptions["to"]>;
 
@@ -18,7 +19,7 @@ export function checkRekey(options: RekeyOptions): RekeyOptions {
       "usage",
       "--new-passphrase is for --to passphrase, --new-state-key for --to given",
       {
-        hint: "vault state rekey --help",
+        next: [command`vault state rekey --help`],
       },
     );
   }
@@ -54,8 +55,9 @@ export async function runRekey(
   const document: RekeyDocument = { rekeyed };
   await io.output.printDone(document, () => `${line}\n`);
   if (rekeyed.from.length > 0) {
-    io.narrator.note(`Earlier backups of the state need the old key: ${rekeyed.from.join(", ")}`);
-    io.narrator.note("next: vault state backup FILE");
+    io.narrator.note(`Earlier backups of the state need the old key: ${rekeyed.from.join(", ")}`, [
+      command`vault state backup FILE`,
+    ]);
   }
   if (local.state.isShared && theirs === null)
     io.narrator.note(

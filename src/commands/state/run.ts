@@ -21,6 +21,7 @@ import { VaultError } from "../../errors.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
 import { checkLocation, passwordSeen } from "../../settings/location.ts";
 import { count } from "../../terminal/count.ts";
+import { command } from "../../way.ts";
 
 /** Creates the state and its key, as far as there are none. */
 export async function runStateInit(
@@ -61,7 +62,7 @@ export async function runMove(
   const { to: location, yes = false } = options;
   if (location === undefined)
     throw new VaultError("usage", "--to: the new place is missing", {
-      hint: "vault state move --to LOCATION",
+      next: [command`vault state move --to LOCATION`],
     });
   const local = await state.open();
   const from = local.state.shown;
@@ -80,7 +81,7 @@ export async function runMove(
     document,
     () => `Moved the state to ${to}${vaults === null ? "" : ` (${count(vaults, "vault")})`}\n`,
   );
-  io.narrator.note(`Next, on every machine: vault config set state '${to}'`);
+  io.narrator.note("", [{ ...command`vault config set state ${to}`, note: "on every machine" }]);
   return 0;
 }
 
@@ -159,8 +160,13 @@ export async function runRestore(
   const isGiven = keyId !== null && keys.keyEntries()?.every(({ id }) => id !== keyId) === true;
   if (foreseen === null && isGiven && !opened.isShared)
     io.narrator.warn(
-      `the state is encrypted with key ${keyId}, as the backup is, and ${keyFile} has another one; ` +
-        `vault state rekey --to file --state '${place}' --state-key @FILE (gives both a new one)`,
+      `the state is encrypted with key ${keyId}, as the backup is, and ${keyFile} has another one`,
+      [
+        {
+          ...command`vault state rekey --to file --state ${place} --state-key @FILE`,
+          note: "gives both a new one",
+        },
+      ],
     );
   const pending = vaults.filter(({ exchange }) => exchange !== null).length;
   const restored = { file, pending, keyId, format, state: place, aside: facts.aside, vaults };

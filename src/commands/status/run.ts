@@ -9,6 +9,7 @@ import { noCredentials } from "../../exchange/start/start.ts";
 import type { StatusOptions } from "./descriptor.ts";
 import type { View } from "../../cli/vault-view.ts";
 import type { ListedVault } from "../../documents/state.ts";
+import { command } from "../../way.ts";
 import { describeVault } from "./vault-status.ts";
 
 /** Reads the state only. Exit 17 with --fail-on if what it names was found, after the document. */
@@ -43,7 +44,7 @@ export async function runStatus(
   const message = found.map((one) => one.message).join("; ");
   const [first] = found;
   const finding =
-    first && new VaultError("finding", message, { hint: `vault status ${first.uuid}` });
+    first && new VaultError("finding", message, { next: [command`vault status ${first.uuid}`] });
   const isLong = await io.output
     .show({ vaults }, async (view) => await table(vaults, options, view))
     .catch((error: unknown) => {
@@ -55,8 +56,10 @@ export async function runStatus(
       !locked && (exchange !== null || !guard.allows);
     sayNext(io.narrator, vaults.filter(isWaiting));
   } else if (isLong) {
-    const [way] = vaults.flatMap(({ next }) => next);
-    if (way !== undefined) io.narrator.note(`next: ${way.command}`);
+    io.narrator.note(
+      "",
+      vaults.flatMap(({ next }) => next.slice(0, 1)),
+    );
   }
   if (finding !== undefined) throw finding;
   return 0;
@@ -79,19 +82,14 @@ export function sayNext(
   narrator: Narrator,
   vaults: readonly Pick<ListedVault, "uuid" | "next">[],
 ): void {
-  const steps = vaults.flatMap(({ uuid, next: [way] }) =>
-    way === undefined ? [] : [{ uuid, next: way.command }],
-  );
-  const others = steps
-    .filter(({ uuid, next }) => next !== `vault ack ${uuid}`)
-    .map(({ next }) => next);
+  const steps = vaults.flatMap(({ next }) => next.slice(0, 1));
+  const others = steps.filter(({ argv }) => argv[1] !== "ack" || argv.length > 3);
   const more = others.length - namedAtMost;
-  const ways = [
-    ...(others.length < steps.length ? ["vault ack --all"] : []),
+  narrator.note("", [
+    ...(others.length < steps.length ? [command`vault ack --all`] : []),
     ...others.slice(0, namedAtMost),
-    ...(more > 0 ? [`vault status UUID (for ${more} more vaults)`] : []),
-  ];
-  for (const way of ways) narrator.note(`next: ${way}`);
+    ...(more > 0 ? [{ ...command`vault status UUID`, note: `for ${more} more vaults` }] : []),
+  ]);
 }
 
 async function chosen(state: StatePart, options: StatusOptions): Promise<VaultRecord[]> {

@@ -9,7 +9,7 @@ import type { Cell, Painted } from "../../terminal/tables.ts";
 import { listTable } from "../../terminal/tables.ts";
 import { distance, when } from "../../terminal/time.ts";
 import { bySince } from "../../terminal/who.ts";
-import { hintOf } from "../../exchange/ways.ts";
+import { wayLines } from "../../way.ts";
 import type { Row, View } from "../../cli/vault-view.ts";
 import { dateRows, knownFacts } from "../../cli/vault-view.ts";
 import type {
@@ -50,12 +50,6 @@ export async function statusTable(vault: ListedVault, view: View): Promise<strin
         : `generation ${vault.generation}, ${shownFingerprint(vault.fingerprint ?? "")}`,
     ],
     ["Status", statusCell(vault, view, palette)],
-    [
-      "Next",
-      vault.next.length === 0
-        ? undefined
-        : { text: hintOf(vault.next).replaceAll("; ", "\n"), paint: palette.code },
-    ],
     ["Unacked", counter(vault.unackedStarts, vault.limits.unackedStarts, palette, "starts")],
     [
       "Failures",
@@ -76,7 +70,9 @@ export async function statusTable(vault: ListedVault, view: View): Promise<strin
         : `${when(vault.lastError.at, view.now)}: ${printableLine(vault.lastError.message)}`,
     ],
   ];
-  return knownFacts(view, palette, rows) + history(vault, view, palette);
+  const ways = wayLines(vault.next, view.facts.isTTY ? view.facts.columns : undefined);
+  const next = ways.map((line) => `${palette.code(printableLine(line))}\n`).join("");
+  return knownFacts(view, palette, rows) + next + history(vault, view, palette);
 }
 
 /** The counters toward lockout, a row each vault. */
@@ -93,7 +89,7 @@ export async function guardList({ vaults, breakers }: GuardDocument, view: View)
     counter(vault.failedAttempts, vault.limits.failedAttempts, palette),
     vault.refuses === null
       ? { text: "nothing", paint: palette.good }
-      : { text: `${vault.refuses}\nnext: ${hintOf(vault.next.slice(0, 1))}`, paint: palette.bad },
+      : { text: vault.refuses, paint: palette.bad },
   ]);
   const table = listTable(["Vault", "Unacked", "Failures", "Guard refuses"], rows, {
     palette,

@@ -11,7 +11,8 @@ import { sendEnd } from "./send.ts";
 import { serviceDetails, wording } from "../dispositions.ts";
 import type { Settled } from "../states.ts";
 import type { Circumstances } from "../ways.ts";
-import { againOf, hintOf, waysOn } from "../ways.ts";
+import { command } from "../../way.ts";
+import { againOf, waysOn } from "../ways.ts";
 
 export interface AckChoice {
   /** Also acknowledge a read of a limited vault that may not have been delivered. */
@@ -67,7 +68,7 @@ async function meetObligations(
       {
         uuid,
         exchange: summarize(open),
-        hint: hintOf(waysOn(record, context)),
+        next: waysOn(record, context),
       },
     );
   }
@@ -92,7 +93,12 @@ async function saveNow(
     throw new VaultError("pending", `${error.message}; nothing was acknowledged`, {
       uuid,
       exchange: summarize(open),
-      hint: `vault ack ${uuid} --save-cmd CMD (or --saved, if the new credentials are saved elsewhere)`,
+      next: [
+        {
+          ...command`vault ack ${uuid} --save-cmd CMD`,
+          note: "or --saved, if the new credentials are saved elsewhere",
+        },
+      ],
     });
   }
 }
@@ -144,7 +150,7 @@ export const heldError = (
   new VaultError("pending", `an exchange of this vault is held (${describeHold(held)})`, {
     uuid: record.uuid,
     exchange: summarize(held),
-    hint: hintOf(waysOn(record, circumstances)),
+    next: waysOn(record, circumstances),
   });
 
 function describeHold(held: ExchangeRecord): string {
@@ -182,7 +188,7 @@ export const inDoubtError = (
     uuid: record.uuid,
     exchange: summarize(exchange),
     service: answer && serviceDetails(answer),
-    hint: hintOf(waysOn(record, circumstances)),
+    next: waysOn(record, circumstances),
   });
 
 export function expiredError(
@@ -201,6 +207,6 @@ export function expiredError(
     exchange: summarize(exchange),
     service: serviceDetails(answer),
     retry,
-    hint: againOf(uuid, exchange),
+    next: [againOf(uuid, exchange)],
   });
 }

@@ -1,6 +1,7 @@
 import { VaultError } from "../../errors.ts";
 import { isSuccess, object } from "../../protocol/answers.ts";
 import type { Answer } from "../../protocol/answers.ts";
+import { command } from "../../way.ts";
 import type { ExchangeContext } from "../context.ts";
 import {
   currentRecord,
@@ -108,7 +109,8 @@ async function admitEnd(context: ExchangeContext, exchange: ExchangeRecord): Pro
       {
         uuid: session.uuid,
         exchange: summarize(exchange),
-        hint: `${error.code === "invalid-input" ? `${error.facts.hint}; ` : ""}vault ack ${session.uuid}`,
+        hint: error.code === "invalid-input" ? error.facts.hint : undefined,
+        next: [command`vault ack ${session.uuid}`],
         cause: error,
       },
     );
@@ -181,7 +183,8 @@ async function settleAnswer(
       `the new credentials are stored, but ${what} at the acknowledgement (${said})`,
       {
         ...facts,
-        hint: `${fix}; vault ack ${session.uuid}`,
+        hint: fix,
+        next: [command`vault ack ${session.uuid}`],
       },
     );
   }
@@ -191,7 +194,7 @@ async function settleAnswer(
       `${what}, and the acknowledgement is outstanding (${said}); ${meaning}`,
       {
         ...facts,
-        hint: `${next?.(session.uuid)}; vault ack ${session.uuid}`,
+        next: [...(next?.(session.uuid) ?? []), command`vault ack ${session.uuid}`],
       },
     );
   }
@@ -225,7 +228,8 @@ async function acknowledge(
       `the service accepted the acknowledgement, but it could not be recorded: ${error.message}`,
       {
         uuid: context.session.uuid,
-        hint: `fix the state, which holds the old and the new credentials; vault ack ${context.session.uuid}`,
+        hint: "fix the state, which holds the old and the new credentials",
+        next: [command`vault ack ${context.session.uuid}`],
         cause: error,
       },
     );
@@ -271,7 +275,7 @@ function outstanding(context: ExchangeContext, exchange: ExchangeRecord, reply: 
     `the new credentials are stored, but the acknowledgement is outstanding: ${cause}`,
     {
       ...facts,
-      hint: `vault ack ${uuid}`,
+      next: [command`vault ack ${uuid}`],
     },
   );
 }

@@ -1,4 +1,5 @@
 import { VaultError } from "../../errors.ts";
+import { command } from "../../way.ts";
 import { isOnline } from "../../protocol/endpoints.ts";
 import type { ExchangeContext } from "../context.ts";
 import { isUnread } from "../context.ts";
@@ -56,7 +57,12 @@ export function checkRecovery(uuid: string, document: Pick<RecoveryDocument, "uu
     `--credentials: this document belongs to vault ${document.uuid}`,
     {
       uuid,
-      hint: `vault get ${document.uuid} --credentials @FILE (uses it with that vault)`,
+      next: [
+        {
+          ...command`vault get ${document.uuid} --credentials @FILE`,
+          note: "uses it with that vault",
+        },
+      ],
     },
   );
 }

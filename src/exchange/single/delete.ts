@@ -7,6 +7,7 @@ import type { ExchangeContext } from "../context.ts";
 import { currentRecord, isUnread, note, pause, summarize } from "../context.ts";
 import type { Refused } from "../dispositions.ts";
 import { acceptedBy, outcomeOf, serviceDetails, whatCame, wording } from "../dispositions.ts";
+import { command } from "../../way.ts";
 import { guardStart } from "../guard.ts";
 import type { DeleteCall, Reply } from "../ports.ts";
 import type { Start } from "../start/start.ts";
@@ -55,7 +56,7 @@ export async function deleteVault(
  * @throws `no-credentials`, `pending`, `in-doubt`
  */
 export function checkRemoval(
-  command: "delete" | "forget",
+  name: "delete" | "forget",
   uuid: string,
   record: VaultRecord | null | undefined,
   discardPending: boolean,
@@ -64,16 +65,22 @@ export function checkRemoval(
   if (record.open === null || discardPending) return record;
   const { open } = record;
   const doubt = open.state === "in-doubt";
-  const finishing = `${doubt ? "get" : "ack"} ${uuid}${!doubt && isUnread(open) ? " --unread" : ""}`;
+  const finishing = doubt
+    ? command`vault get ${uuid}`
+    : command`vault ack ${uuid} ${isUnread(open) ? ["--unread"] : []}`;
   const found = doubt ? explainDoubt : `an exchange of this vault is ${open.state}`;
   const [done, risk] =
-    command === "delete"
-      ? ["deleted", ""]
-      : ["forgotten", "; forgetting the vault now could lose it"];
+    name === "delete" ? ["deleted", ""] : ["forgotten", "; forgetting the vault now could lose it"];
   throw new VaultError(doubt ? "in-doubt" : "pending", `not ${done}: ${found}${risk}`, {
     uuid,
     exchange: summarize(open),
-    hint: `vault ${finishing} (finishes it); vault ${command} ${uuid} --discard-pending (${command}s the vault anyway)`,
+    next: [
+      { ...finishing, note: "finishes it" },
+      {
+        ...command`vault ${name} ${uuid} --discard-pending`,
+        note: `${name}s the vault anyway`,
+      },
+    ],
   });
 }
 
@@ -136,7 +143,7 @@ async function unanswered(
     uuid,
     retry: "after-status" as const,
     service: reply.answer && serviceDetails(reply.answer),
-    hint: `vault info ${uuid} (is the vault still there? then run it again)`,
+    next: [{ ...command`vault info ${uuid}`, note: "is the vault still there? then run it again" }],
   };
   const what = "the vault may have been deleted; its credentials are kept";
   return context.signal.aborted
@@ -165,7 +172,7 @@ async function throwIfMissing(
     {
       uuid,
       service: serviceDetails(answer),
-      hint: `vault get ${uuid} (reads the vault if it is still there)`,
+      next: [{ ...command`vault get ${uuid}`, note: "reads the vault if it is still there" }],
     },
   );
 }

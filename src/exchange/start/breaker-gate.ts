@@ -1,5 +1,6 @@
 import { VaultError } from "../../errors.ts";
 import { object } from "../../protocol/answers.ts";
+import { command } from "../../way.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import type { Breaker, Response, Seen, ServiceBreaker } from "../breaker.ts";
 import { after, BreakerChanged, noResponse, passage } from "../breaker.ts";
@@ -147,8 +148,13 @@ const at = (time: number): string =>
 const notDue = ({ uuid }: AtGate, cause: string, dueAt: number): VaultError =>
   new VaultError("network", `not sent: ${cause}; the next trial start is due at ${at(dueAt)}`, {
     uuid,
-    // No next command: the service may have counted starts whose responses were lost.
-    hint: `run it again then, or, if the audit log shows none of the unanswered starts, at once after vault guard ${uuid ?? "--all"} --reset --unanswered`,
+    hint: "run it again then",
+    next: [
+      {
+        ...command`vault guard ${uuid ?? "--all"} --reset --unanswered`,
+        note: "if the audit log shows none of the unanswered starts: then at once",
+      },
+    ],
   });
 
 /** Says when the next trial of a vault is due, after a start that got no answer. */

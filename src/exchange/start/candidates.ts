@@ -1,4 +1,5 @@
 import { VaultError } from "../../errors.ts";
+import { command } from "../../way.ts";
 import type { Generation, VaultRecord } from "../records.ts";
 
 const live = (generation: Generation): boolean =>
@@ -64,7 +65,8 @@ export function chosenGeneration(record: VaultRecord, number: number, force: boo
     `generation ${number} of vault ${record.uuid} ${found === undefined ? "is not kept" : "was superseded; it is sent only with --force"}`,
     {
       uuid: record.uuid,
-      hint: `generations that can be sent: ${kept.join(", ") || "none"}; vault status ${record.uuid} --history`,
+      hint: `generations that can be sent: ${kept.join(", ") || "none"}`,
+      next: [command`vault status ${record.uuid} --history`],
     },
   );
 }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { VaultError } from "../../errors.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
+import { command } from "../../way.ts";
 import { isOnline } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
 import { candidates, chosenGeneration, currentGeneration } from "./candidates.ts";
@@ -58,7 +59,12 @@ function allSuperseded(uuid: string): VaultError {
     `all stored credentials of vault ${uuid} were superseded; they are never sent`,
     {
       uuid,
-      hint: `vault import ${uuid} --credentials @FILE (the credentials that replaced them)`,
+      next: [
+        {
+          ...command`vault import ${uuid} --credentials @FILE`,
+          note: "the credentials that replaced them",
+        },
+      ],
     },
   );
 }

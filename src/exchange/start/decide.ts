@@ -1,5 +1,6 @@
 import { VaultError } from "../../errors.ts";
 import { defined } from "../../defined.ts";
+import { command } from "../../way.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import type { ExchangeContext } from "../context.ts";
 import { isTokenAlive } from "../context.ts";
@@ -105,6 +106,9 @@ export async function decide(
   return { ...decision, pairs };
 }
 
+/** Note of a get without given credentials. */
+const stored = "uses the stored credentials";
+
 /**
  * Checks a given pair against the stored ones, before anything is recorded or sent. Returns the generation as which it is
  * recorded, or null for a new pair.
@@ -124,17 +128,16 @@ async function checkGiven(
       "the given credentials were superseded by an exchange of this machine; they are never sent",
       {
         uuid: session.uuid,
-        hint:
-          record === null
-            ? "give the credentials that replaced them"
-            : `vault get ${session.uuid} (without them: uses the stored credentials)`,
+        ...(record === null
+          ? { hint: "give the credentials that replaced them" }
+          : { next: [{ ...command`vault get ${session.uuid}`, note: stored }] }),
       },
     );
   }
   if (record === null) return null;
   for (const { generation } of liveGenerations(record)) {
-    const stored = await session.credentials(generation);
-    if (stored.encryptedData === encryptedData && stored.payload === payload) return generation;
+    const pair = await session.credentials(generation);
+    if (pair.encryptedData === encryptedData && pair.payload === payload) return generation;
   }
   const { open } = record;
   if (open !== null && open.state !== "in-doubt") {
@@ -143,7 +146,13 @@ async function checkGiven(
       "the given credentials are not those of the open exchange",
       {
         uuid: session.uuid,
-        hint: `vault ack ${session.uuid} (finishes it); vault import ${session.uuid} --credentials @FILE (keeps them for later)`,
+        next: [
+          { ...command`vault ack ${session.uuid}`, note: "finishes it" },
+          {
+            ...command`vault import ${session.uuid} --credentials @FILE`,
+            note: "keeps them for later",
+          },
+        ],
       },
     );
   }
@@ -153,7 +162,13 @@ async function checkGiven(
       "the given credentials differ from the stored current ones",
       {
         uuid: session.uuid,
-        hint: `leave them out to use the stored credentials (generation ${currentGeneration(record)?.generation}); vault import ${session.uuid} --credentials @FILE (if those no longer work)`,
+        next: [
+          { ...command`vault get ${session.uuid}`, note: stored },
+          {
+            ...command`vault import ${session.uuid} --credentials @FILE`,
+            note: "if the stored ones no longer work",
+          },
+        ],
       },
     );
   }

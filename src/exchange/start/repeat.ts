@@ -4,6 +4,7 @@ import type { ExchangeContext } from "../context.ts";
 import { currentRecord, interrupted, note, nextTry } from "../context.ts";
 import type { CallOutcome, Refused } from "../dispositions.ts";
 import { refusal, serviceDetails, whatCame, wording } from "../dispositions.ts";
+import { command } from "../../way.ts";
 import { allowsRetry } from "../lockout.ts";
 import type { Reply } from "../ports.ts";
 import { trialDue } from "./breaker-gate.ts";
@@ -86,7 +87,8 @@ async function noAnswer(
       `the start was sent, but its response is too large: ${reply.cause}`,
       {
         uuid: session.uuid,
-        hint: `the stored credentials are still valid; it counts as a start, and so does each repetition; vault status ${session.uuid}`,
+        hint: "the stored credentials are still valid; it counts as a start, and so does each repetition",
+        next: [command`vault status ${session.uuid}`],
       },
     );
   }
@@ -96,15 +98,21 @@ async function noAnswer(
   const counts = `the stored credentials are kept; it counts as an unacknowledged start${pair.sole ? "" : " and a possibly failed attempt"}`;
   // A time is named only where the same command goes through at it.
   const { refusal: refused } = await previewStart(context, start).catch(() => ({ refusal: null }));
-  const ways =
-    refused === null
-      ? `${start.force ? "" : `${trialDue(context.breaker, record)}; `}vault status ${session.uuid} (then run it again)`
-      : `the lockout guard refuses another start; ${refused.facts.hint}`;
+  const due =
+    refused !== null
+      ? "; the lockout guard refuses another start"
+      : start.force
+        ? ""
+        : `; ${trialDue(context.breaker, record)}`;
   throw new VaultError("network", `the start was sent, but ${whatCame(reply)}`, {
     uuid: session.uuid,
     retry: "after-status",
     service: reply.answer && serviceDetails(reply.answer),
-    hint: `${counts}; ${ways}`,
+    hint: counts + due,
+    next:
+      refused === null
+        ? [{ ...command`vault status ${session.uuid}`, note: "then run it again" }]
+        : refused.facts.next,
   });
 }
 
@@ -133,7 +141,8 @@ export async function refused(
       {
         uuid,
         service: serviceDetails(answer),
-        hint: `the stored credentials are still valid, and it counts as a start; vault status ${uuid}`,
+        hint: "the stored credentials are still valid, and it counts as a start",
+        next: [command`vault status ${uuid}`],
       },
     );
   }

@@ -9,7 +9,7 @@ import { explainRefusal, guardLastStart, guardStart, personChooses } from "../gu
 import { isLockedBy, startRisk } from "../lockout.ts";
 import type { StartCall } from "../ports.ts";
 import type { VaultRecord } from "../records.ts";
-import { hintOf, importOf, unlockedOf, waysOn } from "../ways.ts";
+import { importOf, unlockedOf, waysOn } from "../ways.ts";
 import { letOut, noteStart } from "./breaker-gate.ts";
 import type { ChosenPair } from "./choose-pair.ts";
 import { choosePairs } from "./choose-pair.ts";
@@ -65,8 +65,9 @@ export async function startWith(
     const isLocked = isLockedBy(record, context.policy);
     if (generation !== undefined) {
       if (isLocked) throw allRefused(context, record, refusal);
-      const hint = hintOf(waysOn(record, context)) || refusal.facts.hint;
-      throw new VaultError(refusal.code, refusal.message, { ...refusal.facts, hint });
+      const ways = waysOn(record, context);
+      const next = ways.length > 0 ? ways : refusal.facts.next;
+      throw new VaultError(refusal.code, refusal.message, { ...refusal.facts, next });
     }
     tried.add(pair.generation);
     try {
@@ -97,7 +98,7 @@ function allRefused(
     isLocked ? `${why}; by the counters, the vault is locked now` : why,
     {
       ...refusal.facts,
-      hint: hintOf([...(isLocked ? [unlockedOf(uuid)] : []), importOf(uuid)]),
+      next: [...(isLocked ? [unlockedOf(uuid)] : []), importOf(uuid)],
     },
   );
 }

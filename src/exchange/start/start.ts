@@ -1,4 +1,5 @@
 import { VaultError } from "../../errors.ts";
+import { command } from "../../way.ts";
 import type { Kind, Operation } from "../../protocol/endpoints.ts";
 import { findEndpoint, isOnline, kindList, kinds } from "../../protocol/endpoints.ts";
 import type { CreditCard, Device } from "../../protocol/fields.ts";
@@ -120,7 +121,10 @@ export function noCredentials(uuid: string): VaultError {
     `no credentials are known for vault ${uuid} at this service`,
     {
       uuid,
-      hint: `vault import ${uuid} --kind KIND --credentials @FILE; vault get ${uuid} --kind KIND --credentials @FILE`,
+      next: [
+        command`vault import ${uuid} --kind KIND --credentials @FILE`,
+        command`vault get ${uuid} --kind KIND --credentials @FILE`,
+      ],
     },
   );
 }
@@ -132,7 +136,11 @@ export function otherService(uuid: string, here: string, there: string): VaultEr
     `vault ${uuid} belongs to ${there}, not to ${here}; nothing was sent`,
     {
       uuid,
-      hint: `use --base-url of that service; vault export ${uuid} --base-url URL > FILE (if the service has moved); vault import ${uuid} --credentials @FILE`,
+      hint: "use --base-url of that service; if the service has moved, export there and import here",
+      next: [
+        command`vault export ${uuid} --base-url URL`,
+        command`vault import ${uuid} --credentials @FILE`,
+      ],
     },
   );
 }

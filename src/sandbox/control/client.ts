@@ -4,6 +4,7 @@ import type { PublicVault } from "./control.ts";
 import type { RunningDocument } from "./ready.ts";
 import { readReadyFile } from "./ready.ts";
 import type { AuditItem } from "../model/state.ts";
+import { command } from "../../way.ts";
 
 /** Control of a sandbox that runs in another process. */
 export type ControlClient = ReturnType<typeof connectControl>;
@@ -97,7 +98,7 @@ async function request(
     const why =
       code === "ECONNREFUSED" ? "nothing listens there" : `no response (${code ?? message})`;
     throw new VaultError("network", `sandbox at ${origin}: ${why}`, {
-      hint: "vault sandbox start",
+      next: [command`vault sandbox start`],
       cause: error,
     });
   } finally {

@@ -3,6 +3,7 @@ import { VaultError } from "../../errors.ts";
 import type { Application } from "../../protocol/requests.ts";
 import { removeLeftovers, replaceFile } from "../../files/durable-file.ts";
 import type { KnownVault } from "../model/vaults.ts";
+import { command } from "../../way.ts";
 
 /** Document that `vault sandbox start` prints once it listens. */
 export interface ReadyDocument {
@@ -52,14 +53,14 @@ export function removeReadyFile(file: string, controlToken: string): void {
  * @throws `usage` if the file is missing or not a ready file
  */
 export function readReadyFile(file: string): Pick<ReadyFile, "baseUrl" | "controlToken"> {
-  const hint = `vault sandbox start --ready-file ${file}`;
+  const next = [command`vault sandbox start --ready-file ${file}`];
   let given: Partial<ReadyFile> | null;
   try {
     given = JSON.parse(fs.readFileSync(file, "utf8")) as Partial<ReadyFile> | null;
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code;
     const why = code === "ENOENT" ? "no such file" : `cannot be read (${code ?? "not JSON"})`;
-    throw new VaultError("usage", `--ready-file ${file}: ${why}`, { hint, cause });
+    throw new VaultError("usage", `--ready-file ${file}: ${why}`, { next, cause });
   }
   const { baseUrl, controlToken } = given ?? {};
   // The token is sent to this machine only.
@@ -69,7 +70,7 @@ export function readReadyFile(file: string): Pick<ReadyFile, "baseUrl" | "contro
     typeof controlToken !== "string"
   ) {
     throw new VaultError("usage", `--ready-file ${file}: is not the ready file of a sandbox`, {
-      hint,
+      next,
     });
   }
   return { baseUrl, controlToken };

@@ -3,6 +3,7 @@ import { createPrivateKey, sign } from "node:crypto";
 import { VaultError } from "../../errors.ts";
 import { parseJson } from "../../protocol/json.ts";
 import type { Sourced } from "../definitions.ts";
+import { command } from "../../way.ts";
 
 /** Claims of a token, except those that are set when it is signed. */
 type Claims = Readonly<Record<string, unknown>>;
@@ -39,9 +40,11 @@ export function parseClaims({ text, source }: Sourced): Claims {
  * @throws `invalid-input`, which names `source` and never shows any of the key
  */
 export function parsePrivateKey(pem: string, source: string): KeyObject {
-  const hint = "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384 (makes one)";
+  const making = command`openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384`;
   const refuse = (rule: string): VaultError =>
-    new VaultError("invalid-input", `${source}: ${rule}`, { hint });
+    new VaultError("invalid-input", `${source}: ${rule}`, {
+      next: [{ ...making, note: "makes one" }],
+    });
   if (/BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: 4,ENCRYPTED/.test(pem)) {
     throw refuse(
       "the key is encrypted; it must be in a file without a passphrase that only you can read",

@@ -13,6 +13,7 @@ import { missingIn, missingSettings } from "../settings.ts";
 import type { SettingIo } from "../given.ts";
 import { readGiven } from "../given.ts";
 import { defined } from "../../defined.ts";
+import { command } from "../../way.ts";
 
 /** Settings of the client: the service, its application and the route to it. */
 interface ClientSettings extends Transport {
@@ -117,7 +118,10 @@ async function readCertificates({ text: path, source }: Sourced, io: SettingIo):
       "invalid-input",
       `${source}: ${path} must contain only valid certificates in PEM`,
       {
-        hint: "PEM begins with -----BEGIN CERTIFICATE-----; openssl x509 -inform der -in ca.cer -out ca.pem (converts DER)",
+        hint: "PEM begins with -----BEGIN CERTIFICATE-----",
+        next: [
+          { ...command`openssl x509 -inform der -in ca.cer -out ca.pem`, note: "converts DER" },
+        ],
       },
     );
   }

@@ -25,6 +25,7 @@ import { statIfThere } from "../../files/private-directory.ts";
 import { onState, asStateError, isDamaged, systemCode } from "../../files/state-error.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
 import { keyIdOf, unseal } from "../../secrets/sealing.ts";
+import { command } from "../../way.ts";
 
 interface Writing {
   /** Absolute path. */
@@ -200,7 +201,8 @@ function checkHeader(file: string): void {
       "state",
       `the backup cannot be used: ${file}: it is a copy of a state's database, which is incomplete without its WAL`,
       {
-        hint: "nothing was changed; back up a copy of the whole state folder instead; vault state backup FILE --state FOLDER",
+        hint: "nothing was changed; back up a copy of the whole state folder instead",
+        next: [command`vault state backup FILE --state FOLDER`],
       },
     );
   }

@@ -9,6 +9,7 @@ import { openReadOnly } from "../sqlite/open-database.ts";
 import { one } from "../sqlite/query.ts";
 import type { ProfilePlace, SealingKey } from "../../secrets/sealing.ts";
 import { deriveKey, keyIdOf } from "../../secrets/sealing.ts";
+import { command } from "../../way.ts";
 
 /** The encryption keys of a state, each obtained at its first use and cached. One of them seals the whole database. */
 export class Keyring {
@@ -153,7 +154,13 @@ export class Keyring {
         ? `the key file ${path} is missing, and ${what}`
         : `wrong key: ${what}, and the key in use is ${has}`;
     throw new VaultError("state", `${why}; the state is not affected; nothing was changed`, {
-      hint: `vault config set ${name} @FILE --profile ${profile} (stores it again); or put the former key file back: ${path}`,
+      hint: `the former key file also helps, put back as ${path}`,
+      next: [
+        {
+          ...command`vault config set ${name} @FILE --profile ${profile}`,
+          note: "stores it again",
+        },
+      ],
     });
   }
 
@@ -194,7 +201,13 @@ export class Keyring {
         "state",
         `the key source is set to ${demand} (stateKeySource, VAULTSVC_STATE_PASSPHRASE), but the key file ${path} says ${entries.at(-1)?.source}`,
         {
-          hint: `vault state rekey --to ${demand} (changes the source); vault config unset stateKeySource (or unset VAULTSVC_STATE_PASSPHRASE)`,
+          next: [
+            { ...command`vault state rekey --to ${demand}`, note: "changes the source" },
+            {
+              ...command`vault config unset stateKeySource`,
+              note: "or unset VAULTSVC_STATE_PASSPHRASE",
+            },
+          ],
         },
       );
     }
@@ -283,7 +296,8 @@ function keyFileMissing(path: string, states: readonly string[]): VaultError {
     "state",
     `the key file ${path} is missing, and ${states.join(", ")} may be encrypted with its key`,
     {
-      hint: `restore the key file from its backup; or give those states up: rm ${path}.states; vault config set stateKeyFile FILE (uses another key file)`,
+      hint: `restore the key file from its backup, or remove ${path}.states, which gives those states up`,
+      next: [{ ...command`vault config set stateKeyFile FILE`, note: "uses another key file" }],
     },
   );
 }

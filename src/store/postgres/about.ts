@@ -7,6 +7,7 @@ import type { Database } from "./database.ts";
 import { nothingThere } from "./reasons.ts";
 import { place, schemaVersion } from "./schema.ts";
 import { unusableVersion } from "../schema.ts";
+import { command } from "../../way.ts";
 
 /** Which database holds the state, and how far it has got. */
 export interface Incarnation {
@@ -98,7 +99,7 @@ export function aboutIn(row: Row | undefined, address: Address): About {
   checkDurable(fsync, address);
   checkVersion(meta, address);
   if (Number(meta["version"]) < schemaVersion)
-    throw cannotBeUsed(address, "it is of an older version", { hint: "vault state init" });
+    throw cannotBeUsed(address, "it is of an older version", { next: [command`vault state init`] });
   const { state = "", key = "", timeline: noted = "", "set-back": setBack = "" } = meta;
   return {
     ...facts,

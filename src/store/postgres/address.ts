@@ -1,6 +1,7 @@
 import { userName } from "../../actor.ts";
 import { VaultError } from "../../errors.ts";
 import { isLoopback } from "../../protocol/address.ts";
+import { command } from "../../way.ts";
 
 /** Where a shared state lives, and how to reach it. */
 export interface Address {
@@ -165,5 +166,6 @@ function decoded(text: string): string {
 
 const refused = (why: string): VaultError =>
   new VaultError("usage", `the address of the state (--state) cannot be used: ${why}`, {
-    hint: "--state 'postgres://user@host/database'; vault help environment",
+    hint: "--state 'postgres://user@host/database'",
+    next: [command`vault help environment`],
   });

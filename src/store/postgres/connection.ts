@@ -133,9 +133,9 @@ export class Connection {
       connection.close();
     }
     const why = problems.map((problem) => `${problem.at} ${problem.why}`).join("; ");
-    const { hint } = problems.find((problem) => problem.hint !== undefined) ?? {};
+    const { hint, next } = problems.find((problem) => problem.hint ?? problem.next) ?? {};
     const { retry } = problems.find((problem) => problem.retry !== undefined) ?? {};
-    throw cannotBeUsed(address, why, { hint, retry });
+    throw cannotBeUsed(address, why, { hint, next, retry });
   }
 
   get isUsable(): boolean {

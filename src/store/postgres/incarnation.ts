@@ -10,6 +10,7 @@ import type { Statement } from "../statement.ts";
 import { VaultError } from "../../errors.ts";
 import type { Clock } from "../../exchange/ports.ts";
 import { isLoopback } from "../../protocol/address.ts";
+import { command } from "../../way.ts";
 
 interface Watch {
   clock: Pick<Clock, "elapsed" | "sleep">;
@@ -130,7 +131,8 @@ const weaker = (address: string, before: string): string =>
 
 export const copied = (address: Address, why: string): VaultError =>
   new VaultError("state", `the state ${address.shown} is a copy (${why}); nothing was sent`, {
-    hint: "use the original; if nobody uses that any more: vault state claim",
+    hint: "use the original",
+    next: [{ ...command`vault state claim`, note: "if nobody uses the original any more" }],
   });
 
 /** The time of the database, as the columns have it. */

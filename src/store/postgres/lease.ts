@@ -9,6 +9,7 @@ import type { Row } from "./connection.ts";
 import { AnswerLost, breakerChanged, codeOf, labelTwice, isLocked, noRow } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { atGate, busyAtGate, isOpen, leaseOf, holderIn, isAlive } from "./gate.ts";
+import { command } from "../../way.ts";
 
 /** How long a lease lasts after it was taken or renewed, how often it is renewed, and what must be left of it to send a request: milliseconds. */
 const leaseMs = 15_000;
@@ -211,7 +212,8 @@ const lost = (uuid: string): VaultError =>
     `this process was stopped, or without the database, for so long that another one may use vault ${uuid}`,
     {
       uuid,
-      hint: `nothing more was sent; vault status ${uuid}`,
+      hint: "nothing more was sent",
+      next: [command`vault status ${uuid}`],
       retry: "after-status",
     },
   );

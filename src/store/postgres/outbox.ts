@@ -12,6 +12,8 @@ import { vaultOf } from "../steps/rows.ts";
 import type { About } from "./about.ts";
 import { isSamePlace } from "./address.ts";
 import type { LockedAt, MachineRecord, SeenBefore } from "./machine-record.ts";
+import type { Way } from "../../way.ts";
+import { command } from "../../way.ts";
 
 const documentPlace = ({ state, service, uuid }: Place): VaultPlace => ({
   state,
@@ -98,7 +100,13 @@ export async function bringBack({
       `the database has lost credentials of vault ${rows.uuid} that this machine has seen (generation ${generation})`,
       {
         uuid: rows.uuid,
-        hint: `vault get ${rows.uuid} on the machine that used it last (brings them back); vault state claim (continues without them)`,
+        next: [
+          {
+            ...command`vault get ${rows.uuid}`,
+            note: "on the machine that used it last: brings them back",
+          },
+          { ...command`vault state claim`, note: "continues without them" },
+        ],
       },
     );
   }
@@ -112,7 +120,7 @@ export async function bringBack({
     if (!isMadeAnew && !isClaimed)
       throw new VaultError("state", `${what}, which is not available`, {
         uuid: rows.uuid,
-        hint: formerKey(rows.uuid),
+        next: formerKey(rows.uuid),
       });
     const claimed = about.claims === null ? "" : ", since the state was claimed";
     const why = isMadeAnew ? ", since the state was made anew" : claimed;
@@ -136,8 +144,13 @@ export async function bringBack({
   );
 }
 
-const formerKey = (uuid: string): string =>
-  `vault get ${uuid} --state-key @FILE (the current key), with the former key file in its place; vault state claim (continues without them)`;
+const formerKey = (uuid: string): Way[] => [
+  {
+    ...command`vault get ${uuid} --state-key @FILE`,
+    note: "FILE is the current key, and the former key file is in its place",
+  },
+  { ...command`vault state claim`, note: "continues without them" },
+];
 
 /** Seals what this machine keeps with another key. What does not open stays as it is. */
 export async function resealKept(

@@ -1,13 +1,14 @@
 import type { ErrorFacts } from "../../errors.ts";
 import type { Address } from "./address.ts";
 import { tooMuchSaid } from "./client.ts";
+import { command } from "../../way.ts";
 
 /** Why a database cannot be used, and the way out. */
 export interface Reason extends WayOut {
   why: string;
 }
 
-export type WayOut = Pick<ErrorFacts, "hint" | "making" | "retry">;
+export type WayOut = Pick<ErrorFacts, "hint" | "next" | "isMissing" | "retry">;
 
 type Reasons = Readonly<Record<string, Reason>>;
 
@@ -81,9 +82,11 @@ export function connectionReason(
 
 /** Why a place without a state cannot be used: none was made there, or somebody has dropped it. */
 export function nothingThere({ reached }: Address): Reason {
-  const making = `vault state init --state '${reached}'`;
-  const hint = `${making} (after a loss, then also: vault state restore FILE)`;
-  return { why: "it holds no state", hint, making };
+  const next = [
+    command`vault state init --state ${reached}`,
+    { ...command`vault state restore FILE`, note: "then, after a loss" },
+  ];
+  return { why: "it holds no state", next, isMissing: true };
 }
 
 /** Why a statement was refused, by SQLSTATE; nothing was changed. */
@@ -91,7 +94,7 @@ export function refusalReason(address: Address, code: string, text: string): Rea
   const { database, reached, user } = address;
   const message = brief(text);
   const byOwner = reached.replace(/\/\/[^@]*@/, "//OWNER@");
-  const granting = `vault state init --state '${byOwner}' --grant ${user}`;
+  const granting = command`vault state init --state ${byOwner} --grant ${user}`;
   const isMissing = nothingThere(address);
   const timeLimit = {
     why: `a time limit of the server ended a statement (${message})`,
@@ -102,9 +105,12 @@ export function refusalReason(address: Address, code: string, text: string): Rea
     "42P01": isMissing,
     "42501": {
       why: `its role ${user} lacks a right (${message})`,
-      hint: message.includes("for database")
-        ? `${granting} (OWNER owns the database); as OWNER, also possible: GRANT CREATE ON DATABASE ${database} TO ${user}`
-        : `${granting} (OWNER is the role that made the state)`,
+      ...(message.includes("for database")
+        ? {
+            hint: `OWNER can also run: GRANT CREATE ON DATABASE ${database} TO ${user}`,
+            next: [{ ...granting, note: "OWNER owns the database" }],
+          }
+        : { next: [{ ...granting, note: "OWNER is the role that made the state" }] }),
     },
     "25006": { why: "it is a read-only standby, or default_transaction_read_only is set" },
     "53100": { why: "the server's disk is full" },

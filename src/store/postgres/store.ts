@@ -34,6 +34,7 @@ import { reserve } from "./limiter.ts";
 import { MachineRecord } from "./machine-record.ts";
 import { bringBack } from "./outbox.ts";
 import type { PostgresWhole, SharedParts } from "./whole-state.ts";
+import { command } from "../../way.ts";
 
 export interface SharedOptions extends Omit<
   SharedParts,
@@ -317,11 +318,12 @@ function withKeeper(error: unknown, { keyId, keyed }: About): unknown {
   };
   const where = file === null ? "gave it" : `has it in the key file ${file}`;
   // Without any key file, a copy of that one does.
-  const hint = error.message.startsWith("wrong key")
-    ? "vault state rekey --state-key @FILE (changes this machine only: FILE is a copy of that key)"
-    : error.facts.hint;
+  const changing = {
+    ...command`vault state rekey --state-key @FILE`,
+    note: "changes this machine only: FILE is a copy of that key",
+  };
   return new VaultError(error.code, `${error.message}; ${user} on ${host} ${where}`, {
     ...error.facts,
-    hint,
+    ...(error.message.startsWith("wrong key") ? { hint: undefined, next: [changing] } : {}),
   });
 }

@@ -20,6 +20,7 @@ import { all, clockJump, dialect, one, rowsIn } from "./query.ts";
 import { recordsIn, vaultsWhere } from "../read-vaults.ts";
 import { isListed } from "../steps/rows.ts";
 import type { StoreOptions } from "./state-connection.ts";
+import { command } from "../../way.ts";
 
 /** Inspects a state: opens its database read-only, creates nothing and fixes nothing. May ask for a passphrase. Never throws. */
 export async function inspectState(options: StoreOptions, opening: Opening): Promise<StateFacts> {
@@ -75,7 +76,10 @@ function missing(source: KeySource, directory: string): VaultError | null {
   const loss = lossOf(source, directory);
   return loss === null
     ? null
-    : new VaultError("state", loss, { hint: "mount it; vault state restore FILE" });
+    : new VaultError("state", loss, {
+        hint: "mount it",
+        next: [command`vault state restore FILE`],
+      });
 }
 
 /** Why the first key could not be created in the keyring of the operating system, if it should be. */

@@ -11,6 +11,7 @@ import { VaultError } from "../../errors.ts";
 import { createFile } from "../../files/durable-file.ts";
 import { fileIfThere, statIfThere, tighten } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
+import { command } from "../../way.ts";
 
 export interface Opening {
   path: string;
@@ -124,7 +125,8 @@ export function checkOurs(connection: DatabaseSync, path: string, newest: number
       "state",
       `the state cannot be used: ${path}: it is damaged, or was not created by this program`,
       {
-        hint: "nothing was changed; use another directory with --state; vault state restore FILE",
+        hint: "nothing was changed; use another directory with --state",
+        next: [command`vault state restore FILE`],
       },
     );
   }

@@ -125,7 +125,7 @@ export class StateConnection {
   #warnOfLoss(): void {
     const { keySource, directory, warn } = this.#options;
     const loss = this.#hasWarned ? null : lossOf(keySource, directory);
-    if (loss !== null) warn(`${loss}; vault state restore FILE brings a backup back`);
+    if (loss !== null) warn(`${loss}; a backup that is restored brings it back`);
     this.#hasWarned = true;
   }
 

@@ -33,6 +33,7 @@ import {
   withPin,
 } from "./generations.ts";
 import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
+import { command } from "../../way.ts";
 
 /** Implements `VaultSession.recordPair`. */
 export function recordPair(rows: VaultRows, key: SealingKey, pair: NewPair): number {
@@ -124,7 +125,8 @@ function placeOf(rows: VaultRows, document: AdoptedExchange): Placed | "known" |
       "this recovery document is older than the credentials that this state has used since",
       {
         uuid: rows.uuid,
-        hint: `nothing was changed; vault get ${rows.uuid} (uses the stored credentials)`,
+        hint: "nothing was changed",
+        next: [{ ...command`vault get ${rows.uuid}`, note: "uses the stored credentials" }],
       },
     );
   }
@@ -168,7 +170,7 @@ function ensureGeneration(
       `the credentials given for vault ${rows.uuid} were superseded; they are never sent`,
       {
         uuid: rows.uuid,
-        hint: `vault status ${rows.uuid} --history`,
+        next: [command`vault status ${rows.uuid} --history`],
       },
     );
   }

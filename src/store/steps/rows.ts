@@ -6,6 +6,7 @@ import type { ExchangeState } from "../../exchange/states.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import type { Value } from "../statement.ts";
+import { command } from "../../way.ts";
 
 /** The vault that a step changes, and the time of the change. */
 export interface Place {
@@ -161,7 +162,7 @@ export function vaultOf({ vault, service, uuid }: VaultRows): VaultRow {
     `no credentials are known for vault ${uuid} at ${service}`,
     {
       uuid,
-      hint: `vault import ${uuid} --kind KIND --credentials @FILE`,
+      next: [command`vault import ${uuid} --kind KIND --credentials @FILE`],
     },
   );
 }
@@ -238,7 +239,7 @@ export function lockLost(uuid: string, what: string): VaultError {
     `lost the lock of vault ${uuid} to another process (${what}); nothing more is sent`,
     {
       uuid,
-      hint: `vault status ${uuid}`,
+      next: [command`vault status ${uuid}`],
       retry: "after-status",
     },
   );

@@ -3,6 +3,7 @@ import type { Credentials } from "../../protocol/requests.ts";
 import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
 import { seal, unseal } from "../../secrets/sealing.ts";
 import type { CredentialsRow, ExchangeRow, Place } from "./rows.ts";
+import { command } from "../../way.ts";
 
 /** The vault that sealed values are bound to. */
 export type Sealed = Pick<Place, "state" | "service" | "uuid">;
@@ -40,7 +41,7 @@ export function notKept(uuid: string, generation: number): VaultError {
     `generation ${generation} of vault ${uuid} is not stored in this state`,
     {
       uuid,
-      hint: `vault status ${uuid} --history`,
+      next: [command`vault status ${uuid} --history`],
     },
   );
 }
@@ -73,7 +74,7 @@ export function openToken(key: SealingKey, place: Sealed, row: ExchangeRow): str
     `exchange ${row.id} of vault ${place.uuid} has no token: it is ${row.state}`,
     {
       uuid: place.uuid,
-      hint: `vault status ${place.uuid}`,
+      next: [command`vault status ${place.uuid}`],
     },
   );
 }

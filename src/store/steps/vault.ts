@@ -12,6 +12,7 @@ import {
   zeroCounters,
 } from "./rows.ts";
 import type { ExchangeRow, VaultRows } from "./rows.ts";
+import { command } from "../../way.ts";
 
 /** Each function implements the method of `VaultSession` by its name. */
 export function markElsewhere(rows: VaultRows, generations: readonly number[]): void {
@@ -78,7 +79,10 @@ export const labelTaken = (uuid: string, other?: string): VaultError =>
     `${other === undefined ? "another vault" : `vault ${other}`} already has this label; nothing was changed`,
     {
       uuid: other ?? uuid,
-      hint: `choose another label; vault label ${other ?? "VAULT"} TEXT (renames the one that has it)`,
+      hint: "choose another label",
+      next: [
+        { ...command`vault label ${other ?? "VAULT"} TEXT`, note: "renames the one that has it" },
+      ],
     },
   );
 

@@ -6,6 +6,7 @@ import type { Marks } from "./marks.ts";
 import { notHere, withPredecessors } from "./marks.ts";
 import type { WholePlace } from "./whole.ts";
 import { marksAt } from "./whole.ts";
+import { command } from "../../way.ts";
 
 /**
  * Lets a state be used again that was moved, or was being moved, to a place that is gone for good: nothing counts as proven, since
@@ -19,7 +20,7 @@ export async function claimMoved(place: WholePlace, waiting: Waiting, now: numbe
       "usage",
       `--state: ${place.shown} is in use; only a shared state (postgres://…), or one that was moved, is claimed`,
       {
-        hint: "vault state claim --help",
+        next: [command`vault state claim --help`],
       },
     );
   }
@@ -46,7 +47,7 @@ export function expectUnmoved(shown: string, seen: Moves, { fence, moved }: Move
   throw new VaultError(
     "state",
     `the state ${shown} was moved or claimed meanwhile; nothing was changed`,
-    { hint: `vault status --state '${shown}' (says where it is)` },
+    { next: [{ ...command`vault status --state ${shown}`, note: "says where it is" }] },
   );
 }
 

@@ -1,4 +1,6 @@
 import { VaultError } from "../../errors.ts";
+import type { Way } from "../../way.ts";
+import { command } from "../../way.ts";
 
 /** A move that was begun: from its fence on, nobody uses the state that it leaves. */
 export interface Fence {
@@ -44,8 +46,16 @@ export const withPredecessors = (
 ): string[] => [...new Set([...predecessors, ...more])].filter((id) => id !== "" && id !== state);
 
 /** How a move that was begun is ended, either way. */
-export const waysToEnd = (place: string, to: string): string =>
-  `vault state move --to '${to}' --state '${place}' (finishes it); vault state claim --state '${place}' (gives it up)`;
+export const waysToEnd = (place: string, to: string): Way[] => [
+  { ...command`vault state move --to ${to} --state ${place}`, note: "finishes it" },
+  { ...command`vault state claim --state ${place}`, note: "gives it up" },
+];
+
+/** The command that goes on with a place, because the other one is gone. */
+export const claiming = (place: string): Way => ({
+  ...command`vault state claim --state ${place}`,
+  note: "if the other place is gone for good",
+});
 
 /** The error for a state that was moved elsewhere, or is just being moved. `isThere`: the new place is known to have it. */
 export function notHere(
@@ -54,13 +64,15 @@ export function notHere(
   isThere = false,
 ): VaultError {
   if (moved !== null) {
-    const there = `vault config set state '${moved.to}' (or --state, VAULTSVC_STATE)`;
-    const unlessThere = `if that place is gone for good: vault state claim --state '${place}'`;
+    const there = {
+      ...command`vault config set state ${moved.to}`,
+      note: "or --state, VAULTSVC_STATE",
+    };
     return new VaultError(
       "state",
       `the state ${place} was moved to ${moved.to}; nothing was sent`,
       {
-        hint: isThere ? there : `${there}; ${unlessThere}`,
+        next: isThere ? [there] : [there, claiming(place)],
       },
     );
   }
@@ -69,7 +81,7 @@ export function notHere(
     "state",
     `the move of the state from ${place} to ${to} was interrupted; nothing was sent`,
     {
-      hint: waysToEnd(place, to),
+      next: waysToEnd(place, to),
     },
   );
 }

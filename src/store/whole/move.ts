@@ -3,9 +3,10 @@ import { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import { nothing } from "../contents.ts";
 import type { Fence } from "./marks.ts";
-import { notHere, waysToEnd, withPredecessors } from "./marks.ts";
+import { claiming, notHere, waysToEnd, withPredecessors } from "./marks.ts";
 import type { Whole, WholePlace } from "./whole.ts";
 import { marksAt } from "./whole.ts";
+import { command } from "../../way.ts";
 
 /**
  * Moves a state: fences it, copies it into the target in one transaction there, and marks it moved.
@@ -64,7 +65,7 @@ async function unfinished(from: WholePlace, fence: Fence, error: unknown): Promi
   return new VaultError(
     error.code,
     `${message}; the state ${from.shown} is not used until its move is finished or given up`,
-    { ...facts, hint: [facts.hint ?? [], waysToEnd(from.shown, fence.to)].flat().join("; ") },
+    { ...facts, next: [...(facts.next ?? []), ...waysToEnd(from.shown, fence.to)] },
   );
 }
 
@@ -155,7 +156,8 @@ const nothingToMove = (shown: string): VaultError =>
 const inTheWay = (shown: string, moved: Fence | null = null): VaultError =>
   moved === null
     ? new VaultError("state", `another state is there already: ${shown}; nothing was changed`, {
-        hint: "name an empty place with --to; or bring single vaults there: vault help shared-state",
+        hint: "name an empty place with --to, or bring single vaults there",
+        next: [command`vault help shared-state`],
       })
     : new VaultError(
         "state",
@@ -165,7 +167,7 @@ const inTheWay = (shown: string, moved: Fence | null = null): VaultError =>
 
 const canceledMove = (shown: string): VaultError =>
   new VaultError("state", `the move of the state ${shown} was canceled; nothing was changed`, {
-    hint: "vault state move --to LOCATION",
+    next: [command`vault state move --to LOCATION`],
   });
 
 const setBack = (shown: string, { to }: Fence): VaultError =>
@@ -173,7 +175,8 @@ const setBack = (shown: string, { to }: Fence): VaultError =>
     "state",
     `the state ${shown} was moved to ${to}, and is not there any more: the one there was set back to before the move`,
     {
-      hint: `bring it back there; if it is gone for good: vault state claim --state '${shown}'`,
+      hint: "bring it back there",
+      next: [claiming(shown)],
     },
   );
 
@@ -182,6 +185,7 @@ const madeAnew = (shown: string, { to }: Fence): VaultError =>
     "state",
     `the state that was to be moved to ${to} cannot go there: the one there is not the one that the move began with`,
     {
-      hint: `bring the former one back; if it is gone for good: vault state claim --state '${shown}'`,
+      hint: "bring the former one back",
+      next: [claiming(shown)],
     },
   );

@@ -1,3 +1,4 @@
+import { command } from "../../../src/way.ts";
 import { actorOf } from "../../../src/actor.ts";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -154,15 +155,19 @@ describe.each([
         dying(to.place, nth, "before", full),
         patient(clock),
       ).catch((error: unknown) => error);
-      const here = `--state '${from.place.shown}'`;
       if (rests)
         expect(failed).toMatchObject({
           code: "state",
           message: `the disk is full; the state ${from.place.shown} is not used until its move is finished or given up`,
           facts: {
-            hint:
-              `free some space there; vault state move --to '${to.place.shown}' ${here} (finishes it); ` +
-              `vault state claim ${here} (gives it up)`,
+            hint: "free some space there",
+            next: [
+              {
+                ...command`vault state move --to ${to.place.shown} --state ${from.place.shown}`,
+                note: "finishes it",
+              },
+              { ...command`vault state claim --state ${from.place.shown}`, note: "gives it up" },
+            ],
           },
         });
       else expect(failed).toBe(full);

@@ -17,6 +17,7 @@ import {
 import { tempDir } from "../../support/cleanup.ts";
 import { faults } from "./kinds.ts";
 import { FaultyService } from "./service.ts";
+import { helpOf } from "../../support/help.ts";
 
 interface Way {
   service: FaultyService;
@@ -32,7 +33,7 @@ async function followHints({ service, machine, args, last, run }: Way): Promise<
   const done: string[] = [];
   let result = last;
   for (let round = 0; round < 5; round += 1) {
-    const hint = result.code === 0 ? "" : (errorOf(result).hint ?? "");
+    const hint = result.code === 0 ? "" : helpOf(errorOf(result));
     for (const command of commandsIn(hint, args, service)) {
       machine.env["RIGHT"] = JSON.stringify(service.sandbox.inspect(service.vault.uuid).pair);
       result = await run(machine, ...command);

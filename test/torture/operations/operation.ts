@@ -12,6 +12,7 @@ import type { GetDocument } from "../../support/machine.ts";
 import { credentialsIn, documentOf, errorOf } from "../../support/machine.ts";
 import type { RunResult } from "../../support/run-vault.ts";
 import type { RewindLab } from "../rewind-lab.ts";
+import { helpOf } from "../../support/help.ts";
 
 /** A command that is cut off at any instant, and what must hold then. */
 export interface Operation {
@@ -74,7 +75,7 @@ export async function getGoesOn(
   await nothingLost(lab);
   let next = await here(lab, ...get(lab, ...more));
   // Starts that were cut off may have failed, and one attempt is left: a person decides, who has looked at the audit log.
-  if (next.code === 8) next = await decide(lab, errorOf(next).hint ?? "", more);
+  if (next.code === 8) next = await decide(lab, helpOf(errorOf(next)), more);
   expectExit(next, 0);
   expect(documentOf(next).vault).toMatchObject(contents);
   await inStep(lab);

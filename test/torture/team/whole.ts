@@ -156,9 +156,11 @@ export class TeamWhole {
       const rest = isLeft ? ["claim"] : ["move", "--to", target];
       this.#wanted.set(machine, ["state", ...rest, "--state", left, "--yes"]);
     }
-    const [, absent] = /hint":"vault state init --state '([^']+)'/.exec(said) ?? [];
+    const [, absent] = /"argv":\["vault","state","init","--state","([^"]+)"\]/.exec(said) ?? [];
     if (absent !== undefined) this.#wanted.set(machine, ["state", "init", "--state", absent]);
-    const [, gone] = /if it is gone for good: vault state claim --state '([^']+)'/.exec(said) ?? [];
+    const [, gone] =
+      /"argv":\["vault","state","claim","--state","([^"]+)"\],"note":"if the other/.exec(said) ??
+      [];
     if (gone !== undefined) this.#wanted.set(machine, ["state", "claim", "--state", gone, "--yes"]);
     // One of them says so for all.
     if (said.includes("is a copy (") && (machine === this.#quiet || this.#dice.chance(0.5)))

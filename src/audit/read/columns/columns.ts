@@ -1,6 +1,6 @@
 import type { Columns } from "../../../documents/audit.ts";
 import { VaultError } from "../../../errors.ts";
-import { shellWord } from "../../../shell-word.ts";
+import { shellWord } from "../../../way.ts";
 import { clip, listNames } from "../clip.ts";
 import type { AuditRecord } from "../records/record.ts";
 import { parseObject } from "../records/record.ts";

@@ -108,7 +108,7 @@ function cannotRead(path: string, cause: unknown): VaultError {
         ? "no such file"
         : (code ?? "unreadable");
   return new VaultError("invalid-input", `cannot read ${path}: ${why}`, {
-    hint: "name a readable export of audit items, or - for standard input; vault audit-replay items.ndjson",
+    hint: "name a readable export of audit items, or - for standard input",
     cause,
   });
 }

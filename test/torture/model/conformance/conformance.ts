@@ -1,3 +1,4 @@
+import { commandsOf } from "../../../support/help.ts";
 import { createIds } from "../../../../src/exchange/ulid.ts";
 import { durableKey, isBeyondCounting } from "../keys.ts";
 import { asDesigned } from "../protocol.ts";
@@ -259,8 +260,8 @@ export async function differentWays(
   if (known === null) throw new Error("the vault is not known");
   for (const code of ["", "locked"]) {
     const record = { ...known, lastError: code === "" ? null : errorOf(code) };
-    const ways = realWaysOn(record, { policy, clock: { now: () => noon } }).map(({ command }) =>
-      wayIn(command),
+    const ways = realWaysOn(record, { policy, clock: { now: () => noon } }).map((way) =>
+      wayIn(commandsOf([way]).join()),
     );
     // Where nothing is to be done, a read is what comes next.
     const inCode = ways.length === 0 ? ["get"] : ways;

@@ -1,0 +1,77 @@
+/** A command that leads on: a list of words, so that nothing within a word can become another command. */
+export interface Way {
+  argv: string[];
+  /** Condition or effect that a person needs to know. */
+  note?: string | undefined;
+  /** Words that a person replaces, such as `@FILE`. */
+  fill?: string[] | undefined;
+}
+
+/**
+ * Makes a way of a command line: the literal text is split at spaces, a value is one word or a part of one, and a list is
+ * several words. Literal words in capitals (`@FILE`, `KIND`) are what a person replaces.
+ */
+export function command(
+  literals: TemplateStringsArray,
+  ...values: readonly (string | number | readonly string[])[]
+): Way {
+  const argv: string[] = [];
+  const fill = new Set<string>();
+  let isWithin = false;
+  const add = (text: string): void => {
+    if (isWithin) argv.push((argv.pop() ?? "") + text);
+    else argv.push(text);
+    isWithin = true;
+  };
+  for (const [index, literal] of literals.entries()) {
+    for (const [, space = "", word = ""] of literal.matchAll(/(\s*)(\S*)/g)) {
+      if (space !== "") isWithin = false;
+      if (word === "") continue;
+      add(word);
+      if (/^@?[A-Z][A-Z…]*$/.test(argv.at(-1) ?? "")) fill.add(argv.at(-1) ?? "");
+    }
+    const value = values[index];
+    if (Array.isArray(value)) argv.push(...(value as readonly string[]));
+    else if (value !== undefined) add(String(value));
+  }
+  return { argv, ...(fill.size === 0 ? {} : { fill: [...fill] }) };
+}
+
+/** The way with words added: before `--`, behind which they would be another program's. */
+export function withWords(way: Way, ...words: readonly string[]): Way {
+  const end = way.argv.indexOf("--");
+  return { ...way, argv: way.argv.toSpliced(end === -1 ? way.argv.length : end, 0, ...words) };
+}
+
+/** A word in single quotes, for a shell. */
+export const shellQuoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
+/** The same, without quotes where it needs none. Control characters are escapes, as bash, zsh and ksh read them. */
+export function shellWord(text: string): string {
+  if (/^[\w@%+=:,./-]+$/.test(text)) return text;
+  if (!/\p{Cc}/u.test(text)) return shellQuoted(text);
+  const escaped = text
+    .replaceAll(/[\\']/g, String.raw`\$&`)
+    .replaceAll(
+      /\p{Cc}/gu,
+      (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    );
+  return `$'${escaped}'`;
+}
+
+/** The words as a line for a shell. */
+export const commandLine = (words: readonly string[]): string => words.map(shellWord).join(" ");
+
+/**
+ * Formats ways for a person, one after the other: `next: vault ack UUID (note)`. A command stays on one line, which is copied; a note that
+ * does not fit behind it stands below.
+ */
+export function wayLines(ways: readonly Way[], columns = Infinity, margin = 2): string[] {
+  const label = `${" ".repeat(margin)}next: `;
+  return ways.flatMap(({ argv, note }) => {
+    const line = label + commandLine(argv);
+    if (note === undefined) return [line];
+    const whole = `${line} (${note})`;
+    return whole.length <= columns ? [whole] : [line, `${" ".repeat(label.length)}(${note})`];
+  });
+}
