@@ -117,7 +117,14 @@ const serviceBreaker = z.object({
 
 export const guard = z.object({ vaults: z.array(vaultGuard), breakers: z.array(serviceBreaker) });
 
-const imported = z.object({ ...vault, kind, generation: count });
+/** `proven`: a start with these credentials, or the acknowledgement of their exchange, has succeeded here before. */
+const imported = z.object({
+  ...vault,
+  kind,
+  generation: count,
+  fingerprint,
+  proven: z.boolean(),
+});
 const place = { line: z.optional(count), item: z.optional(count) };
 
 /** What `vault import` prints. */

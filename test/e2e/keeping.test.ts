@@ -12,6 +12,8 @@ import {
 } from "../support/lab.ts";
 import type { Recovery } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
+import { fingerprint } from "../../src/secrets/fingerprints.ts";
+import { namedFingerprint } from "../../src/terminal/secrets.ts";
 import { device } from "../support/examples.ts";
 import { helpOf } from "../support/help.ts";
 
@@ -231,13 +233,21 @@ describe.concurrent("import", () => {
       });
       for (const { uuid, credentials } of [first, third])
         expect(await machine.exported(uuid)).toEqual(credentials);
+      const prints = [first, third].map(({ uuid, credentials }) =>
+        namedFingerprint(fingerprint(uuid, credentials)),
+      );
+      expect(JSON.parse(json.stdout)).toMatchObject({
+        imported: prints.map((each) => ({ fingerprint: each, proven: false })),
+      });
       expect(await machine.exported(second.uuid)).toEqual(current);
       // Again, as a table: what is recorded already changes nothing.
       const table = await machine.vault("import", "--file", file);
       expectExit(table, 16);
       expect(table.stdout.split("\n")).toEqual([
-        `${first.uuid}  imported as generation 1 (${first.kind})`,
-        `${third.uuid}  imported as generation 1 (${third.kind})`,
+        ...[first, third].map(({ uuid, kind }, n) => {
+          const [, shown = ""] = /^sha256:(.{12})/.exec(prints[n] ?? "") ?? [];
+          return `${uuid}  imported as generation 1 (${kind}), unverified (sha256:${shown})`;
+        }),
         expect.stringMatching(
           new RegExp(
             `^${second.uuid}  ${form === "a list" ? "item 2" : "line 3"} not imported: .*superseded`,
@@ -268,6 +278,22 @@ describe.concurrent("import", () => {
     expectError(refused, 2, "usage", /^--file line 3: .*--kind/);
     expect(refused.stdout).toBe("");
     expect(documentOf(await machine.vault("status", "--json"))).toEqual({ vaults: [] });
+  });
+
+  it.each(["", " \n\n", "[]", "\uFEFF"])("--file: a list of nothing (%j) is 3", async (list) => {
+    const machine = (await openLab(offlineNote)).machine();
+    const empty = await machine.vaultWith({ input: list }, "import", "--file", "-", "--json");
+    expectError(empty, 3, "invalid-input", /^--file: the list is empty; nothing was imported$/);
+    expect(empty.stdout).toBe("");
+  });
+
+  it("says whether what was imported is verified", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const PAIR = JSON.stringify(await machine.exported(lab.vault.uuid));
+    const again = ["import", lab.vault.uuid, "--credentials", "env:PAIR"];
+    const { stdout } = await machine.vaultWith({ env: { PAIR } }, ...again);
+    expect(stdout).toMatch(/imported as generation 2 \(generic\/offline\), verified \(sha256:/);
   });
 
   it("of a recorded pair never changes what the service has accepted beside it", async () => {

@@ -19,6 +19,7 @@ import {
   vaultOf,
 } from "../../exchange/recovery/document.ts";
 import { printableLine } from "../../terminal/redactor.ts";
+import { namedFingerprint, shownFingerprint } from "../../terminal/secrets.ts";
 import { withLabel } from "../../cli/vault-name.ts";
 import type { Imported, ImportDocument } from "../../documents/state.ts";
 import type { ImportOptions } from "./descriptor.ts";
@@ -58,6 +59,10 @@ async function importFile(app: App, file: string, options: ImportOptions): Promi
       next: [command`vault import --file vaults.ndjson`],
     });
   const entries = await readImportFile(app.io.sources, file);
+  if (entries.length === 0)
+    throw new VaultError("invalid-input", "--file: the list is empty; nothing was imported", {
+      hint: "a list as vault export --all writes it; find out why whatever was to write it did not",
+    });
   for (const { place, entry } of entries) await checkPlaced(app, place, entry);
   await checkLabels(
     app.state,
@@ -108,7 +113,10 @@ async function print(io: Io, { imported, failed }: Result): Promise<void> {
   }));
   const document: ImportDocument = { imported, failed: errors };
   const lines = [
-    ...imported.map((one) => `${one.uuid}  imported as generation ${one.generation} (${one.kind})`),
+    ...imported.map(
+      ({ uuid, generation, kind, proven, fingerprint }) =>
+        `${uuid}  imported as generation ${generation} (${kind}), ${proven ? "verified" : "unverified"} (${shownFingerprint(fingerprint)})`,
+    ),
     ...failed.map(
       ({ place, uuid, error }) =>
         `${uuid}  ${placeName(place)} not imported: ${io.redactor.redact(error.message)}`,
@@ -203,8 +211,23 @@ async function importOne(
     }
     if (entry.label !== undefined) await context.session.setLabel(entry.label);
     const record = await currentRecord(context);
-    generation ??= (candidates(record)[0] ?? record.generations[0])?.generation ?? 0;
-    return { uuid: entry.uuid, label: record.label, kind: record.kind, generation };
+    const { label, kind, generations } = record;
+    const recorded =
+      generations.find((each) => each.generation === generation) ??
+      candidates(record)[0] ??
+      generations[0];
+    if (recorded === undefined)
+      throw new VaultError("internal", `no credentials of vault ${entry.uuid} were recorded`);
+    const { proven } = recorded;
+    const fingerprint = namedFingerprint(recorded.fingerprint);
+    return {
+      uuid: entry.uuid,
+      label,
+      kind,
+      generation: recorded.generation,
+      fingerprint,
+      proven,
+    };
   };
   return await service.withVault(entry.uuid, work, { given: true });
 }
