@@ -47,14 +47,16 @@ export function createPrompts(place: PromptPlace, isPossible: () => boolean): Pr
   const inquirer = async () => await import("@inquirer/prompts");
   const text: Prompts["text"] = async ({ message, rule, initial, shown }) => {
     const { input } = await inquirer();
-    const question = {
-      message: printableLine(message),
-      validate: (answer: string) => rule?.(answer) ?? true,
+    const more = defined({ default: initial, transformer: shown });
+    return await answered(place, async (context) => {
+      const validate = (answer: string): true | string => {
+        const broken = rule?.(answer) ?? null;
+        return broken === null || wrapped(broken, context, 2);
+      };
       // The next answer must not be typed behind a wrong one, which may be hidden.
-      theme: { validationFailureMode: "clear" as const },
-      ...defined({ default: initial, transformer: shown }),
-    };
-    return await answered(place, async (context) => await input(question, context));
+      const theme = { validationFailureMode: "clear" } as const;
+      return await input({ message: printableLine(message), validate, theme, ...more }, context);
+    });
   };
   return {
     get isPossible() {
@@ -72,13 +74,16 @@ export function createPrompts(place: PromptPlace, isPossible: () => boolean): Pr
     confirm: async (question) => {
       const { confirm } = await inquirer();
       return await answered(place, async (context) => {
-        // inquirer would break it within words. Beside it stand "? " and " (y/N) Yes".
-        const message = wrapMessage(printableLine(question), (context.output.columns || 80) - 13);
+        const message = wrapped(question, context, "?  (y/N) Yes".length + 1);
         return await confirm({ message, default: false }, context);
       });
     },
   };
 }
+
+/** A text as inquirer shows it beside what has this width, which would break it within words. */
+const wrapped = (text: string, { output }: Context, beside: number): string =>
+  wrapMessage(printableLine(text), (output.columns || 80) - beside);
 
 /** A new passphrase, asked for twice. */
 export async function askNewPassphrase(ask: Pick<Prompts, "secret">): Promise<string> {

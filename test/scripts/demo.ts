@@ -32,7 +32,7 @@ async function playMain(stage: Stage): Promise<void> {
   narrate("What this machine knows before the first read");
   await run(stage, "vault status", ["status"]);
 
-  narrate("An online credit-card vault: the read replaces its credentials, generation 1 by 2");
+  narrate("An online credit-card vault: the read replaces generation 1 of its credentials");
   await run(stage, "vault get $ONLINE", ["get", online]);
   narrate("An offline credit-card vault");
   await run(stage, "vault get $CARD", ["get", card]);
@@ -48,7 +48,8 @@ async function playMain(stage: Stage): Promise<void> {
   narrate("From now on no acknowledgement reaches the service");
   await fault(stage, "get-end:drop-before*all");
   narrate(
-    "The program is killed (SIGKILL) between start and end: the contents are there, the acknowledgement is not",
+    "The program is killed (SIGKILL) between start and end: the contents are there,",
+    "the acknowledgement is not",
   );
   const killed = runInBackground(stage, "vault get $CARD --verbose", ["get", card, "--verbose"]);
   await Promise.all([killed.until(/Reference/), killed.until(/^acknowledging$/m)]);
@@ -57,7 +58,8 @@ async function playMain(stage: Stage): Promise<void> {
   process.stdout.write("Killed\n");
 
   narrate(
-    "Nothing is lost: the old and the new credentials are kept, and the exchange can be finished",
+    "Nothing is lost: the old and the new credentials are kept, and the exchange can",
+    "be finished",
   );
   await run(stage, "vault status", ["status"]);
   await expectStatus(stage, { [card]: "acknowledging 2" });

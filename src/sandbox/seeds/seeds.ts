@@ -57,7 +57,7 @@ export const demoSeed: readonly VaultInput[] = [
   {
     uuid: "5d0b7a53-52ac-4f2e-8b29-0d0a52f3a2c4",
     kind: "generic/offline",
-    label: "demo note with 3 reads",
+    label: "demo limited note",
     content: "This note can be read three times.",
     maxUsage: 3,
   },

@@ -15,7 +15,7 @@ $ . ./settings; vault status
 | demo offline note
 $ . ./settings; vault get --all --run may --concurrency 1 --exec 'sh take.sh $PPID' > run.ndjson
 $ jq -r 'select(.earlier) | .label' run.ndjson | sort
-| demo note with 3 reads
+| demo limited note
 | demo offline card
 $ jq -r 'select(.ok) | .label' run.ndjson | sort -u | wc -l
 | 5

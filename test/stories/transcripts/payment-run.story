@@ -6,14 +6,14 @@ $ . ./settings; jq -c '.vaults[]' sandbox.json | vault import --file -
 | imported as generation 1
 
 # The plan, which sends nothing: lines may be lost, so that vaults known to be limited need a file or a command
-$ . ./settings; vault get "demo note with 3 reads" --field vault.usesRemaining
+$ . ./settings; vault get "demo limited note" --field vault.usesRemaining
 | 3
 $ . ./settings; vault get --all --dry-run
 | Nothing was sent. This would be done:
 | Vaults   4
 | Calls    8
 | Skipped  1
-| demo note with 3 reads  limited
+| demo limited note  limited
 exit 16
 $ . ./settings; vault get --all --exec 'sh pay.sh' --dry-run --field plan.calls
 | 10
