@@ -8,7 +8,8 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   const edge: Edge = { json: wantsJson(argv, host) };
   const shownVersion = edge.json ? JSON.stringify({ version }) : version;
   try {
-    if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) {
+    // As with node and docker, -v alone too: there is nothing to say more about.
+    if (argv.length === 1 && ["--version", "-V", "-v"].includes(argv[0] ?? "")) {
       await host.stdout.write(`${shownVersion}\n`);
       return 0;
     }
@@ -90,6 +91,9 @@ function outputFailure(thrown: unknown): VaultError | undefined {
   });
 }
 
+/** `-o` may stand behind other letters: `-qo json`. */
+const outputFlag = /^(?:--output|-[qvhV]*o)(?:=?)(.*)$/;
+
 /** Whether errors are JSON: decided from the words alone, because the command line itself may be what is wrong. */
 function wantsJson(argv: readonly string[], host: Host): boolean {
   const formats = ["json", "ndjson"];
@@ -98,10 +102,9 @@ function wantsJson(argv: readonly string[], host: Host): boolean {
   const words = end === -1 ? argv : argv.slice(0, end);
   const asked = words.some((word, index) => {
     if (word === "--json") return true;
-    const [, inline] = /^(?:--output=|-o=?)(.+)$/.exec(word) ?? [];
-    const value = word === "--output" || word === "-o" ? words[index + 1] : inline;
-    return formats.includes(value ?? "");
+    const [, inline] = outputFlag.exec(word) ?? [];
+    return formats.includes(inline === "" ? (words[index + 1] ?? "") : (inline ?? ""));
   });
-  const overruled = words.some((word) => /^(-o|--output)/.test(word));
+  const overruled = words.some((word) => outputFlag.test(word));
   return asked || (!overruled && formats.includes(host.env["VAULTSVC_OUTPUT"] ?? ""));
 }

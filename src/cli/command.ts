@@ -69,10 +69,6 @@ export interface Descriptor {
   options?: Readonly<Record<string, OptionSpec>>;
   /** Each works when pasted against the sandbox. */
   examples: readonly string[];
-  /** What --field may begin with; without it the command checks that itself. */
-  fields?:
-    | readonly string[]
-    | ((options: Readonly<Record<string, unknown>>) => readonly string[] | undefined);
   /** Runs even if the configuration cannot be used: with the defaults, or to fix it. `configuration` of the settings holds the problem. */
   mode?: "lenient" | "fixes-configuration";
   /** It needs the settings of the service: where they are missing, an unknown label is not the first thing to say. */

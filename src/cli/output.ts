@@ -143,14 +143,3 @@ export function hasField(document: unknown, path: string): boolean {
     return false;
   }
 }
-
-/**
- * Refuses a --field that no document of this command can have, before anything is sent.
- * @throws `usage`
- */
-export function checkField(field: string | undefined, roots: readonly string[]): void {
-  if (field === undefined || roots.includes(field.split(".")[0] ?? "")) return;
-  throw new VaultError("usage", `--field ${field}: must begin with one of ${roots.join(", ")}`, {
-    hint: `--field ${roots[0]} prints all of it; --json shows the document`,
-  });
-}

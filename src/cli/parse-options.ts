@@ -3,19 +3,14 @@ import { VaultError } from "../errors.ts";
 import { validate } from "../protocol/validate.ts";
 import type { Descriptor, OptionsOf, RawInput } from "./command.ts";
 import { optionTypes } from "./option-types.ts";
-import { checkField } from "./output.ts";
 
 /**
- * Checks a command line against the descriptor of its command, and --field against what its document holds.
+ * Checks a command line against the descriptor of its command.
  *
- * @throws `invalid-input` with the flag, the rule and an example; `usage` for a field.
+ * @throws `invalid-input` with the flag, the rule and an example.
  */
-export function parseOptions<D extends Descriptor>(
-  descriptor: D,
-  input: RawInput,
-  field?: string,
-): OptionsOf<D> {
-  const { arguments: terms = {}, options = {}, fields } = descriptor;
+export function parseOptions<D extends Descriptor>(descriptor: D, input: RawInput): OptionsOf<D> {
+  const { arguments: terms = {}, options = {} } = descriptor;
   const named = Object.fromEntries(
     Object.keys(terms).map((name, index) => [name, input.args[index]]),
   );
@@ -24,11 +19,7 @@ export function parseOptions<D extends Descriptor>(
     ...mapValues(options, ({ value }) => z.optional(value?.(optionTypes) ?? z.boolean())),
   });
   const checked = validate(schema, { ...input.options, ...named });
-  if (checked.ok) {
-    const roots = typeof fields === "function" ? fields(checked.value) : fields;
-    if (roots !== undefined) checkField(field, roots);
-    return checked.value as OptionsOf<D>;
-  }
+  if (checked.ok) return checked.value as OptionsOf<D>;
   const [first] = checked.violations;
   const [name = "", ...rest] = (first?.path ?? "").split(".");
   const shown = Object.hasOwn(terms, name) ? `<${name}>` : [flagName(name), ...rest].join(".");

@@ -27,6 +27,8 @@ export interface Surroundings {
       words?: readonly string[],
     ): Promise<App>;
   }>;
+  /** Refuses, as `usage`, a --field that the documents of a command cannot have. The command is given by its words. */
+  checkField: (command: string, field: string) => Promise<void>;
   /** `json` is set once the settings are known. */
   edge: { json: boolean };
 }
@@ -45,7 +47,7 @@ export async function runProgram(
   argv: readonly string[],
   around: Surroundings,
 ): Promise<number> {
-  const { host, version, shownVersion, wiring, edge } = around;
+  const { host, version, shownVersion, wiring, edge, checkField } = around;
   if (argv[0] === completeCommand) {
     await host.stdout.write(await completions(root, argv.slice(1), around));
     return 0;
@@ -54,7 +56,7 @@ export async function runProgram(
   const act: Act =
     (command) =>
     async (...parameters) => {
-      const { input, globals } = readAction(parameters);
+      const { input, globals, words } = readAction(parameters);
       if (command.print !== undefined) {
         const build = (): CommanderCommand => buildProgram(root, shownVersion, act, output);
         const format = formatOf(globals);
@@ -66,12 +68,10 @@ export async function runProgram(
       const app = await (await wiring()).createApp(host, globals, version, command.mode, argv);
       edge.json = app.io.output.format !== "table";
       const { parseOptions } = await import("./parse-options.ts");
-      const options = await withVault(
-        app,
-        command,
-        parseOptions(command, input, app.io.output.field),
-      );
-      result.exitCode = await runLabelled(app, command, options);
+      const options = parseOptions(command, input);
+      const { field } = app.io.output;
+      if (field !== undefined) await checkField(words.join(" "), field);
+      result.exitCode = await runLabelled(app, command, await withVault(app, command, options));
     };
   const output = helpOutput(host, (text) => {
     result.isShown = true;
@@ -155,15 +155,18 @@ async function completions(
   }
 }
 
-/** Splits what commander hands to an action: positional arguments, options, the command itself. */
+/** Splits what commander hands to an action: positional arguments, options, the command itself with the words that name it. */
 export function readAction(parameters: readonly unknown[]): {
   input: RawInput;
   globals: Readonly<Record<string, unknown>>;
+  words: string[];
 } {
   const command = parameters.at(-1) as CommanderCommand;
   const options = parameters.at(-2) as RawInput["options"];
   const args = parameters.slice(0, -2) as RawInput["args"];
-  return { input: { args, options }, globals: command.optsWithGlobals() };
+  const words: string[] = [];
+  for (let at = command; at.parent !== null; at = at.parent) words.unshift(at.name());
+  return { input: { args, options }, globals: command.optsWithGlobals(), words };
 }
 
 /** The commands that a line may be about: all of them where it names none. The first screen is made of the descriptors. */

@@ -24,7 +24,6 @@ export const deleteVault = command(
       yes: { flag: "--yes", help: "do not ask for the last four characters of the UUID" },
     },
     examples: ["vault delete $VAULT", "vault delete $VAULT --external-ref 'closed account 2291'"],
-    fields: ["deleted"],
     callsService: true,
   },
   async (app: App, options) => {

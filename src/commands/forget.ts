@@ -24,7 +24,6 @@ export const forget = command(
       "vault export $VAULT > copy.json && vault forget $VAULT",
       "vault forget $VAULT --json",
     ],
-    fields: ["forgotten"],
   },
   async (app: App, options) => {
     const [{ confirmOrFail }, { askVault }, { checkRemoval }] = await Promise.all([

@@ -3,14 +3,7 @@ import type { Output } from "../cli/output.ts";
 import type { App } from "../app.ts";
 import { command, vaultsArgument } from "../cli/command.ts";
 import { VaultError } from "../errors.ts";
-import {
-  exchangeFields,
-  exchangeFlags,
-  outFlag,
-  deliveryFlags,
-  manyFlags,
-  runFlag,
-} from "../input/flags.ts";
+import { exchangeFlags, outFlag, deliveryFlags, manyFlags, runFlag } from "../input/flags.ts";
 
 /** Reads one vault. Exit 0 means: delivered and acknowledged, or held as --no-ack asked. */
 export const get = command(
@@ -35,7 +28,6 @@ export const get = command(
       "vault get $VAULT --dry-run",
       "vault get --all --out-dir cards --run 2026-11",
     ],
-    fields: exchangeFields,
     callsService: true,
   },
   async (app: App, options) => {

@@ -18,7 +18,6 @@ export const label = command(
       text: { term: "<text>", help: "its new label", value: (is) => is.label },
     },
     examples: ["vault label $VAULT 'spare card'", "vault label $VAULT checkout-7 --json"],
-    fields: ["uuid", "label"],
   },
   async (
     { io, state, service }: { io: Io; state: StatePart; service: ServicePart },

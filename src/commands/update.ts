@@ -1,12 +1,6 @@
 import type { App } from "../app.ts";
 import { command, vaultsArgument } from "../cli/command.ts";
-import {
-  contentsFlags,
-  exchangeFields,
-  exchangeFlags,
-  manyFlags,
-  runFlag,
-} from "../input/flags.ts";
+import { contentsFlags, exchangeFlags, manyFlags, runFlag } from "../input/flags.ts";
 
 /** Updates one vault. Exit 0 means: acknowledged, so the update took effect; or held as --no-ack asked. */
 export const update = command(
@@ -30,7 +24,6 @@ export const update = command(
       "vault update $VAULT --card @card.json --dry-run",
       "vault update --from cards.ndjson --run 2026-11",
     ],
-    fields: exchangeFields,
     callsService: true,
   },
   async (app: App, options) =>

@@ -25,6 +25,11 @@ export function checkFieldPath(field: string, printed: Printed): void {
   const paths = fieldPaths(printed);
   if (paths === undefined) return;
   const { flag, operation, kind } = printed;
+  refuseOther(field, paths, `${flag} ${field}: a ${operation} of a ${kind} vault`);
+}
+
+/** @throws `usage` for a field that is none of the paths; `of` says what would have it */
+export function refuseOther(field: string, paths: readonly string[], of: string): void {
   // Of an array, every place has the same fields.
   const path = field.replaceAll(/\.\d+(?=\.|$)/g, ".0");
   if (
@@ -38,13 +43,9 @@ export function checkFieldPath(field: string, printed: Printed): void {
     .slice(0, mostNamed);
   const contents = paths.filter((known) => /^vault\.(?:content$|creditCard\.)/.test(known));
   const listed = contents.length === 0 ? "" : `contents of the vault: ${contents.join(", ")}; `;
-  throw new VaultError(
-    "usage",
-    `${flag} ${field}: a ${operation} of a ${kind} vault prints no such field; nothing was sent`,
-    {
-      hint: `${listed}the nearest: ${near.join(", ")}; get --json shows the document`,
-    },
-  );
+  throw new VaultError("usage", `${of} prints no such field; nothing was sent`, {
+    hint: `${listed}the nearest: ${near.join(", ")}; --json shows the document`,
+  });
 }
 
 /** The paths of the document that an exchange prints; undefined for one that is unsupported. */
@@ -76,16 +77,21 @@ export const readPaths = (kind: string | undefined): string[] => [
 
 interface Schema {
   properties?: Record<string, Schema>;
+  additionalProperties?: Schema | false;
   items?: Schema;
   anyOf?: Schema[];
+  $ref?: string;
 }
 
-/** All paths of a document; `.*` at the end stands for whatever the service says there. */
-function pathsOf(schema: object, prefix = ""): string[] {
-  const { properties, items, anyOf = [] } = schema as Schema;
+/** All paths of a document; `.*` at the end stands for whatever is there, as what the service says. */
+export function pathsOf(schema: object, prefix = ""): string[] {
+  const { properties, additionalProperties, items, anyOf = [], $ref } = schema as Schema;
   const at = (name: string): string => (prefix === "" ? name : `${prefix}.${name}`);
   const inner = Object.entries({ ...properties, ...(items === undefined ? {} : { 0: items }) });
-  const open = properties !== undefined && inner.length === 0 ? [at("*")] : [];
+  const isObject = properties !== undefined || typeof additionalProperties === "object";
+  const isOpen =
+    (isObject && inner.length === 0) || $ref !== undefined || Object.keys(schema).length === 0;
+  const open = isOpen ? [at("*")] : [];
   return [
     ...open,
     ...inner.flatMap(([name, value]) => [at(name), ...pathsOf(value, at(name))]),

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { auditReplay, auditSummary } from "./audit.ts";
 import { error } from "./parts.ts";
 import * as exchange from "./exchange.ts";
+import { pathsOf, refuseOther } from "./field-paths.ts";
 import { help } from "./help.ts";
 import { recovery } from "./recovery.ts";
 import * as sandbox from "./sandbox.ts";
@@ -72,6 +73,18 @@ export const schemaOf = (name: DocumentName): object => ({
   title: name,
   ...body(name),
 });
+
+const byKind: readonly string[] = ["get", "update", "run"];
+
+/**
+ * Refuses a --field that no document of a command can have, before anything is done; of an exchange that is done where its kind is known.
+ * @throws `usage` with the nearest paths
+ */
+export function checkField(command: string, field: string): void {
+  const name = documentNames.find((each) => each === command && !byKind.includes(each));
+  if (name !== undefined)
+    refuseOther(field, pathsOf(body(name)), `--field ${field}: vault ${name}`);
+}
 
 /** One JSON Schema with all documents as `$defs`. */
 export const allSchemas = (): object => ({

@@ -178,13 +178,6 @@ export type ContentsOptions = OptionValues<typeof contentsFlags>;
 /** What a command line says of an exchange, with one vault or with many. */
 export type VaultsOptions = ManyOptions & ExchangeOptions & ContentsOptions;
 
-/** What `--field` may begin with: of the document, or of the one that --dry-run prints for one vault or for many. */
-export function exchangeFields(
-  options: Readonly<Record<string, unknown>>,
-): readonly string[] | undefined {
-  return options["dryRun"] === true && isMany(options) ? ["plan"] : undefined;
-}
-
 /** Stands in the description of each operation of which the specification shows no shape. */
 export const extended =
   "Extended: not part of the documented interface; your service may not support it.";

@@ -264,7 +264,7 @@ describe("audit-replay", () => {
       "a field that no document has",
       ["--field", "vault.uuid"],
       2,
-      /--field vault\.uuid: must begin with one of found, selected, items/,
+      /--field vault\.uuid: vault audit-replay prints no such field; nothing was sent/,
     ],
     [
       "a page that stands in the way of the document",

@@ -23,6 +23,7 @@ it.each([
   [["--json", "--version"], {}],
   [["-V", "-o", "json"], {}],
   [["get", "--output=ndjson", "--version"], {}],
+  [["-v"], { VAULTSVC_OUTPUT: "json" }],
   [["--version"], { VAULTSVC_OUTPUT: "json" }],
 ])("vault %j: the version as JSON", async (args, env) => {
   const host = fakeHost({ env });
@@ -31,6 +32,15 @@ it.each([
     version: expect.stringMatching(/^\d+\.\d+\.\d+/) as string,
   });
 });
+
+it.each(["-qo json", "-vqo json", "-qojson", "-qo ndjson", "-o=json", "-q --output json"])(
+  "an error of the command line is JSON with %s",
+  async (flags) => {
+    const host = fakeHost();
+    expect(await main([...flags.split(" "), "status", "x", "y"], host)).toBe(2);
+    expect(JSON.parse(host.err)).toMatchObject({ error: { code: "usage" } });
+  },
+);
 
 it("vault --version --verbose: what a report of a problem should name", async () => {
   const node = expect.stringMatching(/^\d+\.\d+\.\d+$/) as string;

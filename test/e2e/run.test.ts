@@ -217,7 +217,7 @@ describe.concurrent("vault run", () => {
       [["--stdin", "--", ""], 127, /no such program/],
       [["--stdin", "--no-ack", "--", "true"], 2, /--no-ack/],
     ];
-    for (const [args, code, message, hint = /./] of cases) {
+    for (const [args, code, message, hint] of cases) {
       const result = await machine.vaultWith(
         { env: { PATH: process.env["PATH"] } },
         "run",
@@ -229,7 +229,7 @@ describe.concurrent("vault run", () => {
       expect(errorOf(result)).toMatchObject({
         exitCode: code,
         message: expect.stringMatching(message) as string,
-        help: expect.stringMatching(hint) as string,
+        ...(hint && { help: expect.stringMatching(hint) as string }),
       });
     }
     const unknown = "123e4567-e89b-42d3-a456-426614174000";

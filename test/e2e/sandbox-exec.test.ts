@@ -178,6 +178,9 @@ describe("a sandbox that serves a user", () => {
       ["reset"],
     ])
       expect((await at(home, env)("sandbox", ...command)).code, command.join(" ")).toBe(0);
+    expect((await at(home, env)("sandbox", "lock", card, "--field", "status")).stdout).toBe(
+      "locked",
+    );
     expect(JSON.parse((await at(home, env)("sandbox", "status", "--json")).stdout)).toMatchObject({
       running: true,
     });

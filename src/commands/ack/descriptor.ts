@@ -41,7 +41,6 @@ export const ack = {
     },
   },
   examples: ["vault ack $VAULT", "vault ack --all", "vault ack $VAULT --json"],
-  fields: ["acknowledged", "failed"],
   callsService: true,
 } as const satisfies Descriptor;
 

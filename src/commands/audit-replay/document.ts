@@ -31,32 +31,6 @@ function factsOf({
   };
 }
 
-/** Keys that --field may begin with. */
-export const documentRoots = [
-  "found",
-  "selected",
-  "items",
-  "asOf",
-  "inputs",
-  "rules",
-  "columns",
-  "vaultCount",
-  "verdicts",
-  "vaults",
-  "whatIf",
-  "reenactment",
-  "skippedLines",
-  "skipped",
-  "otherActions",
-  "unknownItems",
-  "applicationItems",
-  "withoutVault",
-  "duplicates",
-  "reordered",
-  "late",
-  "notes",
-] as const;
-
 /** Yields the document of --json in pieces: there may be a million vaults. */
 export function* jsonDocument(replay: Replay, vaults: Iterable<VaultReport>): Generator<string> {
   const { before, after } = factsOf(replay);

@@ -6,13 +6,11 @@ import { cutWords } from "../../audit/report/found.ts";
 import type { Settings } from "../../settings/settings.ts";
 import { VaultError } from "../../errors.ts";
 import { defaults } from "../../protocol/limits.ts";
-import { documentRoots } from "./document.ts";
 import { checkTargets, openSources } from "./inputs.ts";
 import type { AuditReplayOptions } from "./options.ts";
 import { parseAuditReplay } from "./options.ts";
 import { printReplay } from "./output.ts";
 import { openProgress } from "./progress.ts";
-import { checkField } from "../../cli/output.ts";
 import type { AuditFinding, AuditReplayFlags } from "./descriptor.ts";
 import { isUuid } from "../../protocol/fields.ts";
 import type { Narrator } from "../../terminal/narrator.ts";
@@ -28,7 +26,6 @@ export async function runAuditReplay(
   flags: AuditReplayFlags,
 ): Promise<number> {
   const options = parseAuditReplay(flags, io.host.now());
-  checkField(io.output.field, documentRoots);
   checkTargets({ io, settings }, options);
   const between = spanOf(options);
   const { interrupted } = io.host;

@@ -23,7 +23,6 @@ export const list = {
     "vault config list --origin",
     "vault config list --origin --json",
   ],
-  fields: ["profile", "profiles", "path", "settings"],
   mode: "fixes-configuration",
 } as const satisfies Descriptor;
 
@@ -38,7 +37,6 @@ export const get = {
   summary: "print the effective value of a setting",
   arguments: { key },
   examples: ["vault config get baseUrl", "vault config get rateLimit --json"],
-  fields: ["key", "value", "origin"],
   mode: "fixes-configuration",
 } as const satisfies Descriptor;
 
@@ -54,7 +52,6 @@ export const set = {
     },
   },
   examples: ["vault config set timeout 10s", "vault config set apiKey env:VAULTSVC_API_KEY"],
-  fields: ["profile", "key", "value"],
   mode: "fixes-configuration",
 } as const satisfies Descriptor;
 
@@ -63,7 +60,6 @@ export const unset = {
   summary: "remove a setting from the profile",
   arguments: { key: { term: "<key>", help: "configuration key", value: text } },
   examples: ["vault config unset timeout", "vault config unset timeout --json"],
-  fields: ["profile", "key", "value"],
   mode: "fixes-configuration",
 } as const satisfies Descriptor;
 
@@ -71,7 +67,6 @@ export const path = {
   name: "path",
   summary: "print where the configuration, the key file and the state are",
   examples: ["vault config path", "vault config path --json"],
-  fields: ["config", "keyFile", "state"],
   mode: "fixes-configuration",
 } as const satisfies Descriptor;
 
@@ -80,6 +75,5 @@ export const use = {
   summary: "switch to a profile",
   arguments: { name: { term: "<name>", help: "profile", value: text } },
   examples: ["vault config use default", "vault config use default --json"],
-  fields: ["profile"],
   mode: "fixes-configuration",
 } as const satisfies Descriptor;

@@ -43,7 +43,6 @@ export const create = {
     "vault create --kind generic/offline --content @note.txt --metadata team=ops",
     "vault create --kind credit-card/offline --card @card.json --json",
   ],
-  fields: ["uuid", "label", "vault", "kind", "created"],
 } as const satisfies Descriptor;
 
 export type CreateOptions = OptionsOf<typeof create>;

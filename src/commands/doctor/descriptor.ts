@@ -16,7 +16,6 @@ export const doctor = {
     },
   },
   examples: ["vault doctor", "vault doctor --offline --fail-on warn", "vault doctor --json"],
-  fields: ["checks"],
   mode: "lenient",
 } as const satisfies Descriptor;
 

@@ -32,6 +32,14 @@ export async function runExport(app: App, options: ExportOptions): Promise<numbe
       next: [command`vault export VAULT --generation N`],
     });
   }
+  if (app.io.output.field !== undefined && options.all === true) {
+    throw new VaultError("usage", "--field prints one value, and --all exports many vaults", {
+      next: [
+        command`vault export VAULT --field PATH`,
+        { ...command`vault export --all -o ndjson`, note: "for a tool such as jq" },
+      ],
+    });
+  }
   const uuid = options.all === true ? undefined : await askVault(app, options.uuid, "export");
   try {
     await app.io.host.stdout.write(
@@ -76,8 +84,7 @@ async function exportAll(app: App): Promise<string> {
   const exported: ExportedVault[] = [];
   for (const record of records.filter((r) => r.service === here))
     exported.push(await exportOne(app, record.uuid));
-  const { field, format } = app.io.output;
-  if (field !== undefined || format === "json")
+  if (app.io.output.format === "json")
     return serialize(exported, app.io.output, app.io.host.stdout.isTTY) ?? "";
   return exported.map((one) => `${jsonText(one)}\n`).join("");
 }

@@ -43,7 +43,6 @@ const descriptor = {
     "vault guard $VAULT --reset",
     "vault guard --all --reset --unanswered",
   ],
-  fields: ["vaults", "breakers"],
 } as const satisfies Descriptor;
 
 type GuardOptions = OptionsOf<typeof descriptor>;

@@ -33,7 +33,6 @@ export const importVaults = {
     "vault import $VAULT --credentials @pair.json --label 'spare card'",
     "vault import --file vaults.ndjson",
   ],
-  fields: ["imported", "failed"],
 } as const satisfies Descriptor;
 
 export type ImportOptions = OptionsOf<typeof importVaults>;

@@ -20,7 +20,6 @@ export const info = {
     "vault info $VAULT --json",
     "vault info $VAULT --field info.autoLockDate",
   ],
-  fields: ["uuid", "label", "kind", "info"],
   callsService: true,
 } as const satisfies Descriptor;
 

@@ -23,7 +23,6 @@ export const init = {
     "vault init --profile demo --app-uuid $VAULTSVC_APP_UUID",
     "vault init --profile prod --live --base-url https://vaults.example.com",
   ],
-  fields: ["profile", "path", "current"],
   mode: "fixes-configuration",
 } as const satisfies Descriptor;
 

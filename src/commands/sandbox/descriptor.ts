@@ -83,7 +83,6 @@ export const rehearse = {
     'vault sandbox rehearse --check "$PWD/check" -- ./read.sh',
     'vault sandbox rehearse --setup "$PWD/setup" --check "$PWD/check" -- ./read.sh',
   ],
-  fields: ["scenarios", "warnings"],
   mode: "lenient",
 } as const satisfies Descriptor;
 
@@ -140,7 +139,6 @@ export const env = {
     "vaults are imported.",
   options: control,
   examples: ['eval "$(vault sandbox env)"', "vault sandbox env --json"],
-  fields: ["env"],
 } as const satisfies Descriptor;
 
 export const status = {
@@ -148,7 +146,6 @@ export const status = {
   summary: "show whether a sandbox is running, and its vaults",
   options: control,
   examples: ["vault sandbox status", "vault sandbox status --json"],
-  fields: ["running", "baseUrl", "application", "readyFile", "vaults"],
 } as const satisfies Descriptor;
 
 export const stop = {
@@ -156,7 +153,6 @@ export const stop = {
   summary: "stop the sandbox",
   options: control,
   examples: ["vault sandbox stop", "vault sandbox stop --ready-file ./sandbox.json"],
-  fields: ["stopped"],
 } as const satisfies Descriptor;
 
 export const reset = {
@@ -164,7 +160,6 @@ export const reset = {
   summary: "restore the seed with new credentials (in the ready file), and remove all faults",
   options: control,
   examples: ["vault sandbox reset", "vault sandbox reset --ready-file ./sandbox.json"],
-  fields: ["vaults"],
 } as const satisfies Descriptor;
 
 export const audit = {
@@ -183,7 +178,6 @@ export const audit = {
     "vault sandbox audit --export items.csv",
     "vault sandbox audit --export items.ndjson.gz",
   ],
-  fields: ["items", "file"],
 } as const satisfies Descriptor;
 
 /** Of the sandbox: the state may not know it. */
@@ -202,7 +196,6 @@ export const lock = {
   arguments: itsVault,
   options: control,
   examples: ["vault sandbox lock $VAULT", "vault sandbox lock $VAULT --json"],
-  fields: ["vault"],
 } as const satisfies Descriptor;
 
 export const unlock = {
@@ -211,7 +204,6 @@ export const unlock = {
   arguments: itsVault,
   options: control,
   examples: ["vault sandbox unlock $VAULT", "vault sandbox unlock $VAULT --json"],
-  fields: ["vault"],
 } as const satisfies Descriptor;
 
 export const fault = {
@@ -230,5 +222,4 @@ export const fault = {
     "vault sandbox fault 'get-start:status=503*2' end:delay=2s",
     "vault sandbox fault --clear",
   ],
-  fields: ["armed"],
 } as const satisfies Descriptor;

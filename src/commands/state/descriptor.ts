@@ -23,7 +23,6 @@ export const init = {
     },
   },
   examples: ["vault state init", "vault state init --state ./new-state"],
-  fields: ["state", "keyFile", "created"],
 } as const satisfies Descriptor;
 
 export type StateInitOptions = OptionsOf<typeof init>;
@@ -43,7 +42,6 @@ export const move = {
     yes: { flag: "--yes", help: "do not ask" },
   },
   examples: ["vault state move --to ./moved", "vault state move --to ./moved --json"],
-  fields: ["moved"],
 } as const satisfies Descriptor;
 
 export type MoveOptions = OptionsOf<typeof move>;
@@ -57,7 +55,6 @@ export const claim = {
     "proven afterwards.",
   options: { yes: { flag: "--yes", help: "do not ask" } },
   examples: ["vault state claim --help", "vault state claim --help --no-color"],
-  fields: ["claimed"],
 } as const satisfies Descriptor;
 
 export type ClaimOptions = OptionsOf<typeof claim>;
@@ -71,7 +68,6 @@ export const backup = {
   arguments: { file: { term: "<file>", help: "the backup", value: text } },
   options: { force: { flag: "--force", help: "replace a file that exists" } },
   examples: ["vault state backup vault-backup.db", "vault state backup vault-backup.db --json"],
-  fields: ["backup"],
 } as const satisfies Descriptor;
 
 export type BackupOptions = OptionsOf<typeof backup>;
@@ -90,7 +86,6 @@ export const restore = {
     "vault state backup b.db && vault state restore b.db",
     "vault state backup b.db && vault state restore b.db --state ./restored",
   ],
-  fields: ["restored"],
 } as const satisfies Descriptor;
 
 export type RestoreOptions = OptionsOf<typeof restore>;
@@ -128,7 +123,6 @@ export const rekey = {
     "vault state rekey --to file --json",
     "vault state rekey --new-passphrase @passphrase.txt",
   ],
-  fields: ["rekeyed"],
 } as const satisfies Descriptor;
 
 export type RekeyOptions = OptionsOf<typeof rekey>;
@@ -140,5 +134,4 @@ export const locks = {
     "List who is using which vault of a shared state, and until when. For a state on this machine there is nothing to list: the " +
     "operating system keeps its locks.",
   examples: ["vault state locks", "vault state locks --json"],
-  fields: ["locks"],
 } as const satisfies Descriptor;

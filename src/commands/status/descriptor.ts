@@ -25,7 +25,6 @@ export const status = {
     "vault status --pending --json",
     "vault status --fail-on locked,pending,at-risk",
   ],
-  fields: ["vaults"],
 } as const satisfies Descriptor;
 
 export type StatusOptions = OptionsOf<typeof status>;
