@@ -71,6 +71,10 @@ export class VaultNames<V extends Named> {
     return { uuid: vault.uuid, vault };
   }
 
+  isLabel(name: string): boolean {
+    return this.#labelled(name).length > 0;
+  }
+
   #labelled(label: string): V[] {
     this.#byLabel ??= Map.groupBy(this.#byUuid.values(), ({ label }) => label ?? "");
     return label === "" ? [] : (this.#byLabel.get(label) ?? []);
@@ -78,7 +82,7 @@ export class VaultNames<V extends Named> {
 
   #byDigits(name: string, options: FindOptions): V {
     const { shown, exact } = options;
-    const start = shown === undefined ? "" : `${shown}: `;
+    const start = shown === undefined ? "" : `"${shown}": `;
     const isDigits = /^[\da-f-]+$/i.test(name);
     // A file, a shell or a mail has added something that nobody sees.
     const visible = name.replaceAll(/[\s\p{Cc}\p{Cf}]/gu, "");
@@ -89,9 +93,9 @@ export class VaultNames<V extends Named> {
     ) {
       throw new VaultError(
         "invalid-input",
-        `${start}a part of a UUID is accepted only on a terminal; nothing was sent`,
+        `${start}abbreviated UUIDs work only on a terminal; nothing was sent`,
         {
-          hint: "use the whole UUID (36 characters) or a label",
+          hint: "use the full UUID (36 characters) or a label",
           next: [command`vault status`],
         },
       );
@@ -118,7 +122,7 @@ export class VaultNames<V extends Named> {
     const near = shown === undefined ? [] : suggest(name, labels).map(printableLine);
     return new VaultError(
       "no-credentials",
-      `no vault known here has ${shown === undefined ? "this label or UUID" : `the label or UUID ${shown}`}; nothing was sent`,
+      `${shown === undefined ? "no vault has this label or UUID" : `no vault named "${shown}"`}; nothing was sent`,
       {
         hint: near.length > 0 ? `did you mean ${near.join(" or ")}?` : undefined,
         next: [command`vault status`],

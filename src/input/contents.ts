@@ -121,7 +121,10 @@ async function readParts(io: Io, options: ContentsOptions): Promise<Partial<Cred
     cardName === undefined
       ? {}
       : checkPart("name", await readValue(cardName, "--card-name", io.sources), "--card-name");
-  const date = expiry === undefined ? {} : parseExpiry(expiry, (rule) => invalid("--expiry", rule));
+  const date =
+    expiry === undefined
+      ? {}
+      : parseExpiry(expiry, (rule) => invalid("--expiry", rule, validParts));
   if (cardNumber === undefined) return { ...name, ...date };
   const number = await io.secretOption(cardNumber, "--card-number");
   return { ...name, ...date, ...checkPart("number", digitsOf(number), "--card-number") };
@@ -146,10 +149,13 @@ function parseCard(json: string): CreditCard {
   const checked = validate(creditCard, parseGivenJson(json, "--card", validCard));
   if (checked.ok) return checked.value;
   const [first] = checked.violations;
-  throw invalid(first?.path ? `--card.${first.path}` : "--card", first?.rule ?? "does not fit");
+  const where = first?.path ? `--card.${first.path}` : "--card";
+  throw invalid(where, first?.rule ?? "does not fit", validCard);
 }
 
 const validCard = `nothing was sent; a valid card: {"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}`;
+const validParts =
+  "nothing was sent; a valid card: --card-number @FILE --card-name 'Ada Lovelace' --expiry 04/29";
 
 const fine: CreditCard = {
   number: "4111111111111111",
@@ -173,15 +179,15 @@ function checkPart<K extends keyof CreditCard>(
 ): Pick<CreditCard, K> {
   const checked = { [part]: value } as Pick<CreditCard, K>;
   const rule = brokenRule(checked);
-  if (rule !== null) throw invalid(flagName, rule);
+  if (rule !== null) throw invalid(flagName, rule, validParts);
   return checked;
 }
 
 /** A number as it stands on the card. */
 const digitsOf = (typed: string): string => typed.replaceAll(/[ -]/g, "");
 
-const invalid = (where: string, rule: string): VaultError =>
-  new VaultError("invalid-input", `${where}: ${rule}`, { hint: validCard });
+const invalid = (where: string, rule: string, hint: string): VaultError =>
+  new VaultError("invalid-input", `${where}: ${rule}`, { hint });
 
 /** Asks for the missing parts of a card, each until it is valid. */
 async function askCard({ ask, redactor }: Io, given: Partial<CreditCard>): Promise<CreditCard> {

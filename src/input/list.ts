@@ -149,6 +149,13 @@ function named<Vault>(
   make: Make<Vault>,
 ): Vault[] {
   const nameOf = new Map<string, string>();
+  const whole = names.join(" ");
+  if (names.length > 1 && known.isLabel(whole) && !names.every((name) => known.isLabel(name)))
+    throw new VaultError(
+      "usage",
+      `"${printableLine(whole)}" is the label of one vault; nothing was sent`,
+      { hint: "put a label with spaces in quotes" },
+    );
   return names.map((name) => {
     const shown = printableLine(name);
     const { uuid, vault } = known.find(name, { shown, exact: !ask.isPossible });

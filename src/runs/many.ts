@@ -42,7 +42,6 @@ export async function runMany(
   operation: Operation,
 ): Promise<number> {
   checkNothingOfOne(options, operation);
-  const form = formOf(app, options, operation);
   await askSettings(app);
   // Missing settings are reported before a list is read.
   await app.service.client();
@@ -56,6 +55,7 @@ export async function runMany(
     missing: (uuid) => (outDir === undefined ? null : missingIn(app.io.host, outDir, uuid)),
   };
   const list = await inLittleMemory(async () => await sortedList(app, options, run));
+  const form = formOf(app, options, operation);
   const { todo, skipped } = list;
   const total = todo.length + list.earlier.length + skipped.length;
   if (options.dryRun === true) {

@@ -43,7 +43,7 @@ describe.concurrent("the last read of a limited vault", () => {
     expect(result.stderr).toMatch(/last read/);
     expect(result.stderr).not.toContain(note);
     const next = ["get UUID --discard-pending --reveal", "ack UUID --unread"].map((way) => ({
-      command: `vault ${way.replace("UUID", uuid)}`,
+      argv: ["vault", ...way.replace("UUID", uuid).split(" ")],
     }));
     expect(await machine.status(uuid)).toMatchObject({
       exchange: { state: "held", holdReason: "masked", delivered: false },

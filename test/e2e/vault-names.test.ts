@@ -100,7 +100,7 @@ describe("a vault is named", () => {
           refused,
           3,
           "invalid-input",
-          /a part of a UUID is accepted only on a terminal; nothing was sent/,
+          /abbreviated UUIDs work only on a terminal; nothing was sent/,
         );
       }
     }

@@ -275,7 +275,7 @@ describe("a list in a file", () => {
       "a name that fits none",
       "get",
       ["spare", "", "5105105105105101"],
-      `--from line 3: no vault known here has this label or UUID; ${nothing}`,
+      `--from line 3: no vault has this label or UUID; ${nothing}`,
     ],
     ["a name that fits several", "get", ["0000000"], "--from line 1: it fits 5 vaults"],
     ["too few digits", "get", ["000"], "--from line 1: at least 4 digits"],
@@ -369,7 +369,7 @@ describe("vaults on the command line, and all", () => {
       { uuid: uuidOf(3), label: null, kind: ofCard },
     ]);
     expect(await failure(read({ vaults: ["spare", "none"] }))).toBe(
-      `no-credentials: no vault known here has the label or UUID none; nothing was sent`,
+      `no-credentials: no vault named "none"; nothing was sent`,
     );
     expect(await failure(read({ vaults: ["0000000"] }))).toMatch(/^usage: 0000000 fits 5 vaults/);
     expect(await failure(read({ vaults: ["spare", uuidOf(1)] }))).toBe(
@@ -378,12 +378,20 @@ describe("vaults on the command line, and all", () => {
     expect(await failure(read({ vaults: [uuidOf(9)] }))).toMatch(/^no-credentials: /);
   });
 
+  it("are not the words of a label without quotes", async () => {
+    const labelled = [vault(1, "spare card"), vault(2, "card")];
+    const words = { vaults: ["spare", "card"] };
+    expect(await failure(read(words, "get", "", true, labelled))).toBe(
+      'usage: "spare card" is the label of one vault; nothing was sent',
+    );
+  });
+
   it.each(["get", "update", "ack"] as const)(
     "are not named by digits where nobody can be asked: %s",
     async (operation) => {
-      const says = "a part of a UUID is accepted only on a terminal; nothing was sent";
+      const says = "abbreviated UUIDs work only on a terminal; nothing was sent";
       expect(await failure(read({ vaults: ["00000001"] }, operation, "", false))).toBe(
-        `invalid-input: 00000001: ${says}`,
+        `invalid-input: "00000001": ${says}`,
       );
       for (const line of ["00000001", "5105105105105101", uuidOf(1).slice(1)])
         expect(await failure(read({ from: "-" }, operation, line, false))).toBe(
