@@ -122,8 +122,8 @@ export function createReport(
       const say = host.stderr.isTTY ? narrator.note : narrator.detail;
       say(summaryLine(operation, left, summary, tally));
       for (const { lines, next } of causes.told()) {
-        for (const line of lines) say(line);
-        say("", next);
+        for (const line of lines.slice(0, -1)) say(line);
+        say(lines.at(-1) ?? "", next);
       }
     },
     close: progress.close,

@@ -106,7 +106,8 @@ export function messageStream(options: OutputOptions): Flushable<MessageStream> 
       const { isTTY } = options.facts;
       // Only now, so that no secret is broken before it is replaced.
       const clean = printable(redact(text));
-      const ways = wayLines(redaction.redactValue(next), isTTY ? options.facts.columns : Infinity);
+      const columns = isTTY ? options.facts.columns : undefined;
+      const ways = wayLines(redaction.redactValue(next), columns, clean === "" ? 0 : 2);
       return send(
         (isTTY ? wrapMessage(clean, options.facts.columns) : clean) +
           ways.map((line) => `${printableLine(line)}\n`).join(""),

@@ -5,7 +5,7 @@ $$ CI=true vault get "$NOTE"
 | the base URL of the service, the application UUID and the API key are missing
 | hint: set the base URL of the service with --base-url, VAULTSVC_BASE_URL or the config key
 | next: vault init
-|   or: vault sandbox exec -- sh
+|   next: vault sandbox exec -- sh
 exit 2
 $ VAULTSVC_BASE_URL=$BASE_URL vault get "$NOTE"
 | the application UUID and the API key are missing

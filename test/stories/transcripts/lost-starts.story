@@ -19,7 +19,8 @@ $ . ./settings; for vault in "$NOTE" "$CARD" "$NOTE"; do vault get "$vault" --ma
 | not sent: the service did not respond to a start
 | not sent: the service did not respond to a start
 | not sent: the service did not respond to a start
-| hint: run it again then, or, if the audit log shows none of the unanswered starts, at once after vault guard … --reset --unanswered
+| hint: run it again then
+| next: vault guard … --reset --unanswered (if the audit log shows none of the unanswered starts: then at once)
 exit 10
 $ . ./settings; vault guard
 | 0 of 5 … 0 of 3 … nothing

@@ -25,7 +25,7 @@ $ echo 'echo "$VAULTSVC_DELIVERY_ID" >> paid' >> pay.sh; touch paid
 $ . ./settings; vault get --all --run may --exec 'sh pay.sh' > run.ndjson; code=$?; jq -r '.label, .error.code, .done' run.ndjson; exit $code
 | no account
 | run may left 1 of 5 vaults undone
-| with --discard-pending the same command line passes it on once more
+| next: vault get --all --run may --exec 'sh pay.sh' --discard-pending
 | demo offline card
 | pending
 | 4

@@ -15,7 +15,7 @@ $ vault guard "$NOTE"
 # at the right address
 $ . ./settings; vault get "$NOTE" --field vault.content
 | next: vault export
-| or: vault import
+| next: vault import
 exit 4
 $ . ./settings; vault export "$NOTE" --api-prefix /elsewhere > note.json && vault import "$NOTE" --credentials @note.json && vault get "$NOTE" --field vault.content
 | The treasure is under the third palm tree
