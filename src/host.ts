@@ -2,7 +2,7 @@ import type { Actor } from "./actor.ts";
 import { actorOf } from "./actor.ts";
 import { fstatSync, readFile, readSync, statSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
-import { VaultError } from "./errors.ts";
+import { asVaultError, VaultError } from "./errors.ts";
 import type { Clock } from "./exchange/ports.ts";
 import { wantsColor } from "./terminal/palette.ts";
 import type { Ended, ForegroundProgram, PassOn } from "./terminal/foreground.ts";
@@ -22,7 +22,13 @@ import { command } from "./way.ts";
 export interface Host extends Clock, Interrupts {
   /** As it was at the start. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly cwd: string;
+  /** The working directory; undefined where it was removed. */
+  readonly cwd: string | undefined;
+  /**
+   * The absolute path of what a user has named.
+   * @throws `usage` for a relative one where the working directory was removed
+   */
+  resolve(path: string): string;
   readonly platform: NodeJS.Platform;
   /** Of the processor, as Node names it: `x64`. */
   readonly arch: string;
@@ -44,7 +50,7 @@ export interface Host extends Clock, Interrupts {
   chooseColor(choice: boolean | undefined): void;
   /** The runtime's own streams, for a prompt that must read keys. Never for data. */
   terminal(): { input: NodeJS.ReadStream; output: NodeJS.WriteStream };
-  /** The whole file, `path` taken from `cwd`. Rejects with the system's error, or with the reason of `interrupted`. */
+  /** The whole file, `path` as `resolve` takes it. Rejects with the system's error, or with the reason of `interrupted`. */
   readFile(path: string): Promise<Uint8Array>;
   /** Command line that starts this program again: the runtime and the entry. */
   readonly program: readonly string[];
@@ -55,6 +61,8 @@ export interface Host extends Clock, Interrupts {
   runForeground(program: ForegroundProgram): Promise<Ended>;
   /** Kills a process and all that it started (its process group). Nothing happens where it is gone. */
   endGroup(pid: number): void;
+  /** Rejects where nobody catches what was thrown, and where nothing is left to wait for. */
+  readonly uncaught: Promise<never>;
   /** Resolves when all output so far has been written or cannot be. */
   flush(): Promise<void>;
 }
@@ -111,6 +119,13 @@ export function createHost(
     isClosed: () => wasClosed(1),
   });
   const stderr = messageStream({ facts: facts(2), signal, openWriter: descriptorWriter(2) });
+  const uncaught = Promise.withResolvers<never>();
+  uncaught.promise.catch(() => {});
+  process.on("uncaughtException", (error) => uncaught.reject(asVaultError(error)));
+  // Otherwise the runtime would end with 0, which means "acknowledged".
+  process.on("beforeExit", () =>
+    uncaught.reject(asVaultError(new Error("nothing is left to wait for"))),
+  );
 
   return {
     env,
@@ -138,8 +153,9 @@ export function createHost(
       return interrupts().killed;
     },
     get cwd() {
-      return process.cwd();
+      return workingDirectory(process);
     },
+    resolve: (path) => resolveIn(workingDirectory(process), path),
     get home() {
       return homeOf(process, env["HOME"]);
     },
@@ -170,11 +186,12 @@ export function createHost(
     endGroup,
     readFile(path) {
       const whole = Promise.withResolvers<Uint8Array>();
-      readFile(resolve(process.cwd(), path), (error, bytes) =>
+      readFile(resolveIn(workingDirectory(process), path), (error, bytes) =>
         error ? whole.reject(error) : whole.resolve(bytes),
       );
       return orAborted(whole.promise, interrupts().interrupted);
     },
+    uncaught: uncaught.promise,
     async flush() {
       await stdout.flush();
       await stderr.flush();
@@ -187,6 +204,23 @@ export function createHost(
     },
     sleep: pause,
   };
+}
+
+function workingDirectory(process: NodeJS.Process): string | undefined {
+  try {
+    return process.cwd();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Implements `Host.resolve`. */
+export function resolveIn(cwd: string | undefined, path: string): string {
+  if (isAbsolute(path)) return resolve(path);
+  if (cwd !== undefined) return resolve(cwd, path);
+  throw new VaultError("usage", `the working directory was removed, so that ${path} is nowhere`, {
+    hint: "change to another directory, or use an absolute path",
+  });
 }
 
 /**

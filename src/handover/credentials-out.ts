@@ -1,5 +1,5 @@
 import { readFileSync, realpathSync, statSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { Io } from "../parts/io.ts";
 import type { Basics } from "../parts/settings.ts";
 import { VaultError } from "../errors.ts";
@@ -157,7 +157,7 @@ export async function withCredentialsOut<T>(
 ): Promise<T> {
   if (path === undefined) return await work(undefined);
   checkWritable({ io, settings }, "--credentials-out", path);
-  const whole = resolve(io.host.cwd, path);
+  const whole = io.host.resolve(path);
   // A file has one lock, whatever path leads to it.
   const file = join(realpathSync(dirname(whole)), basename(whole));
   const begin = async (): Promise<T> =>

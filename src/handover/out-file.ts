@@ -1,5 +1,5 @@
 import { accessSync, constants, readFileSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import * as z from "zod/mini";
 import type { Basics } from "../parts/settings.ts";
 import type { Host } from "../host.ts";
@@ -23,8 +23,8 @@ export function checkOut(
   out: string,
   uuid: string,
 ): void {
-  const { cwd } = io.host;
-  if (credentialsOut !== undefined && resolve(cwd, credentialsOut) === resolve(cwd, out)) {
+  const file = io.host.resolve(out);
+  if (credentialsOut !== undefined && io.host.resolve(credentialsOut) === file) {
     throw new VaultError(
       "usage",
       "--out and --credentials-out name the same file; nothing was sent",
@@ -34,7 +34,7 @@ export function checkOut(
     );
   }
   checkWritable({ io, settings }, "--out", out);
-  check("--out", cwd, out, uuid);
+  check("--out", file, out, uuid);
 }
 
 /**
@@ -42,7 +42,7 @@ export function checkOut(
  * @throws `invalid-input` if its files could not be written
  */
 export function prepareOutDir({ io, settings }: Basics, folder: string): void {
-  const path = resolve(io.host.cwd, folder);
+  const path = io.host.resolve(folder);
   checkNotOurs({ io, settings }, "--out-dir", join(path, "x"));
   try {
     if (statSync(path, { throwIfNoEntry: false }) === undefined) createFolder(path);
@@ -65,7 +65,8 @@ export function prepareOutDir({ io, settings }: Basics, folder: string): void {
  * @throws `invalid-input`
  */
 export function checkTarget(host: Host, folder: string, uuid: string): void {
-  check("--out-dir", host.cwd, fileOf(folder, uuid), uuid);
+  const path = fileOf(folder, uuid);
+  check("--out-dir", host.resolve(path), path, uuid);
 }
 
 /**
@@ -78,7 +79,7 @@ export function writeOut(host: Host, folder: string, document: GetDocument): voi
 
 /** As `writeOut`, for the file of --out. */
 export function writeOutFile(host: Host, path: string, document: GetDocument): void {
-  const file = resolve(host.cwd, path);
+  const file = host.resolve(path);
   const why = reasonAgainst(file, document.uuid);
   if (why !== null) throw new Error(`${path} ${why}`);
   replaceFile(file, `${jsonText(document, 2)}\n`);
@@ -87,14 +88,14 @@ export function writeOutFile(host: Host, path: string, document: GetDocument): v
 /** Returns the path of a vault's file in the folder of --out-dir, if it is missing or empty; else null. */
 export function missingIn(host: Host, folder: string, uuid: string): string | null {
   const path = fileOf(folder, uuid);
-  const { size = 0 } = statSync(resolve(host.cwd, path), { throwIfNoEntry: false }) ?? {};
+  const { size = 0 } = statSync(host.resolve(path), { throwIfNoEntry: false }) ?? {};
   return size > 0 ? null : path;
 }
 
 const fileOf = (folder: string, uuid: string): string => join(folder, `${uuid}.json`);
 
-function check(flag: string, cwd: string, path: string, uuid: string): void {
-  const why = reasonAgainst(resolve(cwd, path), uuid);
+function check(flag: string, file: string, path: string, uuid: string): void {
+  const why = reasonAgainst(file, uuid);
   if (why === null) return;
   throw new VaultError(
     "invalid-input",

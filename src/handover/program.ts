@@ -1,5 +1,5 @@
 import { accessSync, constants, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { fieldText, hasField, isContents } from "../cli/output.ts";
 import type { GetDocument } from "../documents/exchange.ts";
 import type { ErrorFacts } from "../errors.ts";
@@ -186,12 +186,12 @@ function variables(given: readonly string[]): Map<string, string> {
  * The file of a program, found as the system finds it.
  * @throws `usage` with exit code 127
  */
-function executable({ cwd, env }: Host, name: string): string {
-  const folders = name.includes("/") ? [""] : (env["PATH"] ?? "/usr/bin:/bin").split(":");
+function executable(host: Host, name: string): string {
+  const folders = name.includes("/") ? [""] : (host.env["PATH"] ?? "/usr/bin:/bin").split(":");
   let why = "no such program";
   for (const folder of name === "" ? [] : folders) {
-    const file = resolve(cwd, join(folder, name));
     try {
+      const file = host.resolve(join(folder, name));
       if (!statSync(file).isFile()) continue;
       why = "it is not executable";
       accessSync(file, constants.X_OK);

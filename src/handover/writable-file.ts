@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync, realpathSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { Basics } from "../parts/settings.ts";
 import { VaultError } from "../errors.ts";
 import { obstacleAt } from "../files/durable-file.ts";
@@ -19,7 +19,7 @@ export function realPath(path: string): string {
  */
 export function checkNotOurs({ io, settings }: Basics, flag: string, path: string): void {
   const real = (file: string): string => {
-    const folder = dirname(resolve(io.host.cwd, file));
+    const folder = dirname(io.host.resolve(file));
     return join(existsSync(folder) ? realpathSync(folder) : folder, basename(file));
   };
   const config = settings.configuration.directory;
@@ -55,12 +55,12 @@ export function checkWritable(
   path: string,
 ): void {
   checkNotOurs({ io, settings }, flag, path);
-  const folder = dirname(resolve(io.host.cwd, path));
+  const folder = dirname(io.host.resolve(path));
   const refuse = (why: string): VaultError =>
     new VaultError("invalid-input", `${flag}: ${why}; nothing was sent`, {
       hint: `name a file in a folder that you can write to, such as ${flag} ./${flag === "--out" ? "vault" : "pair"}.json`,
     });
-  const why = obstacleAt(resolve(io.host.cwd, path));
+  const why = obstacleAt(io.host.resolve(path));
   if (why !== null) throw refuse(`${path} is ${why}`);
   try {
     accessSync(folder, constants.W_OK | constants.X_OK);

@@ -5,7 +5,7 @@ import { isShared } from "../settings/location.ts";
 import type { NamedProfile } from "../settings/config-file.ts";
 import type { GivenFlags, Settings } from "../settings/settings.ts";
 import { readSettings, resolveSettings, serviceName } from "../settings/settings.ts";
-import { absolute, configDirectory, defaultKeyFile, stateDirectory } from "../store/paths.ts";
+import { configDirectory, defaultKeyFile, stateDirectory } from "../store/paths.ts";
 
 /** The effective settings, where they come from, and the places that follow from them. A question fills in what is missing. */
 export interface SettingsPart extends Settings {
@@ -67,4 +67,4 @@ export function createSettings(
 
 /** The directory of a state on this machine; the default one beside a shared state. */
 export const directoryOf = (host: Host, location: string | undefined): string =>
-  location === undefined || isShared(location) ? stateDirectory(host) : absolute(host, location);
+  location === undefined || isShared(location) ? stateDirectory(host) : host.resolve(location);

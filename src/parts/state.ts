@@ -16,7 +16,7 @@ import { isShared } from "../settings/location.ts";
 import { profileValue, type NamedProfile, type Profile } from "../settings/config-file.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { RekeyPlan } from "../store/keys/rekey.ts";
-import { absolute, stateDirectory } from "../store/paths.ts";
+import { stateDirectory } from "../store/paths.ts";
 import type { LocalState } from "../store/sqlite/store.ts";
 import { directoryOf, type Basics } from "./settings.ts";
 
@@ -87,7 +87,7 @@ async function openState(
   const directory = checkedDirectory(host, settings);
   // One file may be reached by several names.
   const keyFileOf = (profile: Profile): string => {
-    const path = absolute(host, profileValue(profile, "stateKeyFile") ?? configuration.keyFile);
+    const path = host.resolve(profileValue(profile, "stateKeyFile") ?? configuration.keyFile);
     return join(realFolder(dirname(path)), basename(path));
   };
   const path = keyFileOf({ stateKeyFile: settings.stateKeyFile });

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { resolve } from "node:path";
 import { VaultError } from "../errors.ts";
 import type { Clock } from "../exchange/ports.ts";
 import type { RunExchange } from "../exchange/records.ts";
@@ -20,12 +19,12 @@ export const digestOf = ({ newVault }: Pick<Start, "newVault">): string | undefi
 
 /** Tells whether two reads deliver to the same place: stdout, this folder, this command. Undefined for what delivers nothing. */
 export function deliveryOf(
-  { cwd }: Pick<Host, "cwd">,
+  host: Pick<Host, "resolve">,
   operation: Operation,
   { outDir, exec }: ManyOptions,
 ): string | undefined {
   if (operation !== "get") return undefined;
-  const place = [outDir === undefined ? null : realPath(resolve(cwd, outDir)), exec ?? null];
+  const place = [outDir === undefined ? null : realPath(host.resolve(outDir)), exec ?? null];
   return createHash("sha256").update(JSON.stringify(place)).digest("hex");
 }
 

@@ -1,4 +1,4 @@
-import { isAbsolute, join, resolve } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { VaultError } from "../errors.ts";
 import { command } from "../way.ts";
 
@@ -48,7 +48,3 @@ function xdg(place: UserPlace, variable: string): string | undefined {
   const value = place.env[variable];
   return value !== undefined && isAbsolute(value) ? value : undefined;
 }
-
-/** A path that the user gave, taken from the current folder. */
-export const absolute = ({ cwd }: { cwd: string }, path: string): string =>
-  isAbsolute(path) ? path : resolve(cwd, path);

@@ -25,6 +25,7 @@ export interface FakeHostOptions {
   now?: number | "real";
   /** Whether something is under way that time is not to pass over: a request that will be answered. */
   isBusy?: () => boolean;
+  uncaught?: Promise<never>;
   /** What each write to stdout fails with, for example { code: "EPIPE" }. */
   stdoutFails?: { code: string; syscall?: string };
 }
@@ -105,6 +106,7 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
   return {
     env: options.env ?? {},
     cwd: options.cwd ?? "/home/ada",
+    resolve: (path) => resolve(options.cwd ?? "/home/ada", path),
     home: options.home ?? "/home/user",
     platform: "linux",
     arch: "x64",
@@ -138,6 +140,7 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
       throw new Error("a fake host has no terminal to prompt on");
     },
     endGroup,
+    uncaught: options.uncaught ?? new Promise(() => {}),
     readFile: readGiven,
     flush: async () => {
       await stdout.flush();

@@ -1,6 +1,5 @@
 import type { Stats } from "node:fs";
 import { statSync } from "node:fs";
-import { resolve } from "node:path";
 import type { Local, StatePart } from "../../parts/state.ts";
 import type { Basics } from "../../parts/settings.ts";
 import type { Host } from "../../host.ts";
@@ -58,7 +57,7 @@ export async function openSources(
 
 function inputOf(host: Host, name: string): ReplayOptions["inputs"][number] {
   if (name === "-") return { name: "standard input", stream: host.stdin.chunks() };
-  const path = resolve(host.cwd, name);
+  const path = host.resolve(name);
   const refuse = (why: string): VaultError =>
     new VaultError("invalid-input", `${name}: ${why}`, {
       hint: "name an export of audit items: NDJSON, JSON, CSV or TSV; - is standard input",
@@ -123,7 +122,7 @@ export function checkTargets(
   if (html !== undefined) checkTarget({ io, settings }, "--html", html, files);
   if (markdown !== undefined) checkTarget({ io, settings }, "--markdown", markdown, files);
   if (html === undefined || markdown === undefined) return;
-  if (realPath(resolve(io.host.cwd, html)) !== realPath(resolve(io.host.cwd, markdown))) return;
+  if (realPath(io.host.resolve(html)) !== realPath(io.host.resolve(markdown))) return;
   throw new VaultError("usage", "--html and --markdown have the same target", {
     hint: "--html report.html --markdown report.md",
   });
@@ -143,8 +142,8 @@ function checkTarget(
     });
   }
   checkNotOurs({ io, settings }, flag, page);
-  const target = realPath(resolve(io.host.cwd, page));
-  if (files.some((file) => file !== "-" && realPath(resolve(io.host.cwd, file)) === target)) {
+  const target = realPath(io.host.resolve(page));
+  if (files.some((file) => file !== "-" && realPath(io.host.resolve(file)) === target)) {
     throw new VaultError(
       "invalid-input",
       `${flag}: ${page} is one of the files to replay; nothing was written`,
@@ -153,7 +152,7 @@ function checkTarget(
       },
     );
   }
-  const why = obstacleAt(resolve(io.host.cwd, page));
+  const why = obstacleAt(io.host.resolve(page));
   if (why !== null) {
     throw new VaultError("invalid-input", `${flag}: ${page} is ${why}; nothing was written`, {
       hint: `name a file, like ${example}; ${flag} - is standard output`,

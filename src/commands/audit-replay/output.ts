@@ -1,5 +1,4 @@
 import { setImmediate } from "node:timers/promises";
-import { resolve } from "node:path";
 import type { Io } from "../../parts/io.ts";
 import type { Replay } from "../../audit/replay.ts";
 import type { Host } from "../../host.ts";
@@ -132,7 +131,7 @@ async function printReport(
 ): Promise<void> {
   if (file === "-") return await print(io.host, pieces);
   try {
-    replaceFile(resolve(io.host.cwd, file), portions(pieces));
+    replaceFile(io.host.resolve(file), portions(pieces));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;

@@ -1,4 +1,3 @@
-import { isAbsolute, resolve } from "node:path";
 import type { Io } from "../../parts/io.ts";
 import type { Basics, SettingsPart } from "../../parts/settings.ts";
 import type { Local, StatePart } from "../../parts/state.ts";
@@ -108,7 +107,7 @@ async function valueOf({ io, settings }: Basics, key: string, given: string): Pr
   const source = `config key ${key}`;
   if (key === "state") checkLocation(given, source);
   if (formOf(key) === "path" && given !== "" && !/^[a-z]+:\/\//i.test(given)) {
-    return isAbsolute(given) ? given : resolve(io.host.cwd, given);
+    return io.host.resolve(given);
   }
   if (formOf(key) === "json") return await readValue(given, source, io.sources);
   if (formOf(key) !== "secret") return given;

@@ -1,4 +1,3 @@
-import { isAbsolute, resolve } from "node:path";
 import type { Basics } from "../../parts/settings.ts";
 import type { Narrator } from "../../terminal/narrator.ts";
 import { checkIdentifier } from "../../settings/transport/transport.ts";
@@ -188,9 +187,7 @@ async function keptFlags({ io, settings }: Basics, former: Profile): Promise<Pro
     if (init !== "kept" || key === undefined || typeof given !== "string") continue;
     const text = formOf(key) === "json" ? await readValue(given, `--${name}`, io.sources) : given;
     const whole =
-      formOf(key) === "path" && !isAbsolute(text) && !/^[a-z]+:\/\//i.test(text)
-        ? resolve(io.host.cwd, text)
-        : text;
+      formOf(key) === "path" && !/^[a-z]+:\/\//i.test(text) ? io.host.resolve(text) : text;
     profile = withValue(profile, key, parseConfigValue(key, storable(io.narrator, whole), profile));
   }
   return profile;

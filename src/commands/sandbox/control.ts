@@ -1,4 +1,3 @@
-import { resolve } from "node:path";
 import type { Basics, SettingsPart } from "../../parts/settings.ts";
 import type { Output } from "../../cli/output.ts";
 import { VaultError } from "../../errors.ts";
@@ -49,7 +48,7 @@ export async function runEnv(
 ): Promise<number> {
   const running = await theRunning(settings, options);
   const { ready } = running;
-  const readyFile = resolve(io.host.cwd, running.readyFile);
+  const readyFile = io.host.resolve(running.readyFile);
   const wanted = {
     ...settingsFor(ready, await preparedFolder(io.host, ready, readyFile), ready.apiPrefix),
     VAULTSVC_SANDBOX: readyFile,

@@ -8,7 +8,7 @@ import type { RehearseOptions } from "./descriptor.ts";
 import { sandboxSettings } from "./start.ts";
 import { spawn } from "node:child_process";
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import type { Host } from "../../host.ts";
 import type { FaultRule } from "../../sandbox/faults/faults.ts";
 import type { SandboxSettings } from "../../sandbox/server/start-sandbox.ts";
@@ -76,9 +76,9 @@ export async function runRehearse(
 }
 
 /** Each scenario has a working directory of its own: a program that is a file of the caller's folder gets its full path. */
-function fromHere({ cwd }: Host, [program = "", ...args]: readonly string[]): string[] {
-  const here = resolve(cwd, program);
-  return [program.includes("/") && existsSync(here) ? here : program, ...args];
+function fromHere(host: Host, [program = "", ...args]: readonly string[]): string[] {
+  const here = program.includes("/") ? host.resolve(program) : program;
+  return [existsSync(here) ? here : program, ...args];
 }
 
 /** The command line with a check: the program itself, which must be able to read its vault again. */

@@ -1,4 +1,3 @@
-import { resolve } from "node:path";
 import type { Io } from "../../parts/io.ts";
 import type { Local, StatePart } from "../../parts/state.ts";
 import type {
@@ -112,7 +111,7 @@ export async function runBackup(
   { io, settings, state }: Local,
   options: BackupOptions,
 ): Promise<number> {
-  const file = resolve(io.host.cwd, options.file);
+  const file = io.host.resolve(options.file);
   if (options.force === true) checkNotOurs({ io, settings }, "FILE", file);
   const { state: opened, key } = await state.open();
   const facts = await (await opened.whole()).backup(file, options.force === true);
@@ -127,7 +126,7 @@ export async function runRestore(
   { io, state }: { io: Io; state: StatePart },
   options: RestoreOptions,
 ): Promise<number> {
-  const file = resolve(io.host.cwd, options.file);
+  const file = io.host.resolve(options.file);
   const { state: opened, keys, keyFile } = await state.open();
   const place = opened.shown;
   const {
