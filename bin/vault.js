@@ -24,23 +24,8 @@ function run() {
 
   var loaded = require("./load.js").load(process);
   var host = loaded.program.createHost(process, signals);
-  process.on("uncaughtException", function (error) {
-    fail(
-      error instanceof Error ? error[host.env.VAULTSVC_DEBUG ? "stack" : "message"] : String(error),
-    );
-  });
-  // Otherwise the runtime would end with 0, which means "acknowledged".
-  process.on("beforeExit", function () {
-    fail("nothing is left to wait for");
-  });
   // oxlint-disable-next-line promise/prefer-await-to-then, promise/catch-or-return -- ES5
   loaded.program.main(process.argv.slice(2), host).then(leave);
-
-  // Through the host: what it prints is redacted.
-  function fail(message) {
-    host.stderr.write("vault: unexpected failure: " + message + "\n");
-    leave(1);
-  }
 
   // Leaving does not wait for idle sockets; all output is written by then. It does wait for reads
   // that block in a thread: a signal ends those, once nobody listens for it any more.

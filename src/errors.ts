@@ -214,10 +214,24 @@ export class VaultError extends Error {
   }
 }
 
-/** Any thrown value as a VaultError: what is not one already is a bug in this program. */
+/** Whether the code of a system error refuses another open file or socket to this process, or to all. */
+export const isOutOfFiles = (code: unknown): boolean => code === "EMFILE" || code === "ENFILE";
+
+export const outOfFiles = {
+  cause: "too many files are open on this machine",
+  hint: "raise the limit of open files (ulimit -n), or lower --concurrency",
+};
+
+/** Any thrown value as a VaultError: what is not one already is a bug in this program, or of a machine without free descriptors. */
 export function asVaultError(error: unknown): VaultError {
   if (error instanceof VaultError) return error;
   const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof Error && isOutOfFiles((error as NodeJS.ErrnoException).code))
+    return new VaultError("state", `${outOfFiles.cause} (${message})`, {
+      hint: outOfFiles.hint,
+      retry: "after-status",
+      cause: error,
+    });
   return new VaultError("internal", `unexpected failure: ${message}`, {
     hint: "this is a bug; run it again with --debug and report what it prints",
     cause: error,

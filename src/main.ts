@@ -21,7 +21,8 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
     }
     const { runProgram } = await import("./commands/program.ts");
     const wiring = async () => await import("./app.ts");
-    return await runProgram(argv, { host, version, shownVersion, wiring, edge });
+    const run = runProgram(argv, { host, version, shownVersion, wiring, edge });
+    return await Promise.race([run, host.uncaught]);
   } catch (error) {
     return await report(error, argv, host, edge);
   }
@@ -49,10 +50,9 @@ async function report(
   host: Host,
   { json }: Edge,
 ): Promise<number> {
-  // The reader of the output has gone: nothing is lost.
-  if (!(thrown instanceof VaultError) && (thrown as NodeJS.ErrnoException).code === "EPIPE")
-    return 0;
   const error = stoppedBySignal(asVaultError(outputFailure(thrown) ?? thrown), host);
+  if (error.code === "internal" && (argv.includes("--debug") || host.env["VAULTSVC_DEBUG"]))
+    await host.stderr.write(`${String((error.cause as Error).stack)}\n`);
   if (json) await host.stderr.writeJson({ error: error.toJSON() });
   else
     await host.stderr.write(
@@ -62,8 +62,6 @@ async function report(
       }),
       error.facts.next,
     );
-  if (error.code === "internal" && argv.includes("--debug"))
-    await host.stderr.write(`${String((thrown as Error).stack)}\n`);
   return error.exitCode;
 }
 
@@ -84,8 +82,8 @@ function outputFailure(thrown: unknown): VaultError | undefined {
     (syscall !== "write" && syscall !== "fsync")
   )
     return undefined;
-  const why = code === "ENOSPC" ? "the disk is full" : code;
-  return new VaultError("state", `the output could not be written: ${why}`, {
+  const reasons: Record<string, string> = { ENOSPC: "the disk is full", EPIPE: "it was closed" };
+  return new VaultError("state", `the output could not be written: ${reasons[code] ?? code}`, {
     hint: "the command has done its work; send its output elsewhere, and run it again",
     cause: thrown,
   });

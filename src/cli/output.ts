@@ -27,7 +27,7 @@ export interface Output extends Readonly<OutputChoice> {
   show(document: unknown, view: MakeView): Promise<boolean>;
   /**
    * Prints the result of a command that has changed something. A --field that the document lacks is then only a warning. With
-   * `done`, the error of a failed write says what was done, so that nobody repeats it; a closed pipe is ignored.
+   * `done`, the error of a failed write says what was done, so that nobody repeats it.
    * @throws `state` for a failed write, with the facts of `done`
    */
   printDone(document: unknown, view: MakeView, done?: ErrorFacts & { what: string }): Promise<void>;
@@ -63,13 +63,7 @@ export function createOutput(
         await stdout.write(text);
       } catch (error) {
         const { code } = error as NodeJS.ErrnoException;
-        if (
-          done === undefined ||
-          error instanceof VaultError ||
-          code === undefined ||
-          code === "EPIPE"
-        )
-          throw error;
+        if (done === undefined || error instanceof VaultError || code === undefined) throw error;
         const { what, ...facts } = done;
         throw new VaultError("state", `${what}, but the result could not be printed (${code})`, {
           retry: "after-status",
@@ -79,6 +73,21 @@ export function createOutput(
       }
     },
   };
+}
+
+/** Refuses a closed output: what nobody receives would count as delivered. @throws `usage` */
+export function refuseClosedOutput(
+  { isClosed }: DataStream,
+  what: "contents" | "credentials",
+): void {
+  if (!isClosed) return;
+  throw new VaultError(
+    "usage",
+    `standard output is closed, and the ${what} would be lost; nothing was sent`,
+    {
+      hint: `run it again with an output, such as > FILE (> /dev/null, opened for writing only, discards the ${what})`,
+    },
+  );
 }
 
 /**

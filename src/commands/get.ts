@@ -1,4 +1,3 @@
-import type { Host } from "../host.ts";
 import type { Output } from "../cli/output.ts";
 import type { App } from "../app.ts";
 import { command, vaultsArgument } from "../cli/command.ts";
@@ -34,22 +33,10 @@ export const get = command(
     if (options.out !== undefined) refuseField(app.io.output);
     // Elsewhere than to standard output, or not at all.
     else if (options.outDir === undefined && options.exec === undefined && options.dryRun !== true)
-      refuseClosedOutput(app.io.host);
+      (await import("../cli/output.ts")).refuseClosedOutput(app.io.host.stdout, "contents");
     return await (await import("../runs/one.ts")).runVaults(app, options, "get");
   },
 );
-
-/** Refuses a closed output: contents that nobody receives would count as delivered. */
-function refuseClosedOutput(host: Host): void {
-  if (!host.stdout.isClosed) return;
-  throw new VaultError(
-    "usage",
-    "standard output is closed, and the contents would be lost; nothing was sent",
-    {
-      hint: "run it again with an output, such as > FILE (> /dev/null, opened for writing only, discards the contents)",
-    },
-  );
-}
 
 /** --out writes the whole document: a field of it would go nowhere. */
 function refuseField(output: Output): void {

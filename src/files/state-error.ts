@@ -1,4 +1,5 @@
-import { VaultError } from "../errors.ts";
+import { closeSync, openSync } from "node:fs";
+import { isOutOfFiles, outOfFiles, VaultError } from "../errors.ts";
 import type { Way } from "../way.ts";
 import { command } from "../way.ts";
 
@@ -60,6 +61,8 @@ const systemCauses: Readonly<Record<string, Cause>> = {
   EDQUOT: full,
   ENOTDIR: inTheWay,
   EEXIST: inTheWay,
+  EMFILE: outOfFiles,
+  ENFILE: outOfFiles,
 };
 
 /** Whether SQLite found the database locked by another connection, so that a retry may succeed. */
@@ -90,7 +93,10 @@ export function asStateError(
       ? error.code
       : undefined;
   if (sqlite === undefined && system === undefined) return error;
-  const known = sqlite === undefined ? systemCauses[system ?? ""] : sqliteCauses[sqlite];
+  const known =
+    sqlite === undefined
+      ? systemCauses[system ?? ""]
+      : (reasonOf(sqlite, path) ?? sqliteCauses[sqlite]);
   const { cause, hint, next }: Cause = known ?? {
     cause: "it failed",
     hint: "check the file and its folder, then run it again",
@@ -101,6 +107,17 @@ export function asStateError(
     next,
     cause: error,
   });
+}
+
+/** Why SQLite cannot open a file, where that is the machine's fault: it does not say. */
+function reasonOf(sqlite: number, path: string): Cause | undefined {
+  if (sqlite !== 14) return undefined;
+  try {
+    closeSync(openSync(path, "r"));
+  } catch (error) {
+    return isOutOfFiles(systemCode(error)) ? outOfFiles : undefined;
+  }
+  return undefined;
 }
 
 /** Runs file system or database work on `path`, and converts what it throws with `asStateError`. */

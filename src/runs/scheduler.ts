@@ -148,4 +148,4 @@ export async function takeTurns<Vault extends Named>(
 
 /** The error of a run that has waited for the service as long as it may. */
 const unavailable = ({ message, facts: { hint } }: VaultError): VaultError =>
-  new VaultError("network", `the service is down; ${message}`, { hint });
+  new VaultError("network", `the run has stopped; ${message}`, { hint });

@@ -1,3 +1,4 @@
+import { isOutOfFiles, outOfFiles } from "../errors.ts";
 import { isLoopback } from "../protocol/address.ts";
 import type { Head } from "./reply.ts";
 
@@ -99,6 +100,7 @@ export function connectCause(
       lasts: true,
     };
   const network = proxy !== undefined || isLoopback(hostname) ? "" : `; ${otherProxy}`;
+  if (isOutOfFiles(code)) return outOfFiles;
   switch (code) {
     case "ECONNREFUSED":
       return { cause: `connection refused by ${host}`, hint: `${checkAddress}${network}` };

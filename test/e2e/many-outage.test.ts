@@ -120,7 +120,7 @@ describe("a service that goes away in the middle of a run", () => {
     outage.proxy.close();
     const result = await machine.vault(...args, "--max-wait", "1s");
     expectExit(result, 10);
-    expect(result.stderr).toMatch(/the service is down; no connection/);
+    expect(result.stderr).toMatch(/the run has stopped; no connection/);
     expect(outcomesOf(result)).toHaveLength(count);
     expect(summaryOf(result)).toMatchObject({ done: 0, failed: 0, skipped: count });
     expect(await unacked(outage)).toEqual([]);

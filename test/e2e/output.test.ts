@@ -13,6 +13,7 @@ import {
 } from "../support/lab.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { main } from "../../src/main.ts";
+import { asVaultError } from "../../src/errors.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { helpOf } from "../support/help.ts";
 import { checkField, documentNames } from "../../src/documents/schemas.ts";
@@ -206,7 +207,7 @@ describe.concurrent("an output that cannot be written", () => {
     });
   });
 
-  it("export to a reader that has gone is a failure; a report to one is not", async () => {
+  it("for a reader that has gone is a failure, an export and a report alike", async () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
     const run = async (...args: string[]): Promise<number> =>
@@ -220,7 +221,7 @@ describe.concurrent("an output that cannot be written", () => {
       );
     expect(await run("export", lab.vault.uuid)).toBe(14);
     expect(await run("export", "--all")).toBe(14);
-    expect(await run("status")).toBe(0);
+    expect(await run("status")).toBe(14);
   });
 });
 
@@ -245,6 +246,39 @@ describe.concurrent("export --field", () => {
 });
 
 describe.concurrent("an error", () => {
+  it("of a machine without free descriptors is no bug, and not the fault of the state's folder", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const uncaught = Promise.reject(
+      asVaultError(Object.assign(new Error("EMFILE: open"), { code: "EMFILE" })),
+    );
+    const host = fakeHost({ env: machine.env, home: machine.home, uncaught });
+    const code = await main(["status", "--json"], host);
+    const result = { code, signal: null, stdout: "", stderr: host.err };
+    expectError(result, 14, "state", /too many files are open on this machine/);
+    // How many the runtime opens depends on the machine.
+    const limited = await Promise.all(
+      [21, 22, 23, 24].map(async (limit) => {
+        const through = ["sh", "-c", `ulimit -n ${limit}; exec "$@"`, "sh"];
+        return await machine.start({ through }, "get", lab.vault.uuid, "--json").exit;
+      }),
+    );
+    const refused = limited.filter(({ code }) => code === 14);
+    expect(refused).not.toEqual([]);
+    for (const each of refused)
+      expectError(each, 14, "state", /too many files are open on this machine/);
+  });
+
+  it("that nobody caught is JSON like any other", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = lab.machine();
+    const uncaught = Promise.reject(asVaultError(new Error("lost")));
+    const host = fakeHost({ env: machine.env, home: machine.home, uncaught });
+    const code = await main(["status", "--json"], host);
+    const result = { code, signal: null, stdout: "", stderr: host.err };
+    expectError(result, 1, "internal", /^unexpected failure: lost$/);
+  });
+
   it("is JSON where the profile asks for it", async () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();

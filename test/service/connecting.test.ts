@@ -99,6 +99,7 @@ describe("no connection: surely not sent", () => {
       "ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION",
       "no TLS connection to h.example:443: it does not speak TLS 1.2 or newer",
     ],
+    ["EMFILE", "too many files are open on this machine"],
     ["EWHATEVER", "no connection to h.example:443: EWHATEVER"],
   ])("%s", (code, cause) => {
     const route = { origin: new URL("https://h.example") };

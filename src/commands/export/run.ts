@@ -13,7 +13,7 @@ import { jsonText } from "../../terminal/redactor.ts";
 import type { ExportedVault } from "../../documents/state.ts";
 import type { ExportOptions } from "./descriptor.ts";
 import { askVault } from "../../input/ask.ts";
-import { serialize } from "../../cli/output.ts";
+import { refuseClosedOutput, serialize } from "../../cli/output.ts";
 import { defined } from "../../defined.ts";
 import { command } from "../../way.ts";
 
@@ -41,17 +41,10 @@ export async function runExport(app: App, options: ExportOptions): Promise<numbe
     });
   }
   const uuid = options.all === true ? undefined : await askVault(app, options.uuid, "export");
-  try {
-    await app.io.host.stdout.write(
-      uuid === undefined ? await exportAll(app) : await exportPair(app, uuid, options.generation),
-    );
-  } catch (error) {
-    // Unlike a report: who forgets the vault afterwards must know that there is no copy.
-    if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
-    throw new VaultError("state", "the credentials were not exported: the output was closed", {
-      cause: error,
-    });
-  }
+  refuseClosedOutput(app.io.host.stdout, "credentials");
+  await app.io.host.stdout.write(
+    uuid === undefined ? await exportAll(app) : await exportPair(app, uuid, options.generation),
+  );
   return 0;
 }
 
