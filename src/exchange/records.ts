@@ -146,6 +146,8 @@ export interface RunPart {
 
 /** The newest exchange of a vault that was begun in a run. */
 export interface RunExchange {
+  /** Of the exchange; it holds when that was begun. */
+  id: string;
   /** In lower case. */
   uuid: string;
   operation: JournalledOperation;

@@ -10,6 +10,7 @@ import { runExchange } from "../exchange/run.ts";
 import type { Circumstances } from "../exchange/ways.ts";
 import type { VaultSummary } from "../exchange/records.ts";
 import { whatFirst } from "../exchange/start/decide.ts";
+import { timeOf } from "../exchange/ulid.ts";
 import type { Start } from "../exchange/start/start.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { askSettings, productionMark } from "../input/ask.ts";
@@ -19,6 +20,8 @@ import type { Outputs } from "../handover/handover.ts";
 import { createHandover, passedDocument, tableOf, updateDocument } from "../handover/handover.ts";
 import { checkTarget, missingIn, prepareOutDir, writeOut } from "../handover/out-file.ts";
 import { readStarts } from "../input/list.ts";
+import { counted } from "../terminal/count.ts";
+import { when } from "../terminal/time.ts";
 import type { Outcome, SkipReason } from "./outcome.ts";
 import type { Report } from "./report.ts";
 import { runAll } from "./run-all.ts";
@@ -62,6 +65,7 @@ export async function runMany(
     await (await import("./dry-run.ts")).dryRunOfMany(app, todo, skipped, form);
     return skipped.length === 0 ? 0 : 16;
   }
+  if (todo.length === 0 && skipped.length === 0) warnOfNothingLeft(app, list, run);
   if (operation === "update" && options.yes !== true) await confirmUpdates(app, todo.length);
   if (outDir !== undefined) prepareOutDir(app, outDir);
   const work = await exchangesOf(app, options, run);
@@ -99,11 +103,24 @@ const restOf = (line: Way, { name, isNamed }: SameRun): Way => ({
   note: "does the rest, and sends nothing for what is done",
 });
 
+/** Says that a name was used up, as by the same cron job a day before: who wants another run would take the exit code for one. */
+function warnOfNothingLeft({ io }: App, { earlier, earlierAt }: SortedList, run: SameRun): void {
+  const anew = io.line.argv.flatMap((word, index, words) =>
+    words[index - 1] === "--run" ? "NAME" : word.startsWith("--run=") ? ["--run", "NAME"] : word,
+  );
+  io.narrator.warn(
+    `run ${run.name} is done: all ${counted(earlier.length, "vault")}, the last ${when(earlierAt, io.host.now())}; nothing was sent`,
+    [{ argv: anew, fill: ["NAME"], note: "begins anew: a name stands for one run" }],
+  );
+}
+
 /** A list, by what is left to do of it. */
 interface SortedList {
   todo: Start[];
   /** Acknowledged in the same run before. */
   earlier: Start[];
+  /** When the last of them was begun. */
+  earlierAt: number;
   skipped: { start: Start; reason: SkipReason; exchange?: ExchangeSummary }[];
 }
 
@@ -135,16 +152,19 @@ async function sortedList(app: App, options: VaultsOptions, run: SameRun): Promi
     for (const one of begun.values()) checkSameRun(run, one, listed.get(one.uuid));
   }
   const takesLimited = options.outDir !== undefined || options.exec !== undefined;
-  const list: SortedList = { todo: [], earlier: [], skipped: [] };
+  const list: SortedList = { todo: [], earlier: [], earlierAt: 0, skipped: [] };
   for (const start of starts) {
-    const isDone = begun.get(start.uuid.toLowerCase())?.state === "acknowledged";
+    const before = begun.get(start.uuid.toLowerCase());
+    const isDone = before?.state === "acknowledged";
     const vault = known.vault(start.uuid);
     const reason =
       isDone || vault === undefined
         ? null
         : whySkipped(vault, start, takesLimited, { policy: app.settings.policy, clock: store });
-    if (isDone) list.earlier.push(start);
-    else if (reason === null) list.todo.push(start);
+    if (isDone) {
+      list.earlier.push(start);
+      list.earlierAt = Math.max(list.earlierAt, timeOf(before.id));
+    } else if (reason === null) list.todo.push(start);
     else {
       const held = reason === "held" ? (vault?.open ?? null) : null;
       list.skipped.push({ start, reason, ...(held && { exchange: summarize(held) }) });

@@ -66,11 +66,11 @@ export abstract class StoredState {
     const statement = runExchangesOf(this.dialect.prefix, service, name, uuid);
     const [labels, rows] = await Promise.all([this.labels(), this.#query(statement)]);
     return await Promise.all(
-      (rows as (RunExchange & { id: string })[]).map(async ({ id, digest, ...row }) => {
+      (rows as RunExchange[]).map(async ({ digest, ...row }) => {
         if (digest === null) return { ...row, digest };
         const place = { state: labels?.state, service, uuid: row.uuid };
         const key = await this.keyring.key(keyIdOf(digest));
-        return { ...row, digest: openDigest(key, place, id, digest) };
+        return { ...row, digest: openDigest(key, place, row.id, digest) };
       }),
     );
   }

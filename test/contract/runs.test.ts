@@ -80,7 +80,7 @@ describeStore("runs of many vaults", (make) => {
   it("finds the newest exchange of each vault that a run began", async () => {
     await on.session.recordIntent(intent("01A", 1, { run: { name: "may" } }));
     expect(await runOf("may")).toEqual([
-      { uuid: lower, operation: "get", state: "intent", digest: null, delivery: null },
+      { id: "01A", uuid: lower, operation: "get", state: "intent", digest: null, delivery: null },
     ]);
     await on.session.recordStarted("01A", started("second"));
     await on.session.recordEnding("01A", true);
@@ -105,7 +105,14 @@ describeStore("runs of many vaults", (make) => {
       intent("01B", 1, { operation: "update", run: { name: "may", digest: "def" } }),
     );
     expect(await runOf("may")).toEqual([
-      { uuid: lower, operation: "update", state: "intent", digest: "def", delivery: null },
+      {
+        id: "01B",
+        uuid: lower,
+        operation: "update",
+        state: "intent",
+        digest: "def",
+        delivery: null,
+      },
     ]);
   });
 });

@@ -193,6 +193,21 @@ describe("a run", () => {
         .toSorted(),
     ).toEqual(uuids.slice(0, 2).toSorted());
     expect(summaryOf(result)).toMatchObject({ run: "may", done: 5, calls: 6 });
+    expect(result.stderr).toBe("");
+  });
+
+  it("says that all was done before, when, and how to begin anew: the same cron job a day later", async () => {
+    const { lab, machine } = await five();
+    const line = ["get", "--all", "--run=nightly"];
+    expectExit(await machine.vault(...line), 0);
+    const sent = lab.service.sandbox.requests().length;
+    const result = await machine.vault(...line);
+    expectExit(result, 0);
+    expect(lab.service.sandbox.requests()).toHaveLength(sent);
+    expect(summaryOf(result)).toMatchObject({ done: 5, earlier: 5, calls: 0 });
+    expect(result.stderr).toMatch(
+      /^vault: warning: run nightly is done: all 5 vaults, the last \d{4}-\d\d-\d\d .* \(just now\); nothing was sent\n {2}next: vault get --all --run NAME \(begins anew: a name stands for one run\)\n$/,
+    );
   });
 
   it("settles what was left with an end call on its way, and begins nothing anew for it", async () => {
