@@ -8,6 +8,7 @@ import {
   kind,
   limits,
   maybeText,
+  next,
   maybeTime,
   ofService,
   operation,
@@ -152,6 +153,7 @@ const summary = z.object({
   skipped: count,
   seconds,
   calls: count,
+  next,
 });
 
 export const manyEvent = z.union([contentsEvent, receiptEvent, outcome, summary]);

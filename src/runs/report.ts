@@ -14,6 +14,7 @@ import { withLocalTimes } from "../terminal/time.ts";
 import type { Reader } from "../terminal/who.ts";
 import { bySince, inUse } from "../terminal/who.ts";
 import type { Named } from "../cli/vault-name.ts";
+import type { Way } from "../way.ts";
 import type { Progress } from "../terminal/progress.ts";
 import { createProgressBar, measuredSeconds, progressParts } from "../terminal/progress.ts";
 
@@ -39,6 +40,8 @@ export interface Summary {
   seconds: number;
   /** Requests sent to the service. */
   calls: number;
+  /** What helps those that are not done. */
+  next: Way[];
 }
 
 export interface ReportOptions {
@@ -105,7 +108,7 @@ export function createReport(
     },
     end: async (summary) => {
       progress.close();
-      const { run, seconds, calls } = summary;
+      const { run, seconds, calls, next } = summary;
       const { done, earlier, failed, skipped } = tally;
       const left = total - done - failed - skipped;
       if (form === "ndjson")
@@ -118,6 +121,7 @@ export function createReport(
           skipped: skipped + left,
           seconds,
           calls,
+          next: redactor.redactValue(next),
         });
       const say = host.stderr.isTTY ? narrator.note : narrator.detail;
       say(summaryLine(operation, left, summary, tally));

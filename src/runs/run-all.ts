@@ -57,6 +57,7 @@ export async function runAll<Vault extends Named>(
       run: name,
       seconds: Math.round(host.elapsed() - beganAt) / 1000,
       calls: taken.calls,
+      next: failure?.facts.next ?? [],
     });
   } catch (error) {
     failure ??= outputFailed(name, rest, error);

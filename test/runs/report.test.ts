@@ -76,7 +76,12 @@ const skipped = (reason: "held" | "locked" | "guard" | "limited"): Outcome => ({
   ok: false,
   skipped: reason,
 });
-const summary: Summary = { run: "payroll", seconds: 171.23, calls: 4006 };
+const summary: Summary = {
+  run: "payroll",
+  seconds: 171.23,
+  calls: 4006,
+  next: [command`vault get --run payroll`],
+};
 
 function open(
   options: PartsOptions & {
@@ -151,6 +156,7 @@ describe("lines for a program", () => {
         skipped: 2,
         seconds: 171.23,
         calls: 4006,
+        next: [{ argv: ["vault", "get", "--run", "payroll"] }],
       },
     ]);
     expect(written.stderr).toBe("");
