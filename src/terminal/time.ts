@@ -29,9 +29,9 @@ export function localSeconds(time: Date): string {
   return `${day.join("-")} ${clock.join(":")}`;
 }
 
-/** Formats milliseconds since the epoch as `2026-11-24 14:02 GMT+1`, in the machine's time zone. */
-export function localTime(at: number): string {
-  const time = new Date(at);
+/** Formats milliseconds since the epoch as `2026-11-24 14:02 GMT+1`, in the machine's time zone; with seconds, whole ones that are over by then. */
+export function localTime(at: number, hasSeconds = false): string {
+  const time = new Date(hasSeconds ? Math.ceil(at / 1000) * 1000 : at);
   const ahead = -time.getTimezoneOffset();
   const hours = Math.trunc(Math.abs(ahead) / 60);
   const minutes = Math.abs(ahead) % 60;
@@ -39,7 +39,8 @@ export function localTime(at: number): string {
     ahead === 0
       ? "UTC"
       : `GMT${ahead < 0 ? "-" : "+"}${hours}${minutes === 0 ? "" : `:${two(minutes)}`}`;
-  return `${localSeconds(time).slice(0, -":00".length)} ${zone}`;
+  const shown = localSeconds(time);
+  return `${hasSeconds ? shown : shown.slice(0, -":00".length)} ${zone}`;
 }
 
 /** Formats when something began that goes on: `since 10:02`, or on another day `since 2026-11-24 14:02 GMT+1`. */
@@ -61,11 +62,11 @@ export const withLocalTimes = (text: string, now: number): string =>
   );
 
 /**
- * Formats milliseconds since the epoch or an ISO 8601 text as `2026-11-24 14:02 GMT+1 (in 3 days)`. Returns a text that is not a date as it
- * is: it comes from the service.
+ * Formats milliseconds since the epoch or an ISO 8601 text as `2026-11-24 14:02 GMT+1 (in 3 days)`; with seconds where a person may wait
+ * for it. Returns a text that is not a date as it is: it comes from the service.
  */
 export function when(at: number | string, now: number): string {
   const time = typeof at === "string" ? Date.parse(at) : at;
   if (Number.isNaN(new Date(time).getTime())) return String(at);
-  return `${localTime(time)} (${distance(time, now)})`;
+  return `${localTime(time, time > now && time < now + 3_600_000)} (${distance(time, now)})`;
 }

@@ -32,7 +32,7 @@ function withoutChance(text: string): string {
     .replaceAll(/\b(vault-)?[0-9A-HJKMNP-TV-Z]{26}\b/g, "«exchange»")
     .replaceAll(/sha256:[0-9a-f]{12}/g, "«fingerprint»")
     .replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d \((now|\d+ seconds? ago)\)/g, "«just now»")
-    .replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d /g, "«date» ")
+    .replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)? /g, "«date» ")
     .replaceAll(
       /«date» UTC \((just now|in \d+ (second|minute)s?|\d+ seconds? ago)\)/g,
       "«about now»",

@@ -111,6 +111,13 @@ describe("times", () => {
       expect(told(text)).toBe(text.replaceAll("T0", iso));
   });
 
+  test("with seconds where it may be waited for, and is over when they are", () => {
+    const soon = (ms: number): string => when(now + ms, now).replace(/ UTC.*/, "");
+    expect(soon(26_400)).toBe(when(now, now).replace(/ UTC.*/, ":57"));
+    expect(soon(3_600_000)).toMatch(/ \d\d:\d\d$/);
+    expect(soon(-26_000)).toMatch(/ \d\d:\d\d$/);
+  });
+
   test("a text that is no date stays as it is", () => {
     expect(when("soon", now)).toBe("soon");
   });

@@ -92,7 +92,10 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
   const { unansweredStarts, last } = vault;
   let { known } = breaker;
   if (last?.state === "intent") known = await found(breaker, last);
-  let cause = "the service did not respond to a start";
+  let cause =
+    known.httpStatus === null
+      ? "the service did not respond to a start"
+      : `the service responded to a start with HTTP ${known.httpStatus}`;
   let isTold = false;
   for (let lookMs = firstLookMs; ; lookMs = Math.min(lookMs * 2, lastLookMs)) {
     if (signal.aborted) throw interruptedBefore(vault.uuid);
