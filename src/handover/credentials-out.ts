@@ -10,6 +10,7 @@ import type { GivenCredentials } from "../exchange/recovery/document.ts";
 import { pairsOf, parseCredentials, vaultOf } from "../exchange/recovery/document.ts";
 import { obstacleAt, removeLeftovers, replaceFile } from "../files/durable-file.ts";
 import type { RecoveryFile } from "../documents/recovery.ts";
+import { meant } from "../settings/given.ts";
 import { checkWritable } from "./writable-file.ts";
 
 /** A document is a few thousand bytes. */
@@ -127,7 +128,8 @@ export class CredentialsOut {
 
   #parse(content: string): GivenCredentials {
     try {
-      return parseCredentials(content, `--credentials-out: ${this.path}`);
+      const where = `--credentials-out: ${this.path}`;
+      return parseCredentials(meant(content, where), where);
     } catch (error) {
       throw new VaultError(
         "invalid-input",

@@ -67,6 +67,7 @@ type Redaction = Pick<Redactor, "redact" | "redactValue">;
 
 export class InputTooLong extends Error {
   override readonly name = "InputTooLong";
+  readonly code = "EFBIG";
 }
 
 export interface OutputOptions {

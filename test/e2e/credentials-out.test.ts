@@ -17,6 +17,20 @@ import { documentOf, readJson } from "../support/machine.ts";
 const anyText = expect.any(String) as string;
 
 describe.concurrent("--credentials-out", () => {
+  it("replaces the file of --credentials as an editor has left it", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid, kind, credentials } = lab.vault;
+    const machine = lab.machine();
+    const document = { uuid, kind, credentials };
+    const file = machine.file("pair.json", `\uFEFF${JSON.stringify(document, null, 2)}\r\n\r\n`);
+    const both = ["--credentials", `@${file}`, "--credentials-out", file];
+    expectExit(await machine.vault("get", uuid, ...both, "--json"), 0);
+    expect(readJson(file)).toMatchObject({ format: 2, uuid });
+    writeFileSync(file, `\uFEFF${JSON.stringify(readJson(file), null, 2)}\r\n`);
+    expectExit(await machine.vault("get", uuid, "--credentials-out", file, "--json"), 0);
+    expect(readJson(file)).toMatchObject({ format: 2, uuid });
+  });
+
   it("holds the recovery document before the acknowledgement and the pair alone after it, mode 0600 throughout", async () => {
     const lab = await openLab(offlineCard);
     const { uuid } = lab.vault;
