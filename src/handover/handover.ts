@@ -18,6 +18,7 @@ import { ReplacedFile } from "./credentials-out.ts";
 import type { Program } from "./program.ts";
 import { learnAll } from "../input/read-start.ts";
 import { environmentWithoutSecrets } from "../settings/child-command.ts";
+import { command } from "../way.ts";
 
 /** Where the contents of a read go, and then the recovery document. */
 export interface Outputs {
@@ -108,6 +109,29 @@ export function createHandover({ io, settings }: Basics, outputs: Outputs, start
       }
     },
   };
+}
+
+/** A state, and whether this command has made it. */
+interface NewState {
+  readonly shown: string;
+  readonly isNew: boolean;
+}
+
+/** Warns, before a start with a state that was just made, that the next run may not find what this one counts. */
+export function warnOfCounters({ narrator }: Io, { shown, isNew }: NewState): void {
+  if (isNew)
+    narrator.warn(
+      `counters toward lockout are kept only in a state, and ${shown} is new; runs that begin with a new one each time can lock the vault: --state DIR names one that stays`,
+    );
+}
+
+/** Warns, after an acknowledgement, that credentials which were given are of no use, where the new ones are in nothing but a new state. */
+export function warnOfReplaced({ narrator }: Io, { shown, isNew }: NewState, given: string): void {
+  if (isNew)
+    narrator.warn(
+      `the credentials given ${given} no longer work; the new ones are only in ${shown}, which this command has made`,
+      [{ ...command`vault state backup FILE`, note: "or name --credentials-out or --save-cmd" }],
+    );
 }
 
 /**

@@ -17,7 +17,13 @@ import { askSettings, productionMark } from "../input/ask.ts";
 import { commonOf, learnAll } from "../input/read-start.ts";
 import { execOf } from "../handover/document-command.ts";
 import type { Outputs } from "../handover/handover.ts";
-import { createHandover, passedDocument, tableOf, updateDocument } from "../handover/handover.ts";
+import {
+  createHandover,
+  passedDocument,
+  tableOf,
+  updateDocument,
+  warnOfReplaced,
+} from "../handover/handover.ts";
 import { checkTarget, missingIn, prepareOutDir, writeOut } from "../handover/out-file.ts";
 import { readStarts } from "../input/list.ts";
 import { counted } from "../terminal/count.ts";
@@ -68,7 +74,13 @@ export async function runMany(
   if (todo.length === 0 && skipped.length === 0) warnOfNothingLeft(app, list, run);
   if (operation === "update" && options.yes !== true) await confirmUpdates(app, todo.length);
   if (outDir !== undefined) prepareOutDir(app, outDir);
-  const work = await exchangesOf(app, options, run);
+  const exchange = await exchangesOf(app, options, run);
+  let isReplaced = false;
+  const work: typeof exchange = async (start, turn, report) => {
+    const outcome = await exchange(start, turn, report);
+    isReplaced ||= outcome.ok && outcome.earlier !== true && start.given !== undefined;
+    return outcome;
+  };
   const { concurrency, maxFailures } = options;
   const take = async (): Promise<void> =>
     await runAll(app, todo, {
@@ -83,7 +95,12 @@ export async function runMany(
       maxFailures,
     });
   // Without a rate limit, as for a test, time is worth more.
-  await (app.settings.rate === 0 ? take() : inLittleMemory(take));
+  try {
+    await (app.settings.rate === 0 ? take() : inLittleMemory(take));
+  } finally {
+    if (isReplaced && options.ack !== false)
+      warnOfReplaced(app.io, await app.state.store(), "in --from");
+  }
   return 0;
 }
 

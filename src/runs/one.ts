@@ -22,7 +22,13 @@ import { isMany } from "../input/flags.ts";
 import { checkPairOptions, readStart } from "../input/read-start.ts";
 import { lookUp } from "../input/look-up.ts";
 import type { Outputs } from "../handover/handover.ts";
-import { createHandover, passedDocument, updateDocument } from "../handover/handover.ts";
+import {
+  createHandover,
+  passedDocument,
+  updateDocument,
+  warnOfCounters,
+  warnOfReplaced,
+} from "../handover/handover.ts";
 import type { Program } from "../handover/program.ts";
 import { command } from "../way.ts";
 
@@ -58,11 +64,9 @@ export async function runVaults(
     const service = await app.service.client();
     // With a shared state one round trip reads the vault, locks it and asks for the place of the start, before it is completed; but
     // nobody, and no pipe, is asked for more then.
+    const store = await app.state.store();
     const isLockedFirst =
-      operation === "get" &&
-      !app.io.ask.isPossible &&
-      dryRun !== true &&
-      (await app.state.store()).isShared;
+      operation === "get" && !app.io.ask.isPossible && dryRun !== true && store.isShared;
     const completed = isLockedFirst ? undefined : await complete(await lookUp(app, uuid));
     const reserved = isLockedFirst
       ? service.reserveAhead({}, app.io.waiting.deadline)
@@ -78,7 +82,11 @@ export async function runVaults(
       const write = outFile === undefined ? undefined : await fileWriter(app, outFile, options);
       const stop = app.io.host.interrupted;
       const outputs = { write, out, saveCmd, program, withCredentials, stop };
-      const delivery = await runExchange(context, start, createHandover(app, outputs, start));
+      const handover = createHandover(app, outputs, start);
+      if (handover.leavesState) warnOfCounters(app.io, store);
+      const delivery = await runExchange(context, start, handover);
+      const isReplaced = start.given !== undefined && delivery.exchange.state === "acknowledged";
+      if (isReplaced && !handover.leavesState) warnOfReplaced(app.io, store, `for vault ${uuid}`);
       return { start, delivery };
     });
     if (done !== undefined && program === undefined) await tell(app, done.start, done.delivery);
@@ -143,11 +151,6 @@ async function completeStart(
     const question = `Send generation ${generation} of vault ${uuid} anyway? Wrong credentials count toward lockout.`;
     await confirmOrFail(app.io.ask, options.yes === true, question);
   }
-  const isNew = record === null && !isDryRun;
-  if (isNew && (out !== undefined || options.saveCmd !== undefined))
-    app.io.narrator.warn(
-      `vault ${uuid} is new to this state; the lockout guard knows only this run`,
-    );
   const checked = { ...start, kind, label: record?.label ?? labelOf(given) };
   if (contents === undefined) return checked;
   const { checkContentsOptions, completeContents } = await import("../input/contents.ts");

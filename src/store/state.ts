@@ -18,6 +18,8 @@ export interface State extends Store {
   readonly shown: string;
   /** Whether several machines share it: to ask it something takes a round trip, and its key is brought to the others. */
   readonly isShared: boolean;
+  /** Whether this process has made it, so far. One on this machine is made by the first vault that is locked. */
+  readonly isNew: boolean;
   /**
    * Makes the state and its key as far as they are missing, durable before it returns; a second call changes nothing. `grant` names a
    * role of the database that gets the rights that everything else needs.

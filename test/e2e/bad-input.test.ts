@@ -778,6 +778,7 @@ describe("input at the limit", () => {
   it("a secret as a literal is taken, with one warning; from stdin and variables without", async () => {
     const lab = await openLab([offlineCard, offlineCard]);
     const machine = lab.machine();
+    expectExit(await machine.vault("state", "init"), 0);
     const [one, two] = lab.service.vaults.map(({ uuid, kind, credentials }) => ({
       get: ["get", uuid, "--kind", kind, "--json"],
       credentials,

@@ -62,6 +62,7 @@ describe("a service that requires JWT", () => {
     const lab = await openLab(undefined, { policy });
     const machine = lab.machine();
     const more = prepare(machine);
+    expectExit(await machine.vault("state", "init"), 0);
     const result = await machine.vault(...firstGetArgs(machine, lab.vault), ...more, "--json");
     expectExit(result, 0);
     expect(result.stderr).toBe("");

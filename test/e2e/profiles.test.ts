@@ -121,6 +121,7 @@ describe.concurrent("vault init", () => {
   it("the profile is enough to read a vault", async () => {
     const lab = await openLab(offlineNote);
     const machine = lab.machine();
+    expectExit(await machine.vault("state", "init"), 0);
     expectExit(await machine.vault("init"), 0);
     const plain = { VAULTSVC_BASE_URL: "", VAULTSVC_APP_UUID: "", VAULTSVC_API_KEY: "" };
     const read = await machine.vaultWith(

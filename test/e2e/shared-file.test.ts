@@ -2,16 +2,19 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { killHook } from "../support/crash.ts";
+import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
 import type { Lab } from "../support/lab.ts";
 import {
   expectError,
   expectExit,
   expectFarFromLock,
+  firstGetArgs,
   note,
+  offlineCard,
   offlineNote,
   openLab,
 } from "../support/lab.ts";
-import type { Recovery } from "../support/machine.ts";
+import type { Machine, Recovery } from "../support/machine.ts";
 import { errorOf, pairIn, readJson } from "../support/machine.ts";
 import type { RunningVault, RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
@@ -287,26 +290,86 @@ describe.concurrent("counters are kept in a state, and not in a file", () => {
     await expectLive(volume);
   });
 
-  it("elsewhere it is told that the guard knows one run only", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid, kind, credentials } = lab.vault;
+  it.each([
+    ["--credentials-out", "FILE"],
+    ["--credentials-out", "other.json"],
+    ["--save-cmd", "cat >/dev/null"],
+  ])("where they are kept is told with %s %s, once a new state begins", async (flag, value) => {
+    const { lab, file } = await openVolume();
+    const { uuid, kind } = lab.vault;
     const machine = lab.machine();
-    const pair = machine.file("pair.json", credentials);
-    const first = await machine.vault(
-      "get",
-      uuid,
-      "--kind",
-      kind,
-      "--credentials",
-      `@${pair}`,
-      "--save-cmd",
-      "cat >/dev/null",
+    const out = [flag, value.replace("FILE", file)];
+    const first = ["get", uuid, "--kind", kind, "--credentials", `@${file}`, ...out];
+    const warned = await machine.vault(...first);
+    expectExit(warned, 0);
+    expect(warned.stderr).toBe(
+      `vault: warning: counters toward lockout are kept only in a state, and ${machine.stateDir} is new; runs that begin with a new one each time can lock the vault: --state DIR names one that stays\n`,
     );
+    const more = value === "FILE" ? ["--credentials", `@${file}`] : [];
+    const second = await machine.vault("get", uuid, ...more, ...out);
+    expect(second).toMatchObject({ code: 0, stderr: "" });
+  });
+});
+
+describe.concurrent("given credentials that a new state has replaced", () => {
+  const told = (machine: Machine, of: string): RegExp =>
+    new RegExp(
+      `^vault: warning: the credentials given ${of} no longer work; the new ones are only in ${machine.stateDir}, which this command has made$`,
+      "m",
+    );
+  const read = (machine: Machine, vault: KnownVault, ...more: string[]): string[] => {
+    const [, ...first] = firstGetArgs(machine, vault);
+    return [...first, ...more];
+  };
+
+  it.each<[string, (machine: Machine, lab: Lab) => string[]]>([
+    ["get", (machine, { vault }) => ["get", ...read(machine, vault)]],
+    [
+      "update",
+      (machine, { vault }) => [
+        "update",
+        ...read(machine, vault),
+        "--card-number",
+        "5555555555554444",
+        "--card-name",
+        "Ada",
+        "--expiry",
+        "12/2030",
+        "--yes",
+      ],
+    ],
+  ])("%s says that they are of no use, and where the new ones are", async (_, args) => {
+    const lab = await openLab(offlineCard);
+    const machine = lab.machine();
+    const first = await machine.vault(...args(machine, lab));
     expectExit(first, 0);
-    expect(first.stderr).toMatch(/is new to this state; the lockout guard knows only this run/);
-    const second = await machine.vault("get", uuid, "--save-cmd", "cat >/dev/null");
-    expectExit(second, 0);
-    expect(second.stderr).not.toMatch(/lockout guard/);
+    expect(first.stderr).toMatch(told(machine, `for vault ${lab.vault.uuid}`));
+    expect(first.stderr).toContain("next: vault state backup FILE");
+    const second = await machine.vault("get", lab.vault.uuid, "--json");
+    expect(second).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("so does a run of many, once for all", async () => {
+    const lab = await openLab([offlineNote, offlineNote]);
+    const machine = lab.machine();
+    const lines = lab.service.vaults.map(({ uuid, kind, credentials }) =>
+      JSON.stringify({ uuid, kind, credentials }),
+    );
+    const from = machine.file("from", lines.join("\n"));
+    const first = await machine.vault("get", "--from", from, "-o", "ndjson");
+    expectExit(first, 0);
+    expect(first.stderr.split("warning:")).toHaveLength(2);
+    expect(first.stderr).toMatch(told(machine, "in --from"));
+  });
+
+  it("nothing is said where nothing was replaced, or another vault was there before", async () => {
+    const lab = await openLab([offlineNote, offlineNote]);
+    const [one, two] = lab.service.vaults as [KnownVault, KnownVault];
+    const machine = lab.machine();
+    const held = await machine.vault("get", ...read(machine, one), "--no-ack", "--json");
+    expect(held).toMatchObject({ code: 0, stderr: "" });
+    const other = await machine.vault("get", ...read(machine, two), "--json");
+    expect(other).toMatchObject({ code: 0, stderr: "" });
   });
 });
 

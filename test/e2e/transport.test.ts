@@ -42,6 +42,7 @@ async function get(
     stateDir: tempDir("state"),
     env: { VAULTSVC_BASE_URL: baseUrl },
   });
+  expectExit(await machine.vault("state", "init"), 0);
   return await machine.vaultWith(
     { env },
     ...firstGetArgs(machine, lab.vault),

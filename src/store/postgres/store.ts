@@ -61,6 +61,7 @@ type Ready = About & { key: SealingKey; isSetBack: boolean };
 export class PostgresStore extends StoredState implements State {
   readonly shown: string;
   readonly isShared = true;
+  readonly isNew = false;
   protected readonly dialect: Dialect;
   protected readonly keyring: Keyring;
   protected readonly by: Actor;

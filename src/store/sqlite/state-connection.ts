@@ -52,6 +52,8 @@ export class StateConnection {
   /** Inode number of the connected file, which changes where a damaged one is moved aside. */
   #file: number | null = null;
   #hasWarned = false;
+  /** Whether this process has made the database. */
+  isNew = false;
 
   /** `scripts` are the migrations. */
   constructor(options: StoreOptions, scripts: readonly string[]) {
@@ -79,6 +81,7 @@ export class StateConnection {
     if (database !== null) return database;
     ensurePrivateDirectory(this.#options.directory);
     createDatabase(this.#opening);
+    this.isNew = true;
     const made = await this.open();
     if (made !== null) return made;
     throw new VaultError(

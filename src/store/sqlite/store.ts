@@ -83,6 +83,10 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
     this.#state = new StateConnection(options, scripts);
   }
 
+  get isNew(): boolean {
+    return this.#state.isNew;
+  }
+
   async create(grant?: string): Promise<Created> {
     if (grant !== undefined)
       throw new VaultError(
