@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
 import { parseJson } from "../protocol/json.ts";
 import { distance } from "../suggest.ts";
@@ -6,6 +7,7 @@ import { configKeys, definitionOf, settingNames } from "./definitions.ts";
 import { parseDevice } from "./device.ts";
 import type { Profile } from "./config-file.ts";
 import { withValue } from "./config-file.ts";
+import type { GivenFlags } from "./settings.ts";
 import { resolveSettings } from "./settings.ts";
 import { command } from "../way.ts";
 
@@ -43,7 +45,12 @@ export function checkKey(key: string): void {
  * Parses a value as it is stored, with the checks of the corresponding flag. The caller seals a secret.
  * @throws `usage` or `invalid-input`, which names the key and the rule
  */
-export function parseConfigValue(key: string, text: string, profile: Profile): unknown {
+export function parseConfigValue(
+  key: string,
+  text: string,
+  profile: Profile,
+  flags: Pick<GivenFlags, "profile"> = {},
+): unknown {
   checkKey(key);
   const source = `config key ${key}`;
   if (text === "")
@@ -53,7 +60,11 @@ export function parseConfigValue(key: string, text: string, profile: Profile): u
   const value = stored(key, text, source);
   if (key === "device") parseDevice(text, source);
   if (formOf(key) === "secret") return value;
-  resolveSettings({}, {}, withValue(profileOf(key, profile), key, value));
+  resolveSettings(
+    defined({ profile: flags.profile }),
+    {},
+    withValue(profileOf(key, profile), key, value),
+  );
   return value;
 }
 

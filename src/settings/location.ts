@@ -7,7 +7,7 @@ export const isShared = (state: string | undefined): state is string =>
 
 /** What no path has by intention, and how it may have come there. */
 const accidents: readonly (readonly [RegExp, string])[] = [
-  [/^\s/, "it begins with a space"],
+  [/^\s|[\s\p{Cc}]$/u, "it begins or ends with a space or an invisible character"],
   [/^["'`\u2018-\u201F\u00AB\u00BB]/, "it begins with a quote"],
   [/^[~$]|\$\{/, "it has a ~ or a variable that nobody has replaced"],
   [

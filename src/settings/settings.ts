@@ -44,7 +44,7 @@ export function resolveSettings(
     settingNames.map((name) => {
       const found =
         findSetting(name, flags, env, profile) ?? byDefault(definitionOf(name).fallback);
-      return [name, found && parsed(name, found)];
+      return [name, found && parsed(name, found, flags.profile)];
     }),
   ) as Values;
   const { lockAfterFailed, lockAfterUnacked, stateKeySource, statePassphrase } = values;
@@ -56,7 +56,7 @@ export function resolveSettings(
 }
 
 /** The checked value. The error has an example, or for what is wrong in a profile the command that puts it right. */
-function parsed(name: SettingName, found: Sourced): unknown {
+function parsed(name: SettingName, found: Sourced, profile: GivenFlags["profile"]): unknown {
   const { key, fallback = "VALUE", example = fallback, parse } = definitionOf(name);
   try {
     return parse(found);
@@ -65,11 +65,15 @@ function parsed(name: SettingName, found: Sourced): unknown {
     const { source, fromFlag, fromProfile } = found;
     throw error.with(
       fromProfile
-        ? { next: [command`vault config set ${key ?? name} ${example}`] }
+        ? { next: [command`vault config set ${key ?? name} ${example} ${inProfile(profile)}`] }
         : { hint: `for example ${source}${fromFlag ? " " : "="}${example}` },
     );
   }
 }
+
+/** The words that name the profile of --profile. */
+const inProfile = (profile: GivenFlags["profile"]): string[] =>
+  profile === undefined ? [] : ["--profile", String(profile)];
 
 interface SettingsPlace {
   /** The configuration directory. */

@@ -14,7 +14,7 @@ import type { Machine } from "../support/machine.ts";
 import { errorOf, machineFor, readJson } from "../support/machine.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { device } from "../support/examples.ts";
-import { helpOf } from "../support/help.ts";
+import { commandsOf, helpOf } from "../support/help.ts";
 
 const apiKey = "0f0e0d0c-0b0a-4900-8807-060504030201";
 const appUuid = "123e4567-e89b-42d3-a456-426614174000";
@@ -276,13 +276,29 @@ describe.concurrent("vault config", () => {
       });
     }
     expect(textOf(machine)).toBe(before);
-    for (const [key, value, hint] of [
+    for (const [key, value, line] of [
       ["timeout", "abc", "vault config set timeout 30s"],
       ["policy.failedAttempts", "1", "vault config set policy.failedAttempts 3"],
       ["baseUrl", "x", "vault config set baseUrl https://vaults.example.com"],
       ["audit.failure", "(", "vault config set audit.failure 'denied|bad credentials'"],
-    ] as const)
-      expect(errorOf(await machine.vault("config", "set", key, value, "--json")).hint).toBe(hint);
+    ] as const) {
+      const wrong = errorOf(await machine.vault("config", "set", key, value, "--json"));
+      expect(commandsOf(wrong.next)).toEqual([line]);
+    }
+  });
+
+  it("what is wrong in a profile is named with the command for that profile", async () => {
+    const machine = bare();
+    expectExit(await machine.vault(...init, "--profile", "work"), 0);
+    const work = ["--profile", "work", "--json"];
+    const next = ["vault config set timeout 30s --profile work"];
+    const set = await machine.vault("config", "set", "timeout", "1", ...work);
+    expect(commandsOf(errorOf(set).next)).toEqual(next);
+    const profiles = { work: { ...configOf(machine).profiles["work"], timeout: "1ms" } };
+    writeFileSync(join(machine.configDir, "config.json"), JSON.stringify({ profiles }));
+    expect(commandsOf(errorOf(await machine.vault("status", ...work)).next)).toEqual(next);
+    expectExit(await machine.vault("config", "set", "timeout", "30s", "--profile", "work"), 0);
+    expectExit(await machine.vault("status", ...work), 0);
   });
 
   it("set keeps numbers, truths and objects as such; unset takes them away", async () => {

@@ -14,6 +14,8 @@ const accidents = [
   `'postgres://team:${secret}@db.example/vaults'`,
   ` postgres://team:${secret}@db.example/vaults`,
   ` state`,
+  `state\r`,
+  `/tmp/state `,
   `postgres://team:${secret}@db.example/vaults"`,
   `postgres://team:${secret}@db.example/vaults `,
   `postgres:/team:${secret}@db.example/vaults`,

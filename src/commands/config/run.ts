@@ -40,7 +40,7 @@ export async function runConfigSet(
   let shown: ConfigValue = "";
   await local.configure(async (current) => {
     const profile = profileIn(current, name);
-    const checked = parseConfigValue(key, value, profile);
+    const checked = parseConfigValue(key, value, profile, settings.flags);
     const stored =
       formOf(key) === "secret" ? await local.sealSecret({ profile: name, key }, value) : checked;
     shown =
