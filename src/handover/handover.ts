@@ -16,6 +16,7 @@ import type { RecoveryFile } from "../documents/recovery.ts";
 import type { CredentialsOut } from "./credentials-out.ts";
 import { ReplacedFile } from "./credentials-out.ts";
 import type { Program } from "./program.ts";
+import type { Way } from "../way.ts";
 import { learnAll } from "../input/read-start.ts";
 import { environmentWithoutSecrets } from "../settings/child-command.ts";
 import { command } from "../way.ts";
@@ -33,6 +34,8 @@ export interface Outputs {
   /** --credentials-out */
   out?: CredentialsOut | undefined;
   saveCmd?: string | undefined;
+  /** What repeats the command, if its own line does not. */
+  line?: Way | undefined;
 }
 
 /** What a read prints. */
@@ -79,7 +82,7 @@ export function createHandover({ io, settings }: Basics, outputs: Outputs, start
   return {
     leavesState: leaves,
     passesCredentials: withCredentials === true,
-    line: io.line,
+    line: outputs.line ?? io.line,
     get replaces() {
       return replaced;
     },

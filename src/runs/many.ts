@@ -222,7 +222,8 @@ async function exchangesOf(
       if (outDir === undefined && pass === undefined)
         await report.contents(document, async (view) => await tableOf(delivered, view));
     };
-    const outputs = { write, withCredentials, stop: app.io.host.killed };
+    const line = restOf(app.io.line, run);
+    const outputs = { write, withCredentials, line, stop: app.io.host.killed };
     if (outDir !== undefined) checkTarget(app.io.host, outDir, uuid);
     if (given !== undefined) learnAll(turn.learn, given);
     if (newVault !== undefined)

@@ -99,11 +99,11 @@ const mostGroups = 15;
 const forAny = ({ argv, fill = [], ...way }: Way, uuid: string): Way =>
   argv.includes(uuid)
     ? {
-        ...way,
         argv: argv.map((word) => (word === uuid ? anyVault : word)),
+        ...way,
         fill: [anyVault, ...fill],
       }
-    : { ...way, argv, ...(fill.length > 0 ? { fill } : {}) };
+    : { argv, ...way, ...(fill.length > 0 ? { fill } : {}) };
 
 /** Collects causes. `redact` is applied at once, because the secrets of an exchange are forgotten with it. */
 export function createCauses(
@@ -115,8 +115,8 @@ export function createCauses(
   return {
     fail: (uuid, { code, message, facts }) => {
       const ways = (facts.next ?? []).map(({ argv, ...way }) => ({
-        ...way,
         argv: argv.map(redact),
+        ...way,
       }));
       const key = JSON.stringify([code, ways.map((way) => forAny(way, uuid))]);
       const isTold = failures.has(key) || failures.size < mostGroups;
