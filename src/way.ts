@@ -62,16 +62,19 @@ export function shellWord(text: string): string {
 /** The words as a line for a shell. */
 export const commandLine = (words: readonly string[]): string => words.map(shellWord).join(" ");
 
+/** A way in one line: `vault ack UUID (note)`. */
+export const wayText = ({ argv, note }: Way): string =>
+  commandLine(argv) + (note === undefined ? "" : ` (${note})`);
+
 /**
  * Formats ways for a person, one after the other: `next: vault ack UUID (note)`. A command stays on one line, which is copied; a note that
  * does not fit behind it stands below.
  */
 export function wayLines(ways: readonly Way[], columns = Infinity, margin = 2): string[] {
   const label = `${" ".repeat(margin)}next: `;
-  return ways.flatMap(({ argv, note }) => {
-    const line = label + commandLine(argv);
-    if (note === undefined) return [line];
-    const whole = `${line} (${note})`;
-    return whole.length <= columns ? [whole] : [line, `${" ".repeat(label.length)}(${note})`];
+  return ways.flatMap((way) => {
+    const whole = label + wayText(way);
+    if (way.note === undefined || whole.length <= columns) return [whole];
+    return [label + commandLine(way.argv), `${" ".repeat(label.length)}(${way.note})`];
   });
 }

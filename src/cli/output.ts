@@ -41,7 +41,12 @@ export function createOutput(
 ): Output {
   const { stdout } = host;
   const viewed = async (view: MakeView): Promise<string> =>
-    await view({ facts: stdout, now: host.now(), reveal: choice.reveal, self: host.actor });
+    await view({
+      facts: stdout,
+      now: stdout.isTTY ? host.now() : null,
+      reveal: choice.reveal,
+      self: host.actor,
+    });
   const textOf = async (document: unknown, view: MakeView): Promise<string> =>
     serialize(document, choice, stdout.isTTY) ?? (await viewed(view));
   return {
@@ -104,7 +109,18 @@ export function serialize(
     return isTTY ? `${printable(text)}\n` : text;
   }
   if (output.format === "table") return undefined;
-  return `${jsonText(document, output.format === "json" ? 2 : 0)}\n`;
+  if (output.format === "json") return `${jsonText(document, 2)}\n`;
+  return entriesOf(document)
+    .map((entry) => `${jsonText(entry)}\n`)
+    .join("");
+}
+
+/** What has a line of its own in NDJSON: each entry of a document that is lists, which is one whose first property is a list. */
+export function entriesOf(document: unknown): readonly unknown[] {
+  if (Array.isArray(document)) return document;
+  const values = Object.values(document ?? {}) as unknown[];
+  if (!Array.isArray(values[0])) return [document];
+  return values.flat().filter((entry) => typeof entry === "object");
 }
 
 /**

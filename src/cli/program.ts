@@ -77,8 +77,8 @@ export async function runProgram(
     result.isShown = true;
     result.text += text;
   });
-  // The name alone asks what there is.
-  const words = argv.length === 0 ? ["--help"] : argv;
+  const isAlone = isGroup(root, argv);
+  const words = isAlone ? [...argv, "--help"] : argv;
   const program = buildProgram(root, shownVersion, act, output, words);
   try {
     await program.parseAsync(words, { from: "user" });
@@ -89,10 +89,17 @@ export async function runProgram(
       throw usageError(error, describeCommand(root), argv);
     }
   }
-  if (result.isShown && host.stdout.isTTY) await showHelp(result.text, program.opts(), around);
+  if (result.isShown && host.stdout.isTTY && !isAlone)
+    await showHelp(result.text, program.opts(), around);
   else if (result.text !== "") await host.stdout.write(result.text);
   return result.exitCode;
 }
+
+/** Whether words are the name of a group alone, as no words are that of the program: they ask what there is. */
+const isGroup = ({ commands }: Command, [first, ...rest]: readonly string[]): boolean =>
+  first === undefined
+    ? commands !== undefined
+    : commands?.some((command) => command.name === first && isGroup(command, rest)) === true;
 
 /** Shows help by the pager of the settings. It is there to read about settings that are wrong, too. */
 async function showHelp(

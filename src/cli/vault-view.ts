@@ -18,7 +18,8 @@ import type { InfoSuccess } from "../protocol/extended-answers.ts";
 
 export interface View {
   facts: TerminalFacts;
-  now: number;
+  /** Null where a program reads it: times are ISO 8601 then. */
+  now: number | null;
   /** Shows all secrets, or the contents of the vault but not its credentials. */
   reveal: boolean | "contents";
   /** Who reads it. */
@@ -30,7 +31,7 @@ export async function vaultTable(delivery: Delivery, view: View): Promise<string
   const palette = await createPalette(view.facts.color);
   const uses = delivery.vault["usesRemaining"];
   const table = knownFacts(view, palette, [
-    ...subject(delivery, palette),
+    ...subject(delivery, view, palette),
     ...contentRows(delivery.vault, view, palette),
     [
       "Reads left",
@@ -66,7 +67,7 @@ export async function receiptTable(
       ? { text: `${state}, not acknowledged yet`, paint: palette.warn }
       : { text: `acknowledged ${when(acknowledgedAt, view.now)}`, paint: palette.good };
   const table = knownFacts(view, palette, [
-    ...subject(delivery, palette),
+    ...subject(delivery, view, palette),
     ["Update", outcome],
     ...contentRows(contents, view, palette),
     ["Reads left", typeof uses === "number" ? readsLeft(uses, String(uses), palette) : undefined],
@@ -82,13 +83,19 @@ export type Row = readonly [string, Cell | undefined];
 /** A table of the facts that are known. */
 export function knownFacts(view: View, palette: Palette, rows: readonly Row[]): string {
   const there = rows.filter((row): row is readonly [string, Cell] => row[1] !== undefined);
-  return factsTable(there, { palette, columns: view.facts.columns });
+  return factsTable(there, { palette, ...view.facts });
 }
 
-const subject = ({ uuid, kind }: Delivery, palette: Palette): Row[] => [
-  ["Vault", { text: uuid, paint: palette.strong }],
-  ["Kind", kind],
-];
+/** On a terminal the label stands beside the UUID. */
+function subject({ uuid, label, kind }: Delivery, { facts }: View, palette: Palette): Row[] {
+  const shown = label === null ? undefined : printableLine(label);
+  const beside = facts.isTTY && shown !== undefined ? ` (${shown})` : "";
+  return [
+    ["Vault", { text: `${uuid}${beside}`, paint: palette.strong }],
+    ["Label", facts.isTTY ? undefined : shown],
+    ["Kind", kind],
+  ];
+}
 
 const readsLeft = (uses: number, text: string, palette: Palette): Cell => ({
   text,
@@ -124,22 +131,24 @@ export function dateRows(
 /** Revealed values that are copied stand below the table, so that no line is broken. */
 function revealed(
   { credentials, vault: { content } }: Pick<Delivery, "credentials" | "vault">,
-  { reveal }: View,
+  { reveal, facts }: View,
 ): string {
-  const { encryptedData, payload } = credentials;
+  const gap = facts.isTTY ? " " : "\t";
   const lines = [
-    ...(reveal !== false && typeof content === "string" ? [printable(content)] : []),
+    ...(facts.isTTY && reveal !== false && typeof content === "string" ? [printable(content)] : []),
     ...(reveal === true
-      ? [`encryptedData ${printableLine(encryptedData)}`, `payload ${printableLine(payload)}`]
+      ? (["encryptedData", "payload"] as const).map(
+          (name) => `${name}${gap}${printableLine(credentials[name])}`,
+        )
       : []),
-  ];
-  return lines.length === 0 ? "" : ["", ...lines, ""].join("\n");
+  ].map((line) => `${line}\n`);
+  return `${lines.length > 0 && facts.isTTY ? "\n" : ""}${lines.join("")}`;
 }
 
 /** Card or text of a vault, in the form of the interface. */
 function contentRows(
   vault: Record<string, unknown>,
-  { reveal: choice }: View,
+  { reveal: choice, facts: { isTTY } }: View,
   { strong }: Palette,
 ): Row[] {
   const reveal = choice !== false;
@@ -159,8 +168,10 @@ function contentRows(
     ]);
   }
   const { content } = vault;
-  if (typeof content === "string")
-    rows.push(["Content", { text: reveal ? "below" : shownContent(content), paint: strong }]);
+  if (typeof content === "string") {
+    const below = isTTY ? "below" : printableLine(content).replaceAll("\t", "\\u{9}");
+    rows.push(["Content", { text: reveal ? below : shownContent(content), paint: strong }]);
+  }
   return rows;
 }
 

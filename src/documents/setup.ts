@@ -7,10 +7,10 @@ const value = z.union([text, z.number(), z.boolean(), z.record(text, z.unknown()
 const setting = z.object({ key: text, value: z.nullable(value), origin: maybeText });
 
 export const configList = z.object({
+  settings: z.array(setting),
   profile: text,
   profiles: z.array(text),
   path: text,
-  settings: z.array(setting),
 });
 export const configGet = z.object({ key: text, value, origin: maybeText });
 export const configSet = z.object({ profile: text, key: text, value });

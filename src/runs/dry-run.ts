@@ -161,7 +161,7 @@ async function planTable(
   { facts }: View,
 ): Promise<string> {
   const palette = await createPalette(facts.color);
-  const options = { palette, columns: facts.columns };
+  const options = { palette, ...facts };
   const { factsTable, listTable } = await import("../terminal/tables.ts");
   const atRate = rate === 0 ? "without a rate limit" : `at ${grouped(rate)} calls a second`;
   const table = factsTable(
@@ -176,14 +176,15 @@ async function planTable(
     ],
     options,
   );
-  if (skipped.length === 0) return `${planHeading}${table}`;
+  if (skipped.length === 0) return `${facts.isTTY ? planHeading : ""}${table}`;
   const rows = skipped
-    .slice(0, mostRows)
+    .slice(0, facts.isTTY ? mostRows : undefined)
     .map(({ start: { uuid, label }, reason }) => [
       uuid,
       label ?? "",
       { text: reason, paint: palette.warn },
     ]);
+  if (!facts.isTTY) return table + listTable([], rows, options);
   const more = skipped.length - rows.length;
   const reasons = [...new Set(skipped.map(({ reason }) => reason))];
   return [

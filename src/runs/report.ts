@@ -156,10 +156,11 @@ function row(
   palette: Palette,
 ): string {
   const { word, paint, why } = describe(outcome, palette, { self: host.actor, now: host.now() });
+  if (!host.stdout.isTTY)
+    return `${[uuid, word, label ?? "", redactor.redact(why ?? "")].map(printableLine).join("\t")}\n`;
   const facts = [label, why].filter((fact) => fact !== null).join(": ");
   const text = printableLine(redactor.redact(`${uuid}  ${word.padEnd(7)}  ${facts}`.trimEnd()));
-  const wrapped = host.stdout.isTTY ? wrapMessage(text, host.stdout.columns) : text;
-  return `${wrapped.replace(word, paint(word))}\n`;
+  return `${wrapMessage(text, host.stdout.columns).replace(word, paint(word))}\n`;
 }
 
 function describe(

@@ -16,8 +16,11 @@ interface PagerOptions {
   env: Readonly<Record<string, string>>;
 }
 
+/** Height of a screen that does not say it. A pager for less would take what is typed or pasted next. */
+const usualRows = 24;
+
 /**
- * Shows a text on a terminal, and resolves to whether it is longer than the screen. What is, or may be, is shown in the pager of
+ * Shows a text on a terminal, and resolves to whether it is longer than the screen. What is longer is shown in the pager of
  * `env` (VAULT_PAGER, even if empty), of the settings, PAGER, or less, in this order, as git does; an empty command and `cat` are
  * none. Quitting the pager early is no failure. One that cannot be started has shown nothing, and the text is written without it.
  */
@@ -30,10 +33,9 @@ export async function showText(
   // A terminal that cannot move its cursor makes less ask for a key first.
   const isDumb = ["", "dumb"].includes(env["TERM"] ?? "");
   const isOff = !isAllowed || isDumb || /^\s*(?:cat)?\s*$/.test(chosen ?? "less");
-  const { columns, rows } = screen.stdout;
-  const isLong = rows !== undefined && heightOf(text, columns) >= rows;
-  const mayBeLong = isLong || rows === undefined;
-  if (isOff || !mayBeLong || !(await isPaged(screen, text, chosen, env)))
+  const { columns, rows = usualRows } = screen.stdout;
+  const isLong = heightOf(text, columns) >= rows;
+  if (isOff || !isLong || !(await isPaged(screen, text, chosen, env)))
     await screen.stdout.write(text);
   return isLong;
 }

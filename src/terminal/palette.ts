@@ -1,5 +1,7 @@
 /** Colors by meaning. Without color, each function returns its text unchanged. */
 export interface Palette {
+  /** No color, for what is as it should be. */
+  readonly same: (text: string) => string;
   readonly good: (text: string) => string;
   readonly warn: (text: string) => string;
   readonly bad: (text: string) => string;
@@ -14,6 +16,7 @@ export interface Palette {
 const same = (text: string): string => text;
 
 export const plain: Palette = {
+  same,
   good: same,
   warn: same,
   bad: same,
@@ -28,6 +31,7 @@ export async function createPalette(color: boolean): Promise<Palette> {
   const { Chalk } = await import("chalk");
   const chalk = new Chalk({ level: 1 });
   return {
+    same,
     good: chalk.green,
     warn: chalk.yellow,
     bad: chalk.red,

@@ -13,6 +13,8 @@ export type Cell = string | Painted;
 
 interface TableOptions {
   palette: Palette;
+  /** Without a terminal, a table is lines for a program. */
+  isTTY: boolean;
   /** Width of the whole table. */
   columns: number;
 }
@@ -36,16 +38,28 @@ export function rowsTable(
 /** Width of the last column, behind `left` columns. */
 export const lastWidth = (columns: number, left: number): number =>
   Math.max(narrowest, columns - left);
+/** A line for each row, its fields separated by tabs. */
+export const tabbedLines = (rows: readonly (readonly Cell[])[]): string =>
+  rows.map((row) => `${row.map(fieldOf).join("\t")}\n`).join("");
+
+const fieldOf = (cell: Cell): string => {
+  const text = printable(textOf(cell)).replaceAll(/[\t\n]+/g, " ");
+  return typeof cell === "string" ? text : cell.paint(text);
+};
+
+const textOf = (cell: Cell): string => (typeof cell === "string" ? cell : cell.text);
 
 /** Draws labels and values; long values are wrapped. Ends with a newline. */
 export const factsTable = (
   facts: readonly (readonly [label: string, value: Cell])[],
-  { palette, columns }: TableOptions,
+  { palette, isTTY, columns }: TableOptions,
 ): string =>
-  rowsTable(
-    facts.map(([label, value]) => [{ text: label, paint: palette.dim }, value]),
-    columns,
-  );
+  isTTY
+    ? rowsTable(
+        facts.map(([label, value]) => [{ text: label, paint: palette.dim }, value]),
+        columns,
+      )
+    : tabbedLines(facts);
 
 /**
  * Draws a heading, a rule and rows. If they do not fit, the widest columns shrink, and the first one last: it names the subject of the
@@ -54,8 +68,9 @@ export const factsTable = (
 export function listTable(
   heading: readonly string[],
   rows: readonly (readonly Cell[])[],
-  { palette, columns }: TableOptions,
+  { palette, isTTY, columns }: TableOptions,
 ): string {
+  if (!isTTY) return tabbedLines(rows);
   const head = heading.map((text): Cell => ({ text, paint: palette.strong }));
   const [first = 0, ...others] = columnWidths([head, ...rows]);
   const available = columns - indent - gap * others.length;
@@ -63,6 +78,62 @@ export function listTable(
   const widths = shrink([first, ...shrunk], available, narrowest);
   const rule = widths.map((width) => ({ text: "─".repeat(width), paint: palette.dim }));
   return drawRows([head, rule, ...rows], widths, indent);
+}
+
+/** Columns of a table with a line for each row that are shown in any case. */
+const always = 2;
+
+/**
+ * Draws a heading, a rule and one line for each row of a terminal: as many columns as fit, the first of the list before the others, without
+ * those that are empty. Only the first two are cut if they do not fit. Ends with a newline.
+ */
+export function oneLineTable(
+  heading: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  { palette, columns }: Pick<TableOptions, "columns" | "palette">,
+): string {
+  const head = heading.map((text): Cell => ({ text, paint: palette.strong }));
+  const natural = columnWidths([head, ...rows]);
+  const kept: { column: number; width: number }[] = [];
+  let left = columns - indent + gap;
+  for (const [column, width] of natural.entries()) {
+    const isKept =
+      column < always ||
+      (left >= gap + width && rows.some((row) => textOf(row[column] ?? "") !== ""));
+    if (!isKept) continue;
+    const place = column < always - 1 ? left - gap * always - narrowest : left - gap;
+    kept.push({
+      column,
+      width: column < always ? Math.min(width, Math.max(narrowest, place)) : width,
+    });
+    left -= gap + (kept.at(-1)?.width ?? 0);
+  }
+  const shown = [head, ...rows].map((row) =>
+    kept.map(({ column, width }) => cutCell(row[column] ?? "", width)),
+  );
+  const rule = kept.map(({ width }) => ({ text: "─".repeat(width), paint: palette.dim }));
+  const [first = [], ...others] = shown;
+  return drawRows(
+    [first, rule, ...others],
+    kept.map(({ width }) => width),
+    indent,
+  );
+}
+
+function cutCell(cell: Cell, width: number): Cell {
+  const whole = printable(textOf(cell)).replaceAll(/[\t\n]+/g, " ");
+  const text = stringWidth(whole) <= width ? whole : `${cut(whole, width - 1)}…`;
+  return typeof cell === "string" ? text : { ...cell, text };
+}
+
+/** Cuts a text to a number of columns. */
+export function cut(text: string, columns: number): string {
+  let kept = "";
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    if (stringWidth(kept + segment) > columns) break;
+    kept += segment;
+  }
+  return kept;
 }
 
 /** Returns the width that each column takes if nothing is wrapped. */

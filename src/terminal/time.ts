@@ -10,8 +10,9 @@ const units = [
   { name: "second", seconds: 1, from: 1 },
 ] as const;
 
-/** Formats a distance in time: `in 3 days`, `2 hours ago`, or `just now` within ten seconds. */
-export function distance(at: number, now: number): string {
+/** Formats a distance in time: `in 3 days`, `2 hours ago`, or `just now` within ten seconds; for a program (null) the time as ISO 8601. */
+export function distance(at: number, now: number | null): string {
+  if (now === null) return new Date(at).toISOString();
   const seconds = Math.floor(Math.abs(at - now) / 1000);
   const unit = units.find((unit) => seconds >= unit.seconds * unit.from);
   if (at <= now && seconds < 10) return "just now";
@@ -43,29 +44,36 @@ export function localTime(at: number, hasSeconds = false): string {
   return `${hasSeconds ? shown : shown.slice(0, -":00".length)} ${zone}`;
 }
 
-/** Formats when something began that goes on: `since 10:02`, or on another day `since 2026-11-24 14:02 GMT+1`. */
-export function since(at: string, now: number): string {
+/**
+ * Formats when something began that goes on: `since 10:02`, or on another day `since 2026-11-24 14:02 GMT+1`; with the time as it is for
+ * a program (null).
+ */
+export function since(at: string, now: number | null): string {
+  if (now === null) return `since ${at}`;
   const [day, clock] = localSeconds(new Date(at)).split(" ");
   const isToday = localSeconds(new Date(now)).startsWith(`${day} `);
   return `since ${isToday ? clock?.slice(0, -":00".length) : localTime(Date.parse(at))}`;
 }
 
 /**
- * Formats the times in a message (ISO 8601 with `Z`) as `when` does, after the word since as `since` does. A value that was given, an example of one, and a time within a word,
- * such as `ack@TIME`, stay as they are.
+ * Formats the times in a message (ISO 8601 with `Z`) as `when` does, after the word since as `since` does. A value that was given, an
+ * example of one, and a time within a word, such as `ack@TIME`, stay as they are.
  */
-export const withLocalTimes = (text: string, now: number): string =>
-  text.replaceAll(
-    /(?<=^|[ (])(?<!: |such as )(since )?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z)/g,
-    (_, goesOn: string | undefined, iso: string) =>
-      goesOn === undefined ? when(iso, now) : since(iso, now),
-  );
+export const withLocalTimes = (text: string, now: number | null): string =>
+  now === null
+    ? text
+    : text.replaceAll(
+        /(?<=^|[ (])(?<!: |such as )(since )?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z)/g,
+        (_, goesOn: string | undefined, iso: string) =>
+          goesOn === undefined ? when(iso, now) : since(iso, now),
+      );
 
 /**
- * Formats milliseconds since the epoch or an ISO 8601 text as `2026-11-24 14:02 GMT+1 (in 3 days)`; with seconds where a person may wait
- * for it. Returns a text that is not a date as it is: it comes from the service.
+ * Formats milliseconds since the epoch or an ISO 8601 text as `2026-11-24 14:02 GMT+1 (in 3 days)`, with seconds where a person may wait
+ * for it, and for a program (null) as ISO 8601. Returns a text that is not a date as it is: it comes from the service.
  */
-export function when(at: number | string, now: number): string {
+export function when(at: number | string, now: number | null): string {
+  if (now === null) return typeof at === "string" ? at : new Date(at).toISOString();
   const time = typeof at === "string" ? Date.parse(at) : at;
   if (Number.isNaN(new Date(time).getTime())) return String(at);
   return `${localTime(time, time > now && time < now + 3_600_000)} (${distance(time, now)})`;

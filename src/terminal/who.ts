@@ -3,10 +3,10 @@ import { actorWords, isSameUser } from "../actor.ts";
 import { printableLine } from "./redactor.ts";
 import { since } from "./time.ts";
 
-/** Who reads a message, and when. */
+/** Who reads a message, and when; null for a program, which is given times as they are. */
 export interface Reader {
   self: Actor;
-  now: number;
+  now: number | null;
 }
 
 /** ` by ada@build-7 since 10:02`, of an exchange: nothing for this very user here, or where it is not known. */

@@ -47,7 +47,7 @@ describe("an export that is cut off", () => {
     expect(summary).toMatchObject({ inputs: [{ cutAt }], found: { text: /^No locks found/ } });
     expect(summary.found.warning).toContain(warning);
     expect(reports).toMatchObject([{ certainty: "likely", reason: /the log is cut off/ }]);
-    const view = { columns: 1000, palette: plain, now: 0 };
+    const view = { isTTY: true, columns: 1000, palette: plain, now: 0 };
     expect(auditSummary(summary, reports, view).trimStart()).toMatch(new RegExp(`^${warning}`));
     expect([...writeMarkdown(summary, reports)].join("")).toMatch(
       new RegExp(`^\\*\\*Warning:\\*\\* ${warning}`),

@@ -31,7 +31,7 @@ describe("the text for a ticket", () => {
     const locking = failure(3, { description: "bad credentials, vault locked" });
     const { result, reports: vaults } = await replayText([...log, locking].join("\n"));
     expect(textOf(vaults, result.summary)).toContain("refused: credentials (locks)");
-    const view = { columns: 80, palette: plain, now: 0 };
+    const view = { isTTY: true, columns: 80, palette: plain, now: 0 };
     expect(auditSummary(result.summary, vaults, view)).toMatch(
       /refused: credentials {2}line 3 {2}← locks$/m,
     );

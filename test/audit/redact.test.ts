@@ -84,7 +84,7 @@ async function replayed(more: Partial<ReplayOptions>): Promise<Replay> {
 /** Everything that a run can print or write. */
 function outputsOf({ summary, whatIf, ...replay }: Replay): Record<string, string> {
   const vaults = (): Iterable<VaultReport> => replay.vaults({ problems: false });
-  const view = { columns: 120, palette: plain, now: 0 };
+  const view = { isTTY: true, columns: 120, palette: plain, now: 0 };
   const whole = { summary, ...replay, ...(whatIf && { whatIf }) };
   const timelines = [...vaults()].map((vault) => auditTimeline(vault, rules, view));
   return {

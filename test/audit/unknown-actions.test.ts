@@ -67,7 +67,12 @@ describe("actions that are not recognized", () => {
 
   test("are what each report says first", async () => {
     const { summary, reports } = await verdictsIn(log);
-    const text = auditSummary(summary, reports, { columns: 1000, palette: plain, now: 0 });
+    const text = auditSummary(summary, reports, {
+      isTTY: true,
+      columns: 1000,
+      palette: plain,
+      now: 0,
+    });
     expect(text.split("\n")[0]?.trim()).toMatch(warning);
     expect([...writeMarkdown(summary, reports)].join("").split("\n")[0]).toMatch(
       /^\*\*Warning:\*\* 11 of 16 items were not understood/,

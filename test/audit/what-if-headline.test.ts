@@ -18,7 +18,7 @@ test("the answer to --what-if is what each report begins with", async () => {
   const { result, reports } = await replayText(log, { whatIf });
   const { summary } = result;
   const answer = "What if lock-after-failed=5: 1 vault would differ, 30 would not";
-  const view = { columns: 1000, palette: plain, now: 0 };
+  const view = { isTTY: true, columns: 1000, palette: plain, now: 0 };
   const text = auditSummary(summary, reports, view, result.whatIf);
   expect(text.split("\n", 3).map((each) => each.trim())).toEqual([answer, "", vaultUuid(1)]);
   expect([...writeMarkdown(summary, reports, result.whatIf)].join("")).toMatch(

@@ -310,9 +310,20 @@ describe("what was probably meant", () => {
     expect((await run("--help")).out).toBe(out);
   });
 
+  test("so does the name of a group alone", async () => {
+    for (const group of ["state", "sandbox", "config"]) {
+      const { code, out, err } = await run(group);
+      expect({ code, err, out }).toEqual({
+        code: 0,
+        err: "",
+        out: (await run(`${group} --help`)).out,
+      });
+    }
+  });
+
   test.each([
     ["--quiet", "vault --help"],
-    ["sandbox", "vault sandbox --help"],
+    ["sandbox --quiet", "vault sandbox --help"],
     ["sandbox start --port", "vault sandbox start --help"],
     ["completion tcsh", "vault completion --help"],
   ])("'%s' names the help to read: %s", async (line, hint) => {

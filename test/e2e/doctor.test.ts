@@ -121,10 +121,10 @@ describe.concurrent("vault doctor on a machine where all is well", () => {
     expect(checksOf(result).map(({ check, level }) => `${check} ${level}`)).toEqual(levels);
     const table = await machine.vault("doctor");
     expect(table).toMatchObject({ code: 0, stderr: "" });
-    expect(table.stdout.replaceAll(/\s+/g, " ")).toMatch(
-      / info application \S+ at \S+: complete; not verified with the service/,
+    expect(table.stdout).toMatch(
+      /^info\tapplication\t\S+ at \S+: complete; not verified with the service\t$/m,
     );
-    expect(table.stdout).toMatch(/\n {2}14 ok, 1 not verified\n$/);
+    expect(table.stdout.trimEnd().split("\n")).toHaveLength(levels.length);
     expect(table.stdout).not.toContain("\u001b");
   });
 
@@ -219,7 +219,7 @@ describe.concurrent("vault doctor: configuration", () => {
     const refused = finding(
       "application",
       "warn",
-      /refused by the service at the last call, \S+ \S+ UTC \(.+\); service: /,
+      /refused by the service at the last call, \S+Z; service: /,
       /--api-key/,
     );
     expect(await problems(mistaken, "--offline")).toEqual([refused]);
@@ -468,7 +468,7 @@ describe.concurrent("vault doctor: vaults", () => {
     expect(await problems(machine, "--offline")).toEqual([]);
     sql(database, `UPDATE vaults SET autoLockDate = '${days(28.5)}', expiryDate = '${days(-1)}'`);
     expect(await problems(machine, "--offline")).toEqual([
-      finding("dates", "warn", /auto-locks .*in 28 days/, new RegExp(`vault get ${uuid}`)),
+      finding("dates", "warn", /auto-locks 20\S+Z$/, new RegExp(`vault get ${uuid}`)),
       finding("dates", "error", /has expired/, /./),
     ]);
   });

@@ -201,7 +201,7 @@ describe.concurrent("vault create", () => {
     const [uuid = ""] = others(lab);
     const { encryptedData } = lab.service.sandbox.inspect(uuid).pair;
     expect(table.stdout).toContain(uuid);
-    expect(table.stdout).toMatch(/Label +mine[^]*Credentials +generation 1, sha256:/);
+    expect(table.stdout).toMatch(/Label\tmine[^]*Credentials\tgeneration 1, sha256:/);
     expect(table.stdout).not.toContain(encryptedData);
     const revealed = await machine.vault(
       ...createArgs(machine, "generic/offline").filter((word) => word !== "--json"),
@@ -380,9 +380,7 @@ describe.concurrent("vault info", () => {
     const before = await machine.status(uuid);
     const table = await machine.vault("info", uuid);
     expectExit(table, 0);
-    expect(table.stdout).toMatch(
-      /Kind +generic\/offline\n +Auto-locks +\d{4}-\d\d-\d\d \d\d:\d\d UTC \(in 1[12] months\)/,
-    );
+    expect(table.stdout).toMatch(/Kind\tgeneric\/offline\nAuto-locks\t20\S+Z\n/);
     const there = lab.service.sandbox.inspect(uuid);
     const autoLockDate = new Date(there.autoLockDate).toISOString();
     const lastModified = new Date(there.lastModified).toISOString();

@@ -76,6 +76,9 @@ describe("output for programs", () => {
       expectExit(await machine.vault(...firstGetArgs(machine, vault)), 0);
   });
 
+  /** The lists whose entries have a line each in NDJSON; the document of every other command is a line. */
+  const lists = ["vaults", "breakers", "acknowledged", "failed", "checks", "settings", "locks"];
+
   const commands: string[][] = [
     ["get", "UUID"],
     ["get", "UUID", "--dry-run"],
@@ -105,28 +108,56 @@ describe("output for programs", () => {
       const json = await run(args, "--json");
       expectExit(json, 0);
       expect(json.stderr).toBe("");
-      expectOneDocument(json.stdout);
+      const document = expectOneDocument(json.stdout) as Record<string, unknown[]>;
+      const entries = lists.filter((name) => name in document).flatMap((name) => document[name]);
+      const isLists = lists.some((name) => name in document);
       if (args.includes("--no-ack")) expectExit(await run(["ack", "UUID"]), 0);
       const ndjson = await run(args, "-o", "ndjson");
       expectExit(ndjson, 0);
       expect(ndjson.stderr).toBe("");
-      expect(ndjson.stdout.split("\n")).toHaveLength(2);
-      expectOneDocument(ndjson.stdout);
+      const lines = ndjson.stdout.split("\n").slice(0, -1);
+      expect(lines).toHaveLength(isLists && !args.includes("--all") ? entries.length : 1);
+      for (const line of lines) expectOneDocument(`${line}\n`);
     },
   );
 
   it.each(
-    [["get", "UUID"], ["status"], ["status", "UUID"], ["guard"], ["get", "UUID", "--dry-run"]].map(
-      (args) => ({ args }),
-    ),
-  )("%o: without a terminal a table has no color, and stderr is empty", async ({ args }) => {
-    const table = await run(args);
-    expectExit(table, 0);
-    expect(table.stderr).toBe("");
-    // oxlint-disable-next-line no-control-regex -- escape sequences are what it is about
-    expect(table.stdout).not.toMatch(/\u001b/);
-    expect(table.stdout.length).toBeGreaterThan(20);
-  });
+    [
+      ["get", "UUID"],
+      ["get", "UUID", "--reveal"],
+      ["status"],
+      ["status", "UUID", "--history"],
+      ["guard"],
+      ["guard", "UUID"],
+      ["get", "UUID", "UUID2", "--dry-run"],
+      ["get", "UUID", "UUID2", "--reveal"],
+      ["info", "UUID"],
+      ["doctor"],
+      ["config", "list", "--origin"],
+      ["config", "path"],
+      ["state", "backup", "backup.db"],
+    ].map((args) => ({ args })),
+  )(
+    "%o: without a terminal a table is lines for programs, in color only where that is forced",
+    async ({ args }) => {
+      const words = args.map((arg) =>
+        arg === "UUID2" ? (lab.service.vaults[1]?.uuid ?? "") : arg,
+      );
+      const table = await run(words);
+      expectExit(table, 0);
+      expect(table.stderr).toBe("");
+      // oxlint-disable-next-line no-control-regex -- escape sequences are what it is about
+      expect(table.stdout).not.toMatch(/\u001b/);
+      for (const line of table.stdout.trimEnd().split("\n")) {
+        // A field on each side of a tab; neither a rule, nor a heading, nor a time of this place.
+        expect(line).toMatch(/^\S[^\t]*\t/);
+        expect(line).not.toMatch(
+          /──|^(?:Vault|Setting)\t(?:Status|Value)|\d\d:\d\d UTC|ago\b|just now/,
+        );
+      }
+      expect((await run(words, "--color")).stdout).not.toMatch(/──/);
+    },
+  );
 
   it("--field prints the exact bytes of a value", async () => {
     const field = await run(["get", "UUID", "--field", "vault.content"]);

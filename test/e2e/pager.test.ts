@@ -48,11 +48,10 @@ const remaining = (text: string): string =>
 
 describe("goes through the pager", () => {
   test.each([
-    ["vault", [], /^Usage: vault <command>/],
     ["help of a topic", ["help", "lockout"], /^Lockout\n/],
     ["help of a command", ["get", "--help"], /^Usage: vault get /],
     ["status", ["status"], /^ {2}Vault +Status/],
-    ["guard", ["guard"], /^ {2}Vault +Unacked/],
+    ["guard", ["guard"], /^ {2}Vault +Guard refuses/],
     ["config list", ["config", "list", "--origin"], /^Profile default\n/],
   ])("%s", async (_, args, begins) => {
     const { code, text } = await onTerminal(args, { env: { NO_COLOR: "1" } }).exit;
@@ -94,6 +93,8 @@ describe("is printed without a pager", () => {
     ["JSON", ["status", "--json"]],
     ["help as JSON", ["help", "--json"]],
     ["a script to be installed", ["completion", "bash"]],
+    ["vault alone", [], { rows: 10 }],
+    ["a group alone", ["sandbox"], { rows: 10 }],
     ["contents of a vault", ["get", "v1", "--reveal"]],
     ["one field of them", ["get", "v1", "--field", "vault.content"]],
   ])("%s", async (_, args, options) => {

@@ -104,7 +104,7 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
     run.type(enter);
     const { code, text } = await run.exit;
     expect(code, text).toBe(0);
-    expect((await machine.vault("status", "note 0")).stdout).toMatch(/Reads left +3 /);
+    expect((await machine.vault("status", "note 0")).stdout).toMatch(/Reads left\t3 /);
   });
 
   it("whether a table shows the contents of a limited vault, before its first read is used up", async () => {

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import stringWidth from "string-width";
 import { main } from "../../src/main.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import type { Lab } from "../support/lab.ts";
@@ -7,6 +8,8 @@ import {
   eventsOf,
   expectExit,
   firstGet,
+  importAll,
+  manyVaults,
   offlineCard,
   offlineNote,
   openLab,
@@ -82,7 +85,7 @@ describe("who did it", () => {
     const others = await held(grace);
     expect(await told(others.machine, ...line(others.uuid))).toMatch(new RegExp(said));
     const own = await held();
-    expect(await told(own.machine, ...line(own.uuid))).not.toMatch(/@desk|ada/);
+    expect(await told(own.machine, ...line(own.uuid))).not.toContain("@desk");
   });
 
   it.each([
@@ -129,6 +132,108 @@ describe("who did it", () => {
   });
 });
 
+describe("the table of many vaults", () => {
+  /** Vaults with names of every length: one is locked, one held by somebody else, one limited, one without a label. */
+  async function several(): Promise<{ machine: Machine; uuids: string[] }> {
+    const { lab, machine, uuids } = await manyVaults([
+      offlineNote,
+      offlineCard,
+      { ...offlineNote, maxUsage: 3 },
+      offlineNote,
+    ]);
+    const [first = "", second = "", third = "", bare = ""] = uuids;
+    expectExit(await machine.vault("label", first, "the vault of the payments team"), 0);
+    expectExit(await machine.vault("get", first, "--no-ack"), 0);
+    const by = JSON.stringify({ host: "build-7", user: "grace", pid: 7 });
+    const set = `UPDATE exchanges SET by = '${by}'; UPDATE vaults SET label = NULL WHERE uuid = '${bare}'`;
+    sql(join(machine.stateDir, "vault.db"), set);
+    lab.service.sandbox.lock(second);
+    expectExit(await machine.vault("get", second), 7);
+    expectExit(await machine.vault("get", third, "--json"), 0);
+    return { machine, uuids };
+  }
+  const shown = async (machine: Machine, words: string[], columns?: number): Promise<string[]> => {
+    const host = fakeHost({
+      env: machine.env,
+      home: machine.home,
+      ...(columns === undefined ? {} : { isTTY: true, columns }),
+      now: Date.now(),
+    });
+    await main(words, host);
+    await host.flush();
+    return host.out.replace(/\n$/, "").split("\n");
+  };
+
+  it("has a row for each vault on a terminal, and as many columns as fit", async () => {
+    const { machine, uuids } = await several();
+    for (const command of ["status", "guard"]) {
+      for (const columns of [60, 80, 120, 300]) {
+        const [heading = "", rule, ...rows] = await shown(machine, [command], columns);
+        expect(rows).toHaveLength(uuids.length);
+        expect(rule).toMatch(/^ {2}─/);
+        for (const row of [heading, ...rows]) expect(stringWidth(row)).toBeLessThanOrEqual(columns);
+        expect(rows.join("\n")).not.toContain("next:");
+        for (const name of ["the vault of the payments team", uuids.at(-1)])
+          expect(rows.filter((row) => row.includes(name ?? ""))).toHaveLength(1);
+      }
+    }
+    const [wide = ""] = await shown(machine, ["status"], 300);
+    expect(wide.trim().split(/ {2,}/)).toEqual([
+      "Vault",
+      "Status",
+      "Unacked",
+      "Failures",
+      "Token left",
+      "Reads left",
+      "Last read",
+      "Kind",
+      "UUID",
+    ]);
+    const [, , held] = await shown(machine, ["status"], 80);
+    expect(held).toMatch(
+      /^ {2}the vault of the payments team +held by grace@build-7 since \d\d:\d\d/,
+    );
+  });
+
+  it("is lines without one: UUID, label, status and the rest between tabs, with times as in JSON", async () => {
+    const { machine, uuids } = await several();
+    const time = /^20\d\d-\d\d-\d\dT[\d:.]+Z$/;
+    const rows = (await shown(machine, ["status"])).map((line) => line.split("\t"));
+    expect(rows.map(([uuid]) => uuid).toSorted()).toEqual(uuids.toSorted());
+    expect(new Set(rows.map(({ length }) => length))).toEqual(new Set([10]));
+    expect(rows[0]).toEqual([
+      uuids[0],
+      "the vault of the payments team",
+      "held",
+      "generic/offline",
+      "1 of 5",
+      "0 of 3",
+      expect.stringMatching(time) as string,
+      "",
+      expect.stringMatching(time) as string,
+      "grace@build-7",
+    ]);
+    const guard = (await shown(machine, ["guard"])).map((line) => line.split("\t"));
+    expect(guard).toContainEqual([uuids[2], "v3", "0 of 5", "0 of 3", "nothing", ""]);
+  });
+
+  it("has a color for what needs somebody, and none for what was imported", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = lab.machine();
+    await importAll(lab, machine);
+    const host = fakeHost({
+      env: { ...machine.env, FORCE_COLOR: "1" },
+      home: machine.home,
+      isTTY: true,
+      color: true,
+    });
+    await main(["status"], host);
+    await host.flush();
+    // oxlint-disable-next-line no-control-regex -- color is what it is about
+    expect(host.out).toMatch(/(?<!\u001B\[\d+m)imported(?!\u001B)/);
+  });
+});
+
 describe.concurrent("status on a terminal", () => {
   it("ends with the command that helps each pending vault: ack for what is held, get for what is in doubt", async () => {
     const lab = await openLab([offlineNote, offlineCard, { ...offlineNote, maxUsage: 1 }]);
@@ -139,10 +244,12 @@ describe.concurrent("status on a terminal", () => {
     lab.faults("get-end:drop-after");
     expectExit(await firstGet(machine, doubtful), 12);
     const inDoubt = `vault get ${doubtful.uuid}`;
-    expect((await onTerminal(machine)).err).toBe(`next: ${inDoubt}\n`);
+    const lines = async (...args: string[]): Promise<string[]> =>
+      [...(await onTerminal(machine, ...args)).err.matchAll(/^next: .*/gm)].map(([line]) => line);
+    expect(await lines()).toEqual([`next: ${inDoubt}`]);
 
     expectExit(await firstGet(machine, held, "--no-ack"), 0);
-    expect((await onTerminal(machine)).err).toBe(`next: vault ack --all\nnext: ${inDoubt}\n`);
+    expect(await lines()).toEqual(["next: vault ack --all", `next: ${inDoubt}`]);
 
     // The last read, masked: held and not delivered.
     expectExit(
@@ -158,9 +265,8 @@ describe.concurrent("status on a terminal", () => {
       11,
     );
     const again = `vault get ${unread.uuid} --discard-pending --reveal`;
-    const { err } = await onTerminal(machine, "--pending");
-    expect(err.split("\n").toSorted()).toEqual(
-      ["", `next: ${again}`, `next: ${inDoubt}`, "next: vault ack --all"].toSorted(),
+    expect((await lines("--pending")).toSorted()).toEqual(
+      [`next: ${again}`, `next: ${inDoubt}`, "next: vault ack --all"].toSorted(),
     );
 
     expectExit(await machine.vault("ack", held.uuid), 0);

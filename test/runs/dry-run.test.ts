@@ -87,14 +87,21 @@ describe("the plan of many vaults", () => {
   });
 
   test("with nothing skipped, and with more than a person reads", async () => {
-    const none = await printed({}, "rows", []);
+    const none = await printed({ isTTY: true }, "rows", []);
     expect(none.trimEnd().split("\n").at(-1)).toBe("  Skipped  0");
     const many = Array.from({ length: 100_000 }, (_, n) => ({
       start: { uuid: uuid(n), label: null },
       reason: "locked" as const,
     }));
-    const text = await printed({}, "rows", many);
+    const text = await printed({ isTTY: true }, "rows", many);
     expect(text).toContain("\n  and 99,900 more; --json lists them all\n");
     expect(text.split("\n").length).toBeLessThan(120);
+    const lines = (await printed({}, "rows", many)).trimEnd().split("\n");
+    expect(lines).toHaveLength(4 + many.length);
+    expect(lines.slice(2, 5)).toEqual([
+      "Time\tabout 160 s at 25 calls a second",
+      "Skipped\t100,000",
+      `${uuid(0)}\t\tlocked`,
+    ]);
   });
 });

@@ -75,6 +75,7 @@ const steady = (text: string): string =>
     .replaceAll(/\b(vault-)?[0-9A-HJKMNP-TV-Z]{26}\b/g, "$101EXCHANGE0000000000000000")
     .replaceAll(/sha256:[0-9a-f]{12}/g, "sha256:000000000000")
     .replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d/g, "2026-01-01 00:00")
+    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, "2026-01-01T00:00:00.000Z")
     .replaceAll(/127\.0\.0\.1:\d+/g, "127.0.0.1:00000")
     .replaceAll("\u001B", "␛");
 

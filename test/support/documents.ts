@@ -7,7 +7,7 @@ import { documentNames, schemaOf } from "../../src/documents/schemas.ts";
 // Holds what the program prints against the schemas that `vault help json` prints, with another validator than made them.
 
 const ajv = new Ajv2020({ allErrors: true });
-const validators = new Map<DocumentName, ValidateFunction>();
+const validators = new Map<string, ValidateFunction>();
 
 /** The schema without room for more: a property that it does not name has drifted. */
 function closed(schema: unknown): unknown {
@@ -21,16 +21,38 @@ function closed(schema: unknown): unknown {
     : copy;
 }
 
+interface Schema {
+  anyOf?: Schema[];
+  properties?: Record<string, { type?: string; items?: object }>;
+}
+
+/** What a line of NDJSON may be: an entry of a document that begins with a list, or another document. */
+function entryOf(name: DocumentName): object {
+  const whole = schemaOf(name) as Schema;
+  const anyOf = (whole.anyOf ?? [whole]).flatMap((schema): object[] => {
+    const properties = Object.values(schema.properties ?? {});
+    const items = properties.flatMap(({ type, items: of }) => (type === "array" && of ? [of] : []));
+    return properties[0]?.type === "array" ? items : [schema];
+  });
+  return { anyOf };
+}
+
 /** @throws for a document that is not as its schema says */
-export function checkDocument(name: DocumentName, document: unknown): void {
-  const validate = validators.get(name) ?? ajv.compile(closed(schemaOf(name)) as object);
-  validators.set(name, validate);
+export const checkDocument = (name: DocumentName, document: unknown): void =>
+  check(name, () => schemaOf(name), name, document);
+
+const checkEntry = (name: DocumentName, entry: unknown): void =>
+  check(`an entry of ${name}`, () => entryOf(name), name, entry);
+
+function check(what: string, schema: () => unknown, name: DocumentName, document: unknown): void {
+  const validate = validators.get(what) ?? ajv.compile(closed(schema()) as object);
+  validators.set(what, validate);
   if (validate(document)) return;
   const errors = (validate.errors ?? []).map(
     ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
   );
   throw new Error(
-    `not a document of ${name}:\n${errors.join("\n")}\n${JSON.stringify(document).slice(0, 2000)}`,
+    `not ${what === name ? "a document of " : ""}${what}:\n${errors.join("\n")}\n${JSON.stringify(document).slice(0, 2000)}`,
   );
 }
 
@@ -58,7 +80,8 @@ export function checkPrinted(words: readonly string[], { code, stdout, stderr }:
     const document = code === 0 ? (JSON.parse(text) as unknown) : parsed(text);
     if (document === undefined) continue;
     const isEvent = typeof document === "object" && document !== null && "event" in document;
-    checkDocument(isEvent ? "event" : name, document);
+    if (isLines && !isEvent) checkEntry(name, document);
+    else checkDocument(isEvent ? "event" : name, document);
   }
 }
 

@@ -12,6 +12,7 @@ import * as reports from "../support/audit-reports.ts";
 const now = Date.parse("2026-11-20T16:00:00Z");
 const colors = await createPalette(true);
 const viewOf = (columns: number, color = false): AuditView => ({
+  isTTY: true,
   columns,
   palette: color ? colors : plain,
   now,

@@ -78,9 +78,10 @@ describe("the last line of the screen is left to the prompt", () => {
   });
 });
 
-test("where the height is not known, less finds out", async () => {
-  const shown = await show({ text: "line\n", rows: undefined });
-  expect(shown).toMatchObject({ isLong: false, pager: "less", written: "" });
+test("where the height is not known, it is taken for the usual one: less would take what is pasted after a short help", async () => {
+  const short = await show({ text: lines(23), rows: undefined });
+  expect(short).toMatchObject({ isLong: false, pager: undefined, written: lines(23) });
+  expect(await show({ rows: undefined })).toMatchObject({ isLong: true, pager: "less" });
 });
 
 describe("which pager", () => {

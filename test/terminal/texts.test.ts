@@ -5,7 +5,7 @@ import stringWidth from "string-width";
 import { describe, expect, test } from "vitest";
 import { wantsColor, createPalette, plain } from "../../src/terminal/palette.ts";
 import { shownCardNumber } from "../../src/terminal/secrets.ts";
-import { factsTable, listTable, rowsTable } from "../../src/terminal/tables.ts";
+import { factsTable, listTable, oneLineTable, rowsTable } from "../../src/terminal/tables.ts";
 import { distance, localTime, when, withLocalTimes } from "../../src/terminal/time.ts";
 
 test.each([
@@ -133,14 +133,14 @@ describe("tables", () => {
         ["Name", "王小明"],
         ["Note", "one two three four five six seven"],
       ],
-      { palette: plain, columns: 48 },
+      { palette: plain, isTTY: true, columns: 48 },
     );
     expect(table).toBe(
       `  Vault  ${uuid}\n  Name   王小明\n  Note   one two three four five six seven\n`,
     );
-    expect(factsTable([["Note", "one two three four"]], { palette: plain, columns: 20 })).toBe(
-      "  Note  one two\n        three four\n",
-    );
+    expect(
+      factsTable([["Note", "one two three four"]], { palette: plain, isTTY: true, columns: 20 }),
+    ).toBe("  Note  one two\n        three four\n");
   });
 
   test("texts are wrapped at spaces, else behind slashes and dashes, else anywhere; no character is lost", () => {
@@ -184,9 +184,11 @@ describe("tables", () => {
 
   test("a list of many rows is in line over its whole length", () => {
     const many = Array.from({ length: 250 }, (_, n) => [String(n), "one\ntwo", "x".repeat(n % 7)]);
-    const lines = listTable(["n", "Lines", "Note"], many, { palette: plain, columns: 80 }).split(
-      "\n",
-    );
+    const lines = listTable(["n", "Lines", "Note"], many, {
+      palette: plain,
+      isTTY: true,
+      columns: 80,
+    }).split("\n");
     expect(lines).toHaveLength(2 + 2 * 250 + 1);
     expect(lines.slice(2, -1).filter((_, n) => n % 2 === 0)).toEqual(
       many.map(([n = "", , note = ""]) => `  ${n.padEnd(3)}  one    ${note}`.trimEnd()),
@@ -207,16 +209,74 @@ describe("tables", () => {
   test.each([80, 120])(
     "a list fits %d columns and keeps its first column whole",
     async (columns) => {
-      const table = listTable(heading, rows, { palette: await createPalette(true), columns });
+      const table = listTable(heading, rows, {
+        palette: await createPalette(true),
+        isTTY: true,
+        columns,
+      });
       const lines = stripVTControlCharacters(table).split("\n");
       for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
       expect(lines.filter((line) => line.includes(uuid))).toHaveLength(2);
     },
   );
 
+  describe("a line for each row", () => {
+    const head = ["Vault", "Status", "Unacked", "Empty", "Wide", "UUID"];
+    const two = [
+      [uuid, "ready", "0 of 5", "", "x".repeat(30), "1"],
+      [
+        "家計",
+        { text: `held by ${"someone-with-a-name@".repeat(4)}`, paint: plain.warn },
+        "1 of 5",
+        "",
+        "",
+        "22",
+      ],
+    ];
+    const drawn = (columns: number, rows = two): string[] =>
+      oneLineTable(head, rows, { palette: plain, columns }).split("\n");
+
+    test("has as many columns as fit, in their order, none that is empty, and cuts what does not fit", () => {
+      expect(drawn(80)).toEqual([
+        "  Vault                                 Status",
+        "  ────────────────────────────────────  ────────────────────────────────────────",
+        `  ${uuid}  ready`,
+        "  家計                                  held by someone-with-a-name@someone-wit…",
+        "",
+      ]);
+      expect(drawn(80, [two[0] ?? []])).toEqual([
+        "  Vault                                 Status  Unacked  UUID",
+        "  ────────────────────────────────────  ──────  ───────  ────",
+        `  ${uuid}  ready   0 of 5   1`,
+        "",
+      ]);
+      expect(drawn(300)[0]).toMatch(/^ {2}Vault +Status +Unacked +Wide +UUID$/);
+    });
+
+    test.each([20, 40, 80, 120])("no line is wider than %i columns", (columns) => {
+      for (const line of drawn(columns)) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
+      expect(drawn(columns)).toHaveLength(5);
+    });
+  });
+
+  test("without a terminal, any is lines of fields between tabs, each in one line", async () => {
+    const { bad } = await createPalette(true);
+    const without = { palette: plain, isTTY: false, columns: 20 };
+    const cells = [["a\nb\tc", { text: "d\u001B", paint: bad }, "", "x".repeat(40)]];
+    const line = `a b c\t${bad("d\\u{1b}")}\t\t${"x".repeat(40)}\n`;
+    expect(listTable(["A", "B", "C", "D"], cells, without)).toBe(line);
+    expect(factsTable([["Note", "one two three four\nfive"]], without)).toBe(
+      "Note\tone two three four five\n",
+    );
+  });
+
   test("a list reads like one, and the columns behind wide characters stay in line", async () => {
     const short = rows.map((row) => row.slice(0, 3).map((cell) => (cell === uuid ? "2b0d" : cell)));
-    const table = listTable(heading.slice(0, 3), short, { palette: plain, columns: 80 });
+    const table = listTable(heading.slice(0, 3), short, {
+      palette: plain,
+      isTTY: true,
+      columns: 80,
+    });
     expect(stripVTControlCharacters(table)).toBe(
       [
         "  vault  label                   state",
@@ -229,7 +289,7 @@ describe("tables", () => {
   });
 
   test("control characters of a cell never reach the terminal", async () => {
-    const table = listTable(heading, rows, { palette: plain, columns: 120 });
+    const table = listTable(heading, rows, { palette: plain, isTTY: true, columns: 120 });
     expect(table).toContain("\\u{1b}[2J");
     expect(table).not.toContain("\u001B[2J");
     expect(table).not.toContain("\u009B");

@@ -70,6 +70,7 @@ async function* pieces(bytes: Buffer): AsyncGenerator<Uint8Array> {
 /** Whatever was read can be shown in each form. */
 async function lookAt(result: Replay, vaults: readonly VaultReport[]): Promise<void> {
   const view = {
+    isTTY: true,
     columns: 80,
     palette: plain,
     now: Date.UTC(2026, 10, 20, 13),

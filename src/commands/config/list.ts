@@ -34,11 +34,12 @@ export async function runConfigList(
     origin === true ? await everySetting({ io, settings }) : ofProfile(settings.profileInUse);
   const { profileInUse: profile } = settings;
   const path = configPath(settings.configuration.directory);
+  // The list first: it is what has a line for each entry.
   const document: ConfigListDocument = {
+    settings: wanted,
     profile: profile.name,
     profiles: Object.keys(configuration?.profiles ?? {}),
     path,
-    settings: wanted,
   };
   await io.output.show(
     document,
@@ -97,9 +98,9 @@ export async function runConfigPath({ io, settings }: Basics): Promise<number> {
     ["Key file", document.keyFile] as const,
     ["State", document.state] as const,
   ];
-  await io.output.print(document, async ({ facts: { color, columns } }) => {
+  await io.output.print(document, async ({ facts }) => {
     const { factsTable } = await import("../../terminal/tables.ts");
-    return factsTable(rows, { palette: await createPalette(color), columns });
+    return factsTable(rows, { palette: await createPalette(facts.color), ...facts });
   });
   return 0;
 }
@@ -164,21 +165,23 @@ export function defaultOf(settings: SettingsPart, name: SettingName): string | n
 }
 
 async function asTable(
-  { color, columns }: TerminalFacts,
+  facts: TerminalFacts,
   profile: string,
   settings: readonly ShownSetting[],
   profiles: readonly string[],
   origin: boolean,
 ): Promise<string> {
   const { listTable } = await import("../../terminal/tables.ts");
-  const options = { palette: await createPalette(color), columns };
+  const options = { palette: await createPalette(facts.color), ...facts };
   const others = profiles.filter((name) => name !== profile);
   const foot = others.length === 0 ? "" : `Other profiles: ${others.join(", ")}\n`;
-  if (settings.length === 0) return `Profile ${profile} has no settings.\n${foot}`;
   const rows = settings.map(({ key, value, origin: from }) => [
     key,
     value === null ? "" : valueText(value),
     ...(origin ? [from ?? "not set"] : []),
   ]);
-  return `Profile ${profile}\n${listTable(["Setting", "Value", ...(origin ? ["From"] : [])], rows, options)}${foot}`;
+  const table = listTable(["Setting", "Value", ...(origin ? ["From"] : [])], rows, options);
+  if (!facts.isTTY) return table;
+  if (settings.length === 0) return `Profile ${profile} has no settings.\n${foot}`;
+  return `Profile ${profile}\n${table}${foot}`;
 }

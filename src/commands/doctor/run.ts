@@ -7,7 +7,6 @@ import { checkSigner } from "../../settings/jwt/jwt.ts";
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
-import { when } from "../../terminal/time.ts";
 import type { DoctorOptions } from "./descriptor.ts";
 import type { Finding } from "../../documents/setup.ts";
 import { bad, failed, ok, unverified, warning } from "./finding.ts";
@@ -18,18 +17,19 @@ import { vaultFindings } from "./vaults.ts";
 import type { Narrator } from "../../terminal/narrator.ts";
 import type { Palette } from "../../terminal/palette.ts";
 import { createPalette } from "../../terminal/palette.ts";
-import type { TerminalFacts } from "../../terminal/streams.ts";
 import type { Cell, Painted } from "../../terminal/tables.ts";
+import { withLocalTimes } from "../../terminal/time.ts";
+import type { View } from "../../cli/vault-view.ts";
 import { count } from "../../terminal/count.ts";
 import { printableLine } from "../../terminal/redactor.ts";
-import { command, wayLines } from "../../way.ts";
+import { command, wayLines, wayText } from "../../way.ts";
 
 /** Runs all checks and prints their findings. Exit 17 after the document, if there is one of the level of --fail-on or worse. */
 export async function runDoctor(app: App, options: DoctorOptions): Promise<number> {
   const checks = await examine(app, options);
   const isLong = await app.io.output.show(
     { checks },
-    async ({ facts }) => await doctorTable(checks, facts),
+    async (view) => await doctorTable(checks, view),
   );
   if (isLong) sayWorst(app.io.narrator, checks);
   const { failOn = "error" } = options;
@@ -47,20 +47,23 @@ async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
   // Which state and which service are meant is not known then.
   if (problem !== undefined) return [...findings, failed("configuration", problem)];
   const now = app.io.host.now();
-  const reader = { self: app.io.host.actor, now };
   const found = await inspect(app.state).catch(asVaultError);
   const facts = found instanceof VaultError ? null : found;
   const vaults = facts?.vaults ?? null;
-  findings.push(await configurationFinding(app), await applicationFinding(app, vaults ?? [], now));
+  findings.push(await configurationFinding(app), await applicationFinding(app, vaults ?? []));
   if (found instanceof VaultError)
     findings.push(failed(found.code === "usage" ? "state" : "key", found));
-  if (facts !== null) findings.push(...stateFindings(facts, reader));
+  if (facts !== null) findings.push(...stateFindings(facts, now));
   if (options.offline !== true)
     findings.push(...(await serviceFindings(app, facts?.tokenSeconds ?? null)));
   findings.push(limiterFinding(app.settings.rate, facts?.queues ?? [], now));
   if (vaults !== null)
     findings.push(
-      ...vaultFindings(vaults, { policy: app.settings.policy, clock: app.io.host }, reader),
+      ...vaultFindings(
+        vaults,
+        { policy: app.settings.policy, clock: app.io.host },
+        app.io.host.actor,
+      ),
     );
   return findings;
 }
@@ -107,11 +110,7 @@ async function configurationFinding({
 }
 
 /** Base URL, and all that a request needs to be written; none is, so only the state can say what the service thinks of it. */
-async function applicationFinding(
-  app: App,
-  vaults: readonly VaultRecord[],
-  now: number,
-): Promise<Finding> {
+async function applicationFinding(app: App, vaults: readonly VaultRecord[]): Promise<Finding> {
   try {
     const name = app.settings.serviceName();
     await app.service.client();
@@ -120,7 +119,7 @@ async function applicationFinding(
     const refusal = lastRefusal(vaults.filter(({ service }) => service === name));
     if (refusal === null)
       return unverified("application", `${application}: complete; not verified with the service`);
-    const message = `${application}: refused by the service at the last call, ${when(refusal.at, now)}; ${refusal.message}`;
+    const message = `${application}: refused by the service at the last call, ${refusal.at}; ${refusal.message}`;
     return warning(
       "application",
       message,
@@ -176,12 +175,22 @@ function sayWorst(narrator: Narrator, findings: readonly Finding[]): void {
   }
 }
 
-/** Each finding with what to do below it, then the sum. Lines fit the columns; color where the stream has it. */
+/** Each finding with what to do below it, then the sum; for a program a line for each. */
 export async function doctorTable(
   findings: readonly Finding[],
-  facts: TerminalFacts,
+  { facts, now }: Pick<View, "facts" | "now">,
 ): Promise<string> {
-  const { columnWidths, drawRows, gap, lastWidth } = await import("../../terminal/tables.ts");
+  const { columnWidths, drawRows, gap, lastWidth, tabbedLines } =
+    await import("../../terminal/tables.ts");
+  if (!facts.isTTY)
+    return tabbedLines(
+      findings.map(({ check, level, message, hint, next }) => [
+        level,
+        check,
+        message,
+        [...(hint === undefined ? [] : [hint]), ...next.map(wayText)].join("; "),
+      ]),
+    );
   const palette = await createPalette(facts.color);
   const widths = columnWidths(findings.map(({ check, level }) => [level, check]));
   const margin = 2;
@@ -191,7 +200,7 @@ export async function doctorTable(
       [
         { text: level, paint: levelPaint(level, palette) },
         { text: check, paint: palette.dim },
-        isFine ? message : { text: message, paint: palette.strong },
+        { text: withLocalTimes(message, now), paint: isFine ? palette.same : palette.strong },
       ],
       ...(hint === undefined ? [] : [["", "", { text: `→ ${hint}`, paint: palette.dim }]]),
     ];

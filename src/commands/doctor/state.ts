@@ -1,9 +1,7 @@
+import { actorWords } from "../../actor.ts";
 import type { OpenState } from "../../parts/state.ts";
 import { liveGenerations } from "../../exchange/start/candidates.ts";
 import { leastFreeBytes } from "../../files/disk.ts";
-import { when } from "../../terminal/time.ts";
-import type { Reader } from "../../terminal/who.ts";
-import { inUse } from "../../terminal/who.ts";
 import type { Finding } from "../../documents/setup.ts";
 import { count } from "../../terminal/count.ts";
 import { command } from "../../way.ts";
@@ -16,19 +14,19 @@ type Directory = Extract<Place, { type: "directory" }>;
 type Server = Extract<Place, { type: "server" }>;
 
 /** What there is to say of a state, its key and its backups. */
-export function stateFindings(facts: StateFacts, reader: Reader): Finding[] {
+export function stateFindings(facts: StateFacts, now: number): Finding[] {
   const { place, problem } = facts;
-  if (place?.type === "directory") return directoryFindings(facts, place, reader.now);
+  if (place?.type === "directory") return directoryFindings(facts, place);
   if (place === null) return problem === null ? [] : [failed("state", problem)];
-  return serverFindings(facts, place, reader);
+  return serverFindings(facts, place, now);
 }
 
-const directoryFindings = (facts: StateFacts, place: Directory, now: number): Finding[] => [
+const directoryFindings = (facts: StateFacts, place: Directory): Finding[] => [
   keyFinding(facts, place),
   directoryFinding(facts, place),
   ...permissionFindings(place),
   diskFinding(place),
-  backupFinding(facts, place, now),
+  backupFinding(facts, place),
 ];
 
 const megabyte = 1024 * 1024;
@@ -116,14 +114,10 @@ const becameOf = {
   unreadable: "can no longer be read",
 } as const;
 
-function backupFinding(
-  { vaults }: StateFacts,
-  { lastBackup: last }: Directory,
-  now: number,
-): Finding {
+function backupFinding({ vaults }: StateFacts, { lastBackup: last }: Directory): Finding {
   if (vaults === null || vaults.length === 0) return ok("backup", "nothing to back up yet");
   if (last === null) return ok("backup", "none recorded", [command`vault state backup FILE`]);
-  const made = `${last.file}, ${when(last.at, now)},`;
+  const made = `${last.file}, ${last.at},`;
   if (last.now === "gone")
     return warning("backup", `${made} ${becameOf.gone}`, [
       command`vault state backup ${last.file}`,
@@ -144,11 +138,11 @@ function backupFinding(
 /** A lease that is renewed for longer than this is of a process that is stuck, in milliseconds. */
 const longHeldMs = 600_000;
 
-function serverFindings({ vaults }: StateFacts, place: Server, reader: Reader): Finding[] {
+function serverFindings({ vaults }: StateFacts, place: Server, now: number): Finding[] {
   const { location, version, hasTls, keyId, latencyMs, locks } = place;
   const answers = latencyMs === 0 ? "answers at once" : `answers in ${latencyMs} ms`;
   const server = `PostgreSQL ${version}, ${hasTls ? "TLS verified" : "no TLS"}, ${answers}`;
-  const old = locks.filter(({ since }) => Date.parse(since) < reader.now - longHeldMs);
+  const old = locks.filter(({ since }) => Date.parse(since) < now - longHeldMs);
   return [
     ok(
       "key",
@@ -160,7 +154,7 @@ function serverFindings({ vaults }: StateFacts, place: Server, reader: Reader): 
     ...old.map(({ uuid, holder, since }) =>
       warning(
         "state",
-        `vault ${uuid} is ${inUse({ by: holder, since }, reader)}`,
+        `vault ${uuid} is in use by ${actorWords(holder, "process")} since ${since}`,
         "end that process if it hangs; the vault is free 15 seconds later",
       ),
     ),

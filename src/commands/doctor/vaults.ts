@@ -1,10 +1,9 @@
 import { command } from "../../way.ts";
+import type { Actor } from "../../actor.ts";
 import { startRisk } from "../../exchange/lockout.ts";
 import type { Circumstances } from "../../exchange/ways.ts";
 import { waysOn } from "../../exchange/ways.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
-import { when } from "../../terminal/time.ts";
-import type { Reader } from "../../terminal/who.ts";
 import { bySince } from "../../terminal/who.ts";
 import type { Finding } from "../../documents/setup.ts";
 import { count } from "../../terminal/count.ts";
@@ -18,14 +17,14 @@ const soonDays = 30;
 export function vaultFindings(
   vaults: readonly VaultRecord[],
   circumstances: Circumstances,
-  reader: Reader,
+  self: Actor,
 ): Finding[] {
   const all = count(vaults.length, "vault");
   const orOk = (findings: Finding[], check: string, message: string): Finding[] =>
     findings.length > 0 ? findings : [ok(check, message)];
   return [
     ...orOk(
-      vaults.flatMap((vault) => pending(vault, circumstances, reader)),
+      vaults.flatMap((vault) => pending(vault, circumstances, self)),
       "pending",
       "no pending exchanges",
     ),
@@ -45,16 +44,13 @@ export function vaultFindings(
 const named = ({ uuid, label }: VaultRecord): string =>
   label === null ? `vault ${uuid}` : `${label} (${uuid})`;
 
-function pending(vault: VaultRecord, given: Circumstances, reader: Reader): Finding[] {
+function pending(vault: VaultRecord, given: Circumstances, self: Actor): Finding[] {
   const { open } = vault;
   if (open === null) return [];
-  const left =
-    open.tokenExpiry === null
-      ? ""
-      : `; its token expires ${when(open.tokenExpiry, given.clock.now())}`;
+  const left = open.tokenExpiry === null ? "" : `; its token expires ${open.tokenExpiry}`;
   const isHeld = open.state === "held";
   const state = isHeld ? "held" : "waiting for its acknowledgement";
-  const who = bySince(open, reader, isHeld ? " by" : ", by");
+  const who = bySince(open, { self, now: null }, isHeld ? " by" : ", by");
   const what =
     open.state === "in-doubt"
       ? `in doubt${who}; either the old or the new credentials are valid`
@@ -82,7 +78,7 @@ function dates(vault: VaultRecord, now: number): Finding[] {
   const found = (date: string | null, will: string, did: string, note: string): Finding[] => {
     const time = date === null ? Number.NaN : Date.parse(date);
     if (Number.isNaN(time) || time - now > soonDays * day) return [];
-    const at = when(time, now);
+    const at = new Date(time).toISOString();
     const next = [{ ...command`vault get ${uuid}`, note }];
     return time > now
       ? [warning("dates", `${named(vault)} ${will} ${at}`, next)]

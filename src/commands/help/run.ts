@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { WholeProgram } from "../../cli/command.ts";
+import { entriesOf } from "../../cli/output.ts";
 import { describeCommand } from "../../cli/describe.ts";
 import type { Topic } from "../../cli/topics.ts";
 import { topics } from "../../cli/topics.ts";
@@ -19,7 +20,11 @@ export async function helpText(
   format: "table" | "json" | "ndjson",
 ): Promise<string> {
   const print = (value: object): string =>
-    `${JSON.stringify(value, null, format === "ndjson" ? 0 : 2)}\n`;
+    format === "ndjson"
+      ? entriesOf(value)
+          .map((entry) => `${JSON.stringify(entry)}\n`)
+          .join("")
+      : `${JSON.stringify(value, null, 2)}\n`;
   const document = (value: TopicDocument | ExitCodesDocument | CommandNode): string => print(value);
   const [first, ...rest] = words;
   if (first === "json") return print(await schema(rest));

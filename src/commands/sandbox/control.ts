@@ -8,7 +8,7 @@ import { connectControl } from "../../sandbox/control/client.ts";
 import { isUuid } from "../../protocol/fields.ts";
 import { parseFault } from "../../sandbox/faults/grammar.ts";
 import { createPalette } from "../../terminal/palette.ts";
-import { jsonText, printableLine } from "../../terminal/redactor.ts";
+import { printableLine } from "../../terminal/redactor.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
 import { replaceFile } from "../../files/durable-file.ts";
 import type { OptionsOf } from "../../cli/command.ts";
@@ -82,11 +82,13 @@ export async function runStatus(
     readyFile,
     vaults: shown,
   };
-  return await print(
-    io.output,
-    document,
-    [`The sandbox listens at ${baseUrl}`, "", ...describeVaults(vaults)].join("\n"),
+  const { tabbedLines } = await import("../../terminal/tables.ts");
+  await io.output.printDone(document, ({ facts }) =>
+    facts.isTTY
+      ? [`The sandbox listens at ${baseUrl}`, "", ...describeVaults(vaults), ""].join("\n")
+      : tabbedLines(shown.map(({ uuid, kind, label }) => [uuid, kind, label])),
   );
+  return 0;
 }
 
 export async function runStop(
@@ -212,10 +214,6 @@ export async function runAudit(
       `Wrote ${items.length} items to ${file}`,
     );
   }
-  if (io.output.format === "ndjson") {
-    await io.host.stdout.write(items.map((item) => `${jsonText(item)}\n`).join(""));
-    return 0;
-  }
   const document: AuditDocument = { items };
   await io.output.print(document, async ({ facts }) => await asTable(facts, items));
   return 0;
@@ -252,8 +250,15 @@ async function asTable(
   facts: TerminalFacts,
   items: Awaited<ReturnType<ControlClient["audit"]>>,
 ): Promise<string> {
+  const { listTable, tabbedLines } = await import("../../terminal/tables.ts");
+  // Whole items, which audit-replay reads.
+  if (!facts.isTTY)
+    return tabbedLines(
+      items.map(({ time, vaultUuid, action, outcome, externalRef, description }) =>
+        [time, vaultUuid, action, outcome, externalRef, description].map((field) => field ?? ""),
+      ),
+    );
   if (items.length === 0) return "No audit items yet.\n";
-  const { listTable } = await import("../../terminal/tables.ts");
   const palette = await createPalette(facts.color);
   const rows = items.map((item) => [
     item.time.slice(11, 19),
@@ -261,8 +266,5 @@ async function asTable(
     { text: item.action, paint: item.outcome === "SUCCESS" ? palette.good : palette.bad },
     item.outcome === "SUCCESS" ? (item.externalRef ?? "") : (item.description ?? ""),
   ]);
-  return listTable(["UTC", "Vault", "Action", "Reference or error"], rows, {
-    palette,
-    columns: facts.columns,
-  });
+  return listTable(["UTC", "Vault", "Action", "Reference or error"], rows, { palette, ...facts });
 }

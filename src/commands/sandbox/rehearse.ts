@@ -56,7 +56,7 @@ export async function runRehearse(
     // Also what was found until it was interrupted.
     const document: RehearseDocument = { scenarios, warnings: rehearsal.warnings };
     const table = async (facts: TerminalFacts): Promise<string> =>
-      `${await asTable(facts, scenarios)}${fine(scenarios)} of ${all.length} fine\n`;
+      `${await asTable(facts, scenarios)}${facts.isTTY ? `${fine(scenarios)} of ${all.length} fine\n` : ""}`;
     if (scenarios.length > 0)
       await io.output.print(document, async ({ facts }) => await table(facts));
   }
@@ -103,7 +103,7 @@ async function asTable(facts: TerminalFacts, scenarios: readonly Scenario[]): Pr
   ]);
   return listTable(["Call", "Endpoint", "Failure", "Outcome", "Check"], rows, {
     palette,
-    columns: facts.columns,
+    ...facts,
   });
 }
 

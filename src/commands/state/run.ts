@@ -171,6 +171,7 @@ export async function runRestore(
   const restored = { file, pending, keyId, format, state: place, aside: facts.aside, vaults };
   const document: RestoreDocument = { restored };
   await io.output.printDone(document, async (view) => await restoredTable(restored, view));
+  io.narrator.note("", [command`vault status`]);
   return 0;
 }
 

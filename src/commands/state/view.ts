@@ -2,7 +2,7 @@ import { actorWords } from "../../actor.ts";
 import type { OpenState } from "../../parts/state.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import type { Cell } from "../../terminal/tables.ts";
-import { factsTable, listTable } from "../../terminal/tables.ts";
+import { factsTable, listTable, tabbedLines } from "../../terminal/tables.ts";
 import { distance } from "../../terminal/time.ts";
 import type { LocksDocument, RestoreDocument, RestoredVault } from "../../documents/state.ts";
 import type { View } from "../../cli/vault-view.ts";
@@ -33,7 +33,7 @@ export async function backupTable(
       },
     ],
   ];
-  return factsTable(rows, { palette, columns: view.facts.columns });
+  return factsTable(rows, { palette, ...view.facts });
 }
 
 const pendingCell = (pending: number, paint: (text: string) => string): Cell =>
@@ -44,6 +44,15 @@ export async function locksTable(
   locks: LocksDocument["locks"] | null,
   view: View,
 ): Promise<string> {
+  if (!view.facts.isTTY)
+    return tabbedLines(
+      (locks ?? []).map(({ uuid, holder, since, endsAt }) => [
+        uuid,
+        actorWords(holder, "process"),
+        since,
+        endsAt,
+      ]),
+    );
   if (locks === null)
     return "No locks to list: the operating system keeps those of a local state, and releases them when their process ends.\n";
   if (locks.length === 0) return "No vault is in use.\n";
@@ -53,7 +62,7 @@ export async function locksTable(
     actorWords(holder, "process"),
     distance(Date.parse(since), view.now),
   ]);
-  return listTable(["Vault", "Used by", "Since"], rows, { palette, columns: view.facts.columns });
+  return listTable(["Vault", "Used by", "Since"], rows, { palette, ...view.facts });
 }
 
 type MergedVault = NonNullable<Awaited<ReturnType<Whole["prepareRestore"]>>["vaults"]>[number];
@@ -119,9 +128,8 @@ export async function restoredTable(
     ["Pending", pendingCell(restored.pending, palette.warn)],
     ["Key", restored.keyId ?? "none: nothing is encrypted"],
     ...(restored.aside === null ? [] : [["Aside", restored.aside] satisfies [string, Cell]]),
-    ["Next", { text: "vault status", paint: palette.code }],
   ];
-  const options = { palette, columns: view.facts.columns };
+  const options = { palette, ...view.facts };
   const told = restored.vaults.filter(
     ({ reason, droppedLabel }) => !["known", "missing"].includes(reason) || droppedLabel !== null,
   );
@@ -132,7 +140,8 @@ export async function restoredTable(
     vault.kept === "file" ? "backup" : vault.kept,
     whyOf(vault),
   ]);
-  return `${facts}\n${listTable(["Vault", "Kept", "Why"], list, options)}`;
+  const gap = view.facts.isTTY ? "\n" : "";
+  return `${facts}${gap}${listTable(["Vault", "Kept", "Why"], list, options)}`;
 }
 
 function whyOf({ reason, exchange, droppedLabel }: RestoredVault): string {

@@ -1,15 +1,14 @@
 import { actorWords, isSameUser } from "../../actor.ts";
-import { count } from "../../terminal/count.ts";
 import type { Palette } from "../../terminal/palette.ts";
-import { createPalette } from "../../terminal/palette.ts";
+import { createPalette, plain } from "../../terminal/palette.ts";
 import { printableLine } from "../../terminal/redactor.ts";
 import { shownFingerprint } from "../../terminal/secrets.ts";
 import { wrapMessage } from "../../terminal/streams.ts";
 import type { Cell, Painted } from "../../terminal/tables.ts";
-import { listTable } from "../../terminal/tables.ts";
+import { listTable, oneLineTable, tabbedLines } from "../../terminal/tables.ts";
 import { distance, when } from "../../terminal/time.ts";
 import { bySince } from "../../terminal/who.ts";
-import { wayLines } from "../../way.ts";
+import { wayLines, wayText } from "../../way.ts";
 import type { Row, View } from "../../cli/vault-view.ts";
 import { dateRows, knownFacts } from "../../cli/vault-view.ts";
 import type {
@@ -17,23 +16,57 @@ import type {
   GuardDocument,
   ServiceBreaker,
   ListedVault,
+  VaultGuard,
 } from "../../documents/state.ts";
 
-/** One row a vault. */
+/** One row a vault: what matters most stands first, because a narrow terminal shows no more than fits. */
 export async function statusList(vaults: readonly ListedVault[], view: View): Promise<string> {
+  const { facts, now } = view;
+  if (!facts.isTTY) return tabbedLines(vaults.map(statusFields));
   if (vaults.length === 0) return "No vaults yet. Add one: vault import\n";
-  const palette = await createPalette(view.facts.color);
-  const rows = vaults.map((vault) => [
-    `${named(vault)}\n${vault.kind}`,
-    withReads(statusCell(vault, view, palette), vault, view.now),
-    counter(vault.unackedStarts, vault.limits.unackedStarts, palette),
-    counter(vault.failedAttempts, vault.limits.failedAttempts, palette),
-  ]);
-  return listTable(["Vault", "Status", "Unacked", "Failures"], rows, {
-    palette,
-    columns: view.facts.columns,
+  const palette = await createPalette(facts.color);
+  const rows = vaults.map((vault) => {
+    const { lastReadAt, usesRemaining, exchange, kind } = vault;
+    return [
+      nameOf(vault),
+      statusCell(vault, view, palette),
+      ...countersOf(vault, palette),
+      tokenLeft(exchange, now),
+      usesRemaining === null ? "" : String(usesRemaining),
+      lastReadAt === null ? "" : distance(Date.parse(lastReadAt), now),
+      kind,
+      uuidIn(vault),
+    ];
   });
+  return oneLineTable(
+    [
+      "Vault",
+      "Status",
+      "Unacked",
+      "Failures",
+      "Token left",
+      "Reads left",
+      "Last read",
+      "Kind",
+      "UUID",
+    ],
+    rows,
+    { palette, columns: facts.columns },
+  );
 }
+
+/** The fields of a line, which stay what they are: a later version may add some behind them. */
+const statusFields = (vault: ListedVault): string[] => [
+  vault.uuid,
+  vault.label ?? "",
+  vault.status,
+  vault.kind,
+  ...countersOf(vault, plain).map(({ text }) => text),
+  vault.lastReadAt ?? "",
+  String(vault.usesRemaining ?? ""),
+  vault.exchange?.tokenExpiry ?? "",
+  vault.exchange?.by ? actorWords(vault.exchange.by) : "",
+];
 
 /** Everything about one vault. */
 export async function statusTable(vault: ListedVault, view: View): Promise<string> {
@@ -50,6 +83,9 @@ export async function statusTable(vault: ListedVault, view: View): Promise<strin
         : `generation ${vault.generation}, ${shownFingerprint(vault.fingerprint ?? "")}`,
     ],
     ["Status", statusCell(vault, view, palette)],
+    // A terminal shows each on a line below.
+    ...(view.facts.isTTY ? [] : vault.next).map((way): Row => ["Next", wayText(way)]),
+    ["Token left", tokenLeft(vault.exchange, view.now) || undefined],
     ["Unacked", counter(vault.unackedStarts, vault.limits.unackedStarts, palette, "starts")],
     [
       "Failures",
@@ -70,37 +106,48 @@ export async function statusTable(vault: ListedVault, view: View): Promise<strin
         : `${when(vault.lastError.at, view.now)}: ${printableLine(vault.lastError.message)}`,
     ],
   ];
-  const ways = wayLines(vault.next, view.facts.isTTY ? view.facts.columns : undefined);
+  const ways = view.facts.isTTY ? wayLines(vault.next, view.facts.columns) : [];
   const next = ways.map((line) => `${palette.code(printableLine(line))}\n`).join("");
   return knownFacts(view, palette, rows) + next + history(vault, view, palette);
 }
 
-/** The counters toward lockout, a row each vault. */
+/** The counters toward lockout, a row each vault; then the circuit breakers that are open. */
 export async function guardList({ vaults, breakers }: GuardDocument, view: View): Promise<string> {
+  const { facts, now } = view;
   const open = breakers
     .filter(({ state }) => state === "open")
-    .map((breaker) => printableLine(breakerLine(breaker, view.now)))
-    .map((line) => `${view.facts.isTTY ? wrapMessage(line, view.facts.columns) : line}\n`);
-  if (vaults.length === 0) return `No vaults.\n${open.join("")}`;
-  const palette = await createPalette(view.facts.color);
+    .map((breaker) => printableLine(breakerLine(breaker, now)));
+  if (!facts.isTTY) return tabbedLines([...vaults.map(guardFields), ...open.map((line) => [line])]);
+  const below = open.map((line) => `${wrapMessage(line, facts.columns)}\n`).join("");
+  if (vaults.length === 0) return `No vaults.\n${below}`;
+  const palette = await createPalette(facts.color);
   const rows = vaults.map((vault) => [
-    named(vault),
-    counter(vault.unackedStarts, vault.limits.unackedStarts, palette),
-    counter(vault.failedAttempts, vault.limits.failedAttempts, palette),
-    vault.refuses === null
-      ? { text: "nothing", paint: palette.good }
-      : { text: vault.refuses, paint: palette.bad },
+    nameOf(vault),
+    refusal(vault, palette),
+    ...countersOf(vault, palette),
+    uuidIn(vault),
   ]);
-  const table = listTable(["Vault", "Unacked", "Failures", "Guard refuses"], rows, {
-    palette,
-    columns: view.facts.columns,
-  });
-  return `${table}${open.join("")}`;
+  const heading = ["Vault", "Guard refuses", "Unacked", "Failures", "UUID"];
+  return `${oneLineTable(heading, rows, { palette, columns: facts.columns })}${below}`;
+}
+
+const guardFields = (vault: VaultGuard): string[] => [
+  vault.uuid,
+  vault.label ?? "",
+  ...countersOf(vault, plain).map(({ text }) => text),
+  vault.refuses ?? "nothing",
+  vault.refuses === null ? "" : vault.next.slice(0, 1).map(wayText).join(""),
+];
+
+/** What the guard refuses; the counters beside it say why. */
+function refusal({ allows, refuses }: VaultGuard, palette: Palette): Cell {
+  if (refuses === null) return { text: "nothing", paint: palette.good };
+  return { text: allows ? "any but --generation" : "any start", paint: palette.bad };
 }
 
 function breakerLine(
   { service, lostAt, trialDueAt, httpStatus }: ServiceBreaker,
-  now: number,
+  now: View["now"],
 ): string {
   const what = httpStatus === null ? "no response" : `HTTP ${httpStatus}`;
   const next =
@@ -110,11 +157,27 @@ function breakerLine(
   return `${service}: circuit breaker open: ${what} to a start at ${when(lostAt ?? "", now)}; ${next}`;
 }
 
-const named = ({ uuid, label }: Pick<ListedVault, "uuid" | "label">): string =>
-  label === null ? uuid : `${uuid}\n${printableLine(label)}`;
+type Named = Pick<ListedVault, "label" | "uuid">;
+
+const nameOf = ({ uuid, label }: Named): string => (label === null ? uuid : printableLine(label));
+
+/** The UUID of a vault whose name is not that. */
+const uuidIn = ({ uuid, label }: Named): string => (label === null ? "" : uuid);
+
+const countersOf = (
+  {
+    unackedStarts,
+    failedAttempts,
+    limits,
+  }: Pick<VaultGuard, "failedAttempts" | "limits" | "unackedStarts">,
+  palette: Palette,
+): Painted[] => [
+  counter(unackedStarts, limits.unackedStarts, palette),
+  counter(failedAttempts, limits.failedAttempts, palette),
+];
 
 /** "2 of 5": yellow from the first, red where the next could be the one that locks. */
-function counter(count: number, limit: number, palette: Palette, unit?: string): Cell {
+function counter(count: number, limit: number, palette: Palette, unit?: string): Painted {
   const text = `${count} of ${limit}${unit === undefined ? "" : ` ${unit}`}`;
   return { text, paint: count + 1 >= limit ? palette.bad : count > 0 ? palette.warn : palette.dim };
 }
@@ -125,35 +188,31 @@ function statusCell(
   palette: Palette,
 ): Painted {
   if (locked) return { text: status, paint: palette.bad };
-  if (exchange === null)
-    return { text: status, paint: status === "ready" ? palette.good : palette.warn };
-  const { state, tokenExpiry } = exchange;
-  const left =
-    tokenExpiry === null || state === "in-doubt"
-      ? ""
-      : `\n${tokenLeft(Date.parse(tokenExpiry), view.now)}`;
-  const who = bySince(exchange, view, state === "held" ? " by" : ", by");
-  return { text: `${status}${who}${left}`, paint: palette.warn };
+  if (exchange === null) return { text: status, paint: palette[paints[status] ?? "warn"] };
+  const who = bySince(exchange, view, exchange.state === "held" ? " by" : ", by");
+  return { text: `${status}${who}`, paint: palette.warn };
 }
 
-/** The status with lines that say when the vault was last read, and how often it can be. */
-function withReads(
-  { text, paint }: Painted,
-  { lastReadAt, usesRemaining }: ListedVault,
-  now: number,
-): Cell {
-  const last = lastReadAt === null ? [] : [`read ${distance(Date.parse(lastReadAt), now)}`];
-  const left = usesRemaining === null ? [] : [`${count(usesRemaining, "read")} left`];
-  return { text: [text, ...last, ...left].join("\n"), paint };
-}
+/** The color of a status with which nothing is to be done. */
+const paints: Readonly<Partial<Record<ListedVault["status"], "good" | "same" | "dim">>> = {
+  ready: "good",
+  created: "good",
+  imported: "same",
+  forgotten: "dim",
+};
 
-const tokenLeft = (expiry: number, now: number): string =>
-  expiry > now ? `${distance(expiry, now).replace(/^in /, "")} left` : "token expired";
+/** How long the token of an exchange lives: `4 minutes`, or `expired`. Nothing of one that is in doubt. */
+function tokenLeft(exchange: ListedVault["exchange"], now: View["now"]): string {
+  if (exchange === null || exchange.tokenExpiry === null || exchange.state === "in-doubt")
+    return "";
+  const expiry = Date.parse(exchange.tokenExpiry);
+  return now === null || expiry > now ? distance(expiry, now).replace("in ", "") : "expired";
+}
 
 function history(vault: ListedVault, view: View, palette: Palette): string {
   const { generations, exchanges } = vault;
   if (generations === undefined || exchanges === undefined) return "";
-  const options = { palette, columns: view.facts.columns };
+  const options = { palette, ...view.facts };
   const pairs = generations.map((g) => [
     String(g.generation),
     g.standing,
@@ -161,25 +220,25 @@ function history(vault: ListedVault, view: View, palette: Palette): string {
     shownFingerprint(g.fingerprint),
     when(g.createdAt, view.now),
   ]);
-  const nameOf = ({ by }: ExchangeStatus): string =>
+  const byOf = ({ by }: ExchangeStatus): string =>
     by === null || isSameUser(by, view.self) ? "" : printableLine(actorWords(by));
-  const isShared = exchanges.some((exchange) => nameOf(exchange) !== "");
+  const isShared = exchanges.some((exchange) => byOf(exchange) !== "");
   const runs = exchanges.map((e) => [
     e.id,
     e.operation,
     e.state,
     e.generation === null ? "" : String(e.generation),
     when(e.startedAt, view.now),
-    ...(isShared ? [nameOf(e)] : []),
+    ...(isShared ? [byOf(e)] : []),
   ]);
   return [
-    "\n",
     listTable(["Gen", "Standing", "Verified", "Fingerprint", "Since"], pairs, options),
-    "\n",
     listTable(
       ["Exchange", "Operation", "State", "Gen", "Started", ...(isShared ? ["By"] : [])],
       runs,
       options,
     ),
-  ].join("");
+  ]
+    .map((table) => (view.facts.isTTY ? `\n${table}` : table))
+    .join("");
 }

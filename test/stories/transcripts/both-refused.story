@@ -50,4 +50,4 @@ $ . ./settings; sh -c "$(cat command) --yes"
 $ . ./settings; vault get "$NOTE" --field vault.content
 | The treasure is under the third palm tree
 $ vault guard "$NOTE"
-| 0 of 5 … 0 of 3 … nothing
+| 0 of 5…0 of 3…nothing

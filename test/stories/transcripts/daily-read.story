@@ -5,18 +5,18 @@ $ printf 'VAULTSVC_BASE_URL=%s\nVAULTSVC_APP_UUID=%s\nVAULTSVC_API_KEY=%s\n' "$B
 
 # The first time, kind and credentials are given
 $ set -a; . ./settings; vault get "$CARD" --kind credit-card/offline --credentials @card-pair.json
-| Vault …
-| Number … •••• •••• •••• 4444
-| Credentials … generation 2
+| Vault…
+| Number…•••• •••• •••• 4444
+| Credentials…generation 2
 
 # From then on the state has them; on a terminal the closing line says what is stored
 $$ set -a; . ./settings; vault get "$CARD"
-| Number … •••• •••• •••• 4444
+| Number…•••• •••• •••• 4444
 | New credentials stored (generation 3).
 
 # What this machine knows, without calling the service
 $ vault status "$CARD"
-| Kind … credit-card/offline
+| Kind…credit-card/offline
 | ready
 
 # A date that is close, a lock that is near and what is pending would make a monitor exit 17

@@ -16,16 +16,16 @@ $$ vault init
 
 # What holds, and where it comes from; the key is sealed
 $ vault config list --origin
-| baseUrl … profile demo
-| apiKey … profile demo
+| baseUrl…profile demo
+| apiKey…profile demo
 $ grep -c "$APP_KEY" config/config.json
 | 0
 exit 1
 
 # Is everything in order?
 $ vault doctor
-| ok … configuration
-| ok … service
+| ok…configuration
+| ok…service
 
 # The first read asks for what it needs to know of the vault
 $$ vault get "$NOTE" --reveal

@@ -11,8 +11,7 @@ $ echo 'case $VAULTSVC_VAULT_LABEL in *"offline note") test -e dead || { touch d
 $ . ./settings; vault get --all --run may --concurrency 1 --exec 'sh take.sh $PPID' > run.ndjson; code=$?; exit $code
 exit 137
 $ . ./settings; vault status
-| 5a4b3c2d-0000-4000-8000-000000000002  started
-| demo offline note
+| 5a4b3c2d-0000-4000-8000-000000000002…demo offline note…started
 $ . ./settings; vault get --all --run may --concurrency 1 --exec 'sh take.sh $PPID' > run.ndjson
 $ jq -r 'select(.earlier) | .label' run.ndjson | sort
 | demo limited note
@@ -25,4 +24,4 @@ $ sort deliveries | uniq -c | awk '{print $1}' | sort | uniq -c
 | 4 1
 | 1 2
 $ . ./settings; vault status --fail-on locked,pending,at-risk
-| 5a4b3c2d-0000-4000-8000-000000000002  ready
+| 5a4b3c2d-0000-4000-8000-000000000002…ready

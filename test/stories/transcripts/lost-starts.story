@@ -23,9 +23,9 @@ $ . ./settings; for vault in "$NOTE" "$CARD" "$NOTE"; do vault get "$vault" --ma
 | next: vault guard … --reset --unanswered (if the audit log shows none of the unanswered starts: then at once)
 exit 10
 $ . ./settings; vault guard
-| 0 of 5 … 0 of 3 … nothing
-| 2 of 5 … 0 of 3 … nothing
-| circuit breaker open: no response to a start at … UTC (…); the next trial start is due at
+| 0 of 5…0 of 3…nothing
+| 2 of 5…0 of 3…nothing
+| circuit breaker open: no response to a start at …Z; the next trial start is due at
 
 # The gateway is repaired; the audit log shows none of the starts. Waiting would do, or a person says so
 $ vault sandbox fault --ready-file sandbox.json --clear
@@ -33,10 +33,10 @@ $ . ./settings; vault guard --all --reset --unanswered
 | hint: use --yes to confirm
 exit 2
 $ . ./settings; vault guard --all --reset --unanswered --yes
-| 0 of 5 … 0 of 3 … nothing
-| 0 of 5 … 0 of 3 … nothing
+| 0 of 5…0 of 3…nothing
+| 0 of 5…0 of 3…nothing
 $ . ./settings; vault get "$NOTE" --field vault.content && vault get "$CARD" --field vault.creditCard.name
 | The treasure is under the third palm tree…Grace Hopper
 $ . ./settings; vault guard
-| 0 of 5 … 0 of 3 … nothing
-| 0 of 5 … 0 of 3 … nothing
+| 0 of 5…0 of 3…nothing
+| 0 of 5…0 of 3…nothing

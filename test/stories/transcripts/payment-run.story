@@ -9,11 +9,10 @@ $ . ./settings; jq -c '.vaults[]' sandbox.json | vault import --file -
 $ . ./settings; vault get "demo limited note" --field vault.usesRemaining
 | 3
 $ . ./settings; vault get --all --dry-run
-| Nothing was sent. This would be done:
-| Vaults   4
-| Calls    8
-| Skipped  1
-| demo limited note  limited
+| Vaults…4
+| Calls…8
+| Skipped…1
+| demo limited note…limited
 exit 16
 $ . ./settings; vault get --all --exec 'sh pay.sh' --dry-run --field plan.calls
 | 10

@@ -7,9 +7,9 @@ $ . ./settings; vault get "$CARD" --kind credit-card/offline --credentials @card
 # From a file, without a terminal: a receipt, with the number masked
 $ printf '{"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2031}' > card.json
 $ . ./settings; vault update "$CARD" --card @card.json
-| Update … acknowledged
-| Number … •••• •••• •••• 1111
-| Credentials … generation 3
+| Update…acknowledged
+| Number…•••• •••• •••• 1111
+| Credentials…generation 3
 
 # A number with a wrong digit is not sent
 $ . ./settings; printf 4111111111111112 | vault update "$CARD" --card-number - --card-name 'Ada Lovelace' --expiry 04/2031
@@ -27,7 +27,7 @@ $$ . ./settings; vault update "$CARD" --card-name 'Grace Hopper'
 < 12/30
 ? Send these new contents
 < n
-| Number … •••• •••• •••• 4444
+| Number…•••• •••• •••• 4444
 | canceled; nothing was sent
 exit 130
 $$ . ./settings; vault update "$CARD" --card @card.json --card-name X
@@ -42,7 +42,7 @@ $$ . ./settings; vault update "$CARD"
 < 12/2030
 ? Send these new contents
 < y
-| Update … acknowledged
+| Update…acknowledged
 | New credentials stored (generation 4).
 $ . ./settings; vault get "$CARD" --field vault.creditCard.name
 | Grace Hopper

@@ -10,7 +10,7 @@ exit 13
 $ VAULTSVC_API_PREFIX=/elsewhere vault status "$NOTE"
 | imported
 $ vault guard "$NOTE"
-| 0 of 5 … 0 of 3 … nothing
+| 0 of 5…0 of 3…nothing
 
 # at the right address
 $ . ./settings; vault get "$NOTE" --field vault.content

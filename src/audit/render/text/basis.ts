@@ -50,7 +50,8 @@ function facts(summary: ReplaySummary, basis: Basis, view: AuditView): string {
     ...(left.length === 0 ? [] : [["Left out", left.join(", ")] satisfies [string, Cell]]),
     ["Times", zoneName()],
   ];
-  return factsTable(rows, view);
+  // A part of the report, which is text; the table of its vaults is for programs, too.
+  return factsTable(rows, { ...view, isTTY: true });
 }
 
 const maxListed = 10;

@@ -7,12 +7,13 @@ import { createPalette } from "../../../terminal/palette.ts";
 import { printableLine } from "../../../terminal/redactor.ts";
 import type { TerminalFacts } from "../../../terminal/streams.ts";
 import type { Cell } from "../../../terminal/tables.ts";
-import { rowsTable } from "../../../terminal/tables.ts";
+import { cut, rowsTable } from "../../../terminal/tables.ts";
 import { localSeconds } from "../../../terminal/time.ts";
 import type { Verdict } from "../../report/severity.ts";
 
 /** Where and when a report is shown. */
 export interface AuditView {
+  isTTY: boolean;
   columns: number;
   palette: Palette;
   /** Current time, in milliseconds since the epoch. */
@@ -20,9 +21,9 @@ export interface AuditView {
 }
 
 export const viewOn = async (
-  { columns, color }: TerminalFacts,
+  { isTTY, columns, color }: TerminalFacts,
   now: number,
-): Promise<AuditView> => ({ columns, palette: await createPalette(color), now });
+): Promise<AuditView> => ({ isTTY, columns, palette: await createPalette(color), now });
 
 type Paint = (text: string) => string;
 
@@ -37,15 +38,6 @@ export function shown(text: string, columns = 64): string {
   return text.length <= columns * 4 && stringWidth(line) <= columns
     ? line
     : `${cut(line, columns - 1)}…`;
-}
-
-function cut(line: string, columns: number): string {
-  let kept = "";
-  for (const { segment } of new Intl.Segmenter("en", { granularity: "grapheme" }).segment(line)) {
-    if (stringWidth(kept + segment) > columns) break;
-    kept += segment;
-  }
-  return kept;
 }
 
 /** Makes a sentence with values from items safe for a terminal, with its times (ISO 8601 with `Z`) in local time. */

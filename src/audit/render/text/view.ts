@@ -111,7 +111,7 @@ function vaultTable(
   view: AuditView,
 ): string {
   if (vaults.length === 0) return "";
-  const { columns } = view;
+  const columns = view.isTTY ? view.columns : Number.POSITIVE_INFINITY;
   const wide = columns >= 119;
   const heading = [
     "Vault",
@@ -127,7 +127,11 @@ function vaultTable(
     return [
       shown(vault.uuid, 36),
       { text: verdictWords[vault.verdict], paint: verdictPaint(vault.verdict, view.palette) },
-      vault.since === undefined ? "" : exactTime(vault.since).slice(0, -3),
+      vault.since === undefined
+        ? ""
+        : view.isTTY
+          ? exactTime(vault.since).slice(0, -3)
+          : shown(vault.since, 32),
       ...counts.map((text) =>
         isProblem(vault.verdict) ? text : { text, paint: view.palette.dim },
       ),
