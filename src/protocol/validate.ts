@@ -43,17 +43,21 @@ const typeWords: Readonly<Record<string, string>> = {
 
 /** What is wrong with a value and cannot be seen in it, for the end of a rule; never any of the value. */
 function whatCame(value: unknown, isWrongType: string | undefined): string {
-  if (isWrongType !== undefined) {
-    const type = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
-    return ` (${typeWords[type] ?? type}, ${isWrongType})`;
-  }
-  if (typeof value !== "string") return "";
-  const place = invisibles.find(([form]) => form.test(value))?.[1];
-  return place === undefined ? "" : ` (an invisible character ${place})`;
+  if (isWrongType === undefined) return typeof value === "string" ? unseenIn(value) : "";
+  const type = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
+  return ` (${typeWords[type] ?? type}, ${isWrongType})`;
 }
 
-const invisibles: readonly (readonly [RegExp, string])[] = [
-  [/[\s\p{Cc}\p{Cf}]$/u, "at the end"],
-  [/^[\s\p{Cc}\p{Cf}]/u, "at the beginning"],
-  [/[^\S ]|[\p{Cc}\p{Cf}]/u, "in it"],
+const unseen: readonly (readonly [RegExp, string])[] = [
+  [/ $/, "a space at the end"],
+  [/^ /, "a space at the beginning"],
+  [/[\s\p{Cc}\p{Cf}]$/u, "an invisible character at the end"],
+  [/^[\s\p{Cc}\p{Cf}]/u, "an invisible character at the beginning"],
+  [/[^\S ]|[\p{Cc}\p{Cf}]/u, "an invisible character in it"],
 ];
+
+/** What nobody sees in a value that is not valid, in parentheses, for the end of a rule; "" if there is nothing. */
+export function unseenIn(value: string): string {
+  const found = unseen.find(([form]) => form.test(value));
+  return found === undefined ? "" : ` (${found[1]})`;
+}

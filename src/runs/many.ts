@@ -125,8 +125,9 @@ function warnOfNothingLeft({ io }: App, { earlier, earlierAt }: SortedList, run:
   const anew = io.line.argv.flatMap((word, index, words) =>
     words[index - 1] === "--run" ? "NAME" : word.startsWith("--run=") ? ["--run", "NAME"] : word,
   );
+  const all = earlier.length === 1 ? "its vault" : `all ${counted(earlier.length, "vault")}`;
   io.narrator.warn(
-    `run ${run.name} is done: all ${counted(earlier.length, "vault")}, the last ${when(earlierAt, io.host.now())}; nothing was sent`,
+    `run ${run.name} has done ${all} before, the last ${when(earlierAt, io.host.now())}; nothing was sent`,
     [{ argv: anew, fill: ["NAME"], note: "begins anew: a name stands for one run" }],
   );
 }

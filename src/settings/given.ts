@@ -60,7 +60,7 @@ const placeOf = (path: string): string =>
 
 const refused = (why: string, source: string, cause?: unknown): VaultError =>
   new VaultError("invalid-input", `${source}: ${why}`, {
-    hint: "nothing was sent; @FILE is read from the current folder, - from standard input",
+    hint: "nothing was sent; a relative path (FILE, @FILE) begins in the current folder",
     cause,
   });
 

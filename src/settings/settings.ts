@@ -1,6 +1,7 @@
 import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
 import { isLoopback } from "../protocol/address.ts";
+import { unseenIn } from "../protocol/validate.ts";
 import type { SettingName, Sourced } from "./definitions.ts";
 import {
   definitionOf,
@@ -62,8 +63,8 @@ function parsed(name: SettingName, found: Sourced, profile: GivenFlags["profile"
     return parse(found);
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
-    const { source, fromFlag, fromProfile } = found;
-    throw error.with(
+    const { text, source, fromFlag, fromProfile } = found;
+    throw new VaultError(error.code, error.message + unseenIn(text), error.facts).with(
       fromProfile
         ? { next: [command`vault config set ${key ?? name} ${example} ${inProfile(profile)}`] }
         : { hint: `for example ${source}${fromFlag ? " " : "="}${example}` },

@@ -147,16 +147,17 @@ describe.concurrent("files as editors, shells and other programs leave them", ()
       /^--file line 1: uuid must be 36 .* \(an invisible character at the end\)$/,
     );
     for (const [name, where] of [
-      [`${another}\r`, "at the end"],
-      [` ${another} `, "at the end"],
-      [`\u200B${another}`, "at the beginning"],
+      [`${another}\r`, "an invisible character at the end"],
+      [` ${another} `, "a space at the end"],
+      [` ${another}`, "a space at the beginning"],
+      [`\u200B${another}`, "an invisible character at the beginning"],
     ] as const)
       for (const command of ["get", "status", "forget"])
         expectError(
           await machine.vault(command, name, "--json"),
           3,
           "invalid-input",
-          new RegExp(`must be 36 .* \\(an invisible character ${where}\\)$`),
+          new RegExp(`must be 36 .* \\(${where}\\)$`),
         );
     const card = JSON.stringify({
       number: 4_111_111_111_111_111,

@@ -67,9 +67,14 @@ describe("which token", () => {
     ]);
   });
 
-  test.each(["Bearer a.b.c", "a.b.c\r\nx-evil: 1", "a.b.ç"])("%j is no token", async (jwt) => {
+  test.each([
+    ["Bearer a.b.c", ""],
+    ["a.b.c\r\nx-evil: 1", " (an invisible character in it)"],
+    ["a.b.c ", " (a space at the end)"],
+    ["a.b.ç", ""],
+  ])("%j is no token", async (jwt, unseen) => {
     expect(await failure(tokenOf({}, fakeIo(), { jwt }))).toBe(
-      "invalid-input: --jwt: must be only a token: letters, digits and . _ ~ + / = -",
+      `invalid-input: --jwt: must be only a token: letters, digits and . _ ~ + / = -${unseen}`,
     );
   });
 });

@@ -103,6 +103,14 @@ describe("precedence", () => {
       ];
     }),
     [[{ output: "xml" }, {}, {}], "usage: --output: must be one of table, json, ndjson"],
+    [
+      [{}, { VAULTSVC_OUTPUT: "json\r" }, {}],
+      "usage: VAULTSVC_OUTPUT: must be one of table, json, ndjson (an invisible character at the end)",
+    ],
+    [
+      [{}, { VAULTSVC_API_PREFIX: " /v1" }, {}],
+      "invalid-input: VAULTSVC_API_PREFIX: must be a path, such as /vaultsvc/v1-2 (a space at the beginning)",
+    ],
   ])("%j", (given, message) => {
     expect(messageOf(() => resolveSettings(...given))).toBe(message);
   });

@@ -1,4 +1,5 @@
 import { VaultError } from "../../errors.ts";
+import { unseenIn } from "../../protocol/validate.ts";
 import { once } from "../once.ts";
 import type { Settings } from "../settings.ts";
 import type { SettingIo } from "../given.ts";
@@ -118,7 +119,7 @@ function checked(token: string, source: string, io: SettingIo): string {
   if (/^[A-Za-z0-9._~+/=-]+$/.test(token)) return token;
   throw new VaultError(
     "invalid-input",
-    `${source}: must be only a token: letters, digits and . _ ~ + / = -`,
+    `${source}: must be only a token: letters, digits and . _ ~ + / = -${unseenIn(token)}`,
     {
       hint: "for example eyJhbGciOiJFUzM4NCJ9.eyJyb2xlIjoi….MIG…, on one line and without Bearer",
     },
