@@ -1,8 +1,9 @@
 import type { Actor } from "../actor.ts";
 import type { ErrorFacts } from "../errors.ts";
 import { VaultError } from "../errors.ts";
-import { jsonText, printable } from "../terminal/redactor.ts";
+import { jsonText, printable, printableLine } from "../terminal/redactor.ts";
 import type { DataStream } from "../terminal/streams.ts";
+import { wrapMessage } from "../terminal/streams.ts";
 import type { View } from "./vault-view.ts";
 
 interface OutputChoice {
@@ -30,8 +31,13 @@ export interface Output extends Readonly<OutputChoice> {
    * `done`, the error of a failed write says what was done, so that nobody repeats it.
    * @throws `state` for a failed write, with the facts of `done`
    */
-  printDone(document: unknown, view: MakeView, done?: ErrorFacts & { what: string }): Promise<void>;
+  printDone(document: unknown, view: MakeView, done?: Done): Promise<void>;
+  /** The same of a result in sentences, which a terminal would break within words. */
+  sayDone(document: unknown, lines: string | MakeLines, done?: Done): Promise<void>;
 }
+
+type Done = ErrorFacts & { what: string };
+type MakeLines = (view: View) => readonly string[];
 
 export function createOutput(
   host: { stdout: DataStream; actor: Actor; now(): number },
@@ -49,7 +55,7 @@ export function createOutput(
     });
   const textOf = async (document: unknown, view: MakeView): Promise<string> =>
     serialize(document, choice, stdout.isTTY) ?? (await viewed(view));
-  return {
+  const output: Output = {
     ...choice,
     print: async (document, view) => await stdout.write(await textOf(document, view)),
     show: async (document, view) => {
@@ -77,7 +83,15 @@ export function createOutput(
         });
       }
     },
+    sayDone: async (document, lines, done) => {
+      const width = stdout.isTTY ? stdout.columns : Infinity;
+      const wrapped = (line: string): string => `${wrapMessage(printableLine(line), width)}\n`;
+      const text: MakeView = (view) =>
+        (typeof lines === "string" ? [lines] : lines(view)).map(wrapped).join("");
+      await output.printDone(document, text, done);
+    },
   };
+  return output;
 }
 
 /** Refuses a closed output: what nobody receives would count as delivered. @throws `usage` */

@@ -157,7 +157,7 @@ export const notEmpty: Rule = (answer) => (answer === "" ? "must not be empty" :
 
 /** Of a secret: nothing, and no cursor, which would move with each key. */
 const hidden: Required<Question>["shown"] = (_, { isFinal }) =>
-  isFinal ? "" : "[input is hidden]\u001b[?25l";
+  isFinal ? "" : "[hidden]\u001b[?25l";
 
 type Context = {
   input: NodeJS.ReadStream;

@@ -54,13 +54,13 @@ export const deleteVault = command(
     const document: DeleteDocument = {
       deleted: [{ uuid: target, label: record?.label ?? null, kind, externalRef }],
     };
-    const line = `${target}  deleted at the service; its credentials were removed from this machine\n`;
+    const line = `${target}  deleted at the service; its credentials were removed from this machine`;
     const done = {
       what: `vault ${target} was deleted`,
       uuid: target,
       hint: "nothing is left to do",
     };
-    await app.io.output.printDone(document, () => line, done);
+    await app.io.output.sayDone(document, line, done);
     return 0;
   },
 );

@@ -55,11 +55,9 @@ export const forget = command(
       forgotten: [{ uuid: target, label: forgotten?.label ?? null }],
     };
     const dropped = forgotten?.open ?? null;
-    await app.io.output.printDone(
-      document,
-      (view) =>
-        `${target}  forgotten; the counters toward lockout are kept${dropped === null ? "" : `; the open ${dropped.operation}${bySince(dropped, view, " of")} is dropped`}\n`,
-    );
+    await app.io.output.sayDone(document, (view) => [
+      `${target}  forgotten; the counters toward lockout are kept${dropped === null ? "" : `; the open ${dropped.operation}${bySince(dropped, view, " of")} is dropped`}`,
+    ]);
     return 0;
   },
 );

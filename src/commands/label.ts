@@ -2,7 +2,6 @@ import type { Io } from "../parts/io.ts";
 import type { StatePart } from "../parts/state.ts";
 import type { ServicePart } from "../parts/service.ts";
 import { command, vaultArgument, text } from "../cli/command.ts";
-import { printableLine } from "../terminal/redactor.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
 import type { LabelDocument } from "../documents/state.ts";
 
@@ -32,7 +31,7 @@ export const label = command(
     };
     await service.withVault(uuid, work, { local: true });
     const document: LabelDocument = { uuid, label: text };
-    await io.output.printDone(document, () => `${uuid}  ${printableLine(text)}\n`);
+    await io.output.sayDone(document, `${uuid}  ${text}`);
     return 0;
   },
 );

@@ -233,12 +233,8 @@ async function print(io: Io, result: Result): Promise<void> {
     acknowledged,
     failed: failed.map((one) => ({ ...one, error: io.redactor.redactValue(one.error.toJSON()) })),
   };
-  await io.output.printDone(document, (view) =>
-    io.redactor.redact(
-      describe(result, view)
-        .map((line) => `${line}\n`)
-        .join(""),
-    ),
+  await io.output.sayDone(document, (view) =>
+    describe(result, view).map((line) => io.redactor.redact(line)),
   );
 }
 

@@ -181,6 +181,6 @@ const withProfile = (current: Configuration, name: string, profile: Profile): Co
 type Document = ConfigSetDocument | ConfigUnsetDocument | ConfigUseDocument;
 
 async function print(output: Output, document: Document, line: string): Promise<number> {
-  await output.printDone(document, () => `${line}\n`);
+  await output.sayDone(document, line);
   return 0;
 }

@@ -18,7 +18,6 @@ import {
   parseCredentials,
   vaultOf,
 } from "../../exchange/recovery/document.ts";
-import { printableLine } from "../../terminal/redactor.ts";
 import { namedFingerprint, shownFingerprint } from "../../terminal/secrets.ts";
 import { withLabel } from "../../cli/vault-name.ts";
 import type { Imported, ImportDocument } from "../../documents/state.ts";
@@ -122,9 +121,7 @@ async function print(io: Io, { imported, failed }: Result): Promise<void> {
         `${uuid}  ${placeName(place)} not imported: ${io.redactor.redact(error.message)}`,
     ),
   ];
-  await io.output.printDone(document, () =>
-    lines.map((text) => `${printableLine(text)}\n`).join(""),
-  );
+  await io.output.sayDone(document, () => lines);
 }
 
 async function readOne(app: App, options: ImportOptions): Promise<Entry> {

@@ -92,7 +92,7 @@ export async function runInit(app: App, options: InitOptions): Promise<number> {
   const path = configPath(app.settings.configuration.directory);
   const how = current ? "" : `; to use it: --profile ${name}, or vault config use ${name}`;
   const document: InitDocument = { profile: name, path, current };
-  await app.io.output.printDone(document, () => `Saved profile ${name} (${path})${how}\n`);
+  await app.io.output.sayDone(document, `Saved profile ${name} (${path})${how}`);
   if (app.io.ask.isPossible)
     await verify(app, resolveSettings(app.settings.flags, app.io.host.env, profile));
   const used = current ? [] : ["--profile", name];

@@ -37,7 +37,7 @@ type Document =
   AuditDocument | FaultDocument | LockDocument | ResetDocument | StatusDocument | StopDocument;
 
 async function print(output: Output, document: Document, line: string): Promise<number> {
-  await output.printDone(document, () => `${line}\n`);
+  await output.sayDone(document, () => line.split("\n"));
   return 0;
 }
 

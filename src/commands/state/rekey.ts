@@ -53,7 +53,7 @@ export async function runRekey(
   const where = [...states, "the configuration"].join(", ");
   const line = `Re-encrypted ${count(values, "value")} with key ${id}, source ${source} (${where})`;
   const document: RekeyDocument = { rekeyed };
-  await io.output.printDone(document, () => `${line}\n`);
+  await io.output.sayDone(document, line);
   if (rekeyed.from.length > 0) {
     io.narrator.note(`Earlier backups of the state need the old key: ${rekeyed.from.join(", ")}`, [
       command`vault state backup FILE`,

@@ -48,7 +48,7 @@ export async function runStateInit(
       };
   const document: StateInitDocument = { state: shown, keyFile: told.keyFile, created };
   const what = created ? told.made : updated ? `Brought up to date: ${shown}` : told.there;
-  await io.output.printDone(document, () => `${what} (${told.key})\n`);
+  await io.output.sayDone(document, `${what} (${told.key})`);
   if (created) io.narrator.note(told.advice);
   return 0;
 }
@@ -76,9 +76,9 @@ export async function runMove(
   );
   const { vaults } = await run();
   const document: MoveDocument = { moved: { from, to, vaults } };
-  await io.output.printDone(
+  await io.output.sayDone(
     document,
-    () => `Moved the state to ${to}${vaults === null ? "" : ` (${count(vaults, "vault")})`}\n`,
+    `Moved the state to ${to}${vaults === null ? "" : ` (${count(vaults, "vault")})`}`,
   );
   io.narrator.note("", [{ ...command`vault config set state ${to}`, note: "on every machine" }]);
   return 0;
@@ -99,9 +99,9 @@ export async function runClaim(
   );
   await claim();
   const document: ClaimDocument = { claimed: { state: shown } };
-  await io.output.printDone(
+  await io.output.sayDone(
     document,
-    () => `Claimed ${shown}; no credentials count as proven until they are used again\n`,
+    `Claimed ${shown}; no credentials count as proven until they are used again`,
   );
   return 0;
 }
