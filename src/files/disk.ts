@@ -14,12 +14,20 @@ export interface DiskFacts {
   freeBytes: number | null;
   /** The file system, if other machines may use it too; null for a local or unknown one. */
   shared: SharedFileSystem | null;
+  /** The file system, if it keeps nothing for long. */
+  passing: PassingFileSystem | null;
 }
 
 interface SharedFileSystem {
   name: string;
   /** Shared between machines. False for what a host shares with its guests, since usually one system alone uses it. */
   isNetwork: boolean;
+}
+
+/** Lasts until the machine is restarted, or until its container is removed. */
+interface PassingFileSystem {
+  name: string;
+  until: "restart" | "removal";
 }
 
 const network = (name: string): SharedFileSystem => ({ name, isNetwork: true });
@@ -39,6 +47,13 @@ const byNumber: Readonly<Record<number, SharedFileSystem>> = {
   0x01021997: { name: "9P", isNetwork: false },
 };
 
+/** By the same; a container's own layer is an overlay. */
+const passingByNumber: Readonly<Record<number, PassingFileSystem>> = {
+  0x01021994: { name: "tmpfs", until: "restart" },
+  0x858458f6: { name: "ramfs", until: "restart" },
+  0x794c7630: { name: "overlay", until: "removal" },
+};
+
 const fuse = 0x65735546;
 
 /** Types of network file systems over FUSE, as in /proc/self/mountinfo. Others are local, like ntfs-3g. */
@@ -50,7 +65,11 @@ export function diskOf(folder: string): DiskFacts | null {
   try {
     const existing = nearestExisting(folder);
     const facts = statfsSync(existing);
-    return { freeBytes: freeBytesIn(facts), shared: sharedBy(existing, facts.type) };
+    return {
+      freeBytes: freeBytesIn(facts),
+      shared: sharedBy(existing, facts.type),
+      passing: passingByNumber[facts.type] ?? null,
+    };
   } catch {
     return null;
   }

@@ -157,6 +157,8 @@ export interface DirectoryFacts {
   /** The first file or folder that cannot be read and written, with the system's error code. */
   unwritable: { path: string; code: string } | null;
   disk: DiskFacts | null;
+  /** Of the key file; null where the key is elsewhere. */
+  keyDisk: DiskFacts | null;
   key: KeyFacts;
   /** The newest backup in the journal, and what is at its path now. */
   lastBackup: { at: string; file: string; now: BackupFile } | null;

@@ -40,6 +40,9 @@ const checksOf = (result: RunResult): Finding[] =>
     help: helpOf(check),
   }));
 
+/** Lets folders lie on a disk in a process, too. */
+const onDisk = `--require=${join(import.meta.dirname, "..", "support", "answer-statfs.cjs")}`;
+
 const isProblem = ({ level }: Finding): boolean => level === "warn" || level === "error";
 
 /** Those findings that something is to be done about, of a run that ended well. */
@@ -173,7 +176,8 @@ describe.concurrent("vault doctor: configuration", () => {
   it("without any: says what is missing and how to give it, and makes no state", async () => {
     const home = tempDir("home");
     const machine = {
-      vault: async (...args: string[]) => await runVault(args, { env: { HOME: home } }),
+      vault: async (...args: string[]) =>
+        await runVault(args, { env: { HOME: home, NODE_OPTIONS: onDisk } }),
     };
     expect(await problems(machine)).toEqual([
       finding("application", "error", /base URL/, /--base-url, VAULTSVC_BASE_URL/),
@@ -399,7 +403,8 @@ describe.concurrent("vault doctor: a fresh machine", () => {
   it("says how much space there is where the state will be", async () => {
     const home = tempDir("home");
     const machine = {
-      vault: async (...args: string[]) => await runVault(args, { env: { HOME: home } }),
+      vault: async (...args: string[]) =>
+        await runVault(args, { env: { HOME: home, NODE_OPTIONS: onDisk } }),
     };
     expect(await checkOf(machine, "disk")).toMatchObject({
       level: "ok",

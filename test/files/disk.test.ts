@@ -7,13 +7,19 @@ import { tempDir } from "../support/cleanup.ts";
 
 const preload = join(import.meta.dirname, "..", "support", "answer-statfs.cjs");
 
+const imported = JSON.stringify({
+  uuid: "123e4567-e89b-42d3-a456-426614174000",
+  kind: "generic/offline",
+  credentials: { encryptedData: "e", payload: "p" },
+});
+
 /** Options of a run for which a folder is on a file system of this type. */
 const onType = (folder: string, type: number) => ({
   env: { NODE_OPTIONS: `--require=${preload}`, STATFS_FOLDER: folder, STATFS_TYPE: String(type) },
 });
 
 describe("a file system that counts no blocks", () => {
-  const facts = { freeBytes: null, shared: null };
+  const facts = { freeBytes: null, shared: null, passing: null };
 
   it.runIf(process.platform === "linux")("does not say what is free, and is not full", () => {
     expect(diskOf("/proc")).toEqual(facts);
@@ -108,6 +114,47 @@ describe("a state on a network file system", () => {
       await machine.vaultWith(onType(machine.stateDir, 0x01021997), "get", lab.vault.uuid),
       0,
     );
+  });
+});
+
+describe("a state that does not outlive the machine's next start, or its container", () => {
+  it.each([
+    [
+      "tmpfs",
+      0x01021994,
+      /^the state is in memory \(tmpfs\): it is gone when this machine restarts/,
+    ],
+    ["ramfs", 0x858458f6, /^the state is in memory \(ramfs\)/],
+    [
+      "overlay",
+      0x794c7630,
+      /^the state is in a container's own layer \(overlay\): it is gone when that container is removed/,
+    ],
+  ])("on %s is no local disk to doctor", async (_, type, message) => {
+    const machine = (await openLab()).machine();
+    const found = async (folder: string) => {
+      const options = onType(folder, type);
+      const { stdout } = await machine.vaultWith(options, "doctor", "--offline", "--json");
+      const { checks } = JSON.parse(stdout) as {
+        checks: { check: string; level: string; message: string; hint?: string; next: unknown }[];
+      };
+      return checks.filter(({ check, level }) => check === "disk" && level !== "ok");
+    };
+    const both = await found(machine.home);
+    const hint = expect.any(String) as string;
+    expect(both).toMatchObject([
+      { level: "warn", hint },
+      { level: "warn", hint },
+    ]);
+    expectExit(await machine.vaultWith({ input: imported }, "import", "--file", "-"), 0);
+    const [{ message: told, next } = {}, ...more] = await found(machine.stateDir);
+    expect(told).toMatch(message);
+    expect(told).toMatch(/, and with it the credentials of 1 vault$/);
+    expect(next).toMatchObject([{ argv: ["vault", "state", "move", "--to", "DIR"] }]);
+    expect(more).toEqual([]);
+    expect(await found(machine.configDir)).toMatchObject([
+      { level: "warn", message: expect.stringMatching(/^the key file is in .*opened$/) as string },
+    ]);
   });
 });
 

@@ -1,4 +1,5 @@
 import { afterAll } from "vitest";
+import "./answer-statfs.cjs";
 import { endFile } from "./cleanup.ts";
 
 afterAll(endFile);

@@ -11,6 +11,7 @@ type Whole = Awaited<ReturnType<OpenState["state"]["whole"]>>;
 export type StateFacts = Awaited<ReturnType<Whole["inspect"]>>;
 type Place = NonNullable<StateFacts["place"]>;
 type Directory = Extract<Place, { type: "directory" }>;
+type Passing = NonNullable<NonNullable<Directory["disk"]>["passing"]>;
 type Server = Extract<Place, { type: "server" }>;
 
 /** What there is to say of a state, its key and its backups. */
@@ -25,7 +26,8 @@ const directoryFindings = (facts: StateFacts, place: Directory): Finding[] => [
   keyFinding(facts, place),
   directoryFinding(facts, place),
   ...permissionFindings(place),
-  diskFinding(place),
+  diskFinding(facts, place),
+  ...keyDiskFinding(place),
   backupFinding(facts, place),
 ];
 
@@ -86,7 +88,7 @@ function permissionFindings({ tooOpen, unwritable }: Directory): Finding[] {
     : [ok("permissions", "only this user can access the key and the state")];
 }
 
-function diskFinding({ disk, directory }: Directory): Finding {
+function diskFinding({ vaults }: StateFacts, { disk, directory }: Directory): Finding {
   const unknown = unverified("disk", "this system does not report free space");
   if (disk === null) return unknown;
   const bytes = disk.freeBytes ?? Number.POSITIVE_INFINITY;
@@ -102,10 +104,37 @@ function diskFinding({ disk, directory }: Directory): Finding {
     const local = "use a directory on a local disk with --state";
     return isNetwork ? bad("disk", message, local) : warning("disk", message, local);
   }
+  if (disk.passing !== null) {
+    const isUsed = vaults !== null && vaults.length > 0;
+    const lost = isUsed ? `the credentials of ${count(vaults.length, "vault")}` : "all credentials";
+    return warning(
+      "disk",
+      `the state is ${passingAway(disk.passing)}, and with it ${lost}`,
+      isUsed
+        ? [{ ...command`vault state move --to DIR`, note: "to a disk, or to a volume" }]
+        : "use a directory on a disk, or on a volume, with --state",
+    );
+  }
   if (disk.freeBytes === null) return unknown;
   return bytes < littleFreeBytes
     ? warning("disk", `${free} free`, hint)
     : ok("disk", `${free} free, local`);
+}
+
+const passingAway = ({ name, until }: Passing): string =>
+  until === "restart"
+    ? `in memory (${name}): it is gone when this machine restarts`
+    : `in a container's own layer (${name}): it is gone when that container is removed`;
+
+function keyDiskFinding({ keyDisk, key: { file } }: Directory): Finding[] {
+  if (!keyDisk?.passing) return [];
+  return [
+    warning(
+      "disk",
+      `the key file is ${passingAway(keyDisk.passing)}, and without the key nothing can be opened`,
+      `keep a copy of ${file} elsewhere, set VAULTSVC_CONFIG_DIR to a directory on a disk or a volume, or give the key with VAULTSVC_STATE_KEY`,
+    ),
+  ];
 }
 
 const becameOf = {

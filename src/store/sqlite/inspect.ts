@@ -65,6 +65,7 @@ export async function inspectState(options: StoreOptions, opening: Opening): Pro
       ],
       unwritable: unwritableOf([directory, ...files]),
       disk: diskOf(directory),
+      keyDisk: keySource.type === "file" && key.file !== null ? diskOf(dirname(key.file)) : null,
       key: { ...key, problem: silent ?? (key.problem === null ? null : (unready ?? key.problem)) },
       lastBackup: found?.lastBackup ?? null,
     },
