@@ -2,7 +2,7 @@ import type { Io } from "../parts/io.ts";
 import type { StatePart } from "../parts/state.ts";
 import { VaultError } from "../errors.ts";
 import { isUuid, uuid } from "../protocol/fields.ts";
-import { validate } from "../protocol/validate.ts";
+import { checkGiven } from "../protocol/validate.ts";
 import { suggest } from "../suggest.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import { command } from "../way.ts";
@@ -86,7 +86,8 @@ export class VaultNames<V extends Named> {
     const isDigits = /^[\da-f-]+$/i.test(name);
     // A file, a shell or a mail has added something that nobody sees.
     const visible = name.replaceAll(/[\s\p{Cc}\p{Cf}]/gu, "");
-    if (visible !== name && isUuid(visible)) checkUuid(name, start);
+    if (visible !== name && isUuid(visible))
+      checkGiven(uuid, name, shown ?? "the UUID", "nothing was sent");
     if (
       exact &&
       (/^[\da-f]{8}-[\da-f]{4}-/i.test(name) || (isDigits && name.length >= fewestDigits))
@@ -129,13 +130,6 @@ export class VaultNames<V extends Named> {
       },
     );
   }
-}
-
-function checkUuid(name: string, start: string): void {
-  const checked = validate(uuid, name);
-  if (checked.ok) return;
-  const hint = "nothing was sent";
-  throw new VaultError("invalid-input", `${start}${checked.violations[0]?.rule}`, { hint });
 }
 
 function one<V extends Named>(found: readonly V[], { shown = "it" }: FindOptions): V | undefined {

@@ -7,7 +7,7 @@ import { isCreditCard } from "../protocol/endpoints.ts";
 import type { CreditCard } from "../protocol/fields.ts";
 import { creditCard } from "../protocol/fields.ts";
 import { parseGivenJson } from "../protocol/json.ts";
-import { validate } from "../protocol/validate.ts";
+import { checkGiven, validate } from "../protocol/validate.ts";
 import { notEmpty, ruleFrom } from "../cli/prompts.ts";
 import { shownCardNumber } from "../terminal/secrets.ts";
 import type { ContentsOptions } from "./flags.ts";
@@ -145,13 +145,8 @@ function parseExpiry(
   return date;
 }
 
-function parseCard(json: string): CreditCard {
-  const checked = validate(creditCard, parseGivenJson(json, "--card", validCard));
-  if (checked.ok) return checked.value;
-  const [first] = checked.violations;
-  const where = first?.path ? `--card.${first.path}` : "--card";
-  throw invalid(where, first?.rule ?? "does not fit", validCard);
-}
+const parseCard = (json: string): CreditCard =>
+  checkGiven(creditCard, parseGivenJson(json, "--card", validCard), "--card", validCard);
 
 const validCard = `nothing was sent; a valid card: {"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}`;
 const validParts =

@@ -12,9 +12,10 @@ import type { Kind, Operation } from "../protocol/endpoints.ts";
 import { creditCard, externalRef, uuid } from "../protocol/fields.ts";
 import type { Place } from "../protocol/json.ts";
 import { parseList, placeName } from "../protocol/json.ts";
+import { checkGiven } from "../protocol/validate.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import { checkContentsOptions } from "./contents.ts";
-import { checkObject, placed, vaultProperties } from "./lines.ts";
+import { placed, vaultProperties } from "./lines.ts";
 import { command } from "../way.ts";
 
 /** Which vaults: `vaults`, `from` and `all` exclude each other. */
@@ -199,7 +200,7 @@ async function inFile<Vault>(
     const given =
       typeof value === "string"
         ? { uuid: value }
-        : checkObject(value, objects[operation], where, hint);
+        : checkGiven(objects[operation], value, where, hint, "place");
     try {
       add(given, place);
     } catch (error) {

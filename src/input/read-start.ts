@@ -4,7 +4,7 @@ import { VaultError } from "../errors.ts";
 import type { GivenCredentials } from "../exchange/recovery/document.ts";
 import { deviceOf, pairsOf, parseCredentials } from "../exchange/recovery/document.ts";
 import { meant, readExactly, readSecret } from "../settings/given.ts";
-import { validate } from "../protocol/validate.ts";
+import { checkGiven } from "../protocol/validate.ts";
 import type { ExchangeOptions } from "./flags.ts";
 import type { Unchecked } from "../exchange/start/start.ts";
 import type { Operation } from "../protocol/endpoints.ts";
@@ -108,11 +108,7 @@ export async function readHashedPin(
 ): Promise<string | undefined> {
   if (options.hashedPin === undefined) return undefined;
   const value = await io.secretOption(options.hashedPin, "--hashed-pin");
-  const checked = validate(base64, value);
-  if (checked.ok) return value;
-  throw new VaultError("invalid-input", `--hashed-pin: ${checked.violations[0]?.rule}`, {
-    hint: "nothing was sent",
-  });
+  return checkGiven(base64, value, "--hashed-pin", "nothing was sent");
 }
 
 /** Parses credentials, and registers their secrets with the redaction. */

@@ -1,4 +1,5 @@
 import type * as z from "zod/mini";
+import { VaultError } from "../errors.ts";
 
 /** A broken rule: the dotted path of the field (empty for the value itself), and the rule with an example. */
 export interface Violation {
@@ -22,6 +23,24 @@ export function validate<T>(schema: z.core.$ZodType<T>, value: unknown): Validat
     };
   });
   return { ok: false, violations };
+}
+
+/**
+ * Checks a value that a user gave, and returns it; `source` names the flag, variable, config key or place of it.
+ * @throws `invalid-input`, which names the field and the rule and never shows a value: `--card.name: must …`, `line 7: name must …`
+ */
+export function checkGiven<T>(
+  schema: z.core.$ZodType<T>,
+  value: unknown,
+  source: string,
+  hint?: string,
+  sourceIs: "value" | "place" = "value",
+): T {
+  const checked = validate(schema, value);
+  if (checked.ok) return checked.value;
+  const [{ path, rule } = { path: "", rule: "does not fit" }] = checked.violations;
+  const field = path === "" ? ":" : sourceIs === "place" ? `: ${path}` : `.${path}:`;
+  throw new VaultError("invalid-input", `${source}${field} ${rule}`, { hint });
 }
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {

@@ -1,8 +1,7 @@
-import { VaultError } from "../errors.ts";
 import type { Device } from "../protocol/fields.ts";
 import { device } from "../protocol/fields.ts";
 import { parseGivenJson } from "../protocol/json.ts";
-import { validate } from "../protocol/validate.ts";
+import { checkGiven } from "../protocol/validate.ts";
 import type { ValueSources } from "./given.ts";
 import { readValue } from "./given.ts";
 
@@ -24,12 +23,5 @@ export async function readDevice(
 export function parseDevice(text: string, source: string): Device {
   const example =
     'a valid value: {"browserType":"Firefox","browserVersion":"128.0","osType":"Linux","fonts":["Arial"]}';
-  const checked = validate(device, parseGivenJson(text, source, example));
-  if (checked.ok) return checked.value;
-  const [first] = checked.violations;
-  throw new VaultError(
-    "invalid-input",
-    `${source}${first?.path ? `.${first.path}` : ""}: ${first?.rule}`,
-    { hint: example },
-  );
+  return checkGiven(device, parseGivenJson(text, source, example), source, example);
 }

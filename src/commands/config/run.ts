@@ -2,7 +2,8 @@ import type { Io } from "../../parts/io.ts";
 import type { Basics, SettingsPart } from "../../parts/settings.ts";
 import type { Local, StatePart } from "../../parts/state.ts";
 import type { Output } from "../../cli/output.ts";
-import { checkIdentifier } from "../../settings/transport/transport.ts";
+import { uuid as identifier } from "../../protocol/fields.ts";
+import { checkGiven } from "../../protocol/validate.ts";
 import type { Configuration, Profile } from "../../settings/config-file.ts";
 import type { ConfigValue } from "../../settings/config-keys.ts";
 import { checkKey, formOf, parseConfigValue, valueText } from "../../settings/config-keys.ts";
@@ -114,7 +115,7 @@ async function valueOf({ io, settings }: Basics, key: string, given: string): Pr
   // What the profile says of its state and key decides what the secret is sealed with.
   if (settings.configuration.problem !== undefined) throw settings.configuration.problem;
   const secret = await io.secretOption(given, source);
-  if (key === "apiKey") checkIdentifier(secret, source, "nothing was changed");
+  if (key === "apiKey") checkGiven(identifier, secret, source, "nothing was changed");
   return secret;
 }
 

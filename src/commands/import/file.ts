@@ -6,7 +6,8 @@ import type { Kind } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
 import type { Place } from "../../protocol/json.ts";
 import { parseList, placeName } from "../../protocol/json.ts";
-import { checkObject, givenCredentials, vaultProperties } from "../../input/lines.ts";
+import { checkGiven } from "../../protocol/validate.ts";
+import { givenCredentials, vaultProperties } from "../../input/lines.ts";
 
 const line = z.object({ ...vaultProperties, credentials: givenCredentials });
 
@@ -35,11 +36,12 @@ export const readImportFile = async (
 const example = 'a valid line: {"uuid":"…","kind":"generic/offline","credentials":{…}}';
 
 function asEntry(value: unknown, where: string): Entry {
-  const { uuid, kind, device, label, credentials } = checkObject(
-    value,
+  const { uuid, kind, device, label, credentials } = checkGiven(
     line,
+    value,
     where,
     "nothing was imported",
+    "place",
   );
   const given = checkCredentials(credentials, `${where}: credentials`);
   return { uuid, kind: kind ?? kindOf(given), given, device, label: label ?? undefined };

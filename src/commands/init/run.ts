@@ -1,6 +1,7 @@
 import type { Basics } from "../../parts/settings.ts";
 import type { Narrator } from "../../terminal/narrator.ts";
-import { checkIdentifier } from "../../settings/transport/transport.ts";
+import { uuid as identifier } from "../../protocol/fields.ts";
+import { checkGiven } from "../../protocol/validate.ts";
 import {
   configPath,
   readConfiguration,
@@ -229,7 +230,7 @@ async function apiKeyOf(app: App): Promise<string> {
       : await app.state.secretSetting(found);
   const key = await read();
   app.io.redactor.add(key);
-  checkIdentifier(key, found?.source ?? "--api-key", "nothing was changed");
+  checkGiven(identifier, key, found?.source ?? "--api-key", "nothing was changed");
   return key;
 }
 

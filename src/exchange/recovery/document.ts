@@ -10,7 +10,7 @@ import { device, opaque, uuid } from "../../protocol/fields.ts";
 import { parseGivenJson } from "../../protocol/json.ts";
 import type { Credentials } from "../../protocol/requests.ts";
 import { onlineCredentials } from "../../protocol/requests.ts";
-import { validate } from "../../protocol/validate.ts";
+import { checkGiven } from "../../protocol/validate.ts";
 
 const kind = z.enum(kinds, { error: `must be one of ${kinds.join(", ")}` });
 
@@ -87,12 +87,12 @@ export function checkCredentials(value: unknown, flag: string): GivenCredentials
     typeof value === "object" && value !== null ? { ...value } : {};
   if (keys["format"] !== undefined) checkFormat(keys["format"], flag);
   if ("credentials" in keys) {
-    const { credentials, ...rest } = checked(withCredentials, value, flag);
+    const { credentials, ...rest } = checkGiven(withCredentials, value, flag, valid);
     const given = checkCredentials(credentials, `${flag}.credentials`);
     return given.type === "pair" ? { ...given, ...rest } : given;
   }
   if (keys["format"] !== undefined) {
-    const { exchange, status: _, label = null, ...rest } = checked(pending, value, flag);
+    const { exchange, status: _, label = null, ...rest } = checkGiven(pending, value, flag, valid);
     const { id: exchangeId, operation, externalRef, startedAt, tokenExpiry, generation } = exchange;
     const facts = {
       externalRef: typeof externalRef === "string" ? externalRef : null,
@@ -103,7 +103,7 @@ export function checkCredentials(value: unknown, flag: string): GivenCredentials
     };
     return { type: "recovery", document: { ...rest, label, exchangeId, operation, ...facts } };
   }
-  return { type: "pair", credentials: checked(onlineCredentials, value, flag) };
+  return { type: "pair", credentials: checkGiven(onlineCredentials, value, flag, valid) };
 }
 
 function checkFormat(format: unknown, flag: string): void {
@@ -120,15 +120,8 @@ function checkFormat(format: unknown, flag: string): void {
   );
 }
 
-function checked<T>(schema: z.core.$ZodType<T>, value: unknown, flag: string): T {
-  const result = validate(schema, value);
-  if (result.ok) return result.value;
-  const [first] = result.violations;
-  const field = first?.path === "" || first === undefined ? "" : `.${first.path}`;
-  throw new VaultError("invalid-input", `${flag}${field}: ${first?.rule ?? "does not fit"}`, {
-    hint: `a valid value: {"encryptedData":"…","payload":"…"}, or a document as --credentials-out writes it`,
-  });
-}
+const valid =
+  'a valid value: {"encryptedData":"…","payload":"…"}, or a document as --credentials-out writes it';
 
 /** A recovery document in the newest format. */
 export function recoveryJson(document: RecoveryDocument) {

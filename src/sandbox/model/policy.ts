@@ -1,8 +1,9 @@
 import { BlockList, isIPv4 } from "node:net";
 import * as z from "zod/mini";
 import { parseGivenJson } from "../../protocol/json.ts";
+import { checkGiven } from "../../protocol/validate.ts";
 import { defaults } from "../../protocol/limits.ts";
-import { checked, objectOf } from "../seeds/checked.ts";
+import { objectOf } from "../seeds/object-of.ts";
 import { jwtPolicy } from "./jwt.ts";
 
 const whole = (least: number, standard: number) => {
@@ -56,7 +57,7 @@ export const defaultPolicy: Policy = policy.parse({});
  * @throws `invalid-input` naming the setting
  */
 export const completePolicy = (given: unknown, where = "policy"): Policy =>
-  checked(policy, given, where);
+  checkGiven(policy, given, where, undefined, "place");
 
 /**
  * Parses a policy, as `--policy FILE` has it.

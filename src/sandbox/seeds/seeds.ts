@@ -12,8 +12,9 @@ import {
   uuid,
 } from "../../protocol/fields.ts";
 import { parseList } from "../../protocol/json.ts";
+import { checkGiven } from "../../protocol/validate.ts";
 import { offlineCredentials } from "../../protocol/requests.ts";
-import { checked, objectOf } from "./checked.ts";
+import { objectOf } from "./object-of.ts";
 
 export const demoDevice: Device = {
   browserType: "Firefox",
@@ -126,7 +127,7 @@ export type VaultInput = z.infer<typeof vaultInput>;
  * @throws `invalid-input` naming the vault and the field
  */
 export function checkVaultInput(given: unknown, where: string): VaultInput {
-  const input = checked(vaultInput, given, where);
+  const input = checkGiven(vaultInput, given, where, undefined, "place");
   const { kind } = input;
   const fail = (field: string, rule: string): never => {
     throw new VaultError("invalid-input", `${where}: ${field} ${rule}`);

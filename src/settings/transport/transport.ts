@@ -3,7 +3,7 @@ import { VaultError } from "../../errors.ts";
 import { isLoopback } from "../../protocol/address.ts";
 import { uuid as identifier } from "../../protocol/fields.ts";
 import type { Application } from "../../protocol/requests.ts";
-import { validate } from "../../protocol/validate.ts";
+import { checkGiven } from "../../protocol/validate.ts";
 import { matchesNoProxy } from "./no-proxy.ts";
 import type { Sourced } from "../definitions.ts";
 import type { BearerToken } from "../jwt/jwt.ts";
@@ -34,8 +34,8 @@ export async function readClientSettings(
   if (uuid === undefined || settings.apiKey === undefined)
     throw missingSettings(missingIn(settings));
   const apiKey = await readSecret(settings.apiKey);
-  checkIdentifier(uuid, "--app-uuid", "nothing was sent");
-  checkIdentifier(apiKey, "--api-key", "nothing was sent");
+  checkGiven(identifier, uuid, "--app-uuid", "nothing was sent");
+  checkGiven(identifier, apiKey, "--api-key", "nothing was sent");
   const transport = await readTransport(settings, io);
   return {
     baseUrl,
@@ -45,13 +45,6 @@ export async function readClientSettings(
     ...transport,
     token: await createBearerToken(settings, io),
   };
-}
-
-/** @throws `invalid-input`, which names `source` and never shows the value, unless it is an identifier (section 2.1) */
-export function checkIdentifier(value: string, source: string, hint: string): void {
-  const checked = validate(identifier, value);
-  if (!checked.ok)
-    throw new VaultError("invalid-input", `${source}: ${checked.violations[0]?.rule}`, { hint });
 }
 
 interface ProxySetting {
