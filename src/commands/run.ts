@@ -65,7 +65,8 @@ export const run = command(
         hint: `--env NAME=${field} passes it in a variable`,
       });
     }
-    const { Program } = await import("../handover/program.ts");
+    const { checkNested, Program } = await import("../handover/program.ts");
+    checkNested(app, command);
     const ackAfterMs = ackAfter === undefined ? undefined : parseDuration(ackAfter, "--ack-after");
     const program = new Program(io, { command, env, stdin, ackAfterMs, withCredentials });
     const { runVaults } = await import("../runs/one.ts");

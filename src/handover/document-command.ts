@@ -94,7 +94,7 @@ export function execOf(
 ): (document: GetDocument) => Promise<void> {
   const { host, redactor } = io;
   const signal = host.killed;
-  const ours = environmentWithoutSecrets(host.env, (text) => redactor.redact(text));
+  const ours = environmentWithoutSecrets(host.env, redactor);
   return async (document) => {
     const { uuid, label } = document;
     const env = {

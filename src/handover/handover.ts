@@ -279,7 +279,7 @@ export async function saveRecovery(
   try {
     const { runWithDocument } = await import("./document-command.ts");
     const env = {
-      ...environmentWithoutSecrets(host.env, (value) => redactor.redact(value)),
+      ...environmentWithoutSecrets(host.env, redactor),
       VAULTSVC_EXCHANGE_ID: document.exchangeId,
       // Of the document that is to be replaced: a database replaces its row only where the row still has it. Empty if there is none.
       VAULTSVC_GIVEN_SHA256: given ?? "",

@@ -1,5 +1,5 @@
-import { accessSync, constants, statSync } from "node:fs";
-import { join } from "node:path";
+import { accessSync, closeSync, constants, openSync, readSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
 import { fieldText, hasField, isContents } from "../cli/output.ts";
 import type { GetDocument } from "../documents/exchange.ts";
 import type { ErrorFacts } from "../errors.ts";
@@ -7,7 +7,11 @@ import { VaultError } from "../errors.ts";
 import { HandoverFailure } from "../exchange/delivery.ts";
 import type { Host } from "../host.ts";
 import type { Io } from "../parts/io.ts";
+import type { Basics } from "../parts/settings.ts";
 import { environmentWithoutSecrets } from "../settings/child-command.ts";
+import { definitionOf, flagOf, joined, settingNames } from "../settings/definitions.ts";
+import { isShared } from "../settings/location.ts";
+import { findSetting } from "../settings/settings.ts";
 import type { Ended } from "../terminal/foreground.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import { command } from "../way.ts";
@@ -136,7 +140,7 @@ export class Program {
     failed: (message: string) => HandoverFailure,
   ): Record<string, string> {
     const { host, redactor, narrator } = this.#io;
-    const env = environmentWithoutSecrets(host.env, (text) => redactor.redact(text));
+    const env = environmentWithoutSecrets(host.env, redactor);
     for (const [name, field] of this.fields) {
       // Not one that was there before: the program would take it for the vault's.
       delete env[name];
@@ -157,6 +161,38 @@ export class Program {
 
 const usage = (message: string, facts: ErrorFacts): VaultError =>
   new VaultError("usage", `${message}; nothing was sent`, facts);
+
+/** The commands that call the service. */
+const calling = /^(?:get|update|run|ack|info|create|delete)$/;
+
+/**
+ * Refuses this very program as CMD where it would lack a setting that here comes from a secret variable, which no program receives.
+ * @throws `usage`
+ */
+export function checkNested(
+  { io: { host, redactor }, settings }: Basics,
+  [name = "", ...given]: readonly string[],
+): void {
+  const end = given.indexOf("--");
+  const words = end === -1 ? given : given.slice(0, end);
+  const calls = /^vault(?:svc)?$/.test(basename(name)) && words.some((word) => calling.test(word));
+  if (!calls || words.some((word) => word.startsWith("--profile"))) return;
+  const env = environmentWithoutSecrets(host.env, redactor);
+  const lost = settingNames.flatMap((setting) => {
+    const { env: variable = "" } = definitionOf(setting);
+    const isLost =
+      (host.env[variable] ?? "") !== "" &&
+      findSetting(setting, {}, env, settings.profileInUse.settings) === undefined &&
+      !words.some((word) => word.startsWith(flagOf(setting)));
+    return isLost ? [variable] : [];
+  });
+  if (isShared(settings.state) && host.env["PGPASSWORD"] !== undefined) lost.push("PGPASSWORD");
+  if (lost.length === 0) return;
+  throw usage(`${printableLine(name)} would not receive ${joined(lost, "and")}: no program does`, {
+    hint: "store the setting in a profile, or name another source of it in the inner command, such as --api-key @FILE",
+    next: [command`vault init`],
+  });
+}
 
 /** Reads NAME=FIELD. @throws `usage` */
 function variables(given: readonly string[]): Map<string, string> {
@@ -183,10 +219,20 @@ function variables(given: readonly string[]): Map<string, string> {
 }
 
 /**
- * The file of a program, found as the system finds it.
+ * The file of a program that the system can start, found as the system finds it.
  * @throws `usage` with exit code 127
  */
 function executable(host: Host, name: string): string {
+  const found = find(host, name);
+  const why = found.why ?? obstacleIn(host, found.file);
+  if (why === undefined) return found.file;
+  throw usage(`${printableLine(name)} cannot be started: ${why}`, {
+    exitCode: 127,
+    hint: "name a program on PATH, or its path, after --",
+  });
+}
+
+function find(host: Host, name: string): { file: string; why?: string } {
   const folders = name.includes("/") ? [""] : (host.env["PATH"] ?? "/usr/bin:/bin").split(":");
   let why = "no such program";
   for (const folder of name === "" ? [] : folders) {
@@ -195,13 +241,48 @@ function executable(host: Host, name: string): string {
       if (!statSync(file).isFile()) continue;
       why = "it is not executable";
       accessSync(file, constants.X_OK);
-      return file;
+      return { file };
     } catch {
       // Another folder may have it.
     }
   }
-  throw usage(`${printableLine(name)} cannot be started: ${why}`, {
-    exitCode: 127,
-    hint: "name a program on PATH, or its path, after --",
-  });
+  return { file: "", why };
+}
+
+/**
+ * Why the system cannot start a file, or undefined. A text without `#!` is one: there is no shell that would read it, unless the C
+ * library starts one, which makes of an empty file a success.
+ */
+function obstacleIn(host: Host, file: string): string | undefined {
+  const head = beginningOf(file);
+  if (head === undefined || head.slice(0, 256).includes("\0")) return undefined;
+  if (head === "") return "it is empty";
+  const [, line] = /^#!([^\n]*)/.exec(head) ?? [];
+  if (line === undefined) return "it does not begin with #!, and is no binary";
+  if (line.endsWith("\r")) return "its first line ends with a carriage return";
+  const [interpreter = "", first = "", second = ""] = line.trim().split(/\s+/);
+  if (interpreter === "") return "its first line names no interpreter";
+  // The one that env(1) looks up, where it is that simple.
+  const sought = basename(interpreter) === "env" ? (first === "-S" ? second : first) : "";
+  for (const name of /^-|=|^$/.test(sought) ? [interpreter] : [interpreter, sought]) {
+    const { why } = find(host, name);
+    if (why !== undefined) return `its interpreter ${printableLine(name)}: ${why}`;
+  }
+  return undefined;
+}
+
+/** The first 4 KiB of a file, a character a byte; undefined for one that may only be executed. */
+function beginningOf(file: string): string | undefined {
+  let fd: number;
+  try {
+    fd = openSync(file, "r");
+  } catch {
+    return undefined;
+  }
+  const bytes = Buffer.alloc(4096);
+  try {
+    return bytes.toString("latin1", 0, readSync(fd, bytes));
+  } finally {
+    closeSync(fd);
+  }
 }

@@ -67,7 +67,7 @@ export function createIo(
     return await showText(host, text, {
       isAllowed: isAttended && flags["pager"] !== false,
       setting: settings.pagerCommand,
-      env: environmentWithoutSecrets(host.env, redactor.redact),
+      env: environmentWithoutSecrets(host.env, redactor),
     });
   };
   const choice = {

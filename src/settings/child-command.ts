@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import { withoutPassword } from "../protocol/address.ts";
 import { definitionOf, settingNames } from "./definitions.ts";
 
 const longestLine = 64 * 1024;
@@ -33,21 +34,25 @@ const secretNames = new Set(
   settingNames.map(definitionOf).flatMap(({ form, env = [] }) => (form === "secret" ? env : [])),
 );
 
-/** Proxy variables, which stay even with a password: it is meant for every program, and the command may need the proxy. */
-const forEveryProgram = /^(https?|all|no)_proxy$/i;
+/**
+ * Variables that every program needs, whatever their value. Proxies stay even with a password: it is meant for every program. So do
+ * our own, of which none is a secret here: without the name of a profile or a state, `vault` would use another one.
+ */
+const forEveryProgram =
+  /^(?:PATH|HOME|PWD|OLDPWD|SHELL|USER|LOGNAME|HOSTNAME|TERM|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR|XDG_\w+|VAULTSVC_\w+|(?:https?|all|no)_proxy)$/i;
 
 /**
- * The environment for a command of the user, without the variables of our secrets and without any other whose value contains a
- * secret, which `redact` would change.
+ * The environment for a command of the user, without our secrets: their variables, any other that `redactor` holds for one, and the
+ * password in the address of the state.
  */
 export function environmentWithoutSecrets(
   env: Readonly<Record<string, string | undefined>>,
-  redact: (text: string) => string,
+  redactor: { holds: (text: string) => boolean },
 ): Record<string, string> {
-  const entries = Object.entries(env).filter((entry): entry is [string, string] => {
-    const [name, value] = entry;
-    if (value === undefined || secretNames.has(name)) return false;
-    return forEveryProgram.test(name) || redact(value) === value;
+  const entries = Object.entries(env).flatMap(([name, value]) => {
+    if (value === undefined || secretNames.has(name)) return [];
+    if (!forEveryProgram.test(name) && redactor.holds(value)) return [];
+    return [[name, name === "VAULTSVC_STATE" ? withoutPassword(value) : value]];
   });
-  return Object.fromEntries(entries);
+  return Object.fromEntries(entries) as Record<string, string>;
 }

@@ -135,7 +135,11 @@ export interface SettingIo {
     stderr: { writeColored(text: string): unknown };
   };
   sources: ValueSources;
-  redactor: { add: (secret: string) => void; redact: (text: string) => string };
+  redactor: {
+    add: (secret: string) => void;
+    redact: (text: string) => string;
+    holds: (text: string) => boolean;
+  };
 }
 
 /** Reads and registers a secret: from a flag in any form, from environment or profile as `@FILE` or the value itself. */

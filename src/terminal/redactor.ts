@@ -7,6 +7,8 @@ export interface Redactor {
   scope: () => SecretScope;
   /** Returns the text with every occurrence of a secret replaced, however it is escaped or encoded. */
   redact: (text: string) => string;
+  /** Whether a text is a secret, in any spelling, or contains one of at least 16 characters: a shorter one may be there by chance. */
+  holds: (text: string) => boolean;
   /** Returns a deep copy of a JSON value with all strings, keys and numbers redacted. */
   redactValue: <T>(value: T) => T;
 }
@@ -62,11 +64,13 @@ export function createRedactor(): Redactor {
     };
   }
 
-  function redact(text: string): string {
+  const redact = (text: string): string => redactLonger(text, 0);
+
+  function redactLonger(text: string, least: number): string {
     if (secrets.size === 0) return text;
     const ranges: Range[] = [];
-    const needles = [...secrets].flatMap(
-      ([secret, known]) => (known.needles ??= needlesOf(secret)),
+    const needles = [...secrets].flatMap(([secret, known]) =>
+      secret.length < least ? [] : (known.needles ??= needlesOf(secret)),
     );
     for (const layer of layersOf(text)) {
       for (const { text: needle, inset } of needles) {
@@ -93,7 +97,17 @@ export function createRedactor(): Redactor {
     );
   }
 
-  return { add: scope().add, scope, redact, redactValue: redactValue as Redactor["redactValue"] };
+  const holds = (text: string): boolean =>
+    redactLonger(text, 16) !== text ||
+    [...secrets.keys()].some((each) => spellings(each).has(text));
+
+  return {
+    add: scope().add,
+    scope,
+    redact,
+    holds,
+    redactValue: redactValue as Redactor["redactValue"],
+  };
 }
 
 const needlesOf = (secret: string): Needle[] =>

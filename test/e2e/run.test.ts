@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -111,15 +111,9 @@ describe.concurrent("vault run", () => {
       args: [...number, ...sh("kill -KILL $$")],
       why: /^sh was ended by SIGKILL; the new/,
     },
-    {
-      how: "has an interpreter that is missing",
-      args: [...number, "--", "./broken"],
-      why: /^\.\/broken could not be started: /,
-    },
   ])("holds the exchange of a program that $how, and leads on", async ({ args, why }) => {
     const made = await prepare();
     const { lab, machine, uuid, run } = made;
-    writeFileSync(join(machine.home, "broken"), "#!/no/such/interpreter\n", { mode: 0o755 });
     const result = await run(["--json", ...args]);
     expectError(result, 11, "pending", why);
     expect(errorOf(result)).toMatchObject({
@@ -183,6 +177,18 @@ describe.concurrent("vault run", () => {
     const { lab, machine, uuid } = await prepare();
     const sent = lab.service.sandbox.requests().length;
     machine.file("plain", "not a program");
+    const scripts = {
+      empty: "",
+      text: "echo hello\n",
+      marked: "\uFEFF#!/bin/sh\necho hello\n",
+      crlf: "#!/bin/sh\r\necho hello\r\n",
+      none: "#!\necho hello\n",
+      missing: "#!/no/such/interpreter -x\n",
+      unknown: "#!/usr/bin/env no-such-interpreter\n",
+      folder: "#! /\n",
+    };
+    for (const [name, content] of Object.entries(scripts))
+      chmodSync(machine.file(name, content), 0o755);
     const cases: [string[], number, RegExp, RegExp?][] = [
       [["--env", "1X=label", "--", "true"], 2, /--env 1X=label: a variable's name/],
       [["--env", "label", "--", "true"], 2, /--env label: the field is missing/],
@@ -213,6 +219,18 @@ describe.concurrent("vault run", () => {
         /no-such-program cannot be started: no such program; nothing was sent/,
       ],
       [["--stdin", "--", "./plain"], 127, /\.\/plain cannot be started: it is not executable/],
+      [["--stdin", "--", "./empty"], 127, /\.\/empty cannot be started: it is empty; nothing/],
+      [["--stdin", "--", "./text"], 127, /it does not begin with #!/],
+      [["--stdin", "--", "./marked"], 127, /it does not begin with #!/],
+      [["--stdin", "--", "./crlf"], 127, /its first line ends with a carriage return/],
+      [["--stdin", "--", "./none"], 127, /its first line names no interpreter/],
+      [
+        ["--stdin", "--", "./missing"],
+        127,
+        /its interpreter \/no\/such\/interpreter: no such program/,
+      ],
+      [["--stdin", "--", "./unknown"], 127, /its interpreter no-such-interpreter: no such program/],
+      [["--stdin", "--", "./folder"], 127, /its interpreter \/: no such program/],
       [["--stdin", "--", "./"], 127, /no such program/],
       [["--stdin", "--", ""], 127, /no such program/],
       [["--stdin", "--no-ack", "--", "true"], 2, /--no-ack/],
@@ -261,6 +279,39 @@ describe.concurrent("vault run", () => {
       "/bin/true",
     );
     expect(JSON.parse(plan.stdout)).toMatchObject({ dryRun: true, operation: "get", uuid });
+    expect(lab.service.sandbox.requests().length).toBe(sent);
+  });
+
+  it("refuses to start itself without its secrets, before anything is sent", async () => {
+    const { lab, machine, uuid } = await prepare();
+    const sent = lab.service.sandbox.requests().length;
+    const inner = async (...words: string[]): Promise<RunResult> =>
+      await machine.vault("run", uuid, "--json", "--stdin", "--", "vault", ...words);
+    expectError(
+      await inner("run", "other", "--stdin", "--", "cat"),
+      2,
+      "usage",
+      /vault would not receive VAULTSVC_API_KEY: no program does; nothing was sent/,
+    );
+    // None of these lacks it.
+    for (const words of [
+      ["status"],
+      ["get", "x", "--api-key", "@key"],
+      ["get", "x", "--profile=y"],
+    ])
+      expectError(await inner(...words), 127, "usage", /no such program/);
+    expect(lab.service.sandbox.requests().length).toBe(sent);
+  });
+
+  it("works in a directory that was removed, where no path is relative; else it is 2", async () => {
+    const made = await prepare();
+    const gone = ["sh", "-c", 'mkdir gone; cd gone; rmdir ../gone; exec "$@"', "sh"];
+    const { lab, machine, uuid, run } = made;
+    expectExit(await run([...number, "--", "true"], { through: gone }), 0);
+    await expectInStep(lab, machine, uuid);
+    const sent = lab.service.sandbox.requests().length;
+    const out = machine.start({ through: gone }, "get", uuid, "--json", "--out", "card");
+    expectError(await out.exit, 2, "usage", /the working directory was removed/);
     expect(lab.service.sandbox.requests().length).toBe(sent);
   });
 

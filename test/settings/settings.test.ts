@@ -1,6 +1,8 @@
+import { environmentWithoutSecrets } from "../../src/settings/child-command.ts";
 import { command } from "../../src/way.ts";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createRedactor } from "../../src/terminal/redactor.ts";
 import { describe, expect, test } from "vitest";
 import {
   missingIn,
@@ -218,7 +220,7 @@ describe("values", () => {
   );
 
   test("a variable and a profile are read as flags are", async () => {
-    const io = { sources, redactor: { add: () => undefined, redact: (text: string) => text } };
+    const io = { sources, redactor: createRedactor() };
     for (const text of ["@marked", marked("secret")])
       expect(await readGiven(io, { text, source: "VAULTSVC_API_KEY", fromFlag: false })).toBe(
         "secret",
@@ -297,5 +299,48 @@ describe("profiles", () => {
     mkdirSync(marked);
     writeFileSync(join(marked, "config.json"), '\uFEFF{"profiles":{"default":{"rateLimit":5}}}');
     expect(findProfile(marked, undefined).settings).toEqual({ rateLimit: 5 });
+  });
+});
+
+describe("the environment of a command", () => {
+  const long = "correct-horse-battery-staple";
+  const passed = (env: Record<string, string>, ...secrets: string[]): Record<string, string> => {
+    const redactor = createRedactor();
+    for (const secret of secrets) redactor.add(secret);
+    return environmentWithoutSecrets(env, redactor);
+  };
+
+  test("has no variable that is a secret, or contains a long one", () => {
+    const env = {
+      VAULTSVC_API_KEY: "@key",
+      PGPASSWORD: "home",
+      ENCODED: Buffer.from("home").toString("base64"),
+      WITHIN: `key=${long};`,
+    };
+    expect(passed(env, "home", long)).toEqual({});
+  });
+
+  test("has what every program needs, and what contains a short secret by chance", () => {
+    const env = {
+      HOME: "/home/ada",
+      PATH: "/usr/local/bin:/bin",
+      LANG: "C",
+      LC_ALL: "C",
+      TERM: "xterm",
+      TZ: "home",
+      VAULTSVC_PROFILE: "home",
+      HTTPS_PROXY: `http://ada:${long}@proxy.example`,
+      PROJECT: "/home/ada/local",
+    };
+    expect(passed(env, "home", "local", "/home/ada", "C", long)).toEqual(env);
+  });
+
+  test("has the address of the state without its password", () => {
+    const env = {
+      VAULTSVC_STATE: "postgres://vault:postgres@db.example/vaults?sslmode=verify-full",
+    };
+    expect(passed(env, "postgres")).toEqual({
+      VAULTSVC_STATE: "postgres://vault@db.example/vaults?sslmode=verify-full",
+    });
   });
 });

@@ -288,6 +288,7 @@ export function fakeIo({
       add: (secret) => void (told.secrets.includes(secret) || told.secrets.push(secret)),
       redact: (text) =>
         told.secrets.reduce((redacted, secret) => redacted.replaceAll(secret, "…"), text),
+      holds: (text) => told.secrets.some((secret) => text.includes(secret)),
     },
   };
   return { io, told, clock };

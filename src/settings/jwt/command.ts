@@ -33,7 +33,7 @@ export async function runTokenCommand(
     });
   const child = spawn("/bin/sh", ["-c", command], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: environmentWithoutSecrets(host.env, redactor.redact),
+    env: environmentWithoutSecrets(host.env, redactor),
     detached: true,
   });
   let output = "";
