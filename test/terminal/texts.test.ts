@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { wantsColor, createPalette, plain } from "../../src/terminal/palette.ts";
 import { shownCardNumber } from "../../src/terminal/secrets.ts";
 import { factsTable, listTable, oneLineTable, rowsTable } from "../../src/terminal/tables.ts";
+import { printingParts } from "../support/fake-host.ts";
 import { distance, localTime, when, withLocalTimes } from "../../src/terminal/time.ts";
 
 test.each([
@@ -121,6 +122,20 @@ describe("times", () => {
   test("a text that is no date stays as it is", () => {
     expect(when("soon", now)).toBe("soon");
   });
+});
+
+test("a result in sentences is broken at spaces on a terminal, and not elsewhere", async () => {
+  const line = `${"x".repeat(36)}  imported as generation 1 (credit-card/offline), unverified (sha256:1f0c94d2a3b8)`;
+  for (const [isTTY, lines] of [
+    [true, 2],
+    [false, 1],
+  ] as const) {
+    const { app, written } = printingParts({ isTTY });
+    await app.io.output.sayDone({}, line);
+    const said = written.stdout.join("").trimEnd();
+    expect(said.split("\n")).toHaveLength(lines);
+    expect(said.replace("\n  ", " ")).toBe(line);
+  }
 });
 
 describe("tables", () => {
