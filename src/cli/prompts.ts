@@ -11,7 +11,7 @@ interface PromptPlace {
 }
 
 /** Checks an answer: null, or the rule that it breaks. The question is repeated until it is null. */
-export type Rule = (answer: string) => string | null;
+export type Rule = (answer: string) => string | null | Promise<string | null>;
 
 interface Question {
   message: string;
@@ -49,8 +49,8 @@ export function createPrompts(place: PromptPlace, isPossible: () => boolean): Pr
     const { input } = await inquirer();
     const more = defined({ default: initial, transformer: shown });
     return await answered(place, async (context) => {
-      const validate = (answer: string): true | string => {
-        const broken = rule?.(answer) ?? null;
+      const validate = async (answer: string): Promise<true | string> => {
+        const broken = (await rule?.(answer)) ?? null;
         return broken === null || wrapped(broken, context, 2);
       };
       // The next answer must not be typed behind a wrong one, which may be hidden.
@@ -144,9 +144,9 @@ export async function confirmOrFail(ask: Prompts, yes: boolean, question: string
 /** Turns a check that throws into a rule. */
 export const ruleFrom =
   (check: (answer: string) => unknown): Rule =>
-  (answer) => {
+  async (answer) => {
     try {
-      check(answer);
+      await check(answer);
       return null;
     } catch (error) {
       return (error as Error).message;

@@ -1,20 +1,20 @@
 import type { Io } from "../parts/io.ts";
 import type { Basics, SettingsPart } from "../parts/settings.ts";
 import type { Local } from "../parts/state.ts";
-import { parseDevice, readDevice } from "../settings/device.ts";
-import { readValue } from "../settings/given.ts";
+import { parseDevice } from "../settings/device.ts";
+import { isStdin, readValue } from "../settings/given.ts";
 import { serviceName } from "../settings/settings.ts";
 import type { Prompts, Rule } from "../cli/prompts.ts";
 import { VaultError } from "../errors.ts";
 import type { Unchecked } from "../exchange/start/start.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 import type { GivenCredentials } from "../exchange/recovery/document.ts";
-import { parseCredentials } from "../exchange/recovery/document.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
 import { findEndpoint, isOnline, kinds } from "../protocol/endpoints.ts";
+import type { Device } from "../protocol/fields.ts";
 import { base64, uuid as identifier } from "../protocol/fields.ts";
 import { validate } from "../protocol/validate.ts";
-import { ruleFrom } from "../cli/prompts.ts";
+import { notEmpty, ruleFrom } from "../cli/prompts.ts";
 import { byLabel } from "../cli/vault-name.ts";
 import { learn, readCredentials } from "./read-start.ts";
 import { command } from "../way.ts";
@@ -151,8 +151,12 @@ export async function askPair(
   hashedPin?: string,
 ): Promise<{ given: GivenCredentials; hashedPin?: string | undefined }> {
   const message = "Credentials (JSON in one line, @FILE, or encryptedData alone)";
-  const first = (await io.ask.secret({ message, rule: isPair })).trim();
-  if (!/^[@{]/.test(first)) {
+  const parsed = async (answer: string): Promise<GivenCredentials> =>
+    readCredentials(io.redactor, await contentOf(io, answer.trim(), "Credentials"), "Credentials");
+  const isWhole = (answer: string): boolean => /^\s*[@{]/.test(answer);
+  const rule: Rule = async (answer) => await (isWhole(answer) ? ruleFrom(parsed) : isThere)(answer);
+  const first = (await io.ask.secret({ message, rule })).trim();
+  if (!isWhole(first)) {
     const payload = (
       await io.ask.secret({ message: "Credentials, second part (payload)", rule: isThere })
     ).trim();
@@ -163,8 +167,7 @@ export async function askPair(
       hashedPin,
     );
   }
-  const text = first.startsWith("{") ? first : await readValue(first, "Credentials", io.sources);
-  const given = readCredentials(io.redactor, text, "Credentials");
+  const given = await parsed(first);
   return given.type === "recovery" ? { given } : await withPin(io, given, kind, hashedPin);
 }
 
@@ -184,30 +187,26 @@ async function withPin(
 }
 
 async function askDevice(io: Io) {
-  const text = await io.ask.text({
-    message: "Device for this online vault (@FILE or JSON)",
-    rule: (answer) =>
-      answer.startsWith("@") ? null : ruleFrom((json) => parseDevice(json, "device"))(answer),
-  });
-  return await readDevice({ text, source: "device" }, io.sources);
+  const parsed = async (answer: string): Promise<Device> =>
+    parseDevice(await contentOf(io, answer, "device"), "device");
+  const message = "Device for this online vault (@FILE or JSON)";
+  return await parsed(await io.ask.text({ message, rule: ruleFrom(parsed) }));
 }
+
+/** What a person typed, or has in the file whose name it is. */
+const contentOf = async (io: Io, answer: string, what: string): Promise<string> =>
+  answer.startsWith("@") && !isStdin(answer) ? await readValue(answer, what, io.sources) : answer;
 
 /** The rule of a field of the interface. */
 const ruleOf =
-  (field: Parameters<typeof validate>[0]): Rule =>
-  (answer) => {
+  (field: Parameters<typeof validate>[0]) =>
+  (answer: string): string | null => {
     const checked = validate(field, answer);
     return checked.ok ? null : (checked.violations[0]?.rule ?? "does not fit");
   };
 
 export const isUuid = ruleOf(identifier);
-const isThere: Rule = (answer) => (answer.trim() === "" ? "must not be empty" : null);
-
-/** Leaves files unread until the answer is accepted. */
-const isPair: Rule = (answer) =>
-  answer.trim().startsWith("{")
-    ? ruleFrom((json) => parseCredentials(json, "the credentials"))(answer)
-    : isThere(answer);
+const isThere: Rule = (answer) => notEmpty(answer.trim());
 
 /** What questions before an update with a live profile begin with. */
 export const productionMark = (settings: SettingsPart): string =>

@@ -52,12 +52,16 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
     machine.file("device.json", device);
     const run = inPty(machine, ["get", uuid, "--kind", "credit-card/online"], { columns: 120 });
     await run.waitFor(/Credentials/);
+    run.type(`@none.json${enter}`);
+    await run.waitFor(/cannot read the file none.json/);
     run.type(JSON.stringify({ encryptedData, payload }) + enter);
     await run.waitFor(/Hashed PIN/);
     run.type(`no base64${enter}`);
     await run.waitFor(/must be base64/);
     run.type(hashedPin + enter);
     await run.waitFor(/Device for this online vault/);
+    run.type(`@devise.json${enter}`);
+    await run.waitFor(/cannot read the file devise.json/);
     run.type(`{"browserType":"F"}${enter}`);
     await run.waitFor(/browserType: must be/);
     run.type(`@device.json${enter}`);

@@ -14,7 +14,7 @@ function person(...answers: string[]) {
     for (;;) {
       const answer = answers.shift();
       if (answer === undefined) throw new Error(`no answer to ${message}`);
-      const refusal = rule?.(answer) ?? null;
+      const refusal = (await rule?.(answer)) ?? null;
       if (refusal === null) return await Promise.resolve(answer);
       read.refusals.push(refusal);
     }
