@@ -70,13 +70,16 @@ export function openExchange({ open }: VaultRecord, id: string): OpenExchange {
   return open;
 }
 
-/** A read of a limited vault whose contents nobody may have seen: acknowledging it uses it up. */
-export const isUnread = ({
+/** A read whose contents nobody may have seen. */
+export const isUndelivered = ({
   operation,
-  limited,
   delivered,
-}: Pick<ExchangeRecord, "delivered" | "limited" | "operation">): boolean =>
-  operation === "get" && limited && !delivered;
+}: Pick<ExchangeRecord, "delivered" | "operation">): boolean => operation === "get" && !delivered;
+
+/** Such a read of a limited vault: acknowledging it uses it up. */
+export const isUnread = (
+  exchange: Pick<ExchangeRecord, "delivered" | "limited" | "operation">,
+): boolean => exchange.limited && isUndelivered(exchange);
 
 export function summarize(exchange: ExchangeRecord): ExchangeSummary {
   return {
@@ -138,21 +141,21 @@ export function interrupted(context: ExchangeContext, exchange?: ExchangeRecord)
       },
     );
   }
+  const again = {
+    ...command`vault get ${uuid} ${exchange.state === "held" ? ["--discard-pending"] : []}`,
+    note: "reads it again with the old credentials",
+  };
+  const finishing = isUnread(exchange)
+    ? { ...command`vault ack ${uuid} --unread`, note: "uses the read up" }
+    : exchange.saveOwed
+      ? { ...command`vault ack ${uuid} --save-cmd CMD`, note: "or --saved" }
+      : command`vault ack ${uuid}`;
   return new VaultError(
     "interrupted",
     "interrupted; the new credentials are stored, but not acknowledged",
     {
       ...facts,
-      next: [
-        isUnread(exchange)
-          ? {
-              ...command`vault get ${uuid} ${exchange.state === "held" ? ["--discard-pending"] : []}`,
-              note: "reads it again with the old credentials",
-            }
-          : exchange.saveOwed
-            ? { ...command`vault ack ${uuid} --save-cmd CMD`, note: "or --saved" }
-            : command`vault ack ${uuid}`,
-      ],
+      next: isUndelivered(exchange) ? [again, finishing] : [finishing],
     },
   );
 }

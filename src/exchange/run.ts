@@ -158,13 +158,16 @@ async function deliverAndEnd(
   }
   // A program may have run for hours: what a delivery takes is not time of waiting.
   const inTime = { ...context, deadline: context.deadline + clock.elapsed() - from };
-  const ended = await sendEnd(inTime, exchange, true, !handover.leavesState).catch(
-    (error: unknown) => {
-      if (error instanceof VaultError && error.code === "state")
-        throw error.with({ uuid: context.session.uuid, exchange: summarize(exchange) });
-      throw error;
-    },
-  );
+  const ended = await sendEnd(
+    inTime,
+    { ...exchange, delivered: true },
+    true,
+    !handover.leavesState,
+  ).catch((error: unknown) => {
+    if (error instanceof VaultError && error.code === "state")
+      throw error.with({ uuid: context.session.uuid, exchange: summarize(exchange) });
+    throw error;
+  });
   // The start counts, so a repetition is not safe.
   if (ended.outcome === "expired")
     throw expiredError(

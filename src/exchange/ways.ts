@@ -1,5 +1,5 @@
 import type { ExchangeContext } from "./context.ts";
-import { isTokenAlive, isUnread } from "./context.ts";
+import { isTokenAlive, isUndelivered, isUnread } from "./context.ts";
 import type { Policy } from "./lockout.ts";
 import { countersLeft, isLockedBy, mustPersonChoose, startRisk } from "./lockout.ts";
 import type { Clock } from "./ports.ts";
@@ -152,7 +152,6 @@ export function heldWays(vault: VaultRecord, circumstances: Circumstances, again
     ? [{ ...(again ?? discardOf(uuid, open)), note: "starts again with the old credentials" }]
     : guardedWays(vault, circumstances);
   const unread = isUnread(open);
-  const undelivered = open.operation === "get" && !open.delivered;
   const notes = [
     ...(unread ? ["uses the read up"] : []),
     ...(open.saveOwed ? ["or --saved, if the new credentials are saved elsewhere"] : []),
@@ -162,7 +161,7 @@ export function heldWays(vault: VaultRecord, circumstances: Circumstances, again
     note: notes.join(", ") || undefined,
   };
   const finished = open.saveOwed ? saving(ack) : ack;
-  return unread || (undelivered && allows) ? [...anew, finished] : [finished, ...anew];
+  return unread || (allows && isUndelivered(open)) ? [...anew, finished] : [finished, ...anew];
 }
 
 function discardOf(uuid: string, open: OpenExchange): Way {

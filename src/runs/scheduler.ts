@@ -147,5 +147,5 @@ export async function takeTurns<Vault extends Named>(
 }
 
 /** The error of a run that has waited for the service as long as it may. */
-const unavailable = ({ message, facts: { hint } }: VaultError): VaultError =>
-  new VaultError("network", `the run has stopped; ${message}`, { hint });
+const unavailable = ({ message, facts: { hint, next } }: VaultError): VaultError =>
+  new VaultError("network", `the run has stopped; ${message}`, { hint, next });

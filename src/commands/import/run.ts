@@ -96,11 +96,11 @@ function failureOf(result: Result, entries: number): VaultError | undefined {
   if (concernsAll(result)) return placed(`--file ${placeName(last.place)}`, last.error);
   const { place, uuid, error } = first;
   const told = `${others.length > 0 ? ", the first" : ""}: ${placeName(place)}, vault ${uuid}: ${error.message}`;
-  const { hint } = error.facts;
+  const { hint, next } = error.facts;
   return new VaultError(
     "partial",
     `${result.failed.length} of ${entries} vaults could not be imported${told}`,
-    defined({ hint }),
+    defined({ hint, next }),
   );
 }
 
