@@ -1,3 +1,4 @@
+import { errorOf } from "../support/machine.ts";
 import { describe, expect, it } from "vitest";
 import {
   acknowledged,
@@ -97,7 +98,7 @@ describe("a service that goes away in the middle of a run", () => {
     const result = await run.exit;
     expectExit(result, 10);
     expect(result.stderr.match(/the service is unavailable/g)).toHaveLength(1);
-    expect(result.stderr).toMatch(/--run may/);
+    expect(errorOf(result).help).toMatch(/--run may/);
     const outcomes = outcomesOf(result);
     expect(outcomes).toHaveLength(count);
     const failed = outcomes.filter(({ error }) => error !== undefined);

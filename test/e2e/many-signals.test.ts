@@ -1,3 +1,4 @@
+import { errorOf } from "../support/machine.ts";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -99,7 +100,7 @@ describe("a run of many vaults", () => {
         calls: 4,
       });
       expect(result.stderr).toMatch(/run may was interrupted/);
-      expect(result.stderr).toMatch(/--run may/);
+      expect(errorOf(result).help).toMatch(/--run may/);
       expect([starts(many), acknowledged(lab).length]).toEqual([2, 2]);
       const again = await machine.start({}, ...inPairs).exit;
       expect(outcomesOf(again).filter(({ earlier }) => earlier)).toHaveLength(2);

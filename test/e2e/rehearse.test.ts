@@ -63,7 +63,7 @@ describe("sandbox rehearse (programs that read vaults: torture/rehearse)", () =>
       code: 2,
       next: `next: vault sandbox rehearse --setup 'touch x' --check ${shellQuoted(`${cwd}/read-vault.sh 'a b'`)} -- ./read-vault.sh 'a b'`,
     });
-    expect((await here("--", "sh", "-c", "a; b")).err).toContain("-- sh -c COMMAND\n");
+    expect((await here("--", "sh", "-c", "a; b")).err).toContain("-- sh -c 'a; b'\n");
   });
 
   test("a program of the caller's folder is found from the working directory of each run", async () => {

@@ -231,7 +231,7 @@ describe("the whole of a shared state", () => {
         `the config key apiKey of profile default is encrypted with key ${former.split(" ")[1]}`,
       ),
     );
-    expect(helpOf(errorOf(culprit))).toMatch(/^vault config set apiKey @FILE --profile default/);
+    expect(helpOf(errorOf(culprit))).toMatch(/; vault config set apiKey @FILE --profile default/);
     expectExit(await third.vault("config", "set", "apiKey", "env:KEY"), 0);
     expectExit(await third.vault("get", uuid, "--json"), 0);
     await expectInStep(lab, first, uuid);

@@ -107,7 +107,7 @@ describe("a state that is moved", () => {
     const gone = await first.vaultWith({ env: again }, "get", uuid, "--json");
     expectError(gone, 14, "state", /was moved to postgres:/);
     expect(helpOf(errorOf(gone))).toContain(
-      `if that place is gone for good: vault state claim --state '${directory}'`,
+      `vault state claim --state ${directory} (if the other place is gone for good)`,
     );
     expectError(
       await first.vaultWith({ env: again }, "state", "rekey", "--yes", "--json"),
@@ -159,9 +159,9 @@ describe("a state that is moved", () => {
       expectExit(await at(from, "state", "move", "--to", to, "--yes"), 0);
       const refused = await at(from, "state", "claim", "--yes", "--json");
       expectError(refused, 14, "state", /was moved to .*; nothing was sent/);
-      const { hint } = errorOf(refused);
-      expect(hint).toContain("vault config set state");
-      expect(hint).not.toContain("vault state claim");
+      const { help } = errorOf(refused);
+      expect(help).toContain("vault config set state");
+      expect(help).not.toContain("vault state claim");
       expect((await at(from, "get", uuid, "--json")).code).toBe(14);
     }
     expectExit(await at(latter, "get", uuid, "--json"), 0);
