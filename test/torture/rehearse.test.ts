@@ -86,7 +86,7 @@ describe("sandbox rehearse", () => {
     expect(stderr).toMatch(
       /^vault: warning: sh .*read\.sh will run many times, against sandboxes\n$/,
     );
-    expect(stdout).toMatch(/ 2 +PUT generic\/offline get-end +killed-after +fine +0/);
+    expect(stdout).toMatch(/^2\tPUT generic\/offline get-end\tkilled-after\tfine\t0$/m);
     expect(code).toBe(0);
   });
 });
