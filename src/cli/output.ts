@@ -109,6 +109,10 @@ export function refuseClosedOutput(
   );
 }
 
+/** A line about a vault: its UUID and what there is to say, between tabs for a program. */
+export const vaultLine = ({ facts }: Pick<View, "facts">, uuid: string, words: string): string =>
+  `${uuid}${facts.isTTY ? "  " : "\t"}${words}`;
+
 /**
  * Text of a document for stdout: JSON, one field of it, or undefined if the command prints a table. A field is exact, but on a
  * terminal control characters are made visible.

@@ -1,3 +1,4 @@
+import { vaultLine } from "../cli/output.ts";
 import type { Prompts } from "../cli/prompts.ts";
 import type { App } from "../app.ts";
 import { command, vaultArgument } from "../cli/command.ts";
@@ -54,13 +55,13 @@ export const deleteVault = command(
     const document: DeleteDocument = {
       deleted: [{ uuid: target, label: record?.label ?? null, kind, externalRef }],
     };
-    const line = `${target}  deleted at the service; its credentials were removed from this machine`;
+    const words = "deleted at the service; its credentials were removed from this machine";
     const done = {
       what: `vault ${target} was deleted`,
       uuid: target,
       hint: "nothing is left to do",
     };
-    await app.io.output.sayDone(document, line, done);
+    await app.io.output.sayDone(document, (view) => [vaultLine(view, target, words)], done);
     return 0;
   },
 );

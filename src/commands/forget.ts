@@ -1,3 +1,4 @@
+import { vaultLine } from "../cli/output.ts";
 import type { App } from "../app.ts";
 import { command, vaultArgument } from "../cli/command.ts";
 import type { ForgetDocument } from "../documents/state.ts";
@@ -55,9 +56,10 @@ export const forget = command(
       forgotten: [{ uuid: target, label: forgotten?.label ?? null }],
     };
     const dropped = forgotten?.open ?? null;
-    await app.io.output.sayDone(document, (view) => [
-      `${target}  forgotten; the counters toward lockout are kept${dropped === null ? "" : `; the open ${dropped.operation}${bySince(dropped, view, " of")} is dropped`}`,
-    ]);
+    await app.io.output.sayDone(document, (view) => {
+      const words = `forgotten; the counters toward lockout are kept${dropped === null ? "" : `; the open ${dropped.operation}${bySince(dropped, view, " of")} is dropped`}`;
+      return [vaultLine(view, target, words)];
+    });
     return 0;
   },
 );

@@ -1,3 +1,4 @@
+import { vaultLine } from "../cli/output.ts";
 import type { Io } from "../parts/io.ts";
 import type { StatePart } from "../parts/state.ts";
 import type { ServicePart } from "../parts/service.ts";
@@ -31,7 +32,7 @@ export const label = command(
     };
     await service.withVault(uuid, work, { local: true });
     const document: LabelDocument = { uuid, label: text };
-    await io.output.sayDone(document, `${uuid}  ${text}`);
+    await io.output.sayDone(document, (view) => [vaultLine(view, uuid, text)]);
     return 0;
   },
 );

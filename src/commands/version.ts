@@ -25,7 +25,13 @@ const installedAs = {
 /** What `--version --verbose` prints: a document, or a line for each fact. */
 export function detailedVersion(
   version: string,
-  { arch, platform, program, versions }: Pick<Host, "arch" | "platform" | "program" | "versions">,
+  {
+    arch,
+    platform,
+    program,
+    stdout,
+    versions,
+  }: Pick<Host, "arch" | "platform" | "program" | "stdout" | "versions">,
   json: boolean,
 ): string {
   const path = realpathSync(program.at(-1) ?? "");
@@ -41,5 +47,6 @@ export function detailedVersion(
   };
   if (json) return `${JSON.stringify(details)}\n`;
   const rows = Object.entries({ ...details, installed: `${path} (${installedAs[as]})` });
-  return rows.map(([name, value]) => `${name.padEnd(10)} ${value}\n`).join("");
+  const gap = (name: string): string => (stdout.isTTY ? " ".repeat(11 - name.length) : "\t");
+  return rows.map(([name, value]) => `${name}${gap(name)}${value}\n`).join("");
 }

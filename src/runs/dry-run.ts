@@ -72,7 +72,7 @@ export async function dryRun(
     },
     guard: refusal?.message ?? "allows it",
   };
-  await io.output.print(document, () => `${describe(document)}\n`);
+  await io.output.print(document, async (view) => await describe(document, view));
 }
 
 /** What goes with given credentials that are not recorded yet. */
@@ -108,18 +108,35 @@ function settlesFirst(
   return `nothing: the start ${open.state === "in-doubt" ? "settles" : "drops"} ${what}`;
 }
 
-function describe({ settlesFirst: first, request, counts, guard }: DryRunDocument): string {
+/** Not wrapped on a terminal, because it is copied. */
+async function describe(
+  { settlesFirst: first, request, counts, guard }: DryRunDocument,
+  { facts: { isTTY } }: View,
+): Promise<string> {
   const { before, limits } = counts;
-  return [
-    "Nothing was sent. This would be sent:",
-    ...(first === null ? [] : [`  first        ${first}`]),
-    `  request      ${request.method} ${request.url}`,
-    `  body         ${jsonText(request.body)}`,
-    `  credentials  ${typeof request.generation === "number" ? `generation ${request.generation}` : request.generation}`,
-    `  counts       +1 unacknowledged start until it is acknowledged: ${before.unackedStarts + 1} of ${limits.unackedStarts}`,
-    `               +1 failed attempt if it is refused or gets no response: ${before.failedAttempts + 1} of ${limits.failedAttempts}`,
-    `  guard        ${guard}`,
-  ].join("\n");
+  const rows = [
+    ...(first === null ? [] : [["first", first]]),
+    ["request", `${request.method} ${request.url}`],
+    ["body", jsonText(request.body)],
+    [
+      "credentials",
+      typeof request.generation === "number"
+        ? `generation ${request.generation}`
+        : request.generation,
+    ],
+    [
+      "counts",
+      `+1 unacknowledged start until it is acknowledged: ${before.unackedStarts + 1} of ${limits.unackedStarts}`,
+    ],
+    [
+      isTTY ? "" : "counts",
+      `+1 failed attempt if it is refused or gets no response: ${before.failedAttempts + 1} of ${limits.failedAttempts}`,
+    ],
+    ["guard", guard],
+  ];
+  if (!isTTY) return (await import("../terminal/tables.ts")).tabbedLines(rows);
+  const lines = rows.map(([name = "", text = ""]) => `  ${name.padEnd(11)}  ${text}\n`);
+  return ["Nothing was sent. This would be sent:\n", ...lines].join("");
 }
 
 interface Skipped {

@@ -57,9 +57,9 @@ it("vault --version --verbose: what a report of a problem should name", async ()
   });
   const { stdout } = await runVault(["-V", "-v"]);
   expect(stdout).toContain(
-    `version    ${String(details["version"])}\nbuild      ${String(details["build"])}\nnode       `,
+    `version\t${String(details["version"])}\nbuild\t${String(details["build"])}\nnode\t`,
   );
-  expect(stdout).toContain(`installed  ${vaultBin} (checkout)\n`);
+  expect(stdout).toContain(`installed\t${vaultBin} (checkout)\n`);
 });
 
 describe("output for programs", () => {
@@ -125,6 +125,10 @@ describe("output for programs", () => {
     [
       ["get", "UUID"],
       ["get", "UUID", "--reveal"],
+      ["get", "UUID", "--dry-run"],
+      ["ack", "UUID"],
+      ["label", "UUID", "a label"],
+      ["--version", "--verbose"],
       ["status"],
       ["status", "UUID", "--history"],
       ["guard"],

@@ -246,11 +246,11 @@ describe.concurrent("import", () => {
       expect(table.stdout.split("\n")).toEqual([
         ...[first, third].map(({ uuid, kind }, n) => {
           const [, shown = ""] = /^sha256:(.{12})/.exec(prints[n] ?? "") ?? [];
-          return `${uuid}  imported as generation 1 (${kind}), unverified (sha256:${shown})`;
+          return `${uuid}\timported as generation 1 (${kind}), unverified (sha256:${shown})`;
         }),
         expect.stringMatching(
           new RegExp(
-            `^${second.uuid}  ${form === "a list" ? "item 2" : "line 3"} not imported: .*superseded`,
+            `^${second.uuid}\t${form === "a list" ? "item 2" : "line 3"} not imported: .*superseded`,
           ),
         ),
         "",

@@ -8,8 +8,9 @@ import type { ExchangeContext } from "../../exchange/context.ts";
 import { summarize } from "../../exchange/context.ts";
 import type { OpenExchange, VaultRecord } from "../../exchange/records.ts";
 import { noCredentials, otherService } from "../../exchange/start/start.ts";
-import { printableLine } from "../../terminal/redactor.ts";
-import type { Reader } from "../../terminal/who.ts";
+import { vaultLine } from "../../cli/output.ts";
+import type { View } from "../../cli/vault-view.ts";
+import { when } from "../../terminal/time.ts";
 import { bySince } from "../../terminal/who.ts";
 import type { ForeignToken } from "./token.ts";
 import { acknowledgeToken } from "./token.ts";
@@ -238,19 +239,22 @@ async function print(io: Io, result: Result): Promise<void> {
   );
 }
 
-function describe({ acknowledged, failed }: Result, reader: Reader): string[] {
+function describe({ acknowledged, failed }: Result, view: View): string[] {
   const lines = acknowledged.map(({ uuid, operation, earlier, exchange }) => {
     const { generation, acknowledgedAt, by, startedAt } = exchange;
-    const who = startedAt === null ? "" : bySince({ by, startedAt }, reader, " of");
+    const who = startedAt === null ? "" : bySince({ by, startedAt }, view, " of");
     const pair = typeof generation === "number" ? ` (generation ${generation})` : "";
-    return earlier === true
-      ? `${uuid}  nothing is pending; the last ${operation}${who} was acknowledged at ${acknowledgedAt}${pair}`
-      : `${uuid}  ${operation}${who} acknowledged${pair}`;
+    const at = acknowledgedAt === null ? "" : ` at ${when(acknowledgedAt, view.now)}`;
+    const words =
+      earlier === true
+        ? `nothing is pending; the last ${operation}${who} was acknowledged${at}${pair}`
+        : `${operation}${who} acknowledged${pair}`;
+    return vaultLine(view, uuid, words);
   });
   if (lines.length === 0 && failed.length === 0) lines.push("Nothing is pending.");
   if (failed.length > 1 || acknowledged.length > 0)
     lines.push(
-      ...failed.map(({ uuid, error }) => printableLine(`${uuid}  failed: ${error.message}`)),
+      ...failed.map(({ uuid, error }) => vaultLine(view, uuid, `failed: ${error.message}`)),
     );
   return lines;
 }

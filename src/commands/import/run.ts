@@ -1,3 +1,4 @@
+import { vaultLine } from "../../cli/output.ts";
 import type { Io } from "../../parts/io.ts";
 import type { SettingsPart } from "../../parts/settings.ts";
 import type { StatePart } from "../../parts/state.ts";
@@ -112,16 +113,18 @@ async function print(io: Io, { imported, failed }: Result): Promise<void> {
   }));
   const document: ImportDocument = { imported, failed: errors };
   const lines = [
-    ...imported.map(
-      ({ uuid, generation, kind, proven, fingerprint }) =>
-        `${uuid}  imported as generation ${generation} (${kind}), ${proven ? "verified" : "unverified"} (${shownFingerprint(fingerprint)})`,
-    ),
-    ...failed.map(
-      ({ place, uuid, error }) =>
-        `${uuid}  ${placeName(place)} not imported: ${io.redactor.redact(error.message)}`,
-    ),
+    ...imported.map(({ uuid, generation, kind, proven, fingerprint }) => ({
+      uuid,
+      words: `imported as generation ${generation} (${kind}), ${proven ? "verified" : "unverified"} (${shownFingerprint(fingerprint)})`,
+    })),
+    ...failed.map(({ place, uuid, error }) => ({
+      uuid,
+      words: `${placeName(place)} not imported: ${io.redactor.redact(error.message)}`,
+    })),
   ];
-  await io.output.sayDone(document, () => lines);
+  await io.output.sayDone(document, (view) =>
+    lines.map(({ uuid, words }) => vaultLine(view, uuid, words)),
+  );
 }
 
 async function readOne(app: App, options: ImportOptions): Promise<Entry> {
