@@ -3,6 +3,7 @@ import { VaultError } from "../errors.ts";
 import { syncFolder } from "../files/durable-file.ts";
 import { checkOwner } from "../files/private-directory.ts";
 import { parseJson } from "../protocol/json.ts";
+import { meant } from "./given.ts";
 import { command } from "../way.ts";
 
 /** One profile of the configuration: settings by their config key, nested ones as objects. */
@@ -57,7 +58,7 @@ export function readConfiguration(directory: string, uid?: number): Configuratio
 /** The message of JSON.parse would show what stands in the file. */
 function parse(text: string): Record<string, unknown> {
   try {
-    const stored = parseJson(text.replace(/^\uFEFF/, ""));
+    const stored = parseJson(meant(text, "the configuration"));
     if (isTable(stored)) return stored;
   } catch {}
   throw new Error("it is not a JSON object");

@@ -5,10 +5,10 @@ import type { Sourced } from "./definitions.ts";
 export interface ValueSources {
   env: Readonly<Record<string, string | undefined>>;
   /**
-   * Reads the text of a file, or of standard input (`-`), which one option alone can have, exactly.
+   * Reads the text of a file, or of standard input (`-`), which one option alone can have, exactly. Errors call it `shown`.
    * @throws `invalid-input`, `usage` for a second option; both name `source`
    */
-  read(path: string, source: string): Promise<string>;
+  read(path: string, source: string, shown?: string): Promise<string>;
   warn(message: string): void;
 }
 
@@ -38,18 +38,18 @@ export function valueSources(
     reader = source;
     return await host.stdin.readAll(inputLimit);
   };
-  const read: ValueSources["read"] = async (path, source) => {
+  const read: ValueSources["read"] = async (path, source, shown = placeOf(path)) => {
     const bytes = await bytesOf(path, source).catch((cause: unknown) => {
       const { code } = cause as NodeJS.ErrnoException;
       throw cause instanceof VaultError || code === undefined
         ? cause
-        : refused(`cannot read ${placeOf(path)} (${code})`, source, cause);
+        : refused(`cannot read ${shown} (${code})`, source, cause);
     });
     try {
       // Exactly: replacement characters would change the value, and a mark is part of what a hash is taken of.
       return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     } catch (cause) {
-      throw refused(`${placeOf(path)} must be UTF-8`, source, cause);
+      throw refused(`${shown} must be UTF-8`, source, cause);
     }
   };
   return { sources: { env: host.env, read, warn }, isStdinTaken: () => reader !== undefined };
@@ -66,6 +66,9 @@ const refused = (why: string, source: string, cause?: unknown): VaultError =>
 
 /** Whether a value is read from standard input. */
 export const isStdin = (spec: string): boolean => spec === "-" || spec === "@-";
+
+/** Whether a value stands on the command line itself. */
+export const isLiteral = (spec: string): boolean => !/^(?:@|env:|-$)/.test(spec);
 
 /**
  * Reads a secret or a document: `@FILE`, `-` or `@-` (stdin), `env:NAME`, or a literal.
@@ -115,12 +118,10 @@ export async function readSecret(
   sources: ValueSources,
   read = readValue,
 ): Promise<string> {
-  const isLiteral = spec !== "-" && !spec.startsWith("@") && !spec.startsWith("env:");
-  if (isLiteral) {
+  if (isLiteral(spec))
     sources.warn(
       `${flag} has a secret on the command line, where other users of this machine can see it; use ${flag} @FILE, - or env:NAME`,
     );
-  }
   return await read(spec, flag, sources);
 }
 
@@ -144,13 +145,15 @@ export interface SettingIo {
 
 /** Reads and registers a secret: from a flag in any form, from environment or profile as `@FILE` or the value itself. */
 export async function readGiven(
-  { sources, redactor }: Pick<SettingIo, "redactor" | "sources">,
+  { sources, redactor }: { sources: ValueSources; redactor: Pick<SettingIo["redactor"], "add"> },
   { text, source, fromFlag }: Sourced,
 ): Promise<string> {
-  const literal = !fromFlag && !text.startsWith("@");
-  const value = literal
-    ? meant(text, source)
-    : await (fromFlag ? readSecret : readValue)(text, source, sources);
+  // A secret that begins with @ is taken for a path, and not shown.
+  const exact = async (): Promise<string> =>
+    text.startsWith("@")
+      ? await sources.read(text.slice(1), source, "the file that it names")
+      : text;
+  const value = fromFlag ? await readSecret(text, source, sources) : meant(await exact(), source);
   redactor.add(value);
   return value;
 }

@@ -227,6 +227,14 @@ describe("values", () => {
       );
   });
 
+  test("a secret in a variable that begins with @ is no path that a message shows", async () => {
+    const io = { sources, redactor: { add: () => undefined } };
+    const given = { text: "@pass word", source: "VAULTSVC_STATE_PASSPHRASE", fromFlag: false };
+    await expect(readGiven(io, given)).rejects.toThrow(
+      /^VAULTSVC_STATE_PASSPHRASE: cannot read the file that it names \(ENOENT\)$/,
+    );
+  });
+
   test("only a literal draws a warning, which does not repeat it", () => {
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toMatch(/^--api-key has a secret on the command line/);

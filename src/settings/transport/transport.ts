@@ -11,7 +11,7 @@ import { createBearerToken } from "../jwt/jwt.ts";
 import type { Settings } from "../settings.ts";
 import { missingIn, missingSettings } from "../settings.ts";
 import type { SettingIo } from "../given.ts";
-import { readGiven } from "../given.ts";
+import { isLiteral, readGiven } from "../given.ts";
 import { defined } from "../../defined.ts";
 import { command } from "../../way.ts";
 
@@ -152,11 +152,11 @@ async function chooseProxy(
 
 /** The proxy of the flag: `@FILE`, `-`, `env:NAME` or the URL itself, since it may contain a password. */
 async function flagProxy(given: Sourced, io: SettingIo): Promise<ProxySetting | undefined> {
-  const isElsewhere = /^(@|-$|env:)/.test(given.text);
-  const proxy = parseProxy(isElsewhere ? await readGiven(io, given) : given.text, given.source, io);
-  if (!isElsewhere && proxy !== undefined && proxy.url.password !== "") {
+  const { text, source } = given;
+  const proxy = parseProxy(isLiteral(text) ? text : await readGiven(io, given), source, io);
+  if (isLiteral(text) && proxy !== undefined && proxy.url.password !== "") {
     io.sources.warn(
-      `${given.source} has a password on the command line, where other users of this machine can see it; use ${given.source} @FILE, - or env:NAME`,
+      `${source} has a password on the command line, where other users of this machine can see it; use ${source} @FILE, - or env:NAME`,
     );
   }
   return proxy;
