@@ -165,7 +165,7 @@ export function refusal(
     is === "credentials" && generation !== undefined ? ` of generation ${generation}` : "";
   const message =
     is === "rate"
-      ? `${what}, and waiting ${longer} would exceed --max-wait`
+      ? `${what} (${wording(answer)}), and waiting ${longer} would exceed --max-wait`
       : `${what}${whose} (${wording(answer)})${meaning === undefined ? "" : `; ${meaning}`}`;
   const isFree = counted !== undefined && start === "not-counted";
   const again = `, then run it again${isFree ? ` (this ${counted} was not counted)` : ""}`;

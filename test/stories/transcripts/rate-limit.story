@@ -14,7 +14,7 @@ $ . ./settings; vault get "$NOTE" --field vault.content
 $ vault sandbox fault --ready-file sandbox.json start:status=429,retry-after=60
 | 1 fault set.
 $ . ./settings; vault get "$NOTE" --max-wait 1s
-| still rate limited by the service
+| still rate limited by the service (service: "… HTTP 429, error …
 | (this start was not counted)
 exit 9
 $ . ./settings; vault get "$NOTE" --field vault.content
