@@ -59,7 +59,12 @@ describe.concurrent("ack --token", () => {
     expectError(await ack(token, "--max-wait", "300ms"), 10, "network", /no complete response/);
     lab.service.faults.clear();
     lab.faults("get-end:status=429,retry-after=60*all");
-    expectError(await ack(token, "--max-wait", "300ms"), 9, "rate-limited", /still rate limited \(service: .*HTTP 429/);
+    expectError(
+      await ack(token, "--max-wait", "300ms"),
+      9,
+      "rate-limited",
+      /still rate limited \(service: .*HTTP 429/,
+    );
     lab.service.faults.clear();
     expectError(await ack(`${token}x`), 13, "service", /did not accept the token/);
     const before = lab.service.sandbox.requests().length;
