@@ -119,6 +119,10 @@ export function createHost(
     isClosed: () => wasClosed(1),
   });
   const stderr = messageStream({ facts: facts(2), signal, openWriter: descriptorWriter(2) });
+  const flush = async (): Promise<void> => {
+    await stdout.flush();
+    await stderr.flush();
+  };
   const uncaught = Promise.withResolvers<never>();
   uncaught.promise.catch(() => {});
   process.on("uncaughtException", (error) => uncaught.reject(asVaultError(error)));
@@ -176,6 +180,8 @@ export function createHost(
     async runForeground(program) {
       const { interrupted } = interrupts();
       const { runForeground } = await import("./terminal/foreground.ts");
+      // What was said before stands before what the program shows.
+      await flush();
       interrupted.throwIfAborted();
       try {
         return await runForeground(process, program, (passOn) => (foreground = passOn));
@@ -192,10 +198,7 @@ export function createHost(
       return orAborted(whole.promise, interrupts().interrupted);
     },
     uncaught: uncaught.promise,
-    async flush() {
-      await stdout.flush();
-      await stderr.flush();
-    },
+    flush,
     now: () => Date.now(),
     elapsed() {
       // The first look at `performance` takes a seventh of a bare start.

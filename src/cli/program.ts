@@ -64,6 +64,18 @@ export async function runProgram(
         result.text += await command.print(input, format, { root, build });
         return;
       }
+      // Of what parses, only these lines can be meant otherwise.
+      const takesProgram = Object.values(command.arguments ?? {}).some(
+        ({ values }) => values?.from === "programs",
+      );
+      if (
+        takesProgram !== argv.includes("--") ||
+        argv.some((word) => /^-*[\u2010-\u2212]/.test(word))
+      ) {
+        const { dashError } = await import("./usage-error.ts");
+        const error = dashError(describeCommand(root), argv);
+        if (error !== undefined) throw error;
+      }
       if (globals["color"] !== undefined) host.chooseColor(globals["color"] === true);
       const app = await (await wiring()).createApp(host, globals, version, command.mode, argv);
       edge.json = app.io.output.format !== "table";
@@ -85,8 +97,9 @@ export async function runProgram(
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode !== 0) {
-      const { usageError } = await import("./usage-error.ts");
-      throw usageError(error, describeCommand(root), argv);
+      const { dashError, usageError } = await import("./usage-error.ts");
+      const tree = describeCommand(root);
+      throw dashError(tree, argv) ?? usageError(error, tree, argv);
     }
   }
   if (result.isShown && host.stdout.isTTY && !isAlone)

@@ -58,6 +58,44 @@ export function usageError(
   });
 }
 
+/** What begins a word in place of a hyphen, where an editor was at work. */
+const dashes = /^-*[\u2010-\u2015\u2212]/;
+
+/**
+ * The error of a line whose dashes say something else than was meant: an option that begins with another dash, or stands after `--`; a
+ * program that does not, so that its options would be taken for ours. Undefined for all others.
+ */
+export function dashError(root: CommandNode, argv: readonly string[]): VaultError | undefined {
+  const place = locate(root, argv);
+  const names = place.path.map(({ name }) => name);
+  const end = argv.indexOf("--");
+  const options = new Set(optionsAt(place).map(({ long }) => long));
+  // Without the value, which may be a secret.
+  const flagIn = (word: string): string => word.split("=", 1)[0] ?? "";
+  const written = (word: string): string =>
+    `--${flagIn(word).replace(/^[-\u2010-\u2015\u2212]+/, "")}`;
+  const own = argv.slice(0, end === -1 ? undefined : end);
+  const dashed = own.find((word) => dashes.test(word) && options.has(written(word)));
+  if (dashed !== undefined)
+    return new VaultError("usage", `${flagIn(dashed)} begins with a dash that is no hyphen`, {
+      hint: `write ${written(dashed)}`,
+    });
+  const terms = commandAt(place).arguments.map(({ name, values }) => ({ name, ...values }));
+  if (terms.at(-1)?.from === "programs") {
+    if (end !== -1) return undefined;
+    const fill = [...terms.slice(0, -1).map(({ name }) => name.toUpperCase()), "CMD"];
+    const way = command`${names} ${fill.slice(0, -1)} -- CMD`;
+    return new VaultError("usage", "the program to run comes after --, with its own options", {
+      next: [{ ...way, fill }, command`${names} --help`],
+    });
+  }
+  const late = end === -1 ? undefined : argv.slice(end).find((word) => options.has(flagIn(word)));
+  if (late === undefined) return undefined;
+  return new VaultError("usage", `${flagIn(late)} stands after --, where it is no option`, {
+    hint: "write options before --",
+  });
+}
+
 /** commander's message in the words of this program. Those about unknown commands and options say enough. */
 function messageOf({ code, message }: CommanderError, called: string): string {
   const [, subject = ""] = /'([^']+)'/.exec(message) ?? [];

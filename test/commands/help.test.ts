@@ -264,6 +264,23 @@ describe("what was probably meant", () => {
     ],
     ["update x --number 4", "unknown option '--number'", /hint: did you mean --card-number\?\n/],
     ["get x --wait 3s", "unknown option '--wait'", /hint: did you mean --max-wait\?\n/],
+    ["get x —json", "—json begins with a dash that is no hyphen", /hint: write --json\n/],
+    ["get x –-field=y", "–-field begins with a dash that is no hyphen", /hint: write --field\n/],
+    ["status x −json", "−json begins with a dash", /hint: write --json\n/],
+    ["status -- --json", "--json stands after --", /hint: write options before --\n/],
+    [
+      "sandbox exec sh -c true",
+      "the program to run comes after --",
+      /next: vault sandbox exec -- CMD\n/,
+    ],
+    ["sandbox exec vault status -v", "the program to run comes after --", / exec -- CMD\n/],
+    ["sandbox rehearse --check x sh", "the program to run comes after --", / rehearse -- CMD\n/],
+    [
+      "run x --env N=label env -i",
+      "the program to run comes after --",
+      /next: vault run VAULT -- CMD\n/,
+    ],
+    ["run x --stdin cat", "the program to run comes after --", /next: vault run VAULT -- CMD\n/],
     [
       "help enviroment",
       "there is no command or topic 'enviroment'",

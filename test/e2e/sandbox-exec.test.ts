@@ -24,11 +24,13 @@ async function inSandbox(
 
 describe("sandbox exec", () => {
   test("says on a terminal what this is, which vaults there are, and how it ends", async () => {
-    const { text, code } = await vaultInPty(["sandbox", "exec", "--", "true"], { columns: 100 })
-      .exit;
+    const { text, code } = await vaultInPty(["sandbox", "exec", "--", "echo", "begun"], {
+      columns: 100,
+    }).exit;
     expect(code).toBe(0);
+    // Before the program shows anything.
     expect(text.replaceAll(/\s+/g, " ")).toMatch(
-      /^This is a private sandbox: .* Vaults: .*demo offline card.* Try: vault status; .* When true ends, the sandbox is gone\. $/,
+      /^This is a private sandbox: .* Vaults: .*demo offline card.* Try: vault status; .* When echo ends, the sandbox is gone\. begun $/,
     );
     expect(text.split("\n").length).toBeLessThan(9);
   });
