@@ -104,8 +104,11 @@ function endOf(
       next: [rest],
     });
   if (stop instanceof VaultError) {
-    const { code, message, facts } = stop;
-    return new VaultError(code, message, { ...facts, next: [...(facts.next ?? []), rest] });
+    const { code, message, facts, retry } = stop;
+    const ways = facts.next ?? [];
+    // Where the same line may be run again, it is the harmless way.
+    const next = retry === "safe" ? [rest, ...ways] : [...ways, rest];
+    return new VaultError(code, message, { ...facts, next });
   }
   if (stop instanceof Error) return outputFailed(name, rest, stop);
   const why = stop === null ? "" : ` (stopped after ${count(failed, "failure")})`;

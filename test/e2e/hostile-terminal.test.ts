@@ -164,7 +164,7 @@ describe.concurrent("hostile text on a terminal is visible text, and no line of 
   });
 
   it.each<[string[], RegExp]>([
-    [["export"], /another vault, by its UUID/],
+    [["export"], /Which vault/],
     [["delete", uuid], /permanently/],
   ])("labels in a question: %j", async (args, asked) => {
     const { machine } = await world(kind);
