@@ -138,7 +138,7 @@ const seconds = (milliseconds: number): string =>
     : `${Math.round(milliseconds / 100) / 10} s`;
 
 /** States of an exchange, in words for a person, where they differ. */
-const stateWords: Readonly<Record<string, string>> = {
+export const stateWords: Readonly<Record<string, string>> = {
   intent: "start sent, outcome unknown",
   started: "started, not acknowledged",
   ending: "acknowledging",

@@ -91,6 +91,7 @@ describe("who did it", () => {
   it.each([
     ["in-doubt", ["ack"], `in doubt, by ${since}`],
     ["in-doubt", ["status"], `in doubt, by ${since}`],
+    ["discarded", ["ack"], `Nothing is pending; the last get of ${since} is discarded`],
     ["started", ["forget"], `started, not acknowledged, by ${since}`],
   ])("is said of what is %s: %j", async (state, words, said) => {
     const { machine, uuid } = await held(grace);

@@ -6,11 +6,12 @@ import { asVaultError, VaultError } from "../../errors.ts";
 import { acknowledgeOpen } from "../../exchange/end/acknowledge.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { summarize } from "../../exchange/context.ts";
-import type { OpenExchange, VaultRecord } from "../../exchange/records.ts";
+import type { ExchangeRecord, OpenExchange, VaultRecord } from "../../exchange/records.ts";
 import { noCredentials, otherService } from "../../exchange/start/start.ts";
 import { vaultLine } from "../../cli/output.ts";
 import type { View } from "../../cli/vault-view.ts";
 import { when } from "../../terminal/time.ts";
+import { stateWords } from "../../terminal/narrator.ts";
 import { bySince } from "../../terminal/who.ts";
 import type { ForeignToken } from "./token.ts";
 import { acknowledgeToken } from "./token.ts";
@@ -34,6 +35,8 @@ type Failed = Named & { error: VaultError };
 interface Result {
   acknowledged: Acknowledged[];
   failed: Failed[];
+  /** Of one vault of which nothing is pending. */
+  last?: ExchangeRecord | undefined;
 }
 
 /** Acknowledges exchanges. Exit 0 means all of them; one failure alone has its own code, any other 16. */
@@ -188,8 +191,9 @@ async function pendingVaults({
 
 async function acknowledgeOne(app: App, uuid: string, options: AckOptions): Promise<Result> {
   try {
-    const work = acknowledging(app, uuid, options);
-    return { acknowledged: await app.service.withVault(uuid, work), failed: [] };
+    let last: ExchangeRecord | undefined;
+    const work = acknowledging(app, uuid, options, (exchange) => (last = exchange));
+    return { acknowledged: await app.service.withVault(uuid, work), failed: [], last };
   } catch (cause) {
     const failure = asVaultError(cause);
     if (["interrupted", "usage", "invalid-input"].includes(failure.code)) throw failure;
@@ -198,9 +202,14 @@ async function acknowledgeOne(app: App, uuid: string, options: AckOptions): Prom
   }
 }
 
-/** Acknowledges what is open of a locked vault, if anything is. */
+/** Acknowledges what is open of a locked vault, if anything is; else `tell` is told what came last, if that ended otherwise. */
 const acknowledging =
-  ({ io, settings }: Basics, uuid: string, { unread, saved, saveCmd }: AckOptions) =>
+  (
+    { io, settings }: Basics,
+    uuid: string,
+    { unread, saved, saveCmd }: AckOptions,
+    tell: (last: ExchangeRecord) => void = () => undefined,
+  ) =>
   async (context: ExchangeContext): Promise<Acknowledged[]> => {
     const record = await context.session.read();
     if (record === null || record.generations.length === 0) throw noCredentials(uuid);
@@ -214,7 +223,9 @@ const acknowledging =
               await saveRecovery({ io, settings }, saveCmd, document, given),
           }),
     });
-    return exchange === null ? [] : [asAcknowledged(record, exchange)];
+    if (exchange !== null) return [asAcknowledged(record, exchange)];
+    if (record.last !== null) tell(record.last);
+    return [];
   };
 
 function asAcknowledged({ uuid, label, open }: VaultRecord, exchange: OpenExchange): Acknowledged {
@@ -239,7 +250,7 @@ async function print(io: Io, result: Result): Promise<void> {
   );
 }
 
-function describe({ acknowledged, failed }: Result, view: View): string[] {
+function describe({ acknowledged, failed, last }: Result, view: View): string[] {
   const lines = acknowledged.map(({ uuid, operation, earlier, exchange }) => {
     const { generation, acknowledgedAt, by, startedAt } = exchange;
     const who = startedAt === null ? "" : bySince({ by, startedAt }, view, " of");
@@ -251,7 +262,13 @@ function describe({ acknowledged, failed }: Result, view: View): string[] {
         : `${operation}${who} acknowledged${pair}`;
     return vaultLine(view, uuid, words);
   });
-  if (lines.length === 0 && failed.length === 0) lines.push("Nothing is pending.");
+  if (lines.length === 0 && failed.length === 0) {
+    const ended =
+      last === undefined
+        ? ""
+        : `; the last ${last.operation}${bySince(last, view, " of")} is ${stateWords[last.state] ?? last.state}`;
+    lines.push(`Nothing is pending${ended}.`);
+  }
   if (failed.length > 1 || acknowledged.length > 0)
     lines.push(
       ...failed.map(({ uuid, error }) => vaultLine(view, uuid, `failed: ${error.message}`)),
