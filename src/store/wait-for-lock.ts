@@ -28,14 +28,16 @@ export async function waitForLock<T>(
   throw obstacle();
 }
 
-export function busy(uuid: string | undefined, holder?: Holder): VaultError {
-  const what = uuid === undefined ? "a vault of this state" : `vault ${uuid}`;
-  return new VaultError("busy", `another process is using ${what}`, {
+export const busy = (
+  uuid: string | undefined,
+  holder?: Holder,
+  doing = uuid === undefined ? "using a vault of this state" : `using vault ${uuid}`,
+): VaultError =>
+  new VaultError("busy", `another process is ${doing}`, {
     uuid,
     ...holder,
     hint: "nothing was sent; run it again when it has finished, or wait longer with --max-wait",
   });
-}
 
 function interrupted(uuid: string | undefined): VaultError {
   return new VaultError(

@@ -38,16 +38,17 @@ export function rowsTable(
 /** Width of the last column, behind `left` columns. */
 export const lastWidth = (columns: number, left: number): number =>
   Math.max(narrowest, columns - left);
+
 /** A line for each row, its fields separated by tabs. */
 export const tabbedLines = (rows: readonly (readonly Cell[])[]): string =>
   rows.map((row) => `${row.map(fieldOf).join("\t")}\n`).join("");
 
-const fieldOf = (cell: Cell): string => {
-  const text = printable(textOf(cell)).replaceAll(/[\t\n]+/g, " ");
-  return typeof cell === "string" ? text : cell.paint(text);
-};
+const fieldOf = (cell: Cell): string =>
+  typeof cell === "string" ? onOneLine(cell) : cell.paint(onOneLine(cell));
 
-const textOf = (cell: Cell): string => (typeof cell === "string" ? cell : cell.text);
+const onOneLine = (cell: Cell): string => printable(textOf(cell)).replaceAll(/[\t\n]+/g, " ");
+
+const textOf = (cell: Cell = ""): string => (typeof cell === "string" ? cell : cell.text);
 
 /** Draws labels and values; long values are wrapped. Ends with a newline. */
 export const factsTable = (
@@ -80,48 +81,38 @@ export function listTable(
   return drawRows([head, rule, ...rows], widths, indent);
 }
 
-/** Columns of a table with a line for each row that are shown in any case. */
-const always = 2;
-
 /**
- * Draws a heading, a rule and one line for each row of a terminal: as many columns as fit, the first of the list before the others, without
- * those that are empty. Only the first two are cut if they do not fit. Ends with a newline.
+ * Draws a list with one line for each row: as many columns as fit, the first of the list before the others, without those that are empty.
+ * Only the first two are cut if they do not fit. Ends with a newline.
  */
 export function oneLineTable(
   heading: readonly string[],
   rows: readonly (readonly Cell[])[],
-  { palette, columns }: Pick<TableOptions, "columns" | "palette">,
+  options: TableOptions,
 ): string {
-  const head = heading.map((text): Cell => ({ text, paint: palette.strong }));
-  const natural = columnWidths([head, ...rows]);
-  const kept: { column: number; width: number }[] = [];
-  let left = columns - indent + gap;
-  for (const [column, width] of natural.entries()) {
-    const isKept =
-      column < always ||
-      (left >= gap + width && rows.some((row) => textOf(row[column] ?? "") !== ""));
-    if (!isKept) continue;
-    const place = column < always - 1 ? left - gap * always - narrowest : left - gap;
-    kept.push({
-      column,
-      width: column < always ? Math.min(width, Math.max(narrowest, place)) : width,
-    });
-    left -= gap + (kept.at(-1)?.width ?? 0);
+  const [first = 0, second = 0, ...others] = columnWidths([heading, ...rows]);
+  let left = options.columns - indent - gap;
+  const name = Math.min(first, left - narrowest);
+  const widths = [name, Math.min(second, left - name)];
+  left -= name + (widths[1] ?? 0);
+  const kept = [0, 1];
+  for (const [index, width] of others.entries()) {
+    const column = index + widths.length;
+    if (gap + width > left || rows.every((row) => textOf(row[column]) === "")) continue;
+    kept.push(column);
+    left -= gap + width;
   }
-  const shown = [head, ...rows].map((row) =>
-    kept.map(({ column, width }) => cutCell(row[column] ?? "", width)),
-  );
-  const rule = kept.map(({ width }) => ({ text: "─".repeat(width), paint: palette.dim }));
-  const [first = [], ...others] = shown;
-  return drawRows(
-    [first, rule, ...others],
-    kept.map(({ width }) => width),
-    indent,
+  const cutRow = (row: readonly Cell[]): Cell[] =>
+    kept.map((column, at) => cutCell(row[column] ?? "", widths[at] ?? Infinity));
+  return listTable(
+    kept.map((column) => heading[column] ?? ""),
+    rows.map(cutRow),
+    options,
   );
 }
 
 function cutCell(cell: Cell, width: number): Cell {
-  const whole = printable(textOf(cell)).replaceAll(/[\t\n]+/g, " ");
+  const whole = onOneLine(cell);
   const text = stringWidth(whole) <= width ? whole : `${cut(whole, width - 1)}…`;
   return typeof cell === "string" ? text : { ...cell, text };
 }
@@ -194,9 +185,7 @@ const noBorders = {
 };
 
 const linesOf = (cell: Cell = ""): string[] =>
-  printable(typeof cell === "string" ? cell : cell.text)
-    .replaceAll("\t", "  ")
-    .split("\n");
+  printable(textOf(cell)).replaceAll("\t", "  ").split("\n");
 
 /** Splits a row whose cells have several lines into a row for each, which cli-table3 draws twice as fast. */
 function splitRow(row: readonly Cell[], widths: readonly number[]): string[][] {

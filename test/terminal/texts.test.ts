@@ -249,7 +249,7 @@ describe("tables", () => {
       ],
     ];
     const drawn = (columns: number, rows = two): string[] =>
-      oneLineTable(head, rows, { palette: plain, columns }).split("\n");
+      oneLineTable(head, rows, { palette: plain, isTTY: true, columns }).split("\n");
 
     test("has as many columns as fit, in their order, none that is empty, and cuts what does not fit", () => {
       expect(drawn(80)).toEqual([

@@ -51,7 +51,7 @@ export async function statusList(vaults: readonly ListedVault[], view: View): Pr
       "UUID",
     ],
     rows,
-    { palette, columns: facts.columns },
+    { palette, ...facts },
   );
 }
 
@@ -128,7 +128,7 @@ export async function guardList({ vaults, breakers }: GuardDocument, view: View)
     uuidIn(vault),
   ]);
   const heading = ["Vault", "Guard refuses", "Unacked", "Failures", "UUID"];
-  return `${oneLineTable(heading, rows, { palette, columns: facts.columns })}${below}`;
+  return `${oneLineTable(heading, rows, { palette, ...facts })}${below}`;
 }
 
 const guardFields = (vault: VaultGuard): string[] => [

@@ -8,7 +8,7 @@ import type { Lock } from "../state.ts";
 import { busy, waitForLock } from "../wait-for-lock.ts";
 import type { WholeOperation } from "../whole/whole.ts";
 import { defined } from "../../defined.ts";
-import { VaultError } from "../../errors.ts";
+import type { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 
 /**
@@ -53,17 +53,10 @@ export const atGate = (schema: string): Statement => ({
 });
 
 /** The error for whoever finds the gate closed. */
-export function busyAtGate(row: Row | undefined): VaultError {
-  const who = row === undefined ? undefined : holderIn(row);
-  if (who === undefined || row === undefined) return busy(undefined);
-  return new VaultError(
-    "busy",
-    `another process is changing the whole state (vault state ${String(row["operation"])})`,
-    {
-      ...who,
-      hint: "nothing was sent; run it again when it has finished, or wait longer with --max-wait",
-    },
-  );
+export function busyAtGate(row: Row = {}): VaultError {
+  const who = holderIn(row);
+  const doing = `changing the whole state (vault state ${String(row["operation"])})`;
+  return busy(undefined, who, who && doing);
 }
 
 /**
