@@ -67,14 +67,30 @@ export const wayText = ({ argv, note }: Way): string =>
   commandLine(argv) + (note === undefined ? "" : ` (${note})`);
 
 /**
- * Formats ways for a person, one after the other: `next: vault ack UUID (note)`. A command stays on one line, which is copied; a note that
- * does not fit behind it stands below.
+ * Formats ways for a person, one after the other: `next: vault ack UUID (note)`. What does not fit into the columns goes on in the next line:
+ * a command behind a backslash, so that it is one when it is pasted, and its note.
  */
 export function wayLines(ways: readonly Way[], columns = Infinity, margin = 2): string[] {
   const label = `${" ".repeat(margin)}next: `;
-  return ways.flatMap((way) => {
-    const whole = label + wayText(way);
-    if (way.note === undefined || whole.length <= columns) return [whole];
-    return [label + commandLine(way.argv), `${" ".repeat(label.length)}(${way.note})`];
+  const width = columns - label.length;
+  return ways.flatMap(({ argv, note }) => {
+    const lines = fold(argv.map(shellWord), width - 2).map((line, index, { length }) =>
+      index === length - 1 ? line : `${line} \\`,
+    );
+    const last = lines.at(-1) ?? "";
+    const told = note === undefined ? [] : fold(`(${note})`.split(" "), width);
+    const isBeside = told.length === 1 && `${last} ${told.join("")}`.length <= width;
+    return (
+      isBeside ? [...lines.slice(0, -1), `${last} ${told.join("")}`] : [...lines, ...told]
+    ).map((line, index) => `${index === 0 ? label : " ".repeat(label.length)}${line}`);
   });
 }
+
+/** Words on lines of this width; a longer word has one of its own. */
+const fold = (words: readonly string[], width: number): string[] =>
+  words.reduce<string[]>((lines, word) => {
+    const longer = `${lines.at(-1) ?? ""} ${word}`;
+    return lines.length > 0 && longer.length <= width
+      ? [...lines.slice(0, -1), longer]
+      : [...lines, word];
+  }, []);

@@ -108,10 +108,10 @@ describe("the findings of vault doctor", () => {
   });
 
   test.each([40, 60, 80, 100, 120, 200])("no line is wider than %i columns", async (columns) => {
-    // A command stays whole.
+    // A word of a command stays whole.
     const lines = (await table(columns, false))
       .split("\n")
-      .filter((line) => !line.includes("next: "));
+      .filter((line) => !line.includes("next: ") && !line.includes(vault));
     expect(Math.max(...lines.map((line) => stringWidth(line)))).toBeLessThanOrEqual(
       Math.max(columns, 48),
     );
