@@ -55,7 +55,8 @@ export function createPrompts(place: PromptPlace, isPossible: () => boolean): Pr
       };
       // The next answer must not be typed behind a wrong one, which may be hidden.
       const theme = { validationFailureMode: "clear" } as const;
-      return await input({ message: printableLine(message), validate, theme, ...more }, context);
+      const told = wrapped(message, context, "?  Yes".length);
+      return await input({ message: told, validate, theme, ...more }, context);
     });
   };
   return {
@@ -71,13 +72,14 @@ export function createPrompts(place: PromptPlace, isPossible: () => boolean): Pr
         select({ message, choices: shown, pageSize: 10 }, context),
       );
     },
-    confirm: async (question) => {
-      const { confirm } = await inquirer();
-      return await answered(place, async (context) => {
-        const message = wrapped(question, context, "?  (y/N) Yes".length + 1);
-        return await confirm({ message, default: false }, context);
-      });
-    },
+    confirm: async (question) =>
+      isYes(
+        await text({
+          message: `${question} (y/N)`,
+          rule: (answer) => (/^(?:y|yes|n|no|)$/i.test(answer.trim()) ? null : "must be y or n"),
+          shown: (typed, { isFinal }) => (isFinal ? (isYes(typed) ? "Yes" : "No") : typed),
+        }),
+      ),
   };
 }
 
@@ -154,6 +156,8 @@ export const ruleFrom =
   };
 
 export const notEmpty: Rule = (answer) => (answer === "" ? "must not be empty" : null);
+
+const isYes = (answer: string): boolean => /^y/i.test(answer.trim());
 
 /** Of a secret: nothing, and no cursor, which would move with each key. */
 const hidden: Required<Question>["shown"] = (_, { isFinal }) =>

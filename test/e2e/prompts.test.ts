@@ -124,6 +124,8 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
     expect(lab.service.sandbox.inspect(lab.vault.uuid).usesRemaining).toBe(3);
     const run = inPty(machine, ["get", lab.vault.uuid, "--discard-pending"]);
     await run.waitFor(/Show them\?/);
+    run.type(`maybe${enter}`);
+    await run.waitFor(/must be y or n/);
     run.type(`y${enter}`);
     const { code, text } = await run.exit;
     expect(code, text).toBe(0);
