@@ -105,6 +105,8 @@ function watchGroup(onSignal: (signal: string) => void) {
     const ended = new Promise((resolve) => witness.once("exit", (_, by) => resolve(by)));
     const answer = new Promise((resolve) => witness.stdout?.once("data", resolve));
     witness.stdin?.write("\n");
+    // It may have been stopped with all others by Ctrl-Z, and not been continued with them.
+    witness.kill("SIGCONT");
     return (await Promise.race([ended, answer])) === signal;
   };
   return {
