@@ -110,7 +110,8 @@ function has(vault: ListedVault, finding: NonNullable<StatusOptions["failOn"]>[n
 async function table(vaults: ListedVault[], options: StatusOptions, view: View): Promise<string> {
   const { statusList, statusTable } = await import("./view.ts");
   const [only] = vaults;
-  if (only === undefined && options.pending === true) return "Nothing is pending.\n";
+  if (only === undefined && options.pending === true && view.facts.isTTY)
+    return "Nothing is pending.\n";
   return options.uuid !== undefined && only !== undefined
     ? await statusTable(only, view)
     : await statusList(vaults, view);

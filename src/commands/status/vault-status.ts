@@ -1,5 +1,5 @@
 import { candidates, currentGeneration } from "../../exchange/start/candidates.ts";
-import type { Policy, Counters } from "../../exchange/lockout.ts";
+import type { Policy } from "../../exchange/lockout.ts";
 import { summarize } from "../../exchange/context.ts";
 import type { Breaker } from "../../exchange/breaker.ts";
 import { passage } from "../../exchange/breaker.ts";
@@ -119,23 +119,7 @@ export function describeVault(
 /** One vault of `guard`. */
 export function describeGuard(record: VaultRecord, circumstances: Circumstances): VaultGuard {
   const { policy } = circumstances;
-  const counters = describeCounters(record, policy, waysOn(record, circumstances));
-  return counters.refuses === null && needsChoice(record, policy)
-    ? {
-        ...counters,
-        refuses: "a start without --generation: any of several credentials may be valid",
-      }
-    : counters;
-}
-
-/** Counters of a vault. */
-function describeCounters(
-  counted: Counters & Pick<VaultRecord, "uuid" | "label">,
-  policy: Policy,
-  next: VaultGuard["next"],
-): VaultGuard {
-  const risk = startRisk(counted, policy);
-  const { uuid, label, unackedStarts, failedAttempts, possiblyFailed, unansweredStarts } = counted;
+  const { uuid, label, unackedStarts, failedAttempts, possiblyFailed, unansweredStarts } = record;
   return {
     uuid,
     label,
@@ -144,16 +128,22 @@ function describeCounters(
     possiblyFailed,
     unansweredStarts,
     limits: { ...policy },
-    allows: risk.allows,
-    next,
-    refuses: risk.allows
-      ? null
-      : isLockedBy(counted, policy)
-        ? "any start: by these counters, the vault is locked"
-        : risk.failedWouldLock
-          ? `any start: it could be failed attempt ${policy.failedAttempts} of ${policy.failedAttempts}`
-          : `any start: it could be unacknowledged start ${policy.unackedStarts} of ${policy.unackedStarts}`,
+    allows: startRisk(record, policy).allows,
+    next: waysOn(record, circumstances),
+    refuses: refusal(record, policy),
   };
+}
+
+function refusal(record: VaultRecord, policy: Policy): string | null {
+  const { allows, failedWouldLock } = startRisk(record, policy);
+  if (allows)
+    return needsChoice(record, policy)
+      ? "a start without --generation: any of several credentials may be valid"
+      : null;
+  if (isLockedBy(record, policy)) return "any start: by these counters, the vault is locked";
+  return failedWouldLock
+    ? `any start: it could be failed attempt ${policy.failedAttempts} of ${policy.failedAttempts}`
+    : `any start: it could be unacknowledged start ${policy.unackedStarts} of ${policy.unackedStarts}`;
 }
 
 /** The circuit breaker of one service; `now` is by the clock of the state. */
