@@ -39,8 +39,8 @@ export interface Prompts {
   secret(question: Pick<Question, "message" | "rule">): Promise<string>;
   /** One of a list. */
   choose<T>(message: string, choices: readonly Choice<T>[]): Promise<T>;
-  /** A yes-or-no question; no is the default. */
-  confirm(question: string): Promise<boolean>;
+  /** A yes-or-no question; no is the default, unless another is given. */
+  confirm(question: string, initial?: boolean): Promise<boolean>;
 }
 
 export function createPrompts(place: PromptPlace, isPossible: () => boolean): Prompts {
@@ -72,14 +72,17 @@ export function createPrompts(place: PromptPlace, isPossible: () => boolean): Pr
         select({ message, choices: shown, pageSize: 10 }, context),
       );
     },
-    confirm: async (question) =>
-      isYes(
+    confirm: async (question, initial = false) => {
+      const isAgreed = (answer: string): boolean =>
+        answer.trim() === "" ? initial : isYes(answer);
+      return isAgreed(
         await text({
-          message: `${question} (y/N)`,
+          message: `${question} (${initial ? "Y/n" : "y/N"})`,
           rule: (answer) => (/^(?:y|yes|n|no|)$/i.test(answer.trim()) ? null : "must be y or n"),
-          shown: (typed, { isFinal }) => (isFinal ? (isYes(typed) ? "Yes" : "No") : typed),
+          shown: (typed, { isFinal }) => (isFinal ? (isAgreed(typed) ? "Yes" : "No") : typed),
         }),
-      ),
+      );
+    },
   };
 }
 

@@ -58,8 +58,8 @@ export const typedBaseUrl = async (
   });
 
 /** The uuid of the application as a person types it. */
-export const typedAppUuid = async (ask: Prompts): Promise<string> =>
-  await ask.text({ message: "Application UUID", rule: isUuid });
+export const typedAppUuid = async (ask: Prompts, initial?: string): Promise<string> =>
+  await ask.text({ message: "Application UUID", rule: isUuid, initial });
 
 /**
  * The given vault; or one chosen from those known here that fit `which`; or one whose UUID is typed, where the command takes one that

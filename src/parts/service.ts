@@ -1,6 +1,6 @@
 import type { ExchangeContext } from "../exchange/context.ts";
 import type { LockContext } from "../exchange/lock-vault.ts";
-import type { Service } from "../exchange/ports.ts";
+import type { Reply, Service } from "../exchange/ports.ts";
 import type { Device } from "../protocol/fields.ts";
 import type { ServiceFor } from "../service/open-service.ts";
 import type { Reach } from "../service/reach.ts";
@@ -22,6 +22,8 @@ export interface ServicePart {
   single: () => Promise<SingleContext>;
   /** Whether the service of these settings (default: of this command) can be reached; names no vault. Throws as `serviceName`. */
   reach: (settings?: Settings) => Promise<Reach>;
+  /** The reply to a probe with the application of these settings, in `timeoutMs`; names no vault. Throws as `client`. */
+  probe: (settings?: Settings, timeoutMs?: number) => Promise<Reply>;
   /** What starts say about this device. */
   device: () => Promise<Device | undefined>;
   /** Does the work with a vault of the state locked: see `lockVault` and `withVault`. `own`: what is not as for every command. */
@@ -71,6 +73,22 @@ export function createService(below: Local, version: string): ServicePart {
         },
         io.host.interrupted,
       );
+    },
+    probe: async (wanted = settings, timeoutMs = wanted.timeout) => {
+      const [{ readClientSettings }, { openService }, { sendProbe }] = await Promise.all([
+        import("../settings/transport/transport.ts"),
+        import("../service/open-service.ts"),
+        import("../exchange/start/breaker-gate.ts"),
+      ]);
+      const client = await readClientSettings(wanted, io, below.state.secretSetting);
+      // A place would have to be taken in the state, which may not be there.
+      const limit = { rate: 0, clock: io.host, reserveSlot: async () => await Promise.resolve(0) };
+      const service = (await openService({ ...client, timeoutMs, version, limit }))({
+        learnSecret: redactor.add,
+        waitFor: narrator.waitFor,
+      });
+      const { clock, signal, deadline } = { clock: io.host, ...io.waiting };
+      return await sendProbe({ service, clock, signal, deadline });
     },
     device: once(
       async () =>

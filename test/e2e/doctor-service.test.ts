@@ -73,7 +73,7 @@ async function findings(
 }
 
 describe.concurrent("vault doctor: the service", () => {
-  it("is asked once, without credentials, and any answer is one", async () => {
+  it("is asked without credentials whether it responds, and by the application about no vault", async () => {
     const { url, port, requests } = await service();
     const found = await findings(`${url}/behind`);
     expect(requests).toEqual([
@@ -86,6 +86,10 @@ describe.concurrent("vault doctor: the service", () => {
           "user-agent": expect.stringMatching(/^vault\//) as string,
         },
       },
+      expect.objectContaining({
+        method: "PUT",
+        url: "/behind/vaultsvc/v1-2/vault/generic/offline/00000000-0000-0000-0000-000000000000/get-end",
+      }),
     ]);
     expect(found["service"]).toMatchObject({
       level: "ok",
@@ -94,7 +98,7 @@ describe.concurrent("vault doctor: the service", () => {
     expect(found["tls"]).toMatchObject({ level: "ok" });
     expect(found["clock"]).toMatchObject({ level: "ok", message: "in sync" });
     expect(await findings(url, {}, "--offline")).not.toHaveProperty("service");
-    expect(requests).toHaveLength(1);
+    expect(requests).toHaveLength(2);
   });
 
   it("that is down, does not answer, or fails", async () => {

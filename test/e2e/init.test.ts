@@ -2,7 +2,7 @@ import { cpSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { withoutPassword } from "../../src/protocol/address.ts";
-import { expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
+import { expectError, expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { machineFor, readJson } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
@@ -64,12 +64,21 @@ describe.concurrent("vault init on a terminal", () => {
   it("says that the service responds, and what to do next", async () => {
     const { service } = await openLab(offlineNote);
     const machine = bare();
-    const given = ["--base-url", service.baseUrl, "--app-uuid", appUuid, "--api-key", "env:KEY"];
+    const { uuid, apiKey: key } = service.application;
+    machine.env["RIGHT"] = key;
+    const at = ["--base-url", service.baseUrl, "--app-uuid", uuid];
+    const given = [...at, "--api-key", "env:RIGHT"];
     const run = inPty(machine, ["init", "--profile", "work", ...given]);
     const { code, text } = await run.exit;
     expect(code, text).toBe(0);
     expect(text.replaceAll("\r", "")).toMatch(
-      /^Saved profile work [^]* responds \(in \d+ ms\)\nnext: vault doctor\nnext: vault import --file FILE\n$/,
+      /^Saved profile work [^]* responds \(in \d+ ms\)\nnext: vault doctor\nnext: vault import\n$/,
+    );
+    const wrong = [...at, "--api-key", "env:KEY", "--force", "--profile", "work"];
+    const refused = await machine.vault("init", ...wrong);
+    expectExit(refused, 0);
+    expect(refused.stderr).toMatch(
+      /^vault: warning: the application: refused by the service \(service: .*HTTP 401.*: check --app-uuid, --api-key/,
     );
     // A key that was given for this command only is needed by the next one.
     machine.file("team.key", `${Buffer.alloc(32, 7).toString("base64")}\n`);
@@ -124,6 +133,28 @@ describe.concurrent("vault init on a terminal", () => {
     run.type(`n${enter}`);
     expect((await run.exit).code).toBe(130);
     expect(readFileSync(configPath(machine), "utf8")).toBe(before);
+  });
+
+  it("run again offers what the profile has: with Enter alone nothing changes", async () => {
+    const machine = bare();
+    const given = ["--base-url", "http://127.0.0.1:1", "--app-uuid", appUuid, "--live"];
+    expectExit(await machine.vault("init", ...given, "--api-key", "env:KEY"), 0);
+    const before = readJson(configPath(machine));
+    const run = inPty(machine, ["init", "--force"], { env: { VAULTSVC_STATE: "" } });
+    for (const question of [
+      /Profile name .*\(default\)/,
+      /Base URL of the service \(http:\/\/127\.0\.0\.1:1\)/,
+      /Application UUID \(123e4567-e89b-42d3-a456-426614174000\)/,
+      /API key \(Enter keeps the present one\)/,
+      /Place of the state/,
+      /Is this production\? .*Y\/n/,
+    ]) {
+      await run.waitFor(question);
+      run.type(enter);
+    }
+    const { code, text } = await run.exit;
+    expect(code, text).toBe(0);
+    expect(readJson(configPath(machine))).toEqual(before);
   });
 
   it("with --no-input or CI it never asks", async () => {
@@ -223,6 +254,22 @@ describe.concurrent("vault init asks for the place of the state", () => {
     expect(text).toMatch(/warning: the state .* cannot be reached/);
     expect(stateIn(machine)).toBe("postgres://ada@127.0.0.1:1/v");
   });
+});
+
+it("a profile of a shared state is not saved where the key here is not that of the team", async () => {
+  const { location } = await postgres();
+  const place = location("not_our_key");
+  const team = bare();
+  const stranger = bare();
+  const at = (machine: Machine, ...args: string[]) =>
+    machine.vaultWith({ env: { VAULTSVC_STATE: place } }, ...args);
+  expectExit(await at(team, "state", "init"), 0);
+  expectExit(await stranger.vault("state", "init"), 0);
+  const profile = ["--base-url", "http://127.0.0.1:1", "--app-uuid", appUuid];
+  const refused = await at(stranger, "init", ...profile, "--api-key", "env:KEY", "--json");
+  expectError(refused, 14, "state", /key/);
+  expect(existsSync(configPath(stranger))).toBe(false);
+  expectExit(await at(team, "init", ...profile, "--api-key", "env:KEY"), 0);
 });
 
 describe.concurrent("a live profile", () => {

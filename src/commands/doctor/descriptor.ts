@@ -4,8 +4,8 @@ export const doctor = {
   name: "doctor",
   summary: "check your setup",
   description:
-    "Check the configuration, the key, the state, the clock, TLS and whether the service can be reached, and say what to do about each " +
-    "finding. Changes nothing, and sends nothing about a vault.",
+    "Check the configuration, the key, the state, the clock, TLS, and whether the service can be reached and refuses the application; say what to do " +
+    "about each finding. Changes nothing, and sends nothing about a vault.",
   options: {
     offline: { flag: "--offline", help: "do not contact the service" },
     failOn: {

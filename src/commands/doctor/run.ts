@@ -10,7 +10,7 @@ import type { VaultRecord } from "../../exchange/records.ts";
 import type { DoctorOptions } from "./descriptor.ts";
 import type { Finding } from "../../documents/setup.ts";
 import { bad, failed, ok, unverified, warning } from "./finding.ts";
-import { limiterFinding, reachFindings } from "./service.ts";
+import { limiterFinding, probeFinding, reachFindings } from "./service.ts";
 import type { StateFacts } from "./state.ts";
 import { stateFindings } from "./state.ts";
 import { vaultFindings } from "./vaults.ts";
@@ -50,12 +50,16 @@ async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
   const found = await inspect(app.state).catch(asVaultError);
   const facts = found instanceof VaultError ? null : found;
   const vaults = facts?.vaults ?? null;
-  findings.push(await configurationFinding(app), await applicationFinding(app, vaults ?? []));
+  const isOffline = options.offline === true;
+  const [application, service] = await Promise.all([
+    applicationFinding(app, vaults ?? [], isOffline),
+    isOffline ? [] : serviceFindings(app, facts?.tokenSeconds ?? null),
+  ]);
+  findings.push(await configurationFinding(app), application);
   if (found instanceof VaultError)
     findings.push(failed(found.code === "usage" ? "state" : "key", found));
   if (facts !== null) findings.push(...stateFindings(facts, now));
-  if (options.offline !== true)
-    findings.push(...(await serviceFindings(app, facts?.tokenSeconds ?? null)));
+  findings.push(...service);
   findings.push(limiterFinding(app.settings.rate, facts?.queues ?? [], now));
   if (vaults !== null)
     findings.push(
@@ -109,13 +113,19 @@ async function configurationFinding({
   }
 }
 
-/** Base URL, and all that a request needs to be written; none is, so only the state can say what the service thinks of it. */
-async function applicationFinding(app: App, vaults: readonly VaultRecord[]): Promise<Finding> {
+/** Base URL, and all that a request needs to be written. Where the service does not say, the state knows what it said last. */
+async function applicationFinding(
+  app: App,
+  vaults: readonly VaultRecord[],
+  isOffline: boolean,
+): Promise<Finding> {
   try {
     const name = app.settings.serviceName();
     await app.service.client();
     await checkSigner(app.settings, app.io);
     const application = `${app.settings.appUuid} at ${name}`;
+    const found = isOffline ? null : probeFinding(application, await app.service.probe());
+    if (found !== null) return found;
     const refusal = lastRefusal(vaults.filter(({ service }) => service === name));
     if (refusal === null)
       return unverified("application", `${application}: complete; not verified with the service`);

@@ -1,6 +1,9 @@
 import type { ServicePart } from "../../parts/service.ts";
 import type { Finding } from "../../documents/setup.ts";
 import { bad, ok, warning } from "./finding.ts";
+import { wording } from "../../exchange/dispositions.ts";
+import type { Reply } from "../../exchange/ports.ts";
+import { classify } from "../../protocol/classify.ts";
 import { count } from "../../terminal/count.ts";
 import { isLoopback } from "../../protocol/address.ts";
 
@@ -33,6 +36,27 @@ export function reachFindings(
     tlsFinding(new URL(service), reach, now),
     clockFinding(reach, tokenSeconds),
   ];
+}
+
+/** What the reply to a probe says of the application that has sent it; null if nothing. */
+export function probeFinding(application: string, reply: Reply): Finding | null {
+  if (reply.type !== "answer") return null;
+  const is = classify(reply.answer);
+  const said = `(${wording(reply.answer)})`;
+  if (is === "application")
+    return bad(
+      "application",
+      `${application}: refused by the service ${said}`,
+      "check --app-uuid, --api-key and --jwt, and that this address is allowed",
+    );
+  if (is === "missing")
+    return bad(
+      "application",
+      `${application}: the service has no such endpoint ${said}`,
+      "check --base-url and --api-prefix",
+    );
+  if (["rate", "server", "service"].includes(is)) return null;
+  return ok("application", `${application}: not refused by the service`);
 }
 
 function serviceFinding(service: string, { httpStatus, sentAt, receivedAt }: Reached): Finding {

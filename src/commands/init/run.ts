@@ -24,8 +24,8 @@ import {
   serviceName,
 } from "../../settings/settings.ts";
 import type { App } from "../../app.ts";
-import { VaultError } from "../../errors.ts";
-import type { InitDocument } from "../../documents/setup.ts";
+import { asVaultError, VaultError } from "../../errors.ts";
+import type { Finding, InitDocument } from "../../documents/setup.ts";
 import type { InitOptions } from "./descriptor.ts";
 import { isUuid, typedAppUuid, typedBaseUrl } from "../../input/ask.ts";
 import { defined } from "../../defined.ts";
@@ -55,17 +55,14 @@ export async function runInit(app: App, options: InitOptions): Promise<number> {
   }
   if (options.stateKeySource !== undefined)
     profile = withValue(profile, "stateKeySource", options.stateKeySource);
-  const apiKey =
-    inProfile("apiKey") && !app.io.ask.isPossible && given(app, "apiKey") === undefined
-      ? undefined
-      : await apiKeyOf(app);
+  const apiKey = await apiKeyOf(app, inProfile("apiKey"));
   const formerState = profileValue(former, "state");
   const asksState = given(app, "state") === undefined && isAsked(app);
   const location = asksState ? await askLocation(app, name, formerState) : undefined;
   if (location !== undefined)
     profile = withValue(profile, "state", storable(app.io.narrator, location));
   else if (asksState && isShared(formerState)) profile = withValue(profile, "state", undefined);
-  const live = await isLive(app, options);
+  const live = await isLive(app, options, former);
   if (live !== undefined) profile = withValue(profile, "live", live || undefined);
 
   const local = await app.state.open({
@@ -73,9 +70,10 @@ export async function runInit(app: App, options: InitOptions): Promise<number> {
     exists: false,
     settings: location === undefined ? profile : { ...profile, state: location },
   });
-  const obstacle = app.io.ask.isPossible
-    ? await obstacleTo(local, app.settings.stateKey !== undefined)
-    : null;
+  const obstacle = await obstacleTo(
+    local,
+    app.settings.stateKey !== undefined || !app.io.ask.isPossible,
+  );
   const after = await local.configure(async (current) => {
     const sealed =
       apiKey === undefined
@@ -94,8 +92,13 @@ export async function runInit(app: App, options: InitOptions): Promise<number> {
   const how = current ? "" : `; to use it: --profile ${name}, or vault config use ${name}`;
   const document: InitDocument = { profile: name, path, current };
   await app.io.output.sayDone(document, `Saved profile ${name} (${path})${how}`);
-  if (app.io.ask.isPossible)
-    await verify(app, resolveSettings(app.settings.flags, app.io.host.env, profile));
+  const settings = resolveSettings(app.settings.flags, app.io.host.env, profile);
+  const sealed = profileValue(former, "apiKey") ?? "";
+  await verify(
+    app,
+    settings,
+    async () => apiKey ?? (await local.openSecret({ profile: name, key: "apiKey" }, sealed)),
+  );
   const used = current ? [] : ["--profile", name];
   if (obstacle !== null) app.io.narrator.warn(obstacle.message);
   const { stateKey } = app.settings.flags;
@@ -107,7 +110,7 @@ export async function runInit(app: App, options: InitOptions): Promise<number> {
       ? []
       : [command`vault config set stateKeyFile ${keyFile} ${used}`]),
     command`vault doctor ${used}`,
-    command`vault import --file FILE ${used}`,
+    local.state.isShared ? command`vault status ${used}` : command`vault import ${used}`,
   ];
   app.io.narrator.note("", steps);
   return 0;
@@ -116,22 +119,33 @@ export async function runInit(app: App, options: InitOptions): Promise<number> {
 /** Maximum wait of somebody who has just answered the last question. */
 const verifyMs = 5000;
 
-/** Says whether the service responds; the profile is saved in any case. Key and token are verified by the first call only. */
-async function verify(app: App, settings: Settings): Promise<void> {
-  const reach = await app.service.reach({
-    ...settings,
-    timeout: Math.min(settings.timeout, verifyMs),
-  });
-  const { reachFindings } = await import("../doctor/service.ts");
-  for (const { check, level, message, hint } of reachFindings(
-    serviceName(settings),
-    reach,
-    null,
-    app.io.host.now(),
-  )) {
-    if (level !== "ok") app.io.narrator.warn(`${message}${hint === undefined ? "" : `: ${hint}`}`);
-    else if (check === "service") app.io.narrator.note(message);
+/** Says whether the service responds, and refuses the application; the profile is saved in any case. */
+async function verify(
+  { io, service }: App,
+  wanted: Settings,
+  openKey: () => Promise<string>,
+): Promise<void> {
+  const settings = { ...wanted, timeout: Math.min(wanted.timeout, verifyMs) };
+  const askApplication = async (): Promise<Finding | null> => {
+    const apiKey = { text: await openKey(), source: "--api-key", fromFlag: false };
+    return probeFinding("the application", await service.probe({ ...settings, apiKey }));
+  };
+  const [{ probeFinding, reachFindings }, reach] = await Promise.all([
+    import("../doctor/service.ts"),
+    service.reach(settings),
+  ]);
+  const found = reachFindings(serviceName(settings), reach, null, io.host.now());
+  const application = reach.reached ? await askApplication().catch(asVaultError) : null;
+  for (const { check, level, message, hint } of found) {
+    if (level !== "ok") io.narrator.warn(`${message}${hint === undefined ? "" : `: ${hint}`}`);
+    else if (check === "service") io.narrator.note(message);
   }
+  if (application instanceof VaultError || application === null)
+    io.narrator.warn(
+      `the application and its key could not be checked${application === null ? "" : `: ${application.message}`}`,
+    );
+  else if (application.level !== "ok")
+    io.narrator.warn(`${application.message}: ${application.hint ?? ""}`);
 }
 
 async function nameOf({ io, settings }: Basics): Promise<string> {
@@ -145,7 +159,7 @@ async function nameOf({ io, settings }: Basics): Promise<string> {
     (io.ask.isPossible
       ? await io.ask.text({
           message: "Profile name (one for each service or team)",
-          initial: "default",
+          initial: settings.profileInUse.name,
           rule,
         })
       : settings.profileInUse.name);
@@ -214,21 +228,27 @@ async function baseUrlOf(app: App, former: Profile): Promise<string> {
 }
 
 async function appUuidOf({ io, settings }: Basics, former: Profile): Promise<string> {
-  const kept = io.ask.isPossible ? undefined : profileValue(former, "appUuid");
-  const answer = given({ io, settings }, "appUuid") ?? kept ?? (await typedAppUuid(io.ask));
+  const initial = profileValue(former, "appUuid");
+  const kept = io.ask.isPossible ? undefined : initial;
+  const answer =
+    given({ io, settings }, "appUuid") ?? kept ?? (await typedAppUuid(io.ask, initial));
   const wrong = isUuid(answer);
   if (wrong !== null)
     throw new VaultError("invalid-input", `--app-uuid: ${wrong}`, { hint: "nothing was changed" });
   return answer;
 }
 
-async function apiKeyOf(app: App): Promise<string> {
+/** The API key that is given or typed; undefined where the one of the profile is kept. */
+async function apiKeyOf(app: App, isKept: boolean): Promise<string | undefined> {
   const found = findSetting("apiKey", app.settings.flags, app.io.host.env, {});
-  const read = async (): Promise<string> =>
+  if (found === undefined && isKept && !app.io.ask.isPossible) return undefined;
+  const message = isKept ? "API key (Enter keeps the present one)" : "API key (stored encrypted)";
+  const rule = (answer: string): string | null => (isKept && answer === "" ? null : isUuid(answer));
+  const key =
     found === undefined
-      ? await app.io.ask.secret({ message: "API key (stored encrypted)", rule: isUuid })
+      ? await app.io.ask.secret({ message, rule })
       : await app.state.secretSetting(found);
-  const key = await read();
+  if (key === "" && found === undefined) return undefined;
   app.io.redactor.add(key);
   checkGiven(identifier, key, found?.source ?? "--api-key", "nothing was changed");
   return key;
@@ -245,10 +265,12 @@ const isAsked = ({ io, settings }: Basics): boolean =>
 async function isLive(
   { io, settings }: Basics,
   options: InitOptions,
+  former: Profile,
 ): Promise<boolean | undefined> {
   if (options.live === true) return true;
   if (!isAsked({ io, settings })) return undefined;
-  return await io.ask.confirm("Is this production? (adds a banner, confirms updates)");
+  const question = "Is this production? (adds a banner, confirms updates)";
+  return await io.ask.confirm(question, profileValue(former, "live") === "true");
 }
 
 const here = "on this machine";
@@ -293,7 +315,7 @@ interface Obstacle {
  */
 async function obstacleTo(
   { state, keys }: OpenState,
-  isKeyGiven: boolean,
+  mayBeUnknown: boolean,
 ): Promise<Obstacle | null> {
   if (!state.isShared) return null;
   try {
@@ -302,7 +324,7 @@ async function obstacleTo(
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
     const { hint, isMissing, next = [] } = error.facts;
-    if (isMissing !== true && !isKeyGiven && keys.keyEntries() === null) throw error;
+    if (isMissing !== true && !mayBeUnknown && keys.keyEntries() === null) throw error;
     const message = hint === undefined ? error.message : `${error.message}: ${hint}`;
     return { message, steps: next.slice(0, 1) };
   }
