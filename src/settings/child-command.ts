@@ -30,16 +30,19 @@ export function forwardLines(stream: Readable, forward: (lines: string) => void)
   });
 }
 
-const secretNames = new Set(
-  settingNames.map(definitionOf).flatMap(({ form, env = [] }) => (form === "secret" ? env : [])),
-);
+/** The variables of settings that are secrets, or of the others. */
+const variables = (secret: boolean): string[] =>
+  settingNames
+    .map(definitionOf)
+    .flatMap(({ form, env = [] }) => ((form === "secret") === secret ? env : []));
 
-/**
- * Variables that every program needs, whatever their value. Proxies stay even with a password: it is meant for every program. So do
- * our own, of which none is a secret here: without the name of a profile or a state, `vault` would use another one.
- */
+const secretNames = new Set(variables(true));
+/** Without the name of a profile or a state, a `vault` that a command runs would use another one. */
+const settingsKept = new Set(["VAULTSVC_CONFIG_DIR", "VAULTSVC_SANDBOX", ...variables(false)]);
+
+/** What every program needs, whatever its value. Proxies stay even with a password: it is meant for every program. */
 const forEveryProgram =
-  /^(?:PATH|HOME|PWD|OLDPWD|SHELL|USER|LOGNAME|HOSTNAME|TERM|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR|XDG_\w+|VAULTSVC_\w+|(?:https?|all|no)_proxy)$/i;
+  /^(?:PATH|HOME|PWD|OLDPWD|SHELL|USER|LOGNAME|HOSTNAME|TERM|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR|XDG_\w+|(?:https?|all|no)_proxy)$/i;
 
 /**
  * The environment for a command of the user, without our secrets: their variables, any other that `redactor` holds for one, and the
@@ -51,7 +54,8 @@ export function environmentWithoutSecrets(
 ): Record<string, string> {
   const entries = Object.entries(env).flatMap(([name, value]) => {
     if (value === undefined || secretNames.has(name)) return [];
-    if (!forEveryProgram.test(name) && redactor.holds(value)) return [];
+    const isKept = forEveryProgram.test(name) || settingsKept.has(name);
+    if (!isKept && redactor.holds(value)) return [];
     return [[name, name === "VAULTSVC_STATE" ? withoutPassword(value) : value]];
   });
   return Object.fromEntries(entries) as Record<string, string>;

@@ -321,6 +321,7 @@ describe("the environment of a command", () => {
   test("has no variable that is a secret, or contains a long one", () => {
     const env = {
       VAULTSVC_API_KEY: "@key",
+      VAULTSVC_OWN: "home",
       PGPASSWORD: "home",
       ENCODED: Buffer.from("home").toString("base64"),
       WITHIN: `key=${long};`,
