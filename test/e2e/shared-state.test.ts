@@ -51,6 +51,17 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
     expectExit(await firstGet(machine, lab.vault), 0);
   });
 
+  it("is named to a command without its password", async () => {
+    const { uuid, machines } = await team(server);
+    const [machine] = machines;
+    const save = 'cat >/dev/null; printf "%s" "$VAULTSVC_STATE" >state-of-command';
+    expectExit(await machine.vault("get", uuid, "--json", "--save-cmd", save), 0);
+    expect(machine.stateDir).toContain(":password@");
+    expect(readFileSync(join(machine.home, "state-of-command"), "utf8")).toBe(
+      machine.stateDir.replace(":password@", "@"),
+    );
+  });
+
   it("is used by all at once, and every read succeeds", async () => {
     const { lab, uuid, machines } = await team(server);
     const runs = machines.flatMap((machine) =>
