@@ -90,84 +90,65 @@ export function connectCause(
   if (error instanceof GivenUp) return error.before;
   const { host, hostname } = named(origin);
   const code = codeOf(error);
-  const reason = untrusted[code];
-  // Some proxies intercept TLS with a certificate of their own.
-  const whose = proxy === undefined ? "" : `; it may be the proxy's own (${proxy.source})`;
-  if (reason !== undefined)
+  const isForAnother = code === "ERR_TLS_CERT_ALTNAME_INVALID";
+  const reason = isForAnother ? `it is for ${namesOf(error)}` : untrusted[code];
+  if (reason !== undefined) {
+    // Some proxies intercept TLS with a certificate of their own.
+    const whose =
+      proxy === undefined || isForAnother ? "" : `; it may be the proxy's own (${proxy.source})`;
     return {
       cause: `certificate of ${host} is not trusted: ${reason}`,
       hint: `${trustHint(code)}${whose}`,
       lasts: true,
     };
-  const network = proxy !== undefined || isLoopback(hostname) ? "" : `; ${otherProxy}`;
-  if (isOutOfFiles(code)) return outOfFiles;
-  switch (code) {
-    case "ECONNREFUSED":
-      return { cause: `connection refused by ${host}`, hint: `${checkAddress}${network}` };
-    case "ENOTFOUND":
-      return { cause: `no such host ${hostname}`, hint: `check --base-url${network}` };
-    case "EAI_AGAIN":
-      return {
-        cause: `cannot look up ${hostname}: no name server responds`,
-        hint: `check the network and --base-url${network}`,
-      };
-    case "ENETUNREACH":
-    case "EHOSTUNREACH":
-    case "EADDRNOTAVAIL":
-      return {
-        cause: `no route to ${host}: the network is unreachable`,
-        hint: `check the network and --base-url${network}`,
-      };
-    case "ETIMEDOUT":
-    case "UND_ERR_CONNECT_TIMEOUT":
-      return {
-        cause: `no connection to ${host}: it does not respond`,
-        hint: `check the network and --base-url${network}`,
-      };
-    case "ECONNRESET":
-    case "EPIPE":
-    case "UND_ERR_SOCKET":
-      return {
-        cause: `connection closed by ${host} before the request was sent`,
-        hint: checkAddress,
-      };
-    case "ERR_TLS_CERT_ALTNAME_INVALID":
-      return {
-        cause: `certificate of ${host} is not trusted: it is for ${namesOf(error)}`,
-        hint: "check the host name in --base-url",
-        lasts: true,
-      };
-    // It names the header, and not its value.
-    case "UND_ERR_INVALID_ARG":
-      return {
-        cause: `the request cannot be written: ${error.message}`,
-        hint: "check --api-key, --app-uuid and --jwt",
-      };
-    case "ERR_SSL_WRONG_VERSION_NUMBER":
-    case "ERR_SSL_PACKET_LENGTH_TOO_LONG":
-    case "ERR_SSL_HTTP_REQUEST":
-      return {
-        cause: `no TLS connection to ${host}: the server there does not speak TLS`,
-        hint: "check scheme and port in --base-url",
-      };
-    case "ERR_SSL_UNSUPPORTED_PROTOCOL":
-    case "ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION":
-      return {
-        cause: `no TLS connection to ${host}: it does not speak TLS 1.2 or newer`,
-        hint: "the service must be updated",
-      };
-    default:
-      if (/SSL|TLS|EPROTO/.test(code)) {
-        return {
-          cause: `no TLS connection to ${host}: ${code}`,
-          hint: "check --base-url; does the service use https there?",
-        };
-      }
-      return {
-        cause: `no connection to ${host}: ${code === "" ? error.message : code}`,
-        hint: checkAddress,
-      };
   }
+  if (isOutOfFiles(code)) return outOfFiles;
+  const network = proxy !== undefined || isLoopback(hostname) ? "" : `; ${otherProxy}`;
+  const checkNetwork = `check the network and --base-url${network}`;
+  const noRoute = [`no route to ${host}: the network is unreachable`, checkNetwork] as const;
+  const silent = [`no connection to ${host}: it does not respond`, checkNetwork] as const;
+  const closed = [
+    `connection closed by ${host} before the request was sent`,
+    checkAddress,
+  ] as const;
+  const noTls = `no TLS connection to ${host}`;
+  const plain = [
+    `${noTls}: the server there does not speak TLS`,
+    "check scheme and port in --base-url",
+  ] as const;
+  const oldTls = [
+    `${noTls}: it does not speak TLS 1.2 or newer`,
+    "the service must be updated",
+  ] as const;
+  const causes: Readonly<Record<string, readonly [cause: string, hint: string]>> = {
+    ECONNREFUSED: [`connection refused by ${host}`, `${checkAddress}${network}`],
+    ENOTFOUND: [`no such host ${hostname}`, `check --base-url${network}`],
+    EAI_AGAIN: [`cannot look up ${hostname}: no name server responds`, checkNetwork],
+    ENETUNREACH: noRoute,
+    EHOSTUNREACH: noRoute,
+    EADDRNOTAVAIL: noRoute,
+    ETIMEDOUT: silent,
+    UND_ERR_CONNECT_TIMEOUT: silent,
+    ECONNRESET: closed,
+    EPIPE: closed,
+    UND_ERR_SOCKET: closed,
+    // It names the header, and not its value.
+    UND_ERR_INVALID_ARG: [
+      `the request cannot be written: ${error.message}`,
+      "check --api-key, --app-uuid and --jwt",
+    ],
+    ERR_SSL_WRONG_VERSION_NUMBER: plain,
+    ERR_SSL_PACKET_LENGTH_TOO_LONG: plain,
+    ERR_SSL_HTTP_REQUEST: plain,
+    ERR_SSL_UNSUPPORTED_PROTOCOL: oldTls,
+    ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: oldTls,
+  };
+  const [cause, hint] =
+    causes[code] ??
+    (/SSL|TLS|EPROTO/.test(code)
+      ? [`${noTls}: ${code}`, "check --base-url; does the service use https there?"]
+      : [`no connection to ${host}: ${code === "" ? error.message : code}`, checkAddress]);
+  return { cause, hint };
 }
 
 /**
@@ -250,6 +231,7 @@ const checkProxy = (source: string, origin: URL): string =>
   `check ${source}; if the service can be reached without a proxy: NO_PROXY=${origin.hostname}${source.startsWith("--") ? `, without ${source}` : ""}`;
 
 function trustHint(code: string): string {
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return "check the host name in --base-url";
   if (code === "CERT_HAS_EXPIRED" || code === "CERT_NOT_YET_VALID")
     return "check this machine's clock; otherwise the certificate must be renewed";
   return code === "CERT_REVOKED" ? "do not trust it; ask the operator of the service" : trust;
