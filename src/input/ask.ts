@@ -15,6 +15,7 @@ import type { Device } from "../protocol/fields.ts";
 import { base64, uuid as identifier } from "../protocol/fields.ts";
 import { validate } from "../protocol/validate.ts";
 import { notEmpty, ruleFrom } from "../cli/prompts.ts";
+import { stateOf } from "../terminal/who.ts";
 import { byLabel } from "../cli/vault-name.ts";
 import { learn, readCredentials } from "./read-start.ts";
 import { command } from "../way.ts";
@@ -92,10 +93,14 @@ export async function askVault(
     )
     .toSorted(byLabel);
   const widest = Math.max(0, ...known.map(({ label }) => label?.length ?? 0));
-  const choice = ({ uuid, label, kind, limited }: VaultRecord) => ({
+  const reader = { self: io.host.actor, now: io.host.now() };
+  const choice = ({ uuid, label, kind, limited, open }: VaultRecord) => ({
     value: uuid,
     name: widest === 0 ? uuid : `${(label ?? "").padEnd(widest)}  ${uuid}`,
-    description: limited ? `${kind}, with a limited number of reads` : kind,
+    description: [
+      limited ? `${kind}, with a limited number of reads` : kind,
+      ...(open === null ? [] : [`${open.operation} ${stateOf(open, reader)}`]),
+    ].join("; "),
   });
   const another = {
     value: "",

@@ -7,7 +7,7 @@ import type { MessageStream } from "./streams.ts";
 import type { Way } from "../way.ts";
 import { withLocalTimes } from "./time.ts";
 import type { Reader } from "./who.ts";
-import { bySince, inUse } from "./who.ts";
+import { bySince, inUse, stateOf } from "./who.ts";
 
 interface NarratorOptions {
   stderr: MessageStream;
@@ -137,14 +137,6 @@ const seconds = (milliseconds: number): string =>
     ? `${Math.round(milliseconds)} ms`
     : `${Math.round(milliseconds / 100) / 10} s`;
 
-/** States of an exchange, in words for a person, where they differ. */
-export const stateWords: Readonly<Record<string, string>> = {
-  intent: "start sent, outcome unknown",
-  started: "started, not acknowledged",
-  ending: "acknowledging",
-  "in-doubt": "in doubt",
-};
-
 /**
  * Formats an error for a person: message, facts, advice; its ways on are the stream's to write. What somebody else did has their name;
  * times are local. The stream replaces secrets.
@@ -157,9 +149,7 @@ export function errorLines(error: VaultError, reader: Reader): string {
     ...(by === undefined || since === undefined ? [] : [inUse({ by, since }, reader)]),
     ...(exchange === undefined
       ? []
-      : [
-          `exchange ${exchange.id} (${exchange.operation}): ${stateWords[exchange.state] ?? exchange.state}${bySince(exchange, reader, exchange.state === "held" ? " by" : ", by")}`,
-        ]),
+      : [`exchange ${exchange.id} (${exchange.operation}): ${stateOf(exchange, reader)}`]),
     ...(spent === undefined
       ? []
       : [

@@ -24,3 +24,21 @@ export function inUse({ by, since: at }: Holder, { self, now }: Reader): string 
   const who = isSameUser(by, self) ? `process ${by.pid}` : actorWords(by, "process");
   return `in use by ${printableLine(who)} ${since(at, now)}`;
 }
+
+/** States of an exchange, in words for a person, where they differ. */
+export const stateWords: Readonly<Record<string, string>> = {
+  intent: "start sent, outcome unknown",
+  started: "started, not acknowledged",
+  ending: "acknowledging",
+  "in-doubt": "in doubt",
+};
+
+/** The state of an exchange, and whose it is: `held by ada@build-7 since 10:02`. */
+export function stateOf(
+  exchange: { state: string; by: Actor | null; startedAt: string },
+  reader: Reader,
+): string {
+  const { state } = exchange;
+  const who = bySince(exchange, reader, state === "held" ? " by" : ", by");
+  return `${stateWords[state] ?? state}${who}`;
+}

@@ -245,8 +245,11 @@ describe.concurrent("status on a terminal", () => {
     lab.faults("get-end:drop-after");
     expectExit(await firstGet(machine, doubtful), 12);
     const inDoubt = `vault get ${doubtful.uuid}`;
-    const lines = async (...args: string[]): Promise<string[]> =>
-      [...(await onTerminal(machine, ...args)).err.matchAll(/^next: .*/gm)].map(([line]) => line);
+    const lines = async (...args: string[]): Promise<string[]> => {
+      const { err } = await onTerminal(machine, ...args);
+      const whole = err.replaceAll(/ \\\n +/g, " ");
+      return [...whole.matchAll(/^next: [^(\n]*[^ (\n]/gm)].map(([line]) => line);
+    };
     expect(await lines()).toEqual([`next: ${inDoubt}`]);
 
     expectExit(await firstGet(machine, held, "--no-ack"), 0);

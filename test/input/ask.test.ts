@@ -8,7 +8,12 @@ import { fakeBasics, uuid } from "../support/fake-host.ts";
 
 /** A person who gives these answers, each once, and the next one where a rule refuses it; what was read on the way. */
 function person(...answers: string[]) {
-  const read = { questions: [] as string[], refusals: [] as string[], offered: [] as string[] };
+  const read = {
+    questions: [] as string[],
+    refusals: [] as string[],
+    offered: [] as string[],
+    described: [] as (string | undefined)[],
+  };
   const text: Prompts["text"] = async ({ message, rule }) => {
     read.questions.push(message);
     for (;;) {
@@ -25,6 +30,7 @@ function person(...answers: string[]) {
     secret: text,
     choose: async (_, choices) => {
       read.offered = choices.map(({ name }) => name.trim());
+      read.described = choices.map(({ description }) => description);
       const [first] = choices;
       if (first === undefined) throw new Error("nothing is offered");
       return await Promise.resolve(first.value);
@@ -75,6 +81,7 @@ const vault = (n: number, change: Partial<VaultRecord>): VaultRecord =>
     service: "here",
     generations: [{}],
     limited: false,
+    open: null,
     ...change,
   }) as VaultRecord;
 
@@ -113,4 +120,14 @@ test("vaults are offered by label, those with limited reads last, and Enter neve
   // What works on this machine alone takes no vault that is not known here.
   expect(await offered("export", [vault(2, {})])).toEqual([uuid(2)]);
   await expect(offered("forget", [gone])).rejects.toMatchObject({ code: "no-credentials" });
+});
+
+test("a vault that is offered says what is open of it, and whose that is", async () => {
+  const by = { host: "build-7", user: "grace", pid: 7 };
+  const open = { operation: "get", state: "held", by, startedAt: "2026-11-20T10:02:00Z" };
+  const { io, settings, read } = person(uuid(9));
+  const vaults = [vault(1, { label: "a", open: open as VaultRecord["open"] })];
+  const state = { store: async () => ({ list: async () => vaults }) } as unknown as Local["state"];
+  await askVault({ io, settings, state }, undefined, "ack");
+  expect(read.described[0]).toMatch(/; get held by grace@build-7 since 2026-11-20 \d\d:02 /);
 });
