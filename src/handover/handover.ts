@@ -19,7 +19,6 @@ import type { Program } from "./program.ts";
 import type { Way } from "../way.ts";
 import { learnAll } from "../input/read-start.ts";
 import { environmentWithoutSecrets } from "../settings/child-command.ts";
-import { command } from "../way.ts";
 
 /** Where the contents of a read go, and then the recovery document. */
 export interface Outputs {
@@ -129,11 +128,16 @@ export function warnOfCounters({ narrator }: Io, { shown, isNew }: NewState): vo
 }
 
 /** Warns, after an acknowledgement, that credentials which were given are of no use, where the new ones are in nothing but a new state. */
-export function warnOfReplaced({ narrator }: Io, { shown, isNew }: NewState, given: string): void {
+export function warnOfReplaced(
+  { narrator }: Io,
+  { shown, isNew }: NewState,
+  given: string,
+  way: Way,
+): void {
   if (isNew)
     narrator.warn(
       `the credentials given ${given} no longer work; the new ones are only in ${shown}, which this command has made`,
-      [{ ...command`vault state backup FILE`, note: "or name --credentials-out or --save-cmd" }],
+      [{ ...way, note: "prints them; --credentials-out and --save-cmd pass them on" }],
     );
 }
 

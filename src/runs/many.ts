@@ -99,7 +99,7 @@ export async function runMany(
     await (app.settings.rate === 0 ? take() : inLittleMemory(take));
   } finally {
     if (isReplaced && options.ack !== false)
-      warnOfReplaced(app.io, await app.state.store(), "in --from");
+      warnOfReplaced(app.io, await app.state.store(), "in --from", command`vault export --all`);
   }
   return 0;
 }

@@ -86,7 +86,8 @@ export async function runVaults(
       if (handover.leavesState) warnOfCounters(app.io, store);
       const delivery = await runExchange(context, start, handover);
       const isReplaced = start.given !== undefined && delivery.exchange.state === "acknowledged";
-      if (isReplaced && !handover.leavesState) warnOfReplaced(app.io, store, `for vault ${uuid}`);
+      if (isReplaced && !handover.leavesState)
+        warnOfReplaced(app.io, store, `for vault ${uuid}`, command`vault export ${uuid}`);
       return { start, delivery };
     });
     if (done !== undefined && program === undefined) await tell(app, done.start, done.delivery);

@@ -344,7 +344,7 @@ describe.concurrent("given credentials that a new state has replaced", () => {
     const first = await machine.vault(...args(machine, lab));
     expectExit(first, 0);
     expect(first.stderr).toMatch(told(machine, `for vault ${lab.vault.uuid}`));
-    expect(first.stderr).toContain("next: vault state backup FILE");
+    expect(first.stderr).toContain(`next: vault export ${lab.vault.uuid} (prints them`);
     const second = await machine.vault("get", lab.vault.uuid, "--json");
     expect(second).toMatchObject({ code: 0, stderr: "" });
   });
