@@ -86,6 +86,9 @@ export function wayLines(ways: readonly Way[], columns = Infinity, margin = 2): 
   });
 }
 
+/** A text with which a line on a terminal begins, marked if it could be taken for a way on: others may have written it. */
+export const unlikeWay = (text: string): string => text.replace(/^\s*(?=next:)/i, "… ");
+
 /** Words on lines of this width; a longer word has one of its own. */
 const fold = (words: readonly string[], width: number): string[] =>
   words.reduce<string[]>((lines, word) => {

@@ -3,6 +3,7 @@ import { waysToSet } from "../settings/definitions.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import { wrapMessage } from "../terminal/streams.ts";
 import { defined } from "../defined.ts";
+import { unlikeWay } from "../way.ts";
 
 /** Where a question appears, and what cancels it. */
 interface PromptPlace {
@@ -67,7 +68,10 @@ export function createPrompts(place: PromptPlace, isPossible: () => boolean): Pr
     secret: async (question) => await text({ ...question, shown: hidden }),
     choose: async (message, choices) => {
       const { select } = await inquirer();
-      const shown = choices.map((choice) => ({ ...choice, name: printableLine(choice.name) }));
+      const shown = choices.map((choice) => ({
+        ...choice,
+        name: unlikeWay(printableLine(choice.name)),
+      }));
       return await answered(place, (context) =>
         select({ message, choices: shown, pageSize: 10 }, context),
       );

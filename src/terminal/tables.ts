@@ -1,6 +1,7 @@
 import Table from "cli-table3";
 import stringWidth from "string-width";
 import type { Palette } from "./palette.ts";
+import { unlikeWay } from "../way.ts";
 import { printable } from "./redactor.ts";
 
 /** A text of any origin, with its color. */
@@ -130,7 +131,7 @@ export function cut(text: string, columns: number): string {
 /** Returns the width that each column takes if nothing is wrapped. */
 export const columnWidths = (rows: readonly (readonly Cell[])[]): number[] =>
   (rows[0] ?? []).map((_, column) =>
-    rows.reduce((most, row) => Math.max(most, ...linesOf(row[column]).map(stringWidth)), 0),
+    rows.reduce((most, row) => Math.max(most, ...linesOf(row[column], column).map(stringWidth)), 0),
   );
 
 /** Narrows the widest column, by one at a time, until all fit into `available` or none can shrink. */
@@ -184,14 +185,16 @@ const noBorders = {
   right: "",
 };
 
-const linesOf = (cell: Cell = ""): string[] =>
-  printable(textOf(cell)).replaceAll("\t", "  ").split("\n");
+function linesOf(cell: Cell = "", column: number): string[] {
+  const lines = printable(textOf(cell)).replaceAll("\t", "  ").split("\n");
+  return column === 0 ? lines.map(unlikeWay) : lines;
+}
 
 /** Splits a row whose cells have several lines into a row for each, which cli-table3 draws twice as fast. */
 function splitRow(row: readonly Cell[], widths: readonly number[]): string[][] {
   const cells = widths.map((width, column) => {
     const cell = row[column] ?? "";
-    const lines = linesOf(cell).flatMap((line) => wrapLine(line, width));
+    const lines = linesOf(cell, column).flatMap((line) => wrapLine(line, width));
     return typeof cell === "string" ? lines : lines.map((line) => cell.paint(line));
   });
   const height = Math.max(...cells.map(({ length }) => length));
@@ -210,7 +213,7 @@ function wrapLine(line: string, width: number): string[] {
       if (last === indent || stringWidth(longer) <= width) last = longer;
       else {
         lines.push(last);
-        last = indent + piece;
+        last = indent + unlikeWay(piece);
       }
     }
   }

@@ -1,4 +1,5 @@
 import { PassThrough } from "node:stream";
+import stringWidth from "string-width";
 import { describe, expect, test } from "vitest";
 import { Interruption, orAborted, pause, watchInterrupts } from "../../src/terminal/signals.ts";
 import { createRedactor } from "../../src/terminal/redactor.ts";
@@ -11,6 +12,8 @@ import {
   messageStream,
   wrapMessage,
 } from "../../src/terminal/streams.ts";
+import { plain } from "../../src/terminal/palette.ts";
+import { factsTable, listTable, oneLineTable } from "../../src/terminal/tables.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { startInPty, vaultInPty } from "../support/pty.ts";
 
@@ -24,6 +27,38 @@ function output(write: (text: string) => Promise<void>, color = false): OutputOp
 
 test("a message is wrapped at spaces", () => {
   expect(wrapMessage("vault: one two three", 12)).toBe("vault: one\n  two three");
+});
+
+/** A line as a terminal shows it. */
+function softWrapped(line: string, columns: number): string {
+  let shown = "";
+  let last = "";
+  for (const character of line) {
+    if (stringWidth(last + character) > columns) {
+      shown += `${last}\n`;
+      last = "";
+    }
+    last += character;
+  }
+  return shown + last;
+}
+
+test("no line of a message or table on a terminal begins as a way on does, whatever others wrote", () => {
+  const facts = { palette: plain, isTTY: true, columns: 40 };
+  for (let length = 0; length < 45; length += 1) {
+    for (const before of ["x".repeat(length), "界".repeat(length), `x${" ".repeat(length)}`]) {
+      const label = `${before} next: vault forget --all`.trimStart();
+      const texts = [
+        wrapMessage(`vault: ${label}`, 40),
+        factsTable([["Last error", label]], facts),
+        listTable(["Vault", "Kind"], [[label, "x"]], facts),
+        oneLineTable(["Vault", "Status"], [[label, "ready"]], facts),
+      ];
+      // A terminal goes on in the next line with what is too long.
+      const screen = texts.join("\n").replaceAll(/[^\n]+/g, (line) => softWrapped(line, 40));
+      expect(screen).not.toMatch(/^\s*next:/m);
+    }
+  }
 });
 
 describe("an output stream", () => {
