@@ -1,5 +1,3 @@
-import { defined } from "../defined.ts";
-import type { EventKind } from "./fold/events.ts";
 import { isFailedAccess } from "./fold/events.ts";
 import { Fold } from "./fold/fold.ts";
 import { SpareEntries } from "./read/entries.ts";
@@ -9,25 +7,7 @@ import { Timelines } from "./report/timelines.ts";
 import type { Selection } from "./selection.ts";
 import type { VaultTable } from "./fold/vault-table.ts";
 import { type WhatIf, withChanges } from "./fold/rules.ts";
-import type { ReenactmentReport, Rules, VaultState } from "../documents/audit.ts";
-
-/** An event to re-enact. */
-export interface ReenactedStep {
-  uuid: string;
-  /** Milliseconds since the epoch. */
-  time: number;
-  event: EventKind;
-  /** Line of the item. */
-  line: number;
-  /** Endpoint of the item, if any, which names the kind of the vault. */
-  kindHint?: string;
-}
-
-/** An emulated service that re-enacts the events. */
-export interface Reenacted {
-  add(step: ReenactedStep): void;
-  finish(asOf: number, replayed: Iterable<{ uuid: string; state: VaultState }>): ReenactmentReport;
-}
+import type { Rules } from "../documents/audit.ts";
 
 interface IntakeOptions {
   rules: Rules;
@@ -37,7 +17,6 @@ interface IntakeOptions {
   timeline: "none" | "vault" | "problems";
   whatIf?: WhatIf;
   selection?: Selection | undefined;
-  reenact?: Reenacted | undefined;
   /** Returns the item at a location. */
   itemOf: (location: ItemLocation) => Item;
   /** Milliseconds since the epoch. */
@@ -131,14 +110,13 @@ export class Intake {
     }
     this.vaultItems += 1;
     if (!this.#vaults.isWanted(vault)) return;
-    const { selection, reenact } = this.#options;
+    const { selection } = this.#options;
     if (selection !== undefined) this.#select(selection, entry);
     if (isFailedAccess(event)) this.failures += 1;
     else if (event === "other") this.unknownItems += 1;
     const folded = this.fold.take(entry);
     if (folded === undefined) return;
     this.timelines?.add(folded, entry, this.fold.hasLocked);
-    reenact?.add(stepOf(folded.uuid, entry, this.#options.itemOf(entry).endpoint));
     if (this.changed !== undefined) this.#takeChanged(entry, this.changed.fold);
   }
 
@@ -181,12 +159,4 @@ export class Intake {
       });
     }
   }
-}
-
-function stepOf(
-  uuid: string,
-  { time, line, event }: Entry,
-  endpoint: string | null,
-): ReenactedStep {
-  return { uuid, time, event, line, ...defined({ kindHint: endpoint ?? undefined }) };
 }

@@ -11,9 +11,8 @@ import { foundOf, warningOf } from "./report/found.ts";
 import { Pseudonyms, References } from "./report/references.ts";
 import type { FindOwn } from "./report/references.ts";
 import { Intake } from "./intake.ts";
-import type { Reenacted } from "./intake.ts";
 import { summaryOf, distinguishesFailures } from "./report/summary.ts";
-import { rankVaults, selectedOf, reportOf, statusOf } from "./report/vault-reports.ts";
+import { rankVaults, selectedOf, reportOf } from "./report/vault-reports.ts";
 import { traceRefused } from "./report/trace-refused.ts";
 import type { ReportContext, Ranked } from "./report/vault-reports.ts";
 import { TimeOrder } from "./fold/time-order.ts";
@@ -26,7 +25,6 @@ import { VaultError } from "../errors.ts";
 import { defined } from "../defined.ts";
 import type {
   Columns,
-  ReenactmentReport,
   ReplaySummary,
   Rules,
   VaultReport,
@@ -57,7 +55,6 @@ export interface ReplayOptions extends InputOptions {
   whatIf?: WhatIf;
   /** Reports only vaults that have an item which meets all of these. */
   where?: readonly Condition[] | undefined;
-  reenact?: Reenacted | undefined;
   own?: FindOwn;
   /** Replaces addresses, references, applications and labels by pseudonyms. */
   redact?: boolean | undefined;
@@ -73,7 +70,6 @@ export interface Replay {
   /** Yields reports, which are created lazily. */
   vaults(filter: { problems: boolean }): Iterable<VaultReport>;
   whatIf?: WhatIfReport;
-  reenactment?: ReenactmentReport;
   close(): Promise<void>;
 }
 
@@ -238,7 +234,6 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
           every,
           intake,
         );
-  const reenactment = options.reenact?.finish(asOf, statesOf(context, every));
   return {
     summary: summaryOf({
       found: { ...defined({ warning }), ...foundOf(context, every, counts, selected) },
@@ -259,7 +254,7 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
       for (const { vault, verdict } of every)
         if (!problems || isProblem(verdict)) yield reportOf(traced, vault);
     },
-    ...defined({ whatIf, reenactment }),
+    ...defined({ whatIf }),
   };
 }
 
@@ -272,8 +267,4 @@ function countVerdicts(vaults: readonly Ranked[]): Record<Verdict, number> {
   >;
   for (const { verdict } of vaults) counts[verdict] += 1;
   return counts;
-}
-
-function* statesOf(context: ReportContext, vaults: readonly Ranked[]) {
-  for (const { vault } of vaults) yield { uuid: vault.uuid, state: statusOf(context, vault).state };
 }

@@ -259,28 +259,6 @@ const whatIf = z.object({
   notes: z.array(text),
 });
 
-/** Comparison of the replay with the emulated service. */
-const reenactment = z.object({
-  vaults: count,
-  agree: count,
-  /** Vaults whose items could not be re-enacted, with the reason. */
-  notPerformed: z.array(z.object({ uuid: text, reason: text })),
-  differences: z.array(
-    z.object({
-      uuid: text,
-      /** "active", "locked", "deleted" */
-      replayed: text,
-      emulated: text,
-      /** Time and line of the first item at which the two disagree. */
-      at: optional(time),
-      line: optional(count),
-      text,
-    }),
-  ),
-});
-
-const besides = { whatIf: optional(whatIf), reenactment: optional(reenactment) };
-
 const afterVaults = {
   /** Lines that are not items: their number, and the first ones. */
   skippedLines: count,
@@ -301,7 +279,7 @@ const afterVaults = {
 const document = z.object({
   ...beforeVaults,
   vaults: z.array(vault),
-  ...besides,
+  whatIf: optional(whatIf),
   ...afterVaults,
 });
 
@@ -311,7 +289,7 @@ export const auditReplay = z.union([document, vault]);
 export const auditSummary = z.object({
   event: z.literal("summary"),
   ...beforeVaults,
-  ...besides,
+  whatIf: optional(whatIf),
   ...afterVaults,
 });
 
@@ -339,4 +317,3 @@ export type InputReport = z.infer<typeof input>;
 export type Rules = z.infer<typeof rules>;
 export type ReplaySummary = z.infer<typeof replaySummary>;
 export type WhatIfReport = z.infer<typeof whatIf>;
-export type ReenactmentReport = z.infer<typeof reenactment>;

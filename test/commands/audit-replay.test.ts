@@ -86,14 +86,12 @@ const whole: Replay = {
     moreChanged: 0,
     notes: [],
   },
-  reenactment: { vaults: 2, agree: 2, notPerformed: [], differences: [] },
 };
 
 /** What the contract says of it. */
-const expected = ({ summary: facts, whatIf, reenactment }: Replay): object => ({
+const expected = ({ summary: facts, whatIf }: Replay): object => ({
   ...facts,
   ...(whatIf && { whatIf }),
-  ...(reenactment && { reenactment }),
 });
 
 const join = (pieces: Iterable<string>): string => [...pieces].join("");
@@ -102,7 +100,7 @@ describe("the document of --json", () => {
   test.each([
     ["plain", plain, both],
     ["without vaults", plain, []],
-    ["with what differs and a re-enactment", whole, both],
+    ["with what differs", whole, both],
   ])("%s: all that was found, in the layout of every other document", (_what, replay, vaults) => {
     const text = join(jsonDocument(replay, vaults));
     const document = JSON.parse(text) as Record<string, unknown>;
@@ -171,7 +169,6 @@ describe("--field", () => {
     ["vaults.0.who.addresses.0.value", "10.0.0.1"],
     ["skipped.0.line", 7],
     ["whatIf.vaults.0.after.verdict", "locked"],
-    ["reenactment.agree", 2],
   ])("%s", (path, value) => {
     expect(join(fieldPieces(whole, both, path))).toBe(
       typeof value === "string" ? value : jsonText(value),
@@ -186,7 +183,7 @@ describe("--field", () => {
     ["vaults.2", /--field vaults\.2: no such field: 2/],
     ["vaults.locked", /--field vaults\.locked: vaults is a list; an index must follow/],
     ["vaults.0.nothing", /no such field: nothing/],
-    ["reenactment", /no such field: reenactment/],
+    ["whatIf", /no such field: whatIf/],
   ])("%s is not there, and not among those that are named", (path, message) => {
     let raised: unknown;
     try {

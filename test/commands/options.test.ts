@@ -100,8 +100,8 @@ test.each<[string, unknown]>([
   ],
   ["audit-replay", { files: [] }],
   [
-    "audit-replay a.ndjson - b.csv.gz --problems --reenact",
-    { files: ["a.ndjson", "-", "b.csv.gz"], problems: true, reenact: true },
+    "audit-replay a.ndjson - b.csv.gz --problems",
+    { files: ["a.ndjson", "-", "b.csv.gz"], problems: true },
   ],
   [
     `audit-replay --vault ${uuid.toUpperCase()} --timeline`,

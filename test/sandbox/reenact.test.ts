@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { Reenactment } from "../../src/audit/reenact/reenact.ts";
+import { Reenactment } from "../support/reenact/reenact.ts";
 import type { EventKind } from "../../src/audit/fold/events.ts";
-import type { ReenactedStep } from "../../src/audit/intake.ts";
-import { EmulatedService } from "../../src/audit/reenact/emulated-service.ts";
+import type { ReenactedStep } from "../support/reenact/step.ts";
+import { EmulatedService } from "../support/reenact/emulated-service.ts";
 import type { AuditItem, State } from "../../src/sandbox/model/state.ts";
 import { tellFacts } from "../support/audit-log/audit-log.ts";
 import type { DialectName } from "../support/audit-log/dialects.ts";

@@ -80,17 +80,8 @@ const whole: HtmlParts = {
   summary: reports.summaryOf([...vaults, reports.fine()]),
   vaults,
   whatIf: reports.whatIf(),
-  reenactment: reports.reenactment(),
 };
 const [script, , , , , escapes] = reports.hostileTexts;
-const difference = {
-  uuid: script,
-  replayed: escapes,
-  emulated: script,
-  at: escapes,
-  line: 1,
-  text: script,
-};
 const evil: HtmlParts = {
   title: script + escapes,
   generatedAt: reports.hostileTexts[1],
@@ -102,12 +93,6 @@ const evil: HtmlParts = {
     unchanged: 0,
     moreChanged: 0,
     notes: [script],
-  },
-  reenactment: {
-    vaults: 2,
-    agree: 0,
-    notPerformed: [{ uuid: script, reason: escapes }],
-    differences: [difference],
   },
 };
 

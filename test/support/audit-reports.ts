@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type {
   OwnExchange,
-  ReenactmentReport,
   ReplaySummary,
   Rules,
   VaultReport,
@@ -11,7 +10,6 @@ import type {
 } from "../../src/documents/audit.ts";
 import { parseWhatIf } from "../../src/audit/fold/rules.ts";
 import type { ReplayOptions } from "../../src/audit/replay.ts";
-import { Reenactment } from "../../src/audit/reenact/reenact.ts";
 import { replay } from "../../src/audit/replay.ts";
 import { tempDir } from "./cleanup.ts";
 
@@ -99,14 +97,6 @@ const expired: readonly Values[] = [
   item(3, "12T11:30:00", "READ_VAULT", locked),
 ];
 
-const online = { ...worker, endpoint: endpoint.replace("offline", "online") };
-/** A vault of a kind that cannot be updated. */
-const impossible: readonly Values[] = [
-  item(12, "13T07:00:00", "CREATE_VAULT", online),
-  item(12, "13T07:01:00", "READ_VAULT", online),
-  item(12, "13T07:02:00", "UPDATE_VAULT", online),
-];
-
 const csv = [
   "transactionTime,what,outcome,vault.uuid,ipAddress",
   `2026-11-20T07:00:01.000Z,ACKNOWLEDGE_READ_VAULT,SUCCESS,${uuid(10)},203.0.113.7`,
@@ -118,7 +108,6 @@ interface Replayed {
   summary: ReplaySummary;
   vaults: VaultReport[];
   whatIf?: WhatIfReport;
-  reenactment?: ReenactmentReport;
 }
 
 const folder = tempDir("reports");
@@ -221,16 +210,6 @@ export const emptySummary = (): ReplaySummary => empty.summary;
 export function whatIf(): WhatIfReport {
   if (whole.whatIf === undefined) throw new Error("no what-if");
   return whole.whatIf;
-}
-
-const { reenactment: compared } = await replayed([...items, ...expired, ...impossible], {
-  rules: former,
-  reenact: new Reenactment(former),
-});
-
-export function reenactment(): ReenactmentReport {
-  if (compared === undefined) throw new Error("no re-enactment");
-  return compared;
 }
 
 /** What somebody might write into an item to reach a terminal or a page. */

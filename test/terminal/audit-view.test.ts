@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import stringWidth from "string-width";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { reenactmentView, auditSummary } from "../../src/audit/render/text/view.ts";
+import { auditSummary } from "../../src/audit/render/text/view.ts";
 import { exactTime, shown } from "../../src/audit/render/text/text.ts";
 import { auditTimeline } from "../../src/audit/render/text/timeline.ts";
 import type { AuditView } from "../../src/audit/render/text/text.ts";
@@ -52,7 +52,6 @@ const views: Record<string, (view: AuditView) => string> = {
   "an open exchange, older events left out": (view) =>
     auditTimeline({ ...reports.openExchange(), timelineOmitted: 1203 }, reports.rules, view),
   "what if": (view) => auditSummary(reports.summaryOf([]), [], view, reports.whatIf()),
-  "a re-enactment": (view) => reenactmentView(reports.reenactment(), view),
 };
 
 const hostileViews: Record<string, (view: AuditView) => string> = {
@@ -68,26 +67,6 @@ const hostileViews: Record<string, (view: AuditView) => string> = {
       moreChanged: 0,
       notes: [escapes],
     });
-  },
-  "re-enactment": (view) => {
-    const [, , , , , evil] = reports.hostileTexts;
-    const difference = {
-      uuid: evil,
-      replayed: evil,
-      emulated: evil,
-      at: evil,
-      line: 1,
-      text: evil,
-    };
-    return reenactmentView(
-      {
-        vaults: 2,
-        agree: 0,
-        notPerformed: [{ uuid: evil, reason: evil }],
-        differences: [difference],
-      },
-      view,
-    );
   },
 };
 

@@ -1,6 +1,5 @@
 import type {
   InputReport,
-  ReenactmentReport,
   ReplaySummary,
   UnknownAction,
   VaultReport,
@@ -110,7 +109,7 @@ function leftOut(summary: ReplaySummary): string[] {
   return all.filter(([count]) => count > 0).map(([, words]) => words);
 }
 
-/** What is said of a comparison: a title, a sentence, and what differs. */
+/** What is said of a hypothetical change: a title, a sentence, and what differs. */
 export interface Comparison {
   title: Line;
   /** `isGood`: nothing differs. */
@@ -121,8 +120,6 @@ export interface Comparison {
   rows: readonly { uuid: string; cells: readonly (readonly Line[])[] }[];
   /** Number of all rows, listed or not. */
   total: number;
-  /** Vaults that could not be compared. */
-  missing: readonly { uuid: string; reason: Line }[];
 }
 
 /** Returns the outline of what a hypothetical change would make different. */
@@ -151,7 +148,6 @@ export function whatIfOutline({
       ],
     })),
     total,
-    missing: [],
   };
 }
 
@@ -163,40 +159,4 @@ function standing({ verdict, since, unackedStarts, failedAttempts }: VaultReport
     ...(unackedStarts === 0 ? [] : [`; ${counted(unackedStarts, "unacknowledged start")}`]),
     ...(failedAttempts === 0 ? [] : [`; ${counted(failedAttempts, "failed attempt")} in a row`]),
   ];
-}
-
-/** Returns the outline of the comparison with the emulated service. */
-export function reenactmentOutline(report: ReenactmentReport): Comparison {
-  const { vaults, agree, differences, notPerformed } = report;
-  const result = [
-    `${grouped(agree)} of ${grouped(vaults)} agree`,
-    differences.length === 0 ? "none differs" : counted(differences.length, "differs", "differ"),
-    ...(notPerformed.length === 0
-      ? []
-      : [`${grouped(notPerformed.length)} could not be re-enacted`]),
-  ];
-  return {
-    title: ["Re-enacted in the sandbox"],
-    result: { words: result.join(", "), others: "", isGood: differences.length === 0 },
-    notes: [],
-    heads: ["Vault", "Replay", "Sandbox", "From", "Why"],
-    rows: differences.map(({ uuid, replayed, emulated, at, line, text }) => {
-      const from: Line = [
-        ...(at === undefined ? [] : [{ time: at }]),
-        ...(at === undefined || line === undefined ? [] : [", "]),
-        ...(line === undefined ? [] : [`line ${line}`]),
-      ];
-      return {
-        uuid,
-        cells: [
-          [[{ value: replayed }]],
-          [[{ value: emulated }]],
-          from.length === 0 ? [] : [from],
-          [[{ sentence: text }]],
-        ],
-      };
-    }),
-    total: differences.length,
-    missing: notPerformed.map(({ uuid, reason }) => ({ uuid, reason: [{ sentence: reason }] })),
-  };
 }

@@ -118,7 +118,6 @@ export const auditReplay = {
       values: { from: "list", values: changes, open: true },
       value: text,
     },
-    reenact: { flag: "--reenact", help: "replay in a private sandbox and report differences" },
     failOn: {
       flag: "--fail-on <findings>",
       help: `exit 17 if one is found: ${auditFindings.join(", ")} (comma-separated)`,

@@ -6,11 +6,7 @@ import type { VaultReport } from "../../documents/audit.ts";
 import { fieldOf } from "../../cli/output.ts";
 
 /** Returns the parts of the document before and after its vaults, by the names that --field takes. */
-function factsOf({
-  summary,
-  whatIf,
-  reenactment,
-}: Pick<Replay, "summary" | "whatIf" | "reenactment">) {
+function factsOf({ summary, whatIf }: Pick<Replay, "summary" | "whatIf">) {
   const {
     found,
     selected,
@@ -27,7 +23,7 @@ function factsOf({
   } = summary;
   return {
     before: { found, selected, items, asOf, inputs, rules, columns, vaultCount, verdicts },
-    after: { whatIf, reenactment, skippedLines, skipped, ...rest },
+    after: { whatIf, skippedLines, skipped, ...rest },
   };
 }
 

@@ -49,10 +49,9 @@ async function printViews(
   replay: Replay,
   vaults: Iterable<VaultReport>,
 ): Promise<void> {
-  const { summary, whatIf, reenactment } = replay;
+  const { summary, whatIf } = replay;
   const { stdout, stderr } = io.host;
-  const { auditConclusion, auditSummary, reenactmentView } =
-    await import("../../audit/render/text/view.ts");
+  const { auditConclusion, auditSummary } = await import("../../audit/render/text/view.ts");
   const { shownSentence, viewOn } = await import("../../audit/render/text/text.ts");
   const { auditBasis, columnLines } = await import("../../audit/render/text/basis.ts");
   const view = await viewOn(stdout, io.host.now());
@@ -64,9 +63,6 @@ async function printViews(
   } else {
     const limits = flags.problems === true ? { others: 0 } : {};
     parts.push(auditSummary(summary, vaults, view, whatIf, limits));
-  }
-  if (reenactment !== undefined) {
-    parts.push(reenactmentView(reenactment, view));
   }
   parts.push(auditBasis(summary, view));
   for (const line of columnLines(summary)) {
@@ -110,15 +106,14 @@ async function page(
   vaults: Iterable<VaultReport>,
 ): Promise<Iterable<string>> {
   const { writeHtml } = await import("../../audit/render/html/page.ts");
-  const { summary, whatIf, reenactment } = replay;
-  const beside = defined({ whatIf, reenactment });
+  const { summary, whatIf } = replay;
   const title = ["Audit replay", ...summary.inputs.map(({ name }) => name)].join(" · ");
   return writeHtml({
     title,
     generatedAt: new Date(host.now()).toISOString(),
     summary,
     vaults,
-    ...beside,
+    ...defined({ whatIf }),
   });
 }
 

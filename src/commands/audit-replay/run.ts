@@ -51,10 +51,6 @@ export async function runAuditReplay(
         whatIf: options.whatIf,
         where: options.where,
         redact: options.redact,
-        reenact:
-          options.reenact === true
-            ? new (await import("../../audit/reenact/reenact.ts")).Reenactment(rules)
-            : undefined,
         own: sources.own,
         labels: sources.labels,
         progress: bar?.update,

@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { needsOf } from "../summary.ts";
 import { counted, grouped } from "../../../terminal/count.ts";
 import {
-  reenactmentSection,
   whatIfSection,
   basisSection,
   summarySection,
@@ -16,12 +15,7 @@ import { tableEnd, tableStart, clip, html, time, value } from "./parts.ts";
 import { style } from "./style.ts";
 import type { Markup } from "./parts.ts";
 import { vaultSection } from "./vault.ts";
-import type {
-  ReenactmentReport,
-  ReplaySummary,
-  VaultReport,
-  WhatIfReport,
-} from "../../../documents/audit.ts";
+import type { ReplaySummary, VaultReport, WhatIfReport } from "../../../documents/audit.ts";
 import { cutWords } from "../../report/found.ts";
 import { isProblem } from "../../report/severity.ts";
 import type { Verdict } from "../../report/severity.ts";
@@ -95,7 +89,6 @@ export interface HtmlParts {
   /** Worst first; read only as far as they are shown. The first `maxSections` have timelines. */
   vaults: Iterable<VaultReport>;
   whatIf?: WhatIfReport;
-  reenactment?: ReenactmentReport;
 }
 
 /**
@@ -103,12 +96,11 @@ export interface HtmlParts {
  * script: its policy allows that script and its style by their hashes.
  */
 export function* writeHtml(parts: HtmlParts): Generator<string, void, undefined> {
-  const { summary, vaults, whatIf, reenactment } = parts;
+  const { summary, vaults, whatIf } = parts;
   yield `<!doctype html>\n<html lang="en">\n<head>\n${head(parts).markup}</head>\n<body>\n${header(parts).markup}<main>\n`;
   yield warningOf(summary).markup;
   if (whatIf !== undefined) yield whatIfSection(whatIf).markup;
   yield summarySection(summary).markup;
-  if (reenactment !== undefined) yield reenactmentSection(reenactment).markup;
   const described: VaultReport[] = [];
   const rows: Record<"problems" | "fine", string[]> = { problems: [], fine: [] };
   const verdicts = new Set<Verdict>();

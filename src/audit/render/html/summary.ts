@@ -1,15 +1,9 @@
-import type {
-  ReenactmentReport,
-  ReplaySummary,
-  Rules,
-  VaultReport,
-  WhatIfReport,
-} from "../../../documents/audit.ts";
+import type { ReplaySummary, Rules, VaultReport, WhatIfReport } from "../../../documents/audit.ts";
 import { counted, grouped } from "../../../terminal/count.ts";
 import { occurrences } from "../../report/found.ts";
 import type { Verdict } from "../../report/severity.ts";
-import type { Comparison, Basis } from "../summary.ts";
-import { reenactmentOutline, whatIfOutline, answerOf, basisOf } from "../summary.ts";
+import type { Basis } from "../summary.ts";
+import { whatIfOutline, answerOf, basisOf } from "../summary.ts";
 import type { Few, Line } from "../words.ts";
 import { few, counters, ruleWords, verdictWords } from "../words.ts";
 import type { Head, Markup } from "./parts.ts";
@@ -198,18 +192,8 @@ const more = (count: number): Markup | string =>
   count > most ? html`<p>and ${grouped(count - most)} more, not shown</p>` : "";
 
 /** Renders the vaults for which a hypothetical change makes a difference. */
-export const whatIfSection = (report: WhatIfReport): Markup =>
-  section("what-if", "What if", whatIfOutline(report));
-
-/** Renders the comparison with the emulated service. */
-export const reenactmentSection = (report: ReenactmentReport): Markup =>
-  section("reenacted", "Differences", reenactmentOutline(report));
-
-function section(
-  id: string,
-  name: string,
-  { title, result, notes, heads, rows, total, missing }: Comparison,
-): Markup {
+export function whatIfSection(report: WhatIfReport): Markup {
+  const { title, result, notes, heads, rows, total } = whatIfOutline(report);
   const columns = heads.map((head): Head => [head]);
   const listed = rows
     .slice(0, most)
@@ -217,23 +201,11 @@ function section(
       ({ uuid, cells: contents }) =>
         inline`<tr>${cells(columns, [unbroken(uuid), ...contents.map(cell)])}</tr>\n`,
     );
-  const others = missing
-    .slice(0, most)
-    .map(({ uuid, reason }) => html`<li>${unbroken(uuid)}: ${written(reason)}</li>`);
-  return html`<section aria-labelledby="${id}">
-    <h2 id="${id}">${written(title)}</h2>
+  return html`<section aria-labelledby="what-if">
+    <h2 id="what-if">${written(title)}</h2>
     <p class="found">${result.words}${result.others}.</p>
     ${notes.map((note) => html`<p>${written(note)}</p>`)}
-    ${listed.length === 0 ? "" : table(name, columns, listed)}${more(total)}
-    ${
-      others.length === 0
-        ? ""
-        : html`<h3>Could not be re-enacted</h3>
-            <ul>
-              ${others}
-            </ul>
-            ${more(missing.length)}`
-    }
+    ${listed.length === 0 ? "" : table("What if", columns, listed)}${more(total)}
   </section> `;
 }
 

@@ -1,16 +1,11 @@
-import type {
-  ReenactmentReport,
-  ReplaySummary,
-  VaultReport,
-  WhatIfReport,
-} from "../../../documents/audit.ts";
+import type { ReplaySummary, VaultReport, WhatIfReport } from "../../../documents/audit.ts";
 import { counted, grouped } from "../../../terminal/count.ts";
 import type { Palette } from "../../../terminal/palette.ts";
 import type { Cell } from "../../../terminal/tables.ts";
 import { listTable } from "../../../terminal/tables.ts";
 import { isProblem } from "../../report/severity.ts";
 import type { Answer, Comparison } from "../summary.ts";
-import { answerOf, needsOf, reenactmentOutline, takeVaults, whatIfOutline } from "../summary.ts";
+import { answerOf, needsOf, takeVaults, whatIfOutline } from "../summary.ts";
 import type { Line } from "../words.ts";
 import { counters, ruleWords, verdictWords } from "../words.ts";
 import type { AuditView } from "./text.ts";
@@ -179,53 +174,28 @@ const most = 50;
 /** Formats the vaults for which a hypothetical change makes a difference. Ends with a newline. */
 function whatIfLines(report: WhatIfReport, view: AuditView): string {
   const outline = whatIfOutline(report);
-  const paint = outline.result.isGood ? view.palette.good : view.palette.strong;
-  return lines(comparison(outline, paint, "", view));
-}
-
-/** Formats the comparison with the emulated service. Ends with a newline. */
-export function reenactmentView(report: ReenactmentReport, view: AuditView): string {
-  const outline = reenactmentOutline(report);
-  const paint = outline.result.isGood ? view.palette.good : view.palette.bad;
-  return lines(comparison(outline, paint, `${view.palette.bad("differs")}  `, view));
-}
-
-/** What a comparison has found: its first line. */
-const resultOf = ({ title, result }: Comparison): string =>
-  `${written(title)}: ${result.words}${result.others}`;
-
-function comparison(
-  outline: Comparison,
-  paint: (text: string) => string,
-  mark: string,
-  view: AuditView,
-): string[] {
-  const { notes, heads, rows, total, missing } = outline;
+  const { notes, heads, rows, total, result } = outline;
+  const paint = result.isGood ? view.palette.good : view.palette.strong;
   const differing = rows.slice(0, most).flatMap(({ uuid, cells }) => [
     "",
-    `  ${mark}${view.palette.strong(shown(uuid, 48))}`,
+    `  ${view.palette.strong(shown(uuid, 48))}`,
     ...labelled(
       cells.map((cell, index) => [heads[index + 1] ?? "", cell.map((line) => painted(line, view))]),
       4,
       view,
     ),
   ]);
-  const others = missing
-    .slice(0, most)
-    .flatMap(({ uuid, reason }) => [
-      "",
-      `  ${view.palette.warn("not re-enacted")}  ${view.palette.strong(shown(uuid, 48))}`,
-      ...paragraph([written(reason)], 4, view),
-    ]);
-  return [
+  return lines([
     ...paragraph([{ text: resultOf(outline), paint }], 2, view),
     ...notes.flatMap((note) => paragraph([`Note: ${written(note)}`], 2, view)),
     ...differing,
     ...left(total, view.palette),
-    ...others,
-    ...left(missing.length, view.palette),
-  ];
+  ]);
 }
+
+/** What a comparison has found: its first line. */
+const resultOf = ({ title, result }: Comparison): string =>
+  `${written(title)}: ${result.words}${result.others}`;
 
 /** Paints a line that begins with a verdict, and a state, which is a value. */
 function painted(line: Line, view: AuditView): Cell {

@@ -1,18 +1,18 @@
-import type { Kind, Operation, Step } from "../../protocol/endpoints.ts";
+import type { Kind, Operation, Step } from "../../../src/protocol/endpoints.ts";
 import {
   findEndpoint,
   isCreditCard,
   isOnline,
   kinds,
   singleEndpoint,
-} from "../../protocol/endpoints.ts";
-import type { Application } from "../../protocol/requests.ts";
-import type { Call } from "../../sandbox/model/call.ts";
-import { Sandbox } from "../../sandbox/model/model.ts";
-import type { Policy } from "../../sandbox/model/policy.ts";
-import type { Pair } from "../../protocol/answers.ts";
-import type { State, VaultState } from "../../sandbox/model/state.ts";
-import { demoDevice } from "../../sandbox/seeds/seeds.ts";
+} from "../../../src/protocol/endpoints.ts";
+import type { Application } from "../../../src/protocol/requests.ts";
+import type { Call } from "../../../src/sandbox/model/call.ts";
+import { Sandbox } from "../../../src/sandbox/model/model.ts";
+import type { Policy } from "../../../src/sandbox/model/policy.ts";
+import type { Pair } from "../../../src/protocol/answers.ts";
+import type { State, VaultState } from "../../../src/sandbox/model/state.ts";
+import { demoDevice } from "../../../src/sandbox/seeds/seeds.ts";
 
 /** Result of a call. `locked-already`: refused because the vault was locked; `locked-now`: refused, and this call locked it. */
 export type CallResult =

@@ -1,11 +1,23 @@
-import type { Operation } from "../../protocol/endpoints.ts";
+import type { Operation } from "../../../src/protocol/endpoints.ts";
 import type { EmulatedService, CallResult } from "./emulated-service.ts";
 import { kindIn, stepIn, duration, lockWords } from "./emulated-service.ts";
-import type { ReenactedStep } from "../intake.ts";
-import type { Rules } from "../../documents/audit.ts";
+import type { EventKind } from "../../../src/audit/fold/events.ts";
+import type { Rules } from "../../../src/documents/audit.ts";
 
 /** Rules that the emulated service supports. */
 export type ReenactmentRules = Omit<Rules, "release" | "failure">;
+
+/** An event to re-enact. */
+export interface ReenactedStep {
+  uuid: string;
+  /** Milliseconds since the epoch. */
+  time: number;
+  event: EventKind;
+  /** Line of the item. */
+  line: number;
+  /** Endpoint of the item, if any, which names the kind of the vault. */
+  kindHint?: string;
+}
 
 /** What re-enactment remembers about a vault. */
 export interface Note {

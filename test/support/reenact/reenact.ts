@@ -1,14 +1,30 @@
-import { VaultError } from "../../errors.ts";
-import type { Note, ReenactmentRules } from "./step.ts";
+import { VaultError } from "../../../src/errors.ts";
+import type { Note, ReenactedStep, ReenactmentRules } from "./step.ts";
 import { perform } from "./step.ts";
 import { EmulatedService, iso, lockWords } from "./emulated-service.ts";
-import type { ReenactedStep } from "../intake.ts";
-import type { VaultState } from "../../sandbox/model/state.ts";
-import type { ReenactmentReport, VaultState as ReplayedState } from "../../documents/audit.ts";
+import type { VaultState } from "../../../src/sandbox/model/state.ts";
+import type { VaultState as ReplayedState } from "../../../src/documents/audit.ts";
 
 /** Latest time in ISO 8601 with four digits for the year. */
 const year9999 = 253_402_300_799_999;
 const longest = 1e15;
+
+/** Comparison of a replay with the emulated service. */
+export interface ReenactmentReport {
+  vaults: number;
+  agree: number;
+  /** Vaults whose items could not be re-enacted, with the reason. */
+  notPerformed: { uuid: string; reason: string }[];
+  differences: {
+    uuid: string;
+    replayed: ReplayedState;
+    emulated: ReplayedState;
+    /** Time and line of the first item at which the two disagree. */
+    at?: string;
+    line?: number;
+    text: string;
+  }[];
+}
 
 /**
  * Re-enacts a log in a private emulated service, item by item, with the clock at the time of each item, and compares the responses. It
