@@ -10,15 +10,18 @@ const units = [
   { name: "second", seconds: 1, from: 1 },
 ] as const;
 
+/** Formats a duration: `3 days`, `40 seconds`. */
+export function lasting(milliseconds: number): string {
+  const seconds = Math.floor(milliseconds / 1000);
+  const unit = units.find((unit) => seconds >= unit.seconds * unit.from) ?? units[5];
+  return count(Math.floor(seconds / unit.seconds), unit.name);
+}
+
 /** Formats a distance in time: `in 3 days`, `2 hours ago`, or `just now` within ten seconds; for a program (null) the time as ISO 8601. */
 export function distance(at: number, now: number | null): string {
   if (now === null) return new Date(at).toISOString();
-  const seconds = Math.floor(Math.abs(at - now) / 1000);
-  const unit = units.find((unit) => seconds >= unit.seconds * unit.from);
-  if (at <= now && seconds < 10) return "just now";
-  if (unit === undefined) return "now";
-  const words = count(Math.floor(seconds / unit.seconds), unit.name);
-  return at > now ? `in ${words}` : `${words} ago`;
+  if (at <= now) return at > now - 10_000 ? "just now" : `${lasting(now - at)} ago`;
+  return at < now + 1000 ? "now" : `in ${lasting(at - now)}`;
 }
 
 const two = (number: number): string => String(number).padStart(2, "0");

@@ -4,7 +4,7 @@ import { bad, ok, warning } from "./finding.ts";
 import { wording } from "../../exchange/dispositions.ts";
 import type { Reply } from "../../exchange/ports.ts";
 import { classify } from "../../protocol/classify.ts";
-import { count } from "../../terminal/count.ts";
+import { lasting } from "../../terminal/time.ts";
 import { isLoopback } from "../../protocol/address.ts";
 
 type Reach = Awaited<ReturnType<ServicePart["reach"]>>;
@@ -95,25 +95,13 @@ function clockFinding({ date, sentAt, receivedAt }: Reached, tokenSeconds: numbe
   const behind = date - receivedAt;
   const ahead = sentAt - (date + 1000);
   const seconds = Math.max(0, behind, ahead) / 1000;
-  const message = `this machine's clock is ${inWords(seconds)} ${behind > 0 ? "behind" : "ahead of"} the service's`;
+  const message = `this machine's clock is ${lasting(seconds * 1000)} ${behind > 0 ? "behind" : "ahead of"} the service's`;
   const hint = "set this machine's clock (NTP); the time left on tokens depends on it";
   if (seconds > (tokenSeconds ?? tokenDefault))
     return bad("clock", `${message}, more than the lifetime of a token`, hint);
   return seconds > clockSeconds
     ? warning("clock", message, hint)
     : ok("clock", seconds < 1 ? "in sync" : message);
-}
-
-function inWords(seconds: number): string {
-  const [size, unit] =
-    seconds < 120
-      ? [1, "second"]
-      : seconds < 7200
-        ? [60, "minute"]
-        : seconds < 172_800
-          ? [3600, "hour"]
-          : [86_400, "day"];
-  return count(Math.floor(seconds / size), unit);
 }
 
 /** The configured limit, and how long a request would wait now. */
@@ -132,7 +120,7 @@ export function limiterFinding(
   const waitMs = Math.max(0, ...queues.map(({ next }) => next - now));
   const limit = `${rate} requests per second`;
   if (waitMs <= queueMs) return ok("rate-limit", `${limit}, no queue`);
-  const message = `${limit}, and the queue is ${inWords(Math.ceil(waitMs / 1000))} long`;
+  const message = `${limit}, and the queue is ${lasting(waitMs)} long`;
   return warning(
     "rate-limit",
     message,

@@ -6,7 +6,7 @@ import { shownFingerprint } from "../../terminal/secrets.ts";
 import { wrapMessage } from "../../terminal/streams.ts";
 import type { Cell, Painted } from "../../terminal/tables.ts";
 import { listTable, oneLineTable, tabbedLines } from "../../terminal/tables.ts";
-import { distance, when } from "../../terminal/time.ts";
+import { distance, lasting, when } from "../../terminal/time.ts";
 import { bySince } from "../../terminal/who.ts";
 import { wayLines, wayText } from "../../way.ts";
 import type { Row, View } from "../../cli/vault-view.ts";
@@ -206,7 +206,8 @@ function tokenLeft(exchange: ListedVault["exchange"], now: View["now"]): string 
   if (exchange === null || exchange.tokenExpiry === null || exchange.state === "in-doubt")
     return "";
   const expiry = Date.parse(exchange.tokenExpiry);
-  return now === null || expiry > now ? distance(expiry, now).replace("in ", "") : "expired";
+  if (now === null) return exchange.tokenExpiry;
+  return expiry > now ? lasting(expiry - now) : "expired";
 }
 
 function history(vault: ListedVault, view: View, palette: Palette): string {
