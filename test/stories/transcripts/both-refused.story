@@ -27,7 +27,8 @@ exit 12
 # Somebody else takes a copy of that, and reads twice: both credentials that are known here stop working
 $ vault export "$NOTE" > copy.json
 $ . ./settings; export VAULTSVC_STATE=$PWD/other; vault get "$NOTE" --kind generic/offline --credentials @copy.json --field vault.content && vault get "$NOTE" --field vault.content
-| The treasure is under the third palm tree…The treasure is under the third palm tree
+| The treasure is under the third palm tree…warning…no longer work
+| The treasure is under the third palm tree
 $ . ./settings; vault get "$NOTE" 2> said; code=$?; cat said; exit $code
 | 2 of 3 failed attempts
 | next: vault import
