@@ -6,7 +6,7 @@ import { TimeOrder } from "./fold/time-order.ts";
 import { Timelines } from "./report/timelines.ts";
 import type { Selection } from "./selection.ts";
 import type { VaultTable } from "./fold/vault-table.ts";
-import { type WhatIf, withChanges } from "./fold/rules.ts";
+import type { WhatIf } from "./fold/rules.ts";
 import type { Rules } from "../documents/audit.ts";
 
 interface IntakeOptions {
@@ -46,10 +46,6 @@ export class Intake {
     (entry) => this.#takeNext(entry),
     (entry) => this.fold.expect(entry),
   );
-  #inserted = false;
-  /** Items or exchanges that --what-if changed, and acknowledgements that would have been too late. */
-  touched = 0;
-  tooLate = 0;
   items = 0;
   applicationItems = 0;
   withoutVault = 0;
@@ -74,11 +70,7 @@ export class Intake {
     if (whatIf !== undefined)
       this.changed = {
         whatIf,
-        fold: new Fold(
-          whatIf.type === "rules" ? withChanges(rules, whatIf.rules) : rules,
-          vaults,
-          true,
-        ),
+        fold: new Fold({ ...rules, limits: { ...rules.limits, ...whatIf.limits } }, vaults, true),
       };
   }
 
@@ -91,7 +83,6 @@ export class Intake {
   /** Ends the replay after the last item. */
   end(): void {
     this.#order.end();
-    this.#insert(Number.POSITIVE_INFINITY);
   }
 
   #takeNext(entry: Entry): void {
@@ -117,46 +108,10 @@ export class Intake {
     const folded = this.fold.take(entry);
     if (folded === undefined) return;
     this.timelines?.add(folded, entry, this.fold.hasLocked);
-    if (this.changed !== undefined) this.#takeChanged(entry, this.changed.fold);
+    this.changed?.fold.take(entry);
   }
 
   #select(selection: Selection, entry: Entry): void {
     selection.take(entry.vault, () => this.#options.itemOf(entry));
-  }
-
-  #takeChanged(entry: Entry, fold: Fold): void {
-    const { whatIf } = this.#options;
-    this.#insert(entry.time);
-    if (whatIf?.type === "without" && entry.time >= whatIf.from && entry.time < whatIf.to) {
-      this.touched += 1;
-      return;
-    }
-    fold.take(entry);
-  }
-
-  /** Inserts the acknowledgements of --what-if, for each exchange open at that time. */
-  #insert(now: number): void {
-    const { whatIf } = this.#options;
-    if (this.changed === undefined || whatIf?.type !== "ack" || this.#inserted || now <= whatIf.at)
-      return;
-    this.#inserted = true;
-    const { fold } = this.changed;
-    for (const vault of fold.vaults) {
-      if (vault?.pending === undefined || vault.condition !== "active") continue;
-      if (whatIf.at >= vault.lastStart + fold.rules.tokenLifetimeMs) {
-        this.tooLate += 1;
-        continue;
-      }
-      this.touched += 1;
-      fold.take({
-        time: whatIf.at,
-        vault: vault.number,
-        event: vault.pending === "get" ? "ack-read" : "ack-update",
-        input: Number.NaN,
-        line: 0,
-        idHash: 0,
-        content: "",
-      });
-    }
   }
 }

@@ -232,7 +232,6 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
             isWholeLog: false,
           },
           every,
-          intake,
         );
   return {
     summary: summaryOf({

@@ -246,17 +246,13 @@ const beforeVaults = {
   verdicts: z.record(z.enum(verdicts), count),
 };
 
-/** Differences that a hypothetical change would make. */
+/** Differences that other limits would make. */
 const whatIf = z.object({
   change: text,
   vaults: z.array(z.object({ uuid: text, before: vault, after: vault })),
   unchanged: count,
   /** Number of vaults that differ and are not listed. */
   moreChanged: count,
-  /** Number of items removed or exchanges acknowledged by the change; absent for a change of rules. */
-  touched: optional(count),
-  /** Notes: the change had no effect, or came too late. */
-  notes: z.array(text),
 });
 
 const afterVaults = {

@@ -117,11 +117,7 @@ describe("with --redact", () => {
   test.each(wheres.map((where) => ({ where })))(
     "no original value is in any output, selected by $where",
     async ({ where }) => {
-      const whatIf = {
-        text: "lock-after-failed=9",
-        type: "rules",
-        rules: { limits: { failedAttempts: 9 } },
-      } as const;
+      const whatIf = { text: "lock-after-failed=9", limits: { failedAttempts: 9 } };
       const result = await replayed({
         whatIf,
         ...(where.length > 0 && { where: parseWhere(where) }),

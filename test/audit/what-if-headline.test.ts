@@ -14,7 +14,7 @@ const log = [
 ].join("\n");
 
 test("the answer to --what-if is what each report begins with", async () => {
-  const whatIf = parseWhatIf("lock-after-failed=5", Number);
+  const whatIf = parseWhatIf("lock-after-failed=5");
   const { result, reports } = await replayText(log, { whatIf });
   const { summary } = result;
   const answer = "What if lock-after-failed=5: 1 vault would differ, 30 would not";

@@ -80,11 +80,10 @@ const plain: Replay = { summary, vaults: () => both, close: async () => Promise.
 const whole: Replay = {
   ...plain,
   whatIf: {
-    change: "release=1.2.22",
+    change: "lock-after-failed=5",
     vaults: [{ uuid: "one", before: vault("one"), after: vault("one") }],
     unchanged: 1,
     moreChanged: 0,
-    notes: [],
   },
 };
 

@@ -145,31 +145,8 @@ test.each<[string, unknown]>([
   ],
   ...(
     [
-      ["ack@2026-11-20T14:02:11Z", { type: "ack", at: Date.UTC(2026, 10, 20, 14, 2, 11) }],
-      [
-        "without@2026-11-20T14:02Z",
-        { type: "without", from: Date.UTC(2026, 10, 20, 14, 2), to: Date.UTC(2026, 10, 20, 14, 3) },
-      ],
-      [
-        "without@2026-11-20T14:02:11Z",
-        {
-          type: "without",
-          from: Date.UTC(2026, 10, 20, 14, 2, 11),
-          to: Date.UTC(2026, 10, 20, 14, 2, 12),
-        },
-      ],
-      [
-        "without@2026-11-20T15:02:11.250+01:00",
-        {
-          type: "without",
-          from: Date.UTC(2026, 10, 20, 14, 2, 11, 250),
-          to: Date.UTC(2026, 10, 20, 14, 2, 11, 251),
-        },
-      ],
-      ["lock-after-failed=5", { type: "rules", rules: { limits: { failedAttempts: 5 } } }],
-      ["lock-after-unacked=1", { type: "rules", rules: { limits: { unackedStarts: 1 } } }],
-      ["token-lifetime=2m", { type: "rules", rules: { tokenLifetimeMs: 120_000 } }],
-      ["release=1.2.10", { type: "rules", rules: { release: "1.2.10" } }],
+      ["lock-after-failed=5", { limits: { failedAttempts: 5 } }],
+      ["lock-after-unacked=1", { limits: { unackedStarts: 1 } }],
     ] as const
   ).map(([text, change]): [string, unknown] => [
     `audit-replay a --what-if ${text}`,
@@ -275,17 +252,11 @@ test.each<[string, RegExp]>([
     /^--fail-on: must be one or more of locked, at-risk, open-exchange/,
   ],
   ["audit-replay --what-if unlock", /^--what-if: is not a known change/],
-  [
-    "audit-replay --what-if ack@noon",
-    /^--what-if: ack@ needs a time in ISO 8601, like ack@2026-11-20T14:02:11Z/,
-  ],
+  ["audit-replay --what-if ack@noon", /^--what-if: is not a known change/],
   [
     "audit-replay --what-if lock-after-failed=0",
     /^--what-if: lock-after-failed= needs a whole number of at least 1/,
   ],
-  ["audit-replay --what-if token-lifetime=1", /^--what-if token-lifetime: must be a duration/],
-  ["audit-replay --what-if token-lifetime=0m", /^--what-if token-lifetime: must be greater than 0/],
-  ["audit-replay --what-if release=2", /^--what-if: release= needs a release/],
   [
     `delete ${uuid} --external-ref ${"x".repeat(65)}`,
     /^--external-ref: must be 1 to 64 characters/,

@@ -110,18 +110,9 @@ describe("whatever the tree holds is offered", () => {
   });
 
   test("what is offered for --what-if and --map is what they take, and nothing is left out", () => {
-    const endings = {
-      "ack@": "2026-11-20T14:02:11Z",
-      "without@": "2026-11-20T14:02Z",
-      "token-lifetime=": "1m",
-      "release=": "1.2.22",
-    };
     const changes = offeredFor("audit-replay", "--what-if");
-    expect(changes).toEqual(whatIfForms.map((form) => form.replace(/[^@=]+$/, "")));
-    for (const change of changes)
-      readAudit({
-        whatIf: `${change}${Object.entries(endings).find(([each]) => each === change)?.[1] ?? "3"}`,
-      });
+    expect(changes).toEqual(whatIfForms.map((form) => form.replace(/N$/, "")));
+    for (const change of changes) readAudit({ whatIf: `${change}3` });
     const columns = offeredFor("audit-replay", "--map").map((column) => `${column}x`);
     expect(readAudit({ map: columns.join(",") }).map).toEqual(
       Object.fromEntries(roles.map((role) => [role, "x"])),

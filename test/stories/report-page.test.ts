@@ -92,7 +92,6 @@ const evil: HtmlParts = {
     vaults: [{ uuid: script, before: reports.hostile(), after: reports.hostile() }],
     unchanged: 0,
     moreChanged: 0,
-    notes: [script],
   },
 };
 

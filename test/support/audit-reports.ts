@@ -142,7 +142,7 @@ async function replayed(
 
 const whole = await replayed(items, {
   others: csv,
-  whatIf: parseWhatIf("ack@2026-11-19T08:40:05Z", Number),
+  whatIf: parseWhatIf("lock-after-failed=5"),
 });
 
 const release = "1.2.22";
@@ -206,7 +206,7 @@ const empty = await replayed([]);
 
 export const emptySummary = (): ReplaySummary => empty.summary;
 
-/** An acknowledgement before the lock of a vault. */
+/** A limit that is higher than the failures of a vault. */
 export function whatIf(): WhatIfReport {
   if (whole.whatIf === undefined) throw new Error("no what-if");
   return whole.whatIf;

@@ -65,7 +65,6 @@ const hostileViews: Record<string, (view: AuditView) => string> = {
       vaults: [{ uuid: escapes, before: reports.hostile(), after: reports.hostile() }],
       unchanged: 0,
       moreChanged: 0,
-      notes: [escapes],
     });
   },
 };

@@ -55,15 +55,14 @@ export function* writeMarkdown(
 
 /** Formats the answer to --what-if, with the first vaults that would differ. */
 function changes(report: WhatIfReport): string {
-  const { title, result, notes, rows, total } = whatIfOutline(report);
+  const { title, result, rows, total } = whatIfOutline(report);
   const vaults = rows
     .slice(0, maxListed)
     .map(
       ({ uuid, cells }) =>
         `${escape(uuid)}: ${cells.map(([line = []]) => written(line)).join(" → ")}`,
     );
-  const entries = [...notes.map((note) => `Note: ${written(note)}`), ...vaults];
-  const more = list(entries, total - vaults.length);
+  const more = list(vaults, total - vaults.length);
   return `**${written(title)}: ${result.words}${result.others}.**\n\n${more === "" ? "" : `${more}\n`}`;
 }
 

@@ -114,7 +114,6 @@ export interface Comparison {
   title: Line;
   /** `isGood`: nothing differs. */
   result: { words: string; others: string; isGood: boolean };
-  notes: readonly Line[];
   /** Names of the cells of each row, the first of which is the vault. */
   heads: readonly string[];
   rows: readonly { uuid: string; cells: readonly (readonly Line[])[] }[];
@@ -128,7 +127,6 @@ export function whatIfOutline({
   vaults,
   unchanged,
   moreChanged,
-  notes,
 }: WhatIfReport): Comparison {
   const total = vaults.length + moreChanged;
   return {
@@ -138,7 +136,6 @@ export function whatIfOutline({
       others: total === 0 ? "" : `, ${grouped(unchanged)} would not`,
       isGood: total === 0,
     },
-    notes: notes.map((note) => [{ sentence: note }]),
     heads: ["Vault", "Now", "What if"],
     rows: vaults.map(({ uuid, before, after }) => ({
       uuid,

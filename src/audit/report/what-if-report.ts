@@ -1,8 +1,7 @@
 import type { WhatIf } from "../fold/rules.ts";
 import type { ReportContext, Ranked } from "./vault-reports.ts";
 import { statusOf, reportOf } from "./vault-reports.ts";
-import { Vault } from "../fold/vault.ts";
-import { count } from "../../terminal/count.ts";
+import type { Vault } from "../fold/vault.ts";
 import type { WhatIfReport } from "../../documents/audit.ts";
 
 /** Maximum number of vaults listed; more are counted only. */
@@ -14,21 +13,16 @@ export function whatIfReport(
   before: ReportContext,
   after: ReportContext,
   vaults: readonly Ranked[],
-  { touched, tooLate }: Touched,
 ): WhatIfReport {
   const report: WhatIfReport = {
     change: whatIf.text,
     vaults: [],
     unchanged: 0,
     moreChanged: 0,
-    ...(whatIf.type === "rules" ? {} : { touched }),
-    notes: notesOf(whatIf, { touched, tooLate }),
   };
   for (const { vault } of vaults) {
-    // Without all of its items, a vault is as it was before the first of them.
-    const changed =
-      after.fold.vaults[vault.number] ?? new Vault(vault.uuid, vault.number, vault.firstTime);
-    if (!differs(before, vault, after, changed)) report.unchanged += 1;
+    const changed = after.fold.vaults[vault.number];
+    if (changed === undefined || !differs(before, vault, after, changed)) report.unchanged += 1;
     else if (report.vaults.length === maxListed) report.moreChanged += 1;
     else {
       report.vaults.push({
@@ -39,21 +33,6 @@ export function whatIfReport(
     }
   }
   return report;
-}
-
-/** Number of changes made. */
-interface Touched {
-  touched: number;
-  /** Number of exchanges whose token had expired. */
-  tooLate: number;
-}
-
-function notesOf({ type }: WhatIf, { touched, tooLate }: Touched): string[] {
-  if (type === "rules") return [];
-  const late =
-    tooLate === 0 ? [] : [`too late for ${count(tooLate, "exchange")}: the token had expired`];
-  if (touched > 0 || tooLate > 0) return late;
-  return [type === "ack" ? "no exchange was open at that time" : "no item has that time"];
 }
 
 function differs(

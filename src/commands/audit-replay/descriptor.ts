@@ -1,14 +1,7 @@
 import type { Descriptor, OptionsOf } from "../../cli/command.ts";
 import { text } from "../../cli/command.ts";
 
-const changes = [
-  "ack@",
-  "without@",
-  "lock-after-failed=",
-  "lock-after-unacked=",
-  "token-lifetime=",
-  "release=",
-];
+const changes = ["lock-after-failed=", "lock-after-unacked="];
 const columns = [
   "time=",
   "action=",
@@ -114,7 +107,7 @@ export const auditReplay = {
     },
     whatIf: {
       flag: "--what-if <change>",
-      help: "report what would differ with a change: ack@TIME, without@TIME, lock-after-failed=N, lock-after-unacked=N, token-lifetime=DURATION, release=X.Y.Z",
+      help: "report what would differ with another limit: lock-after-failed=N or lock-after-unacked=N",
       values: { from: "list", values: changes, open: true },
       value: text,
     },

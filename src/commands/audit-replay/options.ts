@@ -41,12 +41,8 @@ export function parseAuditReplay(
     where: where === undefined ? undefined : parseWhere(where),
     map: map === undefined ? undefined : parseMap(map),
     actions: action === undefined ? undefined : parseActions(action),
-    tokenLifetimeMs:
-      tokenLifetime === undefined ? undefined : lifetime(tokenLifetime, "--token-lifetime"),
-    whatIf:
-      whatIf === undefined
-        ? undefined
-        : parseWhatIf(whatIf, (value) => lifetime(value, "--what-if token-lifetime")),
+    tokenLifetimeMs: tokenLifetime === undefined ? undefined : lifetime(tokenLifetime),
+    whatIf: whatIf === undefined ? undefined : parseWhatIf(whatIf),
   };
   if (options.failure !== undefined) checkPattern(options.failure, "--failure");
   checkTogether(options);
@@ -67,11 +63,11 @@ function timeOf(value: string, source: string, now: number): number {
   );
 }
 
-function lifetime(value: string, source: string): number {
-  const milliseconds = parseDuration(value, source);
+function lifetime(value: string): number {
+  const milliseconds = parseDuration(value, "--token-lifetime");
   if (milliseconds > 0) return milliseconds;
-  throw new VaultError("invalid-input", `${source}: must be greater than 0`, {
-    hint: `${source} 5m`,
+  throw new VaultError("invalid-input", "--token-lifetime: must be greater than 0", {
+    hint: "--token-lifetime 5m",
   });
 }
 

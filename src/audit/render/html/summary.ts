@@ -193,7 +193,7 @@ const more = (count: number): Markup | string =>
 
 /** Renders the vaults for which a hypothetical change makes a difference. */
 export function whatIfSection(report: WhatIfReport): Markup {
-  const { title, result, notes, heads, rows, total } = whatIfOutline(report);
+  const { title, result, heads, rows, total } = whatIfOutline(report);
   const columns = heads.map((head): Head => [head]);
   const listed = rows
     .slice(0, most)
@@ -204,7 +204,6 @@ export function whatIfSection(report: WhatIfReport): Markup {
   return html`<section aria-labelledby="what-if">
     <h2 id="what-if">${written(title)}</h2>
     <p class="found">${result.words}${result.others}.</p>
-    ${notes.map((note) => html`<p>${written(note)}</p>`)}
     ${listed.length === 0 ? "" : table("What if", columns, listed)}${more(total)}
   </section> `;
 }

@@ -174,7 +174,7 @@ const most = 50;
 /** Formats the vaults for which a hypothetical change makes a difference. Ends with a newline. */
 function whatIfLines(report: WhatIfReport, view: AuditView): string {
   const outline = whatIfOutline(report);
-  const { notes, heads, rows, total, result } = outline;
+  const { heads, rows, total, result } = outline;
   const paint = result.isGood ? view.palette.good : view.palette.strong;
   const differing = rows.slice(0, most).flatMap(({ uuid, cells }) => [
     "",
@@ -187,7 +187,6 @@ function whatIfLines(report: WhatIfReport, view: AuditView): string {
   ]);
   return lines([
     ...paragraph([{ text: resultOf(outline), paint }], 2, view),
-    ...notes.flatMap((note) => paragraph([`Note: ${written(note)}`], 2, view)),
     ...differing,
     ...left(total, view.palette),
   ]);
