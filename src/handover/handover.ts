@@ -183,7 +183,7 @@ export const tableOf = async (delivery: Delivery, view: View): Promise<string> =
 const masked = (delivery: Delivery, saveOwed: boolean): HandoverFailure =>
   new HandoverFailure(
     "masked",
-    `this is ${delivery.lastRead ? "the last" : "a"} read of a limited vault, and the chosen output would not show its contents`,
+    `${delivery.lastRead ? "the last" : "a"} read of a limited vault was not used up, because the output would not show its contents`,
     {
       delivered: false,
       saveOwed,
@@ -194,7 +194,7 @@ const masked = (delivery: Delivery, saveOwed: boolean): HandoverFailure =>
 const notPassed = (saveOwed: boolean): HandoverFailure =>
   new HandoverFailure(
     "masked",
-    "this is the last read of a limited vault, and the program would not receive its whole contents",
+    "the last read of a limited vault was not used up, because the program would not receive its whole contents",
     {
       delivered: false,
       saveOwed,
