@@ -123,6 +123,7 @@ export function createHost(
     await stdout.flush();
     await stderr.flush();
   };
+  const absolute = (path: string): string => resolveIn(workingDirectory(process), path);
   const uncaught = Promise.withResolvers<never>();
   uncaught.promise.catch(() => {});
   process.on("uncaughtException", (error) => uncaught.reject(asVaultError(error)));
@@ -159,7 +160,7 @@ export function createHost(
     get cwd() {
       return workingDirectory(process);
     },
-    resolve: (path) => resolveIn(workingDirectory(process), path),
+    resolve: absolute,
     get home() {
       return homeOf(process, env["HOME"]);
     },
@@ -192,7 +193,7 @@ export function createHost(
     endGroup,
     readFile(path) {
       const whole = Promise.withResolvers<Uint8Array>();
-      readFile(resolveIn(workingDirectory(process), path), (error, bytes) =>
+      readFile(absolute(path), (error, bytes) =>
         error ? whole.reject(error) : whole.resolve(bytes),
       );
       return orAborted(whole.promise, interrupts().interrupted);
@@ -217,8 +218,7 @@ function workingDirectory(process: NodeJS.Process): string | undefined {
   }
 }
 
-/** Implements `Host.resolve`. */
-export function resolveIn(cwd: string | undefined, path: string): string {
+function resolveIn(cwd: string | undefined, path: string): string {
   if (isAbsolute(path)) return resolve(path);
   if (cwd !== undefined) return resolve(cwd, path);
   throw new VaultError("usage", `the working directory was removed, so that ${path} is nowhere`, {
