@@ -180,14 +180,16 @@ type Context = {
 async function answered<T>(place: PromptPlace, ask: (context: Context) => Promise<T>): Promise<T> {
   const { input, output } = place.terminal();
   const left = new AbortController();
-  let suspends = false;
+  const leave = (): void => left.abort();
+  // At Ctrl-D readline closes, which nobody would hear of; after Ctrl-Z, for which it ends raw mode too, it pauses the input.
+  let isSuspended = false;
+  const check = (): void => void (input.isRaw || isSuspended || leave());
   const onKey = (_: string, { ctrl, name }: { ctrl: boolean; name: string }): void => {
-    suspends = ctrl && name === "z";
+    if (input.isRaw) isSuspended = ctrl && name === "z";
+    queueMicrotask(check);
   };
-  // readline pauses its input when it is done, at Ctrl-D, which nobody would hear of, and after Ctrl-Z, when it should go on.
-  const onPause = (): void => (suspends ? void input.resume() : left.abort());
-  const onError = (): void => left.abort();
-  input.on("keypress", onKey).on("pause", onPause).on("error", onError);
+  const onPause = (): void => queueMicrotask(() => (input.isRaw ? void input.resume() : check()));
+  input.on("keypress", onKey).on("pause", onPause).on("end", leave).on("error", leave);
   try {
     const signal = AbortSignal.any([place.interrupted, left.signal]);
     return await ask({ input, output, signal, clearPromptOnDone: false });
@@ -201,6 +203,7 @@ async function answered<T>(place: PromptPlace, ask: (context: Context) => Promis
       cause: error,
     });
   } finally {
-    input.off("keypress", onKey).off("pause", onPause).off("error", onError);
+    input.off("keypress", onKey).off("pause", onPause).off("end", leave).off("error", leave);
+    input.pause();
   }
 }
