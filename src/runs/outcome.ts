@@ -2,7 +2,7 @@ import type { ExchangeSummary, VaultError } from "../errors.ts";
 import { unlockedOf } from "../exchange/ways.ts";
 import { grouped } from "../terminal/count.ts";
 import type { Way } from "../way.ts";
-import { command } from "../way.ts";
+import { command, withWords } from "../way.ts";
 
 /** Why nothing is sent for a vault. */
 export type SkipReason = "held" | "locked" | "guard" | "limited";
@@ -30,9 +30,13 @@ export const skipWords: Readonly<Record<SkipReason, { why: string; help: string 
 /** Stands for any vault of a group. */
 const anyVault = "VAULT";
 
-/** The commands that help vaults that are skipped; `names` are theirs, or a word that stands for them. */
-const skipWays: Readonly<Record<SkipReason, (names: readonly string[]) => Way[]>> = {
-  held: (names) => [
+/**
+ * The commands that help vaults that are skipped; `names` are theirs, or a word that stands for them, `rest` is the line that continues
+ * the run. What is held may be what nobody has received: it is read again first.
+ */
+const skipWays: Readonly<Record<SkipReason, (names: readonly string[], rest: Way) => Way[]>> = {
+  held: (names, rest) => [
+    { argv: withWords(rest, "--discard-pending").argv },
     {
       ...command`vault ack ${names.includes(anyVault) ? "--all" : names}`,
       note: "finishes what is held",
@@ -109,6 +113,7 @@ const forAny = ({ argv, fill = [], ...way }: Way, uuid: string): Way =>
 export function createCauses(
   redact: (text: string) => string,
   operation: "get" | "update" | "ack",
+  rest: Way,
 ): Causes {
   const failures = new Map<string, Failure>();
   const skips = new Map<SkipReason, Group>();
@@ -148,7 +153,7 @@ export function createCauses(
             named(group),
             `  hint: ${skipWords[reason].help}`,
           ],
-          next: skipWays[reason](namesOf(group)),
+          next: skipWays[reason](namesOf(group), rest),
         })),
       ];
     },
@@ -168,7 +173,7 @@ export function createCauses(
       const groups = [...failed, ...skips.values()];
       const next = [
         ...failed.flatMap(waysOf),
-        ...[...skips].flatMap(([reason, group]) => skipWays[reason](namesOf(group))),
+        ...[...skips].flatMap(([reason, group]) => skipWays[reason](namesOf(group), rest)),
       ];
       return {
         count: groups.reduce((sum, group) => sum + group.count, 0),

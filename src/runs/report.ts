@@ -50,16 +50,18 @@ export interface ReportOptions {
   total: number;
   /** Lines for a program, or rows for a person. */
   form: "ndjson" | "rows";
+  /** The command line that continues the run. */
+  rest: Way;
 }
 
 /** Creates the report of one command, and shows progress until it is closed. It holds no more for many vaults than for a few. */
 export function createReport(
   { io, settings }: Basics,
-  { operation, total, form }: ReportOptions,
+  { operation, total, form, rest }: ReportOptions,
 ): Report {
   const { host, narrator, redactor } = io;
   const tally: Tally = { total, done: 0, earlier: 0, failed: 0, skipped: 0 };
-  const causes = createCauses(redactor.redact, operation);
+  const causes = createCauses(redactor.redact, operation, rest);
   const progress = showProgress({ io, settings }, tally);
   let palette: Promise<Palette> | undefined;
   const printLine = async (event: ManyEvent): Promise<void> =>

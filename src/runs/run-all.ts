@@ -16,8 +16,6 @@ interface All<Vault extends Named> extends ReportOptions {
   work: (vault: Vault, turn: Turn, report: Report) => Promise<Outcome>;
   /** Of the run. */
   name: string;
-  /** How to continue it. */
-  rest: Way;
   /** Outcomes that are known already. */
   before: Iterable<readonly [Named, Outcome]>;
   concurrency: number | undefined;

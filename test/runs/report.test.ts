@@ -92,7 +92,12 @@ function open(
 ) {
   const { total, operation = "get", form = "rows" } = options;
   const parts = printingParts(options);
-  const report = createReport(parts.app, { operation, total, form });
+  const report = createReport(parts.app, {
+    operation,
+    total,
+    form,
+    rest: command`vault get --all --run payroll`,
+  });
   const end = async (facts: Partial<Summary>): Promise<void> => {
     await report.end({ ...summary, ...facts });
     await parts.flush();
@@ -231,6 +236,7 @@ describe("rows for a person", () => {
         123e4567-e89b-42d3-a456-000000000009, 123e4567-e89b-42d3-a456-000000000010,
           123e4567-e89b-42d3-a456-000000000011 and 1 more
         hint: --discard-pending starts again with the old credentials
+        next: vault get --all --run payroll --discard-pending
         next: vault ack --all (finishes what is held)
       1 skipped (locked): the vault is locked, or gone
         123e4567-e89b-42d3-a456-000000000006
@@ -282,6 +288,7 @@ describe("rows for a person", () => {
         123e4567-e89b-42d3-a456-000000000009, 123e4567-e89b-42d3-a456-000000000010, 123e4567-e89b-42d3-a456-000000000011 and 1
           more
         hint: --discard-pending starts again with the old credentials
+        next: vault get --all --run payroll --discard-pending
         next: vault ack --all (finishes what is held)
       1 skipped (locked): the vault is locked, or gone
         123e4567-e89b-42d3-a456-000000000006
