@@ -296,7 +296,8 @@ function checkNothingOfOne(options: VaultsOptions, operation: Operation): void {
   }
   if (operation === "get" || options.from !== undefined) return;
   throw new VaultError("usage", "--from is missing: the contents of many vaults come from a list", {
-    hint: 'vault update --from FILE (lines such as {"uuid":"…","card":{…}})',
+    hint: 'the list has lines such as {"uuid":"…","card":{…}}',
+    next: [command`vault update --from FILE`],
   });
 }
 
