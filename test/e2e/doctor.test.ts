@@ -250,7 +250,7 @@ describe.concurrent("vault doctor: configuration", () => {
         "application",
         "error",
         /jwt.privateKeyFile: cannot read/,
-        /absolute path of a readable file/,
+        /a relative path .* begins in the current folder/,
       ),
     ]);
   });
@@ -450,7 +450,7 @@ describe.concurrent("vault doctor: vaults", () => {
         "lock-risk",
         "warn",
         /^daily \(.*\): 2 of 3 failed/,
-        /^vault get .*--force .*vault import .*--reset --failed N/,
+        /^vault guard .*--reset --failed N .*vault import .*--force/,
       ),
     ]);
     sql(
