@@ -10,7 +10,6 @@ import { wrapMessage } from "../terminal/streams.ts";
 import type { GetDocument, ManyEvent, UpdateDocument } from "../documents/exchange.ts";
 import type { Causes, Outcome } from "./outcome.ts";
 import { createCauses, skipWords } from "./outcome.ts";
-import { withLocalTimes } from "../terminal/time.ts";
 import type { Reader } from "../terminal/who.ts";
 import { bySince, inUse } from "../terminal/who.ts";
 import type { Named } from "../cli/vault-name.ts";
@@ -179,7 +178,7 @@ function describe(
         : exchange === undefined
           ? ""
           : bySince(exchange, reader, ", by");
-    return { word: "failed", paint: bad, why: `${withLocalTimes(message, reader.now)}${who}` };
+    return { word: "failed", paint: bad, why: `${message}${who}` };
   }
   if ("skipped" in outcome) {
     const { skipped, exchange } = outcome;

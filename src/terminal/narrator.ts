@@ -5,7 +5,6 @@ import type { Settled } from "../exchange/states.ts";
 import { printableLine } from "./redactor.ts";
 import type { MessageStream } from "./streams.ts";
 import type { Way } from "../way.ts";
-import { withLocalTimes } from "./time.ts";
 import type { Reader } from "./who.ts";
 import { bySince, inUse, stateOf } from "./who.ts";
 
@@ -138,13 +137,12 @@ const seconds = (milliseconds: number): string =>
     : `${Math.round(milliseconds / 100) / 10} s`;
 
 /**
- * Formats an error for a person: message, facts, advice; its ways on are the stream's to write. What somebody else did has their name;
- * times are local. The stream replaces secrets.
+ * Formats an error for a person: message, facts, advice; its ways on are the stream's to write. What somebody else did has their name.
+ * The stream replaces secrets.
  */
 export function errorLines(error: VaultError, reader: Reader): string {
   const { hint, exchange, spent, by, since } = error.facts;
-  const { self, now } = reader;
-  const other = by === undefined || isSameUser(by, self) ? "" : actorWords(by);
+  const other = by === undefined || isSameUser(by, reader.self) ? "" : actorWords(by);
   const facts = [
     ...(by === undefined || since === undefined ? [] : [inUse({ by, since }, reader)]),
     ...(exchange === undefined
@@ -159,9 +157,9 @@ export function errorLines(error: VaultError, reader: Reader): string {
         ]),
   ];
   const lines = [
-    withLocalTimes(`vault: ${error.message}`, now),
+    `vault: ${error.message}`,
     ...(facts.length > 0 ? [`  ${facts.join("; ")}`] : []),
-    ...(hint === undefined ? [] : [withLocalTimes(`  hint: ${hint}`, now)]),
+    ...(hint === undefined ? [] : [`  hint: ${hint}`]),
   ];
   return lines.map((line) => `${printableLine(line)}\n`).join("");
 }

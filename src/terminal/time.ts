@@ -59,19 +59,6 @@ export function since(at: string, now: number | null): string {
 }
 
 /**
- * Formats the times in a message (ISO 8601 with `Z`) as `when` does, after the word since as `since` does. A value that was given, an
- * example of one, and a time within a word, such as `ack@TIME`, stay as they are.
- */
-export const withLocalTimes = (text: string, now: number | null): string =>
-  now === null
-    ? text
-    : text.replaceAll(
-        /(?<=^|[ (])(?<!: |such as )(since )?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z)/g,
-        (_, goesOn: string | undefined, iso: string) =>
-          goesOn === undefined ? when(iso, now) : since(iso, now),
-      );
-
-/**
  * Formats milliseconds since the epoch or an ISO 8601 text as `2026-11-24 14:02 GMT+1 (in 3 days)`, with seconds where a person may wait
  * for it, and for a program (null) as ISO 8601. Returns a text that is not a date as it is: it comes from the service.
  */

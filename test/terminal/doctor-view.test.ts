@@ -43,7 +43,7 @@ const findings = [
   },
 ];
 const table = async (columns: number, color: boolean) =>
-  await doctorTable(findings, { facts: { isTTY: true, columns, color }, now: 0 });
+  await doctorTable(findings, { facts: { isTTY: true, columns, color } });
 
 describe("the findings of vault doctor", () => {
   test("at 80 columns", async () => {

@@ -7,7 +7,7 @@ import { wantsColor, createPalette, plain } from "../../src/terminal/palette.ts"
 import { shownCardNumber } from "../../src/terminal/secrets.ts";
 import { factsTable, listTable, oneLineTable, rowsTable } from "../../src/terminal/tables.ts";
 import { printingParts } from "../support/fake-host.ts";
-import { distance, localTime, when, withLocalTimes } from "../../src/terminal/time.ts";
+import { distance, localTime, when } from "../../src/terminal/time.ts";
 
 test.each([
   ["4111111111111111", "•••• •••• •••• 1111", "4111 1111 1111 1111"],
@@ -101,15 +101,6 @@ describe("times", () => {
   test("an instant is followed by its distance", () => {
     expect(localTime(now)).toBe("2026-11-21 13:02 UTC");
     expect(when("2026-11-24T13:02:30+00:00", now)).toBe("2026-11-24 13:02 UTC (in 3 days)");
-  });
-
-  test("within a message, all but what was given, an example, and a part of a word", () => {
-    const iso = "2026-11-24T13:02:30Z";
-    const local = "2026-11-24 13:02 UTC (in 3 days)";
-    const told = (text: string): string => withLocalTimes(text.replaceAll("T0", iso), now);
-    expect(told("due at T0, or (T0)")).toBe(`due at ${local}, or (${local})`);
-    for (const text of ["--since: T0", "a time such as T0", "like ack@T0", "--what-if 'ack@T0'"])
-      expect(told(text)).toBe(text.replaceAll("T0", iso));
   });
 
   test("with seconds where it may be waited for, and is over when they are", () => {

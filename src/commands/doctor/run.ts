@@ -18,7 +18,6 @@ import type { Narrator } from "../../terminal/narrator.ts";
 import type { Palette } from "../../terminal/palette.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import type { Cell, Painted } from "../../terminal/tables.ts";
-import { withLocalTimes } from "../../terminal/time.ts";
 import type { View } from "../../cli/vault-view.ts";
 import { count } from "../../terminal/count.ts";
 import { printableLine } from "../../terminal/redactor.ts";
@@ -75,19 +74,11 @@ async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
 const inspect = async (state: StatePart): Promise<StateFacts> =>
   await (await (await state.open()).state.whole()).inspect();
 
-function nodeFinding(host: Host): Finding {
-  const [major = 0, minor = 0] = host.versions.node.split(".").map(Number);
-  const fits = major > 24 || (major === 24 && minor >= 15) || (major === 22 && minor >= 19);
-  if (!fits)
-    return bad(
-      "node",
-      `Node ${host.versions.node}`,
-      "use Node 24.15 or newer, or 22.19 or newer of line 22",
-    );
-  if (host.platform === "win32")
-    return warning("node", `Node ${host.versions.node} on Windows`, "untested: use Linux or macOS");
-  return ok("node", `Node ${host.versions.node}`);
-}
+/** An older Node than the program needs does not get this far. */
+const nodeFinding = ({ platform, versions: { node } }: Host): Finding =>
+  platform === "win32"
+    ? warning("node", `Node ${node} on Windows`, "untested: use Linux or macOS")
+    : ok("node", `Node ${node}`);
 
 async function configurationFinding({
   io: { host },
@@ -188,7 +179,7 @@ function sayWorst(narrator: Narrator, findings: readonly Finding[]): void {
 /** Each finding with what to do below it, then the sum; for a program a line for each. */
 export async function doctorTable(
   findings: readonly Finding[],
-  { facts, now }: Pick<View, "facts" | "now">,
+  { facts }: Pick<View, "facts">,
 ): Promise<string> {
   const { columnWidths, drawRows, gap, lastWidth, tabbedLines } =
     await import("../../terminal/tables.ts");
@@ -210,7 +201,7 @@ export async function doctorTable(
       [
         { text: level, paint: levelPaint(level, palette) },
         { text: check, paint: palette.dim },
-        { text: withLocalTimes(message, now), paint: isFine ? palette.same : palette.strong },
+        { text: message, paint: isFine ? palette.same : palette.strong },
       ],
       ...(hint === undefined ? [] : [["", "", { text: `→ ${hint}`, paint: palette.dim }]]),
     ];
