@@ -74,8 +74,11 @@ export async function runForeground(
   }
 }
 
-/** A shell that answers each line. A signal ends it, without a core file; so does the end of this process, however that comes. */
-const answerLines = "ulimit -c 0; while read -r _; do echo; done";
+/**
+ * A program that answers each line. A signal ends it, without a core file (a shell would not do: bash ignores SIGQUIT); so does the end
+ * of this process, however that comes.
+ */
+const answerLines = "ulimit -c 0; exec cat";
 
 /**
  * Tells whether a signal was sent to the whole process group (by a key of the terminal, a shell that hangs up, kill) or to this process
