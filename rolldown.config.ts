@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { basename, join } from "node:path";
 import { defineConfig, type ChunkingContext, type Plugin } from "rolldown";
-import { embedTopics, onlyVersion } from "./packaging/bundle/embedded.ts";
+import { embedTexts, onlyVersion } from "./packaging/bundle/embedded.ts";
 import { listChunks, writeNotices } from "./packaging/bundle/inventory.ts";
 import { lazyBuiltins } from "./packaging/bundle/lazy-builtins.ts";
 import { trimUndici, undiciSwitch } from "./packaging/bundle/undici.ts";
@@ -101,7 +101,7 @@ export default defineConfig({
   plugins: [
     launcherEntry(),
     onlyVersion(),
-    embedTopics(),
+    embedTexts(),
     trimUndici(),
     lazyBuiltins(),
     listChunks(),

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Completion of vault and vaultsvc for bash: eval "$(vault completion bash)"
-# Generated (npm run generate). It asks the program, which looks into its state and never calls the service.
+# It asks the program, which looks into its state and never calls the service.
 
 _vaultsvc_complete() {
   local line=${COMP_LINE:0:COMP_POINT} index piece trimmed mark start reply directive candidate name

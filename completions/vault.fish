@@ -1,5 +1,5 @@
 # Completion of vault and vaultsvc for fish: vault completion fish | source
-# Generated (npm run generate). It asks the program, which looks into its state and never calls the service.
+# It asks the program, which looks into its state and never calls the service.
 
 function __vaultsvc_complete
     set -l words (commandline -opc)

@@ -18,7 +18,8 @@ const root = join(import.meta.dirname, "..");
 /** A checkout that was built before, with a file that the former build left. */
 function builtCheckout(): string {
   const checkout = tempDir("checkout");
-  for (const name of ["src", "dist", "package.json", "packaging", "rolldown.config.ts", "build.ts"])
+  const parts = ["src", "completions", "dist", "package.json", "packaging"];
+  for (const name of [...parts, "rolldown.config.ts", "build.ts"])
     cpSync(join(root, name), join(checkout, name), { recursive: true });
   symlinkSync(join(root, "node_modules"), join(checkout, "node_modules"));
   writeFileSync(join(checkout, "dist", "former.cjs"), "");

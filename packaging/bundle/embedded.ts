@@ -1,24 +1,33 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Plugin } from "rolldown";
+import { scriptFiles } from "../../src/completion/scripts.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 
-/** The texts of the topics are read from files in a checkout, and are part of the program here. */
-export function embedTopics(): Plugin {
-  const folder = join(root, "src", "cli", "topics");
-  return {
-    name: "embed-topics",
-    load(id) {
-      if (id !== join(folder, "read.ts")) return undefined;
-      const files = readdirSync(folder).filter((file) => file.endsWith(".md"));
-      const texts = Object.fromEntries(
-        files.map((file) => [basename(file, ".md"), readFileSync(join(folder, file), "utf8")]),
-      );
-      return `const texts = ${JSON.stringify(texts)}; export const readTopic = (topic) => texts[topic];`;
+/** The texts of topics and completion scripts are read from files in a checkout, and are part of the program here. */
+export function embedTexts(): Plugin {
+  const topics = join(root, "src", "cli", "topics");
+  const textOf = (file: string): string => readFileSync(file, "utf8");
+  const embedded: Readonly<Record<string, () => string>> = {
+    [join(topics, "read.ts")]: () => {
+      const files = readdirSync(topics).filter((file) => file.endsWith(".md"));
+      const texts = files.map((file) => [basename(file, ".md"), textOf(join(topics, file))]);
+      return `export const readTopic = (topic) => texts[topic];${textsOf(texts)}`;
+    },
+    [join(root, "src", "completion", "scripts.ts")]: () => {
+      const texts = Object.entries(scriptFiles).map(([shell, file]) => [
+        shell,
+        textOf(join(root, "completions", file)),
+      ]);
+      return `export const script = (shell) => texts[shell];${textsOf(texts)}`;
     },
   };
+  return { name: "embed-texts", load: (id) => embedded[id]?.() };
 }
+
+const textsOf = (texts: readonly (readonly string[])[]): string =>
+  `const texts = ${JSON.stringify(Object.fromEntries(texts))};`;
 
 /** Of package.json, the program uses the version. */
 export function onlyVersion(): Plugin {

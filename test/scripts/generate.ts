@@ -1,6 +1,5 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { script, scriptFiles } from "../../src/completion/scripts.ts";
 import { describeCommand } from "../../src/cli/describe.ts";
 import { vault } from "../../src/commands/program.ts";
 import type { CommandNode } from "../../src/completion/tree.ts";
@@ -13,16 +12,13 @@ import { topics } from "../../src/cli/topics.ts";
 import { originsIn } from "../../src/cli/help-screen.ts";
 import { topicText } from "../support/markdown.ts";
 
-// npm run generate: writes what is generated from the command tree and the definitions: completions/, the tables of the topics, and
-// the list of man pages in package.json, where npm takes no folder. npm run man: writes the man pages of the package, man/.
+// npm run generate: writes what is generated from the command tree and the definitions: the tables of the topics, and the list of
+// man pages in package.json, where npm takes no folder. npm run man: writes the man pages of the package, man/.
 import packageJson from "../../package.json" with { type: "json" };
 
 const root = join(import.meta.dirname, "..", "..");
 
 function generate(): void {
-  for (const shell of ["bash", "zsh", "fish"] as const) {
-    writeFileSync(join(root, "completions", scriptFiles[shell]), script(shell));
-  }
   const tree = describeCommand(vault);
   const topics = join(root, "src", "cli", "topics");
   for (const name of readdirSync(topics).filter((name) => name.endsWith(".md"))) {
