@@ -186,10 +186,12 @@ export function checkNested(
       !words.some((word) => word.startsWith(flagOf(setting)));
     return isLost ? [variable] : [];
   });
-  if (isShared(settings.state) && host.env["PGPASSWORD"] !== undefined) lost.push("PGPASSWORD");
+  const hasPassword =
+    host.env["PGPASSWORD"] !== undefined || env["VAULTSVC_STATE"] !== host.env["VAULTSVC_STATE"];
+  if (isShared(settings.state) && hasPassword) lost.push("the password of the state");
   if (lost.length === 0) return;
   throw usage(`${printableLine(name)} would not receive ${joined(lost, "and")}: no program does`, {
-    hint: "store the setting in a profile, or name another source of it in the inner command, such as --api-key @FILE",
+    hint: "store it in a profile (a password in ~/.pgpass), or name another source in the inner command, such as --api-key @FILE",
     next: [command`vault init`],
   });
 }

@@ -293,6 +293,14 @@ describe.concurrent("vault run", () => {
       "usage",
       /vault would not receive VAULTSVC_API_KEY: no program does; nothing was sent/,
     );
+    const shared = { VAULTSVC_STATE: "postgres://vault:postgres@127.0.0.1:1/vaults" };
+    const withShared = ["run", uuid, "--json", "--stdin", "--", "vault", "get", "x"];
+    expectError(
+      await machine.vaultWith({ env: shared }, ...withShared, "--api-key", "@key"),
+      2,
+      "usage",
+      /vault would not receive the password of the state/,
+    );
     // None of these lacks it.
     for (const words of [
       ["status"],
