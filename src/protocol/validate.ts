@@ -11,7 +11,7 @@ type Validated<T> = { ok: true; value: T } | { ok: false; violations: Violation[
 
 /** Checks a value against a schema of the interface. Never throws. */
 export function validate<T>(schema: z.core.$ZodType<T>, value: unknown): Validated<T> {
-  const result = (schema as z.ZodMiniType<T>).safeParse(value);
+  const result = (schema as z.ZodMiniType<T>).safeParse(value, { error: defaultRule });
   if (result.success) return { ok: true, value: result.data };
   const violations = result.error.issues.map((issue) => {
     const came = valueAt(value, issue.path);
@@ -42,6 +42,12 @@ export function checkGiven<T>(
   const field = path === "" ? ":" : sourceIs === "place" ? `: ${path}` : `.${path}:`;
   throw new VaultError("invalid-input", `${source}${field} ${rule}`, { hint });
 }
+
+/** The rule of a schema that names none. */
+const defaultRule = (issue: { code?: string; expected?: unknown }): string =>
+  issue.code === "invalid_type"
+    ? `must be ${typeWords[String(issue.expected)] ?? String(issue.expected)}`
+    : "is not valid";
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   let current: unknown = value;

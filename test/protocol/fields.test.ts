@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import type * as z from "zod/mini";
+import * as z from "zod/mini";
 import { describe, expect, test } from "vitest";
 import {
   anyInteger,
@@ -317,5 +317,20 @@ test("a rule says what is missing, what is wrong, and shows a right value", () =
   });
   expect(validate(uuid, "x")).toMatchObject({
     violations: [{ path: "", rule: expect.stringContaining("such as 123e4567-") as string }],
+  });
+});
+
+test("a schema that names no rule has one for a person", () => {
+  const schema = z.object({ label: z.string(), either: z.union([z.number(), z.boolean()]) });
+  expect(validate(schema, [])).toEqual({
+    ok: false,
+    violations: [{ path: "", rule: "must be an object (a list, not an object)" }],
+  });
+  expect(validate(schema, { label: 3, either: "x" })).toEqual({
+    ok: false,
+    violations: [
+      { path: "label", rule: "must be a string (a number, not a string)" },
+      { path: "either", rule: "is not valid" },
+    ],
   });
 });

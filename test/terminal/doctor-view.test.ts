@@ -116,4 +116,13 @@ describe("the findings of vault doctor", () => {
       Math.max(columns, 48),
     );
   });
+
+  test("without a terminal, a field for each way on", async () => {
+    const facts = { isTTY: false, columns: 80, color: false };
+    const next = [command`vault ack ${vault}`, command`vault get ${vault} --discard-pending`];
+    const found = { check: "pending", level: "warn" as const, message: "a get is held", next };
+    expect(await doctorTable([found], { facts })).toBe(
+      `warn\tpending\ta get is held\t\tvault ack ${vault}\tvault get ${vault} --discard-pending\n`,
+    );
+  });
 });

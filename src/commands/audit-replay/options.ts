@@ -75,7 +75,7 @@ function checkTogether({ files, vault, timeline, map, actions }: AuditReplayOpti
   const usage = (message: string, hint: string): VaultError =>
     new VaultError("usage", message, { hint });
   if (timeline === true && vault === undefined)
-    throw usage("--timeline shows one vault and needs --vault", "--vault VAULT --timeline");
+    throw usage("--timeline shows one vault and needs --vault", "name the vault with --vault");
   const explained = map === undefined ? actions && "--action" : "--map";
   if (explained !== undefined && files.length === 0)
     throw usage(

@@ -189,7 +189,8 @@ export async function doctorTable(
         level,
         check,
         message,
-        [...(hint === undefined ? [] : [hint]), ...next.map(wayText)].join("; "),
+        hint ?? "",
+        ...next.map(wayText),
       ]),
     );
   const palette = await createPalette(facts.color);

@@ -61,7 +61,7 @@ async function importFile(app: App, file: string, options: ImportOptions): Promi
   const entries = await readImportFile(app.io.sources, file);
   if (entries.length === 0)
     throw new VaultError("invalid-input", "--file: the list is empty; nothing was imported", {
-      hint: "a list as vault export --all writes it; find out why whatever was to write it did not",
+      hint: "the program that was to write it may have failed",
     });
   for (const { place, entry } of entries) await checkPlaced(app, place, entry);
   await checkLabels(
