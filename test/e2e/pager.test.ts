@@ -42,9 +42,14 @@ const onTerminal = (args: readonly string[], options: PtyOptions = {}) =>
     env: { ...many.machine.env, PAGER: pager, ...options.env },
   });
 
-/** What remains on a screen of 24 lines, above the prompt. */
+/** What remains on a screen of 24 lines, above the prompt; a long command in one line. */
 const remaining = (text: string): string =>
-  text.replace(/\n$/, "").split("\n").slice(-23).join("\n");
+  text
+    .replace(/\n$/, "")
+    .split("\n")
+    .slice(-23)
+    .join("\n")
+    .replaceAll(/ \\\n +/g, " ");
 
 describe("goes through the pager", () => {
   test.each([
