@@ -45,7 +45,11 @@ async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
   const findings = [nodeFinding(app.io.host)];
   // Which state and which service are meant is not known then.
   if (problem !== undefined) return [...findings, failed("configuration", problem)];
-  const now = app.io.host.now();
+  const { host, output } = app.io;
+  const now = host.now();
+  // What a program reads has times as they are.
+  const isForPerson = output.format === "table" && output.field === undefined && host.stdout.isTTY;
+  const reader = { self: host.actor, now: isForPerson ? now : null };
   const found = await inspect(app.state).catch(asVaultError);
   const facts = found instanceof VaultError ? null : found;
   const vaults = facts?.vaults ?? null;
@@ -57,16 +61,12 @@ async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
   findings.push(await configurationFinding(app), application);
   if (found instanceof VaultError)
     findings.push(failed(found.code === "usage" ? "state" : "key", found));
-  if (facts !== null) findings.push(...stateFindings(facts, now));
+  if (facts !== null) findings.push(...stateFindings(facts, now, reader));
   findings.push(...service);
   findings.push(limiterFinding(app.settings.rate, facts?.queues ?? [], now));
   if (vaults !== null)
     findings.push(
-      ...vaultFindings(
-        vaults,
-        { policy: app.settings.policy, clock: app.io.host },
-        app.io.host.actor,
-      ),
+      ...vaultFindings(vaults, { policy: app.settings.policy, clock: app.io.host }, reader),
     );
   return findings;
 }

@@ -1,4 +1,6 @@
-import { actorWords } from "../../actor.ts";
+import { when } from "../../terminal/time.ts";
+import type { Reader } from "../../terminal/who.ts";
+import { inUse } from "../../terminal/who.ts";
 import type { OpenState } from "../../parts/state.ts";
 import { liveGenerations } from "../../exchange/start/candidates.ts";
 import { leastFreeBytes } from "../../files/disk.ts";
@@ -15,20 +17,20 @@ type Passing = NonNullable<NonNullable<Directory["disk"]>["passing"]>;
 type Server = Extract<Place, { type: "server" }>;
 
 /** What there is to say of a state, its key and its backups. */
-export function stateFindings(facts: StateFacts, now: number): Finding[] {
+export function stateFindings(facts: StateFacts, now: number, reader: Reader): Finding[] {
   const { place, problem } = facts;
-  if (place?.type === "directory") return directoryFindings(facts, place);
+  if (place?.type === "directory") return directoryFindings(facts, place, reader);
   if (place === null) return problem === null ? [] : [failed("state", problem)];
-  return serverFindings(facts, place, now);
+  return serverFindings(facts, place, now, reader);
 }
 
-const directoryFindings = (facts: StateFacts, place: Directory): Finding[] => [
+const directoryFindings = (facts: StateFacts, place: Directory, reader: Reader): Finding[] => [
   keyFinding(facts, place),
   directoryFinding(facts, place),
   ...permissionFindings(place),
   diskFinding(facts, place),
   ...keyDiskFinding(place),
-  backupFinding(facts, place),
+  backupFinding(facts, place, reader),
 ];
 
 const megabyte = 1024 * 1024;
@@ -143,10 +145,14 @@ const becameOf = {
   unreadable: "can no longer be read",
 } as const;
 
-function backupFinding({ vaults }: StateFacts, { lastBackup: last }: Directory): Finding {
+function backupFinding(
+  { vaults }: StateFacts,
+  { lastBackup: last }: Directory,
+  reader: Reader,
+): Finding {
   if (vaults === null || vaults.length === 0) return ok("backup", "nothing to back up yet");
   if (last === null) return ok("backup", "none recorded", [command`vault state backup FILE`]);
-  const made = `${last.file}, ${last.at},`;
+  const made = `${last.file}, ${when(last.at, reader.now)},`;
   if (last.now === "gone")
     return warning("backup", `${made} ${becameOf.gone}`, [
       command`vault state backup ${last.file}`,
@@ -167,7 +173,12 @@ function backupFinding({ vaults }: StateFacts, { lastBackup: last }: Directory):
 /** A lease that is renewed for longer than this is of a process that is stuck, in milliseconds. */
 const longHeldMs = 600_000;
 
-function serverFindings({ vaults }: StateFacts, place: Server, now: number): Finding[] {
+function serverFindings(
+  { vaults }: StateFacts,
+  place: Server,
+  now: number,
+  reader: Reader,
+): Finding[] {
   const { location, version, hasTls, keyId, latencyMs, locks } = place;
   const answers = latencyMs === 0 ? "answers at once" : `answers in ${latencyMs} ms`;
   const server = `PostgreSQL ${version}, ${hasTls ? "TLS verified" : "no TLS"}, ${answers}`;
@@ -183,7 +194,7 @@ function serverFindings({ vaults }: StateFacts, place: Server, now: number): Fin
     ...old.map(({ uuid, holder, since }) =>
       warning(
         "state",
-        `vault ${uuid} is in use by ${actorWords(holder, "process")} since ${since}`,
+        `vault ${uuid} is ${inUse({ by: holder, since }, reader)}`,
         "end that process if it hangs; the vault is free 15 seconds later",
       ),
     ),

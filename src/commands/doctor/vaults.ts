@@ -1,9 +1,10 @@
 import { command } from "../../way.ts";
-import type { Actor } from "../../actor.ts";
 import { startRisk } from "../../exchange/lockout.ts";
 import type { Circumstances } from "../../exchange/ways.ts";
 import { waysOn } from "../../exchange/ways.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
+import { when } from "../../terminal/time.ts";
+import type { Reader } from "../../terminal/who.ts";
 import { bySince } from "../../terminal/who.ts";
 import type { Finding } from "../../documents/setup.ts";
 import { count } from "../../terminal/count.ts";
@@ -17,14 +18,14 @@ const soonDays = 30;
 export function vaultFindings(
   vaults: readonly VaultRecord[],
   circumstances: Circumstances,
-  self: Actor,
+  reader: Reader,
 ): Finding[] {
   const all = count(vaults.length, "vault");
   const orOk = (findings: Finding[], check: string, message: string): Finding[] =>
     findings.length > 0 ? findings : [ok(check, message)];
   return [
     ...orOk(
-      vaults.flatMap((vault) => pending(vault, circumstances, self)),
+      vaults.flatMap((vault) => pending(vault, circumstances, reader)),
       "pending",
       "no pending exchanges",
     ),
@@ -34,7 +35,7 @@ export function vaultFindings(
       `${all}, none locked or close to it`,
     ),
     ...orOk(
-      vaults.flatMap((vault) => dates(vault, circumstances.clock.now())),
+      vaults.flatMap((vault) => dates(vault, circumstances.clock.now(), reader)),
       "dates",
       `no vault auto-locks or expires within ${soonDays} days`,
     ),
@@ -44,13 +45,14 @@ export function vaultFindings(
 const named = ({ uuid, label }: VaultRecord): string =>
   label === null ? `vault ${uuid}` : `${label} (${uuid})`;
 
-function pending(vault: VaultRecord, given: Circumstances, self: Actor): Finding[] {
+function pending(vault: VaultRecord, given: Circumstances, reader: Reader): Finding[] {
   const { open } = vault;
   if (open === null) return [];
-  const left = open.tokenExpiry === null ? "" : `; its token expires ${open.tokenExpiry}`;
+  const left =
+    open.tokenExpiry === null ? "" : `; its token expires ${when(open.tokenExpiry, reader.now)}`;
   const isHeld = open.state === "held";
   const state = isHeld ? "held" : "waiting for its acknowledgement";
-  const who = bySince(open, { self, now: null }, isHeld ? " by" : ", by");
+  const who = bySince(open, reader, isHeld ? " by" : ", by");
   const what =
     open.state === "in-doubt"
       ? `in doubt${who}; either the old or the new credentials are valid`
@@ -72,13 +74,13 @@ function lockRisk(vault: VaultRecord, given: Circumstances): Finding[] {
   ];
 }
 
-function dates(vault: VaultRecord, now: number): Finding[] {
+function dates(vault: VaultRecord, now: number, reader: Reader): Finding[] {
   const { uuid, autoLockDate, expiryDate } = vault;
   if (["locked", "gone"].includes(vault.lastError?.code ?? "")) return [];
   const found = (date: string | null, will: string, did: string, note: string): Finding[] => {
     const time = date === null ? Number.NaN : Date.parse(date);
     if (Number.isNaN(time) || time - now > soonDays * day) return [];
-    const at = new Date(time).toISOString();
+    const at = when(time, reader.now);
     const next = [{ ...command`vault get ${uuid}`, note }];
     return time > now
       ? [warning("dates", `${named(vault)} ${will} ${at}`, next)]

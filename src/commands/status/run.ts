@@ -35,7 +35,8 @@ export async function runStatus(
     vaults
       .filter((v) => has(v, finding))
       .map(({ uuid, exchange }) => {
-        const reader = { self: io.host.actor, now: io.host.now() };
+        const now = io.output.format === "table" ? io.host.now() : null;
+        const reader = { self: io.host.actor, now };
         const who =
           finding === "pending" && exchange !== null ? bySince(exchange, reader, ", by") : "";
         return { uuid, message: `${uuid} is ${finding}${who}` };
