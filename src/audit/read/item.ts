@@ -19,8 +19,6 @@ export interface Item {
   endpoint: string | null;
   externalRef: string | null;
   id: string | null;
-  /** Hash of all columns, even unused ones, for an item without an id. */
-  contentHash?: number;
 }
 
 /** What an item is read from again if a report needs it. Input and line identify it. */

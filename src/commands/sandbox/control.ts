@@ -1,7 +1,7 @@
 import type { Basics, SettingsPart } from "../../parts/settings.ts";
 import type { Output } from "../../cli/output.ts";
 import { VaultError } from "../../errors.ts";
-import { auditExport, exportEndings } from "../../sandbox/control/audit-export.ts";
+import { auditExport } from "../../sandbox/control/audit-export.ts";
 import type { ControlClient } from "../../sandbox/control/client.ts";
 import type { PublicVault } from "../../sandbox/control/control.ts";
 import { connectControl } from "../../sandbox/control/client.ts";
@@ -224,10 +224,8 @@ function formOf(path: string): NonNullable<ReturnType<typeof auditExport>> {
   if (form !== undefined) return form;
   throw new VaultError(
     "usage",
-    `--export: the file name must end in ${exportEndings.join(", ")}, or in one of them and .gz`,
-    {
-      hint: "use a name such as items.csv or items.ndjson.gz",
-    },
+    "--export: the file name must end in .ndjson or .csv, with or without .gz",
+    { hint: "use a name such as items.csv or items.ndjson.gz" },
   );
 }
 

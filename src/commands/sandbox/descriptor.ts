@@ -169,7 +169,7 @@ export const audit = {
     ...control,
     export: {
       flag: "--export <file>",
-      help: "write to a file instead; its name chooses the format: .ndjson, .jsonl, .json, .csv or .tsv, optionally .gz",
+      help: "write to a file instead; its name chooses the format: .ndjson or .csv, optionally .gz",
       value: text,
     },
   },
