@@ -76,7 +76,7 @@ const table: Readonly<Record<ErrorClass, Disposition>> = {
     end: "refused",
     meaning: "they will not be sent again",
     next: (uuid) => [
-      { ...command`vault import ${uuid} --credentials @FILE`, note: "adds the right ones" },
+      { ...command`vault import ${uuid} --credentials @FILE`, note: "the right credentials" },
       command`vault status ${uuid} --history`,
     ],
   },
