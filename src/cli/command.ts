@@ -25,6 +25,8 @@ export interface OptionSpec extends ValueSpec {
   value?: Value;
   /** Takes one value each time it is given, not all words that follow: for `<value...>`. */
   repeated?: true;
+  /** Names of the options of the same command that cannot be given with it. */
+  conflicts?: readonly string[];
 }
 
 export interface ArgumentSpec extends ValueSpec {

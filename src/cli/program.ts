@@ -274,8 +274,8 @@ function addCommand(parent: CommanderCommand, command: Command, act: Act): void 
   }
 }
 
-function optionOf({ flag, help, repeated }: OptionSpec): Option {
-  const option = new Option(flag, help);
+function optionOf({ flag, help, repeated, conflicts = [] }: OptionSpec): Option {
+  const option = new Option(flag, help).conflicts([...conflicts]);
   if (repeated === undefined) return option;
   option.variadic = false;
   return option.argParser((value, earlier: readonly string[] | undefined) => [

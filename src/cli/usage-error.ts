@@ -106,6 +106,10 @@ function messageOf({ code, message }: CommanderError, called: string): string {
       return `${subject}: a value is missing`;
     case "commander.excessArguments":
       return `too many arguments for ${called}`;
+    case "commander.conflictingOption":
+      return [...message.matchAll(/'(?:-\w, )?(--[\w-]+)/g)]
+        .map(([, flag]) => flag)
+        .join(" cannot be used with ");
     case "commander.invalidArgument": {
       const [, name = "", choices = ""] =
         /argument '(\w+)'\. Allowed choices are (.*)\.$/.exec(message) ?? [];

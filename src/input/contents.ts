@@ -23,18 +23,10 @@ export interface GivenContents {
  * @throws `usage`
  */
 export function checkContentsOptions(options: ContentsOptions, kind?: Kind): void {
-  const parts = (["cardNumber", "cardName", "expiry"] as const).filter(
-    (name) => options[name] !== undefined,
-  );
   const usage = (message: string, hint: string): VaultError =>
     new VaultError("usage", `${message}; nothing was sent`, { hint });
-  if (options.card !== undefined && parts.length > 0) {
-    throw usage(
-      `--card and ${flagOf[parts[0] ?? "cardNumber"]} cannot be used together`,
-      "give the card in one form",
-    );
-  }
-  const isCard = options.card !== undefined || parts.length > 0;
+  const { card, cardNumber, cardName, expiry } = options;
+  const isCard = [card, cardNumber, cardName, expiry].some((part) => part !== undefined);
   if (isCard && options.content !== undefined)
     throw usage("a card and --content cannot be used together", "a vault holds one of them");
   if (kind === undefined) return;
@@ -108,12 +100,6 @@ function completeCard({ number, name, expiryMonth, expiryYear }: Partial<CreditC
     hint: "use --card @FILE (or -, env:NAME), or --card-number @FILE --card-name 'Ada Lovelace' --expiry 04/29",
   });
 }
-
-const flagOf = {
-  cardNumber: "--card-number",
-  cardName: "--card-name",
-  expiry: "--expiry",
-} as const;
 
 async function readParts(io: Io, options: ContentsOptions): Promise<Partial<CreditCard>> {
   const { cardNumber, cardName, expiry } = options;

@@ -69,16 +69,19 @@ export const exchangeFlags = {
     flag: "--credentials <secret>",
     help: "credentials as JSON, or a recovery document: @FILE, -, env:NAME",
     value: text,
+    conflicts: ["encryptedData", "payload", "generation"],
   },
   encryptedData: {
     flag: "--encrypted-data <secret>",
     help: "first part of the credentials, with --payload: @FILE, -, env:NAME",
     value: text,
+    conflicts: ["generation"],
   },
   payload: {
     flag: "--payload <secret>",
     help: "second part, with --encrypted-data: @FILE, -, env:NAME",
     value: text,
+    conflicts: ["generation"],
   },
   hashedPin: {
     flag: "--hashed-pin <secret>",
@@ -154,6 +157,7 @@ export const contentsFlags = {
     flag: "--card <value>",
     help: 'card as JSON {"number","name","expiryMonth","expiryYear"}: @FILE, -, env:NAME',
     value: text,
+    conflicts: ["cardNumber", "cardName", "expiry"],
   },
   cardNumber: {
     flag: "--card-number <value>",

@@ -47,37 +47,15 @@ export const commonOf = (options: ExchangeOptions) => ({
 });
 
 /**
- * Refuses options that exclude each other. Reads nothing.
+ * Refuses one part of the credentials without the other. Reads nothing.
  * @throws `usage`
  */
-export function checkPairOptions({
-  credentials,
-  encryptedData,
-  payload,
-  generation,
-}: ExchangeOptions): void {
-  const asParts = encryptedData !== undefined || payload !== undefined;
-  const usage = (message: string, hint: string): VaultError =>
-    new VaultError("usage", message, { hint });
-  if (credentials !== undefined && asParts) {
-    throw usage(
-      "--credentials and --encrypted-data/--payload cannot be used together",
-      "give the credentials in one form",
-    );
-  }
-  if (generation !== undefined && (asParts || credentials !== undefined)) {
-    throw usage(
-      "--generation chooses stored credentials, and cannot be used with given ones",
-      "leave one of them out",
-    );
-  }
-  if (asParts && (encryptedData === undefined || payload === undefined)) {
-    const missing = encryptedData === undefined ? "--encrypted-data" : "--payload";
-    throw usage(
-      `${missing} is missing: credentials have two parts`,
-      "use --encrypted-data @FILE --payload @FILE",
-    );
-  }
+export function checkPairOptions({ encryptedData, payload }: ExchangeOptions): void {
+  if ((encryptedData === undefined) === (payload === undefined)) return;
+  const missing = encryptedData === undefined ? "--encrypted-data" : "--payload";
+  throw new VaultError("usage", `${missing} is missing: credentials have two parts`, {
+    hint: "use --encrypted-data @FILE --payload @FILE",
+  });
 }
 
 async function readGiven(

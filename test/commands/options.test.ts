@@ -73,11 +73,10 @@ test.each<[string, unknown]>([
     },
   ],
   [
-    `get ${uuid} --generation 3 --force --discard-pending --dry-run --encrypted-data - --payload @p`,
+    `get ${uuid} --force --discard-pending --dry-run --encrypted-data - --payload @p`,
     {
       vaults: [uuid],
       ack: true,
-      generation: 3,
       force: true,
       discardPending: true,
       dryRun: true,
@@ -85,6 +84,7 @@ test.each<[string, unknown]>([
       payload: "@p",
     },
   ],
+  [`get ${uuid} --generation 3`, { vaults: [uuid], ack: true, generation: 3 }],
   ["ack --all", { vaults: [], all: true }],
   [
     `ack ${uuid} --unread --saved --save-cmd true`,

@@ -101,8 +101,8 @@ const badInputs: readonly BadInput[] = [
     what: "a card in two forms",
     args: ["update", uuid, "--card", "@c", "--expiry", "04/2031"],
     exit: 2,
-    says: /--card and --expiry/,
-    example: /one form/,
+    says: /--card cannot be used with --expiry/,
+    example: /vault update --help/,
   },
   {
     what: "an update of an online vault",
@@ -238,11 +238,18 @@ const badInputs: readonly BadInput[] = [
     example: /--payload @FILE/,
   },
   {
+    what: "a pair that is given, and one of the state",
+    args: [...given, "--generation", "2"],
+    exit: 2,
+    says: /--credentials cannot be used with --generation/,
+    example: /vault get --help/,
+  },
+  {
     what: "a pair in two forms",
     args: [...given, "--payload", "env:PAIR"],
     exit: 2,
-    says: /--credentials.*--encrypted-data/,
-    example: /one form/,
+    says: /--credentials cannot be used with --payload/,
+    example: /vault get --help/,
   },
   {
     what: "a file that is not there",
@@ -525,8 +532,8 @@ const extendedInputs: readonly BadInput[] = [
     what: "a card in two forms",
     args: create("credit-card/offline", "--card", "env:CARD", "--expiry", "04/2029"),
     exit: 2,
-    says: /--card and --expiry cannot be used together/,
-    example: /one form/,
+    says: /--card cannot be used with --expiry/,
+    example: /vault create --help/,
   },
   {
     what: "a card for a generic vault",

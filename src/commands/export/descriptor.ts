@@ -8,7 +8,11 @@ export const exportVaults = {
     "Print the credentials that the next start would send first, as JSON in plain text; while an exchange is open, its recovery document.",
   arguments: { uuid: { ...vaultArgument, help: `${vaultArgument.help} (or --all)` } },
   options: {
-    all: { flag: "--all", help: "every vault, one per line, as vault import --file reads them" },
+    all: {
+      flag: "--all",
+      help: "every vault, one per line, as vault import --file reads them",
+      conflicts: ["generation"],
+    },
     generation: {
       flag: "--generation <n>",
       help: "these stored credentials, even refused or superseded ones",

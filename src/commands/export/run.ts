@@ -27,11 +27,6 @@ export async function runExport(app: App, options: ExportOptions): Promise<numbe
       next: [command`vault export VAULT`, command`vault export --all`],
     });
   }
-  if (options.generation !== undefined && options.all === true) {
-    throw new VaultError("usage", "--generation and --all cannot be used together", {
-      next: [command`vault export VAULT --generation N`],
-    });
-  }
   if (app.io.output.field !== undefined && options.all === true) {
     throw new VaultError("usage", "--field prints one value, and --all exports many vaults", {
       next: [

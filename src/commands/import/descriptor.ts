@@ -26,6 +26,7 @@ export const importVaults = {
       flag: "--file <file>",
       help: "import many vaults, as vault export --all writes them; - is standard input",
       value: text,
+      conflicts: ["kind", "credentials", "label"],
     },
   },
   examples: [

@@ -51,11 +51,8 @@ export async function runImport(app: App, options: ImportOptions): Promise<numbe
 
 /** Every entry is checked before the first is recorded. */
 async function importFile(app: App, file: string, options: ImportOptions): Promise<number> {
-  const extra = (["uuid", "kind", "credentials", "label"] as const).find(
-    (name) => options[name] !== undefined,
-  );
-  if (extra !== undefined)
-    throw new VaultError("usage", `--file and ${extra} cannot be used together`, {
+  if (options.uuid !== undefined)
+    throw new VaultError("usage", "--file cannot be used with a vault", {
       next: [command`vault import --file vaults.ndjson`],
     });
   const entries = await readImportFile(app.io.sources, file);

@@ -31,7 +31,7 @@ $$ . ./settings; vault update "$CARD" --card-name 'Grace Hopper'
 | canceled; nothing was sent
 exit 130
 $$ . ./settings; vault update "$CARD" --card @card.json --card-name X
-| --card and --card-name cannot be used together
+| --card cannot be used with --card-name
 exit 2
 $$ . ./settings; vault update "$CARD"
 ? Card number
