@@ -89,11 +89,17 @@ export function wayLines(ways: readonly Way[], columns = Infinity, margin = 2): 
 /** A text with which a line on a terminal begins, marked if it could be taken for a way on: others may have written it. */
 export const unlikeWay = (text: string): string => text.replace(/^\s*(?=next:)/i, "… ");
 
-/** Words on lines of this width; a longer word has one of its own. */
-const fold = (words: readonly string[], width: number): string[] =>
+/** Words on lines of this width, of which all but the first are indented; a longer word has one of its own. */
+export const fold = (words: readonly string[], width: number, indent = ""): string[] =>
   words.reduce<string[]>((lines, word) => {
-    const longer = `${lines.at(-1) ?? ""} ${word}`;
-    return lines.length > 0 && longer.length <= width
-      ? [...lines.slice(0, -1), longer]
-      : [...lines, word];
+    const last = lines.pop();
+    const longer = `${last} ${word}`;
+    if (last === undefined) return [word];
+    if (columnsOf(longer) <= width) lines.push(longer);
+    else lines.push(last, indent + unlikeWay(word));
+    return lines;
   }, []);
+
+/** Columns that a text takes at most; string-width, which knows, takes long to load. */
+const columnsOf = (text: string): number =>
+  text.length + (text.match(/[\u1100-\u115F\u231A-\u2BFF\u2E80-\uFFFF]/g)?.length ?? 0);

@@ -4,7 +4,7 @@ import { openWriteAll } from "./write-all.ts";
 import type { Redactor } from "./redactor.ts";
 import { jsonText, printable, printableLine } from "./redactor.ts";
 import type { Way } from "../way.ts";
-import { unlikeWay, wayLines } from "../way.ts";
+import { fold, wayLines } from "../way.ts";
 
 /** Properties of the output that affect what is written. */
 export interface TerminalFacts {
@@ -232,20 +232,8 @@ export async function* chunksOf(input: Readable, signal?: AbortSignal): AsyncGen
 }
 
 /** Wraps the lines of a message at spaces, and indents what continues a line. A long word stays whole. */
-export function wrapMessage(text: string, width: number): string {
-  const wrapped = text.split("\n").map((line) => {
-    if (columnsOf(line) <= width) return line;
-    const indent = `${/^ */.exec(line)?.[0] ?? ""}  `;
-    return line.split(/(?<=\S) /).reduce((before, word) => {
-      const end = before.slice(before.lastIndexOf("\n") + 1);
-      return columnsOf(`${end} ${word}`) <= width
-        ? `${before} ${word}`
-        : `${before}\n${indent}${unlikeWay(word)}`;
-    });
-  });
-  return wrapped.join("\n");
-}
-
-/** Columns that a text takes at most; string-width, which knows, takes long to load. */
-const columnsOf = (text: string): number =>
-  text.length + (text.match(/[\u1100-\u115F\u231A-\u2BFF\u2E80-\uFFFF]/g)?.length ?? 0);
+export const wrapMessage = (text: string, width: number): string =>
+  text
+    .split("\n")
+    .flatMap((line) => fold(line.split(/(?<=\S) /), width, `${/^ */.exec(line)?.[0] ?? ""}  `))
+    .join("\n");
