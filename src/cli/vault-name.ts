@@ -120,14 +120,15 @@ export class VaultNames<V extends Named> {
 
   #unknown(name: string, shown: string | undefined): VaultError {
     const labels = [...this.#byUuid.values()].flatMap(({ label }) => label ?? []);
-    const near = shown === undefined ? [] : suggest(name, labels).map(printableLine);
+    const near = shown === undefined ? [] : suggest(name, labels);
+    const meant =
+      near.length === 0
+        ? ""
+        : ` (did you mean ${near.map((label) => `"${printableLine(label)}"`).join(" or ")}?)`;
     return new VaultError(
       "no-credentials",
-      `${shown === undefined ? "no vault has this label or UUID" : `no vault named "${shown}"`}; nothing was sent`,
-      {
-        hint: near.length > 0 ? `did you mean ${near.join(" or ")}?` : undefined,
-        next: [command`vault status`],
-      },
+      `${shown === undefined ? "no vault has this label or UUID" : `no vault named "${shown}"`}${meant}; nothing was sent`,
+      { next: [command`vault status`] },
     );
   }
 }
