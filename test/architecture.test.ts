@@ -167,7 +167,7 @@ const table: Record<string, Allowance> = {
   terminal: {
     parts: ["protocol", "errors", "way", "actor"],
     types: ["exchange"],
-    packages: ["chalk", "cli-table3", "string-width"],
+    packages: ["chalk", "string-width"],
   },
   completion: { parts: ["settings", "protocol", "errors", "way", "defined"] },
 };
