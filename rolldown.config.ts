@@ -92,6 +92,8 @@ export default defineConfig({
   // What the entry shares with chunks stays in it.
   preserveEntrySignatures: "allow-extension",
   platform: "node",
+  // What cli-table3 would color borders with: its tables have none here.
+  resolve: { alias: { "@colors/colors/safe": false } },
   // The one optional dependency: it brings a binary of each platform, and is looked for when a key
   // is in the system's keyring.
   external: ["@napi-rs/keyring"],

@@ -167,7 +167,7 @@ const table: Record<string, Allowance> = {
   terminal: {
     parts: ["protocol", "errors", "way", "actor"],
     types: ["exchange"],
-    packages: ["chalk", "string-width"],
+    packages: ["chalk", "cli-table3", "string-width"],
   },
   completion: { parts: ["settings", "protocol", "errors", "way", "defined"] },
 };
