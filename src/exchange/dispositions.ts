@@ -218,12 +218,12 @@ export function serviceDetails(answer: Answer): ServiceDetails {
 }
 
 /** What came back in place of an answer to a call that was sent. */
-export function whatCame({ cause, httpStatus, answer }: Reply & { type: "no-answer" }): string {
+export function whatCame({ cause, isWhole, answer }: Reply & { type: "no-answer" }): string {
   if (answer !== undefined && object(answer.body["responseStatus"]) !== undefined)
     return `the service failed (${wording(answer)})`;
-  return httpStatus === undefined
-    ? `no complete response came back: ${cause}`
-    : `the response is not the service's own: ${cause}`;
+  return isWhole === true
+    ? `the response is not the service's own: ${cause}`
+    : `no complete response came back: ${cause}`;
 }
 
 /** The service's own words on one line, with the property it names and the error uuid (section 7). */

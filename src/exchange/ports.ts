@@ -96,7 +96,8 @@ export type Reply =
   | { type: "not-sent"; cause: string; hint?: string | undefined; lasts?: true }
   /**
    * At least a byte was written and no whole JSON answer came back: the call may have been processed. Includes 5xx.
-   * `tooLarge`: the answer exceeds what is read, and so would the answer to another call.
+   * `isWhole`: a response came, which is not the service's own, or a 5xx. `tooLarge`: the answer exceeds what is read, and so would the
+   * answer to another call.
    */
   | {
       type: "no-answer";
@@ -104,6 +105,7 @@ export type Reply =
       httpStatus?: number | undefined;
       contentType?: string | undefined;
       answer?: Answer | undefined;
+      isWhole?: true;
       tooLarge?: true;
     }
   | { type: "answer"; answer: Answer };

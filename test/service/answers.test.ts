@@ -64,6 +64,7 @@ describe("5xx tells nothing about what was done", () => {
     const server = await httpServer(json(503, body, { "retry-after": "7" }));
     expect(await clientOf(server.url).call(startCall, never)).toEqual({
       type: "no-answer",
+      isWhole: true,
       cause: `HTTP 503 from ${server.host}, error ${errorUuid}`,
       httpStatus: 503,
       contentType: "application/json",
@@ -77,6 +78,7 @@ describe("5xx tells nothing about what was done", () => {
     );
     expect(await clientOf(server.url).call(startCall, never)).toEqual({
       type: "no-answer",
+      isWhole: true,
       cause: `HTTP 502 from ${server.host}, an HTML page`,
       httpStatus: 502,
       contentType: "text/html",
@@ -103,6 +105,7 @@ describe("what is not a JSON object is no answer", () => {
     const server = await httpServer((_, response) => response.end(body));
     expect(await clientOf(server.url).call(endCall, never)).toEqual({
       type: "no-answer",
+      isWhole: true,
       cause: `HTTP 200 from ${server.host}, ${what}`,
       httpStatus: 200,
     });
@@ -122,6 +125,7 @@ test.each([301, 302, 303, 307, 308])("a redirect (%i) is not followed", async (s
   );
   expect(await clientOf(server.url).call(startCall, never)).toEqual({
     type: "no-answer",
+    isWhole: true,
     cause: `HTTP ${status} from ${server.host}, a redirect, which is not followed`,
     httpStatus: status,
   });

@@ -184,8 +184,10 @@ async function stuck(world: World, dice: Dice, story: string[]): Promise<string 
     const ofStatus = linesOf(waysOn(await known(world), { policy, clock })).join("; ");
     const named = asksStatus || !/(^|; )vault /.test(ended.hint) ? ofStatus : ended.hint;
     const ways = named.split("; ").filter((way) => /^vault (?!status|audit-replay)/.test(way));
+    // What is named to be run again is so, where nothing that needs a person's knowledge helps.
+    const isAgain = ways.length === 0 || ended.hint.startsWith("run it again");
     let next: Ended | undefined;
-    for (const way of ways.length === 0 ? ["vault get"] : ways) {
+    for (const way of [...ways, ...(isAgain ? ["vault get"] : [])]) {
       next = await follow(world, way);
       if (next !== undefined) {
         story.push(`${way}: ${next.code}`);

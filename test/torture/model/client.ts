@@ -294,14 +294,18 @@ export function waysOn(client: Client, store: Store, code: string): Way[] {
   const open = openOf(store);
   if (code === "locked")
     return open?.state === "ending" ? ["guard --reset", "ack"] : ["guard --reset"];
-  const isUnread = open?.operation === "get" && open.limited && !open.delivered;
+  const isUndelivered = open?.operation === "get" && !open.delivered;
+  const isUnread = isUndelivered && open.limited;
   if (open?.state === "ending") return ["ack"];
   if (open?.state === "held") {
-    const anew: Way[] = client.guardRefuses(store)
+    const isRefused = client.guardRefuses(store);
+    const anew: Way[] = isRefused
       ? guardedWays(client, store)
       : [`${open.operation} --discard-pending`];
     if (isUnread) return [...anew, open.saveOwed ? "ack --unread --saved" : "ack --unread"];
-    return [open.saveOwed ? "ack --saved" : "ack", ...anew];
+    const ack = open.saveOwed ? "ack --saved" : "ack";
+    // What nobody has received is read again first.
+    return isUndelivered && !isRefused ? [...anew, ack] : [ack, ...anew];
   }
   if (open?.state === "started") {
     if (!isUnread) return ["ack"];
@@ -335,8 +339,8 @@ function guardedWays(client: Client, store: Store): Way[] {
     return [shown, first === undefined ? "import" : "get --generation N --force"];
   // Of what was refused only other credentials lead on, and what was not refused may be wrong as well.
   return [
-    ...(first === undefined ? [] : (["get --generation N --force"] as const)),
-    "import",
     shown,
+    "import",
+    ...(first === undefined ? [] : (["get --generation N --force"] as const)),
   ];
 }

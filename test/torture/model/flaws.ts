@@ -339,12 +339,15 @@ export const flaws: Flaw[] = [
     }),
   },
   {
-    mistake: "exit 8 names vault get for credentials that were refused twice and imported since",
+    mistake:
+      "exit 8 names vault get alone for credentials that were refused twice and imported since",
     in: imported,
     breaks: /^in a circle: .* get is guard, next: get$/,
     parts: decides({
-      waysOn: (its, store, code) =>
-        waysOn(its, store, code).map((way) => (way === "get --generation N --force" ? "get" : way)),
+      waysOn: (its, store, code) => {
+        const ways = waysOn(its, store, code);
+        return ways.includes("get --generation N --force") ? ["get"] : ways;
+      },
     }),
   },
   {
