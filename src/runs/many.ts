@@ -36,10 +36,9 @@ import { checkSameRun, deliveryOf, digestOf, newRun } from "./same-run.ts";
 import type { Turn } from "./turn.ts";
 import type { ExchangeSummary } from "../errors.ts";
 import type { Way } from "../way.ts";
-import { withWords } from "../way.ts";
+import { command, withWords } from "../way.ts";
 import { VaultError } from "../errors.ts";
 import type { VaultsOptions, ManyOptions } from "../input/flags.ts";
-import { command } from "../way.ts";
 
 /**
  * Reads or updates many vaults. Everything is checked before anything is sent.

@@ -22,11 +22,10 @@ import type {
   StatusDocument,
   StopDocument,
 } from "../../documents/sandbox.ts";
-import { shellQuoted } from "../../way.ts";
+import { command, shellQuoted } from "../../way.ts";
 import { preparedFolder, settingsFor } from "./folder.ts";
 import { asGiven, describeVaults, findRunning, readyFileOf, theRunning } from "./running.ts";
 import { count } from "../../terminal/count.ts";
-import { command } from "../../way.ts";
 
 const connect = (
   settings: SettingsPart,
