@@ -7,7 +7,7 @@ import { timesHint } from "./read/columns/columns.ts";
 import type { Source } from "./read/source.ts";
 import { SpareEntries } from "./read/entries.ts";
 import { Skips } from "./read/source.ts";
-import { foundOf, warningOf } from "./report/found.ts";
+import { foundOf, warningsOf } from "./report/found.ts";
 import { Pseudonyms, References } from "./report/references.ts";
 import type { FindOwn } from "./report/references.ts";
 import { Intake } from "./intake.ts";
@@ -217,7 +217,7 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
       of: classifier.unnamed.get(value) ?? count,
     }))
     .sort((a, b) => b.count - a.count);
-  const warning = warningOf(inputs, intake, otherActions);
+  const warnings = warningsOf(inputs, intake, otherActions);
   const { changed } = intake;
   const whatIf =
     changed === undefined
@@ -235,7 +235,8 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
         );
   return {
     summary: summaryOf({
-      found: { ...defined({ warning }), ...foundOf(context, every, counts, selected) },
+      warnings,
+      found: foundOf(context, every, counts, selected),
       otherActions,
       selected,
       options,

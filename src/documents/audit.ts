@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { eventKinds } from "../audit/fold/events.ts";
 import { roles } from "../audit/read/item.ts";
 import { verdicts } from "../audit/report/severity.ts";
-import { count, limits, maybeText, maybeTime, operation, text, time } from "./parts.ts";
+import { count, limits, maybeText, maybeTime, next, operation, text, time } from "./parts.ts";
 
 // The report of a replay, as the program has it and as it prints it. An optional property is absent, never undefined.
 
@@ -158,7 +158,10 @@ const vault = z.object({
   contradictions: z.array(contradiction),
   /** Number of further contradictions, which are not listed. */
   moreContradictions: count,
-  advice: z.object({ support: text, developer: text }),
+  /** Sentences on what else the log shows: late and refused acknowledgements, who has called since the lock, who shares an address. */
+  explanation: z.array(text),
+  /** What to do, without a command; `next` has the commands. */
+  advice: z.object({ support: text, developer: text, next }),
   /** The newest events, with --timeline or --html. */
   timeline: optional(z.array(timelineEvent)),
   timelineOmitted: optional(count),
@@ -176,8 +179,6 @@ const origin = z.object({
 
 /** The answer first: what is wrong, and who caused it. */
 const found = z.object({
-  /** What may make the rest wrong: inputs that are cut off, and items that were not understood, with how to explain them. */
-  warning: optional(text),
   /** Sentences with values from items. */
   text,
   /** Origins of the locks or, if no vault is locked, of the risks; most vaults first. */
@@ -232,6 +233,8 @@ const rules = z.object({
 
 const beforeVaults = {
   found,
+  /** What may make the rest wrong, each with the flag that decides it: lists passed over, columns guessed, zones assumed, words not understood. */
+  warnings: z.array(text),
   /** With --where: only these vaults are counted and reported. */
   selected: optional(selected),
   /** Number of items read. */

@@ -45,7 +45,7 @@ describe("an export that is cut off", () => {
     const { summary } = result;
     const warning = `items is cut off or damaged at line ${cutAt}: what comes after is missing.`;
     expect(summary).toMatchObject({ inputs: [{ cutAt }], found: { text: /^No locks found/ } });
-    expect(summary.found.warning).toContain(warning);
+    expect(summary.warnings.join(" ")).toContain(warning);
     expect(reports).toMatchObject([{ certainty: "likely", reason: /the log is cut off/ }]);
     const view = { isTTY: true, columns: 1000, palette: plain, now: 0 };
     expect(auditSummary(summary, reports, view).trimStart()).toMatch(new RegExp(`^${warning}`));

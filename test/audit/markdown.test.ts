@@ -154,6 +154,7 @@ describe("a text that is not trusted", () => {
       support:
         "Wait: vault guard 00000000-0000-4000-8000-000000000001 --reset --failed 2 --starts 0",
       developer: "",
+      next: [],
     };
     expect(textOf([{ ...reports.lockedByStarts(), advice: counted }])).toContain(
       `\n${counted.support.slice(6)}\n`,
@@ -161,6 +162,7 @@ describe("a text that is not trusted", () => {
     const advice = {
       support: "vault delete x; vault delete ../../etc",
       developer: "`rm -rf /` vault guard x",
+      next: [],
     };
     expect(textOf([{ ...reports.lockedByStarts(), advice }])).not.toContain("```");
   });

@@ -53,7 +53,8 @@ describe("actions that are not recognized", () => {
     expect(summary).toMatchObject({
       verdicts: { locked: 1, unknown: 2, ok: 1 },
       unknownItems: 11,
-      found: { warning, text: /^1 vault locked.* Also 2 without a verdict\.$/ },
+      warnings: [warning],
+      found: { text: /^1 vault locked.* Also 2 without a verdict\.$/ },
     });
     expect(reports.slice(1, 3)).toMatchObject([
       { certainty: "unknown", reason: "2 of its 3 items have unknown actions" },
@@ -105,7 +106,9 @@ describe("actions that are not recognized", () => {
     ]);
     const { summary } = await verdictsIn([line(-1, "CREATE_VAULT"), ...both].join("\n"));
     expect(summary.otherActions).toEqual([{ value: "Wallet opened", count: 3, of: 6 }]);
-    expect(summary.found.warning).toContain("not understood: Wallet opened (3 of 6). Say what");
+    expect(summary.warnings.join(" ")).toContain(
+      "not understood: Wallet opened (3 of 6). Say what",
+    );
   });
 
   test("that their endpoint explains are noted", async () => {

@@ -35,10 +35,12 @@ const vault = (uuid: string): VaultReport => ({
   counting: [],
   contradictions: [],
   moreContradictions: 0,
-  advice: { support: "unlock", developer: "mend" },
+  explanation: [],
+  advice: { support: "unlock", developer: "mend", next: [] },
 });
 
 const summary: ReplaySummary = {
+  warnings: [],
   selected: { where: ["ref=cron"], vaults: 2, of: 3 },
   found: { text: "2 vaults locked by auto-lock.", by: [{ vaults: 2, rule: "auto-lock" }] },
   items: 6,

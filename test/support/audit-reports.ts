@@ -275,7 +275,7 @@ export function hostile(): VaultReport {
       text: `${close}${bidi}${marks}${cause.text}`,
       refused: { ...cause.refused, text: `${script}${escapes}` },
     },
-    advice: { support: `${script}${escapes}`, developer: `${link}${bidi}${long}` },
+    advice: { support: `${script}${escapes}`, developer: `${link}${bidi}${long}`, next: [] },
   };
 }
 

@@ -13,7 +13,10 @@ export const eventKinds = [
   "failed-delete",
   /** A failed attempt of an unknown call. */
   "failed-attempt",
-  /** Refused for an unknown reason: counts as a failed attempt. */
+  /** Refused for the device or the PIN: a failed attempt whose credentials were current. */
+  "failed-device",
+  "failed-pin",
+  /** Refused without a reason, or for one that is not known: it may count as a failed attempt. */
   "refused",
   /** A failed attempt whose item says that it locked the vault. */
   "locking-failure",
@@ -21,11 +24,15 @@ export const eventKinds = [
   "locking-start",
   /** A call refused because the vault was locked: evidence of a lock, counts nothing. */
   "refused-locked",
+  /** Refused because the service has no such vault, or no longer: no lock. */
+  "gone",
   /** A refused end call: changes nothing. */
   "failed-ack",
   /** Action of an administrator, which some exports have. */
   "lock",
   "unlock",
+  /** The service's own record that the vault was locked, which names no administrator. */
+  "lock-noted",
   /** Refused or failed for a reason other than the vault: counts nothing. */
   "not-performed",
   /** Refused with HTTP status 401 alone, which may be about the application or the vault's credentials: counts nothing. */
@@ -35,6 +42,9 @@ export const eventKinds = [
   /** Calls in this machine's journal without a response: they may count. */
   "unanswered-start",
   "unanswered-ack",
+  /** Calls whose outcome is not understood: neither accepted nor refused. */
+  "unclear-start",
+  "unclear-ack",
   /** An unknown action. */
   "other",
 ] as const;
@@ -47,5 +57,7 @@ export const isFailedAccess = (kind: EventKind): boolean =>
   kind === "failed-update" ||
   kind === "failed-delete" ||
   kind === "failed-attempt" ||
+  kind === "failed-device" ||
+  kind === "failed-pin" ||
   kind === "refused" ||
   kind === "locking-failure";

@@ -35,6 +35,8 @@ export class Transitions {
       case "failed-update":
       case "failed-delete":
       case "failed-attempt":
+      case "failed-device":
+      case "failed-pin":
       case "refused":
         return this.#fail(vault, entry, event);
       case "locking-failure":
@@ -60,6 +62,8 @@ export class Transitions {
         return this.#findLocked(vault, entry);
       case "lock":
         return this.#lock(vault, entry, "administrator", true);
+      case "lock-noted":
+        return this.#lock(vault, entry, "unseen", true);
       case "unlock":
         vault.hasKnownCounters = true;
         vault.wasUnlocked = true;
@@ -71,12 +75,15 @@ export class Transitions {
       case "unanswered-ack":
         vault.doubt().hasUnanswered = true;
         return;
+      case "unclear-start":
+      case "unclear-ack":
       case "other":
         vault.doubt().unknownItems += 1;
         return;
       case "unauthorized":
         vault.doubt().hasUnworded = true;
         return;
+      case "gone":
       case "failed-ack":
       case "not-performed":
       case "application":

@@ -26,10 +26,10 @@ export interface Answer {
   counts: readonly { verdict: Verdict; count: number }[];
 }
 
-export function answerOf({ found, vaultCount, verdicts: counts }: ReplaySummary): Answer {
+export function answerOf({ warnings, found, vaultCount, verdicts: counts }: ReplaySummary): Answer {
   const by = found.by.length < 2 ? [] : found.by;
   return {
-    warning: found.warning === undefined ? undefined : [{ sentence: found.warning }],
+    warning: warnings.length === 0 ? undefined : [{ sentence: warnings.join(" ") }],
     found: [{ sentence: found.text }],
     origins: few(
       by.map((each) => [`${counted(each.vaults, "vault")}: `, { value: originWords(each) }]),

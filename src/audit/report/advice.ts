@@ -15,13 +15,19 @@ interface Circumstances {
   isWholeLog: boolean;
 }
 
+type Sentences = Omit<VaultReport["advice"], "next">;
+
 /** Returns the next step for support and for the developer of the client. */
 export function adviceOf(
   vault: Known,
   { rules, now, isWholeLog }: Circumstances,
 ): VaultReport["advice"] {
   const { support, developer } = stepsOf(vault, rules, now);
-  return { support: isWholeLog ? `${support}${countersAdvice(vault)}` : support, developer };
+  return {
+    support: isWholeLog ? `${support}${countersAdvice(vault)}` : support,
+    developer,
+    next: [],
+  };
 }
 
 /** Names the command that sets the lockout guard's counters to those of the log, if they are certain. */
@@ -38,7 +44,7 @@ function countersAdvice({
   return ` Where the lockout guard of this program counts otherwise, and no item is newer than this log: ${command}`;
 }
 
-function stepsOf(vault: Known, rules: Rules, now: number): VaultReport["advice"] {
+function stepsOf(vault: Known, rules: Rules, now: number): Sentences {
   switch (vault.verdict) {
     case "unknown":
       return {
@@ -62,7 +68,7 @@ function stepsOf(vault: Known, rules: Rules, now: number): VaultReport["advice"]
   }
 }
 
-function lockedAdvice({ uuid, cause }: Known, rules: Rules): VaultReport["advice"] {
+function lockedAdvice({ uuid, cause }: Known, rules: Rules): Sentences {
   const reset = `vault guard ${uuid} --reset`;
   const cannot = cause?.rule === "failed-attempts" && beforeRelease(rules.release, "1.2.17");
   const unlock = cannot
@@ -114,7 +120,7 @@ function developerAdvice(cause: Cause | undefined, uuid: string): string {
 function riskAdvice(
   { uuid, unackedStarts, failedAttempts, exchange }: Known,
   now: number,
-): VaultReport["advice"] {
+): Sentences {
   const next =
     failedAttempts > 0 && failedAttempts >= unackedStarts
       ? "one more failed attempt locks the vault"
@@ -138,7 +144,7 @@ const canBeAcknowledged = (
   Date.parse(exchange.tokenExpiry) > now &&
   (exchange.item.own === undefined || withToken.has(exchange.item.own.state));
 
-function openAdvice({ uuid, exchange }: Known, now: number): VaultReport["advice"] {
+function openAdvice({ uuid, exchange }: Known, now: number): Sentences {
   const isOpen = canBeAcknowledged(exchange, now);
   const acknowledge = "Acknowledge each exchange once its new credentials are stored durably.";
   // Only the state knows whether its token and credentials are still there, and what must come before.

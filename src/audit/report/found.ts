@@ -38,17 +38,16 @@ export const occurrences = ({ count, of }: UnknownAction): string =>
   count === of ? `×${grouped(count)}` : `(${grouped(count)} of ${grouped(of)})`;
 
 /** Says what may make the rest wrong, and what to do about it. */
-export function warningOf(
+export function warningsOf(
   inputs: readonly InputReport[],
   intake: { unknownItems: number; items: number },
   actions: readonly UnknownAction[],
-): string | undefined {
+): string[] {
   const cut = cutWords(inputs);
-  const warnings = [
+  return [
     ...(cut === undefined ? [] : [`${cut}: what comes after is missing. Export or copy it again.`]),
     ...notUnderstood(intake, actions),
   ];
-  return warnings.length === 0 ? undefined : warnings.join(" ");
 }
 
 /** Names the inputs that are cut off, if any: `audit.gz is cut off or damaged at line 812`. */

@@ -20,6 +20,7 @@ import { short } from "./found.ts";
 import type { Verdict } from "./severity.ts";
 
 interface Facts {
+  warnings: string[];
   found: Found;
   otherActions: UnknownAction[];
   selected: Selected | undefined;
@@ -48,6 +49,7 @@ export const distinguishesFailures = (
 export function summaryOf(facts: Facts): ReplaySummary {
   const { options, inputs, intake, skips, asOf, pseudonyms } = facts;
   return {
+    warnings: facts.warnings,
     found: facts.found,
     ...defined({ selected: facts.selected }),
     items: intake.items,

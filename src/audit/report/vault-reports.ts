@@ -137,6 +137,7 @@ export function reportOf(context: ReportContext, vault: Vault): VaultReport {
       return { at: item.at, kind, text: contradictionText(kind, item, rules), item };
     }),
     moreContradictions: vault.doubts.moreContradictions,
+    explanation: [],
     advice: adviceOf(
       { uuid, verdict, exchange, unackedStarts, failedAttempts, cause, certainty },
       { rules, now: context.now, isWholeLog: context.isWholeLog },

@@ -8,6 +8,7 @@ import { fieldOf } from "../../cli/output.ts";
 /** Returns the parts of the document before and after its vaults, by the names that --field takes. */
 function factsOf({ summary, whatIf }: Pick<Replay, "summary" | "whatIf">) {
   const {
+    warnings,
     found,
     selected,
     items,
@@ -22,7 +23,18 @@ function factsOf({ summary, whatIf }: Pick<Replay, "summary" | "whatIf">) {
     ...rest
   } = summary;
   return {
-    before: { found, selected, items, asOf, inputs, rules, columns, vaultCount, verdicts },
+    before: {
+      found,
+      warnings,
+      selected,
+      items,
+      asOf,
+      inputs,
+      rules,
+      columns,
+      vaultCount,
+      verdicts,
+    },
     after: { whatIf, skippedLines, skipped, ...rest },
   };
 }

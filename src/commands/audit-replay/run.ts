@@ -61,8 +61,8 @@ export async function runAuditReplay(
     opened = replayed;
     bar?.clear();
     if (vault !== undefined) checkVault(io.narrator, vault, replayed);
-    const { warning } = replayed.summary.found;
-    if (warning !== undefined && !isRead(io, options)) io.narrator.warn(warning);
+    if (!isRead(io, options))
+      for (const warning of replayed.summary.warnings) io.narrator.warn(warning);
     const finding = findingOf(replayed, options.failOn ?? []);
     await printReplay(io, flags, replayed).catch((error: unknown) => {
       // A reader that closes the output early does not change the finding.

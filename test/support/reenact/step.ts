@@ -60,6 +60,9 @@ export function perform(context: StepContext, step: ReenactedStep): Performed {
       "other",
       "unanswered-start",
       "unanswered-ack",
+      "gone",
+      "unclear-start",
+      "unclear-ack",
     ].includes(step.event)
   )
     return agreed;
@@ -86,12 +89,15 @@ export function perform(context: StepContext, step: ReenactedStep): Performed {
     case "failed-read":
     case "failed-update":
     case "failed-attempt":
+    case "failed-device":
+    case "failed-pin":
     case "refused":
       return failed(startWrong(context, step));
     case "locking-failure":
       return lockingFailure(context, step);
     case "locking-start":
       return lockingStart(context, step);
+    case "lock-noted":
     case "refused-locked":
       return refused(context, step, isFirst);
     case "failed-ack":
@@ -111,6 +117,9 @@ export function perform(context: StepContext, step: ReenactedStep): Performed {
     // Calls without a response: it is unknown whether they counted.
     case "unanswered-start":
     case "unanswered-ack":
+    case "gone":
+    case "unclear-start":
+    case "unclear-ack":
       return agreed;
   }
 }
