@@ -178,6 +178,11 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
     pseudonyms,
   );
   const asOf = options.until ?? intake.newest;
+  for (const { fold } of [intake, ...(intake.changed === undefined ? [] : [intake.changed])])
+    for (const vault of fold.vaults) {
+      const unread = vault === undefined ? 0 : skips.unreadOf(vault.uuid);
+      if (unread > 0 && vault !== undefined) vault.doubt().unreadLines = unread;
+    }
   const facts = {
     skippedLines: skips.count,
     isCut: inputs.some(({ cutAt }) => cutAt !== undefined),
@@ -217,7 +222,10 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
       of: classifier.unnamed.get(value) ?? count,
     }))
     .sort((a, b) => b.count - a.count);
-  const warnings = warningsOf(inputs, intake, otherActions);
+  const warnings = [
+    ...sources.flatMap((source) => source.warnings),
+    ...warningsOf(inputs, intake, otherActions),
+  ];
   const { changed } = intake;
   const whatIf =
     changed === undefined

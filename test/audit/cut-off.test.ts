@@ -4,7 +4,7 @@ import { writeHtml } from "../../src/audit/render/html/page.ts";
 import { writeMarkdown } from "../../src/audit/render/markdown.ts";
 import { auditSummary } from "../../src/audit/render/text/view.ts";
 import { plain } from "../../src/terminal/palette.ts";
-import { failure, line, replayText } from "./support.ts";
+import { failure, line, replayText, vaultUuid } from "./support.ts";
 
 const items = [
   line(0, "CREATE_VAULT"),
@@ -46,7 +46,8 @@ describe("an export that is cut off", () => {
     const warning = `items is cut off or damaged at line ${cutAt}: what comes after is missing.`;
     expect(summary).toMatchObject({ inputs: [{ cutAt }], found: { text: /^No locks found/ } });
     expect(summary.warnings.join(" ")).toContain(warning);
-    expect(reports).toMatchObject([{ certainty: "likely", reason: /the log is cut off/ }]);
+    expect(reports).toMatchObject([{ reason: /the log is cut off|could not be read names/ }]);
+    expect(reports).not.toMatchObject([{ certainty: "certain" }]);
     const view = { isTTY: true, columns: 1000, palette: plain, now: 0 };
     expect(auditSummary(summary, reports, view).trimStart()).toMatch(new RegExp(`^${warning}`));
     expect([...writeMarkdown(summary, reports)].join("")).toMatch(
@@ -67,5 +68,31 @@ describe("an export that is cut off", () => {
     const { result } = await replayText(text);
     expect(result.summary.inputs[0]).not.toHaveProperty("cutAt");
     expect(result.summary.found).not.toHaveProperty("warning");
+  });
+});
+
+describe("a line that cannot be read", () => {
+  const second = { vaultUuid: vaultUuid(2) };
+  const other = [line(5, "READ_VAULT", second), line(6, "ACKNOWLEDGE_READ_VAULT", second)];
+  const healthy = [...items.slice(0, 3), ...other];
+  const name = vaultUuid(1).toUpperCase();
+  test.each([
+    ["not JSON", `{"vaultUuid":"${name}","latency":NaN}`],
+    ["without a time", `{"action":"READ_VAULT","outcome":"FAILURE","vaultUuid":"${name}"}`],
+    ["with a time that is none", failure(4).replace("2026", "26")],
+    ["of text", `# ${name} was locked`],
+  ])("makes the vault that it names unknown, and no other one: %s", async (_what, unread) => {
+    const { reports, result } = await replayText(`${[...healthy, unread].join("\n")}\n`);
+    expect(reports.map(({ verdict, certainty }) => [verdict, certainty]).sort()).toEqual([
+      ["ok", "likely"],
+      ["unknown", "unknown"],
+    ]);
+    expect(result.summary.skippedLines).toBe(1);
+  });
+
+  test("leaves a lock likely", async () => {
+    const log = [...items, failure(4), failure(5), `{"vaultUuid":"${name}",`].join("\n");
+    const { reports } = await replayText(`${log}\n`);
+    expect(reports).toMatchObject([{ verdict: "locked", certainty: "likely" }]);
   });
 });

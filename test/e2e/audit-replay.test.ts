@@ -98,6 +98,13 @@ describe("audit-replay", () => {
     const read = await machine.vault("audit-replay", file, "--json");
     expectExit(read, 0);
     expect(read.stderr).toMatch(cut);
+    const gap = machine.file("gap.ndjson", `NaN\n${item(lab.vault.uuid)}\n`);
+    expectError(
+      await machine.vault("audit-replay", gap, "--json", "--fail-on", "locked"),
+      17,
+      "finding",
+      /1 line could not be read: locked cannot be ruled out/,
+    );
   });
 
   it("takes a vault by its label on this machine, and by first digits, without a terminal too", async () => {

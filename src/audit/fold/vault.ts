@@ -33,6 +33,8 @@ interface Doubts {
   moreContradictions: number;
   /** Number of items with an unknown action. */
   unknownItems: number;
+  /** Number of lines that could not be read and name the vault. */
+  unreadLines: number;
   /** An item came too late to be sorted. */
   hasLate: boolean;
   /** A call of this machine had no response: it may count. */
@@ -47,6 +49,7 @@ const noDoubts = (): Doubts => ({
   contradictions: [],
   moreContradictions: 0,
   unknownItems: 0,
+  unreadLines: 0,
   hasLate: false,
   hasUnanswered: false,
   hasUnworded: false,

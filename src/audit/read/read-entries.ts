@@ -65,7 +65,8 @@ export async function readEntries(
     for (const { line, fields, text } of records) {
       lastLine = line;
       const item = itemOf(fields, columns, index, line);
-      if ("reason" in item) report(line, item.reason);
+      if ("reason" in item)
+        report(line, item.reason, false, text ?? [...fields.values()].join(" "));
       else entries.push(entryOf(item, text ?? JSON.stringify([...fields]), vaults, classifier));
     }
     return entries;

@@ -22,6 +22,8 @@ export interface InputSpec {
 /** An input whose entries are read once, in its order. */
 export interface Source {
   readonly report: InputReport;
+  /** What may make all of it wrong, or was passed over. Complete once everything is read. */
+  readonly warnings: string[];
   readonly entries: AsyncGenerator<Entry[], void, undefined>;
   /**
    * Returns the item at a location.
@@ -37,19 +39,37 @@ export interface Source {
 /** Maximum number of lines listed. */
 const maxListed = 100;
 
-/** Lines that are not items: their number, and the first ones. */
+/** Maximum number of uuids remembered of lines that could not be read. */
+const maxUuids = 100_000;
+
+const anyUuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
+
+/** Lines that are not items: their number, the first ones, and the uuids that they name. */
 export class Skips {
   count = 0;
   readonly #first: Skip[] = [];
+  readonly #uuids = new Map<string, number>();
 
   /** Sorted by input and line: inputs are read ahead, so lines are not added in order. */
   get first(): Skip[] {
     return this.#first.toSorted((a, b) => a.input - b.input || a.line - b.line);
   }
 
-  add(skip: Skip): void {
+  /** `text`: what could not be read. */
+  add(skip: Skip, text = ""): void {
     this.count += 1;
     if (this.#first.length < maxListed) this.#first.push(skip);
+    for (const [found] of text.matchAll(anyUuid)) {
+      const uuid = found.toLowerCase();
+      const known = this.#uuids.get(uuid);
+      if (known !== undefined || this.#uuids.size < maxUuids)
+        this.#uuids.set(uuid, (known ?? 0) + 1);
+    }
+  }
+
+  /** Returns how many times such lines name a uuid, in lower case. Beyond a limit they may name any. */
+  unreadOf(uuid: string): number {
+    return this.#uuids.get(uuid) ?? (this.#uuids.size < maxUuids ? 0 : 1);
   }
 }
 
@@ -67,8 +87,8 @@ export async function openSource(
   const input = await openInput({ name: path, ...defined({ stream }) });
   try {
     const { format, isGzip: gzip } = input;
-    const skip: SkipLine = (line, reason, isCut = false) => {
-      skips.add({ input: options.index, line, reason });
+    const skip: SkipLine = (line, reason, isCut = false, text = "") => {
+      skips.add({ input: options.index, line, reason }, text);
       if (isCut) report.cutAt ??= line;
     };
     const { columns, order, entries } = await readEntries({ ...input, name }, options, skip);
@@ -88,6 +108,7 @@ export async function openSource(
     return {
       itemOf,
       report,
+      warnings: [],
       entries: order === "newest-first" ? reversed(entries, name) : entries,
       bytesRead: () => input.bytesRead(),
       totalBytes: input.total,
@@ -113,6 +134,7 @@ export function journalSource(journal: Iterable<Item>, options: EntryOptions): S
       items: 0,
       columns: {},
     },
+    warnings: [],
     entries: journalEntries(journal, options),
     itemOf: ({ content }) => content as Item,
     bytesRead: () => 0,

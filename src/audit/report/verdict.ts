@@ -58,7 +58,9 @@ export function statusAt(
   if (condition === "deleted") return deletedStatus;
   if (ending !== undefined)
     return { verdict: "locked", state: "locked", rule: ending.rule, lockedAt: ending.since };
-  if (!vault.hasKnownAction) return { verdict: "unknown", state: "active" };
+  const isOpen = pending !== undefined;
+  const state = isOpen ? "exchange-open" : "active";
+  if (!vault.hasKnownAction || vault.doubts.unreadLines > 0) return { verdict: "unknown", state };
   // Any item with an unknown action may be a start.
   const lastUse = vault.doubts.unknownItems > 0 ? vault.lastTime : vault.lastStart || 0;
   const idle = asOf - Math.max(vault.firstTime, lastUse);
@@ -70,14 +72,13 @@ export function statusAt(
       lockedAt: asOf - idle + rules.autoLockAfterMs,
     };
   }
-  const isOpen = pending !== undefined;
   const { limits } = rules;
   const isAtRisk =
     wouldLock(failedAttempts, limits.failedAttempts) ||
     wouldLock(unackedStarts, limits.unackedStarts);
   const ready = vault.doubts.unknownItems > 0 ? "unknown" : "ok";
   const verdict = isAtRisk ? "at-risk" : isOpen ? "open-exchange" : ready;
-  return { verdict, state: isOpen ? "exchange-open" : "active" };
+  return { verdict, state };
 }
 
 /** Returns the status of a vault with its certainty. */
@@ -107,10 +108,16 @@ export function judge(
   };
 }
 
-const unknownWords = ({ hasKnownAction, doubts: { unknownItems }, items }: Vault): string =>
-  hasKnownAction
-    ? `${grouped(unknownItems)} of its ${counted(items, "item")} ${unknownItems === 1 ? "has an unknown action" : "have unknown actions"}`
-    : "none of its items has a known action";
+const unknownWords = ({
+  hasKnownAction,
+  doubts: { unknownItems, unreadLines },
+  items,
+}: Vault): string =>
+  unreadLines > 0
+    ? `${counted(unreadLines, "line")} that could not be read ${unreadLines === 1 ? "names" : "name"} this vault`
+    : hasKnownAction
+      ? `${grouped(unknownItems)} of its ${counted(items, "item")} ${unknownItems === 1 ? "has an unknown action" : "have unknown actions"}`
+      : "none of its items has a known action";
 
 function confidenceInLock(
   vault: Vault,

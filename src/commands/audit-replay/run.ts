@@ -164,7 +164,7 @@ function timelineOf({ timeline, html, vault }: AuditReplayOptions): ReplayOption
 /** Maximum number of vaults that a finding names, and of vaults that are searched for them. */
 const named = { vaults: 3, among: 1000 };
 
-/** Returns the error of a --fail-on condition that is met, or that an input which is cut off cannot rule out. */
+/** Returns the error of a --fail-on condition that is met, or that what could not be read of the inputs does not rule out. */
 function findingOf(replayed: Replay, failOn: readonly AuditFinding[]): VaultError | undefined {
   const conditions = [...new Set(failOn)];
   const found = conditions.flatMap((verdict) => {
@@ -176,14 +176,17 @@ function findingOf(replayed: Replay, failOn: readonly AuditFinding[]): VaultErro
       `${inNumber(count, "vault is", "vaults are")} ${verdict} (${[...uuids, ...more].join(", ")})`,
     ];
   });
-  const cut = cutWords(replayed.summary.inputs);
+  const { inputs, skippedLines } = replayed.summary;
+  const unread =
+    cutWords(inputs) ??
+    (skippedLines > 0 ? `${inNumber(skippedLines, "line")} could not be read` : undefined);
   const hint =
     found.length > 0
       ? "--problems lists them; --vault VAULT --timeline shows one in detail"
       : "export or copy it again";
   const unmet = conditions.filter((verdict) => replayed.summary.verdicts[verdict] === 0);
-  if (cut !== undefined && unmet.length > 0)
-    found.push(`${cut}: ${unmet.join(", ")} cannot be ruled out`);
+  if (unread !== undefined && unmet.length > 0)
+    found.push(`${unread}: ${unmet.join(", ")} cannot be ruled out`);
   if (found.length === 0) return undefined;
   return new VaultError("finding", found.join("; "), {
     hint,

@@ -46,7 +46,12 @@ export async function* csvRecords(
     for (const { line, cells } of rows) {
       const fields = fieldsOf(header ?? [], cells);
       if (fields === null)
-        skip(line, `${cells.length} cells where the header has ${header?.length}`, line === cutAt);
+        skip(
+          line,
+          `${cells.length} cells where the header has ${header?.length}`,
+          line === cutAt,
+          cells.join(" "),
+        );
       else records.push({ line, fields });
     }
     yield records;
@@ -90,7 +95,7 @@ function rowsOf(block: readonly Line[], { delimiter, width, budget, skip }: RowO
   let expected = width;
   let at = 0;
   const skipLine = (reason: string): void => {
-    skip(block[at]?.number ?? 0, reason, block[at]?.ended === false);
+    skip(block[at]?.number ?? 0, reason, block[at]?.ended === false, block[at]?.text);
     at += 1;
     budget.restarts -= 1;
   };

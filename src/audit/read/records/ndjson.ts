@@ -19,7 +19,7 @@ export function recordsIn(block: Block, lines: Lines, skip: SkipLine): AuditReco
     if (text.trim() === "") continue;
     const fields = fieldsOf(text, ended);
     if (fields instanceof Map) records.push({ line: number, fields, text });
-    else skip(number, fields.reason, fields.isCut);
+    else skip(number, fields.reason, fields.isCut, text);
   }
   return records;
 }
@@ -298,7 +298,7 @@ export class LineReader {
     if (text.trim() === "") return;
     const line = this.#lines.next;
     const item = itemOfLine(text, this.#columns, this.#input, line, hasEnded);
-    if ("reason" in item) return this.#skip(line, item.reason, item.isCut);
+    if ("reason" in item) return this.#skip(line, item.reason, item.isCut, text);
     const entry = entryOf(item, text, this.#vaults, this.#classifier);
     entry.content = this.#contentOf(bytes, from, end);
     this.#entries[this.#count++] = entry;

@@ -10,9 +10,9 @@ export interface AuditRecord {
 
 /**
  * Called for each line or element that is not a record. The reason is safe on a terminal. `isCut`: the input is cut off there or cannot
- * be read any further, so that what comes after is missing.
+ * be read any further, so that what comes after is missing. `text`: what could not be read, which may name vaults.
  */
-export type SkipLine = (line: number, reason: string, isCut?: boolean) => void;
+export type SkipLine = (line: number, reason: string, isCut?: boolean, text?: string) => void;
 
 /** Depth below which values are kept as JSON text. */
 const deepest = 8;
