@@ -2,8 +2,8 @@ import type { InputOptions } from "./inputs.ts";
 import { canReadAgain, Inputs } from "./inputs.ts";
 import { Classifier } from "./read/columns/classify-item.ts";
 import type { Entry, Item, ItemLocation } from "./read/item.ts";
-import type { ColumnMap } from "./read/columns/column-search.ts";
-import { timesHint } from "./read/columns/columns.ts";
+import type { ColumnMap } from "./columns/given.ts";
+import { timesHint } from "./columns/choose.ts";
 import type { Source } from "./read/source.ts";
 import { SpareEntries } from "./read/entries.ts";
 import { Skips } from "./read/source.ts";
@@ -45,6 +45,8 @@ const maxVaults = 2_000_000;
 export interface ReplayOptions extends InputOptions {
   rules: Rules;
   map: ColumnMap;
+  /** Zone of times without one (UTC). */
+  zone?: string | undefined;
   /** UUID of the only vault to replay, or its first digits, in either case. */
   vault?: string;
   /** First and last time of items to replay, in milliseconds since the epoch. */
@@ -94,7 +96,13 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
   const selection = options.where === undefined ? undefined : new Selection(options.where);
   const intake = new Intake({ ...options, selection, itemOf }, vaults);
   try {
-    const shared = { map: options.map, vaults, classifier, spare: intake.spare };
+    const shared = {
+      map: options.map,
+      zone: options.zone,
+      vaults,
+      classifier,
+      spare: intake.spare,
+    };
     await inputs.read(shared, skips, intake.take, () => intake.items);
     intake.end();
     if (skips.count > 0 && sources.every(({ report }) => report.items === 0))
@@ -120,14 +128,14 @@ async function readAgain(
   take: (entry: Entry) => void,
 ): Promise<boolean> {
   if (!canReadAgain(options) || (intake.items > maxReadAgain && !vaults.isPartial)) return false;
-  const { map, since = Number.NEGATIVE_INFINITY } = options;
+  const { map, zone, since = Number.NEGATIVE_INFINITY } = options;
   const inputs = new Inputs(options);
   const spare = new SpareEntries();
   const order = new TimeOrder(spare, (entry) => {
     if (entry.time >= since) take(entry);
   });
   try {
-    const shared = { map, vaults, classifier: classifierOf(options), spare };
+    const shared = { map, zone, vaults, classifier: classifierOf(options), spare };
     await inputs.read(
       shared,
       new Skips(),
@@ -223,7 +231,7 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
     }))
     .sort((a, b) => b.count - a.count);
   const warnings = [
-    ...sources.flatMap((source) => source.warnings),
+    ...new Set(sources.flatMap((source) => source.warnings)),
     ...warningsOf(inputs, intake, otherActions),
   ];
   const { changed } = intake;

@@ -195,7 +195,12 @@ const selected = z.object({
 });
 
 /** The column of a role, and how it was recognized. The name of a nested column has dots (`vault.uuid`). */
-const column = z.object({ name: text, by: z.enum(["name", "value", "--map"]) });
+const column = z.object({
+  name: text,
+  by: z.enum(["name", "value", "--map"]),
+  /** Of an outcome: its "true" is a failure, as in `failed` or `rejected`. */
+  inverted: optional(z.literal(true)),
+});
 const maybeColumn = optional(column);
 const columns = z.object(
   Object.fromEntries(roles.map((role) => [role, maybeColumn])) as Record<

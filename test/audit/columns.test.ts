@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { recognizeColumns } from "../../src/audit/read/columns/columns.ts";
-import type { ColumnMap } from "../../src/audit/read/columns/column-search.ts";
+import { chooseColumns } from "../../src/audit/columns/choose.ts";
+import type { ColumnMap } from "../../src/audit/columns/given.ts";
 import { uuid } from "./support.ts";
 import type { Columns } from "../../src/documents/audit.ts";
 
@@ -35,7 +35,8 @@ const recognize = (
   make: (n: number) => Values,
   map?: ColumnMap,
   count?: number,
-): Record<string, string> => told(recognizeColumns(records(make, count), map));
+): Record<string, string> =>
+  told(chooseColumns(records(make, count), { map }, "export.csv").columns);
 
 describe("columns by their names", () => {
   test.each([
@@ -288,7 +289,7 @@ test("without a column for it, the endpoint says what a call does", () => {
 
 describe("what cannot be recognized", () => {
   test("nothing is required of no records", () => {
-    expect(recognizeColumns([])).toEqual({});
+    expect(chooseColumns([], {}, "export.csv").columns).toEqual({});
   });
 
   test.each<[string, (n: number) => Values, string, string]>([
@@ -323,7 +324,7 @@ describe("what cannot be recognized", () => {
       "name it with --map vault=COLUMN; the columns are time, action, a",
     ],
   ])("%s", (_what, make, message, hint) => {
-    expect(() => recognizeColumns(records(make), {}, "export.csv")).toThrow(
+    expect(() => chooseColumns(records(make), {}, "export.csv")).toThrow(
       expect.objectContaining({
         code: "invalid-input",
         message,
@@ -360,7 +361,7 @@ describe("--map", () => {
   });
 
   test("of a column that no record has is refused", () => {
-    expect(() => recognizeColumns(records(make), { ip: "adress" }, "export.csv")).toThrow(
+    expect(() => chooseColumns(records(make), { map: { ip: "adress" } }, "export.csv")).toThrow(
       expect.objectContaining({
         code: "usage",
         message: '--map ip=…: export.csv has no column "adress"',

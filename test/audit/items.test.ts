@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { itemOf } from "../../src/audit/read/entries.ts";
+import { TimeReader } from "../../src/audit/columns/times.ts";
 import { roles } from "../../src/audit/read/item.ts";
 import { uuid } from "./support.ts";
 import type { Columns } from "../../src/documents/audit.ts";
@@ -10,7 +11,7 @@ const columns: Columns = Object.fromEntries(
 );
 
 const itemWith = (values: Record<string, string>) =>
-  itemOf(new Map(Object.entries(values)), columns, 0, 1);
+  itemOf(new Map(Object.entries(values)), columns, new TimeReader(), 0, 1);
 
 const good = { time: "2026-11-20T14:02:11Z", action: "READ_VAULT" };
 
@@ -40,7 +41,7 @@ describe("an item", () => {
       d: "text",
     };
     const fields = new Map(Object.entries({ ...texts, "vault.uuid": uuid(1).toUpperCase() }));
-    expect(itemOf(fields, columns, 2, 41)).toEqual({
+    expect(itemOf(fields, columns, new TimeReader(), 2, 41)).toEqual({
       input: 2,
       line: 41,
       time: Date.UTC(2026, 10, 20, 14, 2, 11),

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { contentHashOf, idHashOf, viewOf } from "../../src/audit/read/bytes.ts";
 import { Classifier } from "../../src/audit/read/columns/classify-item.ts";
 import { itemOf, SpareEntries } from "../../src/audit/read/entries.ts";
-import { parseTime } from "../../src/audit/read/columns/times.ts";
+import { parseTime, TimeReader } from "../../src/audit/columns/times.ts";
 import { Lines } from "../../src/audit/read/records/lines.ts";
 import { LineReader } from "../../src/audit/read/records/ndjson.ts";
 import { VaultTable } from "../../src/audit/fold/vault-table.ts";
@@ -49,7 +49,7 @@ async function read(
   const skip = (number: number, reason: string): void => void skipped.push(`${number}: ${reason}`);
   const lines = new Lines(chunks(), skip);
   const options = { index: 0, map: {}, vaults, classifier, spare: new SpareEntries() };
-  const reader = new LineReader(lines, by, options, skip, true);
+  const reader = new LineReader(lines, by, new TimeReader(), options, skip, true);
   const rows: Row[] = [];
   for await (const block of lines.blocks()) {
     for (const { line, content, time, event, vault, idHash } of reader.read(block))
@@ -100,7 +100,7 @@ function parsedItem(text: string, number: number) {
       if (typeof value === "object" && !Array.isArray(value)) return [];
       return [[name, typeof value === "string" ? value : JSON.stringify(value)] as const];
     });
-    const item = itemOf(new Map(values), columns, 0, number);
+    const item = itemOf(new Map(values), columns, new TimeReader(), 0, number);
     return "reason" in item ? undefined : item;
   } catch {
     return undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseMap } from "../../src/audit/read/columns/column-search.ts";
+import { parseMap } from "../../src/audit/columns/given.ts";
 
 describe("--map", () => {
   test("names a column for each role", () => {

@@ -7,8 +7,9 @@ import { tempDir } from "../support/cleanup.ts";
 import type { Rules, VaultReport, Columns } from "../../src/documents/audit.ts";
 import { openInput, type Input } from "../../src/audit/read/records/input.ts";
 import type { Entry, Item } from "../../src/audit/read/item.ts";
-import type { ColumnMap } from "../../src/audit/read/columns/column-search.ts";
+import type { ColumnMap } from "../../src/audit/columns/given.ts";
 import type { AuditRecord } from "../../src/audit/read/records/record.ts";
+import { TimeReader } from "../../src/audit/columns/times.ts";
 import { Classifier } from "../../src/audit/read/columns/classify-item.ts";
 import { SpareEntries } from "../../src/audit/read/entries.ts";
 import { readEntries, type Reading, recordsOf } from "../../src/audit/read/read-entries.ts";
@@ -145,7 +146,7 @@ export const entryOptions = (map: ColumnMap = {}) => ({
 export function itemOf({ content, input, line }: Entry, columns: Columns): Item {
   if (typeof content === "object") return content;
   const text = Buffer.from(String(content), "latin1").toString();
-  const item = itemOfLine(text, columns, input, line, true);
+  const item = itemOfLine(text, columns, new TimeReader(), input, line, true);
   if ("reason" in item) throw new Error(item.reason);
   return item;
 }

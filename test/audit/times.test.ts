@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseTime } from "../../src/audit/read/columns/times.ts";
+import { parseTime } from "../../src/audit/columns/times.ts";
 import { runs } from "../support/campaign.ts";
 
 const at = Date.UTC(2026, 10, 20, 14, 2, 11);

@@ -1,7 +1,7 @@
 import { VaultError } from "../../errors.ts";
 import type { Bytes } from "../read/bytes.ts";
 import { viewOf } from "../read/bytes.ts";
-import { looksLikeUuid } from "../read/columns/looks.ts";
+import { looksLikeUuid } from "../columns/values.ts";
 
 /** Section 2.2: length of a uuid. */
 export const uuidLength = 36;

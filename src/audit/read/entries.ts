@@ -3,9 +3,9 @@ import type { VaultTable } from "../fold/vault-table.ts";
 import { contentHashOf, idHashOf, viewOf } from "./bytes.ts";
 import { clip } from "./clip.ts";
 import type { Classifier } from "./columns/classify-item.ts";
-import type { ColumnMap } from "./columns/column-search.ts";
-import { uuidInEndpoint, uuidOf } from "./columns/looks.ts";
-import { parseTime } from "./columns/times.ts";
+import type { ColumnMap } from "../columns/given.ts";
+import { uuidInEndpoint, uuidOf } from "../columns/values.ts";
+import type { TimeReader } from "../columns/times.ts";
 import type { Entry, Item, Role } from "./item.ts";
 import { roles } from "./item.ts";
 
@@ -14,6 +14,8 @@ export interface EntryOptions {
   /** Index of the input, from 0. */
   index: number;
   map: ColumnMap;
+  /** Zone of times without one. */
+  zone?: string | undefined;
   vaults: VaultTable;
   classifier: Classifier;
   spare: SpareEntries;
@@ -80,12 +82,13 @@ export function entryOf(
 export function itemOf(
   fields: ReadonlyMap<string, string>,
   columns: Columns,
+  times: TimeReader,
   input: number,
   line: number,
 ): Item | { reason: string } {
   const values = valuesByRole(fields, columns);
   if (values.time === undefined) return { reason: "no time" };
-  const time = parseTime(values.time);
+  const time = times.parse(values.time);
   if (time === null) return { reason: `invalid time: ${clip(values.time)}` };
   if (values.action === undefined) return { reason: "no action" };
   return {

@@ -1,7 +1,7 @@
 import { VaultError } from "../../errors.ts";
-import { recognizeColumns } from "./columns/columns.ts";
+import { chooseColumns } from "../columns/choose.ts";
 import { itemOf, entryOf } from "./entries.ts";
-import { parseTime } from "./columns/times.ts";
+import type { TimeReader } from "../columns/times.ts";
 import type { EntryOptions } from "./entries.ts";
 import type { Entry } from "./item.ts";
 import type { Input } from "./records/input.ts";
@@ -19,6 +19,8 @@ const sampleLength = 8 * 1024 * 1024;
 
 export interface Reading {
   columns: Columns;
+  times: TimeReader;
+  warnings: string[];
   order: "oldest-first" | "newest-first";
   /** All entries in the order of the input, once. */
   entries: AsyncGenerator<Entry[], void, undefined>;
@@ -27,7 +29,7 @@ export interface Reading {
 /**
  * Reads the beginning of an input, which may be empty, and recognizes its columns. `skip` is called while the entries are read.
  *
- * @throws what `recognizeColumns` throws, `invalid-input` if the input cannot be read or has no records.
+ * @throws what `chooseColumns` throws, `invalid-input` if the input cannot be read or has no records.
  */
 export async function readEntries(
   input: Input,
@@ -58,13 +60,17 @@ export async function readEntries(
       { hint: `read as ${input.format}; line ${first[0]}: ${first[1]}` },
     );
   }
-  const columns = recognizeColumns(sample.slice(0, sampleSize), options.map, input.name);
+  const { columns, times, warnings } = chooseColumns(
+    sample.slice(0, sampleSize),
+    options,
+    input.name,
+  );
   const { index, vaults, classifier } = options;
   const entriesOf = (records: readonly AuditRecord[]): Entry[] => {
     const entries: Entry[] = [];
     for (const { line, fields, text } of records) {
       lastLine = line;
-      const item = itemOf(fields, columns, index, line);
+      const item = itemOf(fields, columns, times, index, line);
       if ("reason" in item)
         report(line, item.reason, false, text ?? [...fields.values()].join(" "));
       else entries.push(entryOf(item, text ?? JSON.stringify([...fields]), vaults, classifier));
@@ -78,23 +84,27 @@ export async function readEntries(
     yield entries;
     if (rest === undefined) for await (const records of batches) yield entriesOf(records);
     else {
-      const reader = new LineReader(rest.lines, columns, options, reported, input.isFile);
+      const reader = new LineReader(rest.lines, columns, times, options, reported, input.isFile);
       for await (const block of rest.blocks) yield reader.read(block);
       lastLine = rest.lines.next - 1;
     }
     const problem = input.problem();
     if (problem !== null) skip(lastLine + 1, `${problem}: reading stopped`, true);
   }
-  return { columns, order: orderOf(sample, columns), entries: all() };
+  return { columns, times, warnings, order: orderOf(sample, columns, times), entries: all() };
 }
 
 /** Returns `newest-first` if more neighbors go back in time than forward. */
-function orderOf(sample: readonly AuditRecord[], columns: Columns): Reading["order"] {
+function orderOf(
+  sample: readonly AuditRecord[],
+  columns: Columns,
+  times: TimeReader,
+): Reading["order"] {
   const name = columns.time?.name ?? "";
-  const times = sample
-    .map(({ fields }) => parseTime(fields.get(name) ?? ""))
+  const given = sample
+    .map(({ fields }) => times.parse(fields.get(name) ?? ""))
     .filter((time) => time !== null);
-  const steps = times.slice(1).map((time, index) => Math.sign(time - (times[index] ?? time)));
+  const steps = given.slice(1).map((time, index) => Math.sign(time - (given[index] ?? time)));
   return steps.reduce((sum, step) => sum + step, 0) < 0 ? "newest-first" : "oldest-first";
 }
 

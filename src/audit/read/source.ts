@@ -91,14 +91,18 @@ export async function openSource(
       skips.add({ input: options.index, line, reason }, text);
       if (isCut) report.cutAt ??= line;
     };
-    const { columns, order, entries } = await readEntries({ ...input, name }, options, skip);
+    const { columns, times, warnings, order, entries } = await readEntries(
+      { ...input, name },
+      options,
+      skip,
+    );
     const report: InputReport = { name, format, gzip, order, items: 0, columns };
     const found = new FoundLines(path);
     const itemOf = ({ content, input, line }: ItemLocation): Item => {
       if (typeof content === "object") return content;
       const text =
         typeof content === "string" ? Buffer.from(content, "latin1").toString() : found.at(content);
-      const item = itemOfLine(text, columns, input, line, true);
+      const item = itemOfLine(text, columns, times, input, line, true);
       if ("reason" in item)
         throw new VaultError("invalid-input", `${path} changed while it was read`, {
           hint: "run it again",
@@ -108,7 +112,7 @@ export async function openSource(
     return {
       itemOf,
       report,
-      warnings: [],
+      warnings,
       entries: order === "newest-first" ? reversed(entries, name) : entries,
       bytesRead: () => input.bytesRead(),
       totalBytes: input.total,

@@ -3,7 +3,7 @@ import type { Fold } from "../fold/fold.ts";
 import type { Vault } from "../fold/vault.ts";
 import type { ItemLocation } from "../read/item.ts";
 import type { Selection } from "../selection.ts";
-import { isGenericEndpoint } from "../read/columns/looks.ts";
+import { isGenericEndpoint } from "../columns/values.ts";
 import { adviceOf } from "./advice.ts";
 import { causeOf, refusedOf } from "./cause.ts";
 import type { References } from "./references.ts";

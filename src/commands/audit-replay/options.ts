@@ -1,7 +1,7 @@
 import type { Role } from "../../audit/read/item.ts";
 import type { Renames } from "../../audit/read/columns/actions.ts";
 import { parseActions } from "../../audit/read/columns/actions.ts";
-import { parseMap } from "../../audit/read/columns/column-search.ts";
+import { parseMap } from "../../audit/columns/given.ts";
 import type { WhatIf } from "../../audit/fold/rules.ts";
 import { isRelease, parseWhatIf } from "../../audit/fold/rules.ts";
 import type { Condition } from "../../audit/selection.ts";

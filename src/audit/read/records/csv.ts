@@ -2,9 +2,9 @@ import type { Options } from "csv-parse/sync";
 import { CsvError, parse } from "csv-parse/sync";
 import type { Line } from "./lines.ts";
 import { Lines, longestRecord, ownText, textLinesOf } from "./lines.ts";
-import { looksLikeAction, looksLikeAddress, looksLikeUuid } from "../columns/looks.ts";
+import { looksLikeAction, looksLikeAddress, looksLikeUuid } from "../../columns/values.ts";
 import type { AuditRecord, SkipLine } from "./record.ts";
-import { parseTime } from "../columns/times.ts";
+import { parseTime } from "../../columns/times.ts";
 
 interface Row {
   line: number;

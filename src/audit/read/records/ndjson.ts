@@ -2,7 +2,7 @@ import type { Bytes } from "../bytes.ts";
 import { contentHashOf, idHashOf, KnownText, TextValues, viewOf } from "../bytes.ts";
 import type { Classifier, Meaning } from "../columns/classify-item.ts";
 import { itemOf, vaultOf, entryOf } from "../entries.ts";
-import { TimeReader } from "../columns/times.ts";
+import type { TimeReader } from "../../columns/times.ts";
 import type { EntryOptions, SpareEntries } from "../entries.ts";
 import type { Entry, Item, Role } from "../item.ts";
 import { uuidLength, type VaultTable } from "../../fold/vault-table.ts";
@@ -50,12 +50,13 @@ function fieldsOf(text: string, hasEnded: boolean): Map<string, string> | NoReco
 export function itemOfLine(
   text: string,
   columns: Columns,
+  times: TimeReader,
   input: number,
   line: number,
   hasEnded: boolean,
 ): Item | NoRecord {
   const fields = fieldsOf(text, hasEnded);
-  return fields instanceof Map ? itemOf(fields, columns, input, line) : fields;
+  return fields instanceof Map ? itemOf(fields, columns, times, input, line) : fields;
 }
 
 const newline = 0x0a;
@@ -129,7 +130,7 @@ export class LineReader {
   readonly #shape = new Int32Array(2048);
   #shapeEnd = 0;
   #inShape = 0;
-  readonly #times = new TimeReader();
+  readonly #times: TimeReader;
   readonly #actions: Action[] = [];
   readonly #actionNumbers = new TextValues((text) =>
     added({ text, meanings: [] }, text, this.#actions),
@@ -152,6 +153,7 @@ export class LineReader {
   constructor(
     lines: Lines,
     columns: Columns,
+    times: TimeReader,
     { index, vaults, classifier, spare }: EntryOptions,
     skip: SkipLine,
     isFile: boolean,
@@ -159,6 +161,7 @@ export class LineReader {
     this.#lines = lines;
     this.#isFile = isFile;
     this.#columns = columns;
+    this.#times = times;
     this.#input = index;
     this.#vaults = vaults;
     this.#spare = spare;
@@ -297,7 +300,7 @@ export class LineReader {
     const text = bytes.toString("utf8", from, end);
     if (text.trim() === "") return;
     const line = this.#lines.next;
-    const item = itemOfLine(text, this.#columns, this.#input, line, hasEnded);
+    const item = itemOfLine(text, this.#columns, this.#times, this.#input, line, hasEnded);
     if ("reason" in item) return this.#skip(line, item.reason, item.isCut, text);
     const entry = entryOf(item, text, this.#vaults, this.#classifier);
     entry.content = this.#contentOf(bytes, from, end);

@@ -1,4 +1,4 @@
-import { parseTime } from "../columns/times.ts";
+import { parseTime } from "../../columns/times.ts";
 import { parseObject } from "./record.ts";
 
 /** Format of an input, recognized by its beginning. */

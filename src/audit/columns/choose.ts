@@ -1,12 +1,12 @@
-import type { Columns } from "../../../documents/audit.ts";
-import { VaultError } from "../../../errors.ts";
-import { shellWord } from "../../../way.ts";
-import { clip, listNames } from "../clip.ts";
-import type { AuditRecord } from "../records/record.ts";
-import { parseObject } from "../records/record.ts";
-import { eventOfEndpoint } from "./actions.ts";
-import type { ColumnMap, Profile } from "./column-search.ts";
+import type { Columns } from "../../documents/audit.ts";
+import { VaultError } from "../../errors.ts";
+import { shellWord } from "../../way.ts";
+import { clip, listNames } from "../read/clip.ts";
+import { parseObject } from "../read/records/record.ts";
+import { eventOfEndpoint } from "../read/columns/actions.ts";
+import type { Profile, SampleRecord } from "./column-search.ts";
 import { ColumnSearch, profilesOf, share } from "./column-search.ts";
+import type { ColumnMap } from "./given.ts";
 import {
   looksLikeAddress,
   looksLikeEndpoint,
@@ -14,19 +14,39 @@ import {
   looksLikeUuid,
   uuidInEndpoint,
   uuidOf,
-} from "./looks.ts";
-import { parseTime } from "./times.ts";
+} from "./values.ts";
+import { parseTime, TimeReader } from "./times.ts";
+
+/** What the user said about columns and times. */
+export interface Given {
+  map?: ColumnMap | undefined;
+  /** Zone of times without one. */
+  zone?: string | undefined;
+}
+
+/** The columns of an input, and how its times are read. */
+export interface Choice {
+  columns: Columns;
+  times: TimeReader;
+  /** What was chosen although something else could have been meant, each with the flag that decides it. */
+  warnings: string[];
+}
 
 /**
  * Assigns roles to columns by the map, then by their names and values. Without records, no column is required.
  *
  * @throws `usage` for a mapped column that no record has, `invalid-input` if time, action or vault is not found.
  */
-export function recognizeColumns(
-  records: readonly AuditRecord[],
-  map: ColumnMap = {},
-  input = "the input",
-): Columns {
+export function chooseColumns(
+  sample: readonly SampleRecord[],
+  { map = {} }: Given,
+  input: string,
+): Choice {
+  const columns = columnsOf(sample, map, input);
+  return { columns, times: new TimeReader(), warnings: [] };
+}
+
+function columnsOf(records: readonly SampleRecord[], map: ColumnMap, input: string): Columns {
   if (records.length === 0) return {};
   const search = new ColumnSearch(profilesOf(records));
   search.useMap(map, input);

@@ -1,5 +1,5 @@
-import type { Bytes } from "../bytes.ts";
-import { KnownText } from "../bytes.ts";
+import type { Bytes } from "../read/bytes.ts";
+import { KnownText } from "../read/bytes.ts";
 
 const zero = 48;
 const daysBefore = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334] as const;
@@ -85,6 +85,11 @@ export class TimeReader {
   /** The time at which that day began. */
   #begin = Number.NaN;
 
+  /** Returns milliseconds since the epoch, or null for a text that is not a time as this input writes it. */
+  parse(text: string): number | null {
+    return parseTime(text);
+  }
+
   /** Sets the time of an entry in milliseconds since the epoch; NaN if the text is not a time. A number returned would be an object of its own. */
   read(given: Bytes, from: number, to: number, entry: { time: number }): void {
     if (to - from === usualLength && this.#day?.isAt(given, from) === true) {
@@ -101,7 +106,7 @@ export class TimeReader {
       this.#day = new KnownText(given, from, from + dayLength);
       this.#begin = begin;
     }
-    entry.time = parseTime(text) ?? Number.NaN;
+    entry.time = this.parse(text) ?? Number.NaN;
   }
 }
 

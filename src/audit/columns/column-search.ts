@@ -1,10 +1,10 @@
-import type { Column, Columns } from "../../../documents/audit.ts";
-import { VaultError } from "../../../errors.ts";
-import { clip, listNames } from "../clip.ts";
-import type { Role } from "../item.ts";
-import { roles } from "../item.ts";
-import type { AuditRecord } from "../records/record.ts";
-import { looksLikeAction } from "./looks.ts";
+import type { Column, Columns } from "../../documents/audit.ts";
+import { VaultError } from "../../errors.ts";
+import { clip, listNames } from "../read/clip.ts";
+import type { Role } from "../read/item.ts";
+import { roles } from "../read/item.ts";
+import type { ColumnMap } from "./given.ts";
+import { looksLikeAction } from "./values.ts";
 
 /** Maximum number of columns to profile. No export has as many. */
 const maxColumns = 500;
@@ -18,8 +18,13 @@ export interface Profile {
   distinct: number;
 }
 
+/** A record of the sample: its values by column, without empty ones. */
+export interface SampleRecord {
+  fields: ReadonlyMap<string, string>;
+}
+
 /** Profiles the columns, in the order of their first appearance. */
-export function profilesOf(records: readonly AuditRecord[]): Profile[] {
+export function profilesOf(records: readonly SampleRecord[]): Profile[] {
   const found = new Map<string, Profile>();
   for (const [record, { fields }] of records.entries()) {
     for (const [name, value] of fields) {
@@ -190,44 +195,3 @@ const plain = (name: string): string =>
     ? name.replaceAll(/[^\p{L}\p{N}]/gu, "")
     : name.replaceAll(/[^A-Za-z0-9]/g, "")
   ).toLowerCase();
-
-/** Columns by role, given by the user. */
-export type ColumnMap = Partial<Record<Role, string>>;
-
-const hint =
-  "like --map time=transactionTime,action=description,vault=walletUdid; write a nested column with dots: vault=vault.uuid";
-
-/** Other names of roles, as in reports. */
-const aliases: ReadonlyMap<string, Role> = new Map([
-  ["address", "ip"],
-  ["reference", "ref"],
-  ["externalRef", "ref"],
-]);
-
-/**
- * Parses `--map time=…,action=…,vault=…`.
- *
- * @throws `usage` naming the part that is wrong.
- */
-export function parseMap(text: string): ColumnMap {
-  const map: ColumnMap = {};
-  for (const part of text.split(",")) {
-    const at = part.indexOf("=");
-    const given = part.slice(0, Math.max(at, 0)).trim();
-    const role = aliases.get(given) ?? given;
-    const column = part.slice(at + 1).trim();
-    if (at === -1 || column === "")
-      throw new VaultError("usage", `--map: ${clip(part)} is not ROLE=COLUMN`, { hint });
-    if (!isRole(role)) {
-      throw new VaultError("usage", `--map: ${clip(role)} must be one of ${roles.join(", ")}`, {
-        hint,
-      });
-    }
-    if (map[role] !== undefined)
-      throw new VaultError("usage", `--map: ${role} is given twice`, { hint });
-    map[role] = column;
-  }
-  return map;
-}
-
-const isRole = (name: string): name is Role => (roles as readonly string[]).includes(name);

@@ -1,0 +1,45 @@
+import { VaultError } from "../../errors.ts";
+import { clip } from "../read/clip.ts";
+import type { Role } from "../read/item.ts";
+import { roles } from "../read/item.ts";
+
+/** Columns by role, given by the user. */
+export type ColumnMap = Partial<Record<Role, string>>;
+
+const hint =
+  "like --map time=transactionTime,action=description,vault=walletUdid; write a nested column with dots: vault=vault.uuid";
+
+/** Other names of roles, as in reports. */
+const aliases: ReadonlyMap<string, Role> = new Map([
+  ["address", "ip"],
+  ["reference", "ref"],
+  ["externalRef", "ref"],
+]);
+
+/**
+ * Parses `--map time=…,action=…,vault=…`.
+ *
+ * @throws `usage` naming the part that is wrong.
+ */
+export function parseMap(text: string): ColumnMap {
+  const map: ColumnMap = {};
+  for (const part of text.split(",")) {
+    const at = part.indexOf("=");
+    const given = part.slice(0, Math.max(at, 0)).trim();
+    const role = aliases.get(given) ?? given;
+    const column = part.slice(at + 1).trim();
+    if (at === -1 || column === "")
+      throw new VaultError("usage", `--map: ${clip(part)} is not ROLE=COLUMN`, { hint });
+    if (!isRole(role)) {
+      throw new VaultError("usage", `--map: ${clip(role)} must be one of ${roles.join(", ")}`, {
+        hint,
+      });
+    }
+    if (map[role] !== undefined)
+      throw new VaultError("usage", `--map: ${role} is given twice`, { hint });
+    map[role] = column;
+  }
+  return map;
+}
+
+const isRole = (name: string): name is Role => (roles as readonly string[]).includes(name);
