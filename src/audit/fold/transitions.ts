@@ -37,10 +37,12 @@ export class Transitions {
       case "failed-attempt":
       case "failed-device":
       case "failed-pin":
+        return this.#fail(vault, entry, event, true);
       case "refused":
-        return this.#fail(vault, entry, event);
+      case "unauthorized":
+        return this.#fail(vault, entry, event, false);
       case "locking-failure":
-        this.#fail(vault, entry, event);
+        this.#fail(vault, entry, event, true);
         return this.#lockAsSaid(vault, entry, "failed-attempts");
       case "create":
         return this.#create(vault, entry);
@@ -53,7 +55,9 @@ export class Transitions {
           since: entry.time,
           item: locationOf(entry),
           rule: "unseen",
-          isSaid: false,
+          isSaid: true,
+          isLikely: false,
+          isUnsure: false,
         };
         return;
       case "locking-start":
@@ -61,9 +65,11 @@ export class Transitions {
       case "refused-locked":
         return this.#findLocked(vault, entry);
       case "lock":
-        return this.#lock(vault, entry, "administrator", true);
+        return this.#lock(vault, entry, "administrator", { isSaid: true });
       case "lock-noted":
-        return this.#lock(vault, entry, "unseen", true);
+        if (this.#hypothetical) return;
+        this.#confirm(vault);
+        return this.#lock(vault, entry, "unseen", { isSaid: true });
       case "unlock":
         vault.hasKnownCounters = true;
         vault.wasUnlocked = true;
@@ -76,27 +82,45 @@ export class Transitions {
         vault.doubt().hasUnanswered = true;
         return;
       case "unclear-start":
+        // It may have been accepted, which resets the failed attempts, or have been one of them.
+        vault.clearFailures();
+        return this.#widen(vault);
       case "unclear-ack":
       case "other":
-        vault.doubt().unknownItems += 1;
-        return;
-      case "unauthorized":
-        vault.doubt().hasUnworded = true;
-        return;
+        return this.#widen(vault);
       case "gone":
+        vault.isGone = true;
+        return;
       case "failed-ack":
       case "not-performed":
       case "application":
     }
   }
 
+  /** Takes an item that may have been any call: an acknowledgement, which resets the counters, or an unlock. */
+  #widen(vault: Vault): void {
+    vault.unclear += 1;
+    vault.surelyUnacked = 0;
+    vault.surelyFailed = 0;
+    if (vault.ending !== undefined) vault.ending.isUnsure = true;
+  }
+
   /** Locks a vault whose call was refused for a lock: by auto-lock if it was idle for so long, else by a cause not in the log. */
   #findLocked(vault: Vault, entry: Entry): void {
-    if (this.#hypothetical || vault.condition !== "active") return;
+    if (this.#hypothetical) return this.#widen(vault);
+    if (vault.condition !== "active") return this.#confirm(vault);
     const lockedAt = (vault.lastStart || vault.firstTime) + this.#rules.autoLockAfterMs;
     const isAuto = lockedAt <= entry.time;
     if (!isAuto) vault.addContradiction("refused-while-open", entry);
-    this.#lock(vault, entry, isAuto ? "auto-lock" : "unseen", true, isAuto ? lockedAt : entry.time);
+    const rule = isAuto ? "auto-lock" : "unseen";
+    this.#lock(vault, entry, rule, { isSaid: true }, isAuto ? lockedAt : entry.time);
+  }
+
+  /** Notes that an item shows a locked vault to be locked. */
+  #confirm({ condition, ending }: Vault): void {
+    if (condition !== "locked" || ending === undefined) return;
+    ending.isSaid = true;
+    ending.isUnsure = false;
   }
 
   #create(vault: Vault, entry: Entry): void {
@@ -114,7 +138,7 @@ export class Transitions {
     vault.countStart(entry);
     vault.pending = operation;
     vault.lastStart = entry.time;
-    if (vault.unackedStarts >= this.#rules.limits.unackedStarts)
+    if (vault.surelyUnacked >= this.#rules.limits.unackedStarts)
       this.#lock(vault, entry, "unacknowledged-starts");
   }
 
@@ -138,17 +162,21 @@ export class Transitions {
     vault.pending = undefined;
   }
 
-  #fail(vault: Vault, entry: Entry, event: EventKind): void {
+  #fail(vault: Vault, entry: Entry, event: EventKind, isSure: boolean): void {
+    const { ending } = vault;
     if (vault.condition !== "active") {
       if (event === "locking-failure") this.#noteLockedBefore(vault, entry);
-      return;
+      if (ending?.isLikely !== true || ending.isSaid) return;
     }
-    if (event === "refused") vault.doubt().hasUnworded = true;
-    vault.countFailure(entry);
+    vault.countFailure(entry, isSure);
     if (this.expiresInvalid && event !== "failed-delete")
       vault.invalidStart ??= { time: entry.time, item: locationOf(entry) };
-    if (vault.failedAttempts >= this.#rules.limits.failedAttempts)
-      this.#lock(vault, entry, "failed-attempts");
+    const { failedAttempts: limit } = this.#rules.limits;
+    // A locked vault does not look at credentials: the lock that was likely came later.
+    if (vault.surelyFailed >= limit && ending !== undefined) vault.condition = "active";
+    if (vault.surelyFailed >= limit) this.#lock(vault, entry, "failed-attempts");
+    else if (vault.failedAttempts >= limit && ending === undefined)
+      this.#lock(vault, entry, "failed-attempts", { isLikely: true });
   }
 
   #lockByStart(vault: Vault, entry: Entry): void {
@@ -185,10 +213,11 @@ export class Transitions {
     const { condition } = vault;
     if (condition === "active") return true;
     if (!wasAccepted) return false;
-    vault.addContradiction(
-      condition === "locked" ? "activity-while-locked" : "activity-after-deletion",
-      entry,
-    );
+    if (vault.ending?.isLikely !== true || vault.ending.isSaid)
+      vault.addContradiction(
+        condition === "locked" ? "activity-while-locked" : "activity-after-deletion",
+        entry,
+      );
     this.#reopen(vault);
     return true;
   }
@@ -201,15 +230,28 @@ export class Transitions {
     const since = invalidStart.time + this.#rules.tokenLifetimeMs;
     if (since > now) return;
     vault.condition = "locked";
-    vault.ending = { since, item: invalidStart.item, rule: "expired-invalid-start", isSaid: false };
+    vault.ending = {
+      since,
+      item: invalidStart.item,
+      rule: "expired-invalid-start",
+      isSaid: false,
+      isLikely: false,
+      isUnsure: false,
+    };
   }
 
-  #lock(vault: Vault, entry: Entry, rule: LockRule, isSaid = false, since = entry.time): void {
+  #lock(
+    vault: Vault,
+    entry: Entry,
+    rule: LockRule,
+    { isSaid = false, isLikely = false } = {},
+    since = entry.time,
+  ): void {
     if (vault.condition === "locked") return;
     // A call that finds the vault locked did not lock it.
     this.hasLocked = rule !== "unseen" && rule !== "auto-lock";
     vault.condition = "locked";
-    vault.ending = { since, item: locationOf(entry), rule, isSaid };
+    vault.ending = { since, item: locationOf(entry), rule, isSaid, isLikely, isUnsure: false };
   }
 
   #reopen(vault: Vault): void {

@@ -23,24 +23,24 @@ interface Ending {
   item: ItemLocation;
   /** Rule that locked a locked vault. */
   rule: LockRule;
-  /** The item that locked the vault says so. */
+  /** An item says that the vault was locked. */
   isSaid: boolean;
+  /** Calls whose reason is not known made the lock, if they counted. */
+  isLikely: boolean;
+  /** A later item may have unlocked it, or shown it open: what it means is not understood. */
+  isUnsure: boolean;
 }
 
 /** What makes a verdict doubtful. */
 interface Doubts {
   contradictions: { kind: Contradiction["kind"]; item: ItemLocation }[];
   moreContradictions: number;
-  /** Number of items with an unknown action. */
-  unknownItems: number;
   /** Number of lines that could not be read and name the vault. */
   unreadLines: number;
   /** An item came too late to be sorted. */
   hasLate: boolean;
   /** A call of this machine had no response: it may count. */
   hasUnanswered: boolean;
-  /** A call was refused for an unknown reason. */
-  hasUnworded: boolean;
   /** Items without ids were taken for duplicates because their content is equal. */
   hasAlike: boolean;
 }
@@ -48,11 +48,9 @@ interface Doubts {
 const noDoubts = (): Doubts => ({
   contradictions: [],
   moreContradictions: 0,
-  unknownItems: 0,
   unreadLines: 0,
   hasLate: false,
   hasUnanswered: false,
-  hasUnworded: false,
   hasAlike: false,
 });
 
@@ -70,8 +68,16 @@ export class Vault {
   items = 0;
   /** Number of starts without acknowledgement. */
   unackedStarts = 0;
-  /** Number of consecutive failed attempts. */
+  /** Number of consecutive failed attempts, with those that may count. */
   failedAttempts = 0;
+  /** Lower bounds of both, which no item of unknown meaning raises. */
+  surelyUnacked = 0;
+  surelyFailed = 0;
+  /** Number of items that are not understood since an acknowledgement, and of calls refused for an unknown reason since an accepted call. */
+  unclear = 0;
+  refusals = 0;
+  /** The service said that it has no such vault. */
+  isGone = false;
   /** Operation of the open exchange. */
   pending: "get" | "update" | undefined;
   /** The counters are known: the creation, an acknowledgement or an unlock was seen. */
@@ -153,6 +159,7 @@ export class Vault {
     if (this.unackedStarts > 0)
       this.#earlierStarts = [...this.#earlierStarts.slice(2 - longestChain), this.#start()];
     this.unackedStarts += 1;
+    this.surelyUnacked += 1;
     this.#startLine = line;
     this.#startInput = input;
     this.#startEvent = event;
@@ -160,8 +167,10 @@ export class Vault {
     if (this.#creation !== undefined) this.#creation = undefined;
   }
 
-  countFailure(entry: Entry): void {
+  countFailure(entry: Entry, isSure: boolean): void {
     this.failedAttempts += 1;
+    if (isSure) this.surelyFailed += 1;
+    else this.refusals += 1;
     if (this.#failures === none) this.#failures = [];
     if (this.#failures.push(locationOf(entry)) > longestChain) this.#failures.shift();
   }
@@ -169,9 +178,14 @@ export class Vault {
   clearStarts(): void {
     if (this.unackedStarts > 1) this.#earlierStarts = none;
     this.unackedStarts = 0;
+    this.surelyUnacked = 0;
+    this.unclear = 0;
   }
 
   clearFailures(): void {
+    this.surelyFailed = 0;
+    this.refusals = 0;
+    this.isGone = false;
     if (this.failedAttempts === 0) return;
     this.failedAttempts = 0;
     this.#failures = none;

@@ -20,7 +20,8 @@ export function causeOf(
   { unackedStarts, failedAttempts }: Pick<VaultReport, "unackedStarts" | "failedAttempts">,
   rules: Rules,
 ): Cause {
-  const { rule = "unseen", certainty, reason } = judgement;
+  const { rule = "unseen" } = judgement;
+  const { certainty, reason } = judgement.ofRule ?? judgement;
   const seen = rule === "unacknowledged-starts" ? unackedStarts : failedAttempts;
   const item = rule === "auto-lock" ? undefined : chain.at(-1);
   return {

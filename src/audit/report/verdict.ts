@@ -38,6 +38,8 @@ export interface VaultStatus {
 export interface Judgement extends VaultStatus {
   certainty: Certainty;
   reason: string;
+  /** Of the rule of a lock, if it differs: that a vault is locked may be certain, and why not. */
+  ofRule?: Confidence;
 }
 
 const deletedStatus: VaultStatus = { verdict: "deleted", state: "deleted" };
@@ -60,9 +62,10 @@ export function statusAt(
     return { verdict: "locked", state: "locked", rule: ending.rule, lockedAt: ending.since };
   const isOpen = pending !== undefined;
   const state = isOpen ? "exchange-open" : "active";
+  if (vault.isGone) return deletedStatus;
   if (!vault.hasKnownAction || vault.doubts.unreadLines > 0) return { verdict: "unknown", state };
-  // Any item with an unknown action may be a start.
-  const lastUse = vault.doubts.unknownItems > 0 ? vault.lastTime : vault.lastStart || 0;
+  // Any item that is not understood may be a start.
+  const lastUse = vault.unclear > 0 ? vault.lastTime : vault.lastStart || 0;
   const idle = asOf - Math.max(vault.firstTime, lastUse);
   if (idle >= rules.autoLockAfterMs && !isGeneric()) {
     return {
@@ -73,12 +76,15 @@ export function statusAt(
     };
   }
   const { limits } = rules;
+  // The starts reach the limit without a lock only if an item between them was not understood.
+  if (unackedStarts >= limits.unackedStarts) return { verdict: "unknown", state };
   const isAtRisk =
     wouldLock(failedAttempts, limits.failedAttempts) ||
     wouldLock(unackedStarts, limits.unackedStarts);
-  const ready = vault.doubts.unknownItems > 0 ? "unknown" : "ok";
-  const verdict = isAtRisk ? "at-risk" : isOpen ? "open-exchange" : ready;
-  return { verdict, state };
+  if (isAtRisk) return { verdict: "at-risk", state };
+  // What was refused for an unknown reason may have found the vault locked.
+  if (vault.unclear + vault.refusals > 0) return { verdict: "unknown", state };
+  return { verdict: isOpen ? "open-exchange" : "ok", state };
 }
 
 /** Returns the status of a vault with its certainty. */
@@ -96,7 +102,9 @@ export function judge(
   if (status.verdict === "deleted")
     return {
       ...status,
-      ...confidence(vault.doubts.contradictions.length > 0 ? doubts : [], "an item records it"),
+      ...(vault.condition === "deleted"
+        ? confidence(vault.doubts.contradictions.length > 0 ? doubts : [], "an item records it")
+        : confidence(["a call was refused because the service has no such vault"], "")),
     };
   if (status.verdict === "locked") return { ...status, ...confidenceInLock(vault, status, doubts) };
   return {
@@ -108,36 +116,68 @@ export function judge(
   };
 }
 
-const unknownWords = ({
-  hasKnownAction,
-  doubts: { unknownItems, unreadLines },
-  items,
-}: Vault): string =>
-  unreadLines > 0
-    ? `${counted(unreadLines, "line")} that could not be read ${unreadLines === 1 ? "names" : "name"} this vault`
-    : hasKnownAction
-      ? `${grouped(unknownItems)} of its ${counted(items, "item")} ${unknownItems === 1 ? "has an unknown action" : "have unknown actions"}`
-      : "none of its items has a known action";
+function unknownWords({ hasKnownAction, unclear, refusals, doubts, items }: Vault): string {
+  const { unreadLines } = doubts;
+  if (unreadLines > 0)
+    return `${counted(unreadLines, "line")} that could not be read ${unreadLines === 1 ? "names" : "name"} this vault`;
+  if (!hasKnownAction) return "none of its items has a known action";
+  const are = (number: number): string => (number === 1 ? "was" : "were");
+  return [
+    ...(unclear > 0
+      ? [`${grouped(unclear)} of its ${counted(items, "item")} ${are(unclear)} not understood`]
+      : []),
+    ...(refusals > 0
+      ? [
+          `${counted(refusals, "call")} ${are(refusals)} refused without a reason that is known: wrong credentials, a lock, or the application`,
+        ]
+      : []),
+  ].join("; ");
+}
+
+const unsure = "an item that is not understood may have unlocked it since";
 
 function confidenceInLock(
   vault: Vault,
   { rule }: VaultStatus,
   doubts: readonly string[],
+): Confidence & Pick<Judgement, "ofRule"> {
+  const { ending } = vault;
+  const ofRule = confidenceInRule(vault, rule, doubts);
+  if (ending?.isUnsure === true) return confidence([unsure, ...doubts], "");
+  if (vault.doubts.unreadLines > 0 || ending?.isSaid !== true) return ofRule;
+  const reason =
+    ending.rule === "unseen" || ending.rule === "auto-lock" || ending.isLikely
+      ? "a call was refused because the vault was locked"
+      : "the item records the lock";
+  return { certainty: "certain", reason, ofRule };
+}
+
+function confidenceInRule(
+  vault: Vault,
+  rule: LockRule | undefined,
+  doubts: readonly string[],
 ): Confidence {
+  const { ending } = vault;
   if (rule === "auto-lock") {
+    const reason = "no start for that long";
     return {
       certainty: "likely",
-      reason:
-        "no start for that long; not locked if the vault is generic or has another autoLockDate",
+      reason: `${reason}; not locked if the vault is generic or has another autoLockDate`,
     };
   }
-  if (vault.ending?.isSaid === true) {
-    if (rule !== "unseen") return { certainty: "certain", reason: "the item records the lock" };
-    return {
-      certainty: "certain",
-      reason: "a call was refused because the vault was locked; the log does not show the cause",
-    };
-  }
+  if (ending?.isLikely === true)
+    return confidence(
+      ["calls were refused without a reason that is known: they may not count", ...doubts],
+      "",
+    );
+  if (ending?.isSaid === true)
+    return rule === "unseen"
+      ? {
+          certainty: "certain",
+          reason:
+            "a call was refused because the vault was locked; the log does not show the cause",
+        }
+      : { certainty: "certain", reason: "the item records the lock" };
   if (rule === "expired-invalid-start") {
     return {
       certainty: "likely",
@@ -149,7 +189,7 @@ function confidenceInLock(
   return confidence(doubts, `the log has every item that the rule requires, and ${knownBy(vault)}`);
 }
 
-function knownBy(vault: Vault): string {
+function knownBy(vault: Pick<Vault, "wasCreated" | "wasUnlocked">): string {
   if (vault.wasCreated) return "the log begins with the vault's creation";
   if (vault.wasUnlocked) return "an unlock in the log reset the counters";
   return "an acknowledgement in the log reset the counters";
@@ -162,11 +202,11 @@ function doubtsOf(vault: Vault, { beginsLater, ofLog }: Doubts): string[] {
       : []),
     ...(vault.doubts.hasLate ? ["some of its items are too far out of order to be sorted"] : []),
     ...(vault.doubts.hasUnanswered ? ["a call got no response: it may have counted"] : []),
-    ...(vault.doubts.hasUnworded
+    ...(vault.refusals > 0
       ? ["a refused call gives no reason: wrong credentials, a lock, or the application"]
       : []),
     ...(vault.doubts.hasAlike ? ["identical items without ids were counted once"] : []),
-    ...(vault.doubts.unknownItems > 0 ? ["some of its items have unknown actions"] : []),
+    ...(vault.unclear > 0 ? ["some of its items were not understood"] : []),
     ...(vault.hasKnownCounters
       ? []
       : [
