@@ -60,13 +60,7 @@ describe("how sure a verdict is", () => {
       "there are items of unknown actions",
       [created, line(1, "ROTATE_VAULT"), read(2)],
       {},
-      /unknown actions/,
-    ],
-    [
-      "a status that may be about the application or the credentials says all of a refusal",
-      [created, read(1), ack(2), read(3, { outcome: "401 Unauthorized" })],
-      {},
-      /gives no reason: wrong credentials, a lock, or the application/,
+      /were not understood/,
     ],
     ["the log contradicts itself", [created, ack(5)], {}, /contradicts itself/],
   ])("is likely only where %s", async (_what, lines, options, reason) => {

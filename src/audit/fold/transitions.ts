@@ -100,6 +100,7 @@ export class Transitions {
   /** Takes an item that may have been any call: an acknowledgement, which resets the counters, or an unlock. */
   #widen(vault: Vault): void {
     vault.unclear += 1;
+    vault.isShownOpen = false;
     vault.surelyUnacked = 0;
     vault.surelyFailed = 0;
     if (vault.ending !== undefined) vault.ending.isUnsure = true;

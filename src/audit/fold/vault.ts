@@ -76,6 +76,8 @@ export class Vault {
   /** Number of items that are not understood since an acknowledgement, and of calls refused for an unknown reason since an accepted call. */
   unclear = 0;
   refusals = 0;
+  /** A call was accepted after the last item that is not understood. */
+  isShownOpen = true;
   /** The service said that it has no such vault. */
   isGone = false;
   /** Operation of the open exchange. */
@@ -160,6 +162,7 @@ export class Vault {
       this.#earlierStarts = [...this.#earlierStarts.slice(2 - longestChain), this.#start()];
     this.unackedStarts += 1;
     this.surelyUnacked += 1;
+    this.isShownOpen = true;
     this.#startLine = line;
     this.#startInput = input;
     this.#startEvent = event;

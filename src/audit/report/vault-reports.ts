@@ -3,7 +3,6 @@ import type { Fold } from "../fold/fold.ts";
 import type { Vault } from "../fold/vault.ts";
 import type { ItemLocation } from "../read/item.ts";
 import type { Selection } from "../selection.ts";
-import { isGenericEndpoint } from "../columns/values.ts";
 import { adviceOf } from "./advice.ts";
 import { causeOf, refusedOf } from "./cause.ts";
 import type { References } from "./references.ts";
@@ -49,15 +48,10 @@ const latest = 8.64e15;
 const iso = (time: number): string => new Date(Math.min(time, latest)).toISOString();
 
 export const statusOf = ({ fold, references, asOf }: ReportContext, vault: Vault): VaultStatus =>
-  statusAt(fold, vault, asOf, () => isGeneric(vault, references));
+  statusAt(fold, vault, asOf, references.itemOf);
 
 function judgementOf({ fold, references, doubts, asOf }: ReportContext, vault: Vault): Judgement {
-  return judge(fold, vault, asOf, doubts, () => isGeneric(vault, references));
-}
-
-/** Whether a vault is generic, by the endpoint of its last start. */
-function isGeneric({ kindItem }: Vault, references: References): boolean {
-  return kindItem !== undefined && isGenericEndpoint(references.itemOf(kindItem).endpoint);
+  return judge(fold, vault, asOf, doubts, references.itemOf);
 }
 
 /** A vault with its verdict. */

@@ -1,7 +1,9 @@
+import { isGenericEndpoint } from "../columns/values.ts";
 import { clip } from "../read/clip.ts";
 import type { Fold } from "../fold/fold.ts";
 import type { Vault } from "../fold/vault.ts";
 import { beforeRelease } from "../fold/rules.ts";
+import type { Item, ItemLocation } from "../read/item.ts";
 import { wouldLock } from "../../exchange/lockout.ts";
 import { count, counted, grouped } from "../../terminal/count.ts";
 import type { Certainty, LockRule, Rules, VaultState } from "../../documents/audit.ts";
@@ -45,14 +47,14 @@ export interface Judgement extends VaultStatus {
 const deletedStatus: VaultStatus = { verdict: "deleted", state: "deleted" };
 
 /**
- * Returns the status of a vault at a time. Calls `isGeneric`, which may read an item, only for a possible auto-lock: generic vaults have
- * none (section 8).
+ * Returns the status of a vault at a time. Reads an item only for a possible auto-lock, which generic vaults do not have (section 8), and of
+ * refused calls.
  */
 export function statusAt(
   fold: Fold,
   vault: Vault,
   asOf: number,
-  isGeneric: () => boolean,
+  itemAt: (location: ItemLocation) => Item,
 ): VaultStatus {
   fold.finish(vault, asOf);
   const { rules } = fold;
@@ -67,7 +69,7 @@ export function statusAt(
   // Any item that is not understood may be a start.
   const lastUse = vault.unclear > 0 ? vault.lastTime : vault.lastStart || 0;
   const idle = asOf - Math.max(vault.firstTime, lastUse);
-  if (idle >= rules.autoLockAfterMs && !isGeneric()) {
+  if (idle >= rules.autoLockAfterMs && !isGeneric(vault, itemAt)) {
     return {
       verdict: "locked",
       state: "locked",
@@ -82,10 +84,26 @@ export function statusAt(
     wouldLock(failedAttempts, limits.failedAttempts) ||
     wouldLock(unackedStarts, limits.unackedStarts);
   if (isAtRisk) return { verdict: "at-risk", state };
-  // What was refused for an unknown reason may have found the vault locked.
-  if (vault.unclear + vault.refusals > 0) return { verdict: "unknown", state };
+  // What was refused for a reason that is not known may have found the vault locked.
+  if (
+    (vault.unclear > 0 && !vault.isShownOpen) ||
+    (vault.refusals > 0 && givesReason(vault, itemAt))
+  )
+    return { verdict: "unknown", state };
   return { verdict: isOpen ? "open-exchange" : "ok", state };
 }
+
+/** Whether a vault is generic, by the endpoint of its last start. */
+const isGeneric = ({ kindItem }: Vault, itemAt: (location: ItemLocation) => Item): boolean =>
+  kindItem !== undefined && isGenericEndpoint(itemAt(kindItem).endpoint);
+
+/** Whether a refused call gives a reason. Without one it is what the service records of bad credentials (section 6). */
+const givesReason = ({ failures }: Vault, itemAt: (location: ItemLocation) => Item): boolean =>
+  failures.some(
+    (location) =>
+      location.event === "unauthorized" ||
+      (location.event === "refused" && itemAt(location).description !== null),
+  );
 
 /** Returns the status of a vault with its certainty. */
 export function judge(
@@ -93,9 +111,9 @@ export function judge(
   vault: Vault,
   asOf: number,
   given: Doubts,
-  isGeneric: () => boolean,
+  itemAt: (location: ItemLocation) => Item,
 ): Judgement {
-  const status = statusAt(fold, vault, asOf, isGeneric);
+  const status = statusAt(fold, vault, asOf, itemAt);
   const doubts = doubtsOf(vault, given);
   if (status.verdict === "unknown")
     return { ...status, certainty: "unknown", reason: unknownWords(vault) };
