@@ -12,14 +12,12 @@ if (isLikeDisk()) process.env["TMPDIR"] ??= memoryFolder;
 /** The tests of the suite that have more cases in the whole campaign: test/support/campaign.ts. */
 const deepened = [
   "test/crash/**/*.test.ts",
-  "test/audit/accuracy.test.ts",
-  "test/audit/generated-facts.test.ts",
-  "test/audit/generator.test.ts",
+  "test/audit/campaign.test.ts",
+  "test/audit/emulated.test.ts",
   "test/audit/plain-source.test.ts",
   "test/audit/read-items.test.ts",
   "test/audit/times.test.ts",
   "test/terminal/redactor.test.ts",
-  "test/sandbox/reenact.test.ts",
   "test/e2e/hostile-answers.test.ts",
   "test/e2e/shared-state.test.ts",
   "test/store/postgres/move.test.ts",
@@ -39,7 +37,6 @@ const longest = [
   "faults-get",
   "faults-update",
   "interleavings",
-  "fuzzed-audit",
 ];
 
 class LongestFirst extends BaseSequencer {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RunningSandbox } from "../../src/sandbox/server/start-sandbox.ts";
 import { startSandbox } from "../../src/sandbox/server/start-sandbox.ts";
-import { writeLog } from "../support/audit-log/audit-log.ts";
+import { writeLog } from "../support/audit-log.ts";
 import { endFile } from "../support/cleanup.ts";
 import { secure, startServer } from "../support/postgres.ts";
 import { hasCurl } from "../support/run-vault.ts";
@@ -108,7 +108,7 @@ async function startup(): Promise<void> {
   if (vault === undefined) throw new Error("the sandbox has no vaults");
   await stage.begin(vault);
   const log = join(stage.folder, "audit.ndjson");
-  await writeLog(log, { items: 30, vaults: 2, dialect: "lean" });
+  await writeLog(log, { items: 30, vaults: 2, columns: "lean" });
 
   const bare = "node -e 0";
   const get = "vault get";

@@ -2,52 +2,41 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Truth } from "../support/audit-log/facts.ts";
-import { writeLog } from "../support/audit-log/audit-log.ts";
+import type { Truth } from "../support/audit-log.ts";
+import { writeLog } from "../support/audit-log.ts";
 import type { VaultReport } from "../../src/documents/audit.ts";
 
 /**
- * What replaying a large log costs, as ratios within one run: against `cat`, DuckDB, which is asked the core of the same question, and
- * jq and mlr, which are not: mlr counts the items of each vault by outcome, jq only writes both out. One that is missing is left out;
- * DuckDB's bindings are fetched. Before that all verdicts are compared with the truth of the log. And peak memory for logs of different
- * length with as many vaults.
+ * What replaying a large log costs, by turns within one run: the same items as NDJSON, CSV and a JSON array, and NDJSON with more
+ * columns; beside it `cat`, DuckDB, which is asked the core of the same question, and jq, which only writes two columns out. With
+ * BASELINE=…/bin/vault.js, another build of the program, too. A program that is missing is left out; DuckDB's bindings are fetched.
+ * Before that the verdicts are compared with the truth of the log.
  */
-const millions = Number(process.argv[2] ?? 2);
-const runs = 5;
+const items = Number(process.argv[2] ?? 2) * 1_000_000;
+const turns = Number(process.argv[3] ?? 5);
 const vaults = 20_000;
 const bin = join(import.meta.dirname, "..", "..", "bin", "vault.js");
+const baseline = process.env["BASELINE"];
 const folder = mkdtempSync(join(tmpdir(), "vault-bench-"));
 const env = { PATH: process.env["PATH"] ?? "", HOME: folder };
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-async function log(items: number): Promise<{ file: string; truth: Truth }> {
-  const file = join(folder, `${items}.ndjson`);
-  return { file, truth: await writeLog(file, { items, vaults, dialect: "lean" }) };
-}
+const forms = {
+  NDJSON: { form: "ndjson", columns: "lean" },
+  "NDJSON, more columns": { form: "ndjson", columns: "full", open: 0.5 },
+  CSV: { form: "csv", columns: "lean" },
+  "JSON array": { form: "json", columns: "lean" },
+} as const;
 
-/** A log as exports are: application, address and reference in every item, half of the vaults left open. */
-async function fullLog(items: number): Promise<{ file: string; truth: Truth }> {
-  const file = join(folder, "full.ndjson");
-  return { file, truth: await writeLog(file, { items, vaults, dialect: "full", open: 0.5 }) };
-}
-
-function run(command: string, args: string[], input = ""): string {
+function run(command: string, args: readonly string[]): string {
   const { status, stdout, stderr } = spawnSync(command, args, {
     env,
-    input,
     encoding: "utf8",
     maxBuffer: 2 ** 30,
   });
   if (status !== 0)
     throw new Error(`${command} ${args.join(" ")} ended with ${String(status)}: ${stderr}`);
   return stdout;
-}
-
-/** Milliseconds from start to exit. The output is a few lines, or a small table. */
-function timed(command: string, args: string[]): number {
-  const started = performance.now();
-  run(command, args);
-  return performance.now() - started;
 }
 
 function checkVerdicts(file: string, truth: Truth): void {
@@ -57,24 +46,14 @@ function checkVerdicts(file: string, truth: Truth): void {
     .slice(0, -1);
   const wrong = lines
     .map((line) => JSON.parse(line) as VaultReport)
-    .filter(({ uuid, verdict, cause, lockedAt }) => {
+    .filter(({ uuid, verdict, cause, lockedAt = new Date(0).toISOString() }) => {
       const known = truth.vaults.get(uuid);
-      const isLocked = known?.verdict === "locked";
-      const lock =
-        !isLocked ||
-        (cause?.rule === known.rule &&
-          cause?.item?.line === known.causeItem?.line &&
-          Date.parse(lockedAt ?? "") === known.lockedAt);
-      return known?.verdict !== verdict || !lock;
+      const isSame = verdict === known?.verdict && cause?.rule === known.rule;
+      return !isSame || Date.parse(lockedAt) !== (known.lockedAt ?? 0);
     });
   if (wrong.length > 0 || lines.length !== truth.vaults.size)
-    throw new Error(`${wrong.length} verdicts are wrong: ${JSON.stringify(wrong[0])}`);
-  say(
-    `all ${lines.length} verdicts are right, each lock with its time, rule and item (${truth.verdicts.locked} locked)`,
-  );
+    throw new Error(`${file}: ${wrong.length} verdicts are wrong: ${JSON.stringify(wrong[0])}`);
 }
-
-const has = (command: string): boolean => spawnSync(command, ["--version"], { env }).status === 0;
 
 /**
  * Consecutive failures and starts per vault, by gaps and islands: three failures in a row, or five starts with nothing else between them
@@ -95,19 +74,11 @@ select vault, 'failed-attempts' as lockRule from runs group by vault, failures h
 union
 select vault, 'unacknowledged-starts' from runs group by vault, starts having sum(isStart) >= 5`;
 
-/** A program that asks DuckDB. */
-function duckdb(): string {
+/** A program that asks DuckDB, if its bindings can be installed. */
+function duckdb(): string[] {
+  const install = ["install", "--silent", "--no-audit", "--no-fund", "--prefix", folder];
   // With this user's settings: the registry is one of them.
-  const { status } = spawnSync("npm", [
-    "install",
-    "--silent",
-    "--no-audit",
-    "--no-fund",
-    "--prefix",
-    folder,
-    "@duckdb/node-api@1.5.6-r.1",
-  ]);
-  if (status !== 0) throw new Error("DuckDB's bindings cannot be installed");
+  if (spawnSync("npm", [...install, "@duckdb/node-api@1.5.6-r.1"]).status !== 0) return [];
   const script = join(folder, "ask.mjs");
   writeFileSync(
     script,
@@ -117,72 +88,90 @@ await connection.run("set variable file = '" + process.argv[2] + "'");
 const found = await connection.runAndReadAll(${JSON.stringify(question)});
 console.log(found.currentRowCount);\n`,
   );
-  return script;
+  return [process.execPath, script];
 }
 
-const median = (all: number[]): number =>
+interface Contender {
+  name: string;
+  command: readonly string[];
+  /** Times in seconds, one a turn, and the most memory of all. */
+  times: number[];
+  megabytes: number;
+  isSlow?: true;
+}
+
+/** From start to exit. The output is a few lines, or a small table. */
+function measure(contender: Contender): void {
+  const report = join(folder, "time.txt");
+  const isTold = existsSync("/usr/bin/time");
+  const [command = "", ...args] = [
+    ...(isTold ? ["/usr/bin/time", "-f", "%M", "-o", report] : []),
+    ...contender.command,
+  ];
+  const started = performance.now();
+  run(command, args);
+  contender.times.push((performance.now() - started) / 1000);
+  const megabytes = isTold ? Number(readFileSync(report, "utf8")) / 1024 : Number.NaN;
+  contender.megabytes = Math.max(contender.megabytes, megabytes);
+}
+
+const median = (all: readonly number[]): number =>
   all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? Number.NaN;
 
-function compare(file: string): void {
-  const script = duckdb();
-  const others: [string, number, string, string[]][] = [
-    ["cat", runs, "sh", ["-c", 'cat "$1" > /dev/null', "sh", file]],
-    ["DuckDB", runs, process.execPath, [script, file]],
-    ["jq", 1, "jq", ["-r", "[.vaultUuid, .outcome] | @tsv", file]],
-    [
-      "mlr",
-      1,
-      "mlr",
-      ["--ijsonl", "--ojson", "count", "-g", "vaultUuid,outcome", "then", "count", file],
-    ],
-  ];
-  const own: number[] = [];
-  const times = new Map<string, number[]>(others.map(([name]) => [name, []]));
-  for (let turn = 0; turn < runs; turn += 1) {
-    own.push(timed(process.execPath, [bin, "audit-replay", file]));
-    for (const [name, most, command, args] of others) {
-      if (turn < most && (command === process.execPath || has(command)))
-        times.get(name)?.push(timed(command, args));
-    }
-  }
-  say(`vault audit-replay  ${(median(own) / 1000).toFixed(2)} s`);
-  for (const [name, all] of times) {
-    if (all.length > 0)
-      say(
-        `${name.padEnd(18)}  ${(median(all) / 1000).toFixed(2)} s: ${(median(all) / median(own)).toFixed(2)} times as long`,
-      );
-  }
-}
+/** How many times as long as another, turn by turn. */
+const ratio = (one: Contender, other: Contender): string =>
+  median(one.times.map((time, turn) => time / (other.times[turn] ?? Number.NaN))).toFixed(2);
 
-function peakMemory(file: string): string {
-  const report = join(folder, "time.txt");
-  if (!existsSync("/usr/bin/time")) return "unknown (no /usr/bin/time)";
-  run("/usr/bin/time", ["-v", "-o", report, process.execPath, bin, "audit-replay", file]);
-  const kilobytes = Number(
-    /Maximum resident set size \(kbytes\): (\d+)/.exec(readFileSync(report, "utf8"))?.[1],
-  );
-  return `${(kilobytes / 1024).toFixed(0)} MB`;
-}
+const has = (command: string): boolean => spawnSync(command, ["--version"], { env }).status === 0;
+const contender = (name: string, ...command: string[]): Contender => ({
+  name,
+  command,
+  times: [],
+  megabytes: 0,
+});
 
 try {
-  const { file, truth } = await log(millions * 1_000_000);
-  checkVerdicts(file, truth);
-  compare(file);
-  const full = await fullLog(millions * 1_000_000);
-  checkVerdicts(full.file, full.truth);
-  const times = Array.from({ length: runs }, () =>
-    timed(process.execPath, [bin, "audit-replay", full.file]),
-  );
-  say(
-    `with application and reference, half of the vaults open: ${(median(times) / 1000).toFixed(2)} s, ${peakMemory(full.file)}`,
-  );
-  rmSync(full.file);
-  for (const items of [0.25, 1, 2].map((part) => part * millions * 1_000_000)) {
-    const one = items === millions * 1_000_000 ? file : (await log(items)).file;
-    say(
-      `peak memory, ${(items / 1_000_000).toFixed(2)} million items, ${vaults} vaults: ${peakMemory(one)}`,
-    );
+  const own: Contender[] = [];
+  const before: Contender[] = [];
+  const others: Contender[] = [];
+  for (const [name, options] of Object.entries(forms)) {
+    const file = join(folder, `${own.length}.${options.form}`);
+    const truth = await writeLog(file, { items, vaults, ...options });
+    checkVerdicts(file, truth);
+    own.push(contender(name, process.execPath, bin, "audit-replay", file));
+    if (baseline !== undefined)
+      before.push(contender(`${name}: baseline`, process.execPath, baseline, "audit-replay", file));
+    if (others.length > 0) continue;
+    const asked = duckdb();
+    others.push(contender("NDJSON: cat", "sh", "-c", 'cat "$1" > /dev/null', "sh", file));
+    if (asked.length > 0) others.push(contender("NDJSON: DuckDB", ...asked, file));
+    if (has("jq"))
+      others.push({
+        ...contender("NDJSON: jq", "jq", "-r", "[.vaultUuid, .outcome] | @tsv", file),
+        isSlow: true,
+      });
   }
+  say(`all verdicts are right, each lock with its time and rule: ${items} items, ${vaults} vaults`);
+  for (let turn = 0; turn < turns; turn += 1) {
+    const all = [...own.flatMap((one, at) => [one, ...before.slice(at, at + 1)]), ...others];
+    for (const one of turn % 2 === 0 ? all : all.toReversed())
+      if (one.isSlow === undefined || turn === 0) measure(one);
+  }
+  const [first] = own as [Contender];
+  const line = (one: Contender, ...more: string[]): void =>
+    say(
+      [
+        one.name.padEnd(32),
+        `${median(one.times).toFixed(2)} s`.padStart(8),
+        `${one.megabytes.toFixed(0)} MB`.padStart(8),
+        `  ${[`${ratio(one, first)} of NDJSON`, ...more].join(", ")}`,
+      ].join(""),
+    );
+  own.forEach((one, at) => {
+    const other = before[at];
+    line(one, ...(other === undefined ? [] : [`${ratio(one, other)} of the baseline`]));
+  });
+  for (const one of [...before, ...others]) line(one);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

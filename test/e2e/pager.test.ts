@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { writeLog } from "../support/audit-log/audit-log.ts";
+import { writeLog } from "../support/audit-log.ts";
 import { tempDir } from "../support/cleanup.ts";
 import type { ManyVaults } from "../support/lab.ts";
 import { expectExit, manyVaults } from "../support/lab.ts";

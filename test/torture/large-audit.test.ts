@@ -1,8 +1,8 @@
 import { appendFileSync, readFileSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, it, vi } from "vitest";
-import { writeLog } from "../support/audit-log/audit-log.ts";
-import type { Truth } from "../support/audit-log/facts.ts";
+import type { Truth } from "../support/audit-log.ts";
+import { writeLog } from "../support/audit-log.ts";
 import { expectError, expectExit } from "../support/lab.ts";
 import { runVault, startVault } from "../support/run-vault.ts";
 import type { RunResult } from "../support/run-vault.ts";
@@ -15,7 +15,7 @@ const log = join(tempDir("large"), "items.ndjson");
 let truth: Truth;
 
 beforeAll(async () => {
-  truth = await writeLog(log, { items: 300_000, vaults: 3000, dialect: "lean" });
+  truth = await writeLog(log, { items: 300_000, vaults: 3000, columns: "lean" });
 });
 
 const told = ({ stdout }: RunResult): ReplaySummary =>
@@ -28,7 +28,7 @@ it("a large file is replayed as it is from a stream, line for line", async () =>
   const stream = await runVault(["audit-replay", "-", "--json"], { input: readFileSync(log) });
   expectExit(stream, 0);
   expect(told(file)).toEqual(told(stream));
-  expect(told(file)).toMatchObject({ items: truth.written, verdicts: truth.verdicts });
+  expect(told(file)).toMatchObject({ items: truth.items, verdicts: truth.verdicts });
 });
 
 it("lines without end that are no items are told, and do not keep a signal", async () => {
