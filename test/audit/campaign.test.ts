@@ -12,7 +12,7 @@ import { shapeOf } from "../support/audit-shapes.ts";
 import { runs, tried } from "../support/campaign.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { byteChanges, changeBytes, Dice } from "../support/dice.ts";
-import { replayWith } from "./support.ts";
+import { replayWith, runAudit } from "./support.ts";
 
 // Random logs, exported in random shapes. Each failure begins with the seed of its log.
 
@@ -211,13 +211,21 @@ test.fails(
   },
 );
 
-test("whatever bytes there are, they are counted right or refused", async () => {
+test("whatever bytes there are, they are counted right or refused, and can be printed", async () => {
   let seed = 0;
   await fc.assert(
     fc.asyncProperty(byteChanges, async (changes) => {
-      const { items, shape } = logOf((seed += 1));
+      seed += 1;
+      const { items, shape } = logOf(seed);
       const bytes = changeBytes(shape.write(items.slice(0, 60))[0] ?? Buffer.of(), changes);
       const result = await replayed([bytes]);
+      if (seed % 20 === 0)
+        for (const form of [[], ["--markdown", "-"], ["--html", "-"], ["--json"]]) {
+          const { exit, out, err } = await runAudit([join(folder, "0"), ...form], folder);
+          expect(exit).toBe(typeof result === "string" ? 3 : 0);
+          // oxlint-disable-next-line no-control-regex -- what must not be there
+          expect(out + err).not.toMatch(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/);
+        }
       if (typeof result === "string") return;
       const { summary, vaults } = result;
       const ofVaults = [...vaults.values()].reduce((sum, one) => sum + one.items, 0);

@@ -2,11 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { VaultReport } from "../../src/documents/audit.ts";
-import { main } from "../../src/main.ts";
 import { tempDir } from "../support/cleanup.ts";
-import { checkPrinted } from "../support/documents.ts";
-import { fakeHost } from "../support/fake-host.ts";
-import { cleanEnv } from "../support/run-vault.ts";
+import { runAudit } from "./support.ts";
 
 /** Names of tests that do not hold yet. One that holds fails until its name is removed. */
 const notYet = new Set<string>([
@@ -159,15 +156,6 @@ interface Case extends Expectation {
 const folder = join(import.meta.dirname, "corpus", "cases");
 const cases = JSON.parse(readFileSync(join(folder, "..", "expect.json"), "utf8")) as Case[];
 
-async function run(args: readonly string[], cwd = folder, input: Uint8Array = Buffer.of()) {
-  const env = cleanEnv({ env: { HOME: tempDir("home") } });
-  const host = fakeHost({ cwd, env, now: Date.UTC(2026, 10, 28), files: "real", input });
-  const words = ["audit-replay", ...args];
-  const exit = await main(words, host);
-  checkPrinted(words, { code: exit, stdout: host.out, stderr: host.err });
-  return { exit, out: host.out, err: host.err };
-}
-
 const vaultsOf = ({ out }: { out: string }): VaultReport[] =>
   out === "" ? [] : (JSON.parse(out) as { vaults: VaultReport[] }).vaults;
 const list = <T>(value: Some<T> | undefined): T[] =>
@@ -178,7 +166,7 @@ const matching = (text: string) => (source: string) => new RegExp(source, "iu").
 async function wrongIn({ files, args = [], stdin = false, or = [], ...first }: Case) {
   const input = stdin ? readFileSync(join(folder, files[0] ?? "")) : undefined;
   const replay = async (...more: string[]) =>
-    await run([...(stdin ? ["-"] : files), ...more, ...args], folder, input);
+    await runAudit([...(stdin ? ["-"] : files), ...more, ...args], folder, input);
   const ways: Expectation[] = [first, ...or];
   const json = await replay("--json");
   const { out, err } = ways.some((way) => way.stderrOrText ?? way.never) ? await replay() : json;
@@ -265,14 +253,14 @@ const isCertain = ({ verdict, certainty, cause }: VaultReport): boolean =>
 
 /** No vault becomes certain by this rule, none becomes ok, and no certain lock an open exchange. */
 async function wrongReplaced({ files, columns, rule }: (typeof replacements)[number]) {
-  const before = vaultsOf(await run([...files, "--json"]));
+  const before = vaultsOf(await runAudit([...files, "--json"], folder));
   if (!before.some(isCertain)) return [];
   const where = tempDir("replaced");
   const words = new Map<unknown, string>();
   for (const file of files)
     writeFileSync(join(where, basename(file)), replaced(join(folder, file), columns, words));
   if (words.size === 0) return [];
-  const after = await run([...files.map((file) => basename(file)), "--json"], where);
+  const after = await runAudit([...files.map((file) => basename(file)), "--json"], where);
   if (after.exit === 3) return [];
   return vaultsOf(after).flatMap((vault) => {
     const was = before.find(({ uuid }) => uuid === vault.uuid);

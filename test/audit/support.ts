@@ -3,7 +3,11 @@ import { join } from "node:path";
 import type { Replay, ReplayOptions } from "../../src/audit/replay.ts";
 import { replay } from "../../src/audit/replay.ts";
 import { newestRelease } from "../../src/audit/fold/rules.ts";
+import { main } from "../../src/main.ts";
 import { tempDir } from "../support/cleanup.ts";
+import { checkPrinted } from "../support/documents.ts";
+import { fakeHost } from "../support/fake-host.ts";
+import { cleanEnv } from "../support/run-vault.ts";
 import type { Rules, VaultReport, Columns } from "../../src/documents/audit.ts";
 import { openInput, type Input } from "../../src/audit/read/records/input.ts";
 import type { Entry, Item } from "../../src/audit/read/item.ts";
@@ -59,6 +63,20 @@ export const replayWith = async (options: Partial<ReplayOptions>): Promise<Repla
     now: Date.UTC(2026, 10, 20, 13),
     ...options,
   });
+
+/** Runs `vault audit-replay` in this process, in a folder; documents are held against their schema. */
+export async function runAudit(
+  args: readonly string[],
+  cwd: string,
+  input: Uint8Array = Buffer.of(),
+) {
+  const env = cleanEnv({ env: { HOME: tempDir("home") } });
+  const host = fakeHost({ cwd, env, now: Date.UTC(2026, 10, 28), files: "real", input });
+  const words = ["audit-replay", ...args];
+  const exit = await main(words, host);
+  checkPrinted(words, { code: exit, stdout: host.out, stderr: host.err });
+  return { exit, out: host.out, err: host.err };
+}
 
 export interface Replayed {
   result: Replay;
