@@ -301,9 +301,9 @@ describe("what cannot be recognized", () => {
     ],
     [
       "times in another form",
-      (n) => ({ time: "20/11/2026 14:02", action: action(n), vault: vault(n) }),
-      'export.csv: found no column for time; time holds "20/11/2026 14:02", which is neither ISO 8601 nor seconds or milliseconds since 1970',
-      "have it exported with times in ISO 8601, or format that column like 2026-11-20T14:02:11Z",
+      (n) => ({ time: "Nov 20 14:02:11", action: action(n), vault: vault(n) }),
+      'export.csv: found no column for time; time holds "Nov 20 14:02:11", which has no year',
+      "have it exported with times in ISO 8601, or format that column like 2026-11-20T14:02:11Z; or name another column with --map time=COLUMN",
     ],
     [
       "items that another system has wrapped in a text",

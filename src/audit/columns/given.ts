@@ -2,18 +2,27 @@ import { VaultError } from "../../errors.ts";
 import { clip } from "../read/clip.ts";
 import type { Role } from "../read/item.ts";
 import { roles } from "../read/item.ts";
+import { zoneOf } from "./zones.ts";
 
-/** Columns by role, given by the user. */
+/** Columns by role, given by the user; `none` for a role that no column has. */
 export type ColumnMap = Partial<Record<Role, string>>;
 
+/** What the user said about columns and times. */
+export interface Given {
+  map?: ColumnMap | undefined;
+  /** Zone of times without one. */
+  zone?: string | undefined;
+}
+
 const hint =
-  "like --map time=transactionTime,action=description,vault=walletUdid; write a nested column with dots: vault=vault.uuid";
+  "like --map time=transactionTime,action=description,vault=walletUdid; write a nested column with dots: vault=vault.uuid, and none for a role that no column has: outcome=none";
 
 /** Other names of roles, as in reports. */
 const aliases: ReadonlyMap<string, Role> = new Map([
   ["address", "ip"],
   ["reference", "ref"],
   ["externalRef", "ref"],
+  ["reason", "description"],
 ]);
 
 /**
@@ -37,9 +46,25 @@ export function parseMap(text: string): ColumnMap {
     }
     if (map[role] !== undefined)
       throw new VaultError("usage", `--map: ${role} is given twice`, { hint });
+    if (role === "time" && column === "none")
+      throw new VaultError("usage", "--map: an item needs a time, so time=none is not possible", {
+        hint,
+      });
     map[role] = column;
   }
   return map;
+}
+
+/**
+ * Checks `--zone`.
+ *
+ * @throws `usage` for what is no time zone.
+ */
+export function parseZone(text: string): string {
+  if (zoneOf(text) !== undefined) return text;
+  throw new VaultError("usage", `--zone: ${clip(text)} is no time zone`, {
+    hint: "name a place, like --zone Europe/Berlin, or a distance from UTC, like --zone +01:00",
+  });
 }
 
 const isRole = (name: string): name is Role => (roles as readonly string[]).includes(name);

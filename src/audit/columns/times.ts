@@ -1,131 +1,185 @@
 import type { Bytes } from "../read/bytes.ts";
 import { KnownText } from "../read/bytes.ts";
+import type { Form, Written } from "./time-forms.ts";
+import { writtenTime } from "./time-forms.ts";
+import type { Zone } from "./zones.ts";
+import { zoneOf } from "./zones.ts";
 
-const zero = 48;
-const daysBefore = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334] as const;
-const daysIn = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
-const isoTime =
-  /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)? ?(?:[Zz]|UTC|GMT|[+-]\d\d(?::?\d\d)?)?$/;
-const epochTime = /^(?:\d{10}(?:\.\d+)?|\d{13}|\d{16}|\d{19})$/;
-
-/**
- * Parses a time in an export. Returns milliseconds since the epoch, without finer fractions; null if it is not a time.
- *
- * The text is ISO 8601 with date and time of day (`T` or a space between them, a dot or a comma before a fraction, seconds optional) and
- * any offset, **UTC if there is none**; or the time since the epoch in seconds (10 digits, with or without a fraction), milliseconds (13
- * digits), microseconds (16) or nanoseconds (19).
- */
-export function parseTime(text: string): number | null {
-  const given =
-    text.charCodeAt(0) <= 32 || text.charCodeAt(text.length - 1) <= 32 ? text.trim() : text;
-  if (given.charCodeAt(4) === 45) return isoTime.test(given) ? isoMilliseconds(given) : null;
-  if (!epochTime.test(given)) return null;
-  // Cuts digits instead of dividing: a number cannot hold 19 of them.
-  return given.length < 13 || given.includes(".")
-    ? Math.floor(Number(given.slice(0, 14)) * 1000 + 1e-4)
-    : Number(given.slice(0, 13));
+/** Reads a time in any form, with UTC where it names no zone. Returns milliseconds since the epoch, without finer fractions, or null. */
+export function parseTime(text: string, zone = "UTC"): number | null {
+  const written = writtenTime(text.trim());
+  const given = written === null ? undefined : zoneOf(written.zone ?? zone);
+  return written === null || written.form === "serial" ? null : (given?.at(written.shown) ?? null);
 }
 
-/** Parses a text that matches `isoTime`. */
-function isoMilliseconds(text: string): number | null {
-  const year = two(text, 0) * 100 + two(text, 2);
-  const month = two(text, 5);
-  const day = two(text, 8);
-  const hour = two(text, 11);
-  const minute = two(text, 14);
-  const hasSeconds = text.charCodeAt(16) === 58;
-  const second = hasSeconds ? two(text, 17) : 0;
-  if (month < 1 || month > 12 || day < 1 || hour > 23 || minute > 59 || second > 59) return null;
-  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
-  if (day > (daysIn[month - 1] ?? 0) + (isLeap && month === 2 ? 1 : 0)) return null;
-  let at = hasSeconds ? 19 : 16;
-  let milliseconds = 0;
-  const mark = text.charCodeAt(at);
-  if (hasSeconds && (mark === 46 || mark === 44)) {
-    at += 1;
-    for (let scale = 100; isDigit(text, at); at += 1, scale /= 10) {
-      if (scale >= 1) milliseconds += (text.charCodeAt(at) - zero) * scale;
-    }
-  }
-  const offset = offsetMinutes(text, at);
-  if (offset === null) return null;
-  const past = year - 1;
-  const leapDays = Math.floor(past / 4) - Math.floor(past / 100) + Math.floor(past / 400);
-  const inYear = (daysBefore[month - 1] ?? 0) + (isLeap && month > 2 ? 1 : 0) + day - 1;
-  // 719162 days from year 1 to 1970.
-  const days = past * 365 + leapDays + inYear - 719_162;
-  return ((days * 24 + hour) * 60 + minute - offset) * 60_000 + second * 1000 + milliseconds;
+/** Reads a date or a time that a person names; null also where day and month of it can be mistaken. */
+export function parseMoment(text: string, zone = "UTC"): number | null {
+  const isDate = /^\d{4}-\d\d-\d\d$|^\d\d?\.\d\d?\.\d{4}$/.test(text);
+  const whole = isDate ? `${text} 00:00` : text;
+  const style = timeStyleOf([whole], false);
+  return style.unclear === undefined ? new TimeReader(style, zoneOf(zone)).parse(whole) : null;
 }
 
-/** Returns the offset from UTC in minutes, 0 if there is none, null if it is invalid. */
-function offsetMinutes(text: string, from: number): number | null {
-  const at = text.charCodeAt(from) === 32 ? from + 1 : from;
-  const sign = text.charCodeAt(at);
-  if (sign !== 43 && sign !== 45) return 0;
-  const hours = two(text, at + 1);
-  const rest = text.charCodeAt(at + 3) === 58 ? at + 4 : at + 3;
-  const minutes = rest < text.length ? two(text, rest) : 0;
-  if (hours > 23 || minutes > 59) return null;
-  return (sign === 43 ? 1 : -1) * (hours * 60 + minutes);
+/** How the times of a column are written, by a sample of them. */
+export interface TimeStyle {
+  forms: ReadonlySet<Form>;
+  /** Of two numbers in a date, the first one is the day. */
+  isDayFirst: boolean;
+  /** A date in which that could not be told. */
+  unclear: string | undefined;
+  /** A time without a zone. */
+  zoneless: string | undefined;
+  /** Abbreviations of zones, other than UTC. */
+  zones: ReadonlySet<string>;
+  /** Share of the values that are times. */
+  share: number;
 }
 
-const two = (text: string, at: number): number =>
-  (text.charCodeAt(at) - zero) * 10 + text.charCodeAt(at + 1) - zero;
+/** Studies a sample of times. The numbers of a spreadsheet are times only if `isNamed`, and if all of them are. */
+export function timeStyleOf(values: readonly string[], isNamed: boolean): TimeStyle {
+  const texts = values.map((value) => value.trim());
+  const { isDayFirst, isSure } = orderOf(texts);
+  const found = texts.map((text) => ({ text, written: writtenTime(text, isDayFirst) }));
+  const isSerial = isNamed && found.every(({ written }) => written?.form === "serial");
+  const times = found.filter(
+    (one): one is { text: string; written: Written } =>
+      one.written !== null &&
+      zoneOf(one.written.zone ?? "Z") !== undefined &&
+      (one.written.form !== "serial" || isSerial),
+  );
+  const zones = times.map(({ written }) => written.zone ?? "Z");
+  return {
+    forms: new Set(times.map(({ written }) => written.form)),
+    isDayFirst,
+    unclear: isSure ? undefined : times.find(({ written }) => written.form === "numbers")?.text,
+    zoneless: times.find(({ written }) => written.zone === undefined)?.text,
+    zones: new Set(zones.filter((name) => /^(?!(?:UTC|GMT|UT)$)[A-Z]{2,4}$/i.test(name))),
+    share: times.length / Math.max(1, values.length),
+  };
+}
 
-const isDigit = (text: string, at: number): boolean =>
-  text.charCodeAt(at) >= zero && text.charCodeAt(at) <= zero + 9;
+/** Whether the day comes before the month in dates like 3/11/2026, and whether that is sure. */
+function orderOf(texts: readonly string[]): { isDayFirst: boolean; isSure: boolean } {
+  const dates = texts
+    .map((text) => /^(\d\d?)([-/.])(\d\d?)\2\d/.exec(text))
+    .filter((found) => found !== null);
+  const firsts = new Set(dates.map((date) => Number(date[1])));
+  const seconds = new Set(dates.map((date) => Number(date[3])));
+  const isBeyond = (numbers: ReadonlySet<number>): boolean => [...numbers].some((one) => one > 12);
+  if (dates.every((date) => date[2] === ".") || isBeyond(firsts))
+    return { isDayFirst: true, isSure: true };
+  if (isBeyond(seconds)) return { isDayFirst: false, isSure: true };
+  const [days = 0, months = 0] = [true, false].map((isDayFirst) =>
+    turnsIn(texts.flatMap((text) => writtenTime(text, isDayFirst)?.shown ?? [])),
+  );
+  if (days !== months) return { isDayFirst: days < months, isSure: true };
+  // A log of a few days is in one month; of one day, English ones have halves.
+  const isOne = firsts.size === 1 || seconds.size === 1;
+  const isDayFirst =
+    firsts.size === seconds.size || !isOne ? !texts.some(isHalfDay) : seconds.size === 1;
+  return { isDayFirst, isSure: false };
+}
 
-/** Length of a time in the form `2026-11-21T14:02:11.123Z`, and of its day. */
-const usualLength = 24;
+const isHalfDay = (text: string): boolean => /\d\s?[ap]\.?\s?m\b/i.test(text);
+
+/** Number of times that a list changes between going up and going down. */
+function turnsIn(times: readonly number[]): number {
+  const moves = times
+    .slice(1)
+    .map((time, index) => Math.sign(time - (times[index] ?? time)))
+    .filter((move) => move !== 0);
+  return moves.filter((move, index) => index > 0 && move !== moves[index - 1]).length;
+}
+
+const usual: Pick<TimeStyle, "forms" | "isDayFirst"> = {
+  forms: new Set<Form>(["iso", "epoch"]),
+  isDayFirst: true,
+};
+
+/** Length of a day and of a time to the second, as in ISO 8601. */
 const dayLength = 10;
+const secondsLength = 19;
+const zero = 48;
 
-/** Parses times from their bytes, most quickly those of the form `2026-11-21T14:02:11.123Z` on the day of the last one. */
+/** Reads the times of a column, most quickly those of ISO 8601 on the day of the last one, with the same end. */
 export class TimeReader {
+  readonly #style: Pick<TimeStyle, "forms" | "isDayFirst">;
+  readonly #zone: Zone;
+  readonly #isTwice: (text: string) => void;
   #day: KnownText | undefined;
-  /** The time at which that day began. */
+  /** What came after the seconds and their fraction, and the time at which that day began there. */
+  #end = "";
   #begin = Number.NaN;
 
-  /** Returns milliseconds since the epoch, or null for a text that is not a time as this input writes it. */
-  parse(text: string): number | null {
-    return parseTime(text);
+  /** `isTwice` is called once, with the first time that clocks of the zone show twice. */
+  constructor(style = usual, zone = zoneOf("UTC") as Zone, isTwice?: (text: string) => void) {
+    this.#style = style;
+    this.#zone = zone;
+    let wasCalled = isTwice === undefined;
+    this.#isTwice = (text) => {
+      if (!wasCalled) isTwice?.(text);
+      wasCalled = true;
+    };
   }
 
-  /** Sets the time of an entry in milliseconds since the epoch; NaN if the text is not a time. A number returned would be an object of its own. */
+  /** Returns milliseconds since the epoch, or null for a text that is not a time as this column has them. */
+  parse(text: string): number | null {
+    const written = writtenTime(text.trim(), this.#style.isDayFirst);
+    if (written === null || !this.#style.forms.has(written.form)) return null;
+    const zone = written.zone === undefined ? this.#zone : zoneOf(written.zone);
+    return zone?.at(written.shown, () => this.#isTwice(text)) ?? null;
+  }
+
+  /** Sets the time of an entry; NaN if the text is not a time. A number returned would be an object of its own. */
   read(given: Bytes, from: number, to: number, entry: { time: number }): void {
-    if (to - from === usualLength && this.#day?.isAt(given, from) === true) {
-      const time = timeOfDay(given.bytes, from + dayLength);
-      if (time >= 0) {
-        entry.time = this.#begin + time;
+    const { bytes } = given;
+    if (to - from >= secondsLength && this.#day?.isAt(given, from) === true) {
+      const milliseconds = timeOfDay(bytes, from + dayLength);
+      let at = from + secondsLength;
+      let fraction = 0;
+      if (milliseconds >= 0 && at < to && bytes[at] === 0x2e) {
+        let scale = 100;
+        for (at += 1; at < to && isDigit(bytes, at); at += 1, scale /= 10)
+          if (scale >= 1) fraction += ((bytes[at] as number) - zero) * scale;
+        if (scale === 100) at = -1;
+      }
+      if (milliseconds >= 0 && this.#endsAt(bytes, at, to)) {
+        entry.time = this.#begin + milliseconds + fraction;
         return;
       }
     }
-    const text = given.bytes.toString("latin1", from, to);
-    const begin =
-      text.length === usualLength ? parseTime(`${text.slice(0, dayLength)}T00:00Z`) : null;
-    if (begin !== null) {
-      this.#day = new KnownText(given, from, from + dayLength);
-      this.#begin = begin;
-    }
+    const text = bytes.toString("utf8", from, to);
     entry.time = this.parse(text) ?? Number.NaN;
+    const end = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(.*)$/.exec(text)?.[1];
+    if (end === undefined || Number.isNaN(entry.time)) return;
+    if ((end === "" ? this.#zone : zoneOf(end.trim()))?.fixed === undefined) return;
+    this.#day = new KnownText(given, from, from + dayLength);
+    this.#end = end;
+    this.#begin = this.parse(`${text.slice(0, dayLength)}T00:00:00${end}`) ?? Number.NaN;
+  }
+
+  #endsAt(bytes: Buffer, from: number, to: number): boolean {
+    const end = this.#end;
+    if (to - from !== end.length) return false;
+    for (let index = 0; index < end.length; index++)
+      if (bytes[from + index] !== end.charCodeAt(index)) return false;
+    return true;
   }
 }
 
-/** Returns the milliseconds of `T14:02:11.123Z`; -1 for a text of another form. */
+const isDigit = (bytes: Buffer, at: number): boolean =>
+  (bytes[at] as number) >= zero && (bytes[at] as number) <= zero + 9;
+
+/** Returns the milliseconds of `T14:02:11`; -1 for a text of another form. */
 function timeOfDay(bytes: Buffer, at: number): number {
   const hour = twoDigits(bytes, at + 1);
   const minute = twoDigits(bytes, at + 4);
   const second = twoDigits(bytes, at + 7);
-  const hundredth = twoDigits(bytes, at + 10);
-  const last = (bytes[at + 12] as number) - zero;
   const isUsual =
-    bytes[at] === 0x54 &&
-    bytes[at + 3] === 0x3a &&
-    bytes[at + 6] === 0x3a &&
-    bytes[at + 9] === 0x2e &&
-    bytes[at + 13] === 0x5a;
-  if (!isUsual || hour > 23 || minute > 59 || second > 59 || hundredth > 99) return -1;
-  if (last < 0 || last > 9) return -1;
-  return ((hour * 60 + minute) * 60 + second) * 1000 + hundredth * 10 + last;
+    (bytes[at] === 0x54 || bytes[at] === 0x20) && bytes[at + 3] === 0x3a && bytes[at + 6] === 0x3a;
+  return isUsual && hour < 24 && minute < 60 && second < 60
+    ? ((hour * 60 + minute) * 60 + second) * 1000
+    : -1;
 }
 
 /** Returns the value of two digits; 100 for other bytes. */

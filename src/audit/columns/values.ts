@@ -1,13 +1,25 @@
+import { parseTime } from "./times.ts";
+
 /** Current and former action names of section 6, and actions of administrators, without separators. */
 const knownActions =
   /(?:CREATE|READ|ACKNOWLEDGEREAD|UPDATE|ACKNOWLEDGEUPDATE|DELETE|REGISTER|STARTUSE|COMPLETEUSE|LOCK|UNLOCK)VAULT|APIKEYCHECK|ADDRESSCHECK/;
 const uuid = /^[0-9a-f-]{36}$/i;
 const uuidInPath = /\/([0-9a-f-]{36})(?![0-9a-f-])/i;
+/** The uuid after `/vault/`, where others may come before. */
+const vaultInPath = /\/vaults?\/(?:[a-z-]{1,30}\/){0,3}([0-9a-f-]{36})(?![0-9a-f-])/i;
 const ipv4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)$/;
 const ipv6 = /^(?=[^:]*:[^:]*:)(?:[0-9a-f]{0,4}:){2,7}(?:[0-9a-f]{0,4}|[\d.]{7,15})(?:%[\w.]+)?$/i;
 const endpoint = /^(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) +(?:https?:\/\/|\/)|\/vault\//i;
+const outcomeWord =
+  /^(?:success(?:ful(?:ly)?)?|succeeded|fail(?:ed|ure)?|denied|refused|rejected|accepted|granted|unauthori[sz]ed|forbidden|nok|erfolg(?:reich)?|fehlgeschlagen|abgelehnt|réussi|succès|échec|éxito|exitoso|fallido|fallo|denegado|rechazado)$/i;
 const outcome =
-  /^(?:true|false|[1-5]\d\d)$|succe|fail|error|^ok$|^ko$|denied|refus|reject|invalid|accept|granted|unauthori|forbidden/i;
+  /^(?:true|false|[1-5]\d\d)\b|succe|fail|error|^n?ok$|^ko$|den(?:y|ied)|refus|reject|invalid|accept|grant|unauthori|forbidden|erfolg|fehl|abgelehnt|réussi|échec|refusé|éxito|exitos|fall[io]|rechaz|denegad/i;
+const flag =
+  /^(?:true|false|0|1|yes|no|y|n|t|f|ja|nein|oui|non|s[ií]|wahr|falsch|vrai|faux|verdadero|falso)$/i;
+const level =
+  /^(?:trace|debug|info(?:rmation)?|notice|warn(?:ing)?|err(?:or)?|crit(?:ical)?|fatal|severe|alert|emergency)$/i;
+const reason =
+  /credential|passw|\bpin\b|device|invalid|bad\b|wrong|mismatch|denied|refus|reject|lock|fail|error|expired|unknown|not found|forbidden|exception|falsch|gesperrt|ungültig|verrou|incorrect|bloque|inválid/i;
 
 /** Whether a value is a known action in any spelling (`READ_VAULT`, `Read vault`, `readVault`). */
 export const looksLikeAction = (value: string): boolean =>
@@ -43,9 +55,64 @@ export const looksLikeEndpoint = (value: string): boolean =>
 export const looksLikeOutcome = (value: string): boolean =>
   value.length <= 60 && outcome.test(value);
 
-/** Returns the uuid in a path (`/vault/credit-card/offline/{uuid}/get-start`) in lower case, or null. */
+/** Whether a value can be nothing but an outcome. */
+export const isOutcomeWord = (value: string): boolean =>
+  value.length <= 20 && outcomeWord.test(value);
+
+/** Whether a value is true or false, in any language. */
+export const looksLikeFlag = (value: string): boolean => flag.test(value);
+
+/** Whether a value is the severity of a line of a log. */
+export const looksLikeLevel = (value: string): boolean => level.test(value);
+
+/** Whether a text may say why a call was refused. */
+export const looksLikeReason = (value: string): boolean => reason.test(value.slice(0, 500));
+
+/** Whether a value is an item itself, as JSON in a text: log systems wrap what they are sent. */
+export function looksLikeItem(value: string): boolean {
+  if (!value.startsWith("{") || !value.endsWith("}")) return false;
+  try {
+    return typeof JSON.parse(value) === "object";
+  } catch {
+    return false;
+  }
+}
+
+const date = /^\d{4}-\d\d-\d\d$|^\d{1,4}([-/.])\d\d?\1\d{1,4}$/;
+const timeOfDay = /^\d\d?:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[ap]m)?$/i;
+const yearless = /^\p{L}{3,9}\.? +\d\d? +\d\d?:\d\d/u;
+/** A date beside a time of day, or a number since some day. */
+const dateAndTime =
+  /\d\D{1,20}\d.{0,20}\d:\d\d|\p{L}.{0,20}\d:\d\d|^\d{8,19}(?:[.,]\d+)?$|^\[\d{4},/u;
+
+/** Whether a value looks like a date with a time of day, be it one that can be read or not. */
+export const looksLikeTime = (value: string): boolean =>
+  value.length <= 100 && !looksLikePartOfTime(value) && dateAndTime.test(value);
+
+/** Whether a value is a date or a time of day alone. */
+export const looksLikePartOfTime = (value: string): boolean =>
+  date.test(value) || timeOfDay.test(value);
+
+/** Whether a value is a time of this century: without a telling name, ten digits may be anything. */
+export function looksLikeRecentTime(value: string): boolean {
+  const time = parseTime(value);
+  return time !== null && time >= Date.UTC(2010, 0) && time < Date.UTC(2100, 0);
+}
+
+/** Returns why a value is not read as a time. */
+export function whyNoTime(value: string): string {
+  if (date.test(value)) return "a date without a time of day";
+  if (timeOfDay.test(value)) return "a time of day without its date";
+  if (yearless.test(value)) return "which has no year";
+  const zone = /\d ?([A-Z]{3,4})$/.exec(value)?.[1];
+  if (zone !== undefined && parseTime(value.slice(0, -zone.length)) !== null)
+    return `and the zone ${zone} is not clear`;
+  return "which is not a time in a form that is known";
+}
+
+/** Returns the vault's uuid in a path (`/vault/credit-card/offline/{uuid}/get-start`) in lower case, or null. */
 export const uuidInEndpoint = (value: string): string | null =>
-  uuidInPath.exec(value)?.[1]?.toLowerCase() ?? null;
+  (vaultInPath.exec(value) ?? uuidInPath.exec(value))?.[1]?.toLowerCase() ?? null;
 
 /** Whether an endpoint belongs to a generic vault (section 4). */
 export const isGenericEndpoint = (endpoint: string | null | undefined): boolean =>

@@ -43,7 +43,7 @@ export const auditReplay = {
     },
     since: {
       flag: "--since <time>",
-      help: "only items since a time: ISO 8601, or a duration before now, like 2h",
+      help: "only items since a time: a date, a time as in exports, or a duration before now, like 2h or 7d",
       value: text,
     },
     until: {
@@ -65,8 +65,13 @@ export const auditReplay = {
     timeline: { flag: "--timeline", help: "show every event of the vault (needs --vault)" },
     map: {
       flag: "--map <columns>",
-      help: "name columns that were not recognized: time=when,action=what,vault=wallet.id",
+      help: "name columns that were not recognized: time=when,action=what,vault=wallet.id; outcome=none for none",
       values: { from: "list", values: columns, separated: true, open: true },
+      value: text,
+    },
+    zone: {
+      flag: "--zone <zone>",
+      help: "time zone of times that name none: Europe/Berlin, or +01:00 (default: UTC)",
       value: text,
     },
     action: {

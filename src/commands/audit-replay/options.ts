@@ -1,14 +1,14 @@
 import type { Role } from "../../audit/read/item.ts";
 import type { Renames } from "../../audit/read/columns/actions.ts";
 import { parseActions } from "../../audit/read/columns/actions.ts";
-import { parseMap } from "../../audit/columns/given.ts";
+import { parseMap, parseZone } from "../../audit/columns/given.ts";
+import { parseMoment } from "../../audit/columns/times.ts";
 import type { WhatIf } from "../../audit/fold/rules.ts";
 import { isRelease, parseWhatIf } from "../../audit/fold/rules.ts";
 import type { Condition } from "../../audit/selection.ts";
 import { parseWhere } from "../../audit/selection.ts";
 import { checkPattern, parseDuration } from "../../settings/parsers.ts";
 import { VaultError } from "../../errors.ts";
-import { instant } from "../../protocol/fields.ts";
 import type { AuditReplayFlags } from "./descriptor.ts";
 
 export interface AuditReplayOptions extends Omit<
@@ -26,7 +26,7 @@ export interface AuditReplayOptions extends Omit<
 
 /** @throws `invalid-input` for a value, and `usage` for flags that do not go together */
 export function parseAuditReplay(
-  { since, until, where, map, action, tokenLifetime, whatIf, ...rest }: AuditReplayFlags,
+  { since, until, where, map, zone, action, tokenLifetime, whatIf, ...rest }: AuditReplayFlags,
   now: number,
 ): AuditReplayOptions {
   if (rest.release !== undefined && !isRelease(rest.release)) {
@@ -36,8 +36,9 @@ export function parseAuditReplay(
   }
   const options: AuditReplayOptions = {
     ...rest,
-    since: since === undefined ? undefined : timeOf(since, "--since", now),
-    until: until === undefined ? undefined : timeOf(until, "--until", now),
+    zone: zone === undefined ? undefined : parseZone(zone),
+    since: since === undefined ? undefined : timeOf(since, "--since", now, zone),
+    until: until === undefined ? undefined : timeOf(until, "--until", now, zone),
     where: where === undefined ? undefined : parseWhere(where),
     map: map === undefined ? undefined : parseMap(map),
     actions: action === undefined ? undefined : parseActions(action),
@@ -50,16 +51,15 @@ export function parseAuditReplay(
 }
 
 /** Returns a time, or a duration back from now, in milliseconds since the epoch. */
-function timeOf(value: string, source: string, now: number): number {
-  const at = instant(/^\d{4}-\d\d-\d\d$/.test(value) ? `${value}T00:00Z` : value);
+function timeOf(value: string, source: string, now: number, zone: string | undefined): number {
+  const at = parseMoment(value, zone);
   if (at !== null) return at;
+  if (/^\d+d$/.test(value)) return now - Number.parseInt(value, 10) * 86_400_000;
   if (/^[\d.]+(?:ms|s|m|h)$/.test(value)) return now - parseDuration(value, source);
   throw new VaultError(
     "invalid-input",
-    `${source}: must be a time in ISO 8601, or a duration back from now`,
-    {
-      hint: `${source} 2026-11-20T14:02:11Z, or ${source} 2h`,
-    },
+    `${source}: must be a date, a time as exports have them, or a duration back from now`,
+    { hint: `${source} 2026-11-20T14:02:11Z, or ${source} 2h` },
   );
 }
 
@@ -71,12 +71,14 @@ function lifetime(value: string): number {
   });
 }
 
-function checkTogether({ files, vault, timeline, map, actions }: AuditReplayOptions): void {
+function checkTogether({ files, vault, timeline, map, zone, actions }: AuditReplayOptions): void {
   const usage = (message: string, hint: string): VaultError =>
     new VaultError("usage", message, { hint });
   if (timeline === true && vault === undefined)
     throw usage("--timeline shows one vault and needs --vault", "name the vault with --vault");
-  const explained = map === undefined ? actions && "--action" : "--map";
+  const [explained] = Object.entries({ "--map": map, "--zone": zone, "--action": actions })
+    .filter(([, value]) => value !== undefined)
+    .map(([flag]) => flag);
   if (explained !== undefined && files.length === 0)
     throw usage(
       `${explained} is for files; the journal of this machine needs none`,

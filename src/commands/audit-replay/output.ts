@@ -84,6 +84,7 @@ const deciding = [
   "since",
   "until",
   "map",
+  "zone",
   "action",
   "failure",
   "release",

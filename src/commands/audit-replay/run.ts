@@ -45,6 +45,7 @@ export async function runAuditReplay(
         journal: sources.journal,
         rules,
         map: options.map ?? {},
+        zone: options.zone,
         ...between,
         vault,
         timeline: timelineOf(options),

@@ -1,0 +1,82 @@
+/** Minutes ahead of UTC of abbreviations that mean one zone. CST, IST, BST and others mean several. */
+const abbreviations = new Map(
+  [
+    "0 Z UTC UT GMT UCT WET",
+    "60 CET MEZ MET WEST",
+    "120 CEST MESZ EET",
+    "180 EEST MSK",
+    "540 JST",
+    "-240 EDT",
+    "-300 EST CDT",
+    "-360 MDT",
+    "-420 MST PDT",
+    "-480 PST",
+  ].flatMap((line) => {
+    const [ahead, ...names] = line.split(" ");
+    return names.map((name) => [name, Number(ahead)] as const);
+  }),
+);
+
+const minute = 60_000;
+const day = 86_400_000;
+
+/** A time zone: what to take from a time of day in it. */
+export interface Zone {
+  name: string;
+  /** Milliseconds ahead of UTC, if they never change. */
+  fixed: number | undefined;
+  /**
+   * Returns the moment at which clocks of the zone show a time, given as if it were UTC. Of two, as when clocks go back, the first one;
+   * `isTwice` is called then.
+   */
+  at(shown: number, isTwice?: () => void): number;
+}
+
+/** Returns a zone by `Europe/Berlin`, `+01:00`, `UTC+1` or an abbreviation; undefined for one that is unknown or not clear. */
+export function zoneOf(text: string): Zone | undefined {
+  const ahead = aheadOf(text);
+  if (ahead !== undefined) {
+    const fixed = ahead * minute;
+    return { name: text, fixed, at: (shown) => shown - fixed };
+  }
+  return text.includes("/") ? namedZone(text) : undefined;
+}
+
+function aheadOf(text: string): number | undefined {
+  const known = abbreviations.get(text.toUpperCase());
+  if (known !== undefined) return known;
+  const [, sign, hours, minutes = "0"] =
+    /^(?:UTC|GMT)?([+-])(\d\d?)(?::?(\d\d))?$/i.exec(text) ?? [];
+  if (sign === undefined || Number(hours) > 23 || Number(minutes) > 59) return undefined;
+  return (sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
+}
+
+function namedZone(timeZone: string): Zone | undefined {
+  let format: Intl.DateTimeFormat;
+  try {
+    format = new Intl.DateTimeFormat("en", { timeZone, timeZoneName: "longOffset" });
+  } catch {
+    return undefined;
+  }
+  const known = new Map<number, number>();
+  const ahead = (time: number): number => {
+    // No zone changes but at a quarter of an hour.
+    const quarter = Math.floor(time / (15 * minute));
+    let offset = known.get(quarter);
+    if (offset === undefined) {
+      const shown = /GMT([+-]\d\d:\d\d)?/.exec(format.format(quarter * 15 * minute))?.[1];
+      offset = (aheadOf(shown ?? "UTC") ?? 0) * minute;
+      if (known.size < 100_000) known.set(quarter, offset);
+    }
+    return offset;
+  };
+  const at: Zone["at"] = (shown, isTwice) => {
+    const early = shown - ahead(shown - day);
+    const late = shown - ahead(shown + day);
+    const isEarly = early + ahead(early) === shown;
+    if (isEarly && early !== late && late + ahead(late) === shown) isTwice?.();
+    // Skipped by clocks that go forward: as if they had not.
+    return isEarly || late + ahead(late) !== shown ? early : late;
+  };
+  return { name: timeZone, fixed: undefined, at };
+}
