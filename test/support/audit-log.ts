@@ -35,8 +35,6 @@ export interface VaultTruth {
   /** An administrator unlocked it once, which no item says. */
   isUnlockedUnseen: boolean;
   lockedAt?: number;
-  /** Place of the item that locked among all items, from 1. */
-  lockedBy?: number;
   /** Times of the items that led to the lock or to the risk. */
   chain: number[];
   /** At the end, of a locked vault as they were when it locked; of a deleted one they mean nothing. */
@@ -283,10 +281,7 @@ export class AuditWorld {
     this.#told += 1;
     if (letter !== "K") truth.items += 1;
     if (isChain) truth.chain.push(time);
-    if (isChain && truth.verdict === "locked") {
-      truth.lockedAt = time;
-      truth.lockedBy = this.#told;
-    }
+    if (isChain && truth.verdict === "locked") truth.lockedAt = time;
     if ("RUQFGZD".includes(letter)) life.reference = this.#reference();
     if ("RU".includes(letter)) [life.started, life.startReference] = [letter, life.reference];
     const known = letter === "A" && life.started === "U" ? "a" : letter;
@@ -335,7 +330,7 @@ export interface Truth {
 const lean = ["id", "time", "action", "outcome", "vaultUuid", "ipAddress", "description"] as const;
 const full = [...lean, "applicationUuid", "externalRef"] as const;
 
-export const cell = (text: string | null): string =>
+const cell = (text: string | null): string =>
   /["\t\r\n,;]/.test(text ?? "") ? `"${text?.replaceAll('"', '""')}"` : (text ?? "");
 
 /** How a log is written as text. */
