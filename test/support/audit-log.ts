@@ -260,7 +260,7 @@ export class AuditWorld {
     for (const step of steps) {
       const letter = step.charAt(0);
       // Acknowledgements come while their token lives.
-      life.last += "AE".includes(letter) ? dice.between(40, 9000) : dice.wait(20_000);
+      life.last += "AE".includes(letter) ? dice.between(40, 9000) : dice.wait(10_000);
       if (letter === "n") continue;
       const coming = { life, letter, time: life.last, isChain: isEnding && step.endsWith("*") };
       let at = this.#coming.length;

@@ -178,8 +178,9 @@ export interface Words {
 /** One way to export items. */
 export interface Shape {
   name: string;
-  isTable: boolean;
   isGzip: boolean;
+  /** False: files overlap, and items have no id by which it can be told that they are the same. */
+  isExact: boolean;
   /** Writes a log as one or several files, which overlap. */
   write(items: readonly Item[], words?: Words): Buffer[];
 }
@@ -204,6 +205,7 @@ export function shapeOf(dice: Dice): Shape {
   const isNewestFirst = dice.chance(0.2);
   const files = dice.chance(0.2) ? dice.between(2, 3) : 1;
   const name = (role: keyof typeof names): string => dice.pick(names[role]);
+  const hasId = dice.chance(0.7);
   type Column = (item: Item, words: Words) => unknown;
   const all: [string, Column][] = [
     [name("time"), (item) => time(item.time, dice)],
@@ -216,7 +218,7 @@ export function shapeOf(dice: Dice): Shape {
     [name("vault"), ({ vaultUuid }) => vaultUuid],
     [name("address"), ({ ipAddress }) => ipAddress],
     [name("reference"), ({ externalRef }) => externalRef],
-    ...(dice.chance(0.7) ? [[name("id"), ({ id }) => id] as [string, Column]] : []),
+    ...(hasId ? [[name("id"), ({ id }) => id] as [string, Column]] : []),
     ...(dice.chance(0.7)
       ? [[name("endpoint"), ({ endpoint }) => endpoint] as [string, Column]]
       : []),
@@ -249,8 +251,8 @@ export function shapeOf(dice: Dice): Shape {
       wrap === wrappers[0] ? "" : `in ${json(wrap?.({}, 0))}`,
       [...columns.map(([name]) => name), `${outcomeName}=${String(outcome(refused))}`].join(" "),
     ].join(", "),
-    isTable,
     isGzip,
+    isExact: hasId || files === 1,
     write: (items, words = {}) => {
       const rows = items.map(
         (item, index) => (wrap ?? wrappers[0])?.(rowOf(item, words), index) ?? {},
