@@ -1,17 +1,12 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { writeHtml } from "../../src/audit/render/html/page.ts";
-import { writeMarkdown } from "../../src/audit/render/markdown.ts";
-import { auditBasis } from "../../src/audit/render/text/basis.ts";
-import { auditTimeline } from "../../src/audit/render/text/timeline.ts";
-import { auditSummary } from "../../src/audit/render/text/view.ts";
-import { plain } from "../../src/terminal/palette.ts";
 import type { Replay, ReplayOptions } from "../../src/audit/replay.ts";
 import { parseWhere } from "../../src/audit/selection.ts";
 import { jsonDocument, ndjsonDocument } from "../../src/commands/audit-replay/document.ts";
 import { tempDir } from "../support/cleanup.ts";
-import { failure, line, replayWith, rules, vaultUuid } from "./support.ts";
+import { printed, viewOf } from "../support/audit-prints.ts";
+import { failure, line, replayWith, vaultUuid } from "./support.ts";
 import type { VaultReport } from "../../src/documents/audit.ts";
 
 const originals = [
@@ -83,26 +78,12 @@ async function replayed(more: Partial<ReplayOptions>): Promise<Replay> {
 
 /** Everything that a run can print or write. */
 function outputsOf({ summary, whatIf, ...replay }: Replay): Record<string, string> {
-  const vaults = (): Iterable<VaultReport> => replay.vaults({ problems: false });
-  const view = { isTTY: true, columns: 120, palette: plain, now: 0 };
+  const vaults = [...replay.vaults({ problems: false })];
   const whole = { summary, ...replay, ...(whatIf && { whatIf }) };
-  const timelines = [...vaults()].map((vault) => auditTimeline(vault, rules, view));
   return {
-    page: [
-      ...writeHtml({
-        title: "t",
-        generatedAt: "2026-11-20T16:00:00Z",
-        summary,
-        vaults: vaults(),
-        ...(whatIf && { whatIf }),
-      }),
-    ].join(""),
-    markdown: [...writeMarkdown(summary, vaults())].join(""),
-    terminal: auditSummary(summary, vaults(), view) + auditBasis(summary, view),
-    timelines: timelines.join("\n"),
-    whatIf: whatIf === undefined ? "" : auditSummary(summary, [], view, whatIf),
-    json: [...jsonDocument(whole, vaults())].join(""),
-    ndjson: [...ndjsonDocument(whole, vaults())].join(""),
+    ...printed({ summary, vaults, whatIf }, viewOf(120)),
+    json: [...jsonDocument(whole, vaults)].join(""),
+    ndjson: [...ndjsonDocument(whole, vaults)].join(""),
   };
 }
 

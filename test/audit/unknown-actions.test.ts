@@ -1,9 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parseActions } from "../../src/audit/read/columns/actions.ts";
-import { writeHtml } from "../../src/audit/render/html/page.ts";
-import { writeMarkdown } from "../../src/audit/render/markdown.ts";
-import { auditSummary } from "../../src/audit/render/text/view.ts";
-import { plain } from "../../src/terminal/palette.ts";
+import { printed } from "../support/audit-prints.ts";
 import { failure, line, replayText, rules, vaultUuid } from "./support.ts";
 
 const of = (vault: number, more: Record<string, unknown> = {}) => ({
@@ -68,20 +65,10 @@ describe("actions that are not recognized", () => {
 
   test("are what each report says first", async () => {
     const { summary, reports } = await verdictsIn(log);
-    const text = auditSummary(summary, reports, {
-      isTTY: true,
-      columns: 1000,
-      palette: plain,
-      now: 0,
-    });
-    expect(text.split("\n")[0]?.trim()).toMatch(warning);
-    expect([...writeMarkdown(summary, reports)].join("").split("\n")[0]).toMatch(
-      /^\*\*Warning:\*\* 11 of 16 items were not understood/,
-    );
-    const page = [...writeHtml({ title: "x", generatedAt: "", summary, vaults: reports })].join("");
-    const [first, found] = ["not understood", 'class="found"'].map((part) => page.indexOf(part));
-    expect(first).toBeGreaterThan(0);
-    expect(first).toBeLessThan(found ?? 0);
+    const { terminal, markdown, page } = printed({ summary, vaults: reports });
+    expect(terminal.split("\n\n")[1]).toMatch(warning);
+    expect(markdown.split("\n")[2]).toMatch(/^\*\*Warning:\*\* 11 of 16 items were not understood/);
+    expect(page).toMatch(/<\/h1>\n<p class="warning"><bdi>11 of 16 items were not understood/);
   });
 
   test("are understood by --action, in words that stand beside them too", async () => {

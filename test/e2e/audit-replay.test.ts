@@ -63,10 +63,8 @@ describe("audit-replay", () => {
     expect(JSON.parse(unknown.stdout)).toMatchObject({ vaults: [{ uuid, verdict: "unknown" }] });
     const read = await machine.vault("audit-replay", file);
     expectExit(read, 0);
-    expect([read.stderr, read.stdout.trimStart().split(" ", 7).join(" ")]).toEqual([
-      "",
-      "2 of 2 items were not understood:",
-    ]);
+    expect(read.stderr).toBe("");
+    expect(read.stdout).toMatch(/^1 vault [^\n]*\n\n2 of 2 items were not understood:/);
     const explained = ["--action", "OPEN=READ_VAULT", "--action", "CLOSE=ACKNOWLEDGE_READ_VAULT"];
     const ok = await machine.vault("audit-replay", file, "--json", ...explained);
     expectExit(ok, 0);

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { writeLog } from "../support/audit-log.ts";
@@ -74,16 +74,14 @@ describe("goes through the pager", () => {
     expect(text).toMatch(/THE PAGER ENDS\nwarn: [^]*\n {2}(?:hint|next): [^]*vault: \d+ warn/);
   });
 
-  test("audit-replay, after what is said of the columns", async () => {
+  test("audit-replay, which says nothing twice", async () => {
     const log = join(folder, "audit.ndjson");
     await writeLog(log, { seed: "one", items: 400, vaults: 10, problems: 0.5 });
     const { code, text } = await onTerminal(["audit-replay", log, "--fail-on", "locked"], {
       env: { NO_COLOR: "1" },
     }).exit;
     expect(code).toBe(17);
-    const [above = "", below = ""] = text.split(readFileSync(seen, "utf8").split("\n")[0] ?? "-");
-    expect(above).toContain("(NDJSON): time:");
-    expect(below).toMatch(/THE PAGER ENDS\n\d+ vaults? locked/);
+    expect(text).toMatch(/^\d+ vaults? locked[^]*THE PAGER ENDS\n\d+ vaults? (?:is|are) locked \(/);
   });
 });
 
@@ -146,37 +144,6 @@ describe("what remains on the screen", () => {
   test("guard: what it refuses", async () => {
     const { text } = await onTerminal(["guard", "--no-pager"]).exit;
     expect(remaining(text)).toMatch(/\n40 vaults: the guard refuses nothing$/);
-  });
-
-  test("audit-replay of forty vaults: what was found, and what to do", async () => {
-    const log = join(folder, "audit log.ndjson");
-    await writeLog(log, { seed: "one", items: 2000, vaults: 40, problems: 0.3 });
-    const { text } = await onTerminal(["audit-replay", log, "--no-pager"]).exit;
-    expect(remaining(text)).toMatch(
-      /\n\d+ vaults locked[^\n]*(?:\n {2}[^\n]*)*\nnext: vault audit-replay '.*\.ndjson' --vault [-\da-f]{36} --timeline$/,
-    );
-  });
-
-  test("audit-replay with rules of its own: what to do has them, too", async () => {
-    const log = join(folder, "renamed.ndjson");
-    await writeLog(log, { seed: "one", items: 2000, vaults: 40, problems: 0.3 });
-    writeFileSync(log, readFileSync(log, "utf8").replaceAll('"READ_VAULT"', '"VAULT_OPENED"'));
-    const given = ["--failure", "access denied", "--action", "VAULT_OPENED=READ_VAULT"];
-    const { text } = await onTerminal(["audit-replay", log, ...given, "--no-pager"]).exit;
-    const [, next = ""] = /\nnext: (vault audit-replay [^\n]*)$/.exec(remaining(text)) ?? [];
-    expect(next).toMatch(
-      / --action VAULT_OPENED=READ_VAULT --failure 'access denied' --vault [-\da-f]{36} --timeline$/,
-    );
-  });
-
-  test("audit-replay of one vault: the advice", async () => {
-    const log = join(folder, "one.ndjson");
-    const truth = await writeLog(log, { seed: "one", items: 500, vaults: 10, problems: 0.3 });
-    const [uuid = ""] = [...truth.vaults].find(([, { verdict }]) => verdict === "at-risk") ?? [];
-    const { text } = await onTerminal(["audit-replay", log, "--no-pager", "--vault", uuid]).exit;
-    expect(remaining(text)).toMatch(
-      new RegExp(`\\n1 vault at risk[^]*\\n${uuid}: [^\\n]*(?:\\n {2}[^\\n]*)*$`),
-    );
   });
 });
 

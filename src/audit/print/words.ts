@@ -1,18 +1,15 @@
 import type {
-  Certainty,
   Contradiction,
   InputReport,
   ItemReference,
   LockRule,
   Rules,
-  VaultReport,
-  VaultState,
 } from "../../documents/audit.ts";
 import { counted, grouped } from "../../terminal/count.ts";
 import type { EventKind } from "../fold/events.ts";
 import type { Verdict } from "../report/severity.ts";
 
-// Words for reports, on the terminal and in HTML.
+// Words of reports, for people.
 
 export const eventWords: Record<EventKind, string> = {
   create: "created",
@@ -64,13 +61,6 @@ export const ruleWords: Record<LockRule, string> = {
   unseen: "cause not in the log",
 };
 
-export const stateWords: Record<VaultState, string> = {
-  active: "active",
-  "exchange-open": "exchange open",
-  locked: "locked",
-  deleted: "deleted",
-};
-
 export const contradictionWords: Record<Contradiction["kind"], string> = {
   "acknowledgement-without-start": "acknowledgement without a start",
   "acknowledgement-after-expiry": "acknowledgement after the token expired",
@@ -101,30 +91,26 @@ export function formatOf({ format, gzip, order }: InputReport): string {
 }
 
 const units = [
-  { name: "d", ms: 86_400_000, from: 2 },
-  { name: "h", ms: 3_600_000, from: 2 },
-  { name: "min", ms: 60_000, from: 2 },
-  { name: "s", ms: 1000, from: 1 },
+  { name: "d", ms: 86_400_000 },
+  { name: "h", ms: 3_600_000 },
+  { name: "min", ms: 60_000 },
+  { name: "s", ms: 1000 },
 ] as const;
 
-/** Formats a duration, rounded down, in the largest suitable unit: `340 ms`, `2 s`, `5 min`, `3 h`, `12 d`. */
-export function span(milliseconds: number): string {
-  const unit = units.find(({ ms, from }) => milliseconds >= ms * from);
+/** Formats a duration, rounded down, in the largest unit of which there are two: `5 min`, `3 h`, `12 d`. */
+function span(milliseconds: number): string {
+  const unit = units.find(({ ms }) => milliseconds >= 2 * ms);
   return unit === undefined
-    ? `${Math.max(0, Math.round(milliseconds))} ms`
+    ? `${milliseconds} ms`
     : `${grouped(Math.floor(milliseconds / unit.ms))} ${unit.name}`;
 }
 
-/** Matches times in texts of a report, which are in UTC. */
-export const moment = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z/g;
+/** Formats an ISO 8601 time as `2026-11-20 14:02:11`, in UTC, with its milliseconds if there are any; leaves other text. */
+export const timeText = (at: string): string =>
+  /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(at) ? at.replace("T", " ").replace(/(?:\.0+)?Z$/, "") : at;
 
-/** Whether a text is a valid time in ISO 8601. Date.parse alone accepts almost anything. */
-export const isMoment = (text: string): boolean =>
-  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/.test(text) &&
-  !Number.isNaN(Date.parse(text));
-
-/** Describes the rules, with a line for each. */
-export function ruleLines(rules: Rules): string[] {
+/** Describes the rules, a sentence each. */
+export function ruleSentences(rules: Rules): string[] {
   const failed = counted(rules.limits.failedAttempts, "failed attempt", "failed attempts in a row");
   const starts = counted(
     rules.limits.unackedStarts,
@@ -143,57 +129,5 @@ export function ruleLines(rules: Rules): string[] {
 export function ownWords({ own }: Pick<ItemReference, "own">): string | undefined {
   if (own === undefined) return undefined;
   const superseded = own.supersededAt === undefined ? "" : `, superseded ${own.supersededAt}`;
-  return `this machine's exchange ${own.id} (${own.operation}, ${own.state}; generation ${own.generation}${superseded})`;
+  return `exchange ${own.id} (${own.operation}, ${own.state}; generation ${own.generation}${superseded})`;
 }
-
-/** Formats both counters with their limits: `2 of 5`. */
-export function counters(
-  { unackedStarts, failedAttempts }: Pick<VaultReport, "unackedStarts" | "failedAttempts">,
-  rules: Rules,
-) {
-  return {
-    starts: `${unackedStarts} of ${rules.limits.unackedStarts}`,
-    failed: `${failedAttempts} of ${rules.limits.failedAttempts}`,
-  };
-}
-
-/** A command about a vault, as advice names it. */
-export const advisedCommand = /\bvault [a-z]+ [0-9a-f-]{36}(?: --[a-z]+(?: \d+)?)*/g;
-
-/**
- * Part of a line. A string is the program's own; everything else may hold what somebody wrote into an item: the writer makes it safe, and
- * gives times its own form.
- */
-type Part =
-  | string
-  | { value: string }
-  /** Text of a report, with values from items and times in ISO 8601 in it. */
-  | { sentence: string }
-  /** ISO 8601, UTC. */
-  | { time: string }
-  | { place: Pick<ItemReference, "input" | "line"> }
-  | { verdict: Verdict }
-  | { certainty: Certainty };
-
-export type Line = readonly Part[];
-
-/** A list of which a writer shows only the first entries. */
-export interface Few<T> {
-  shown: readonly T[];
-  /** Number of the others. */
-  more: number;
-}
-
-const longest = 8;
-
-/** Keeps the first three entries and the last ones; `gap` stands for the others. */
-export function shortened<T>(all: readonly T[], gap: (left: number) => T): readonly T[] {
-  const left = all.length - longest + 1;
-  return left <= 1 ? all : [...all.slice(0, 3), gap(left), ...all.slice(3 + left)];
-}
-
-/** Takes the first entries of `all`, of which `unlisted` more were not kept. */
-export const few = <T>(all: readonly T[], most: number, unlisted = 0): Few<T> => ({
-  shown: all.slice(0, most),
-  more: Math.max(0, all.length - most) + unlisted,
-});

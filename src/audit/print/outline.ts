@@ -1,0 +1,246 @@
+import type {
+  InputReport,
+  ReplaySummary,
+  Rules,
+  VaultReport,
+  WhatIfReport,
+} from "../../documents/audit.ts";
+import { counted, grouped } from "../../terminal/count.ts";
+import { occurrences, originWords } from "../report/found.ts";
+import type { Verdict } from "../report/severity.ts";
+import { isProblem, verdicts } from "../report/severity.ts";
+import type { Fact, Row, Section, Table } from "./section.ts";
+import { countersOf, fact, few, findOf, sectionOf } from "./section.ts";
+import { formatOf, ruleSentences, ruleWords, timeText, verdictWords } from "./words.ts";
+
+// The outline of a report: strings, in the order in which a person needs them, and each thing once.
+
+/** What is printed. */
+export interface Report {
+  summary: ReplaySummary;
+  /** Worst first; read only as far as they are shown. */
+  vaults: Iterable<VaultReport>;
+  whatIf?: WhatIfReport | undefined;
+}
+
+/** What a printer has room for. */
+export interface Room {
+  /** Rows of vaults that need action, and of the others, which are listed only if all of the former are. */
+  problems: number;
+  others: number;
+  /** Vaults that have a section. */
+  sections: number;
+}
+
+export interface Outline {
+  /** The first of them answers what was asked. */
+  answers: readonly string[];
+  verdict: Verdict;
+  warnings: readonly string[];
+  whatIf: Table | undefined;
+  /** Who caused how many problems, if the answer does not name all of them. */
+  origins: Fact | undefined;
+  /** `3 vaults: 1 locked, 2 ok`; absent for one vault, of which all is said in its section. */
+  counts: string | undefined;
+  vaults: Table | undefined;
+  sections: Iterable<Section>;
+  /** Says what has no section. */
+  more: string | undefined;
+  basis: readonly Fact[];
+}
+
+/** Returns the outline of a report. Its sections are made as they are read, once. */
+export function outlineOf({ summary, vaults, whatIf }: Report, room: Room): Outline {
+  const { found, warnings, vaultCount, verdicts: counts } = summary;
+  const { rows, described } = take(vaults, summary, room);
+  const isTold = isProblem(described.at(-1)?.verdict ?? "ok");
+  const untold = isTold ? problemsOf(summary) - described.length : 0;
+  const origins = few(
+    found.by.map((each) => `${counted(each.vaults, "vault")}: ${originWords(each)}`),
+    maxListed,
+  );
+  return {
+    answers: [...(whatIf === undefined ? [] : [whatIfAnswer(whatIf)]), found.text],
+    verdict: verdicts.find((verdict) => counts[verdict] > 0) ?? "ok",
+    warnings,
+    whatIf: whatIf && whatIfTable(whatIf),
+    origins: found.by.length > namedInAnswer ? { label: "Caused by", texts: origins } : undefined,
+    counts: countsOf(summary),
+    vaults: vaultCount < 2 || rows.length === 0 ? undefined : vaultTable(summary, rows, room),
+    sections: sectionsOf(described, summary),
+    more:
+      untold > 0
+        ? `… and ${counted(untold, "more vault needs", "more vaults need")} action; --vault VAULT shows one of them, --json or -o ndjson all`
+        : undefined,
+    basis: basisOf(summary),
+  };
+}
+
+/** Number of origins that the answer names at most. */
+const namedInAnswer = 3;
+const maxListed = 10;
+const maxDiffering = 50;
+
+/** Takes vaults as far as there is room, and keeps only those that have a section. */
+function take(
+  vaults: Iterable<VaultReport>,
+  { rules, vaultCount }: ReplaySummary,
+  room: Room,
+): { rows: Row[]; described: VaultReport[] } {
+  const rows: Row[] = [];
+  const described: VaultReport[] = [];
+  const left = { problems: room.problems, others: room.others };
+  for (const vault of vaults) {
+    if (left[isProblem(vault.verdict) ? "problems" : "others"]-- === 0) break;
+    const isDescribed =
+      described.length < room.sections &&
+      (vaultCount === 1 || isProblem(vault.verdict) || vault.contradictions.length > 0);
+    if (isDescribed) described.push(vault);
+    rows.push(vaultRow(vault, rules, isDescribed ? described.length : undefined));
+  }
+  return { rows, described };
+}
+
+const problemsOf = ({ verdicts: counts }: ReplaySummary): number =>
+  verdicts.filter(isProblem).reduce((sum, verdict) => sum + counts[verdict], 0);
+
+/** Counts vaults by verdict, if there are several verdicts. */
+function countsOf({ vaultCount, verdicts: counts }: ReplaySummary): string | undefined {
+  const words = verdicts
+    .filter((verdict) => counts[verdict] > 0)
+    .map((verdict) => `${grouped(counts[verdict])} ${verdictWords[verdict]}`);
+  return words.length < 2 ? undefined : `${counted(vaultCount, "vault")}: ${words.join(", ")}`;
+}
+
+function vaultRow(vault: VaultReport, rules: Rules, section: number | undefined): Row {
+  const { starts, failed } = countersOf(vault, rules, " of ");
+  const { uuid, label, verdict, since, cause, certainty } = vault;
+  return {
+    cells: [
+      uuid,
+      verdictWords[verdict],
+      since === undefined ? "" : timeText(since),
+      cause === undefined ? "" : ruleWords[cause.rule],
+      certainty,
+      starts,
+      failed,
+      label ?? "",
+    ],
+    verdict,
+    section,
+    find: findOf(vault),
+  };
+}
+
+const vaultHeads = [
+  "Vault",
+  "Verdict",
+  "Since (UTC)",
+  "Rule",
+  "Confidence",
+  "Unacked",
+  "Failures",
+  "Label",
+];
+
+function vaultTable(summary: ReplaySummary, rows: readonly Row[], room: Room): Table {
+  const problems = problemsOf(summary);
+  const shown = rows.filter(({ verdict }) => isProblem(verdict ?? "ok")).length;
+  const left = [problems - shown, summary.vaultCount - problems - (rows.length - shown)];
+  // With --problems nothing is said of the others, which --json would not list either.
+  const notes = ["need action", "need no action"].flatMap((words, index) =>
+    (left[index] ?? 0) <= 0 || (index === 1 && room.others === 0)
+      ? []
+      : [`… and ${grouped(left[index] ?? 0)} more that ${words}; --json or -o ndjson lists all`],
+  );
+  const end = rows.some(({ cells }) => cells.at(-1) !== "") ? undefined : -1;
+  const kept = rows.map((row) => ({ ...row, cells: row.cells.slice(0, end) }));
+  return { name: "Vaults", heads: vaultHeads.slice(0, end), rows: kept, notes };
+}
+
+function whatIfAnswer({ change, vaults, unchanged, moreChanged }: WhatIfReport): string {
+  const total = vaults.length + moreChanged;
+  return `What if ${change}: ${
+    total === 0
+      ? "no vault would differ"
+      : `${counted(total, "vault")} would differ, ${grouped(unchanged)} would not`
+  }`;
+}
+
+function whatIfTable({ vaults, moreChanged }: WhatIfReport): Table | undefined {
+  if (vaults.length === 0) return undefined;
+  const more = vaults.length + moreChanged - maxDiffering;
+  return {
+    name: "What would differ",
+    heads: ["Vault", "Now", "What if"],
+    rows: vaults.slice(0, maxDiffering).map(({ uuid, before, after }) => ({
+      cells: [
+        uuid,
+        standing(before),
+        `${standing(after)}${after.cause ? `. ${after.cause.text}` : ""}`,
+      ],
+      verdict: after.verdict,
+    })),
+    notes: more > 0 ? [`… and ${grouped(more)} more; --json or -o ndjson lists all`] : [],
+  };
+}
+
+/** Returns verdict, time and counters in a line. */
+const standing = ({ verdict, since, unackedStarts, failedAttempts }: VaultReport): string =>
+  [
+    `${verdictWords[verdict]}${since === undefined ? "" : ` since ${timeText(since)}`}`,
+    ...(unackedStarts === 0 ? [] : [counted(unackedStarts, "unacknowledged start")]),
+    ...(failedAttempts === 0 ? [] : [`${counted(failedAttempts, "failed attempt")} in a row`]),
+  ].join("; ");
+
+function* sectionsOf(vaults: readonly VaultReport[], summary: ReplaySummary): Generator<Section> {
+  for (const vault of vaults) yield sectionOf(vault, summary);
+}
+
+/** Returns what the report is based on: items, inputs, rules, and what was left out. */
+function basisOf(summary: ReplaySummary): Fact[] {
+  const { items, asOf, inputs, rules, skipped, skippedLines, otherActions, notes } = summary;
+  const left: [number, string][] = [
+    [skippedLines, counted(skippedLines, "line that is not an item", "lines that are not items")],
+    [summary.applicationItems, `${grouped(summary.applicationItems)} about the application`],
+    [summary.withoutVault, `${grouped(summary.withoutVault)} without a vault`],
+    [summary.duplicates, counted(summary.duplicates, "duplicate")],
+    [summary.reordered, `${grouped(summary.reordered)} out of order, sorted`],
+    [summary.late, `${grouped(summary.late)} too far out of order to be sorted`],
+  ];
+  const reasons = skipped
+    .slice(0, maxListed)
+    .map(({ input, line, reason }) => `${input}, line ${line}: ${reason}`);
+  const actions = few(
+    otherActions.map((action) => `${action.value} ${occurrences(action)}`),
+    maxListed,
+  );
+  return [
+    ...fact("Items", [
+      `${grouped(items)}${asOf === null ? "" : `, up to ${timeText(asOf)}`}; all times are in UTC`,
+    ]),
+    ...fact(inputs.length > 1 ? "Inputs" : "Input", few(inputs.flatMap(inputWords), 2 * maxListed)),
+    ...fact("Rules", ruleSentences(rules)),
+    ...fact("Left out", [
+      left
+        .filter(([count]) => count > 0)
+        .map(([, words]) => words)
+        .join(", "),
+    ]),
+    ...fact("Lines", few(reasons, maxListed, skippedLines - reasons.length)),
+    ...fact("Unknown actions", [actions.join(", ")]),
+    ...fact("Notes", few(notes, 5 * maxListed)),
+  ];
+}
+
+/** Describes an input, and what each of its columns was taken for. */
+function inputWords(input: InputReport): string[] {
+  const columns = Object.entries(input.columns).map(([role, { name, by }]) => {
+    const why = { name: "", value: " (by its values)", "--map": " (--map)" }[by];
+    return `${role} ${JSON.stringify(name)}${why}`;
+  });
+  return [
+    `${input.name}: ${counted(input.items, "item")}, ${formatOf(input)}`,
+    ...(columns.length === 0 ? [] : [`columns: ${columns.join(", ")}`]),
+  ];
+}

@@ -1,0 +1,250 @@
+import type {
+  ItemReference,
+  ReplaySummary,
+  Rules,
+  Tally,
+  VaultReport,
+} from "../../documents/audit.ts";
+import type { Verdict } from "../report/severity.ts";
+import { counted, grouped } from "../../terminal/count.ts";
+import type { Way } from "../../way.ts";
+import { contradictionWords, eventWords, ownWords, timeText, verdictWords } from "./words.ts";
+
+// Shapes of an outline. Any of its strings may hold what somebody wrote into a log: a printer escapes all of them for its medium.
+
+export interface Fact {
+  label: string;
+  texts: readonly string[];
+}
+
+export interface Row {
+  cells: readonly string[];
+  verdict?: Verdict;
+  /** Part of the cause of a lock, or the item that locked. */
+  mark?: "cause" | "locks" | undefined;
+  /** Number of the section about it. */
+  section?: number | undefined;
+  /** Words by which it can be found. */
+  find?: string;
+}
+
+export interface Table {
+  name: string;
+  heads: readonly string[];
+  rows: readonly Row[];
+  /** What is not listed. */
+  notes: readonly string[];
+}
+
+/** What is said of a vault: why, what to do, then the evidence. */
+export interface Section {
+  vault: VaultReport;
+  /** `locked`, or `locked, likely`. */
+  verdict: string;
+  name: string;
+  find: string;
+  facts: readonly Fact[];
+  ways: readonly Way[];
+  evidence: readonly Fact[];
+  tables: readonly Table[];
+  /** Absent without events. */
+  timeline: Table | undefined;
+}
+
+const maxItems = 8;
+const maxContradictions = 10;
+
+export function sectionOf(vault: VaultReport, { rules, items }: ReplaySummary): Section {
+  const { uuid, label, cause, certainty, reason, advice, who, verdict } = vault;
+  const chain = itemsOf(vault);
+  const told = [cause?.text, cause?.refused?.text, openWords(vault), ...vault.explanation];
+  const isUnsure = certainty !== "certain" || told.every((text) => text === undefined);
+  const confidence = [
+    isUnsure ? reason : `${certainty}: ${reason}`,
+    cause === undefined || (cause.certainty === certainty && cause.reason === reason)
+      ? undefined
+      : `cause ${cause.certainty}: ${cause.reason}`,
+  ];
+  const { starts, failed } = countersOf(vault, rules, " of ");
+  const isCounting = verdict !== "locked" && vault.unackedStarts + vault.failedAttempts > 0;
+  return {
+    vault,
+    verdict: `${verdictWords[verdict]}${certainty === "likely" ? ", likely" : ""}`,
+    name: label === null ? uuid : `${uuid} (${label})`,
+    find: findOf(vault),
+    facts: [
+      ...fact("Why", isUnsure ? [...told, ...confidence] : told),
+      ...fact("Support", [advice.support]),
+      ...fact("Developer", advice.developer === advice.support ? [] : [advice.developer]),
+    ],
+    ways: advice.next,
+    evidence: [
+      ...fact("Confidence", isUnsure ? [] : confidence),
+      ...fact("Counters", [
+        isCounting ? `${starts} unacknowledged starts, ${failed} failed attempts in a row` : "",
+      ]),
+      ...chain.facts,
+      ...fact("Endpoint", tallyWords(who.endpoints)),
+      // The only application is everybody's.
+      ...fact("Application", who.applications.length < 2 ? [] : tallyWords(who.applications)),
+      ...fact("Items", [
+        vault.items === items
+          ? undefined
+          : `${counted(vault.items, "item")} from ${timeText(vault.firstAt)} to ${timeText(vault.lastAt)}`,
+      ]),
+    ],
+    tables: [chain.table, contradictionsOf(vault)].filter(({ rows }) => rows.length > 0),
+    timeline: timelineOf(vault, rules),
+  };
+}
+
+/** Takes the first texts, and counts the others. */
+export function few(texts: readonly string[], most: number, unlisted = 0): string[] {
+  const more = Math.max(0, texts.length - most) + unlisted;
+  return [...texts.slice(0, most), ...(more > 0 ? [`… and ${grouped(more)} more`] : [])];
+}
+
+export const fact = (label: string, texts: readonly (string | undefined)[]): Fact[] => {
+  const said = texts.filter((text) => text !== undefined && text !== "") as string[];
+  return said.length === 0 ? [] : [{ label, texts: said }];
+};
+
+/** Formats both counters with their limits. */
+export const countersOf = (
+  { unackedStarts, failedAttempts }: Pick<VaultReport, "unackedStarts" | "failedAttempts">,
+  { limits }: Rules,
+  of: string,
+) => ({
+  starts: `${unackedStarts}${of}${limits.unackedStarts}`,
+  failed: `${failedAttempts}${of}${limits.failedAttempts}`,
+});
+
+/** Returns words by which a vault can be found: its name, its verdict, and who used it. */
+export function findOf({ uuid, label, who, timeline = [], verdict }: VaultReport): string {
+  const users = [...who.addresses, ...who.externalRefs].map(({ value }) => value);
+  // Of a vault that is fine only its newest items tell who has used it.
+  const newest = timeline
+    .slice(-20)
+    .flatMap(({ item }) => [item.address ?? "", item.externalRef ?? ""]);
+  return [...new Set([uuid, label ?? "", verdictWords[verdict], ...users.slice(0, 20), ...newest])]
+    .map((text) => text.slice(0, 100))
+    .join(" ")
+    .toLowerCase();
+}
+
+const tallyWords = (values: readonly Tally[]): string[] =>
+  few(
+    values.map(({ value, count }) => (count > 1 ? `${value} ×${count}` : value)),
+    3,
+  );
+
+function openWords({ exchange }: VaultReport): string | undefined {
+  if (exchange === undefined) return undefined;
+  const { operation, startedAt, expired, tokenExpiry } = exchange;
+  return `The ${operation === "get" ? "read" : "update"} started at ${startedAt} is not acknowledged; its token ${expired ? "expired" : "expires"} at ${tokenExpiry}.`;
+}
+
+/** A row of a table of items. */
+interface Entry {
+  item: ItemReference;
+  /** In place of those of the event. */
+  words?: string;
+  starts?: string;
+  failed?: string;
+  mark?: Row["mark"];
+}
+
+/** Makes a table of items. Columns and a description that all of them share become facts. */
+function itemTable(name: string, entries: readonly Entry[], notes: readonly string[]) {
+  const descriptions = new Set(entries.flatMap(({ item }) => item.description ?? []));
+  const isShared = descriptions.size === 1;
+  const columns: [head: string, cells: string[]][] = [
+    ["Time (UTC)", entries.map(({ item }) => timeText(item.at))],
+    ["Event", entries.map((entry) => eventOf(entry, isShared))],
+    ["Unacked", entries.map(({ starts = "" }) => starts)],
+    ["Failures", entries.map(({ failed = "" }) => failed)],
+    ["Who", entries.map(({ item }) => whoOf(item))],
+    ["Input", entries.map(({ item }) => item.input)],
+    ["Line", entries.map(({ item }) => String(item.line))],
+  ];
+  const isEqual = (head: string, cells: string[]): boolean =>
+    !["Time (UTC)", "Event", "Line"].includes(head) && new Set(cells).size === 1;
+  const kept = columns.filter(([head, cells]) => !isEqual(head, cells));
+  const [who] = columns.filter(([head, cells]) => head === "Who" && isEqual(head, cells));
+  const table: Table = {
+    name,
+    heads: kept.map(([head]) => head),
+    rows: entries.map(({ mark }, row) => ({
+      cells: kept.map(([, cells]) => cells[row] ?? ""),
+      mark,
+    })),
+    notes,
+  };
+  const facts = [
+    ...fact("Who", [who?.[1][0]]),
+    ...fact("Description", isShared ? [...descriptions] : []),
+  ];
+  return { table, facts };
+}
+
+function eventOf({ item, words, mark }: Entry, isShared: boolean): string {
+  const isNamed = item.event === "other" || item.event === "application";
+  const said = isShared || item.description === undefined ? "" : `, “${item.description}”`;
+  const own = ownWords(item);
+  return [
+    `${words ?? eventWords[item.event]}${isNamed ? `: ${item.action}` : ""}`,
+    ...(mark === "locks" ? [" (locks)"] : []),
+    ...(words === undefined ? [said, own === undefined ? "" : `; ${own}`] : []),
+  ].join("");
+}
+
+const whoOf = ({ externalRef, address, application }: ItemReference): string =>
+  [externalRef ?? [], address === undefined ? [] : `from ${address}`].flat().join(" ") ||
+  (application ?? "");
+
+/** Lists the items that led to the lock, or that count toward one; of many the first and the last ones. */
+function itemsOf({ cause, counting }: VaultReport) {
+  const chain = cause?.chain ?? counting;
+  const entries = chain.map((item): Entry => {
+    const locks = cause?.item !== undefined && cause.rule !== "unseen" && isSame(item, cause.item);
+    return { item, mark: locks ? "locks" : undefined };
+  });
+  const replaced = cause?.refused?.replacedBy?.acknowledgement;
+  const cut = entries.length - maxItems;
+  return itemTable(
+    cause === undefined ? "Items that count" : "Items that led to the lock",
+    [
+      ...(replaced
+        ? [{ item: replaced, words: `${eventWords[replaced.event]}: new credentials` }]
+        : []),
+      ...(cut > 0 ? [...entries.slice(0, 2), ...entries.slice(2 + cut)] : entries),
+    ],
+    cut > 0 ? [`… and ${grouped(cut)} between the second and the third of them`] : [],
+  );
+}
+
+/** Whether both are the same line of the same input. */
+const isSame = (one: ItemReference, other: ItemReference): boolean =>
+  one.line === other.line && one.input === other.input;
+
+function contradictionsOf({ contradictions, moreContradictions }: VaultReport): Table {
+  const entries = contradictions
+    .slice(0, maxContradictions)
+    .map(({ kind, text, item }) => ({ item, words: `${contradictionWords[kind]}: ${text}` }));
+  const more = contradictions.length - entries.length + moreContradictions;
+  const notes = more > 0 ? [`… and ${counted(more, "more contradiction")}`] : [];
+  return itemTable("Contradictions in the log", entries, notes).table;
+}
+
+function timelineOf(vault: VaultReport, rules: Rules): Table | undefined {
+  const { timeline = [], timelineOmitted = 0 } = vault;
+  if (timeline.length === 0) return undefined;
+  const entries = timeline.map(({ item, isCause, locks, ...counts }): Entry => ({
+    item,
+    ...countersOf(counts, rules, "/"),
+    mark: locks ? "locks" : isCause ? "cause" : undefined,
+  }));
+  const notes =
+    timelineOmitted > 0 ? [`${counted(timelineOmitted, "earlier event")} not shown`] : [];
+  return itemTable("Timeline", entries, notes).table;
+}

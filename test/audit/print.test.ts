@@ -1,0 +1,223 @@
+import { stripVTControlCharacters } from "node:util";
+import { marked } from "marked";
+import stringWidth from "string-width";
+import { describe, expect, test } from "vitest";
+import { escape as escapeMarkdown } from "../../src/audit/print/markdown.ts";
+import { escape } from "../../src/audit/print/markup.ts";
+import { outlineOf } from "../../src/audit/print/outline.ts";
+import { maxRows, maxSections, pageReport } from "../../src/audit/print/page.ts";
+import { placesOf } from "../../src/audit/print/strip.ts";
+import { shown, terminalReport } from "../../src/audit/print/terminal.ts";
+import type { VaultReport } from "../../src/documents/audit.ts";
+import { createPalette } from "../../src/terminal/palette.ts";
+import { printed, viewOf } from "../support/audit-prints.ts";
+import { everything, hostile, many, one, reportOf, uuid } from "../support/audit-reports.ts";
+
+const unescaped = (page: string): string =>
+  page
+    .replace(/^[^]*?<body>/, "")
+    .replaceAll(/<script>[^]*<\/script>|<title>.*?<\/title>/g, "")
+    .replaceAll(/<\/?b(?: [^>]*)?>|<\/?bdi>/g, "")
+    .replaceAll(/<[^>]*>/g, "\n")
+    .replaceAll(/&#39;/g, "'")
+    .replaceAll(/&quot;/g, '"')
+    .replaceAll(/\n\s*\n+/g, "\n");
+
+describe("a report with everything", () => {
+  test("on a terminal", () => {
+    expect(printed(one, viewOf(80)).terminal).toMatchSnapshot();
+  });
+  test("as Markdown", () => {
+    expect(printed(one).markdown).toMatchSnapshot();
+  });
+  test("as a page", () => {
+    expect(unescaped(printed(one).page)).toMatchSnapshot();
+  });
+});
+
+/** Each printer's text, without what its medium needs. */
+function textsOf(report: typeof everything): Record<string, string> {
+  const { terminal, markdown, page } = printed(report);
+  return {
+    terminal,
+    markdown: markdown.replaceAll(/\\(?=[^a-z0-9\s])/gi, ""),
+    page: unescaped(page),
+  };
+}
+
+test.each([
+  ["one vault", one],
+  ["a vault of each verdict", everything],
+])("%s: all printers say each sentence, and none says one twice", (_name, report) => {
+  const room = { problems: 20, others: 0, sections: 20 };
+  const outline = outlineOf(report, room);
+  const sections = [...outline.sections];
+  const facts = [
+    ...sections.flatMap((each) => [...each.facts, ...each.evidence]),
+    ...outline.basis,
+  ];
+  const sentences = [
+    ...outline.answers,
+    ...outline.warnings,
+    ...facts.flatMap(({ texts }) => texts).filter((text) => text.length > 40),
+  ];
+  const cells = sections.flatMap(({ tables }) =>
+    tables.flatMap(({ rows }) => rows.flatMap((row) => row.cells)),
+  );
+  expect(sentences.length).toBeGreaterThan(8);
+  for (const [name, text] of Object.entries(textsOf(report))) {
+    expect(
+      text
+        .trimStart()
+        .replace(/^\**/, "")
+        .startsWith(outline.answers[0] ?? "-"),
+      name,
+    ).toBe(true);
+    for (const sentence of new Set(sentences)) {
+      const expected = sentences.filter((each) => each.includes(sentence)).length;
+      expect([name, sentence, text.split(sentence).length - 1]).toEqual([name, sentence, expected]);
+    }
+    for (const cell of cells) expect(text).toContain(cell);
+  }
+});
+
+test("the answer is the first line without a terminal, too, and tables are lines with tabs", () => {
+  const text = terminalReport(everything, { ...viewOf(), isTTY: false });
+  const lines = text.split("\n");
+  expect(lines[0]).toMatch(/^What if lock-after-failed=5: /);
+  expect(lines[1]).toBe(everything.summary.found.text);
+  expect(lines).toContainEqual(
+    expect.stringMatching(new RegExp(`^${uuid(1)}\tlocked\t2026-11-20 14:02:11\t`)),
+  );
+});
+
+test("with a timeline, has each event in place of those that led to the lock", () => {
+  const { timeline } = printed(one);
+  expect(timeline.match(/^ {2}2026-11-.*$/gm)).toHaveLength(7);
+  expect(timeline).toMatch(/read refused: credentials \(locks\), .* 0\/5 +3\/3/);
+});
+
+describe.each([40, 80, 120])("at %i columns", (columns) => {
+  test.each(Object.entries({ one, everything, hostile: hostile(), many: many(60) }))(
+    "no line is wider, and color changes nothing else: %s",
+    async (_name, report) => {
+      const view = viewOf(columns);
+      for (const timeline of [false, true]) {
+        const text = terminalReport(report, view, { timeline });
+        if (columns >= 80)
+          expect(
+            text.split("\n").filter((line) => stringWidth(line) > columns || line.endsWith(" ")),
+          ).toEqual([]);
+        const colored = terminalReport(
+          report,
+          { ...view, palette: await createPalette(true) },
+          { timeline },
+        );
+        expect(stripVTControlCharacters(colored).replaceAll(/ +$/gm, "")).toBe(text);
+      }
+    },
+  );
+});
+
+describe("hostile texts", () => {
+  const { terminal, timeline, markdown, page } = printed(hostile(), viewOf(80));
+  const unfit =
+    // eslint-disable-next-line no-control-regex -- what must not be there
+    /[\u0000-\u0009\u000B-\u001F\u007F-\u009F\u200B\u200E\u200F\u2028-\u202E\u2066-\u2069\uFEFF]/;
+
+  test.each(Object.entries({ terminal, timeline, markdown, page }))(
+    "reach no %s as control characters, or as lines of their own",
+    (_name, text) => {
+      expect(text).not.toMatch(unfit);
+      expect(text).toContain("\\u{1b}");
+      expect(text).not.toMatch(/^ *(?:vault: all is well|next: vault delete)/m);
+    },
+  );
+
+  test("are no markup in Markdown", async () => {
+    const tags = (await marked.parse(markdown)).matchAll(/<([a-z0-9]+)/g);
+    const own = [
+      "code",
+      "h2",
+      "li",
+      "p",
+      "pre",
+      "strong",
+      "table",
+      "tbody",
+      "td",
+      "th",
+      "thead",
+      "tr",
+      "ul",
+    ];
+    expect(
+      [...new Set([...tags].map(([, tag]) => tag))].filter((tag) => !own.includes(tag ?? "")),
+    ).toEqual([]);
+  });
+
+  test.each([
+    "- a",
+    "+ a",
+    "1. a",
+    "2) a",
+    "# a",
+    "> a",
+    "=== a",
+    "``` a",
+    "a@b.c &amp; $x$ #1 <!-- ~~b~~",
+  ])("%j reads in Markdown as it is written", async (text) => {
+    const item = await marked.parse(`- ${escapeMarkdown(text)}`);
+    const entities: Record<string, string> = { lt: "<", gt: ">", quot: '"', "#39": "'", amp: "&" };
+    expect(item.replaceAll(/&(#?\w+);/g, (_, name: string) => entities[name] ?? "?")).toBe(
+      `<ul>\n<li>${text}</li>\n</ul>\n`,
+    );
+  });
+
+  test.each([
+    [`<b a="1" c='2'>&amp;`, "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;amp;"],
+    ["\u001B[2J\r\n\u202E\u{E0041}\uD800", "\\u{1b}[2J\\u{d}\\u{a}\\u{202e}\\u{e0041}\\u{d800}"],
+  ])("%j is in the page as %j", (text, expected) => {
+    expect(escape(text)).toBe(expected);
+  });
+
+  test.each([
+    ["123456789012345678901", "1234567890123456789…"],
+    ["漢字漢字漢字漢字漢字漢字", "漢字漢字漢字漢字漢…"],
+    [`e${"\u0301".repeat(300)}`, `e${"\u0301".repeat(4)}…`],
+  ])("%j is shown in 20 columns as %j", (text, expected) => {
+    expect(shown(text, 20)).toBe(expected);
+  });
+});
+
+test("of very many vaults only those that are shown are read, and the others are counted", () => {
+  let taken = 0;
+  function* all(): Generator<VaultReport> {
+    for (;;) yield { ...(one.vaults[0] as VaultReport), uuid: uuid((taken += 1)) };
+  }
+  const verdicts = { ...one.summary.verdicts, locked: 1_000_000, ok: 500 };
+  const { summary } = reportOf([], { ...one, summary: { ...one.summary } });
+  const report = { summary: { ...summary, vaultCount: 1_000_500, verdicts }, vaults: all() };
+  const text = terminalReport(report, viewOf(80));
+  expect(taken).toBe(41);
+  expect(text).toContain("1,000,500 vaults: 1,000,000 locked, 500 ok");
+  expect(text).toContain("… and 999,960 more that need action; --json or -o ndjson lists all");
+  expect(text).toMatch(/… and 999,992 more vaults need action/);
+  taken = 0;
+  let [longest, sections] = [0, 0];
+  for (const piece of pageReport({ title: "many", generatedAt: "", ...report, vaults: all() })) {
+    longest = Math.max(longest, piece.length);
+    sections += piece.split("<article").length - 1;
+  }
+  expect({ taken, sections }).toEqual({ taken: maxRows + 1, sections: maxSections });
+  expect(longest).toBeLessThan(50_000);
+});
+
+test("marks keep the order of time, from one end to the other", () => {
+  const times = [0, 1000, 2000, 40 * 86_400_000];
+  const place = placesOf(times);
+  expect([place(0), place(times[3] ?? 0), place(Infinity), placesOf([7])(7)]).toEqual([
+    2, 98, 98, 50,
+  ]);
+  expect(place(1000) - place(0)).toBeGreaterThan(3);
+});
