@@ -99,6 +99,7 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
     const shared = {
       map: options.map,
       zone: options.zone,
+      now: options.now,
       vaults,
       classifier,
       spare: intake.spare,
@@ -128,14 +129,14 @@ async function readAgain(
   take: (entry: Entry) => void,
 ): Promise<boolean> {
   if (!canReadAgain(options) || (intake.items > maxReadAgain && !vaults.isPartial)) return false;
-  const { map, zone, since = Number.NEGATIVE_INFINITY } = options;
+  const { map, zone, now, since = Number.NEGATIVE_INFINITY } = options;
   const inputs = new Inputs(options);
   const spare = new SpareEntries();
   const order = new TimeOrder(spare, (entry) => {
     if (entry.time >= since) take(entry);
   });
   try {
-    const shared = { map, zone, vaults, classifier: classifierOf(options), spare };
+    const shared = { map, zone, now, vaults, classifier: classifierOf(options), spare };
     await inputs.read(
       shared,
       new Skips(),

@@ -1,372 +1,242 @@
 import { describe, expect, test } from "vitest";
-import { chooseColumns } from "../../src/audit/columns/choose.ts";
-import type { ColumnMap } from "../../src/audit/columns/given.ts";
+import { chooseColumns, type Choice, type Given } from "../../src/audit/columns/choose.ts";
+import { parseMap, parseZone } from "../../src/audit/columns/given.ts";
 import { uuid } from "./support.ts";
-import type { Columns } from "../../src/documents/audit.ts";
 
-type Values = Record<string, string>;
+/** Values of the records of a log of a few vaults, by number: each third call is refused. Other words stand for themselves. */
+const values: Record<string, (n: number) => string | undefined> = {
+  at: (n) => new Date(Date.UTC(2026, 10, 20) + n * 60_000).toISOString(),
+  late: (n) => values["at"]?.(n + 500),
+  zoneless: (n) => values["at"]?.(n)?.slice(0, 19),
+  perVault: (n) => values["at"]?.(n % 4),
+  action: (n) => ["READ_VAULT", "ACKNOWLEDGE_READ_VAULT", "UPDATE_VAULT"][n % 3],
+  spoken: (n) => values["action"]?.(n)?.toLowerCase().replaceAll("_", " "),
+  one: (n) => (n === 0 ? "READ_VAULT" : "bulk"),
+  vault: (n) => uuid(n % 4, "7"),
+  id: (n) => uuid(n, "a"),
+  user: () => uuid(0, "9"),
+  session: (n) => uuid(n % 6, "8"),
+  path: (n) =>
+    `POST /vaultsvc/v1-2/vault/credit-card/offline/${values["vault"]?.(n) ?? ""}/get-start`,
+  appPath: (n) =>
+    `/vaultsvc/applications/${uuid(0, "9")}/vault/generic/${values["vault"]?.(n) ?? ""}/get-start`,
+  ip: (n) => `10.0.0.${n}`,
+  forwarded: (n) => `10.0.0.${n}, 10.1.1.1`,
+  number: String,
+  size: (n) => String(200 + n),
+  word: (n) => (n % 3 === 2 ? "FAILURE" : "SUCCESS"),
+  status: (n) => (n % 3 === 2 ? "403" : "200"),
+  good: (n) => String(n % 3 !== 2),
+  bad: (n) => String(n % 3 === 2),
+  code: (n) => (n % 3 === 2 ? "7" : "0"),
+  unknown: (n) => (n % 3 === 2 ? "qwx-1" : "qwx-2"),
+  failure: (n) => (n % 3 === 2 ? "AccessDenied" : undefined),
+  reason: (n) => (n % 3 === 2 ? "bad credentials" : undefined),
+  flag: (n) => String(n % 2 > 0),
+  level: (n) => (n % 2 > 0 ? "INFO" : "WARN"),
+  none: () => undefined,
+};
 
-/** Plausible values, of a few vaults of one application. */
-const time = (n: number): string => new Date(Date.UTC(2026, 10, 20) + n * 60_000).toISOString();
-const action = (n: number): string =>
-  ["READ_VAULT", "ACKNOWLEDGE_READ_VAULT", "UPDATE_VAULT"][n % 3] ?? "";
-const vault = (n: number): string => uuid(n % 4, "7");
-const application = (): string => uuid(0, "8");
-const id = (n: number): string => uuid(n, "a");
-const endpoint = (n: number): string =>
-  `POST /vaultsvc/v1-2/vault/credit-card/offline/${vault(n)}/get-start`;
-
-const records = (
-  make: (n: number) => Values,
-  count = 12,
-): { line: number; fields: Map<string, string> }[] =>
-  Array.from({ length: count }, (_, n) => ({
-    line: n + 1,
-    fields: new Map(Object.entries(make(n))),
-  }));
-
-/** Formats columns as `role: column (by)`. */
-const told = (columns: Columns): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(columns).map(([role, { name, by }]) => [role, `${name} (${by})`]),
-  );
-
-const recognize = (
-  make: (n: number) => Values,
-  map?: ColumnMap,
-  count?: number,
-): Record<string, string> =>
-  told(chooseColumns(records(make, count), { map }, "export.csv").columns);
-
-describe("columns by their names", () => {
-  test.each([
-    [
-      "time",
-      "transactionTime timestamp createdAt created_at @timestamp date Time event.time occurred-at ts audit_date _source.time",
-    ],
-    [
-      "action",
-      "action event type auditItem audit_item EVENT_TYPE operation _source.action activity event.action",
-    ],
-    [
-      "vault",
-      "vault vaultUuid vault_id vault.uuid walletUdid Vault_UUID wallet.id targetId data.vaultUuid",
-    ],
-    ["outcome", "outcome status result responseStatus.status success"],
-    ["ip", "ip ipAddress requestor_IP remoteAddr source.ip client_ip X-Forwarded-For"],
-    ["ref", "externalRef external_reference client_reference ref reference correlationId"],
-    ["endpoint", "endpoint http_endpoint url path request requestUri"],
-    ["application", "application applicationUUID application_uuid app.id clientId appUuid"],
-    ["id", "id uuid itemId audit_item_id eventId _id"],
-    ["description", "description message details reason"],
-  ])("%s", (role, names) => {
-    const usual: Record<string, (n: number) => string> = {
-      time,
-      action,
-      vault,
-      outcome: (n) => (n % 2 === 0 ? "SUCCESS" : "FAILURE"),
-      ip: (n) => `10.0.0.${n}`,
-      ref: (n) => `order-${n}`,
-      endpoint,
-      application,
-      id,
-      description: () => "as usual",
-    };
-    const column: Record<string, string> = { time: "time", action: "action", vault: "vaultUuid" };
-    for (const name of names.split(" ")) {
-      const roles = new Set(["time", "action", "vault", role]);
-      const found = recognize((n) =>
-        Object.fromEntries(
-          [...roles].map((one) => [
-            one === role ? name : (column[one] ?? ""),
-            usual[one]?.(n) ?? "",
-          ]),
-        ),
-      );
-      expect(found, name).toMatchObject({ [role]: `${name} (name)` });
+/** The choice for records of columns like `time=at level=level port=443`. */
+function choice(columns: string, given: Given = {}, count = 12): Choice {
+  const made = `time=at action=action vault=vault ${columns}`.split(/ (?=[^ ]+=)/).map((column) => {
+    const [, name = "", value = ""] = /^([^=]*)=(.*)$/.exec(column) ?? [];
+    return { name, value };
+  });
+  const sample = Array.from({ length: count }, (_, n) => {
+    const fields = new Map<string, string>();
+    for (const { name, value } of made) {
+      const text = Object.hasOwn(values, value) ? values[value]?.(n) : value;
+      if (text === undefined) fields.delete(name);
+      else fields.set(name, text);
     }
+    return { fields };
+  });
+  return chooseColumns(sample, given, "export.csv");
+}
+
+/** Columns like `outcome=denied(inverted)`; those of `wanted` only. */
+function told({ columns }: Choice, wanted: string): string {
+  const roles = wanted.split(" ").map((one) => one.replace(/=.*/, ""));
+  const known: Record<string, { name: string; by: string; inverted?: true }> = columns;
+  return roles
+    .map((role) => {
+      const { name = "-", by = "name", inverted } = known[role] ?? {};
+      return `${role}=${name}${by === "name" ? "" : `(${by})`}${inverted === true ? "(inverted)" : ""}`;
+    })
+    .join(" ");
+}
+
+const rows = (table: string): string[][] =>
+  table
+    .trim()
+    .split("\n")
+    .map((row) => row.split("|").map((cell) => cell.trim()));
+
+test.each(
+  rows(`
+time        | at        | transactionTime timestamp createdAt created_at @timestamp Time event.time occurred-at ts _source.time timeMs
+time        | at        | result._time time.$date detail.eventTime __REALTIME_TIMESTAMP Zeitstempel Horodatage fecha_hora receivedAt x
+action      | action    | action event type auditItem EVENT_TYPE operation _source.action event.action detail.eventName Aktion Acción x
+vault       | vault     | vaultUuid vault_id vault.uuid walletUdid Vault_UUID wallet.id targetId data.vaultUuid resourceId a.b.vaultUuid
+vault       | vault     | Tresor-ID Bóveda coffre x
+outcome     | word      | outcome result status responseStatus.status success Ergebnis Résultat resultado x
+outcome     | status    | outcome status statusCode http_status sc-status responseCode
+outcome     | good      | success ok isSuccess succeeded outcome status erfolg
+outcome     | unknown   | outcome result status success
+outcome     | failure   | errorCode error error_message exception detail.errorCode
+ip          | ip        | ip ipAddress requestor_IP remoteAddr source.ip client client_ip X-Forwarded-For sourceIPAddress IP-Adresse x
+ref         | reference | externalRef external_reference client_reference ref correlationId requestParameters.externalRef
+endpoint    | path      | endpoint http_endpoint url path request requestUri x
+application | billing   | application applicationUUID app.id clientId appUuid Anwendung
+id          | id        | id uuid itemId audit_item_id eventId _id insertId
+description | as usual  | description message details reason Grund motif`),
+)("%s: %s in %s", (role = "", value = "", names = "") => {
+  for (const name of names.split(" ")) {
+    const others = ["time", "action", "vault"].includes(role) ? `${role}=none ` : "";
+    const found = told(choice(`${others}${name}=${value}`), role).replace("(value)", "");
+    expect(found).toBe(`${role}=${name}`);
+  }
+});
+
+test.each(
+  rows(`
+no outcome by its name         | readOnly=false archived=flag port=443 bytes=size level=level retry=code | outcome=-
+what is true of a failure      | denied=bad                                          | outcome=denied(inverted)
+a code of which 0 is good      | returnCode=code                                     | outcome=returnCode(inverted)
+what varies, of two outcomes   | httpStatus=200 success=good                         | outcome=success
+the state of a thing           | status=ACTIVE                                       | outcome=-
+why it failed is also a reason | error=failure                                       | outcome=error description=error
+reasons before other texts     | message=vault read reason=reason                    | description=reason
+the event before its arrival   | time=none @timestamp=late eventTime=at              | time=eventTime
+arrival first                  | time=none ingestionTime=late receivedAt=late ts=at  | time=ts
+what varies, of two times      | time=2026-11-20T00:00:00Z @timestamp=at             | time=@timestamp
+dates of a vault               | time=none dateCreated=perVault createdAt=perVault ts=at expiryDate=late | time=ts
+one time of all                | time=2026-11-20T00:00:00Z                           | time=time
+a name without times           | time=number timestamp=at                            | time=timestamp
+the path before a user         | vault=none subjectId=user endpoint=path             | vault=endpoint(value)
+what the path has              | vault=none userId=session x=vault endpoint=path     | vault=x(value)
+no user, session or trace      | vault=none userId=user sessionId=session x=vault    | vault=x(value)
+a target that varies           | vault=none subjectId=user objectId=vault            | vault=objectId
+the vault in a path            | vault=none url=appPath                              | vault=url(value) endpoint=url
+who calls, not who logs        | host=10.9.9.9 server=10.9.9.8 client=ip             | ip=client
+a machine of the log alone     | host=10.9.9.9 node_ip=10.9.9.8                      | ip=-
+the first of those who forward | remoteAddr=10.1.1.1 x-forwarded-for=forwarded       | ip=x-forwarded-for
+an unknown action and vault    | action=THING vault=vault-1                          | action=action vault=vault
+the action in the description  | action=none description=action                      | action=description(value)
+where known actions are        | action=one kind=action                              | action=kind
+the call itself                | action=none vault=none url=path                     | action=url(value) vault=url(value) endpoint=url
+a uuid that repeats            | vault=none uuid=vault                               | vault=uuid(value)
+a uuid that does not           | vault=none uuid=id x=vault                          | vault=x(value) id=uuid`),
+)("%s: %s", (_what, columns = "", expected = "") => {
+  expect(told(choice(columns), expected)).toBe(expected);
+});
+
+test("all columns by their values alone", () => {
+  const none = "time=none action=none vault=none";
+  const made = `${none} a=id b=at c=spoken d=word e=vault f=user g=order h=ip i=path`;
+  const expected =
+    "time=b(value) action=c(value) vault=e(value) outcome=d(value) ip=h(value) endpoint=i(value) application=f(value) id=a(value)";
+  expect(told(choice(made), expected)).toBe(expected);
+  expect(told(choice(`${none} b=at c=action e=vault`, {}, 1), "vault")).toBe("vault=e(value)");
+});
+
+const iso =
+  "have it exported with times in ISO 8601, or format that column like 2026-11-20T14:02:11Z";
+
+describe("a choice is said", () => {
+  test.each(
+    rows(`
+host=h level=INFO dateCreated=perVault endpoint=path outcome=word |
+_time=at ts=at          |
+Time (UTC)=zoneless time=none |
+@timestamp=late         | times are those of time; @timestamp has other ones (--map time=@timestamp)
+vault=none subjectId=user url=path | vaults are those of url; subjectId holds other ones (--map vault=subjectId)
+level=level             | no column tells the outcome of calls; level holds "WARN", "INFO" and is not taken for it (--map outcome=level)
+time=zoneless           | times of time, like "2026-11-20T00:00:00", have no time zone and are read as UTC; name theirs with --zone, like --zone Europe/Berlin
+time=2026-11-20 01:00:00 CET | zones of time are read by their abbreviations: "CET"; have times exported in UTC if they mean others
+time=3/11/2026 10:11Z   | dates of time, like "3/11/2026 10:11Z", are read with the day first, then the month; if that is wrong, ${iso}`),
+  )("%s", (columns = "", sentence) => {
+    const said = sentence === "" ? [] : [`export.csv: ${sentence ?? ""}.`];
+    expect(choice(columns).warnings).toEqual(said);
   });
 
-  test("with spaces", () => {
-    const make = (n: number): Values => ({
-      "Transaction Time": time(n),
-      "Audit Item": action(n),
-      "Vault UUID": vault(n),
-      "Requestor IP": "10.0.0.1",
-      "HTTP endpoint": endpoint(n),
-    });
-    expect(recognize(make)).toEqual({
-      time: "Transaction Time (name)",
-      action: "Audit Item (name)",
-      vault: "Vault UUID (name)",
-      ip: "Requestor IP (name)",
-      endpoint: "HTTP endpoint (name)",
-    });
-  });
-
-  test("of the early client: the action stands in the description", () => {
-    const make = (n: number): Values => ({
-      id: String(n),
-      description: action(n),
-      walletName: "Wallet of Ann",
-      walletUdid: vault(n),
-      username: "ann",
-      applicationUUID: application(),
-      transactionTime: String(1_795_183_331_000 + n),
-    });
-    expect(recognize(make)).toEqual({
-      time: "transactionTime (name)",
-      action: "description (value)",
-      vault: "walletUdid (name)",
-      application: "applicationUUID (name)",
-      id: "id (name)",
-    });
-  });
-
-  test("unless the values are something else", () => {
-    const make = (n: number): Values => ({
-      time: String(n + 3),
-      timestamp: time(n),
-      type: "AUDIT",
-      event: action(n),
-      vault: "Wallet of Ann",
-      "target.uuid": vault(n),
-      status: "ACTIVE",
-      path: "none",
-      host: "node-1",
-    });
-    expect(recognize(make)).toEqual({
-      time: "timestamp (name)",
-      action: "event (name)",
-      vault: "target.uuid (name)",
-    });
-  });
-
-  test("the action is where the known ones are", () => {
-    const make = (n: number): Values => ({
-      time: time(n),
-      action: n === 0 ? "READ_VAULT" : "bulk",
-      kind: action(n),
-      vault: vault(n),
-    });
-    expect(recognize(make)).toMatchObject({ action: "kind (name)" });
-  });
-
-  test("unknown actions and vaults that are no uuids, where nothing fits better", () => {
-    const make = (n: number): Values => ({
-      time: time(n),
-      action: `THING_${n}`,
-      vault: `vault-${n}`,
-    });
-    expect(recognize(make)).toEqual({
-      time: "time (name)",
-      action: "action (name)",
-      vault: "vault (name)",
-    });
+  test("and a time that clocks show twice, once", () => {
+    const { times, warnings } = choice("time=zoneless", { zone: "Europe/Berlin" });
+    expect(times.parse("2026-10-25T02:10:00")).toBe(Date.UTC(2026, 9, 25, 0, 10));
+    expect(times.parse("2026-10-25T02:30:00")).toBe(Date.UTC(2026, 9, 25, 0, 30));
+    expect(warnings).toEqual([
+      expect.stringContaining('"2026-10-25T02:10:00" comes twice in Europe/Berlin'),
+    ]);
   });
 });
 
-describe("columns by the look of their values", () => {
-  test("of everything", () => {
-    const make = (n: number): Values => ({
-      column1: id(n),
-      column2: time(n),
-      column3: action(n).toLowerCase().replaceAll("_", " "),
-      column4: n % 2 === 0 ? "SUCCESS" : "FAILURE",
-      column5: vault(n),
-      column6: application(),
-      column7: `order-${n}`,
-      column8: n % 2 === 0 ? "fe80::1" : "10.0.0.1",
-      column9: endpoint(n).replace("POST ", ""),
-    });
-    expect(recognize(make)).toEqual({
-      time: "column2 (value)",
-      action: "column3 (value)",
-      vault: "column5 (value)",
-      endpoint: "column9 (value)",
-      ip: "column8 (value)",
-      outcome: "column4 (value)",
-      application: "column6 (value)",
-      id: "column1 (value)",
-    });
-  });
-
-  test.each([
-    ["seconds", (n: number) => String(1_795_183_331 + n)],
-    ["milliseconds", (n: number) => String(1_795_183_331_000 + n)],
-    ["nanoseconds", (n: number) => String(1_795_183_331_000 + n).padEnd(19, "0")],
-    ["with an offset", (n: number) => time(n).replace("Z", "+0200")],
-  ])("times in %s", (_what, make) => {
-    expect(
-      recognize((n) => ({
-        a: String(1_000_000_000 + n),
-        b: make(n),
-        c: action(n),
-        vault: vault(n),
-      }))["time"],
-    ).toBe("b (value)");
-  });
-
-  test.each([
-    "REGISTER_VAULT",
-    "START_USE_VAULT",
-    "COMPLETE_USE_VAULT",
-    "Read vault",
-    "acknowledge-update-vault",
-    "DeleteVault",
-  ])("the action %s", (name) => {
-    expect(recognize((n) => ({ a: time(n), b: name, vault: vault(n) }))["action"]).toBe(
-      "b (value)",
-    );
-  });
-
-  test("the vault is the one that the endpoint names, although each is different", () => {
-    const make = (n: number): Values => ({
-      time: time(n),
-      action: action(n),
-      a: uuid(n, "1"),
-      b: uuid(n, "7"),
-      endpoint: `/vault/generic/offline/${uuid(n, "7").toUpperCase()}/get-end`,
-    });
-    expect(recognize(make)).toMatchObject({ vault: "b (value)" });
-  });
-
-  test("the vault has more values than the application", () => {
-    const make = (n: number): Values => ({
-      time: time(n),
-      action: action(n),
-      a: application(),
-      b: vault(n),
-      c: id(n),
-    });
-    expect(recognize(make)).toMatchObject({
-      vault: "b (value)",
-      application: "a (value)",
-      id: "c (value)",
-    });
-  });
-
-  test("a column called uuid is the vault's where its values repeat", () => {
-    expect(recognize((n) => ({ time: time(n), action: action(n), uuid: vault(n) }))).toMatchObject({
-      vault: "uuid (value)",
-    });
-    expect(
-      recognize((n) => ({ time: time(n), action: action(n), uuid: id(n), b: vault(n) })),
-    ).toMatchObject({
-      vault: "b (value)",
-      id: "uuid (name)",
-    });
-  });
-
-  test("of a single record", () => {
-    expect(recognize((n) => ({ a: time(n), b: action(n), c: vault(n) }), {}, 1)).toEqual({
-      time: "a (value)",
-      action: "b (value)",
-      vault: "c (value)",
-    });
-  });
-
-  test("without a column for it, the vault is in the endpoint", () => {
-    expect(
-      recognize((n) => ({ id: id(n), time: time(n), action: action(n), url: endpoint(n) })),
-    ).toEqual({
-      time: "time (name)",
-      action: "action (name)",
-      endpoint: "url (name)",
-      vault: "url (value)",
-      id: "id (name)",
-    });
-  });
+test.each(
+  rows(String.raw`
+time=none action=none vault=none a=x b!=y | time, action, vault | name it with --map time=COLUMN,action=COLUMN,vault=COLUMN; the columns are a, "b!"
+time=Nov 20 14:02:11 ingested=at x=at | time; time holds "Nov 20 14:02:11", which has no year | ${iso}; or name another column with --map time=COLUMN
+time=2026-11-20 14:02:11 IST | time; time holds "2026-11-20 14:02:11 IST", and the zone IST is not clear | ${iso}; or name another column with --map time=COLUMN
+vault=none a=user b=user | vault; the vault may be a or b | name it with --map vault=COLUMN; the columns are time, action, a, b
+vault=none a=id | vault | name it with --map vault=COLUMN; the columns are time, action, a`),
+)("%s is refused", (columns = "", missing, hint) => {
+  const message = `export.csv: found no column for ${missing ?? ""}`;
+  const refused = { code: "invalid-input", message, facts: { hint } };
+  expect(() => choice(columns)).toThrow(expect.objectContaining(refused));
 });
 
-test("without a column for it, the endpoint says what a call does", () => {
-  expect(recognize((n) => ({ time: time(n), url: endpoint(n), status: "200" }))).toMatchObject({
-    action: "url (value)",
-    endpoint: "url (name)",
-    vault: "url (value)",
-  });
-});
-
-describe("what cannot be recognized", () => {
-  test("nothing is required of no records", () => {
-    expect(chooseColumns([], {}, "export.csv").columns).toEqual({});
-  });
-
-  test.each<[string, (n: number) => Values, string, string]>([
-    [
-      "nothing fits",
-      (n) => ({ a: "x", [`b\u001b[31m${n % 2}`]: "y" }),
-      "export.csv: found no column for time, action, vault",
-      String.raw`name it with --map time=COLUMN,action=COLUMN,vault=COLUMN; the columns are a, "b\u001b[31m0", "b\u001b[31m1"`,
-    ],
-    [
-      "times in another form",
-      (n) => ({ time: "Nov 20 14:02:11", action: action(n), vault: vault(n) }),
-      'export.csv: found no column for time; time holds "Nov 20 14:02:11", which has no year',
-      "have it exported with times in ISO 8601, or format that column like 2026-11-20T14:02:11Z; or name another column with --map time=COLUMN",
-    ],
-    [
-      "items that another system has wrapped in a text",
-      (n) => ({ "@timestamp": time(n), "@message": JSON.stringify({ action: action(n) }) }),
-      "export.csv: found no column for vault",
-      `the items are JSON in the texts of @message; give it these texts alone, one a line, as from JSON: jq -c '.. | objects | .["@message"] // empty | fromjson' FILE | vault audit-replay -`,
-    ],
-    [
-      "two columns that may be the vault",
-      (n) => ({ time: time(n), action: action(n), a: application(), b: uuid(1) }),
-      "export.csv: found no column for vault; the vault may be a or b",
-      "name it with --map vault=COLUMN; the columns are time, action, a, b",
-    ],
-    [
-      "uuids that never repeat",
-      (n) => ({ time: time(n), action: action(n), a: id(n) }),
-      "export.csv: found no column for vault",
-      "name it with --map vault=COLUMN; the columns are time, action, a",
-    ],
-  ])("%s", (_what, make, message, hint) => {
-    expect(() => chooseColumns(records(make), {}, "export.csv")).toThrow(
-      expect.objectContaining({
-        code: "invalid-input",
-        message,
-        facts: expect.objectContaining({ hint }) as unknown,
-      }),
-    );
-  });
+test("nothing is required of no records", () => {
+  expect(chooseColumns([], {}, "export.csv")).toMatchObject({ columns: {}, warnings: [] });
 });
 
 describe("--map", () => {
-  const make = (n: number): Values => ({
-    time: time(n),
-    sent: time(n),
-    action: action(n),
-    vault: vault(n),
-    b: uuid(1),
-    Status: "x",
+  test.each(
+    rows(`
+time=sent,vault=b,outcome=status | time=sent(--map) vault=b(--map) outcome=Status(--map) action=action
+action=action,description=action | action=action(--map) description=action(--map)
+outcome=none                     | outcome=-
+time=dateCreated                 | time=dateCreated(--map)`),
+  )("%s", (map = "", expected = "") => {
+    const columns = "sent=late b=user Status=x outcome=word dateCreated=perVault";
+    expect(told(choice(columns, { map: parseMap(map) }), expected)).toBe(expected);
   });
 
-  test("overrules", () => {
-    expect(recognize(make, { time: "sent", vault: "b", outcome: "status" })).toMatchObject({
-      time: "sent (--map)",
-      vault: "b (--map)",
-      outcome: "Status (--map)",
-      action: "action (name)",
-    });
+  test("of what is not there, or no time, is refused", () => {
+    const mapped = (map: string) => () => choice("b=user", { map: parseMap(map) });
+    const missing = { code: "usage", message: '--map ip=…: export.csv has no column "adress"' };
+    expect(mapped("ip=adress")).toThrow(expect.objectContaining(missing));
+    expect(mapped("time=b")).toThrow("export.csv: found no column for time; b holds ");
   });
 
-  test("can give one column two roles", () => {
-    expect(recognize(make, { action: "action", description: "action" })).toMatchObject({
-      action: "action (--map)",
-      description: "action (--map)",
-    });
+  test("is parsed", () => {
+    const map = " time = when ,action=a b,vault=a=b,reason=r,address=i,reference=x,outcome=none";
+    const columns = {
+      time: "when",
+      action: "a b",
+      vault: "a=b",
+      description: "r",
+      outcome: "none",
+    };
+    expect(parseMap(map)).toEqual({ ...columns, ip: "i", ref: "x" });
   });
 
-  test("of a column that no record has is refused", () => {
-    expect(() => chooseColumns(records(make), { map: { ip: "adress" } }, "export.csv")).toThrow(
-      expect.objectContaining({
-        code: "usage",
-        message: '--map ip=…: export.csv has no column "adress"',
-        facts: { hint: "its columns are time, sent, action, vault, b, Status" },
-      }),
-    );
+  test.each(
+    rows(`
+                 | "" is not ROLE=COLUMN
+time             | "time" is not ROLE=COLUMN
+time=            | "time=" is not ROLE=COLUMN
+time=a,          | "" is not ROLE=COLUMN
+__proto__=a      | "__proto__" must be one of time, action, vault, outcome, ip, ref, endpoint, application, id, description
+time=a,time=b    | time is given twice
+time=none        | an item needs a time, so time=none is not possible`),
+  )("%s is refused: %s", (map = "", message = "") => {
+    const refused = { code: "usage", message: `--map: ${message}` };
+    expect(() => parseMap(map)).toThrow(expect.objectContaining(refused));
   });
+});
+
+test("--zone names a place or a distance from UTC", () => {
+  for (const zone of ["UTC", "Europe/Berlin", "+01:00", "-0530", "CET"])
+    expect(parseZone(zone)).toBe(zone);
+  for (const zone of ["Berlin", "Europe/Atlantis", "IST", "+25:00", ""])
+    expect(() => parseZone(zone)).toThrow(`--zone: ${JSON.stringify(zone)} is no time zone`);
 });

@@ -5,7 +5,7 @@ import { clip, listNames } from "../read/clip.ts";
 import { eventOfEndpoint } from "../read/columns/actions.ts";
 import type { Role } from "../read/item.ts";
 import { roles } from "../read/item.ts";
-import type { ColumnMap, Given } from "./given.ts";
+import type { ColumnMap } from "./given.ts";
 import type { Kind } from "./names.ts";
 import { isOthers, isProperty, isSystems, rankOf } from "./names.ts";
 import type { TimeStyle } from "./times.ts";
@@ -17,6 +17,15 @@ import { zoneOf } from "./zones.ts";
 /** A record of the sample: its values by column, without empty ones. */
 export interface SampleRecord {
   fields: ReadonlyMap<string, string>;
+}
+
+/** What the user said about columns and times. */
+export interface Given {
+  map?: ColumnMap | undefined;
+  /** Zone of times without one. */
+  zone?: string | undefined;
+  /** Current time in milliseconds since the epoch. */
+  now?: number | undefined;
 }
 
 /** The columns of an input, and how its times are read. */
@@ -35,11 +44,11 @@ export interface Choice {
  */
 export function chooseColumns(
   sample: readonly SampleRecord[],
-  { map = {}, zone }: Given,
+  given: Given,
   input: string,
 ): Choice {
   if (sample.length === 0) return { columns: {}, times: new TimeReader(), warnings: [] };
-  return new Search(sample, map, input).choose(zone);
+  return new Search(sample, given, input).choose();
 }
 
 /** The values of a column in the sample. */
@@ -100,13 +109,16 @@ class Search {
   readonly #taken = new Set<string>();
   /** Roles that have no column, by the map. */
   readonly #none = new Set<Role>();
+  readonly #given: Given;
   readonly #input: string;
   #timeStyle: TimeStyle | undefined;
 
-  constructor(sample: readonly SampleRecord[], map: ColumnMap, input: string) {
+  constructor(sample: readonly SampleRecord[], given: Given, input: string) {
     this.#profiles = profilesOf(sample);
     this.#records = sample.length;
+    this.#given = given;
     this.#input = input;
+    const { map = {} } = given;
     for (const role of roles) {
       const wanted = map[role];
       if (wanted === "none") this.#none.add(role);
@@ -114,7 +126,7 @@ class Search {
     }
   }
 
-  choose(zone: string | undefined): Choice {
+  choose(): Choice {
     this.#byName("endpoint", (profile) => share(profile, (value) => value.includes("/")) >= 0.5);
     this.#byValue("endpoint", (profile) => share(profile, looks.looksLikeEndpoint) >= 0.5);
     this.#chooseVault();
@@ -142,7 +154,7 @@ class Search {
     const columns = Object.fromEntries(
       roles.flatMap((role) => (this.#columns[role] ? [[role, this.#columns[role]]] : [])),
     );
-    return { columns, times: this.#timeReader(zone), warnings: this.#warnings };
+    return { columns, times: this.#timeReader(), warnings: this.#warnings };
   }
 
   #useMap(role: Role, wanted: string): void {
@@ -282,7 +294,7 @@ class Search {
   #chooseTime(): void {
     const mapped = this.#profileOf("time");
     if (mapped !== undefined) {
-      this.#timeStyle = timeStyleOf([...mapped.values.values()], true);
+      this.#timeStyle = timeStyleOf([...mapped.values.values()], true, this.#given.now);
       if (this.#timeStyle.share === 0) throw this.#unreadTime(mapped);
       return;
     }
@@ -347,7 +359,7 @@ class Search {
       profiles.map((profile) => ({
         profile,
         rank: rank as TimeCandidate["rank"],
-        style: timeStyleOf([...profile.values.values()], rank < 4),
+        style: timeStyleOf([...profile.values.values()], rank < 4, this.#given.now),
       })),
     );
   }
@@ -398,7 +410,10 @@ class Search {
       this.#named(kind).filter(({ distinct }) => distinct <= maxOutcomes);
     const words = few("outcome");
     const flags = few("success");
-    const failures = few("failure").filter((profile) => share(profile, looks.looksLikeFlag) >= 0.8);
+    const failures = few("failure").filter(
+      (profile) =>
+        share(profile, (value) => looks.looksLikeFlag(value) || /^\d\d?$/.test(value)) >= 0.8,
+    );
     const statuses = few("status");
     const known = [
       ...[...words, ...flags, ...statuses].filter(
@@ -464,7 +479,8 @@ class Search {
     return `--map ${/^[\w.@ -]{1,60}$/.test(name) ? shellWord(`${role}=${name}`) : `${role}=COLUMN`}`;
   }
 
-  #timeReader(zone: string | undefined): TimeReader {
+  #timeReader(): TimeReader {
+    const { zone } = this.#given;
     const style = this.#timeStyle;
     if (style === undefined) return new TimeReader();
     const { name = "" } = this.#columns.time ?? {};

@@ -7,13 +7,6 @@ import { zoneOf } from "./zones.ts";
 /** Columns by role, given by the user; `none` for a role that no column has. */
 export type ColumnMap = Partial<Record<Role, string>>;
 
-/** What the user said about columns and times. */
-export interface Given {
-  map?: ColumnMap | undefined;
-  /** Zone of times without one. */
-  zone?: string | undefined;
-}
-
 const hint =
   "like --map time=transactionTime,action=description,vault=walletUdid; write a nested column with dots: vault=vault.uuid, and none for a role that no column has: outcome=none";
 

@@ -35,10 +35,13 @@ export interface TimeStyle {
   share: number;
 }
 
-/** Studies a sample of times. The numbers of a spreadsheet are times only if `isNamed`, and if all of them are. */
-export function timeStyleOf(values: readonly string[], isNamed: boolean): TimeStyle {
+/**
+ * Studies a sample of times. The numbers of a spreadsheet are times only if `isNamed`, and if all of them are. Of two dates that a text
+ * may mean, the later one is taken that is before `now`, if nothing tells.
+ */
+export function timeStyleOf(values: readonly string[], isNamed: boolean, now = 0): TimeStyle {
   const texts = values.map((value) => value.trim());
-  const { isDayFirst, isSure } = orderOf(texts);
+  const { isDayFirst, isSure } = orderOf(texts, now);
   const found = texts.map((text) => ({ text, written: writtenTime(text, isDayFirst) }));
   const isSerial = isNamed && found.every(({ written }) => written?.form === "serial");
   const times = found.filter(
@@ -59,28 +62,30 @@ export function timeStyleOf(values: readonly string[], isNamed: boolean): TimeSt
 }
 
 /** Whether the day comes before the month in dates like 3/11/2026, and whether that is sure. */
-function orderOf(texts: readonly string[]): { isDayFirst: boolean; isSure: boolean } {
-  const dates = texts
-    .map((text) => /^(\d\d?)([-/.])(\d\d?)\2\d/.exec(text))
-    .filter((found) => found !== null);
-  const firsts = new Set(dates.map((date) => Number(date[1])));
-  const seconds = new Set(dates.map((date) => Number(date[3])));
-  const isBeyond = (numbers: ReadonlySet<number>): boolean => [...numbers].some((one) => one > 12);
-  if (dates.every((date) => date[2] === ".") || isBeyond(firsts))
+function orderOf(texts: readonly string[], now: number): { isDayFirst: boolean; isSure: boolean } {
+  const dates = texts.flatMap((text) => [/^(\d\d?)([-/.])(\d\d?)\2\d/.exec(text) ?? []].flat());
+  const marks = dates.filter((_, index) => index % 4 === 2);
+  const [firsts, seconds] = [1, 3].map(
+    (place) => new Set(dates.filter((_, index) => index % 4 === place).map(Number)),
+  ) as [Set<number>, Set<number>];
+  if (marks.every((mark) => mark === ".") || Math.max(...firsts) > 12)
     return { isDayFirst: true, isSure: true };
-  if (isBeyond(seconds)) return { isDayFirst: false, isSure: true };
-  const [days = 0, months = 0] = [true, false].map((isDayFirst) =>
-    turnsIn(texts.flatMap((text) => writtenTime(text, isDayFirst)?.shown ?? [])),
-  );
-  if (days !== months) return { isDayFirst: days < months, isSure: true };
-  // A log of a few days is in one month; of one day, English ones have halves.
-  const isOne = firsts.size === 1 || seconds.size === 1;
-  const isDayFirst =
-    firsts.size === seconds.size || !isOne ? !texts.some(isHalfDay) : seconds.size === 1;
-  return { isDayFirst, isSure: false };
+  if (Math.max(...seconds) > 12) return { isDayFirst: false, isSure: true };
+  const read = (isDayFirst: boolean): number[] =>
+    texts.flatMap((text) => writtenTime(text, isDayFirst)?.shown ?? []);
+  const [days, months] = [turnsIn(read(true)), turnsIn(read(false))];
+  const isSure = Math.min(days, months) * 2 < Math.max(days, months);
+  if (days !== months) return { isDayFirst: days < months, isSure };
+  // Of a few days, the month is the same. Halves of a day are English, a colon is Splunk's. And most logs are new.
+  if ((firsts.size === 1) !== (seconds.size === 1))
+    return { isDayFirst: seconds.size === 1, isSure };
+  const isEnglish = texts.some((text) => /\d\s?[ap]\.?\s?m\b|^[\d/]+:/i.test(text));
+  const age = (isDayFirst: boolean): number => {
+    const newest = Math.max(...read(isDayFirst));
+    return newest > now ? Number.POSITIVE_INFINITY : now - newest;
+  };
+  return { isDayFirst: !isEnglish && age(true) <= age(false), isSure };
 }
-
-const isHalfDay = (text: string): boolean => /\d\s?[ap]\.?\s?m\b/i.test(text);
 
 /** Number of times that a list changes between going up and going down. */
 function turnsIn(times: readonly number[]): number {

@@ -16,6 +16,7 @@ export interface EntryOptions {
   map: ColumnMap;
   /** Zone of times without one. */
   zone?: string | undefined;
+  now?: number | undefined;
   vaults: VaultTable;
   classifier: Classifier;
   spare: SpareEntries;
