@@ -1,6 +1,6 @@
 import type { InputOptions } from "./inputs.ts";
 import { canReadAgain, Inputs } from "./inputs.ts";
-import { Classifier } from "./read/columns/classify-item.ts";
+import { Classifier } from "./meaning/classifier.ts";
 import type { Entry, Item, ItemLocation } from "./read/item.ts";
 import type { ColumnMap } from "./columns/given.ts";
 import { timesHint } from "./columns/choose.ts";

@@ -147,27 +147,29 @@ function unknownWords(dice: Dice): (value: unknown) => string {
   };
 }
 
-test.fails.each([
-  ["reason", "failed-attempts"],
-  ["outcome", "unacknowledged-starts"],
-] as const)(
-  "an unknown word for each %s makes nothing certain, and nothing ok",
-  async (what, rule) => {
-    await expectRight(`audit logs with unknown ${what}s`, 50, async (log) => {
-      const result = await replayed(log.shape.write(log.items, { [what]: unknownWords(log.dice) }));
-      if (typeof result === "string") return [];
-      return log.truths.flatMap((truth) => {
-        const report = result.vaults.get(truth.uuid);
-        const isWrong =
-          report === undefined ||
-          (isCertain(report) && report.cause?.rule === rule) ||
-          (report.verdict === "ok" && truth.verdict !== "ok") ||
-          (report.verdict === "open-exchange" && truth.verdict === "locked");
-        return isWrong ? [`${truth.ending}: ${truth.verdict} became ${report?.verdict}`] : [];
-      });
+async function tryUnknown(what: "reason" | "outcome", rule: string): Promise<void> {
+  await expectRight(`audit logs with unknown ${what}s`, 500, async (log) => {
+    const result = await replayed(log.shape.write(log.items, { [what]: unknownWords(log.dice) }));
+    if (typeof result === "string") return [];
+    return log.truths.flatMap((truth) => {
+      const report = result.vaults.get(truth.uuid);
+      const isWrong =
+        report === undefined ||
+        (isCertain(report) && report.cause?.rule === rule) ||
+        (report.verdict === "ok" && truth.verdict !== "ok") ||
+        (report.verdict === "open-exchange" && truth.verdict === "locked");
+      return isWrong ? [`${truth.ending}: ${truth.verdict} became ${report?.verdict}`] : [];
     });
-  },
-);
+  });
+}
+
+test("an unknown word for each reason makes nothing certain, and nothing ok", async () => {
+  await expect(tryUnknown("reason", "failed-attempts")).resolves.toBeUndefined();
+});
+
+test.fails("an unknown word for each outcome makes nothing certain, and nothing ok", async () => {
+  await expect(tryUnknown("outcome", "unacknowledged-starts")).resolves.toBeUndefined();
+});
 
 /** What happens to lines on their way: in the middle of one, or to its quotes, or by another program. */
 const spoiled: readonly ((line: string, dice: Dice) => string)[] = [

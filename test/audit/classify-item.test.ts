@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Classifier } from "../../src/audit/read/columns/classify-item.ts";
+import { Classifier } from "../../src/audit/meaning/classifier.ts";
 import type { EventKind } from "../../src/audit/fold/events.ts";
 
 const kindOf = (action: string, outcome: string | null, description: string | null): EventKind =>
@@ -26,7 +26,7 @@ describe("what an item means", () => {
     ["READ_VAULT", "423", null, "refused-locked"],
     ["READ_VAULT", "429", null, "not-performed"],
     ["READ_VAULT", "503", null, "not-performed"],
-    ["READ_VAULT", "404", null, "not-performed"],
+    ["READ_VAULT", "404", null, "gone"],
     ["READ_VAULT", "FAILURE", "rate limit exceeded", "not-performed"],
     ["READ_VAULT", "FAILURE", "API key check failed", "not-performed"],
     [
@@ -41,7 +41,7 @@ describe("what an item means", () => {
       "Invalid credentials. 2 attempts remaining before the vault is locked",
       "failed-read",
     ],
-    ["READ_VAULT", "FAILURE", "read refused (vault not locked)", "failed-read"],
+    ["READ_VAULT", "FAILURE", "read refused (vault not locked)", "refused"],
     [
       "READ_VAULT",
       "FAILURE",
@@ -54,8 +54,8 @@ describe("what an item means", () => {
       "too many starts without acknowledgement, vault locked",
       "locking-start",
     ],
-    ["READ_VAULT", "FAILURE", "Access refused, request from address 203.0.113.9", "failed-read"],
-    ["READ_VAULT", "FAILURE", "Read of vault refused for application shop-frontend", "failed-read"],
+    ["READ_VAULT", "FAILURE", "Access refused, request from address 203.0.113.9", "refused"],
+    ["READ_VAULT", "FAILURE", "Read of vault refused for application shop-frontend", "refused"],
     ["READ_VAULT_FAILED", null, null, "refused"],
     ["FAILED_READ_VAULT", null, "bad credentials", "failed-read"],
     ["READ_VAULT failed: bad credentials", null, null, "failed-read"],
@@ -79,11 +79,10 @@ describe("what an item means", () => {
     expect(kindOf(action, outcome, description)).toBe(kind);
   });
 
-  it("an outcome that means neither is told of, and taken for a success", () => {
+  it("an outcome that means neither is told of, and neither a success nor a failure", () => {
     const classifier = new Classifier(null);
-    expect(classifier.kindOf({ action: "READ_VAULT", outcome: "1", description: null })).toBe(
-      "read",
-    );
-    expect([...classifier.unclear]).toEqual(["1"]);
+    const meaning = classifier.meaningOf("READ_VAULT", "qwx-1");
+    expect(classifier.take(meaning, null)).toBe("unclear-start");
+    expect([...classifier.outcomes]).toEqual([["qwx-1", 1]]);
   });
 });

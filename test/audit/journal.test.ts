@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Item } from "../../src/audit/read/item.ts";
-import { journalItems } from "../../src/audit/read/journal.ts";
+import { journalItems } from "../../src/audit/meaning/journal.ts";
 import { journalLines } from "../../src/store/journal/items.ts";
 import { openForReading } from "../../src/store/journal/history.ts";
 import { fakeHost } from "../support/fake-host.ts";

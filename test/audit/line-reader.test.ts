@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { contentHashOf, idHashOf, viewOf } from "../../src/audit/read/bytes.ts";
-import { Classifier } from "../../src/audit/read/columns/classify-item.ts";
+import { Classifier } from "../../src/audit/meaning/classifier.ts";
 import { itemOf, SpareEntries } from "../../src/audit/read/entries.ts";
 import { parseTime, TimeReader } from "../../src/audit/columns/times.ts";
 import { Lines } from "../../src/audit/read/records/lines.ts";

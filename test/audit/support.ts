@@ -14,7 +14,7 @@ import type { Entry, Item } from "../../src/audit/read/item.ts";
 import type { ColumnMap } from "../../src/audit/columns/given.ts";
 import type { AuditRecord } from "../../src/audit/read/records/record.ts";
 import { TimeReader } from "../../src/audit/columns/times.ts";
-import { Classifier } from "../../src/audit/read/columns/classify-item.ts";
+import { Classifier } from "../../src/audit/meaning/classifier.ts";
 import { SpareEntries } from "../../src/audit/read/entries.ts";
 import { readEntries, type Reading, recordsOf } from "../../src/audit/read/read-entries.ts";
 import { itemOfLine } from "../../src/audit/read/records/ndjson.ts";

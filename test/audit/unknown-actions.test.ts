@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseActions } from "../../src/audit/read/columns/actions.ts";
+import { parseActions } from "../../src/audit/meaning/actions.ts";
 import { printed } from "../support/audit-prints.ts";
 import { failure, line, replayText, rules, vaultUuid } from "./support.ts";
 

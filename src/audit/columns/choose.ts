@@ -2,7 +2,7 @@ import type { Column, Columns } from "../../documents/audit.ts";
 import { VaultError } from "../../errors.ts";
 import { shellWord } from "../../way.ts";
 import { clip, listNames } from "../read/clip.ts";
-import { eventOfEndpoint } from "../read/columns/actions.ts";
+import { eventOfEndpoint } from "../meaning/actions.ts";
 import type { Role } from "../read/item.ts";
 import { roles } from "../read/item.ts";
 import type { ColumnMap } from "./given.ts";

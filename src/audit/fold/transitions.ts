@@ -6,6 +6,9 @@ import { beforeRelease } from "./rules.ts";
 import type { Vault } from "./vault.ts";
 import type { LockRule, Rules } from "../../documents/audit.ts";
 
+/** Milliseconds after a lock in which an item may record it. */
+const recordedWithin = 10_000;
+
 /** The transitions of a vault's state by event. */
 export class Transitions {
   readonly #rules: Rules;
@@ -166,7 +169,9 @@ export class Transitions {
   #fail(vault: Vault, entry: Entry, event: EventKind, isSure: boolean): void {
     const { ending } = vault;
     if (vault.condition !== "active") {
-      if (event === "locking-failure") this.#noteLockedBefore(vault, entry);
+      // The service may record a lock right after the call that caused it.
+      if (event === "locking-failure" && entry.time - (ending?.since ?? 0) > recordedWithin)
+        this.#noteLockedBefore(vault, entry);
       if (ending?.isLikely !== true || ending.isSaid) return;
     }
     vault.countFailure(entry, isSure);

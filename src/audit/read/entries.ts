@@ -2,7 +2,7 @@ import type { Columns } from "../../documents/audit.ts";
 import type { VaultTable } from "../fold/vault-table.ts";
 import { contentHashOf, idHashOf, viewOf } from "./bytes.ts";
 import { clip } from "./clip.ts";
-import type { Classifier } from "./columns/classify-item.ts";
+import type { Classifier } from "../meaning/classifier.ts";
 import type { ColumnMap } from "../columns/given.ts";
 import { uuidInEndpoint, uuidOf } from "../columns/values.ts";
 import type { TimeReader } from "../columns/times.ts";
@@ -57,10 +57,14 @@ export function entryOf(
   text: string,
   vaults: VaultTable,
   classifier: Classifier,
+  columns?: Columns,
 ): Entry {
   const { time, action, outcome, input, line } = item;
   const event = classifier.take(
-    classifier.meaningOf(action, outcome),
+    classifier.meaningOf(
+      action,
+      outcome ?? (columns !== undefined && columns.outcome === undefined ? undefined : null),
+    ),
     item.description,
     item.endpoint,
   );

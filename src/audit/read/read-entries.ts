@@ -73,7 +73,10 @@ export async function readEntries(
       const item = itemOf(fields, columns, times, index, line);
       if ("reason" in item)
         report(line, item.reason, false, text ?? [...fields.values()].join(" "));
-      else entries.push(entryOf(item, text ?? JSON.stringify([...fields]), vaults, classifier));
+      else
+        entries.push(
+          entryOf(item, text ?? JSON.stringify([...fields]), vaults, classifier, columns),
+        );
     }
     return entries;
   };

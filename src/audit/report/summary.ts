@@ -1,4 +1,4 @@
-import type { Classifier } from "../read/columns/classify-item.ts";
+import type { Classifier } from "../meaning/classifier.ts";
 import type { Intake } from "../intake.ts";
 import type { Pseudonyms } from "./references.ts";
 import { beforeRelease } from "../fold/rules.ts";

@@ -4,7 +4,7 @@ import type { Local, StatePart } from "../../parts/state.ts";
 import type { Basics } from "../../parts/settings.ts";
 import type { Host } from "../../host.ts";
 import type { Narrator } from "../../terminal/narrator.ts";
-import { journalItems } from "../../audit/read/journal.ts";
+import { journalItems } from "../../audit/meaning/journal.ts";
 import type { ReplayOptions } from "../../audit/replay.ts";
 import { isStdin } from "../../settings/given.ts";
 import { asVaultError, VaultError } from "../../errors.ts";

@@ -1,6 +1,6 @@
 import type { Role } from "../../audit/read/item.ts";
-import type { Renames } from "../../audit/read/columns/actions.ts";
-import { parseActions } from "../../audit/read/columns/actions.ts";
+import type { Renames } from "../../audit/meaning/actions.ts";
+import { parseActions } from "../../audit/meaning/actions.ts";
 import { parseMap, parseZone } from "../../audit/columns/given.ts";
 import { parseMoment } from "../../audit/columns/times.ts";
 import type { WhatIf } from "../../audit/fold/rules.ts";

@@ -1,6 +1,6 @@
 import type { Bytes } from "../bytes.ts";
 import { contentHashOf, idHashOf, KnownText, TextValues, viewOf } from "../bytes.ts";
-import type { Classifier, Meaning } from "../columns/classify-item.ts";
+import type { Classifier, Meaning } from "../../meaning/classifier.ts";
 import { itemOf, vaultOf, entryOf } from "../entries.ts";
 import type { TimeReader } from "../../columns/times.ts";
 import type { EntryOptions, SpareEntries } from "../entries.ts";
@@ -139,6 +139,8 @@ export class LineReader {
   readonly #outcomeNumbers = new TextValues((text) => added(text, text, this.#outcomes));
   /** Descriptions are texts by their bytes: a new text would be decoded and hashed for every failure. */
   readonly #descriptions = new TextValues((text) => text);
+  /** Outcome of an item without one: undefined if there is no such column. */
+  readonly #noOutcome: null | undefined;
   /** Whether items have endpoints, which may name the vault, or tell what an unknown action means. */
   readonly #hasEndpoint: boolean;
   /** Whether the input can be read again. */
@@ -168,6 +170,7 @@ export class LineReader {
     this.#classifier = classifier;
     this.#skip = skip;
     this.#hasEndpoint = columns.endpoint !== undefined;
+    this.#noOutcome = columns.outcome === undefined ? undefined : null;
   }
 
   /** Reads the lines of a block. */
@@ -281,7 +284,7 @@ export class LineReader {
     const { text, meanings } = this.#actions[called] as Action;
     const meaning = (meanings[result + 1] ??= this.#classifier.meaningOf(
       text,
-      result < 0 ? null : (this.#outcomes[result] as string),
+      result < 0 ? this.#noOutcome : this.#outcomes[result],
     ));
     if (meaning.asksEndpoint && this.#hasEndpoint) return -1;
     const isDescribed = meaning.kind === undefined && describedFrom >= 0;
@@ -302,7 +305,7 @@ export class LineReader {
     const line = this.#lines.next;
     const item = itemOfLine(text, this.#columns, this.#times, this.#input, line, hasEnded);
     if ("reason" in item) return this.#skip(line, item.reason, item.isCut, text);
-    const entry = entryOf(item, text, this.#vaults, this.#classifier);
+    const entry = entryOf(item, text, this.#vaults, this.#classifier, this.#columns);
     entry.content = this.#contentOf(bytes, from, end);
     this.#entries[this.#count++] = entry;
   }

@@ -1,6 +1,6 @@
-import { VaultError } from "../../../errors.ts";
-import type { EventKind } from "../../fold/events.ts";
-import { clip } from "../clip.ts";
+import { VaultError } from "../../errors.ts";
+import type { EventKind } from "../fold/events.ts";
+import { clip } from "../read/clip.ts";
 
 /** Section 6: current and former action names, and actions of administrators, which some exports have. */
 const names = {
@@ -14,9 +14,8 @@ const names = {
   DELETE_VAULT: "delete",
   READ_VAULT: "read",
   UNLOCK_VAULT: "unlock",
-  VAULT_UNLOCKED: "unlock",
   LOCK_VAULT: "lock",
-  VAULT_LOCKED: "lock",
+  VAULT_LOCKED: "lock-noted",
 } as const satisfies Record<string, EventKind>;
 
 /** Names that --action takes. Items to ignore are left out, like those about the application. */
@@ -24,9 +23,50 @@ const meanings: Readonly<Record<string, EventKind>> = { ...names, IGNORE: "appli
 
 const formerNames = /REGISTER_VAULT|START_USE_VAULT|COMPLETE_USE_VAULT/;
 
+/** Words of consoles, as `normal` returns them, for each word of a name: "Vault read", "Tresor gelesen", "Lecture du coffre". */
+const spellings: Readonly<Record<string, string>> = {
+  VAULT: "TRESOR TRESORS COFFRE BOVEDA",
+  ACKNOWLEDGE:
+    "ACKNOWLEDGED ACK CONFIRMED BESTATIGT BESTATIGEN CONFIRME CONFIRMEE ACQUITTE ACQUITTEE CONFIRMADA CONFIRMADO",
+  READ: "LESEN GELESEN LECTURE LU LECTURA LEIDA",
+  UPDATE: "UPDATED AKTUALISIERT AKTUALISIEREN AKTUALISIERUNG MISE_A_JOUR ACTUALIZADA ACTUALIZACION",
+  CREATE: "CREATED CREATION ERSTELLT ANGELEGT CREE CREACION CREADA",
+  DELETE: "DELETED DELETION GELOSCHT LOSCHEN SUPPRIME SUPPRESSION ELIMINADA ELIMINACION BORRADA",
+  REGISTER: "REGISTERED",
+  UNLOCK: "UNLOCKED ENTSPERRT ENTSPERREN DEVERROUILLE DEVERROUILLAGE DESBLOQUEADA DESBLOQUEO",
+  LOCK: "SPERREN",
+  LOCKED: "GESPERRT VERROUILLE BLOQUEADA",
+};
+const nameWords = new Map(
+  Object.entries(spellings).flatMap(([word, others]) =>
+    others.split(" ").map((other) => [other, word] as const),
+  ),
+);
+
+const spelled = (word: string): string => nameWords.get(word) ?? word;
+
+/** What the words of a name mean, in any order: sorted. */
+const byWords: ReadonlyMap<string, EventKind> = new Map(
+  Object.entries({
+    ...names,
+    ACKNOWLEDGE_READ: "ack-read",
+    ACKNOWLEDGE_UPDATE: "ack-update",
+    START_READ_VAULT: "read",
+    START_UPDATE_VAULT: "update",
+  } as const).map(([name, kind]) => [keyOf(name.split("_")), kind]),
+);
+
+function keyOf(words: readonly string[]): string {
+  return [...new Set(words)].sort().join("_");
+}
+
 /** Words that may accompany the name of an action. With any other word it is another action: READ_VAULT_INFO. */
 const besideName =
-  /^(?:FAILED|FAILURE|FAIL|FAILS|DENIED|REFUSED|REJECTED|ERROR|INVALID|UNAUTHORI[SZ]ED|SUCCESS|SUCCESSFUL|SUCCEEDED|OK|BAD|WRONG|CREDENTIALS?|EVENT|AUDIT|ITEM|STARTED|LOCKED|BY|THE|FOR|ATTEMPT)$/;
+  /^(?:|FAILED|FAILURE|FAIL|FAILS|DENIED|REFUSED|REJECTED|ERROR|INVALID|UNAUTHORI[SZ]ED|SUCCESS|SUCCESSFUL(?:LY)?|SUCCEEDED|OK|BAD|WRONG|CREDENTIALS?|EVENT|AUDIT|ITEM|STARTED|LOCKED|ATTEMPT|HAS|BEEN|WAS|IS|OF|BY|THE|AN?|FOR|DE|DER|DES|DEN|DU|LA|LE|EL|VON|DURCH|PAR|POR|WURDE|FEHLGESCHLAGEN|ECHEC|FALLIDA)$/;
+
+/** Words that tell who did what calls do not do. */
+const doers =
+  /^(?:ADMIN|ADMINISTRATOR|ADMINISTRATEUR|ADMINISTRADOR|OPERATOR|CONSOLE|SUPPORT|MANUALLY|MANUAL|AUTO|AUTOMATIC|AUTOMATICALLY|SYSTEM)$/;
 
 /** What actions of an export mean, by their own names: a known name for each. */
 export type Renames = Readonly<Record<string, string>>;
@@ -56,38 +96,46 @@ export function parseActions(texts: readonly string[]): Renames {
 
 /** The names of actions: those of the service, and those of an export that its user has explained. */
 export class ActionNames {
-  readonly #kinds: ReadonlyMap<string, EventKind>;
   readonly #renamed: ReadonlyMap<string, EventKind>;
-  /** Any of the names; longer ones come before those that they contain. */
-  readonly #any: RegExp;
+  /** The same by their words; longer ones come before those that they contain. */
+  readonly #words: readonly (readonly [string, EventKind])[];
 
   constructor(renames: Renames = {}) {
     const renamed = Object.entries(renames).map(
       ([from, to]) => [from, meanings[to] as EventKind] as const,
     );
     this.#renamed = new Map(renamed);
-    const byWords = renamed.map(([from, kind]) => [normal(from), kind] as const);
-    this.#kinds = new Map([...Object.entries(names), ...byWords.filter(([words]) => words !== "")]);
-    const all = [...this.#kinds.keys()].sort((a, b) => b.length - a.length);
-    this.#any = new RegExp(all.join("|"));
+    this.#words = renamed
+      .map(([from, kind]) => [normal(from), kind] as const)
+      .filter(([words]) => words !== "")
+      .sort(([a], [b]) => b.length - a.length);
   }
 
   /** Finds the name in an action. Returns its kind with the rest of the text, which may tell of a failure. */
   find(action: string): { kind: EventKind; rest: string } | undefined {
     const renamed = this.#renamed.get(action.trim());
     if (renamed !== undefined) return { kind: renamed, rest: action.replaceAll("_", " ") };
-    const [head = ""] = /^[^:;,.()[\]{}–—|]*/.exec(action) ?? [];
+    const [head = ""] = /^(?:[^:;,.()[\]{}–—|]|\.(?=\w))*/.exec(action) ?? [];
     const text = normal(head);
-    const name = this.#any.exec(text)?.[0];
-    const kind = this.#kinds.get(name ?? "");
-    if (name === undefined || kind === undefined) return undefined;
-    const beside = text
-      .replace(name, "_")
-      .split("_")
-      .filter((word) => word !== "");
-    if (!beside.every((word) => besideName.test(word))) return undefined;
-    const own = Object.hasOwn(names, name) ? [] : [name.replaceAll("_", " ")];
-    return { kind, rest: [...own, ...beside, action.slice(head.length)].join(" ") };
+    const tail = action.slice(head.length);
+    for (const [own, kind] of this.#words) {
+      const beside = `_${text}_`.replace(`_${own}_`, "_");
+      if (beside.length > text.length || !beside.split("_").every((word) => besideName.test(word)))
+        continue;
+      return { kind, rest: [own, beside, tail].join(" ").replaceAll("_", " ") };
+    }
+    const words = text.replace("MISE_A_JOUR", "UPDATE").split("_").map(spelled);
+    const isDone = words.some((word) => doers.test(word));
+    const named = words.filter((word) => !besideName.test(word) && !doers.test(word));
+    const kind =
+      byWords.get(keyOf(named)) ??
+      (words.includes("LOCKED") ? byWords.get(keyOf([...named, "LOCKED"])) : undefined);
+    if (kind === undefined || (isDone && !/^(?:create|delete|lock|lock-noted|unlock)$/.test(kind)))
+      return undefined;
+    const beside = words.filter((word) => !named.includes(word));
+    // "VAULT_LOCK" is what happened to a vault, "LOCK_VAULT" what somebody did.
+    const isNoted = kind === "lock" && words.indexOf("LOCK") > words.indexOf("VAULT");
+    return { kind: isNoted ? "lock-noted" : kind, rest: [...beside, tail].join(" ") };
   }
 }
 
@@ -95,6 +143,8 @@ export class ActionNames {
 const normal = (action: string): string =>
   action
     .replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .normalize("NFKD")
+    .replaceAll(/\p{M}/gu, "")
     .toUpperCase()
     .replaceAll(/[^A-Z0-9]+/g, "_")
     .replaceAll(/^_|_$/g, "");

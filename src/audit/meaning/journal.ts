@@ -1,6 +1,6 @@
 import type { JournalLine } from "../../store/journal/items.ts";
-import type { Wording } from "./columns/classify-item.ts";
-import type { Item } from "./item.ts";
+import type { Wording } from "./classifier.ts";
+import type { Item } from "../read/item.ts";
 
 /** Properties of an exchange that its later entries do not repeat. */
 interface Exchange {

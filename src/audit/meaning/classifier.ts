@@ -1,0 +1,326 @@
+import type { EventKind } from "../fold/events.ts";
+import type { Item } from "../read/item.ts";
+import type { Renames } from "./actions.ts";
+import { ActionNames, isFormerName, eventOfEndpoint } from "./actions.ts";
+import type { Outcome, Reason } from "./words.ts";
+import { describedOutcome, outcomeOf, plainWords, reasonOf } from "./words.ts";
+
+/** The properties of an item that tell what kind of event it is. */
+export type Wording = Pick<Item, "action" | "outcome" | "description">;
+
+/** The same with the endpoint, which tells where the action does not. */
+type WithEndpoint = Omit<Wording, "outcome"> &
+  Partial<Pick<Item, "endpoint">> & { outcome: string | null | undefined };
+
+/** What a kind was not made with, or with what that is told. */
+type Remark = "action" | "outcome" | "reason" | "elsewhere";
+
+interface Known {
+  readonly kind: EventKind;
+  readonly remark: Remark | null;
+}
+
+/** What items with an action and an outcome mean. */
+export interface Meaning {
+  readonly action: string;
+  readonly outcome: string | null | undefined;
+  readonly inverted: boolean;
+  /** Undefined if it depends on the description: not for a plain success. */
+  readonly kind: EventKind | undefined;
+  readonly described: Map<string | null, Known>;
+  /** The endpoint may tell what the call does, or who locked a vault. */
+  readonly asksEndpoint: boolean;
+  /** Whether the action has no known name. */
+  readonly isUnnamed: boolean;
+  /** Whether the action has a former name. */
+  readonly isFormer: boolean;
+}
+
+/** Maximum number of values to remember, of each kind that was not understood. */
+const maxOthers = 100;
+
+/** Maximum number of combinations of action, outcome and description that are classified once. */
+const maxKnown = 3000;
+
+type Meanings = Map<string, Map<string | null | undefined, Meaning>>;
+
+/** Classifies items by action, outcome and description. What none of them says is unknown. */
+export class Classifier {
+  readonly failure: RegExp | null;
+  /** Number of items by unknown action. */
+  readonly others = new Map<string, number>();
+  /** Number of items by action without a known name; some are not unknown, because they say why they failed. */
+  readonly unnamed = new Map<string, number>();
+  /** Actions without a known name that their endpoint explains. */
+  readonly byEndpoint = new Set<string>();
+  /** Number of items by what is neither a known success nor a known failure. */
+  readonly outcomes = new Map<string, number>();
+  /** Number of refusals by a reason that is not known. */
+  readonly reasons = new Map<string, number>();
+  /** Number of refusals by a reason that has nothing to do with credentials. */
+  readonly elsewhere = new Map<string, number>();
+  /** Number of items with a former action name (before release 1.2.11). */
+  former = 0;
+  readonly #names: ActionNames;
+  readonly #plain: Meanings = new Map();
+  readonly #inverted: Meanings = new Map();
+  #known = 0;
+
+  /** `failure` matches failed attempts with unusual wording; `renames` explains actions with names of their own. */
+  constructor(failure: RegExp | null, renames?: Renames) {
+    this.failure = failure;
+    this.#names = new ActionNames(renames);
+  }
+
+  /** Outcomes that are neither a known success nor a known failure. */
+  get unclear(): ReadonlySet<string> {
+    return new Set(this.outcomes.keys());
+  }
+
+  /**
+   * Returns what an action and an outcome mean. The outcome is null for an item without one, and undefined in a log that has none, where
+   * only descriptions tell what failed. `inverted` is for a column like `failed`, whose "true" is a failure.
+   */
+  meaningOf(action: string, outcome: string | null | undefined, inverted = false): Meaning {
+    const meanings = inverted ? this.#inverted : this.#plain;
+    const known = meanings.get(action)?.get(outcome);
+    if (known !== undefined) return known;
+    const base = this.#names.find(action)?.kind;
+    const isUnnamed = base === undefined && !isAboutApplication(action);
+    const isLock = base === "lock" || base === "lock-noted";
+    const asksDescription =
+      this.failure !== null ||
+      isUnnamed ||
+      isLock ||
+      textOf(outcome) === null ||
+      this.#outcomeOf(outcome ?? "", inverted) !== "good";
+    const meaning: Meaning = {
+      action,
+      outcome,
+      inverted,
+      kind: asksDescription
+        ? undefined
+        : this.#classify({ action, outcome, description: null }, inverted).kind,
+      described: new Map(),
+      asksEndpoint: isUnnamed || isLock,
+      isUnnamed,
+      isFormer: isFormerName(action),
+    };
+    if (this.#mayRemember()) {
+      const byOutcome = meanings.get(action) ?? new Map<string | null | undefined, Meaning>();
+      meanings.set(action, byOutcome.set(outcome, meaning));
+    }
+    return meaning;
+  }
+
+  /**
+   * Classifies an item by what its action and outcome mean, and counts it. The description matters only if they have no kind, the
+   * endpoint only where the meaning asks for it.
+   */
+  take(meaning: Meaning, description: string | null, endpoint: string | null = null): EventKind {
+    if (meaning.isFormer) this.former += 1;
+    if (meaning.kind !== undefined) return meaning.kind;
+    const { kind, remark } = this.#describedKind(meaning, description, endpoint);
+    if (meaning.isUnnamed) countIn(this.unnamed, meaning.action);
+    if (remark === "action") countIn(this.others, meaning.action);
+    else if (remark === "outcome") countIn(this.outcomes, meaning.outcome ?? description ?? "");
+    else if (remark === "reason") countIn(this.reasons, description ?? "");
+    else if (remark === "elsewhere") countIn(this.elsewhere, description ?? "");
+    return kind;
+  }
+
+  kindOf(given: WithEndpoint, inverted = false): EventKind {
+    return this.#classify(given, inverted).kind;
+  }
+
+  #describedKind(
+    { action, outcome, inverted, described, asksEndpoint }: Meaning,
+    description: string | null,
+    endpoint: string | null,
+  ): Known {
+    const called = asksEndpoint ? byEndpoint({ action, endpoint }) : undefined;
+    if (called !== undefined && endpoint !== null && this.byEndpoint.size < maxOthers)
+      this.byEndpoint.add(action);
+    const isAdmin = asksEndpoint && endpoint !== null && isAdministrator(endpoint);
+    const key =
+      called === undefined && !isAdmin
+        ? description
+        : `${called}\0${isAdmin}\0${description ?? ""}`;
+    const known = described.get(key);
+    if (known !== undefined) return known;
+    const found = this.#classify({ action, outcome, description, endpoint }, inverted);
+    if (this.#mayRemember()) described.set(key, found);
+    return found;
+  }
+
+  #mayRemember(): boolean {
+    this.#known += 1;
+    return this.#known <= maxKnown;
+  }
+
+  #outcomeOf(outcome: string, inverted: boolean): Outcome {
+    return outcomeOf(outcome, inverted);
+  }
+
+  #classify(given: WithEndpoint, inverted: boolean): Known {
+    const { action } = given;
+    const outcome = textOf(given.outcome);
+    const description = given.description === action ? null : textOf(given.description);
+    const wording = { action, outcome, description };
+    const found = this.#names.find(action);
+    const base = found?.kind ?? byEndpoint(given);
+    const rest = found?.rest ?? action;
+    if (base === "application") return known(base);
+    if (outcome === "UNKNOWN" && base !== undefined)
+      return known(base.startsWith("ack") ? "unanswered-ack" : "unanswered-start");
+    const result = outcome === null ? null : this.#outcomeOf(outcome, inverted);
+    if (base === "lock" || base === "lock-noted" || base === "unlock") {
+      // Words like "locked" describe the action itself here: only the outcome tells whether it failed.
+      if (result === "bad") return known("not-performed");
+      if (result === "unclear") return known("other", "outcome");
+      return known(
+        base === "unlock"
+          ? base
+          : lockOf(base, `${rest} ${description ?? ""}`, given.endpoint ?? ""),
+      );
+    }
+    const texts = [rest, description].filter((text) => text !== null && text !== "") as string[];
+    const isGiven =
+      this.failure?.test(
+        [action, outcome, description].filter((text) => text !== null).join(" "),
+      ) === true;
+    if (isGiven || result === "bad" || describedOutcome(rest) === "bad")
+      return refusal(base, wording, texts, isGiven);
+    if (base === undefined)
+      return result !== "good" && description !== null && describedOutcome(description) === "bad"
+        ? refusal(base, wording, texts, false)
+        : isAboutApplication(action)
+          ? known("application")
+          : known("other", "action");
+    if (result === "good" || (result === null && description === null)) return known(base);
+    const said = description === null ? "unclear" : describedOutcome(description);
+    if (said === "bad") {
+      const refused = refusal(base, { ...wording, outcome: null }, texts, false);
+      if (result !== null)
+        return known(base.startsWith("ack") ? "unclear-ack" : weaker(refused.kind), "outcome");
+      // "no uses remain" and "vault deleted" say why a vault was deleted.
+      return base === "delete" && refused.kind === "gone" ? known(base) : refused;
+    }
+    const isTold = said !== "unclear" || given.outcome !== undefined || this.failure !== null;
+    if (result === null && isTold) return known(base);
+    if (base === "create" || base === "delete")
+      return result === null ? known(base) : known("other", "outcome");
+    return known(base.startsWith("ack") ? "unclear-ack" : "unclear-start", "outcome");
+  }
+}
+
+const known = (kind: EventKind, remark: Remark | null = null): Known => ({ kind, remark });
+
+function countIn(counts: Map<string, number>, value: string): void {
+  const count = counts.get(value);
+  if (count !== undefined || counts.size < maxOthers) counts.set(value, (count ?? 0) + 1);
+}
+
+/** Returns what a call with an unknown action does, by its endpoint, which may stand in the place of the action. */
+const byEndpoint = ({
+  action,
+  endpoint,
+}: Pick<WithEndpoint, "action" | "endpoint">): EventKind | undefined =>
+  isAboutApplication(action) ? undefined : eventOfEndpoint(endpoint ?? action);
+
+/** Returns the trimmed text, or null for one that says nothing. */
+function textOf(text: string | null | undefined): string | null {
+  const trimmed = text?.trim() ?? "";
+  return /^(?:|-+|n\/?a|none|null|\(null\)|undefined)$/i.test(trimmed) ? null : trimmed;
+}
+
+/** What a refusal is by its reason. */
+const refusals: Readonly<
+  Record<Exclude<Reason, "credentials" | "attempts"> | "locking", EventKind>
+> = {
+  device: "failed-device",
+  pin: "failed-pin",
+  locking: "locking-failure",
+  locked: "refused-locked",
+  starts: "locking-start",
+  gone: "gone",
+  // Whether the call was accepted before the failure is not known.
+  service: "unclear-start",
+  unauthorized: "unauthorized",
+  application: "not-performed",
+  rate: "not-performed",
+  malformed: "not-performed",
+  unavailable: "not-performed",
+};
+
+/** Reasons that an item gives in whatever call: the action may be unknown. */
+const ofAnyCall: ReadonlySet<EventKind> = new Set<EventKind>([
+  "failed-device",
+  "failed-pin",
+  "locking-failure",
+  "refused-locked",
+]);
+
+/** Reasons that have nothing to do with the vault's credentials. */
+const elsewhere: ReadonlySet<EventKind> = new Set<EventKind>([
+  "gone",
+  "unclear-start",
+  "not-performed",
+]);
+
+/** Where a refusal is known to be about the vault's credentials, device or PIN, it is a failed attempt; else it may be one. */
+function refusal(
+  base: EventKind | undefined,
+  { action, outcome, description }: Wording,
+  texts: readonly string[],
+  isFailure: boolean,
+): Known {
+  if (base === "create") return known("not-performed");
+  const reason = reasonOf(outcome, texts);
+  if (base === "ack-read" || base === "ack-update")
+    return known(reason === "service" ? "unclear-ack" : "failed-ack");
+  if (reason === "credentials") return known(failedKind(base));
+  const kind = reason === undefined || reason === "attempts" ? undefined : refusals[reason];
+  if (base === undefined) {
+    if (kind !== undefined && ofAnyCall.has(kind)) return known(kind);
+    return reason === "application" || isAboutApplication(`${action} ${texts.join(" ")}`)
+      ? known("application")
+      : known("other", "action");
+  }
+  if (kind !== undefined)
+    return known(kind, description !== null && elsewhere.has(kind) ? "elsewhere" : null);
+  return isFailure
+    ? known(failedKind(base))
+    : known("refused", description === null ? null : "reason");
+}
+
+const failedKind = (base: EventKind | undefined): EventKind =>
+  base === "read"
+    ? "failed-read"
+    : base === "update"
+      ? "failed-update"
+      : base === "delete"
+        ? "failed-delete"
+        : "failed-attempt";
+
+/** Returns what a refusal is if only the description tells of it, and the outcome is not understood. */
+const weaker = (kind: EventKind): EventKind =>
+  kind.startsWith("locking") ? "refused-locked" : kind.startsWith("failed-") ? "refused" : kind;
+
+/** Who locked a vault: an administrator, or the service, which may say by which rule. */
+function lockOf(base: "lock" | "lock-noted", text: string, endpoint: string): EventKind {
+  if (isAdministrator(text) || isAdministrator(endpoint)) return "lock";
+  const reason = reasonOf(null, ["locked", text]);
+  if (reason === "locking") return "locking-failure";
+  return /\b(?:auto|automatic|automatically|system|idle|inactiv\w*|expiry)\b/.test(plainWords(text))
+    ? "lock-noted"
+    : base;
+}
+
+const isAdministrator = (text: string): boolean =>
+  /(?:^|\b(?:by|through|durch|von|par|por|via|from|in)(?: \w+){0,2} )(?:admin\w*|operator\w*|console|konsole|support)\b|\bmanual|\bmanuell|\/(?:admin|console)\b/.test(
+    plainWords(text),
+  );
+
+const isAboutApplication = (text: string): boolean =>
+  /API_?KEY|ADDRESS|JWT|WHITELIST|APPLICATION/i.test(text);
