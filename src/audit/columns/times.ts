@@ -1,5 +1,4 @@
 import type { Bytes } from "../read/bytes.ts";
-import { KnownText } from "../read/bytes.ts";
 import type { Form, Written } from "./time-forms.ts";
 import { writtenTime } from "./time-forms.ts";
 import type { Zone } from "./zones.ts";
@@ -101,19 +100,20 @@ const usual: Pick<TimeStyle, "forms" | "isDayFirst"> = {
   isDayFirst: true,
 };
 
-/** Length of a day and of a time to the second, as in ISO 8601. */
-const dayLength = 10;
+/** Length of `2026-11-20T14:02:11`. */
 const secondsLength = 19;
 const zero = 48;
 
-/** Reads the times of a column, most quickly those of ISO 8601 on the day of the last one, with the same end. */
+/** Reads the times of a column, most quickly those of ISO 8601 with the same end as the last one. */
 export class TimeReader {
   readonly #style: Pick<TimeStyle, "forms" | "isDayFirst">;
   readonly #zone: Zone;
   readonly #isTwice: (text: string) => void;
-  #day: KnownText | undefined;
-  /** What came after the seconds and their fraction, and the time at which that day began there. */
+  /** What came after the seconds and their fraction, and the zone that it means. */
   #end = "";
+  #endZone: Zone | undefined;
+  /** A day as a number like 20261120, and its beginning as if in UTC. */
+  #day = -1;
   #begin = Number.NaN;
 
   /** `isTwice` is called once, with the first time that clocks of the zone show twice. */
@@ -136,10 +136,15 @@ export class TimeReader {
   }
 
   /** Sets the time of an entry; NaN if the text is not a time. A number returned would be an object of its own. */
-  read(given: Bytes, from: number, to: number, entry: { time: number }): void {
-    const { bytes } = given;
-    if (to - from >= secondsLength && this.#day?.isAt(given, from) === true) {
-      const milliseconds = timeOfDay(bytes, from + dayLength);
+  read({ bytes }: Bytes, from: number, to: number, entry: { time: number }): void {
+    const zone = this.#endZone;
+    if (zone !== undefined && to - from >= secondsLength) {
+      const day = dayAt(bytes, from);
+      if (day !== this.#day) {
+        this.#day = day;
+        this.#begin = beginOf(day);
+      }
+      const milliseconds = timeOfDay(bytes, from + 10);
       let at = from + secondsLength;
       let fraction = 0;
       if (milliseconds >= 0 && at < to && bytes[at] === 0x2e) {
@@ -148,8 +153,10 @@ export class TimeReader {
           if (scale >= 1) fraction += ((bytes[at] as number) - zero) * scale;
         if (scale === 100) at = -1;
       }
-      if (milliseconds >= 0 && this.#endsAt(bytes, at, to)) {
-        entry.time = this.#begin + milliseconds + fraction;
+      if (milliseconds >= 0 && !Number.isNaN(this.#begin) && this.#endsAt(bytes, at, to)) {
+        entry.time = this.#begin + milliseconds + fraction - (zone.fixed ?? 0);
+        if (zone.fixed === undefined)
+          entry.time = zone.at(entry.time, () => this.#isTwice(bytes.toString("utf8", from, to)));
         return;
       }
     }
@@ -157,10 +164,8 @@ export class TimeReader {
     entry.time = this.parse(text) ?? Number.NaN;
     const end = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(.*)$/.exec(text)?.[1];
     if (end === undefined || Number.isNaN(entry.time)) return;
-    if ((end === "" ? this.#zone : zoneOf(end.trim()))?.fixed === undefined) return;
-    this.#day = new KnownText(given, from, from + dayLength);
     this.#end = end;
-    this.#begin = this.parse(`${text.slice(0, dayLength)}T00:00:00${end}`) ?? Number.NaN;
+    this.#endZone = end === "" ? this.#zone : zoneOf(end.trim());
   }
 
   #endsAt(bytes: Buffer, from: number, to: number): boolean {
@@ -170,6 +175,22 @@ export class TimeReader {
       if (bytes[from + index] !== end.charCodeAt(index)) return false;
     return true;
   }
+}
+
+/** Returns a number like 20261120 of a day like 2026-11-20; 0 for another text. */
+function dayAt(bytes: Buffer, at: number): number {
+  const century = twoDigits(bytes, at);
+  const year = twoDigits(bytes, at + 2);
+  const month = twoDigits(bytes, at + 5);
+  const day = twoDigits(bytes, at + 8);
+  const isUsual = bytes[at + 4] === 0x2d && bytes[at + 7] === 0x2d && century < 100 && year < 100;
+  return isUsual && month < 13 && day < 32 ? ((century * 100 + year) * 100 + month) * 100 + day : 0;
+}
+
+function beginOf(day: number): number {
+  const month = Math.floor(day / 100) % 100;
+  const begin = new Date(0).setUTCFullYear(Math.floor(day / 10_000), month - 1, day % 100);
+  return month > 0 && new Date(begin).getUTCDate() === day % 100 ? begin : Number.NaN;
 }
 
 const isDigit = (bytes: Buffer, at: number): boolean =>
