@@ -64,6 +64,7 @@ export function entryOf(
     classifier.meaningOf(
       action,
       outcome ?? (columns !== undefined && columns.outcome === undefined ? undefined : null),
+      columns?.outcome?.inverted,
     ),
     item.description,
     item.endpoint,

@@ -285,6 +285,7 @@ export class LineReader {
     const meaning = (meanings[result + 1] ??= this.#classifier.meaningOf(
       text,
       result < 0 ? this.#noOutcome : this.#outcomes[result],
+      this.#columns.outcome?.inverted,
     ));
     if (meaning.asksEndpoint && this.#hasEndpoint) return -1;
     const isDescribed = meaning.kind === undefined && describedFrom >= 0;
