@@ -1,9 +1,8 @@
 import { isFailedAccess } from "./fold/events.ts";
 import { Fold } from "./fold/fold.ts";
-import { SpareEntries } from "./read/entries.ts";
 import type { Entry, Item, ItemLocation } from "./read/item.ts";
-import { TimeOrder } from "./fold/time-order.ts";
-import { Timelines } from "./report/timelines.ts";
+import { TimeOrder } from "./fold/order.ts";
+import { Overlap } from "./fold/overlap.ts";
 import type { Selection } from "./selection.ts";
 import type { VaultTable } from "./fold/vault-table.ts";
 import type { WhatIf } from "./fold/rules.ts";
@@ -23,17 +22,15 @@ interface IntakeOptions {
   now: number;
 }
 
-/** Maximum number of events in a timeline, by mode. */
-const maxEvents = { none: 0, vault: 5000, problems: 40 };
+/** Number of events kept of a vault: enough to explain a lock, or for a timeline. */
+const kept = { none: 24, vault: 5000, problems: 40 };
 
 /** Maximum difference between clocks, a day: later items are in the future. */
 const clockSkew = 86_400_000;
 
 /** Passes the wanted items of all inputs to the fold in order of time, and counts the others. */
 export class Intake {
-  readonly spare = new SpareEntries();
   readonly fold: Fold;
-  readonly timelines: Timelines | undefined;
   /** Fold with the change of --what-if. */
   readonly changed: { whatIf: WhatIf; fold: Fold } | undefined;
   readonly #options: IntakeOptions;
@@ -41,11 +38,8 @@ export class Intake {
   readonly #since: number;
   readonly #until: number;
   readonly #future: number;
-  readonly #order = new TimeOrder(
-    this.spare,
-    (entry) => this.#takeNext(entry),
-    (entry) => this.fold.expect(entry),
-  );
+  readonly #order = new TimeOrder((entry) => this.#takeNext(entry));
+  readonly #overlap = new Overlap();
   items = 0;
   applicationItems = 0;
   withoutVault = 0;
@@ -64,21 +58,35 @@ export class Intake {
     this.#since = since ?? Number.NEGATIVE_INFINITY;
     this.#until = until ?? Number.POSITIVE_INFINITY;
     this.#future = options.now + clockSkew;
-    this.timelines =
-      timeline === "none" ? undefined : new Timelines(maxEvents[timeline], timeline === "problems");
-    this.fold = new Fold(rules, vaults);
-    if (whatIf !== undefined)
+    const shared = {
+      table: vaults,
+      overlap: this.#overlap,
+      itemOf: options.itemOf,
+      events: kept[timeline],
+    };
+    this.fold = new Fold({ ...shared, rules });
+    if (whatIf !== undefined) {
+      const limits = { ...rules.limits, ...whatIf.limits };
       this.changed = {
         whatIf,
-        fold: new Fold({ ...rules, limits: { ...rules.limits, ...whatIf.limits } }, vaults, true),
+        fold: new Fold({ ...shared, rules: { ...rules, limits }, isHypothetical: true }),
       };
+    }
+  }
+
+  /** Number of items that several inputs have, or that have the same id. */
+  get duplicates(): number {
+    return this.#overlap.count;
   }
 
   get reordered(): number {
     return this.#order.reordered;
   }
 
-  readonly take = (entry: Entry): void => this.#order.add(entry);
+  readonly take = (entry: Entry): void => {
+    this.#overlap.learn(entry);
+    this.#order.add(entry);
+  };
 
   /** Ends the replay after the last item. */
   end(): void {
@@ -105,10 +113,7 @@ export class Intake {
     if (selection !== undefined) this.#select(selection, entry);
     if (isFailedAccess(event)) this.failures += 1;
     else if (event === "other") this.unknownItems += 1;
-    const folded = this.fold.take(entry);
-    if (folded === undefined) return;
-    this.timelines?.add(folded, entry, this.fold.hasLocked);
-    this.changed?.fold.take(entry);
+    if (this.fold.take(entry)) this.changed?.fold.take(entry);
   }
 
   #select(selection: Selection, entry: Entry): void {

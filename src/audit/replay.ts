@@ -1,26 +1,23 @@
 import type { InputOptions } from "./inputs.ts";
-import { canReadAgain, Inputs } from "./inputs.ts";
+import { Inputs } from "./inputs.ts";
 import { Classifier } from "./meaning/classifier.ts";
-import type { Entry, Item, ItemLocation } from "./read/item.ts";
+import type { Item, ItemLocation } from "./read/item.ts";
 import type { ColumnMap } from "./columns/given.ts";
 import { timesHint } from "./columns/choose.ts";
 import type { Source } from "./read/source.ts";
 import { SpareEntries } from "./read/entries.ts";
 import { Skips } from "./read/source.ts";
-import { foundOf, warningsOf } from "./report/found.ts";
-import { Pseudonyms, References } from "./report/references.ts";
-import type { FindOwn } from "./report/references.ts";
+import { foundOf, warningsOf } from "./explain/found.ts";
+import { Pseudonyms, References } from "./explain/references.ts";
+import type { FindOwn } from "./explain/references.ts";
 import { Intake } from "./intake.ts";
-import { summaryOf, distinguishesFailures } from "./report/summary.ts";
-import { rankVaults, selectedOf, reportOf } from "./report/vault-reports.ts";
-import { traceRefused } from "./report/trace-refused.ts";
-import type { ReportContext, Ranked } from "./report/vault-reports.ts";
-import { TimeOrder } from "./fold/time-order.ts";
+import { summaryOf, distinguishesFailures } from "./explain/summary.ts";
+import { rankVaults, selectedOf, reportOf, whatIfReport } from "./explain/report.ts";
+import type { ReportContext, Ranked } from "./explain/report.ts";
 import type { Condition } from "./selection.ts";
 import { Selection } from "./selection.ts";
 import { VaultTable } from "./fold/vault-table.ts";
 import type { WhatIf } from "./fold/rules.ts";
-import { whatIfReport } from "./report/what-if-report.ts";
 import { VaultError } from "../errors.ts";
 import { defined } from "../defined.ts";
 import type {
@@ -31,10 +28,10 @@ import type {
   WhatIfReport,
 } from "../documents/audit.ts";
 import type { Fold } from "./fold/fold.ts";
-import type { Doubts } from "./report/verdict.ts";
-import { logDoubts } from "./report/verdict.ts";
-import { isProblem, verdicts } from "./report/severity.ts";
-import type { Verdict } from "./report/severity.ts";
+import type { Doubts } from "./explain/verdict.ts";
+import { logDoubts } from "./explain/verdict.ts";
+import { isProblem, verdicts } from "./explain/severity.ts";
+import type { Verdict } from "./explain/severity.ts";
 
 /** Maximum number of inputs, which are open at the same time. */
 const maxInputs = 500;
@@ -102,7 +99,7 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
       now: options.now,
       vaults,
       classifier,
-      spare: intake.spare,
+      spare: new SpareEntries(),
     };
     await inputs.read(shared, skips, intake.take, () => intake.items);
     intake.end();
@@ -118,37 +115,6 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
 
 const classifierOf = ({ rules: { failure, actions } }: ReplayOptions): Classifier =>
   new Classifier(failure === null ? null : new RegExp(failure, "i"), actions);
-
-/** Maximum number of items in inputs that are read again, unless only one vault is wanted. */
-const maxReadAgain = 250_000;
-
-/** Passes the entries to `take` once more. Returns false if the inputs cannot be read again or are too large. */
-async function readAgain(
-  options: ReplayOptions,
-  { intake, vaults }: Parts,
-  take: (entry: Entry) => void,
-): Promise<boolean> {
-  if (!canReadAgain(options) || (intake.items > maxReadAgain && !vaults.isPartial)) return false;
-  const { map, zone, now, since = Number.NEGATIVE_INFINITY } = options;
-  const inputs = new Inputs(options);
-  const spare = new SpareEntries();
-  const order = new TimeOrder(spare, (entry) => {
-    if (entry.time >= since) take(entry);
-  });
-  try {
-    const shared = { map, zone, now, vaults, classifier: classifierOf(options), spare };
-    await inputs.read(
-      shared,
-      new Skips(),
-      (entry) => order.add(entry),
-      () => intake.items,
-    );
-    order.end();
-    return true;
-  } finally {
-    await inputs.close();
-  }
-}
 
 /** Returns the error for inputs without a single item. */
 function noItems(sources: readonly Source[], { count, first: [line] }: Skips): VaultError {
@@ -208,7 +174,7 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
     selection,
     labels,
     references,
-    timelines: intake.timelines,
+    hasTimelines: options.timeline !== "none",
     doubts: doubtsIn(intake.fold),
     asOf,
     now,
@@ -217,12 +183,6 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
   const every = rankVaults(context);
   const selected =
     selection === undefined ? undefined : selectedOf(context, selection, every.length);
-  const traces = await traceRefused(
-    context,
-    every,
-    async (take) => await readAgain(options, parts, take),
-  );
-  const traced = { ...context, traces };
   const counts = countVerdicts(every);
   const otherActions = [...classifier.others]
     .map(([value, count]) => ({
@@ -241,7 +201,7 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
       ? undefined
       : whatIfReport(
           changed.whatIf,
-          traced,
+          context,
           {
             ...context,
             fold: changed.fold,
@@ -269,7 +229,7 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
     }),
     *vaults({ problems }) {
       for (const { vault, verdict } of every)
-        if (!problems || isProblem(verdict)) yield reportOf(traced, vault);
+        if (!problems || isProblem(verdict)) yield reportOf(context, vault);
     },
     ...defined({ whatIf }),
   };

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { eventKinds } from "../audit/fold/events.ts";
 import { roles } from "../audit/read/item.ts";
-import { verdicts } from "../audit/report/severity.ts";
+import { verdicts } from "../audit/explain/severity.ts";
 import { count, limits, maybeText, maybeTime, next, operation, text, time } from "./parts.ts";
 
 // The report of a replay, as the program has it and as it prints it. An optional property is absent, never undefined.
@@ -89,6 +89,8 @@ const contradiction = z.object({
   at: time,
   kind: z.enum([
     "acknowledgement-without-start",
+    /** Of the same reference, by another clock. */
+    "acknowledgement-before-start",
     "acknowledgement-after-expiry",
     "acknowledgement-of-other-operation",
     "activity-after-deletion",

@@ -16,7 +16,7 @@ test("the answer to --what-if is what each report begins with", async () => {
   const { summary } = result;
   const answer = "What if lock-after-failed=5: 1 vault would differ, 30 would not";
   const { terminal, markdown, page } = printed({ summary, vaults: reports, whatIf: result.whatIf });
-  expect(terminal).toMatch(new RegExp(`^${answer}\n1 vault locked`));
+  expect(terminal).toMatch(new RegExp(`^${answer}\n1 vault probably locked`));
   expect(terminal).toMatch(new RegExp(`\n  ${vaultUuid(1)}  locked since .*  ok; 3 failed`));
   expect(markdown).toMatch(new RegExp(`^\\*\\*${answer}\\*\\*\n`));
   expect(page).toContain(`<h1><bdi>${answer}</bdi></h1>`);

@@ -417,7 +417,9 @@ describe("audit-replay", () => {
         await machine.vaultWith({ cwd: machine.home }, "audit-replay", "audit.ndjson", ...args),
         0,
       );
-      expect(readFileSync(file, "utf8")).toMatch(/^\*\*1 vault with an open exchange\.\*\*\n/);
+      expect(readFileSync(file, "utf8")).toMatch(
+        /^\*\*1 vault probably with an open exchange\.\*\*\n/,
+      );
       expect(statSync(file).mode & 0o777).toBe(0o600);
       expect(existsSync(join(machine.home, "report.html"))).toBe(true);
       const result = await machine.vault("audit-replay", machine.audit, "--markdown", "-");

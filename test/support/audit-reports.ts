@@ -158,4 +158,4 @@ export function hostile(): Replayed {
 
 /** Texts of which the program has a list, and times, which it makes. */
 const fixed =
-  /^(?:verdict|certainty|state|rule|event|kind|format|order|by|operation|at|since|tokenExpiry|.*At)$/;
+  /^(?:verdict|certainty|argv|note|state|rule|event|kind|format|order|by|operation|at|since|tokenExpiry|.*At)$/;

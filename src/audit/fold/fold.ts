@@ -1,147 +1,416 @@
-import type { Rules } from "../../documents/audit.ts";
-import type { Entry } from "../read/item.ts";
+import type { LockRule, Rules } from "../../documents/audit.ts";
+import type { Operation } from "../../protocol/endpoints.ts";
+import type { Entry, Item, ItemLocation } from "../read/item.ts";
+import { locationOf } from "../read/item.ts";
 import type { EventKind } from "./events.ts";
-import { eventKinds } from "./events.ts";
-import { Transitions } from "./transitions.ts";
+import type { Overlap } from "./overlap.ts";
+import { Rings } from "./rings.ts";
+import { beforeRelease } from "./rules.ts";
 import type { VaultTable } from "./vault-table.ts";
-import type { Identity } from "./vault.ts";
+import type { Ending } from "./vault.ts";
 import { Vault } from "./vault.ts";
 
+/** Maximum difference between the clocks of a start and of its acknowledgement. */
+const clockSkew = 5000;
+
+/** Milliseconds after a lock in which an item may record it. */
+const recordedWithin = 10_000;
+
+/** Number of events among which a start's early acknowledgement is looked for. */
+const nearby = 8;
+
+interface FoldOptions {
+  rules: Rules;
+  table: VaultTable;
+  overlap: Overlap;
+  itemOf: (location: ItemLocation) => Item;
+  /** Number of events to keep of a vault. */
+  events: number;
+  /** Ignores what items say about locks: only the rules count. */
+  isHypothetical?: boolean;
+}
+
 /**
- * The service's state machine as audit items show it, which verdicts, timelines and what-if reports are based on. It takes items in order
- * of time; memory grows with the vaults only.
+ * The service's state machine as audit items show it. It takes items in order of time; memory grows with the vaults only. What an item of
+ * unknown meaning may have done widens the bounds of a vault's counters, and makes no lock certain.
  */
 export class Fold {
   readonly rules: Rules;
   /** By their numbers; empty for one without items. */
   readonly vaults: (Vault | undefined)[] = [];
+  readonly rings: Rings;
   readonly #table: VaultTable;
-  readonly #transitions: Transitions;
-  readonly #duplicates = new Duplicates();
-  /** Of what `expect` read, without which nothing would be read. */
-  expected = 0;
-  #newest = Number.NEGATIVE_INFINITY;
+  readonly #overlap: Overlap;
+  readonly #itemOf: (location: ItemLocation) => Item;
+  readonly isHypothetical: boolean;
+  /** Whether an expired start with invalid credentials locks. */
+  readonly #expiresInvalid: boolean;
+  #hasLocked = false;
   /** Number of items that came too late to be sorted. */
   late = 0;
 
-  /** `hypothetical` ignores what items say about locks: only the rules count. */
-  constructor(rules: Rules, table: VaultTable, hypothetical = false) {
+  constructor({ rules, table, overlap, itemOf, events, isHypothetical = false }: FoldOptions) {
     this.rules = rules;
+    this.rings = new Rings(events);
     this.#table = table;
-    this.#transitions = new Transitions(rules, hypothetical);
+    this.#overlap = overlap;
+    this.#itemOf = itemOf;
+    this.isHypothetical = isHypothetical;
+    this.#expiresInvalid = beforeRelease(rules.release, "1.2.23");
   }
 
-  /** Takes the next item. Returns its vault, or undefined for a duplicate, which counts nothing. */
-  take(entry: Entry): Vault | undefined {
+  /** Takes the next item. Returns false for one that counts already. */
+  take(entry: Entry): boolean {
     const vault = this.vaults[entry.vault] ?? this.#begin(entry);
-    if (entry.time > this.#newest) {
-      this.#newest = entry.time;
-      vault.lastTime = entry.time;
-    } else if (vault.items > 0 && !this.#follows(vault, entry)) return undefined;
+    if (!this.isHypothetical && this.#overlap.isKnown(vault, entry)) return false;
+    if (entry.time >= vault.lastTime) vault.lastTime = entry.time;
+    else {
+      this.late += 1;
+      vault.doubt().hasLate = true;
+    }
     vault.items += 1;
-    this.#duplicates.note(vault, entry);
-    if (this.#transitions.expiresInvalid) this.#transitions.expireInvalid(vault, entry.time);
+    if (this.#expiresInvalid) this.finish(vault, entry.time);
     if (entry.event !== "other") vault.hasKnownAction = true;
-    this.#transitions.apply(vault, entry, entry.event);
-    return vault;
+    const { ending } = vault;
+    this.#hasLocked = false;
+    this.#apply(vault, entry, entry.event);
+    if (ending !== undefined && ending === vault.ending && isCall(entry, ending)) {
+      ending.calls += 1;
+      if (ending.calls === 1) ending.firstCall = entry.time;
+      ending.lastCall = entry.time;
+    }
+    this.rings.push(vault.ring, entry.time, entry, {
+      unackedStarts: vault.unackedStarts,
+      failedAttempts: vault.failedAttempts,
+      isOpen: vault.pending !== undefined,
+      condition: vault.condition,
+      locks: this.#hasLocked,
+    });
+    if (vault.ending !== undefined && vault.ending !== ending) this.#freeze(vault);
+    return true;
   }
 
-  /** Reads the vault of an entry ahead, so that the processor waits for several at once: an eighth of the time. */
-  expect({ vault: number }: Entry): void {
-    // A negative index would make this access a slow one, for every item.
-    const vault = number < 0 ? undefined : this.vaults[number];
-    if (vault !== undefined) this.expected ^= vault.sum();
-  }
-
-  /** Whether the last item locked its vault. */
-  get hasLocked(): boolean {
-    return this.#transitions.hasLocked;
-  }
-
-  get duplicates(): number {
-    return this.#duplicates.count;
-  }
-
-  /** Applies the effects of time until `asOf`. */
-  finish(vault: Vault, asOf: number): void {
-    this.#transitions.expireInvalid(vault, asOf);
+  /** Applies the effects of time: releases up to 1.2.22 lock when a transaction with invalid credentials expires. */
+  finish(vault: Vault, now: number): void {
+    if (!this.#expiresInvalid) return;
+    const { invalidStart, condition } = vault;
+    if (invalidStart === undefined || condition !== "active") return;
+    const since = invalidStart.time + this.rules.tokenLifetimeMs;
+    if (since > now) return;
+    vault.condition = "locked";
+    vault.ending = { ...ended, since, item: invalidStart.item, rule: "expired-invalid-start" };
+    this.#freeze(vault);
   }
 
   #begin({ vault: number, time }: Entry): Vault {
-    const vault = new Vault(this.#table.uuid(number), number, time);
+    const vault = new Vault(this.#table.uuid(number), number, time, this.rings.create());
     // Without holes, which would make every access slow.
     while (this.vaults.length < number) this.vaults.push(undefined);
     this.vaults[number] = vault;
     return vault;
   }
 
-  /** Returns false for a duplicate. */
-  #follows(vault: Vault, entry: Entry): boolean {
-    if (entry.time > vault.lastTime) {
-      vault.lastTime = entry.time;
-      return true;
+  /** Keeps the events that led to a lock, whatever comes after it. */
+  #freeze(vault: Vault): void {
+    if (vault.earlier === undefined) vault.earlier = vault.ring;
+    else this.rings.append(vault.earlier, vault.ring);
+    vault.ring = this.rings.create();
+  }
+
+  #apply(vault: Vault, entry: Entry, event: EventKind): void {
+    switch (event) {
+      case "read":
+      case "update":
+        return this.#start(vault, entry, event === "read" ? "get" : "update");
+      case "ack-read":
+      case "ack-update":
+        return this.#acknowledge(vault, entry, event === "ack-read" ? "get" : "update");
+      case "failed-read":
+      case "failed-update":
+      case "failed-delete":
+      case "failed-attempt":
+      case "failed-device":
+      case "failed-pin":
+        return this.#fail(vault, entry, event, true);
+      case "refused":
+      case "unauthorized":
+        return this.#fail(vault, entry, event, false);
+      case "locking-failure":
+        this.#fail(vault, entry, event, true);
+        return this.#lockAsSaid(vault, entry, "failed-attempts");
+      case "locking-start":
+        return this.#lockByStart(vault, entry);
+      case "refused-locked":
+        return this.#findLocked(vault, entry);
+      case "lock-noted":
+        return this.isHypothetical ? undefined : this.#findLocked(vault, entry);
+      case "lock":
+        return this.#lock(vault, entry, { rule: "administrator", isSaid: true });
+      case "unlock":
+        vault.hasKnownCounters = true;
+        vault.wasUnlocked = true;
+        return this.#reopen(vault);
+      case "create":
+        return this.#create(vault, entry);
+      case "delete":
+        return this.#delete(vault, entry);
+      case "unanswered-start":
+        vault.doubt().hasUnanswered = true;
+        if (vault.condition === "active") this.#start(vault, entry, "get");
+        return;
+      case "unanswered-ack":
+        vault.doubt().hasUnanswered = true;
+        return;
+      case "unclear-start":
+        // It may have been accepted, which resets the failed attempts, or have been one of them.
+        if (vault.condition === "active") vault.clearFailures();
+        return this.#widen(vault);
+      case "unclear-ack":
+      case "other":
+        return this.#widen(vault);
+      case "gone":
+        vault.isGone = true;
+        return;
+      case "failed-ack":
+      case "not-performed":
+      case "application":
     }
-    if (entry.time === vault.lastTime) return !this.#duplicates.isOne(vault, entry);
-    this.late += 1;
-    vault.doubt().hasLate = true;
+  }
+
+  /** Takes an item that may have been any call: an acknowledgement, which resets the counters, or an unlock. */
+  #widen(vault: Vault): void {
+    vault.unclear += 1;
+    vault.isShownOpen = false;
+    vault.surelyUnacked = 0;
+    vault.surelyFailed = 0;
+    if (vault.ending !== undefined) vault.ending.isUnsure = true;
+  }
+
+  #start(vault: Vault, entry: Entry, operation: Operation): void {
+    this.#accept(vault, entry);
+    vault.clearFailures();
+    vault.unackedStarts += 1;
+    vault.surelyUnacked += 1;
+    vault.isShownOpen = true;
+    vault.pending = operation;
+    vault.lastStart = entry.time;
+    if (vault.earlyAcks > 0 && this.#isAcknowledged(vault, entry)) {
+      vault.pending = undefined;
+      vault.clearStarts();
+    }
+    if (vault.surelyUnacked >= this.rules.limits.unackedStarts)
+      this.#lock(vault, entry, {
+        rule: "unacknowledged-starts",
+        count: vault.unackedStarts,
+      });
+  }
+
+  /** Whether the acknowledgement of a start stands before it: in the same second, or by another clock. */
+  #isAcknowledged(vault: Vault, start: Entry): boolean {
+    const skew = start.time - vault.earlyAckTime;
+    if (skew > clockSkew) vault.earlyAcks = 0;
+    if (vault.earlyAcks === 0) return false;
+    const reference = this.#itemOf(start).externalRef;
+    const events = this.rings
+      .events(vault.ring)
+      .slice(-nearby)
+      .filter(({ location }) => this.#itemOf(location).externalRef === reference);
+    // One that comes after another acknowledgement, or begins the log, is about a start before it.
+    const isOwn = events.some(
+      ({ time, location: { event } }, index) =>
+        time === vault.earlyAckTime &&
+        isAcknowledgement(event) &&
+        !isAcknowledgement(events[index - 1]?.location.event) &&
+        (skew === 0 || vault.items > 2),
+    );
+    if (!isOwn || (reference === null && skew > 0)) return false;
+    vault.earlyAcks -= 1;
+    const { contradictions } = vault.doubts;
+    if (contradictions.at(-1)?.kind === "acknowledgement-without-start") contradictions.pop();
+    if (skew > 0) vault.addContradiction("acknowledgement-before-start", locationOf(start));
     return true;
   }
-}
 
-/** Maximum number of vaults for which several items of the same millisecond are remembered. */
-const maxRemembered = 10_000;
-
-/** Maximum number of items remembered for a vault and a millisecond. */
-const maxSeen = 32;
-
-/**
- * Finds duplicates, as in overlapping exports: items of the same vault and time with the same id or, if one of two inputs has no ids, of
- * the same call.
- */
-class Duplicates {
-  readonly #sameTime = new Map<Vault, { time: number; seen: Identity[] }>();
-  count = 0;
-
-  /** Remembers the last item of a vault. */
-  note(vault: Vault, { idHash, input, event }: Entry): void {
-    vault.lastIdHash = idHash;
-    vault.lastInput = input;
-    vault.lastEvent = event;
+  #acknowledge(vault: Vault, entry: Entry, operation: Operation): void {
+    const { pending } = vault;
+    const wasOpen = vault.condition === "active";
+    this.#accept(vault, entry);
+    if (wasOpen && pending === undefined) {
+      vault.earlyAcks = entry.time === vault.earlyAckTime ? vault.earlyAcks + 1 : 1;
+      vault.earlyAckTime = entry.time;
+      // As the first item of a vault it is no contradiction: its start was before the log begins.
+      if (vault.items > 1)
+        vault.addContradiction("acknowledgement-without-start", locationOf(entry));
+    } else if (wasOpen && pending !== operation)
+      vault.addContradiction("acknowledgement-of-other-operation", locationOf(entry));
+    else if (wasOpen && entry.time - vault.lastStart > this.rules.tokenLifetimeMs)
+      vault.addContradiction("acknowledgement-after-expiry", locationOf(entry));
+    vault.hasKnownCounters = true;
+    vault.clearStarts();
+    vault.clearFailures();
+    vault.pending = undefined;
   }
 
-  /** Whether an item, which has the time of the last item of its vault, is a duplicate. */
-  isOne(vault: Vault, { time, idHash, input, event }: Entry): boolean {
-    const before = this.#sameTime.get(vault);
-    const last = { idHash: vault.lastIdHash, input: vault.lastInput, event: vault.lastEvent };
-    const seen = before?.time === time ? before.seen : [last];
-    const one = { idHash, input, event };
-    if (seen.some((other) => isSame(one, other))) {
-      this.count += 1;
-      // Without an id, a duplicate cannot be distinguished from another item with equal content.
-      if (idHash % 2 === 0) vault.doubt().hasAlike = true;
-      return true;
+  /** Takes an accepted call. One that should have been refused contradicts the log, and reopens the vault. */
+  #accept(vault: Vault, entry: Entry): void {
+    const { condition, ending } = vault;
+    if (condition === "active") return;
+    if (ending?.isLikely !== true || ending.isSaid)
+      vault.addContradiction(
+        condition === "locked" ? "activity-while-locked" : "activity-after-deletion",
+        locationOf(entry),
+      );
+    this.#reopen(vault);
+  }
+
+  #fail(vault: Vault, entry: Entry, event: EventKind, isSure: boolean): void {
+    const { ending } = vault;
+    if (vault.condition !== "active") {
+      if (event === "locking-failure") this.#noteLockedBefore(vault, entry);
+      if (ending?.isLikely !== true || ending.isSaid) return;
     }
-    if (this.#sameTime.size === maxRemembered) this.#sameTime.clear();
-    this.#sameTime.set(vault, { time, seen: [...seen.slice(-maxSeen), one] });
-    return false;
+    vault.failedAttempts += 1;
+    if (isSure) vault.surelyFailed += 1;
+    else vault.refusals += 1;
+    if (this.#expiresInvalid && event !== "failed-delete")
+      vault.invalidStart ??= { time: entry.time, item: locationOf(entry) };
+    const { failedAttempts: limit } = this.rules.limits;
+    const rule = "failed-attempts";
+    if (vault.surelyFailed >= limit) {
+      // A locked vault does not look at credentials: the lock that was likely came later.
+      if (ending !== undefined) vault.condition = "active";
+      this.#lock(vault, entry, { rule, count: vault.surelyFailed });
+    } else if (vault.failedAttempts >= limit && ending === undefined)
+      this.#lock(vault, entry, { rule, count: vault.failedAttempts, isLikely: true });
+  }
+
+  #lockByStart(vault: Vault, entry: Entry): void {
+    if (vault.condition !== "active") return this.#noteLockedBefore(vault, entry);
+    if (this.isHypothetical) return this.#start(vault, entry, "get");
+    // The credentials were correct.
+    vault.clearFailures();
+    vault.unackedStarts += 1;
+    vault.lastStart = entry.time;
+    this.#lockAsSaid(vault, entry, "unacknowledged-starts");
+  }
+
+  /** Notes a lock by an item, if the vault was locked before by the rules. */
+  #noteLockedBefore(vault: Vault, entry: Entry): void {
+    const { ending } = vault;
+    if (vault.condition !== "locked" || this.#confirm(vault)) return;
+    if (ending === undefined || isRecord(entry, ending)) return;
+    vault.addContradiction("locked-at-another-moment", locationOf(entry));
+  }
+
+  /** Locks a vault because the item says so, and notes if the rules disagree. */
+  #lockAsSaid(vault: Vault, entry: Entry, rule: LockRule): void {
+    const isOpen = vault.condition === "active";
+    if (this.isHypothetical || (!isOpen && !this.#hasLocked)) return;
+    const { limits } = this.rules;
+    const [count, limit] =
+      rule === "failed-attempts"
+        ? [vault.failedAttempts, limits.failedAttempts]
+        : [vault.unackedStarts, limits.unackedStarts];
+    if (count < limit && vault.hasKnownCounters)
+      vault.addContradiction("locked-at-another-moment", locationOf(entry));
+    this.#lock(vault, entry, { rule, count });
+    if (vault.ending !== undefined) Object.assign(vault.ending, { isSaid: true, isLikely: false });
+  }
+
+  /**
+   * Takes an item that shows the vault to be locked. If no rule did it, the vault was idle for so long, or the calls just before are the
+   * likely cause, or it is not in the log.
+   */
+  #findLocked(vault: Vault, entry: Entry): void {
+    if (this.isHypothetical) return this.#widen(vault);
+    if (vault.condition !== "active") return void this.#confirm(vault);
+    const { failedAttempts, unackedStarts, hasKnownCounters } = vault;
+    const { limits, autoLockAfterMs } = this.rules;
+    const since = (vault.lastStart || vault.firstTime) + autoLockAfterMs;
+    // The call may be the one that reached the limit.
+    const last = entry.event === "refused-locked" ? 1 : 0;
+    if (since <= entry.time)
+      this.#lock(vault, entry, { rule: "auto-lock", isSaid: true, isGuess: true, since });
+    else if (
+      failedAttempts > 0 &&
+      (failedAttempts + last >= limits.failedAttempts || !hasKnownCounters || last === 0)
+    )
+      this.#lock(vault, entry, guess("failed-attempts", failedAttempts));
+    else if (unackedStarts + last >= limits.unackedStarts)
+      this.#lock(vault, entry, guess("unacknowledged-starts", unackedStarts));
+    else {
+      if (last > 0) vault.addContradiction("refused-while-open", locationOf(entry));
+      this.#lock(vault, entry, { rule: "unseen", isSaid: true });
+    }
+  }
+
+  /** Notes that an item shows a locked vault to be locked. Returns whether that was new. */
+  #confirm({ condition, ending }: Vault): boolean {
+    if (condition !== "locked" || ending === undefined) return false;
+    const isNew = ending.isLikely && !ending.isSaid;
+    ending.isSaid = true;
+    ending.isUnsure = false;
+    return isNew;
+  }
+
+  #create(vault: Vault, entry: Entry): void {
+    const isFirst = vault.items === 1;
+    if (vault.wasCreated) vault.addContradiction("created-twice", locationOf(entry));
+    else if (!isFirst) vault.addContradiction("activity-before-creation", locationOf(entry));
+    vault.hasKnownCounters = true;
+    vault.wasCreated = true;
+  }
+
+  #delete(vault: Vault, entry: Entry): void {
+    if (vault.condition === "deleted")
+      return vault.addContradiction("activity-after-deletion", locationOf(entry));
+    vault.pending = undefined;
+    vault.condition = "deleted";
+    vault.ending = { ...ended, since: entry.time, item: locationOf(entry), rule: "unseen" };
+  }
+
+  #lock(
+    vault: Vault,
+    entry: Entry,
+    how: Pick<Ending, "rule"> & Partial<Omit<Ending, "item" | "calls">>,
+  ): void {
+    if (vault.condition === "locked") return;
+    // A call that finds the vault locked did not lock it.
+    this.#hasLocked = how.rule !== "unseen" && how.isGuess !== true;
+    vault.condition = "locked";
+    vault.ending = { ...ended, since: entry.time, item: locationOf(entry), ...how };
+  }
+
+  #reopen(vault: Vault): void {
+    vault.condition = "active";
+    vault.pending = undefined;
+    vault.clearStarts();
+    vault.clearFailures();
+    vault.ending = undefined;
   }
 }
 
-function isSame(a: Identity, b: Identity): boolean {
-  if (calls.get(a.event) !== calls.get(b.event)) return false;
-  if (a.idHash === b.idHash) return true;
-  const hasNoId = a.idHash % 2 === 0 || b.idHash % 2 === 0;
-  return hasNoId && a.input !== b.input;
-}
+const ended = {
+  count: 0,
+  isSaid: false,
+  isGuess: false,
+  isLikely: false,
+  isUnsure: false,
+  calls: 0,
+  firstCall: Number.NaN,
+  lastCall: Number.NaN,
+};
 
-/** Calls by event kind. Two exports may describe the outcome of the same call differently. */
-const calls: ReadonlyMap<EventKind, string> = new Map(
-  eventKinds.map((kind) => [kind, callOf(kind)]),
-);
+const guess = (rule: LockRule, count: number) => ({ rule, count, isSaid: true, isGuess: true });
 
-function callOf(kind: EventKind): string {
-  if (kind.startsWith("ack") || kind.endsWith("-ack")) return "end";
-  return ["create", "delete", "failed-delete", "lock", "unlock", "other"].includes(kind)
-    ? kind.replace("failed-", "")
-    : "start";
-}
+const isAcknowledgement = (event: EventKind | undefined): boolean =>
+  event === "ack-read" || event === "ack-update";
+
+/** Whether an item tells again of the lock that the one before it made. */
+const isRecord = ({ event, time }: Entry, { since }: Ending): boolean =>
+  event === "lock-noted" || (event === "locking-failure" && time - since <= recordedWithin);
+
+/** Whether an item behind a lock is a call, of whatever outcome. */
+const isCall = (entry: Entry, ending: Ending): boolean =>
+  !["create", "delete", "lock", "unlock", "other", "application"].includes(entry.event) &&
+  !isRecord(entry, ending);

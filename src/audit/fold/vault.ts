@@ -1,34 +1,33 @@
-import type { EventKind } from "./events.ts";
-import { locationOf } from "../read/item.ts";
-import type { Entry, ItemLocation } from "../read/item.ts";
+import type { ItemLocation } from "../read/item.ts";
 import type { Contradiction, LockRule } from "../../documents/audit.ts";
-
-/** Maximum number of items remembered of those that count toward lockout, the newest. */
-const longestChain = 16;
+import type { EventKind } from "./events.ts";
+import type { Condition, Ring } from "./rings.ts";
 
 /** Maximum number of contradictions listed for a vault. */
 const maxContradictions = 20;
 
-/** No items: a list for every vault would take memory. */
-const none: ItemLocation[] = [];
-
-/** What tells an item from another one of the same vault and time. */
-export type Identity = Pick<Entry, "idHash" | "input" | "event">;
-
 /** How a vault came to be locked or deleted. */
-interface Ending {
+export interface Ending {
   /** Time at which it was, in milliseconds since the epoch. */
   since: number;
   /** The item that did it, or showed it. */
   item: ItemLocation;
   /** Rule that locked a locked vault. */
   rule: LockRule;
+  /** Number of items that led to it by the rule. */
+  count: number;
   /** An item says that the vault was locked. */
   isSaid: boolean;
+  /** The rule is what the calls before make likely. */
+  isGuess: boolean;
   /** Calls whose reason is not known made the lock, if they counted. */
   isLikely: boolean;
   /** A later item may have unlocked it, or shown it open: what it means is not understood. */
   isUnsure: boolean;
+  /** Calls since. */
+  calls: number;
+  firstCall: number;
+  lastCall: number;
 }
 
 /** What makes a verdict doubtful. */
@@ -41,7 +40,7 @@ interface Doubts {
   hasLate: boolean;
   /** A call of this machine had no response: it may count. */
   hasUnanswered: boolean;
-  /** Items without ids were taken for duplicates because their content is equal. */
+  /** Items without ids were taken for items of another input. */
   hasAlike: boolean;
 }
 
@@ -58,17 +57,14 @@ const noDoubts = (): Doubts => ({
 const undoubted: Readonly<Doubts> = noDoubts();
 
 /**
- * What the items of a vault so far amount to. What few vaults need is an object of its own: all vaults together should fit the processor's
- * cache. Each number has a first value, without which V8 makes an object of it at each change. Times are milliseconds since the epoch, NaN
- * for none.
+ * What the items of a vault so far amount to. Each number has a first value, without which V8 makes an object of it at each change. Times
+ * are milliseconds since the epoch, NaN for none.
  */
 export class Vault {
-  // First what every item reads or changes, so that it is close together.
-  condition: "active" | "locked" | "deleted" = "active";
+  condition: Condition = "active";
   items = 0;
-  /** Number of starts without acknowledgement. */
+  /** Number of starts without acknowledgement, and of consecutive failed attempts: what is seen, with what may count. */
   unackedStarts = 0;
-  /** Number of consecutive failed attempts, with those that may count. */
   failedAttempts = 0;
   /** Lower bounds of both, which no item of unknown meaning raises. */
   surelyUnacked = 0;
@@ -88,19 +84,16 @@ export class Vault {
   hasKnownAction = false;
   /** Of the last item. */
   lastIdHash = 0;
-  lastInput = 0;
   lastEvent: EventKind = "other";
-  // Location of the last start: an object for each start would take a third of the time of a replay.
-  #startLine = 0;
-  #startInput = 0;
-  #startEvent: EventKind = "other";
-  #startContent: ItemLocation["content"] = 0;
   lastTime = Number.NaN;
   /** Time of the last start, which is that of the open exchange. */
   lastStart = Number.NaN;
-  #creation: ItemLocation | undefined;
-  #earlierStarts: ItemLocation[] = none;
-  #failures: ItemLocation[] = none;
+  /** Acknowledgements without a start at the last time of one: the start may stand behind them. */
+  earlyAcks = 0;
+  earlyAckTime = Number.NaN;
+  /** The newest events, and those before the last lock. */
+  ring: Ring;
+  earlier: Ring | undefined;
   /** In lower case. */
   readonly uuid: string = "";
   /** Number in the table of vaults. */
@@ -114,11 +107,12 @@ export class Vault {
   invalidStart: { time: number; item: ItemLocation } | undefined;
   #doubts = undoubted;
 
-  constructor(uuid: string, number: number, time: number) {
+  constructor(uuid: string, number: number, time: number, ring: Ring) {
     this.uuid = uuid;
     this.number = number;
     this.firstTime = time;
     this.lastTime = time;
+    this.ring = ring;
   }
 
   get doubts(): Readonly<Doubts> {
@@ -131,83 +125,24 @@ export class Vault {
     return this.#doubts;
   }
 
-  /** The newest starts without acknowledgement, oldest first. */
-  get starts(): ItemLocation[] {
-    return this.unackedStarts === 0 ? [] : [...this.#earlierStarts, this.#start()];
-  }
-
-  /** The newest consecutive failed attempts, oldest first. */
-  get failures(): readonly ItemLocation[] {
-    return this.#failures;
-  }
-
-  /** The last start, or the creation: its endpoint names the kind of the vault. */
-  get kindItem(): ItemLocation | undefined {
-    return this.#creation ?? (this.#startLine === 0 ? undefined : this.#start());
-  }
-
-  /** Returns a number of every part that items change, all of which are read. */
-  sum(): number {
-    const numbers = this.items ^ this.lastIdHash ^ this.#startLine;
-    return numbers + this.lastTime + this.lastStart;
-  }
-
-  create(entry: Entry): void {
-    this.wasCreated = true;
-    this.#creation = locationOf(entry);
-  }
-
-  countStart({ line, input, event, content }: Entry): void {
-    if (this.unackedStarts > 0)
-      this.#earlierStarts = [...this.#earlierStarts.slice(2 - longestChain), this.#start()];
-    this.unackedStarts += 1;
-    this.surelyUnacked += 1;
-    this.isShownOpen = true;
-    this.#startLine = line;
-    this.#startInput = input;
-    this.#startEvent = event;
-    this.#startContent = content;
-    if (this.#creation !== undefined) this.#creation = undefined;
-  }
-
-  countFailure(entry: Entry, isSure: boolean): void {
-    this.failedAttempts += 1;
-    if (isSure) this.surelyFailed += 1;
-    else this.refusals += 1;
-    if (this.#failures === none) this.#failures = [];
-    if (this.#failures.push(locationOf(entry)) > longestChain) this.#failures.shift();
-  }
-
   clearStarts(): void {
-    if (this.unackedStarts > 1) this.#earlierStarts = none;
     this.unackedStarts = 0;
     this.surelyUnacked = 0;
     this.unclear = 0;
   }
 
   clearFailures(): void {
+    this.failedAttempts = 0;
     this.surelyFailed = 0;
     this.refusals = 0;
     this.isGone = false;
-    if (this.failedAttempts === 0) return;
-    this.failedAttempts = 0;
-    this.#failures = none;
     if (this.invalidStart !== undefined) this.invalidStart = undefined;
   }
 
-  #start(): ItemLocation {
-    return {
-      input: this.#startInput,
-      line: this.#startLine,
-      event: this.#startEvent,
-      content: this.#startContent,
-    };
-  }
-
-  addContradiction(kind: Contradiction["kind"], entry: Entry): void {
+  addContradiction(kind: Contradiction["kind"], item: ItemLocation): void {
     const doubts = this.doubt();
     if (doubts.contradictions.length < maxContradictions)
-      doubts.contradictions.push({ kind, item: locationOf(entry) });
+      doubts.contradictions.push({ kind, item });
     else doubts.moreContradictions += 1;
   }
 }

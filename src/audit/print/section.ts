@@ -5,7 +5,7 @@ import type {
   Tally,
   VaultReport,
 } from "../../documents/audit.ts";
-import type { Verdict } from "../report/severity.ts";
+import type { Verdict } from "../explain/severity.ts";
 import { counted, grouped } from "../../terminal/count.ts";
 import type { Way } from "../../way.ts";
 import { contradictionWords, eventWords, ownWords, timeText, verdictWords } from "./words.ts";

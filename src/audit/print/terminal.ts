@@ -6,7 +6,7 @@ import type { TerminalFacts } from "../../terminal/streams.ts";
 import type { Cell } from "../../terminal/tables.ts";
 import { cut, listTable, oneLineTable, rowsTable, tabbedLines } from "../../terminal/tables.ts";
 import { unlikeWay, wayLines } from "../../way.ts";
-import type { Verdict } from "../report/severity.ts";
+import type { Verdict } from "../explain/severity.ts";
 import type { Report } from "./outline.ts";
 import { outlineOf } from "./outline.ts";
 import type { Fact, Section, Table } from "./section.ts";

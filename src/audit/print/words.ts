@@ -7,7 +7,7 @@ import type {
 } from "../../documents/audit.ts";
 import { counted, grouped } from "../../terminal/count.ts";
 import type { EventKind } from "../fold/events.ts";
-import type { Verdict } from "../report/severity.ts";
+import type { Verdict } from "../explain/severity.ts";
 
 // Words of reports, for people.
 
@@ -63,6 +63,7 @@ export const ruleWords: Record<LockRule, string> = {
 
 export const contradictionWords: Record<Contradiction["kind"], string> = {
   "acknowledgement-without-start": "acknowledgement without a start",
+  "acknowledgement-before-start": "acknowledgement before its start",
   "acknowledgement-after-expiry": "acknowledgement after the token expired",
   "acknowledgement-of-other-operation": "acknowledgement of the other operation",
   "activity-after-deletion": "activity after deletion",

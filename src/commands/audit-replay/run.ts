@@ -2,7 +2,7 @@ import type { Local } from "../../parts/state.ts";
 import type { Replay, ReplayOptions } from "../../audit/replay.ts";
 import { replay } from "../../audit/replay.ts";
 import { newestRelease } from "../../audit/fold/rules.ts";
-import { cutWords } from "../../audit/report/found.ts";
+import { cutWords } from "../../audit/explain/found.ts";
 import type { Settings } from "../../settings/settings.ts";
 import { VaultError } from "../../errors.ts";
 import { defaults } from "../../protocol/limits.ts";

@@ -16,7 +16,7 @@ import type {
   Selected,
   UnknownAction,
 } from "../../documents/audit.ts";
-import { short } from "./found.ts";
+import { short } from "./evidence.ts";
 import type { Verdict } from "./severity.ts";
 
 interface Facts {
@@ -69,7 +69,7 @@ export function summaryOf(facts: Facts): ReplaySummary {
     unknownItems: intake.unknownItems,
     applicationItems: intake.applicationItems,
     withoutVault: intake.withoutVault,
-    duplicates: intake.fold.duplicates,
+    duplicates: intake.duplicates,
     reordered: intake.reordered,
     late: intake.fold.late,
     notes: notesOf(facts),

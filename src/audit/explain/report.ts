@@ -1,27 +1,27 @@
 import { defined } from "../../defined.ts";
-import type { Fold } from "../fold/fold.ts";
-import type { Vault } from "../fold/vault.ts";
-import type { ItemLocation } from "../read/item.ts";
-import type { Selection } from "../selection.ts";
-import { adviceOf } from "./advice.ts";
-import { causeOf, refusedOf } from "./cause.ts";
-import type { References } from "./references.ts";
-import type { Trace } from "./cause.ts";
-import type { TimelineEntry, Timelines } from "./timelines.ts";
-import type { Doubts, Judgement, VaultStatus } from "./verdict.ts";
-import { judge, statusAt } from "./verdict.ts";
 import type {
   Contradiction,
   ItemReference,
-  LockRule,
   Rules,
   Selected,
-  Tally,
   TimelineEvent,
   VaultReport,
+  WhatIfReport,
 } from "../../documents/audit.ts";
-import { verdicts } from "./severity.ts";
+import type { Fold } from "../fold/fold.ts";
+import type { Seen } from "../fold/rings.ts";
+import type { WhatIf } from "../fold/rules.ts";
+import type { Vault } from "../fold/vault.ts";
+import type { Selection } from "../selection.ts";
+import { adviceOf } from "./advice.ts";
+import { causeOf } from "./cause.ts";
+import { chainOf, countsAsStart, eventsOf, eventsSince, whoOf } from "./evidence.ts";
+import { explain } from "./explanation.ts";
+import type { References } from "./references.ts";
 import type { Verdict } from "./severity.ts";
+import { verdicts } from "./severity.ts";
+import type { Doubts, Judgement, VaultStatus } from "./verdict.ts";
+import { judge, statusAt } from "./verdict.ts";
 
 /** Everything that reports are created from. */
 export interface ReportContext {
@@ -31,9 +31,7 @@ export interface ReportContext {
   /** By UUID, in lower case. */
   labels: ReadonlyMap<string, string>;
   references: References;
-  timelines: Timelines | undefined;
-  /** Traces of refused credentials, by number of the vault. */
-  traces?: ReadonlyMap<number, Trace>;
+  hasTimelines: boolean;
   doubts: Doubts;
   asOf: number;
   /** Current time, for advice, in milliseconds since the epoch. */
@@ -50,9 +48,10 @@ const iso = (time: number): string => new Date(Math.min(time, latest)).toISOStri
 export const statusOf = ({ fold, references, asOf }: ReportContext, vault: Vault): VaultStatus =>
   statusAt(fold, vault, asOf, references.itemOf);
 
-function judgementOf({ fold, references, doubts, asOf }: ReportContext, vault: Vault): Judgement {
-  return judge(fold, vault, asOf, doubts, references.itemOf);
-}
+export const judgementOf = (
+  { fold, references, doubts, asOf }: ReportContext,
+  vault: Vault,
+): Judgement => judge(fold, vault, asOf, doubts, references.itemOf);
 
 /** A vault with its verdict. */
 export interface Ranked {
@@ -87,36 +86,32 @@ export const selectedOf = (
 
 /** Creates the report on a vault. */
 export function reportOf(context: ReportContext, vault: Vault): VaultReport {
-  const { fold, references, asOf } = context;
+  const { fold, references, now, isWholeLog } = context;
   const { rules } = fold;
   const judgement = judgementOf(context, vault);
   const { verdict, certainty, lockedAt } = judgement;
-  const chain = chainOf(vault, judgement).map((link) => references.to(link));
-  // Of an open exchange, the chain has the starts before the failures.
-  const exchange =
-    judgement.state === "exchange-open"
-      ? openExchange(rules, vault, chain[vault.starts.length - 1], asOf)
-      : undefined;
-  if (verdict !== "locked" && chain.length > 1)
-    chain.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || a.line - b.line);
-  const trace = context.traces?.get(vault.number);
-  const refused = trace === undefined ? undefined : refusedOf(references, trace);
-  const cause =
-    verdict === "locked"
-      ? { ...causeOf(judgement, chain, vault, rules), ...defined({ refused }) }
-      : undefined;
+  const seen = chainOf(fold, vault, judgement);
+  const chain = seen.map(({ location }) => references.to(location));
+  const explanation = explain(fold, references, vault, judgement, seen);
   const { uuid, unackedStarts, failedAttempts } = vault;
   const label = context.labels.get(uuid);
   const since = lockedAt ?? (verdict === "deleted" ? vault.ending?.since : undefined);
-  return defined({
+  const known = defined({
     uuid,
-    label: label === undefined ? null : references.pseudonyms.of("label", label),
     verdict,
-    exchange,
+    certainty,
     unackedStarts,
     failedAttempts,
-    cause,
-    certainty,
+    exchange: judgement.state === "exchange-open" ? openExchange(context, vault) : undefined,
+    cause:
+      verdict === "locked"
+        ? causeOf(judgement, chain, vault, rules, explanation.refused)
+        : undefined,
+  });
+  const beginsLate = !vault.hasKnownCounters;
+  return defined({
+    ...known,
+    label: label === undefined ? null : references.pseudonyms.of("label", label),
     reason: judgement.reason,
     state: judgement.state,
     since: since === undefined ? undefined : iso(since),
@@ -131,54 +126,23 @@ export function reportOf(context: ReportContext, vault: Vault): VaultReport {
       return { at: item.at, kind, text: contradictionText(kind, item, rules), item };
     }),
     moreContradictions: vault.doubts.moreContradictions,
-    explanation: [],
-    advice: adviceOf(
-      { uuid, verdict, exchange, unackedStarts, failedAttempts, cause, certainty },
-      { rules, now: context.now, isWholeLog: context.isWholeLog },
-    ),
+    explanation: explanation.sentences,
+    advice: adviceOf(known, { rules, now, isWholeLog, beginsLate, explanation }),
     ...timelineOf(context, vault, chain),
   });
 }
 
-/** Returns the rule of a lock, with the number and the origins, not redacted, of the items that led to it or count toward lockout. */
-export function evidenceOf(
-  context: ReportContext,
-  vault: Vault,
-): { rule: LockRule | undefined; items: number; who: VaultReport["who"] } {
-  const judgement = judgementOf(context, vault);
-  const chain = chainOf(vault, judgement).map((link) => context.references.raw(link));
-  return { rule: judgement.rule, items: chain.length, who: whoOf(chain) };
-}
-
-/** Returns the items that led to the lock, or that count toward lockout. */
-export const chainIn = (context: ReportContext, vault: Vault): readonly ItemLocation[] =>
-  chainOf(vault, statusOf(context, vault));
-
-function chainOf(vault: Vault, { verdict, rule }: VaultStatus): readonly ItemLocation[] {
-  const { ending, starts, failures } = vault;
-  switch (verdict) {
-    case "locked":
-      if (rule === "failed-attempts") return failures;
-      if (rule === "unacknowledged-starts") return starts;
-      return rule === "auto-lock" || ending === undefined ? [] : [ending.item];
-    case "deleted":
-      return ending === undefined ? [] : [ending.item];
-    case "at-risk":
-    case "open-exchange":
-    case "unknown":
-    case "ok":
-      return [...starts, ...failures];
-  }
-}
-
 function openExchange(
-  { tokenLifetimeMs }: Rules,
-  { pending, lastStart }: Vault,
-  item: ItemReference | undefined,
-  asOf: number,
+  { fold, references, asOf }: ReportContext,
+  vault: Vault,
 ): VaultReport["exchange"] {
-  if (pending === undefined || item === undefined) return undefined;
-  const expiry = lastStart + tokenLifetimeMs;
+  const { pending, lastStart } = vault;
+  const start = eventsOf(fold, vault).findLast(
+    ({ time, location: { event } }) => time === lastStart && countsAsStart(event),
+  );
+  if (pending === undefined || start === undefined) return undefined;
+  const item = references.to(start.location);
+  const expiry = lastStart + fold.rules.tokenLifetimeMs;
   return {
     operation: pending,
     externalRef: item.externalRef ?? null,
@@ -189,53 +153,75 @@ function openExchange(
   };
 }
 
-function whoOf(chain: readonly ItemReference[]): VaultReport["who"] {
-  return {
-    addresses: tally(chain.map(({ address }) => address)),
-    externalRefs: tally(chain.map(({ externalRef }) => externalRef)),
-    endpoints: tally(chain.map(({ endpoint }) => endpoint)),
-    applications: tally(chain.map(({ application }) => application)),
-  };
+/** Maximum number of vaults that a difference lists; more are counted only. */
+const maxListed = 1000;
+
+/** Lists the vaults for which the change makes a difference in verdict, state, lock or counters, in the given order. */
+export function whatIfReport(
+  { text }: WhatIf,
+  before: ReportContext,
+  after: ReportContext,
+  ranked: readonly Ranked[],
+): WhatIfReport {
+  const report: WhatIfReport = { change: text, vaults: [], unchanged: 0, moreChanged: 0 };
+  const without = { hasTimelines: false };
+  for (const { vault } of ranked) {
+    const changed = after.fold.vaults[vault.number];
+    if (changed === undefined || !differs(before, vault, after, changed)) report.unchanged += 1;
+    else if (report.vaults.length === maxListed) report.moreChanged += 1;
+    else
+      report.vaults.push({
+        uuid: vault.uuid,
+        before: reportOf({ ...before, ...without }, vault),
+        after: reportOf({ ...after, ...without }, changed),
+      });
+  }
+  return report;
 }
 
-/** Counts equal values, most frequent first. */
-function tally(values: readonly (string | undefined)[]): Tally[] {
-  const counts: Tally[] = [];
-  for (const value of values) {
-    if (value === undefined) continue;
-    const known = counts.find((other) => other.value === value);
-    if (known === undefined) counts.push({ value, count: 1 });
-    else known.count += 1;
-  }
-  return counts.length > 1 ? counts.sort((a, b) => b.count - a.count) : counts;
+function differs(
+  before: ReportContext,
+  vault: Vault,
+  after: ReportContext,
+  changed: Vault,
+): boolean {
+  const [a, b] = [statusOf(before, vault), statusOf(after, changed)];
+  return (
+    vault.unackedStarts !== changed.unackedStarts ||
+    vault.failedAttempts !== changed.failedAttempts ||
+    a.verdict !== b.verdict ||
+    a.state !== b.state ||
+    a.lockedAt !== b.lockedAt ||
+    a.rule !== b.rule
+  );
 }
 
 function timelineOf(
-  { timelines, references }: ReportContext,
+  { fold, references, hasTimelines }: ReportContext,
   vault: Vault,
   chain: readonly ItemReference[],
 ): Pick<VaultReport, "timeline" | "timelineOmitted"> {
-  if (timelines === undefined) return {};
+  if (!hasTimelines) return {};
   const causes = new Set(chain.map(({ input, line }) => `${line} ${input}`));
-  const { events, omitted } = timelines.of(vault);
-  const timeline = events.map((entry) => eventOf(entry, references, causes));
+  const events = [...eventsOf(fold, vault), ...eventsSince(fold, vault)];
+  const omitted = vault.items - events.length;
+  const timeline = events.map((seen) => eventOf(seen, references, causes));
   return { timeline, ...(omitted === 0 ? {} : { timelineOmitted: omitted }) };
 }
 
 function eventOf(
-  entry: TimelineEntry,
+  { location, condition, isOpen, unackedStarts, failedAttempts, locks }: Seen,
   references: References,
   causes: ReadonlySet<string>,
 ): TimelineEvent {
-  const item = references.to(entry.item);
+  const item = references.to(location);
   return {
     item,
-    unackedStarts: entry.unackedStarts,
-    failedAttempts: entry.failedAttempts,
-    state:
-      entry.condition === "active" ? (entry.isOpen ? "exchange-open" : "active") : entry.condition,
+    unackedStarts,
+    failedAttempts,
+    state: condition === "active" && isOpen ? "exchange-open" : condition,
     isCause: causes.has(`${item.line} ${item.input}`),
-    locks: entry.locks,
+    locks,
   };
 }
 
@@ -244,6 +230,8 @@ function contradictionText(kind: Contradiction["kind"], item: ItemReference, rul
   switch (kind) {
     case "acknowledgement-without-start":
       return `${item.action} without a start before it: an item is missing, or the start was acknowledged twice`;
+    case "acknowledgement-before-start":
+      return `${item.action} is dated after its own acknowledgement: the clocks differ, and they count as a pair`;
     case "acknowledgement-after-expiry":
       return `${item.action} more than ${rules.tokenLifetimeMs / 1000} s after its start: the token lifetime is longer than assumed (--token-lifetime), or an item is missing`;
     case "acknowledgement-of-other-operation":

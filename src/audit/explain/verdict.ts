@@ -4,6 +4,7 @@ import type { Fold } from "../fold/fold.ts";
 import type { Vault } from "../fold/vault.ts";
 import { beforeRelease } from "../fold/rules.ts";
 import type { Item, ItemLocation } from "../read/item.ts";
+import { eventsOf } from "./evidence.ts";
 import { wouldLock } from "../../exchange/lockout.ts";
 import { count, counted, grouped } from "../../terminal/count.ts";
 import type { Certainty, LockRule, Rules, VaultState } from "../../documents/audit.ts";
@@ -50,12 +51,7 @@ const deletedStatus: VaultStatus = { verdict: "deleted", state: "deleted" };
  * Returns the status of a vault at a time. Reads an item only for a possible auto-lock, which generic vaults do not have (section 8), and of
  * refused calls.
  */
-export function statusAt(
-  fold: Fold,
-  vault: Vault,
-  asOf: number,
-  itemAt: (location: ItemLocation) => Item,
-): VaultStatus {
+export function statusAt(fold: Fold, vault: Vault, asOf: number, itemAt: ItemAt): VaultStatus {
   fold.finish(vault, asOf);
   const { rules } = fold;
   const { condition, ending, pending, unackedStarts, failedAttempts } = vault;
@@ -69,7 +65,7 @@ export function statusAt(
   // Any item that is not understood may be a start.
   const lastUse = vault.unclear > 0 ? vault.lastTime : vault.lastStart || 0;
   const idle = asOf - Math.max(vault.firstTime, lastUse);
-  if (idle >= rules.autoLockAfterMs && !isGeneric(vault, itemAt)) {
+  if (idle >= rules.autoLockAfterMs && !isGeneric(fold, vault, itemAt)) {
     return {
       verdict: "locked",
       state: "locked",
@@ -87,23 +83,31 @@ export function statusAt(
   // What was refused for a reason that is not known may have found the vault locked.
   if (
     (vault.unclear > 0 && !vault.isShownOpen) ||
-    (vault.refusals > 0 && givesReason(vault, itemAt))
+    (vault.refusals > 0 && givesReason(fold, vault, itemAt))
   )
     return { verdict: "unknown", state };
   return { verdict: isOpen ? "open-exchange" : "ok", state };
 }
 
-/** Whether a vault is generic, by the endpoint of its last start. */
-const isGeneric = ({ kindItem }: Vault, itemAt: (location: ItemLocation) => Item): boolean =>
-  kindItem !== undefined && isGenericEndpoint(itemAt(kindItem).endpoint);
+type ItemAt = (location: ItemLocation) => Item;
+
+/** Whether a vault is generic, by the endpoint of its newest item that has one. */
+function isGeneric(fold: Fold, vault: Vault, itemAt: ItemAt): boolean {
+  for (const { location } of eventsOf(fold, vault).toReversed()) {
+    const { endpoint } = itemAt(location);
+    if (endpoint !== null) return isGenericEndpoint(endpoint);
+  }
+  return false;
+}
 
 /** Whether a refused call gives a reason. Without one it is what the service records of bad credentials (section 6). */
-const givesReason = ({ failures }: Vault, itemAt: (location: ItemLocation) => Item): boolean =>
-  failures.some(
-    (location) =>
-      location.event === "unauthorized" ||
-      (location.event === "refused" && itemAt(location).description !== null),
-  );
+const givesReason = (fold: Fold, vault: Vault, itemAt: ItemAt): boolean =>
+  eventsOf(fold, vault)
+    .filter(({ location: { event } }) => event === "refused" || event === "unauthorized")
+    .slice(-vault.refusals)
+    .some(
+      ({ location }) => location.event === "unauthorized" || itemAt(location).description !== null,
+    );
 
 /** Returns the status of a vault with its certainty. */
 export function judge(
@@ -111,12 +115,12 @@ export function judge(
   vault: Vault,
   asOf: number,
   given: Doubts,
-  itemAt: (location: ItemLocation) => Item,
+  itemAt: ItemAt,
 ): Judgement {
   const status = statusAt(fold, vault, asOf, itemAt);
   const doubts = doubtsOf(vault, given);
   if (status.verdict === "unknown")
-    return { ...status, certainty: "unknown", reason: unknownWords(vault) };
+    return { ...status, certainty: "unknown", reason: unknownWords(fold, vault) };
   if (status.verdict === "deleted")
     return {
       ...status,
@@ -134,19 +138,23 @@ export function judge(
   };
 }
 
-function unknownWords({ hasKnownAction, unclear, refusals, doubts, items }: Vault): string {
-  const { unreadLines } = doubts;
+function unknownWords({ isHypothetical }: Fold, vault: Vault): string {
+  const { hasKnownAction, unclear, refusals, items } = vault;
+  const { unreadLines } = vault.doubts;
   if (unreadLines > 0)
     return `${counted(unreadLines, "line")} that could not be read ${unreadLines === 1 ? "names" : "name"} this vault`;
   if (!hasKnownAction) return "none of its items has a known action";
   const are = (number: number): string => (number === 1 ? "was" : "were");
+  const what = isHypothetical
+    ? "refused because of a lock, so that nobody knows what they would have counted, or not understood"
+    : "not understood";
   return [
     ...(unclear > 0
-      ? [`${grouped(unclear)} of its ${counted(items, "item")} ${are(unclear)} not understood`]
+      ? [`${grouped(unclear)} of its ${counted(items, "item")} ${are(unclear)} ${what}`]
       : []),
     ...(refusals > 0
       ? [
-          `${counted(refusals, "call")} ${are(refusals)} refused without a reason that is known: wrong credentials, a lock, or the application`,
+          `${counted(refusals, "call")} ${are(refusals)} refused for a reason that is not known: wrong credentials, a lock, or the application`,
         ]
       : []),
   ].join("; ");
@@ -162,12 +170,14 @@ function confidenceInLock(
   const { ending } = vault;
   const ofRule = confidenceInRule(vault, rule, doubts);
   if (ending?.isUnsure === true) return confidence([unsure, ...doubts], "");
-  if (vault.doubts.unreadLines > 0 || ending?.isSaid !== true) return ofRule;
+  if (vault.doubts.unreadLines > 0)
+    return confidence(["lines that could not be read name this vault", ...doubts], "");
+  if (ending?.isSaid !== true) return ofRule;
   const reason =
-    ending.rule === "unseen" || ending.rule === "auto-lock" || ending.isLikely
+    ending.isGuess || ending.isLikely
       ? "a call was refused because the vault was locked"
       : "the item records the lock";
-  return { certainty: "certain", reason, ofRule };
+  return rule === "unseen" ? ofRule : { certainty: "certain", reason, ofRule };
 }
 
 function confidenceInRule(
@@ -176,38 +186,35 @@ function confidenceInRule(
   doubts: readonly string[],
 ): Confidence {
   const { ending } = vault;
-  if (rule === "auto-lock") {
-    const reason = "no start for that long";
-    return {
-      certainty: "likely",
-      reason: `${reason}; not locked if the vault is generic or has another autoLockDate`,
-    };
-  }
+  if (rule === "auto-lock")
+    return confidence(
+      ["no start for that long; not locked if the vault is generic or has another autoLockDate"],
+      "",
+    );
   if (ending?.isLikely === true)
     return confidence(
       ["calls were refused without a reason that is known: they may not count", ...doubts],
       "",
     );
+  if (ending?.isGuess === true)
+    return confidence(["these calls stand just before the first that found it locked"], "");
   if (ending?.isSaid === true)
-    return rule === "unseen"
-      ? {
-          certainty: "certain",
-          reason:
-            "a call was refused because the vault was locked; the log does not show the cause",
-        }
-      : { certainty: "certain", reason: "the item records the lock" };
-  if (rule === "expired-invalid-start") {
-    return {
-      certainty: "likely",
-      reason:
-        "releases up to 1.2.22 lock when the transaction expires; the lifetime is an assumption",
-    };
-  }
+    return confidence(
+      [],
+      rule === "unseen"
+        ? "a call was refused because the vault was locked; the log does not show the cause"
+        : "the item records the lock",
+    );
+  if (rule === "expired-invalid-start")
+    return confidence(
+      ["releases up to 1.2.22 lock when the transaction expires; the lifetime is an assumption"],
+      "",
+    );
   // Items not seen can only have locked it earlier, or unlocked it since.
   return confidence(doubts, `the log has every item that the rule requires, and ${knownBy(vault)}`);
 }
 
-function knownBy(vault: Pick<Vault, "wasCreated" | "wasUnlocked">): string {
+function knownBy(vault: Vault): string {
   if (vault.wasCreated) return "the log begins with the vault's creation";
   if (vault.wasUnlocked) return "an unlock in the log reset the counters";
   return "an acknowledgement in the log reset the counters";
@@ -220,11 +227,14 @@ function doubtsOf(vault: Vault, { beginsLater, ofLog }: Doubts): string[] {
       : []),
     ...(vault.doubts.hasLate ? ["some of its items are too far out of order to be sorted"] : []),
     ...(vault.doubts.hasUnanswered ? ["a call got no response: it may have counted"] : []),
-    ...(vault.refusals > 0
+    // The lower bounds, which lock, are none the less sure.
+    ...(vault.refusals > 0 && vault.ending === undefined
       ? ["a refused call gives no reason: wrong credentials, a lock, or the application"]
       : []),
     ...(vault.doubts.hasAlike ? ["identical items without ids were counted once"] : []),
-    ...(vault.unclear > 0 ? ["some of its items were not understood"] : []),
+    ...(vault.unclear > 0 && vault.ending === undefined
+      ? ["some of its items were not understood"]
+      : []),
     ...(vault.hasKnownCounters
       ? []
       : [

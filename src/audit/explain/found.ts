@@ -1,18 +1,11 @@
-import { defined } from "../../defined.ts";
-import type {
-  Found,
-  InputReport,
-  Origin,
-  Selected,
-  Tally,
-  UnknownAction,
-} from "../../documents/audit.ts";
+import type { Found, InputReport, Origin, Selected, UnknownAction } from "../../documents/audit.ts";
 import { counted, grouped } from "../../terminal/count.ts";
 import type { Vault } from "../fold/vault.ts";
 import type { Verdict } from "./severity.ts";
 import { isProblem, verdicts } from "./severity.ts";
-import type { Ranked, ReportContext } from "./vault-reports.ts";
-import { evidenceOf } from "./vault-reports.ts";
+import { chainOf, clientOf, clientWords, short } from "./evidence.ts";
+import type { Ranked, ReportContext } from "./report.ts";
+import { judgementOf } from "./report.ts";
 
 /** Maximum number of vaults whose items are read again to find out who locked them. */
 const maxRead = 500;
@@ -100,8 +93,12 @@ function foundIn(
     others.length === 0
       ? ""
       : ` Also ${others.map((verdict) => `${grouped(counts[verdict])} ${conditions[verdict]}`).join(", ")}.`;
+  const sure = vaults.filter(
+    ({ vault, verdict }) =>
+      verdict === worst && judgementOf(context, vault).certainty === "certain",
+  ).length;
   return {
-    text: `${counted(counts[worst], "vault")} ${conditions[worst]}${blame(worst, counts[worst], read.length, by)}.${also}`,
+    text: `${counted(counts[worst], "vault")} ${conditionWords(worst, counts[worst], sure)}${blame(worst, counts[worst], read.length, by)}.${also}`,
     by,
   };
 }
@@ -115,6 +112,13 @@ const conditions: Record<Verdict, string> = {
   ok: "ok",
 };
 
+/** Says that a verdict is not certain, for all vaults or for some. */
+function conditionWords(verdict: Verdict, count: number, sure: number): string {
+  const words = conditions[verdict];
+  if (verdict === "unknown" || sure === count) return words;
+  return sure === 0 ? `probably ${words}` : `${words}, ${grouped(count - sure)} of them probably`;
+}
+
 /** A person asks because a vault is locked. */
 const unseenLocks = "Locks made in the console appear only if the export records them.";
 
@@ -125,20 +129,13 @@ function nothingIn(vaults: number, deleted: number): string {
 }
 
 /** Returns the origin, not redacted, of most of the items that locked a vault, or that count toward lockout. */
-export function originOf(context: ReportContext, vault: Vault): Omit<Origin, "vaults"> {
-  const { rule, who, items } = evidenceOf(context, vault);
+function originOf(context: ReportContext, vault: Vault): Omit<Origin, "vaults"> {
+  const judgement = judgementOf(context, vault);
+  const { rule } = judgement;
   if (rule === "auto-lock" || rule === "unseen") return { rule };
-  const most = ([first]: readonly Tally[]): string | undefined =>
-    first !== undefined && first.count * 2 > items ? first.value : undefined;
-  const [externalRef, address] = [most(who.externalRefs), most(who.addresses)];
-  const application =
-    externalRef === undefined && address === undefined ? most(who.applications) : undefined;
-  return defined({
-    rule: rule === "administrator" ? rule : undefined,
-    externalRef,
-    address,
-    application,
-  });
+  const chain = chainOf(context.fold, vault, judgement);
+  const client = clientOf(chain.map(({ location }) => context.references.raw(location)));
+  return rule === "administrator" ? { rule, ...client } : client;
 }
 
 /** Counts equal origins, most frequent first. */
@@ -173,18 +170,11 @@ function blame(verdict: Verdict, count: number, read: number, by: readonly Origi
 }
 
 /** Describes an origin: `reference report-cron from 10.0.0.7`. */
-export function originWords({ rule, externalRef, address, application }: Origin): string {
+export function originWords({ rule, ...client }: Origin): string {
   if (rule === "auto-lock") return "auto-lock";
   if (rule === "unseen") return "a cause not in the log";
-  const from = address === undefined ? "" : ` from ${short(address)}`;
+  const from = client.address === undefined ? "" : ` from ${short(client.address)}`;
   if (rule === "administrator") return `an administrator${from}`;
-  if (externalRef !== undefined) return `reference ${short(externalRef)}${from}`;
-  if (address !== undefined) return `calls${from}`;
-  return application === undefined
-    ? "calls of unknown or mixed origin"
-    : `application ${short(application)}`;
+  if (client.externalRef === undefined && from !== "") return `calls${from}`;
+  return clientWords(client) ?? "calls of unknown or mixed origin";
 }
-
-/** Clips a value from a log to what a line has room for. */
-export const short = (value: string): string =>
-  value.length <= 100 ? value : `${value.slice(0, 100)}…`;

@@ -1,0 +1,365 @@
+import { defined } from "../../defined.ts";
+import type { ItemReference, Refused, Rules } from "../../documents/audit.ts";
+import { counted } from "../../terminal/count.ts";
+import { lasting } from "../../terminal/time.ts";
+import type { EventKind } from "../fold/events.ts";
+import { isFailedAccess } from "../fold/events.ts";
+import type { Fold } from "../fold/fold.ts";
+import type { Seen } from "../fold/rings.ts";
+import type { Vault } from "../fold/vault.ts";
+import type { Client } from "./evidence.ts";
+import {
+  clientOf,
+  clientWords,
+  eventsOf,
+  eventsSince,
+  isAcknowledgement,
+  isStart,
+  recurring,
+  short,
+} from "./evidence.ts";
+import type { References } from "./references.ts";
+import type { Judgement } from "./verdict.ts";
+
+/** An event with its item: as written, for comparisons, and as it is shown. */
+interface Told {
+  time: number;
+  event: EventKind;
+  raw: ItemReference;
+  item: ItemReference;
+}
+
+/** What the log shows of a vault beside the rule: advice is made from it. */
+export interface Explanation {
+  sentences: string[];
+  /** Who sent the calls that locked the vault or count, as shown; undefined if nothing tells. */
+  client: string | undefined;
+  refused: Refused | undefined;
+  /** Why the credentials were refused. */
+  why:
+    | "own-exchange"
+    | "other-exchange"
+    | "never-valid"
+    | "device"
+    | "pin"
+    | "unknown-reason"
+    | undefined;
+  /** Acknowledgements of the unacknowledged starts: none was tried, they came after the token's expiry, or were refused before it. */
+  ends: "none" | "late" | "refused";
+  /** Calls since the lock. */
+  calls: number;
+}
+
+const maxQuotes = 3;
+const maxNamed = 3;
+
+/** Explains a vault by its newest events. */
+export function explain(
+  fold: Fold,
+  references: References,
+  vault: Vault,
+  judgement: Judgement,
+  chain: readonly Seen[],
+): Explanation {
+  const told = (events: readonly Seen[]): Told[] =>
+    events.map(({ time, location }) => {
+      const raw = references.raw(location);
+      return { time, event: location.event, raw, item: references.pseudonyms.item(raw) };
+    });
+  const before = told(eventsOf(fold, vault));
+  const since = told(eventsSince(fold, vault));
+  const links = told(chain);
+  const client = clientOf(links.map(({ raw }) => raw));
+  const named = references.pseudonyms.origin(client);
+  const cause = credentialCause(links);
+  const isTraced =
+    cause === "credentials" &&
+    (judgement.rule === "failed-attempts" || judgement.rule === "expired-invalid-start");
+  const trace = isTraced ? traceOf(before, links, client) : undefined;
+  const refused = trace && refusedOf(trace, named, references);
+  const ends = endsOf([...before, ...since], links, fold.rules);
+  return {
+    sentences: [
+      ...ends.sentences,
+      ...quotes(quotable(vault, before, links)),
+      ...itemSays(judgement, before),
+      ...atLeast(vault, judgement, fold.rules),
+      ...callsSince(vault, since),
+    ],
+    client: clientWords(named),
+    refused,
+    why: cause === "credentials" ? trace?.why : cause,
+    ends: ends.kind,
+    calls: vault.ending?.calls ?? 0,
+  };
+}
+
+/** What failed attempts were refused for, if it is the same for all. */
+function credentialCause(
+  links: readonly Told[],
+): "credentials" | "device" | "pin" | "unknown-reason" | undefined {
+  const failures = links.filter(({ event }) => isFailedAccess(event) || event === "unauthorized");
+  const all = (kind: EventKind): boolean => failures.every(({ event }) => event === kind);
+  if (failures.length === 0) return undefined;
+  if (all("failed-device")) return "device";
+  if (all("failed-pin")) return "pin";
+  const isKnown = ({ event, raw }: Told): boolean =>
+    event !== "unauthorized" && (event !== "refused" || raw.description === undefined);
+  return failures.every(isKnown) ? "credentials" : "unknown-reason";
+}
+
+interface Exchange {
+  start?: Told;
+  acknowledgement?: Told;
+}
+
+interface Trace {
+  why: Explanation["why"];
+  /** The exchange that replaced the credentials. */
+  replacement: Exchange | undefined;
+  /** The last accepted start of the client. */
+  own: Exchange | undefined;
+  /** The client is known by its address alone. */
+  isByAddress: boolean;
+  /** Other references of clients that use the address. */
+  neighbors: string[];
+}
+
+/** Finds what replaced refused credentials: the exchange acknowledged after the client's last accepted one. */
+function traceOf(events: readonly Told[], [first]: readonly Told[], client: Client): Trace {
+  const until = events.findIndex(
+    ({ raw }) => raw.line === first?.raw.line && raw.input === first.raw.input,
+  );
+  const past = events.slice(0, Math.max(0, until));
+  const clients = recurring(events.map(({ raw }) => raw));
+  const exchanges: Exchange[] = [];
+  for (const one of past) {
+    const open = exchanges.at(-1);
+    if (isStart(one.event)) exchanges.push({ start: one });
+    else if (isAcknowledgement(one.event)) {
+      if (open === undefined || open.acknowledgement !== undefined)
+        exchanges.push({ acknowledgement: one });
+      else open.acknowledgement = one;
+    }
+  }
+  const { externalRef, address } = client;
+  const isNeighbor = ({ raw }: Told): boolean =>
+    raw.address === address && raw.externalRef !== undefined && clients.has(raw.externalRef);
+  const others = [
+    ...new Set(
+      past
+        .filter(isNeighbor)
+        .flatMap(({ raw }) => (raw.externalRef === externalRef ? [] : [raw.externalRef ?? ""])),
+    ),
+  ];
+  const byReference = ({ start }: Exchange): boolean =>
+    externalRef !== undefined && start?.raw.externalRef === externalRef;
+  const byAddress = ({ start }: Exchange): boolean =>
+    address !== undefined &&
+    start?.raw.address === address &&
+    (start.raw.externalRef === undefined || !clients.has(start.raw.externalRef));
+  const isNamed =
+    externalRef !== undefined && (clients.has(externalRef) || exchanges.some(byReference));
+  const own = exchanges.findLast(isNamed ? byReference : byAddress);
+  const after = own === undefined ? exchanges : exchanges.slice(exchanges.indexOf(own) + 1);
+  const isAcknowledged = ({ acknowledgement }: Exchange): boolean => acknowledgement !== undefined;
+  const replacement =
+    own === undefined
+      ? after.findLast(isAcknowledged)
+      : (after.find(isAcknowledged) ?? (isAcknowledged(own) ? own : undefined));
+  const why =
+    replacement === undefined
+      ? own === undefined
+        ? undefined
+        : "never-valid"
+      : replacement === own
+        ? "own-exchange"
+        : "other-exchange";
+  return {
+    why,
+    replacement,
+    own,
+    isByAddress: !isNamed,
+    neighbors: externalRef === undefined || clients.has(externalRef) ? others : [],
+  };
+}
+
+/** Returns the trace as facts with their text. */
+function refusedOf(
+  { why, replacement, own, isByAddress, neighbors }: Trace,
+  { externalRef, address }: Client,
+  { pseudonyms }: References,
+): Refused {
+  const acknowledgement = replacement?.acknowledgement?.item;
+  const start = replacement?.start?.item;
+  const lastAccepted = own?.start?.item;
+  const shared = neighbors.map((one) => pseudonyms.of("ref", one));
+  const more = shared.length - maxNamed;
+  const same =
+    externalRef === undefined || isByAddress ? `address ${address}` : `reference ${externalRef}`;
+  const by = originOf(start ?? acknowledgement);
+  const isOwn = why === "own-exchange";
+  const replaced =
+    acknowledgement === undefined
+      ? why === "never-valid"
+        ? `The ${isByAddress ? "last accepted start from its address" : "client's last accepted start"}, at ${lastAccepted?.at}, was never acknowledged: the new credentials in its response never became valid.`
+        : "The newest items of this vault do not show which exchange replaced the refused credentials."
+      : `${isOwn && !isByAddress ? "The client's own exchange" : "An exchange"}${by}, acknowledged at ${acknowledgement.at}, replaced the refused credentials${isOwn && isByAddress ? "; it came from the same address" : ""}.`;
+  const last =
+    acknowledgement === undefined || isOwn
+      ? ""
+      : lastAccepted !== undefined
+        ? ` The last accepted start with ${same} was at ${lastAccepted.at}.`
+        : externalRef !== undefined && !isByAddress
+          ? ` No start with ${same} was accepted before.`
+          : "";
+  return defined({
+    replacedBy: acknowledgement && { ...defined({ start }), acknowledgement },
+    lastAccepted,
+    sharedWith: shared.length === 0 ? undefined : shared,
+    text: `${replaced}${last}${
+      shared.length === 0
+        ? ""
+        : ` Address ${address} is shared: reference ${shared.slice(0, maxNamed).join(", ")}${more > 0 ? ` and ${more} more` : ""} used it too.`
+    }`,
+  });
+}
+
+/** Says where an item came from: ` with reference R from A`. */
+export const originOf = (item: ItemReference | undefined): string =>
+  [
+    item?.externalRef === undefined ? "" : ` with reference ${short(item.externalRef)}`,
+    item?.address === undefined ? "" : ` from ${short(item.address)}`,
+  ].join("");
+
+/** Tells how the unacknowledged starts ended. */
+function endsOf(
+  events: readonly Told[],
+  links: readonly Told[],
+  { tokenLifetimeMs }: Rules,
+): { kind: Explanation["ends"]; sentences: string[] } {
+  const first = links.find(({ event }) => isStart(event));
+  if (first === undefined) return { kind: "none", sentences: [] };
+  let start: Told | undefined;
+  const ends: { end: Told; delay: number }[] = [];
+  const starts = new Map<string | undefined, Told>();
+  for (const one of events) {
+    if (one.time < first.time) continue;
+    if (isStart(one.event)) {
+      start = one;
+      starts.set(one.raw.externalRef, one);
+    } else if (one.event === "failed-ack") {
+      const of =
+        (one.raw.externalRef === undefined ? undefined : starts.get(one.raw.externalRef)) ?? start;
+      if (of !== undefined) ends.push({ end: one, delay: one.time - of.time });
+    }
+  }
+  if (ends.length === 0) return { kind: "none", sentences: [] };
+  const late = ends.filter(({ delay }) => delay > tokenLifetimeMs);
+  const said = quoted(ends.map(({ end }) => end));
+  if (late.length === 0)
+    return {
+      kind: "refused",
+      sentences: [
+        `${counted(ends.length, "acknowledgement was", "acknowledgements were")} refused${said}.`,
+      ],
+    };
+  const delays = late.map(({ delay }) => delay);
+  const [least, most] = [Math.min(...delays), Math.max(...delays)].map(lasting);
+  const after =
+    least === most
+      ? `${most} after ${late.length === 1 ? "its start" : "their starts"}`
+      : `${least} to ${most} after their starts`;
+  return {
+    kind: "late",
+    sentences: [
+      `${counted(late.length, "acknowledgement came", "acknowledgements came")} too late, ${after}: a token is assumed to be valid for ${lasting(tokenLifetimeMs)}. ${late.length === 1 ? "It was" : "They were"} refused${said}.`,
+    ],
+  };
+}
+
+/** Quotes the reasons of items: ` with “…” and “…”`. */
+function quoted(
+  all: readonly Told[],
+  textOf = ({ item }: Told): string | undefined => item.description,
+): string {
+  const texts = [...new Set(all.flatMap((one) => textOf(one) ?? []))];
+  if (texts.length === 0) return "";
+  const listed = texts.slice(0, maxQuotes).map((text) => `“${short(text)}”`);
+  return ` with ${listed.join(", ")}${texts.length > maxQuotes ? ", …" : ""}`;
+}
+
+/** The refused calls whose reason matters: of the chain, or since the last accepted call. */
+function quotable(vault: Vault, before: readonly Told[], links: readonly Told[]): readonly Told[] {
+  if (vault.condition === "locked") return links;
+  const from = before.findLastIndex(({ event }) => isStart(event) || isAcknowledgement(event)) + 1;
+  return before.slice(from);
+}
+
+/** How calls ended, and what that means, by kind. */
+const meanings: Partial<Record<EventKind, readonly [ended: string, meaning: string]>> = {
+  "failed-device": [
+    "refused",
+    "The device did not match, so the credentials may have been current",
+  ],
+  "failed-pin": ["refused", "The PIN did not match, so the credentials may have been current"],
+  refused: [
+    "refused",
+    "What that means is not known: wrong credentials, a lock, or something else",
+  ],
+  unauthorized: ["refused", "That may be about the application or the vault's credentials"],
+  "not-performed": ["refused", "That counts nothing toward lockout"],
+  gone: ["refused", "The service has no such vault, or no longer"],
+  "unclear-start": ["answered", "Whether they were accepted is not known"],
+  "unclear-ack": ["answered", "Whether they were accepted is not known"],
+};
+
+function quotes(all: readonly Told[]): string[] {
+  return Object.entries(meanings).flatMap(([kind, [ended, meaning]]) => {
+    const some = all.filter(({ event }) => event === kind);
+    const said = quoted(some, ({ item }) => item.description ?? item.outcome);
+    const isBare = kind === "refused" && some.every(({ raw }) => raw.description === undefined);
+    if (some.length === 0 || isBare) return [];
+    return [`${counted(some.length, "call was", "calls were")} ${ended}${said}. ${meaning}.`];
+  });
+}
+
+/** Quotes the item that tells of the lock. */
+function itemSays({ verdict }: Judgement, before: readonly Told[]): string[] {
+  const last = before.at(-1);
+  const tells =
+    last?.event === "lock-noted" ||
+    last?.event === "locking-failure" ||
+    last?.event === "locking-start";
+  if (verdict !== "locked" || !tells || last.item.description === undefined) return [];
+  return [`The item says “${short(last.item.description)}”.`];
+}
+
+/** Says what a log that begins late leaves open. */
+function atLeast(vault: Vault, { verdict }: Judgement, { limits }: Rules): string[] {
+  if (vault.hasKnownCounters || verdict === "locked" || verdict === "deleted") return [];
+  const { surelyUnacked, surelyFailed } = vault;
+  if (surelyUnacked > 1 && surelyUnacked >= surelyFailed)
+    return [
+      `The log begins late: at least ${surelyUnacked} of ${limits.unackedStarts} starts are unacknowledged, and the next may lock the vault.`,
+    ];
+  return surelyFailed === 0
+    ? []
+    : [
+        `The log begins late: at least ${surelyFailed} of ${limits.failedAttempts} failed attempts count, and the next may lock the vault.`,
+      ];
+}
+
+/** Tells who has called since the lock. */
+function callsSince({ ending }: Vault, since: readonly Told[]): string[] {
+  if (ending === undefined || ending.calls === 0) return [];
+  const { calls, firstCall, lastCall } = ending;
+  const iso = (time: number): string => new Date(time).toISOString();
+  const client = clientWords(clientOf(since.map(({ item }) => item)));
+  const by = client === undefined ? "" : `, ${calls === 1 ? "" : "most of them "}by ${client}`;
+  return calls === 1
+    ? [`One more call has come since then, at ${iso(lastCall)}${by}.`]
+    : [
+        `${counted(calls, "more call")} came since then, from ${iso(firstCall)} to ${iso(lastCall)}${by}: a client is still trying.`,
+      ];
+}

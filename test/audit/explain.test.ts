@@ -1,0 +1,232 @@
+import { describe, expect, test } from "vitest";
+import type { VaultReport } from "../../src/documents/audit.ts";
+import { failure, line, moment, replayText, reportOfOne, rules } from "./support.ts";
+
+type Client = Record<string, unknown>;
+
+const cron = { externalRef: "cron", ipAddress: "10.0.0.7" };
+const billing = { externalRef: "billing", ipAddress: "10.0.0.7" };
+const web = { externalRef: "web", ipAddress: "10.0.0.8" };
+const nobody = { ipAddress: "10.0.0.7" };
+
+const created = line(0, "CREATE_VAULT");
+const start = (at: number, client: Client = {}): string => line(at, "READ_VAULT", client);
+const ack = (at: number, client: Client = {}): string => line(at, "ACKNOWLEDGE_READ_VAULT", client);
+const refusedAck = (at: number, client: Client = {}): string =>
+  ack(at, { outcome: "FAILURE", description: "the token is unknown or has expired", ...client });
+const lockedOut = (at: number, client: Client = {}): string =>
+  failure(at, { description: "vault is locked", ...client });
+const exchange = (at: number, client: Client): string[] => [start(at, client), ack(at + 1, client)];
+const unauthorized = (at: number): string =>
+  failure(at, { outcome: "401 Unauthorized", description: undefined });
+const refusals = (at: number, client: Client): string[] =>
+  [1, 2, 3].map((n) => failure(at + n, client));
+const order = (number: number): Client => ({ ...nobody, externalRef: `order-${number}` });
+
+const wordsOf = ({ cause, explanation, advice }: VaultReport): string =>
+  [cause?.text, cause?.refused?.text, ...explanation, advice.support, advice.developer].join(" ");
+
+const byWeb = `An exchange with reference web from 10.0.0.8, acknowledged at ${moment(21)}, replaced the refused credentials.`;
+
+describe("credentials that were refused until the vault was locked", () => {
+  test.each<[string, string[], string, RegExp]>([
+    [
+      "replaced by another client",
+      [...exchange(10, cron), ...exchange(20, web), ...exchange(30, web), ...refusals(40, cron)],
+      `${byWeb} The last accepted start with reference cron was at ${moment(10)}.`,
+      /The client \(reference cron from 10\.0\.0\.7\) sent .* two clients share the vault/,
+    ],
+    [
+      "replaced by the client's own exchange",
+      [...exchange(10, web), ...exchange(20, cron), ...refusals(40, cron)],
+      `The client's own exchange with reference cron from 10.0.0.7, acknowledged at ${moment(21)}, replaced the refused credentials.`,
+      /its own exchange, acknowledged at .* had replaced/,
+    ],
+    [
+      "of a reference that recurs and was never accepted",
+      [failure(9, cron), ...exchange(10, web), ...exchange(20, web), ...refusals(40, cron)],
+      `${byWeb} No start with reference cron was accepted before.`,
+      /two clients share/,
+    ],
+    [
+      "of a client with a reference for each exchange",
+      [...exchange(10, order(1)), ...exchange(20, order(2)), ...refusals(40, order(3))],
+      `An exchange with reference order-2 from 10.0.0.7, acknowledged at ${moment(21)}, replaced the refused credentials; it came from the same address.`,
+      /its own exchange/,
+    ],
+    [
+      "replaced by another recurring reference from the same address",
+      [
+        ...exchange(10, billing),
+        ...exchange(15, cron),
+        ...exchange(20, billing),
+        ...refusals(40, cron),
+      ],
+      `An exchange with reference billing from 10.0.0.7, acknowledged at ${moment(21)}, replaced the refused credentials. The last accepted start with reference cron was at ${moment(15)}. Address 10.0.0.7 is shared: reference billing used it too.`,
+      /two clients share/,
+    ],
+    [
+      "of a client without a reference, replaced by its own exchange",
+      [...exchange(20, nobody), ...refusals(40, nobody)],
+      `An exchange from 10.0.0.7, acknowledged at ${moment(21)}, replaced the refused credentials; it came from the same address.`,
+      /The client \(address 10\.0\.0\.7\)/,
+    ],
+    [
+      "of a start that was not acknowledged",
+      [created, start(20, cron), ...refusals(40, cron)],
+      `The client's last accepted start, at ${moment(20)}, was never acknowledged: the new credentials in its response never became valid.`,
+      /start that was never acknowledged.* Start again with the credentials before them/,
+    ],
+    [
+      "that nothing in the log replaced",
+      [created, ...refusals(40, {})],
+      "The newest items of this vault do not show which exchange replaced the refused credentials.",
+      /^The client sent credentials that are not current\./,
+    ],
+  ])("%s", async (_what, lines, text, developer) => {
+    const { cause, advice } = await reportOfOne(lines);
+    expect(cause?.refused?.text).toBe(text);
+    expect(advice.developer).toMatch(developer);
+  });
+
+  test("are found among the last 24 items, also from a stream", async () => {
+    const before = Array.from({ length: 100 }, (_, at) => exchange(3 * at, cron)).flat();
+    const lines = [...before, ...exchange(400, web), ...refusals(500, cron)];
+    for (const by of ["path", "stream"] as const) {
+      const { reports } = await replayText(lines.join("\n"), {}, by);
+      expect(reports[0]?.cause?.refused?.text).toMatch(
+        /^An exchange with reference web .* The last accepted start with reference cron was at /,
+      );
+    }
+  });
+
+  test("nobody says so of a device, a PIN or an unknown reason", async () => {
+    const { cause } = await reportOfOne([
+      ...exchange(10, cron),
+      ...[1, 2, 3].map((at) => unauthorized(20 + at)),
+    ]);
+    expect(cause?.refused).toBeUndefined();
+  });
+});
+
+describe("what else the log shows", () => {
+  test.each<[string, string[], RegExp, RegExp?]>([
+    [
+      "acknowledgements that came too late",
+      [created, ...[1, 2, 3, 4, 5].flatMap((n) => [start(n * 600), refusedAck(n * 600 + 360)])],
+      /5 acknowledgements came too late, 6 minutes after their starts: .* 2 minutes\. They were refused with “the token is unknown or has expired”\..* Send the end call within 2 minutes/,
+      /without acknowledging any/,
+    ],
+    [
+      "acknowledgements that were refused in time",
+      [created, ...[1, 2, 3, 4, 5].flatMap((n) => [start(n * 600), refusedAck(n * 600 + 1)])],
+      /5 acknowledgements were refused with “the token/,
+      /too late/,
+    ],
+    [
+      "starts that nobody acknowledged",
+      [created, ...[1, 2, 3, 4, 5].map((n) => start(n, cron))],
+      /The client \(reference cron from 10\.0\.0\.7\) started exchanges without acknowledging any/,
+    ],
+    [
+      "who is still trying",
+      [created, ...refusals(1, cron), ...[5, 6, 7].map((at) => lockedOut(at, cron))],
+      /3 more calls came since then, from \S+ to \S+, most of them by reference cron from 10\.0\.0\.7: a client is still trying\..* which has sent 3 calls since the lock/,
+    ],
+    [
+      "calls just before one that found the vault locked",
+      [failure(1), failure(2), lockedOut(3)],
+      /or just before, when a call was refused because of the lock, probably after failed attempts in a row \(2 in the log\)/,
+      /does not show/,
+    ],
+    [
+      "starts just before one that found the vault locked",
+      [created, ...[1, 2, 3, 4].map((at) => start(at)), lockedOut(5)],
+      /probably after unacknowledged starts in a row \(4 in the log\)/,
+      /does not show/,
+    ],
+    ["a lock without a cause", [created, lockedOut(3)], /the log does not show the cause/],
+    [
+      "a log that begins late",
+      [start(1), start(2), start(3)],
+      /The log begins late: at least 3 of 5 starts are unacknowledged, and the next may lock/,
+      /not urgent/,
+    ],
+  ])("%s", async (_what, lines, expected, never = /(?!)/) => {
+    const words = wordsOf(await reportOfOne(lines));
+    expect(words).toMatch(expected);
+    expect(words).not.toMatch(never);
+  });
+});
+
+describe("the order of items of one time", () => {
+  const reference = { externalRef: "job" };
+  test.each<[string, string[], object]>([
+    ["an acknowledgement before its start", [created, ack(1), start(1)], { verdict: "ok" }],
+    [
+      "several pairs, each the wrong way round",
+      [created, ...[1, 2, 3, 4, 5, 6].flatMap((at) => [ack(at), start(at)])],
+      { verdict: "ok", certainty: "certain" },
+    ],
+    [
+      "a start that another clock dates after its acknowledgement",
+      [created, ack(8, reference), start(10, reference)],
+      { verdict: "ok", contradictions: [{ kind: "acknowledgement-before-start" }] },
+    ],
+    [
+      "not one of another reference",
+      [created, ack(8, { externalRef: "other" }), start(10, reference)],
+      { verdict: "open-exchange", contradictions: [{ kind: "acknowledgement-without-start" }] },
+    ],
+    [
+      "nor one that acknowledges again what came before it",
+      [created, ...exchange(5, reference), ack(8, reference), start(10, reference)],
+      { verdict: "open-exchange" },
+    ],
+    [
+      "nor the first of a log",
+      [ack(8, reference), start(10, reference)],
+      { verdict: "open-exchange" },
+    ],
+    [
+      "nor one of a minute ago",
+      [created, ack(1, reference), start(60, reference)],
+      { verdict: "open-exchange" },
+    ],
+  ])("%s", async (_what, lines, expected) => {
+    expect(await reportOfOne(lines)).toMatchObject(expected);
+  });
+});
+
+describe("bounds of the counters", () => {
+  const unknown = (at: number): string => line(at, "ROTATE_VAULT");
+  test.each<[string, string[], object]>([
+    [
+      "an unknown action between failures may have been an acknowledgement",
+      [created, failure(1), failure(2), unknown(3), failure(4)],
+      { verdict: "locked", certainty: "likely" },
+    ],
+    [
+      "an unknown action after a lock may have been an unlock, until a call finds it locked",
+      [created, ...refusals(0, {}), unknown(5)],
+      { verdict: "locked", certainty: "likely" },
+    ],
+    [
+      "a call that finds it locked ends that doubt",
+      [created, ...refusals(0, {}), unknown(5), lockedOut(6)],
+      { verdict: "locked", certainty: "certain", lockedAt: moment(3) },
+    ],
+    [
+      "a refusal that may not count, then failures that do",
+      [created, unauthorized(1), failure(2), failure(3), failure(4)],
+      { verdict: "locked", certainty: "certain", lockedAt: moment(4) },
+    ],
+    [
+      "an accepted read and its acknowledgement prove what was before",
+      [created, unknown(1), ...exchange(2, {})],
+      { verdict: "ok" },
+    ],
+  ])("%s", async (_what, lines, expected) => {
+    expect(await reportOfOne(lines, { rules })).toMatchObject(expected);
+  });
+});
