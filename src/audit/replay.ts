@@ -7,7 +7,7 @@ import { timesHint } from "./columns/choose.ts";
 import type { Source } from "./read/source.ts";
 import { SpareEntries } from "./read/entries.ts";
 import { Skips } from "./read/source.ts";
-import { foundOf, warningsOf } from "./explain/found.ts";
+import { cutWords, foundOf } from "./explain/found.ts";
 import { Pseudonyms, References } from "./explain/references.ts";
 import type { FindOwn } from "./explain/references.ts";
 import { Intake } from "./intake.ts";
@@ -113,8 +113,7 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
   }
 }
 
-const classifierOf = ({ rules: { failure, actions } }: ReplayOptions): Classifier =>
-  new Classifier(failure === null ? null : new RegExp(failure, "i"), actions);
+const classifierOf = ({ rules }: ReplayOptions): Classifier => new Classifier(rules);
 
 /** Returns the error for inputs without a single item. */
 function noItems(sources: readonly Source[], { count, first: [line] }: Skips): VaultError {
@@ -162,7 +161,7 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
     skippedLines: skips.count,
     isCut: inputs.some(({ cutAt }) => cutAt !== undefined),
     distinguishesFailures: distinguishesFailures(inputs, intake),
-    unclearOutcomes: [...classifier.unclear].map((text) => pseudonyms.word(text)),
+    unclearOutcomes: classifier.unknowns.unclear.map((text) => pseudonyms.word(text)),
   };
   const doubtsIn = ({ rules }: Fold): Doubts => ({
     beginsLater: options.since !== undefined,
@@ -184,16 +183,13 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
   const selected =
     selection === undefined ? undefined : selectedOf(context, selection, every.length);
   const counts = countVerdicts(every);
-  const otherActions = [...classifier.others]
-    .map(([value, count]) => ({
-      value: pseudonyms.word(value),
-      count,
-      of: classifier.unnamed.get(value) ?? count,
-    }))
-    .sort((a, b) => b.count - a.count);
+  const word = (value: string): string => pseudonyms.word(value);
+  const otherActions = classifier.unknowns.otherActions(word);
+  const cut = cutWords(inputs);
   const warnings = [
     ...new Set(sources.flatMap((source) => source.warnings)),
-    ...warningsOf(inputs, intake, otherActions),
+    ...(cut === undefined ? [] : [`${cut}: what comes after is missing. Export or copy it again.`]),
+    ...classifier.unknowns.warnings(word, intake.unknownItems, intake.items),
   ];
   const { changed } = intake;
   const whatIf =

@@ -236,6 +236,8 @@ const rules = z.object({
   failure: maybeText,
   /** What actions with names of their own mean, by --action. */
   actions: optional(z.record(text, text)),
+  /** What outcomes in words of their own mean, by --outcome. */
+  outcomes: optional(z.record(text, z.enum(["success", "failure"]))),
 });
 
 const beforeVaults = {

@@ -27,6 +27,9 @@ const columns: Columns = Object.fromEntries(
 
 type Row = readonly [line: number, offset: number, time: number, kind: string, ...unknown[]];
 
+const othersOf = ({ unknowns }: Classifier): ReadonlyMap<string, number> =>
+  new Map(unknowns.otherActions((action) => action).map(({ value, count }) => [value, count]));
+
 interface Told {
   rows: Row[];
   skipped: string[];
@@ -37,7 +40,7 @@ interface Told {
 /** Reads lines in chunks of `size` bytes. */
 async function read(
   text: string | Buffer,
-  { size = 65_536, by = columns, classifier = new Classifier(null) } = {},
+  { size = 65_536, by = columns, classifier = new Classifier() } = {},
 ): Promise<Told> {
   const bytes = Buffer.from(text);
   async function* chunks(): AsyncGenerator<Uint8Array> {
@@ -62,12 +65,12 @@ async function read(
         idHash,
       ]);
   }
-  return { rows, skipped, others: classifier.others, former: classifier.former };
+  return { rows, skipped, others: othersOf(classifier), former: classifier.former };
 }
 
 /** Reads the same lines with JSON.parse, without objects and lists. */
 function parsed(bytes: Buffer): Told {
-  const classifier = new Classifier(null);
+  const classifier = new Classifier();
   const rows: Row[] = [];
   const skipped: string[] = [];
   let from = 0;
@@ -87,7 +90,7 @@ function parsed(bytes: Buffer): Told {
     }
     from = to;
   }
-  return { rows, skipped, others: classifier.others, former: classifier.former };
+  return { rows, skipped, others: othersOf(classifier), former: classifier.former };
 }
 
 function parsedItem(text: string, number: number) {

@@ -156,7 +156,7 @@ export const entryOptions = (map: ColumnMap = {}) => ({
   index: 0,
   map,
   vaults: new VaultTable(1_000_000),
-  classifier: new Classifier(null),
+  classifier: new Classifier(),
   spare: new SpareEntries(),
 });
 

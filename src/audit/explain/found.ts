@@ -1,4 +1,4 @@
-import type { Found, InputReport, Origin, Selected, UnknownAction } from "../../documents/audit.ts";
+import type { Found, InputReport, Origin, Selected } from "../../documents/audit.ts";
 import { counted, grouped } from "../../terminal/count.ts";
 import type { Vault } from "../fold/vault.ts";
 import type { Verdict } from "./severity.ts";
@@ -26,23 +26,6 @@ export function foundOf(
   return { text: `${text} ${selection}`, by };
 }
 
-/** Says how often an action was not understood: `×3`, or `(3 of 6)` if some of its items were, by what they say. */
-export const occurrences = ({ count, of }: UnknownAction): string =>
-  count === of ? `×${grouped(count)}` : `(${grouped(count)} of ${grouped(of)})`;
-
-/** Says what may make the rest wrong, and what to do about it. */
-export function warningsOf(
-  inputs: readonly InputReport[],
-  intake: { unknownItems: number; items: number },
-  actions: readonly UnknownAction[],
-): string[] {
-  const cut = cutWords(inputs);
-  return [
-    ...(cut === undefined ? [] : [`${cut}: what comes after is missing. Export or copy it again.`]),
-    ...notUnderstood(intake, actions),
-  ];
-}
-
 /** Names the inputs that are cut off, if any: `audit.gz is cut off or damaged at line 812`. */
 export function cutWords(inputs: readonly InputReport[]): string | undefined {
   const cut = inputs.filter(({ cutAt }) => cutAt !== undefined);
@@ -51,22 +34,6 @@ export function cutWords(inputs: readonly InputReport[]): string | undefined {
     .slice(0, maxNamed)
     .map(({ name, cutAt }) => `${name} is cut off or damaged at line ${cutAt}`);
   return `${named.join(", ")}${cut.length > maxNamed ? ", …" : ""}`;
-}
-
-function notUnderstood(
-  { unknownItems, items }: { unknownItems: number; items: number },
-  actions: readonly UnknownAction[],
-): string[] {
-  if (unknownItems === 0) return [];
-  const named = actions
-    .slice(0, maxNamed)
-    .map((action) => `${short(action.value)} ${occurrences(action)}`);
-  const more = actions.length > maxNamed ? ", …" : "";
-  return [
-    `${grouped(unknownItems)} of ${counted(items, "item")} ${unknownItems === 1 ? "was" : "were"} not understood: ${named.join(", ")}${more}. ` +
-      "Say what these actions mean (--action OLD=NEW, once for each; vault help audit lists the names), " +
-      "or name the column that has the actions (--map action=COLUMN).",
-  ];
 }
 
 /** Describes a selection: `3 of 120 vaults have an item with ref=nightly-job.` */

@@ -98,11 +98,7 @@ function notesOf({
           "no column gives the reason of refused calls; if there is one, name it (--map description=…)",
         ]
       : []),
-    ...(classifier.unclear.size > 0
-      ? [
-          "some outcomes were not recognized and count as successes; describe failures (--failure PATTERN), or name their column (--map outcome=…)",
-        ]
-      : []),
+    ...classifier.unknowns.notes((value) => pseudonyms.word(value)),
     ...(called.length > 0
       ? [
           `actions without a known name count by the endpoint of the call: ${called.slice(0, 3).join(", ")}${called.length > 3 ? ", …" : ""}`,

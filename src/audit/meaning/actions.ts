@@ -70,28 +70,53 @@ const doers =
 
 /** What actions of an export mean, by their own names: a known name for each. */
 export type Renames = Readonly<Record<string, string>>;
-
-const hint = `like --action VAULT_OPENED=READ_VAULT; the names are ${Object.keys(meanings).join(", ")}`;
+/** What outcomes of an export mean, in lower case. */
+export type Outcomes = Readonly<Record<string, "success" | "failure">>;
 
 /**
  * Parses the values of --action, each `OLD=NEW`.
  *
  * @throws `usage` naming the one that is wrong.
  */
-export function parseActions(texts: readonly string[]): Renames {
-  const renames = new Map<string, string>();
+export const parseActions = (texts: readonly string[]): Renames =>
+  parsePairs(
+    "--action",
+    texts,
+    "OLD=NEW",
+    (to) => (Object.hasOwn(meanings, normal(to)) ? normal(to) : undefined),
+    `like --action VAULT_OPENED=READ_VAULT; the names are ${Object.keys(meanings).join(", ")}`,
+  );
+
+/** Parses the values of --outcome, each `VALUE=success` or `VALUE=failure`. Throws like `parseActions`. */
+export const parseOutcomes = (texts: readonly string[]): Outcomes =>
+  parsePairs(
+    "--outcome",
+    texts.map((text) => text.toLowerCase()),
+    "VALUE=success or VALUE=failure",
+    (to) => (["success", "failure"] as const).find((one) => one === to.trim()),
+    "like --outcome abgewiesen=failure",
+  );
+
+function parsePairs<T extends string>(
+  flag: string,
+  texts: readonly string[],
+  form: string,
+  meaningOf: (to: string) => T | undefined,
+  hint: string,
+): Readonly<Record<string, T>> {
+  const usage = (what: string): VaultError => new VaultError("usage", `${flag}: ${what}`, { hint });
+  const pairs = new Map<string, T>();
   for (const text of texts) {
     const at = text.lastIndexOf("=");
-    const [from, to] = [text.slice(0, Math.max(at, 0)).trim(), normal(text.slice(at + 1))];
-    if (from === "")
-      throw new VaultError("usage", `--action: ${clip(text)} is not OLD=NEW`, { hint });
-    if (!Object.hasOwn(meanings, to))
-      throw new VaultError("usage", `--action: ${clip(text)} gives no known name`, { hint });
-    if (renames.has(from))
-      throw new VaultError("usage", `--action: ${clip(from)} is given twice`, { hint });
-    renames.set(from, to);
+    const from = text.slice(0, Math.max(at, 0)).trim();
+    if (from === "") throw usage(`${clip(text)} is not ${form}`);
+    const to = meaningOf(text.slice(at + 1));
+    if (to === undefined)
+      throw usage(`${clip(text)} gives no known ${flag === "--action" ? "name" : "meaning"}`);
+    if (pairs.has(from)) throw usage(`${clip(from)} is given twice`);
+    pairs.set(from, to);
   }
-  return Object.fromEntries(renames);
+  return Object.fromEntries(pairs);
 }
 
 /** The names of actions: those of the service, and those of an export that its user has explained. */

@@ -1,8 +1,11 @@
 import type { EventKind } from "../fold/events.ts";
+import type { Rules } from "../../documents/audit.ts";
 import type { Item } from "../read/item.ts";
-import type { Renames } from "./actions.ts";
+import type { Outcomes } from "./actions.ts";
 import { ActionNames, isFormerName, eventOfEndpoint } from "./actions.ts";
 import type { Outcome, Reason } from "./words.ts";
+import type { Remark } from "./unknowns.ts";
+import { Unknowns } from "./unknowns.ts";
 import { describedOutcome, outcomeOf, plainWords, reasonOf } from "./words.ts";
 
 /** The properties of an item that tell what kind of event it is. */
@@ -11,9 +14,6 @@ export type Wording = Pick<Item, "action" | "outcome" | "description">;
 /** The same with the endpoint, which tells where the action does not. */
 type WithEndpoint = Omit<Wording, "outcome"> &
   Partial<Pick<Item, "endpoint">> & { outcome: string | null | undefined };
-
-/** What a kind was not made with, or with what that is told. */
-type Remark = "action" | "outcome" | "reason" | "elsewhere";
 
 interface Known {
   readonly kind: EventKind;
@@ -36,45 +36,32 @@ export interface Meaning {
   readonly isFormer: boolean;
 }
 
-/** Maximum number of values to remember, of each kind that was not understood. */
-const maxOthers = 100;
-
 /** Maximum number of combinations of action, outcome and description that are classified once. */
 const maxKnown = 3000;
 
 type Meanings = Map<string, Map<string | null | undefined, Meaning>>;
 
-/** Classifies items by action, outcome and description. What none of them says is unknown. */
+/**
+ * Classifies items by action, outcome and description. What none of them says is unknown. `failure` matches failed attempts with unusual
+ * wording, `actions` and `outcomes` explain words of an export.
+ */
 export class Classifier {
-  readonly failure: RegExp | null;
-  /** Number of items by unknown action. */
-  readonly others = new Map<string, number>();
-  /** Number of items by action without a known name; some are not unknown, because they say why they failed. */
-  readonly unnamed = new Map<string, number>();
+  readonly unknowns = new Unknowns();
   /** Actions without a known name that their endpoint explains. */
   readonly byEndpoint = new Set<string>();
-  /** Number of items by what is neither a known success nor a known failure. */
-  readonly outcomes = new Map<string, number>();
-  /** Number of refusals by a reason that is not known. */
-  readonly reasons = new Map<string, number>();
-  /** Number of refusals by a reason that has nothing to do with credentials. */
-  readonly elsewhere = new Map<string, number>();
   /** Number of items with a former action name (before release 1.2.11). */
   former = 0;
+  readonly #failure: RegExp | null;
+  readonly #outcomes: Outcomes;
   readonly #names: ActionNames;
   readonly #plain: Meanings = new Map();
   readonly #inverted: Meanings = new Map();
   #known = 0;
 
-  /** `failure` matches failed attempts with unusual wording; `renames` explains actions with names of their own. */
-  constructor(failure: RegExp | null, renames?: Renames) {
-    this.failure = failure;
-    this.#names = new ActionNames(renames);
-  }
-
-  /** Outcomes that are neither a known success nor a known failure. */
-  get unclear(): ReadonlySet<string> {
-    return new Set(this.outcomes.keys());
+  constructor({ failure, actions, outcomes = {} }: Partial<Rules> = {}) {
+    this.#failure = failure === null || failure === undefined ? null : new RegExp(failure, "i");
+    this.#outcomes = outcomes;
+    this.#names = new ActionNames(actions);
   }
 
   /**
@@ -89,11 +76,11 @@ export class Classifier {
     const isUnnamed = base === undefined && !isAboutApplication(action);
     const isLock = base === "lock" || base === "lock-noted";
     const asksDescription =
-      this.failure !== null ||
+      this.#failure !== null ||
       isUnnamed ||
       isLock ||
       textOf(outcome) === null ||
-      this.#outcomeOf(outcome ?? "", inverted) !== "good";
+      this.#outcomeOf((outcome ?? "").trim(), inverted) !== "good";
     const meaning: Meaning = {
       action,
       outcome,
@@ -121,11 +108,12 @@ export class Classifier {
     if (meaning.isFormer) this.former += 1;
     if (meaning.kind !== undefined) return meaning.kind;
     const { kind, remark } = this.#describedKind(meaning, description, endpoint);
-    if (meaning.isUnnamed) countIn(this.unnamed, meaning.action);
-    if (remark === "action") countIn(this.others, meaning.action);
-    else if (remark === "outcome") countIn(this.outcomes, meaning.outcome ?? description ?? "");
-    else if (remark === "reason") countIn(this.reasons, description ?? "");
-    else if (remark === "elsewhere") countIn(this.elsewhere, description ?? "");
+    if (meaning.isUnnamed) this.unknowns.note("unnamed", meaning.action);
+    if (remark !== null) {
+      const { action, outcome } = meaning;
+      const text = remark === "action" ? action : remark === "outcome" ? outcome : description;
+      this.unknowns.note(remark, text ?? "");
+    }
     return kind;
   }
 
@@ -139,7 +127,7 @@ export class Classifier {
     endpoint: string | null,
   ): Known {
     const called = asksEndpoint ? byEndpoint({ action, endpoint }) : undefined;
-    if (called !== undefined && endpoint !== null && this.byEndpoint.size < maxOthers)
+    if (called !== undefined && endpoint !== null && this.byEndpoint.size < 100)
       this.byEndpoint.add(action);
     const isAdmin = asksEndpoint && endpoint !== null && isAdministrator(endpoint);
     const key =
@@ -159,7 +147,12 @@ export class Classifier {
   }
 
   #outcomeOf(outcome: string, inverted: boolean): Outcome {
-    return outcomeOf(outcome, inverted);
+    const given = this.#outcomes[outcome.toLowerCase()];
+    return given === undefined
+      ? outcomeOf(outcome, inverted)
+      : given === "success"
+        ? "good"
+        : "bad";
   }
 
   #classify(given: WithEndpoint, inverted: boolean): Known {
@@ -186,7 +179,7 @@ export class Classifier {
     }
     const texts = [rest, description].filter((text) => text !== null && text !== "") as string[];
     const isGiven =
-      this.failure?.test(
+      this.#failure?.test(
         [action, outcome, description].filter((text) => text !== null).join(" "),
       ) === true;
     if (isGiven || result === "bad" || describedOutcome(rest) === "bad")
@@ -206,20 +199,18 @@ export class Classifier {
       // "no uses remain" and "vault deleted" say why a vault was deleted.
       return base === "delete" && refused.kind === "gone" ? known(base) : refused;
     }
-    const isTold = said !== "unclear" || given.outcome !== undefined || this.failure !== null;
+    const isTold = said !== "unclear" || given.outcome !== undefined || this.#failure !== null;
     if (result === null && isTold) return known(base);
     if (base === "create" || base === "delete")
       return result === null ? known(base) : known("other", "outcome");
-    return known(base.startsWith("ack") ? "unclear-ack" : "unclear-start", "outcome");
+    return known(
+      base.startsWith("ack") ? "unclear-ack" : "unclear-start",
+      result === null ? "description" : "outcome",
+    );
   }
 }
 
 const known = (kind: EventKind, remark: Remark | null = null): Known => ({ kind, remark });
-
-function countIn(counts: Map<string, number>, value: string): void {
-  const count = counts.get(value);
-  if (count !== undefined || counts.size < maxOthers) counts.set(value, (count ?? 0) + 1);
-}
 
 /** Returns what a call with an unknown action does, by its endpoint, which may stand in the place of the action. */
 const byEndpoint = ({

@@ -6,9 +6,10 @@ import type {
   WhatIfReport,
 } from "../../documents/audit.ts";
 import { counted, grouped } from "../../terminal/count.ts";
-import { occurrences, originWords } from "../explain/found.ts";
+import { originWords } from "../explain/found.ts";
 import type { Verdict } from "../explain/severity.ts";
 import { isProblem, verdicts } from "../explain/severity.ts";
+import { occurrences } from "../meaning/unknowns.ts";
 import type { Fact, Row, Section, Table } from "./section.ts";
 import { countersOf, fact, few, findOf, sectionOf } from "./section.ts";
 import { formatOf, ruleSentences, ruleWords, timeText, verdictWords } from "./words.ts";

@@ -123,6 +123,7 @@ export function ruleSentences(rules: Rules): string[] {
     `assumed token lifetime ${span(rules.tokenLifetimeMs)}; auto-lock after ${counted(Math.round(rules.autoLockAfterMs / 86_400_000), "day")} without a start`,
     `release ${rules.release}${rules.failure === null ? "" : `; failed attempts match ${rules.failure}`}`,
     ...Object.entries(rules.actions ?? {}).map(([from, to]) => `action ${from} means ${to}`),
+    ...Object.entries(rules.outcomes ?? {}).map(([from, to]) => `outcome ${from} means ${to}`),
   ];
 }
 

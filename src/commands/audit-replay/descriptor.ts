@@ -80,6 +80,12 @@ export const auditReplay = {
       repeated: true,
       value: (is) => is.many(is.any),
     },
+    outcome: {
+      flag: "--outcome <value=word...>",
+      help: "say what an outcome that was not recognized means: --outcome abgewiesen=failure, or =success; may be repeated",
+      repeated: true,
+      value: (is) => is.many(is.any),
+    },
     html: {
       flag: "--html <file>",
       help: "write a self-contained page; - for standard output",

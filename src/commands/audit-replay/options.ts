@@ -1,6 +1,6 @@
 import type { Role } from "../../audit/read/item.ts";
-import type { Renames } from "../../audit/meaning/actions.ts";
-import { parseActions } from "../../audit/meaning/actions.ts";
+import type { Outcomes, Renames } from "../../audit/meaning/actions.ts";
+import { parseActions, parseOutcomes } from "../../audit/meaning/actions.ts";
 import { parseMap, parseZone } from "../../audit/columns/given.ts";
 import { parseMoment } from "../../audit/columns/times.ts";
 import type { WhatIf } from "../../audit/fold/rules.ts";
@@ -13,20 +13,32 @@ import type { AuditReplayFlags } from "./descriptor.ts";
 
 export interface AuditReplayOptions extends Omit<
   AuditReplayFlags,
-  "since" | "until" | "where" | "map" | "action" | "tokenLifetime" | "whatIf"
+  "since" | "until" | "where" | "map" | "action" | "outcome" | "tokenLifetime" | "whatIf"
 > {
   since?: number | undefined;
   until?: number | undefined;
   where?: readonly Condition[] | undefined;
   map?: Partial<Record<Role, string>> | undefined;
   actions?: Renames | undefined;
+  outcomes?: Outcomes | undefined;
   tokenLifetimeMs?: number | undefined;
   whatIf?: WhatIf | undefined;
 }
 
 /** @throws `invalid-input` for a value, and `usage` for flags that do not go together */
 export function parseAuditReplay(
-  { since, until, where, map, zone, action, tokenLifetime, whatIf, ...rest }: AuditReplayFlags,
+  {
+    since,
+    until,
+    where,
+    map,
+    zone,
+    action,
+    outcome,
+    tokenLifetime,
+    whatIf,
+    ...rest
+  }: AuditReplayFlags,
   now: number,
 ): AuditReplayOptions {
   if (rest.release !== undefined && !isRelease(rest.release)) {
@@ -42,6 +54,7 @@ export function parseAuditReplay(
     where: where === undefined ? undefined : parseWhere(where),
     map: map === undefined ? undefined : parseMap(map),
     actions: action === undefined ? undefined : parseActions(action),
+    outcomes: outcome === undefined ? undefined : parseOutcomes(outcome),
     tokenLifetimeMs: tokenLifetime === undefined ? undefined : lifetime(tokenLifetime),
     whatIf: whatIf === undefined ? undefined : parseWhatIf(whatIf),
   };
@@ -71,12 +84,25 @@ function lifetime(value: string): number {
   });
 }
 
-function checkTogether({ files, vault, timeline, map, zone, actions }: AuditReplayOptions): void {
+function checkTogether({
+  files,
+  vault,
+  timeline,
+  map,
+  zone,
+  actions,
+  outcomes,
+}: AuditReplayOptions): void {
   const usage = (message: string, hint: string): VaultError =>
     new VaultError("usage", message, { hint });
   if (timeline === true && vault === undefined)
     throw usage("--timeline shows one vault and needs --vault", "name the vault with --vault");
-  const [explained] = Object.entries({ "--map": map, "--zone": zone, "--action": actions })
+  const [explained] = Object.entries({
+    "--map": map,
+    "--zone": zone,
+    "--action": actions,
+    "--outcome": outcomes,
+  })
     .filter(([, value]) => value !== undefined)
     .map(([flag]) => flag);
   if (explained !== undefined && files.length === 0)

@@ -153,7 +153,7 @@ function rulesOf(settings: Settings, options: AuditReplayOptions): Rules {
     autoLockAfterMs: defaults.autoLockAfterMs,
     release: options.release ?? newestRelease,
     failure: options.failure ?? settings.auditFailure ?? null,
-    ...defined({ actions: options.actions }),
+    ...defined({ actions: options.actions, outcomes: options.outcomes }),
   };
 }
 
