@@ -202,7 +202,7 @@ test("of very many vaults only those that are shown are read, and the others are
   expect(taken).toBe(41);
   expect(text).toContain("1,000,500 vaults: 1,000,000 locked, 500 ok");
   expect(text).toContain("… and 999,960 more that need action; --json or -o ndjson lists all");
-  expect(text).toMatch(/… and 999,992 more vaults need action/);
+  expect(text).toContain("The first 8 are described; --vault VAULT describes another one.");
   taken = 0;
   let [longest, sections] = [0, 0];
   for (const piece of pageReport({ title: "many", generatedAt: "", ...report, vaults: all() })) {

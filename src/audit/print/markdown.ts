@@ -13,10 +13,9 @@ export function* markdownReport(report: Report): Generator<string, void, undefin
   for (const answer of outline.answers) yield `**${escape(answer, 800)}**\n\n`;
   for (const warning of outline.warnings) yield `**Warning:** ${escape(warning, 800)}\n\n`;
   if (outline.whatIf !== undefined) yield table(outline.whatIf);
-  if (outline.counts !== undefined) yield `${escape(outline.counts)}.\n\n`;
-  if (outline.origins !== undefined) yield facts([outline.origins]);
+  yield facts(outline.origins);
+  if (outline.vaults !== undefined) yield table(outline.vaults);
   for (const section of outline.sections) yield* describe(section);
-  if (outline.more !== undefined) yield `${escape(outline.more)}.\n\n`;
   yield `## Rules and inputs\n\n${facts(outline.basis).trimEnd()}\n`;
 }
 
@@ -55,7 +54,7 @@ function table({ name, heads, rows, notes }: Table): string {
     heads.map(() => "---"),
     ...rows.map(({ cells }) => cells.map((cell) => escape(cell))),
   ];
-  return `**${name}**\n\n${lines.map((cells) => `| ${cells.join(" | ")} |\n`).join("")}\n${notes.map((note) => `${escape(note)}\n\n`).join("")}`;
+  return `**${escape(name)}**\n\n${lines.map((cells) => `| ${cells.join(" | ")} |\n`).join("")}\n${notes.map((note) => `${escape(note)}\n\n`).join("")}`;
 }
 
 /** Escapes a text that is not trusted: on one line, and nothing of it is markup, a link or a reference to a person. */

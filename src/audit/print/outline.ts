@@ -40,13 +40,10 @@ export interface Outline {
   warnings: readonly string[];
   whatIf: Table | undefined;
   /** Who caused how many problems, if the answer does not name all of them. */
-  origins: Fact | undefined;
-  /** `3 vaults: 1 locked, 2 ok`; absent for one vault, of which all is said in its section. */
-  counts: string | undefined;
+  origins: readonly Fact[];
+  /** Absent for one vault, of which all is said in its section. Its name counts verdicts: `3 vaults: 1 locked, 2 ok`. */
   vaults: Table | undefined;
   sections: Iterable<Section>;
-  /** Says what has no section. */
-  more: string | undefined;
   basis: readonly Fact[];
 }
 
@@ -54,8 +51,6 @@ export interface Outline {
 export function outlineOf({ summary, vaults, whatIf }: Report, room: Room): Outline {
   const { found, warnings, vaultCount, verdicts: counts } = summary;
   const { rows, described } = take(vaults, summary, room);
-  const isTold = isProblem(described.at(-1)?.verdict ?? "ok");
-  const untold = isTold ? problemsOf(summary) - described.length : 0;
   const origins = few(
     found.by.map((each) => `${counted(each.vaults, "vault")}: ${originWords(each)}`),
     maxListed,
@@ -65,14 +60,9 @@ export function outlineOf({ summary, vaults, whatIf }: Report, room: Room): Outl
     verdict: verdicts.find((verdict) => counts[verdict] > 0) ?? "ok",
     warnings,
     whatIf: whatIf && whatIfTable(whatIf),
-    origins: found.by.length > namedInAnswer ? { label: "Caused by", texts: origins } : undefined,
-    counts: countsOf(summary),
+    origins: fact("Caused by", found.by.length > namedInAnswer ? origins : []),
     vaults: vaultCount < 2 || rows.length === 0 ? undefined : vaultTable(summary, rows, room),
     sections: sectionsOf(described, summary),
-    more:
-      untold > 0
-        ? `… and ${counted(untold, "more vault needs", "more vaults need")} action; --vault VAULT shows one of them, --json or -o ndjson all`
-        : undefined,
     basis: basisOf(summary),
   };
 }
@@ -100,17 +90,6 @@ function take(
     rows.push(vaultRow(vault, rules, isDescribed ? described.length : undefined));
   }
   return { rows, described };
-}
-
-const problemsOf = ({ verdicts: counts }: ReplaySummary): number =>
-  verdicts.filter(isProblem).reduce((sum, verdict) => sum + counts[verdict], 0);
-
-/** Counts vaults by verdict, if there are several verdicts. */
-function countsOf({ vaultCount, verdicts: counts }: ReplaySummary): string | undefined {
-  const words = verdicts
-    .filter((verdict) => counts[verdict] > 0)
-    .map((verdict) => `${grouped(counts[verdict])} ${verdictWords[verdict]}`);
-  return words.length < 2 ? undefined : `${counted(vaultCount, "vault")}: ${words.join(", ")}`;
 }
 
 function vaultRow(vault: VaultReport, rules: Rules, section: number | undefined): Row {
@@ -145,18 +124,31 @@ const vaultHeads = [
 ];
 
 function vaultTable(summary: ReplaySummary, rows: readonly Row[], room: Room): Table {
-  const problems = problemsOf(summary);
-  const shown = rows.filter(({ verdict }) => isProblem(verdict ?? "ok")).length;
-  const left = [problems - shown, summary.vaultCount - problems - (rows.length - shown)];
+  const { vaultCount, verdicts: counts } = summary;
+  const words = verdicts
+    .filter((verdict) => counts[verdict] > 0)
+    .map((verdict) => `${grouped(counts[verdict])} ${verdictWords[verdict]}`);
+  const problems = verdicts.filter(isProblem).reduce((sum, verdict) => sum + counts[verdict], 0);
+  const shown = rows.filter(({ verdict = "ok" }) => isProblem(verdict)).length;
+  const described = rows.filter(({ section }) => section !== undefined).length;
   // With --problems nothing is said of the others, which --json would not list either.
-  const notes = ["need action", "need no action"].flatMap((words, index) =>
-    (left[index] ?? 0) <= 0 || (index === 1 && room.others === 0)
-      ? []
-      : [`… and ${grouped(left[index] ?? 0)} more that ${words}; --json or -o ndjson lists all`],
-  );
+  const others = room.others === 0 ? 0 : vaultCount - problems - (rows.length - shown);
+  const all = "--json or -o ndjson lists all";
+  const notes: [number, string][] = [
+    [problems - shown, `… and ${grouped(problems - shown)} more that need action; ${all}`],
+    [others, `… and ${grouped(others)} more that need no action; ${all}`],
+    [
+      shown - described,
+      `The first ${described} are described; --vault VAULT describes another one.`,
+    ],
+  ];
   const end = rows.some(({ cells }) => cells.at(-1) !== "") ? undefined : -1;
-  const kept = rows.map((row) => ({ ...row, cells: row.cells.slice(0, end) }));
-  return { name: "Vaults", heads: vaultHeads.slice(0, end), rows: kept, notes };
+  return {
+    name: `${counted(vaultCount, "vault")}: ${words.join(", ")}`,
+    heads: vaultHeads.slice(0, end),
+    rows: rows.map((row) => ({ ...row, cells: row.cells.slice(0, end) })),
+    notes: notes.filter(([count]) => count > 0).map(([, note]) => note),
+  };
 }
 
 function whatIfAnswer({ change, vaults, unchanged, moreChanged }: WhatIfReport): string {

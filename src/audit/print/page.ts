@@ -9,23 +9,19 @@ import { strip } from "./strip.ts";
 import { style } from "./style.ts";
 import { timeText } from "./words.ts";
 
-/** Without it all is shown; with it, vaults can be searched for. */
+/** Without it all is shown; with it, vaults can be searched for, also by what the browser kept of an earlier visit. */
 const script = `"use strict";
-{
-  const field = document.getElementById("find");
-  const all = [...document.querySelectorAll("[data-find]")];
-  const apply = () => {
-    const words = field.value.toLowerCase().split(/\\s+/);
-    for (const each of all) each.hidden = !words.every((word) => each.dataset.find.includes(word));
-    const rows = all.filter((each) => each.localName === "tr");
-    document.getElementById("shown").textContent = rows.filter((row) => !row.hidden).length + " of " + rows.length + " vaults shown";
-  };
-  if (field !== null) {
-    field.parentElement.hidden = false;
-    field.addEventListener("input", apply);
-    // What the browser kept of an earlier visit.
-    apply();
-  }
+const find = document.getElementById("find"), all = [...document.querySelectorAll("[data-find]")];
+const apply = () => {
+  const words = find.value.toLowerCase().split(/\\s+/);
+  for (const each of all) each.hidden = !words.every((word) => each.dataset.find.includes(word));
+  const rows = all.filter((each) => each.localName === "tr"), shown = rows.filter((row) => !row.hidden);
+  document.getElementById("shown").textContent = shown.length + " of " + rows.length + " vaults shown";
+};
+if (find !== null) {
+  find.parentElement.hidden = false;
+  find.addEventListener("input", apply);
+  apply();
 }
 `;
 
@@ -71,15 +67,13 @@ export function* pageReport(facts: PageFacts): Generator<string, void, undefined
     <main>
     `.markup;
   if (outline.whatIf !== undefined) yield table(outline.whatIf).markup;
-  if (outline.counts !== undefined) yield paragraph("counts", `${outline.counts}.`).markup;
-  if (outline.origins !== undefined) yield list([outline.origins]).markup;
+  yield list(outline.origins).markup;
   if (outline.vaults !== undefined && !isSaid(outline.vaults)) yield* vaultTable(outline.vaults);
   let number = 0;
   for (const each of outline.sections) {
     number += 1;
     yield section(each, number, each.timeline && strip(each.vault, number === 1)).markup;
   }
-  if (outline.more !== undefined) yield paragraph("quiet", outline.more).markup;
   yield markup`<section aria-labelledby="basis">
     <h2 id="basis">Rules and inputs</h2>
     ${list(outline.basis)}
@@ -121,7 +115,8 @@ function* vaultTable({ name, heads, rows, notes }: Table): Generator<string> {
 
 /** A table scrolls in its own box where it is too wide. */
 const tableStart = (name: string, heads: readonly string[]): Markup =>
-  markup`<div class="scroll" role="group" tabindex="0" aria-label="${name}"><table><caption>${name}</caption>
+  markup`<p class="found">${name}</p>
+    <div class="scroll" role="group" tabindex="0" aria-label="${name}"><table>
     <thead><tr>${heads.map((head) => markup`<th scope="col">${head}</th>`)}</tr></thead>
     <tbody>\n`;
 

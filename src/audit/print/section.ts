@@ -8,7 +8,7 @@ import type {
 import type { Verdict } from "../explain/severity.ts";
 import { counted, grouped } from "../../terminal/count.ts";
 import type { Way } from "../../way.ts";
-import { contradictionWords, eventWords, ownWords, timeText, verdictWords } from "./words.ts";
+import { eventWords, ownWords, timeText, verdictWords } from "./words.ts";
 
 // Shapes of an outline. Any of its strings may hold what somebody wrote into a log: a printer escapes all of them for its medium.
 
@@ -158,30 +158,26 @@ interface Entry {
 function itemTable(name: string, entries: readonly Entry[], notes: readonly string[]) {
   const descriptions = new Set(entries.flatMap(({ item }) => item.description ?? []));
   const isShared = descriptions.size === 1;
-  const columns: [head: string, cells: string[]][] = [
-    ["Time (UTC)", entries.map(({ item }) => timeText(item.at))],
-    ["Event", entries.map((entry) => eventOf(entry, isShared))],
-    ["Unacked", entries.map(({ starts = "" }) => starts)],
-    ["Failures", entries.map(({ failed = "" }) => failed)],
-    ["Who", entries.map(({ item }) => whoOf(item))],
-    ["Input", entries.map(({ item }) => item.input)],
-    ["Line", entries.map(({ item }) => String(item.line))],
+  const who = new Set(entries.map(({ item }) => whoOf(item)));
+  const isMany = (texts: (entry: Entry) => string | undefined): boolean =>
+    new Set(entries.map(texts)).size > 1;
+  const columns: [head: string, isKept: boolean, text: (entry: Entry) => string][] = [
+    ["Time (UTC)", true, ({ item }) => timeText(item.at)],
+    ["Event", true, (entry) => eventOf(entry, isShared)],
+    ["Unacked", isMany(({ starts }) => starts), ({ starts = "" }) => starts],
+    ["Failures", isMany(({ failed }) => failed), ({ failed = "" }) => failed],
+    ["Who", who.size > 1, ({ item }) => whoOf(item)],
+    ["Input", isMany(({ item }) => item.input), ({ item }) => item.input],
+    ["Line", true, ({ item }) => String(item.line)],
   ];
-  const isEqual = (head: string, cells: string[]): boolean =>
-    !["Time (UTC)", "Event", "Line"].includes(head) && new Set(cells).size === 1;
-  const kept = columns.filter(([head, cells]) => !isEqual(head, cells));
-  const [who] = columns.filter(([head, cells]) => head === "Who" && isEqual(head, cells));
-  const table: Table = {
-    name,
-    heads: kept.map(([head]) => head),
-    rows: entries.map(({ mark }, row) => ({
-      cells: kept.map(([, cells]) => cells[row] ?? ""),
-      mark,
-    })),
-    notes,
-  };
+  const kept = columns.filter(([, isKept]) => isKept);
+  const rows = entries.map((entry) => ({
+    cells: kept.map(([, , text]) => text(entry)),
+    mark: entry.mark,
+  }));
+  const table: Table = { name, heads: kept.map(([head]) => head), rows, notes };
   const facts = [
-    ...fact("Who", [who?.[1][0]]),
+    ...fact("Who", who.size === 1 ? [...who] : []),
     ...fact("Description", isShared ? [...descriptions] : []),
   ];
   return { table, facts };
@@ -230,7 +226,7 @@ const isSame = (one: ItemReference, other: ItemReference): boolean =>
 function contradictionsOf({ contradictions, moreContradictions }: VaultReport): Table {
   const entries = contradictions
     .slice(0, maxContradictions)
-    .map(({ kind, text, item }) => ({ item, words: `${contradictionWords[kind]}: ${text}` }));
+    .map(({ text, item }): Entry => ({ item, words: text }));
   const more = contradictions.length - entries.length + moreContradictions;
   const notes = more > 0 ? [`… and ${counted(more, "more contradiction")}`] : [];
   return itemTable("Contradictions in the log", entries, notes).table;

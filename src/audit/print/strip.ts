@@ -4,44 +4,29 @@ import type { Markup } from "./markup.ts";
 import { clip, markup, value } from "./markup.ts";
 import { eventWords, timeText } from "./words.ts";
 
-/** Kinds of marks, each with a shape, so that color is not needed. The paths are centered on 0,0 and 12 units wide. */
-const kinds = {
-  start: { words: "start", path: "M-5-6L6 0L-5 6Z" },
-  acknowledged: { words: "acknowledged", path: "M-5 0A5 5 0 1 0 5 0A5 5 0 1 0-5 0Z" },
-  refused: {
-    words: "refused",
-    path: "M-6-4L-4-6L0-2L4-6L6-4L2 0L6 4L4 6L0 2L-4 6L-6 4L-2 0Z",
-  },
-  other: { words: "other", path: "M-4-4H4V4H-4Z" },
+/** Paths of the kinds of marks, centered on 0,0 and 12 units wide: color is not needed to tell them apart. */
+const paths = {
+  start: "M-5-6L6 0L-5 6Z",
+  acknowledged: "M-5 0A5 5 0 1 0 5 0A5 5 0 1 0-5 0Z",
+  refused: "M-6-4L-4-6L0-2L4-6L6-4L2 0L6 4L4 6L0 2L-4 6L-6 4L-2 0Z",
+  other: "M-4-4H4V4H-4Z",
 } as const;
 
-type Kind = keyof typeof kinds;
+type Kind = keyof typeof paths;
 
-const kindOf = (event: EventKind): Kind => {
-  if (
-    event === "ack-read" ||
-    event === "ack-update" ||
-    event === "unanswered-ack" ||
-    event === "unclear-ack"
-  )
-    return "acknowledged";
-  if (
-    event === "read" ||
-    event === "update" ||
-    event === "unanswered-start" ||
-    event === "unclear-start"
-  )
-    return "start";
+function kindOf(event: EventKind): Kind {
+  if (/^(?:ack-|un(?:answered|clear)-ack)/.test(event)) return "acknowledged";
+  if (/^(?:read|update|un(?:answered|clear)-start)$/.test(event)) return "start";
   return /^(?:failed|refused|locking|gone|not-performed|unauthorized)/.test(event)
     ? "refused"
     : "other";
-};
+}
 
 /** Maximum number of events that are drawn, and of clients that have a row. */
 export const maxDrawn = 100;
 const maxClients = 8;
 
-const shape = (kind: Kind): Markup => markup`<path class="${kind}" d="${kinds[kind].path}"/>`;
+const shape = (kind: Kind): Markup => markup`<path class="${kind}" d="${paths[kind]}"/>`;
 
 /** Renders the newest events of a vault as marks in time, a row for each client. */
 export function strip({ timeline = [], lockedAt, cause }: VaultReport, hasLegend: boolean): Markup {
@@ -72,7 +57,7 @@ type Event = Pick<TimelineEvent, "item" | "isCause" | "locks">;
 function legend(): Markup {
   const key = (drawing: Markup, words: string): Markup =>
     markup`<li><svg width="20" height="16" viewBox="-10 -8 20 16" aria-hidden="true">${drawing}</svg>${words}</li>\n`;
-  return markup`<ul class="legend">${(Object.keys(kinds) as Kind[]).map((kind) => key(shape(kind), kinds[kind].words))}
+  return markup`<ul class="legend">${(Object.keys(paths) as Kind[]).map((kind) => key(shape(kind), kind))}
     ${key(markup`<g class="cause">${shape("refused")}</g>`, "led to the lock")}
     ${key(markup`<rect class="locked" x="-10" y="-8" width="20" height="16"/>`, "locked")}
     <li>Long pauses are drawn short.</li></ul>
@@ -104,33 +89,23 @@ export function placesOf(times: readonly number[]): (time: number) => number {
  * names the exchange, and not the client.
  */
 function clientsOf(events: readonly Event[]): Map<string, Event[]> {
-  const starts = new Map<string, number>();
-  for (const { item } of events)
-    if (item.externalRef !== undefined && !item.event.includes("ack"))
-      starts.set(item.externalRef, (starts.get(item.externalRef) ?? 0) + 1);
-  const groups = new Map<string, Event[]>();
+  const started = events.filter(({ item }) => !item.event.includes("ack"));
+  const isClient = (reference: string): boolean =>
+    started.filter(({ item }) => item.externalRef === reference).length > 1;
+  const single = new Set(started.map(({ item }) => item.externalRef ?? ""));
+  for (const reference of single)
+    if (reference === "" || isClient(reference)) single.delete(reference);
+  const clients = new Map<string, Event[]>();
   for (const event of events) {
-    const { externalRef, address, application } = event.item;
-    const isNamed = externalRef !== undefined && (starts.get(externalRef) ?? 0) > 1;
-    const key = isNamed
-      ? `r ${externalRef}`
-      : `${externalRef === undefined} ${address ?? application}`;
-    const known = groups.has(key) || groups.size < maxClients - 1 ? key : "others";
-    groups.set(known, [...(groups.get(known) ?? []), event]);
+    const { externalRef, address, application = "unknown" } = event.item;
+    const origin = address ?? application;
+    const isNamed = single.size < 2 || !single.has(externalRef ?? "");
+    const name =
+      externalRef === undefined
+        ? origin
+        : `${isNamed ? externalRef : "single exchanges"} from ${origin}`;
+    const row = clients.has(name) || clients.size < maxClients - 1 ? name : "others";
+    clients.set(row, [...(clients.get(row) ?? []), event]);
   }
-  return new Map(
-    [...groups].map(([key, theirs]) => [key === "others" ? key : nameOf(theirs), theirs]),
-  );
-}
-
-/** Names a client by what all of its events have: `nightly from 10.0.0.7`. */
-function nameOf(events: readonly Event[]): string {
-  const only = (texts: readonly (string | undefined)[]): string | undefined =>
-    new Set(texts).size === 1 ? texts[0] : undefined;
-  const reference = only(events.map(({ item }) => item.externalRef));
-  const origin = only(events.map(({ item }) => item.address ?? item.application));
-  if (reference !== undefined)
-    return origin === undefined ? reference : `${reference} from ${origin}`;
-  const isSeveral = events.some(({ item }) => item.externalRef !== undefined);
-  return `${isSeveral ? "several references from " : ""}${origin ?? "unknown"}`;
+  return clients;
 }

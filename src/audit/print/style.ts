@@ -10,18 +10,6 @@ export const style = `:root {
     --bad: #ff938a; --warn: #f0be5a; --open: #8fbcff; --unknown: #cdb0f5; --good: #7ed49a;
   }
 }
-@media print {
-  :root { --page: #fff; --soft: #fff; --line: #999; --text: #000; --quiet: #333; --link: #000; --bad: #8f1d17; --warn: #6b4000; --open: #164a88; --unknown: #52307a; --good: #14502b; }
-  #filter { display: none !important; }
-  details::details-content { content-visibility: visible; block-size: auto; }
-  .scroll { overflow: visible !important; }
-  .scroll bdi { overflow-wrap: anywhere !important; }
-  .scroll tbody th { white-space: normal !important; }
-  table { font-size: 7.5pt; }
-  body { font-size: 10pt; }
-  tr, dd, pre, .strip { break-inside: avoid; }
-  h2 { break-after: avoid; }
-}
 .locked { --hue: var(--bad); } .at-risk { --hue: var(--warn); } .open-exchange { --hue: var(--open); }
 .unknown { --hue: var(--unknown); } .deleted { --hue: var(--quiet); } .ok { --hue: var(--good); }
 * { box-sizing: border-box; }
@@ -30,17 +18,16 @@ body { margin: 0 auto; max-width: 70rem; padding: 1.25rem clamp(.75rem, 3vw, 2re
 header { padding-left: 1rem; border-left: 6px solid var(--hue); }
 h1 { margin: 0; font-size: 1.4rem; line-height: 1.3; }
 h2 { margin: 2rem 0 .5rem; font-size: 1.15rem; }
-caption { padding: .75rem 0 .25rem; text-align: left; font-weight: 600; font-size: 1rem; }
 p { margin: .5rem 0; }
 a { color: var(--link); }
 b { color: var(--hue); }
-h2 b { white-space: nowrap; }
+h2 b, .scroll tbody th { white-space: nowrap; }
 bdi { overflow-wrap: anywhere; }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
-.found, .counts { font-weight: 600; }
+.found { margin-top: .75rem; font-weight: 600; }
 .warning { padding: .5rem .75rem; background: var(--soft); border: 1px solid var(--warn); border-radius: .3rem; }
-.quiet, dt, thead th { color: var(--quiet); }
-.quiet { font-size: .875rem; }
+.quiet, dt, thead th, .ends, .legend { color: var(--quiet); }
+.quiet, .ends, .legend { font-size: .875rem; }
 article { border-top: 1px solid var(--line); margin-top: 1.5rem; scroll-margin-top: 1rem; }
 article h2 { margin-top: 1rem; }
 article:target h2 { background: var(--soft); }
@@ -49,26 +36,23 @@ dt { grid-column: 1; }
 dd { grid-column: 2; margin: 0; }
 pre { margin: .5rem 0 .5rem 9rem; padding: .4rem .6rem; background: var(--soft); border: 1px solid var(--line); border-radius: .3rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 code { font: .875rem/1.5 ui-monospace, "Liberation Mono", monospace; user-select: all; }
-.scroll { overflow-x: auto; }
 table { width: 100%; border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .75rem .3rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; font-weight: inherit; }
+.scroll { overflow-x: auto; }
 .scroll bdi { overflow-wrap: break-word; }
-.scroll tbody th { white-space: nowrap; }
 .scroll td { max-width: 24rem; }
 tr.cause > :first-child, tr.locks > :first-child { border-left: 4px solid var(--bad); padding-left: .5rem; }
 tr.locks { color: var(--bad); font-weight: 600; }
-input { font: inherit; width: 100%; max-width: 30rem; padding: .3rem .5rem; background: var(--page); color: var(--text); border: 1px solid var(--quiet); border-radius: .3rem; }
 label { display: block; }
+input { font: inherit; width: 100%; max-width: 30rem; padding: .3rem .5rem; background: var(--page); color: var(--text); border: 1px solid var(--quiet); border-radius: .3rem; }
 summary { cursor: pointer; color: var(--link); width: fit-content; margin: .75rem 0; }
 .strip { margin: 1rem 0 .25rem; table-layout: fixed; }
 .strip th { width: 12rem; }
 .strip td { padding: .3rem 0; }
-.strip svg { display: block; width: 100%; overflow: hidden; }
-.strip svg svg { overflow: visible; }
 .strip tr:last-child td { border: 0; }
-.ends { color: var(--quiet); font-size: .875rem; }
+.strip td > svg { display: block; width: 100%; }
 .ends span:last-child { float: right; }
-.legend { display: flex; flex-wrap: wrap; gap: .1rem 1.25rem; margin: 0; padding: 0; list-style: none; font-size: .875rem; color: var(--quiet); }
+.legend { display: flex; flex-wrap: wrap; gap: .1rem 1.25rem; margin: 0; padding: 0; list-style: none; }
 .legend svg { vertical-align: middle; margin-right: .3rem; }
 .start { fill: var(--open); } .acknowledged { fill: var(--good); } .refused { fill: var(--bad); } .other { fill: var(--quiet); }
 rect.locked { fill: var(--band); }
@@ -79,6 +63,18 @@ rect.locked { fill: var(--band); }
   dd:not(:has(+ dd)) { margin-bottom: .5rem; }
   pre { margin-left: 0; }
   .scroll tbody th { white-space: normal; }
-  .strip th { width: 6rem; overflow-wrap: anywhere; }
+  .strip th { width: 6rem; }
+}
+@media print {
+  :root { --page: #fff; --soft: #fff; --line: #999; --text: #000; --quiet: #333; --link: #000; --bad: #8f1d17; --warn: #6b4000; --open: #164a88; --unknown: #52307a; --good: #14502b; }
+  [role=search] { display: none !important; }
+  details::details-content { content-visibility: visible; block-size: auto; }
+  .scroll { overflow: visible; }
+  .scroll bdi { overflow-wrap: anywhere; }
+  .scroll tbody th { white-space: normal; }
+  body { font-size: 10pt; }
+  table { font-size: 7.5pt; }
+  tr, dd, pre, .strip { break-inside: avoid; }
+  h2 { break-after: avoid; }
 }
 `;

@@ -5,7 +5,7 @@ import { printableLine } from "../../terminal/redactor.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
 import type { Cell } from "../../terminal/tables.ts";
 import { cut, listTable, oneLineTable, rowsTable, tabbedLines } from "../../terminal/tables.ts";
-import { unlikeWay, wayLines } from "../../way.ts";
+import { wayLines } from "../../way.ts";
 import type { Verdict } from "../explain/severity.ts";
 import type { Report } from "./outline.ts";
 import { outlineOf } from "./outline.ts";
@@ -24,27 +24,29 @@ export const viewOn = async ({ isTTY, columns, color }: TerminalFacts): Promise<
   palette: await createPalette(color),
 });
 
+/** Columns that no text of a report takes: without a terminal nothing is wrapped. */
+const unwrapped = 1000;
+const longest = 600;
+
 /**
  * Formats a report for a terminal of any width, or without one: then lines are not wrapped, and tables are lines with tabs. All text
  * from items is made safe. Ends with a newline.
  */
 export function terminalReport(
   report: Report,
-  view: AuditView,
-  options: { problems?: boolean; timeline?: boolean } = {},
+  { isTTY, palette, columns }: AuditView,
+  { problems = false, timeline = false } = {},
 ): string {
-  const room = { problems: 40, others: options.problems === true ? 0 : 10, sections: 8 };
-  const outline = outlineOf(report, room);
-  const { strong, warn, dim } = view.palette;
+  const view = { isTTY, palette, columns: isTTY ? columns : unwrapped };
+  const outline = outlineOf(report, { problems: 40, others: problems ? 0 : 10, sections: 8 });
+  const { strong, warn } = palette;
   const parts = [
     outline.answers.map((text) => line(text, strong, 0, view)).join(""),
     outline.warnings.map((text) => line(text, warn, 0, view)).join(""),
     outline.whatIf === undefined ? "" : table(outline.whatIf, view),
-    (outline.counts === undefined ? "" : line(outline.counts, strong, 2, view)) +
-      facts(outline.origins === undefined ? [] : [outline.origins], view),
+    facts(outline.origins, view),
     outline.vaults === undefined ? "" : vaultTable(outline.vaults, view),
-    ...[...outline.sections].flatMap((each) => section(each, options.timeline === true, view)),
-    outline.more === undefined ? "" : line(outline.more, dim, 2, view),
+    ...[...outline.sections].flatMap((each) => section(each, timeline, view)),
     facts(outline.basis, view),
   ];
   return parts.filter((part) => part !== "").join("\n");
@@ -60,43 +62,27 @@ export function shown(text: string, columns = 200): string {
     : `${cut(safe, columns - 1)}…`;
 }
 
-const longest = 600;
-
 type Paint = (text: string) => string;
 
-function line(text: string, paint: Paint, margin: number, { isTTY, columns }: AuditView): string {
-  const safe = shown(text, longest);
-  return isTTY
-    ? rowsTable([[{ text: safe, paint }]], columns, margin)
-    : `${" ".repeat(margin)}${paint(unlikeWay(safe))}\n`;
-}
+const line = (text: string, paint: Paint, margin: number, { columns }: AuditView): string =>
+  rowsTable([[{ text: shown(text, longest), paint }]], columns, margin);
 
 /** Formats facts, each text a line, the first of which has the label. */
-function facts(all: readonly Fact[], { isTTY, columns, palette }: AuditView): string {
+function facts(all: readonly Fact[], { columns, palette }: AuditView): string {
   const rows = all.flatMap(({ label, texts }) =>
     texts.map((text, index): [Cell, string] => [
       { text: index === 0 ? label : "", paint: palette.dim },
       shown(text, longest),
     ]),
   );
-  if (rows.length === 0) return "";
-  if (isTTY) return rowsTable(rows, columns);
-  return all
-    .flatMap(({ label, texts }) =>
-      texts.map(
-        (text, index) => `  ${(index === 0 ? label : "").padEnd(12)}  ${shown(text, longest)}\n`,
-      ),
-    )
-    .join("");
+  return rows.length === 0 ? "" : rowsTable(rows, columns);
 }
 
 const verdictPaint = (verdict: Verdict, { bad, warn, good, dim }: Palette): Paint =>
-  ({ locked: bad, "at-risk": warn, "open-exchange": warn, unknown: warn, deleted: dim, ok: good })[
-    verdict
-  ];
+  verdict === "locked" ? bad : verdict === "ok" ? good : verdict === "deleted" ? dim : warn;
 
-function cellsOf({ rows }: Table, palette: Palette): Cell[][] {
-  return rows.map(({ cells, verdict, mark }) =>
+const cellsOf = ({ rows }: Table, palette: Palette): Cell[][] =>
+  rows.map(({ cells, verdict, mark }) =>
     cells.map((cell, index) => {
       const text = shown(cell);
       if (index !== 1) return text;
@@ -104,46 +90,33 @@ function cellsOf({ rows }: Table, palette: Palette): Cell[][] {
       return mark === undefined ? text : { text, paint: palette.bad };
     }),
   );
-}
 
-function notes({ notes: all }: Table, view: AuditView): string {
-  return all.map((text) => line(text, view.palette.dim, 2, view)).join("");
-}
+const notes = (each: Table, view: AuditView): string =>
+  each.notes.map((text) => line(text, view.palette.dim, 2, view)).join("");
 
 /** Formats the list of vaults: a line each, as many columns as fit. */
 function vaultTable(vaults: Table, view: AuditView): string {
   const rows = cellsOf(vaults, view.palette);
-  return (
-    (view.isTTY ? oneLineTable(vaults.heads, rows, view) : tabbedLines(rows)) + notes(vaults, view)
-  );
+  const drawn = view.isTTY ? oneLineTable(vaults.heads, rows, view) : tabbedLines(rows);
+  return line(vaults.name, view.palette.strong, 2, view) + drawn + notes(vaults, view);
 }
 
-function table(each: Table, view: AuditView): string {
-  return (
-    line(each.name, view.palette.strong, 2, view) +
-    listTable(each.heads, cellsOf(each, view.palette), view) +
-    notes(each, view)
-  );
-}
+const table = (each: Table, view: AuditView): string =>
+  line(each.name, view.palette.strong, 2, view) +
+  listTable(each.heads, cellsOf(each, view.palette), view) +
+  notes(each, view);
 
-function section(
-  { vault, verdict, name, facts: told, ways, evidence, tables, timeline }: Section,
-  isLong: boolean,
-  view: AuditView,
-): string[] {
-  const { palette, isTTY, columns } = view;
-  const words = { text: verdict, paint: verdictPaint(vault.verdict, palette) };
-  const title = { text: shown(name), paint: palette.strong };
-  const head = isTTY
-    ? rowsTable([[words, title]], columns)
-    : `  ${words.paint(words.text)}  ${title.paint(title.text)}\n`;
-  const commands = wayLines(ways, isTTY ? columns : Infinity).map(
-    (each) => `${palette.code(each)}\n`,
-  );
+function section(each: Section, isLong: boolean, view: AuditView): string[] {
+  const { vault, name, timeline, tables } = each;
+  const { palette, columns } = view;
+  const verdict = { text: each.verdict, paint: verdictPaint(vault.verdict, palette) };
+  const ways = wayLines(each.ways, columns).map((way) => `${palette.code(way)}\n`);
+  const title = rowsTable([[verdict, { text: shown(name), paint: palette.strong }]], columns);
+  // The timeline has the items that led to the lock, too.
   const all = isLong && timeline !== undefined ? [timeline, ...tables.slice(1)] : tables;
   return [
-    `${head}${facts(told, view)}${commands.join("")}`,
-    facts(evidence, view),
-    ...all.map((each) => table(each, view)),
+    `${title}${facts(each.facts, view)}${ways.join("")}`,
+    facts(each.evidence, view),
+    ...all.map((one) => table(one, view)),
   ];
 }

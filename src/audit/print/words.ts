@@ -1,11 +1,6 @@
-import type {
-  Contradiction,
-  InputReport,
-  ItemReference,
-  LockRule,
-  Rules,
-} from "../../documents/audit.ts";
-import { counted, grouped } from "../../terminal/count.ts";
+import type { InputReport, ItemReference, LockRule, Rules } from "../../documents/audit.ts";
+import { counted } from "../../terminal/count.ts";
+import { lasting } from "../../terminal/time.ts";
 import type { EventKind } from "../fold/events.ts";
 import type { Verdict } from "../explain/severity.ts";
 
@@ -61,19 +56,6 @@ export const ruleWords: Record<LockRule, string> = {
   unseen: "cause not in the log",
 };
 
-export const contradictionWords: Record<Contradiction["kind"], string> = {
-  "acknowledgement-without-start": "acknowledgement without a start",
-  "acknowledgement-before-start": "acknowledgement before its start",
-  "acknowledgement-after-expiry": "acknowledgement after the token expired",
-  "acknowledgement-of-other-operation": "acknowledgement of the other operation",
-  "activity-after-deletion": "activity after deletion",
-  "activity-while-locked": "activity while locked",
-  "activity-before-creation": "activity before creation",
-  "created-twice": "created twice",
-  "refused-while-open": "refused as locked while open",
-  "locked-at-another-moment": "locked at another moment",
-};
-
 const formats: Record<InputReport["format"], string> = {
   ndjson: "NDJSON",
   json: "JSON array",
@@ -91,41 +73,18 @@ export function formatOf({ format, gzip, order }: InputReport): string {
   ].join(", ");
 }
 
-const units = [
-  { name: "d", ms: 86_400_000 },
-  { name: "h", ms: 3_600_000 },
-  { name: "min", ms: 60_000 },
-  { name: "s", ms: 1000 },
-] as const;
-
-/** Formats a duration, rounded down, in the largest unit of which there are two: `5 min`, `3 h`, `12 d`. */
-function span(milliseconds: number): string {
-  const unit = units.find(({ ms }) => milliseconds >= 2 * ms);
-  return unit === undefined
-    ? `${milliseconds} ms`
-    : `${grouped(Math.floor(milliseconds / unit.ms))} ${unit.name}`;
-}
-
 /** Formats an ISO 8601 time as `2026-11-20 14:02:11`, in UTC, with its milliseconds if there are any; leaves other text. */
 export const timeText = (at: string): string =>
   /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(at) ? at.replace("T", " ").replace(/(?:\.0+)?Z$/, "") : at;
 
 /** Describes the rules, a sentence each. */
-export function ruleSentences(rules: Rules): string[] {
-  const failed = counted(rules.limits.failedAttempts, "failed attempt", "failed attempts in a row");
-  const starts = counted(
-    rules.limits.unackedStarts,
-    "unacknowledged start",
-    "unacknowledged starts in a row",
-  );
-  return [
-    `locked after ${failed}, or ${starts}`,
-    `assumed token lifetime ${span(rules.tokenLifetimeMs)}; auto-lock after ${counted(Math.round(rules.autoLockAfterMs / 86_400_000), "day")} without a start`,
-    `release ${rules.release}${rules.failure === null ? "" : `; failed attempts match ${rules.failure}`}`,
-    ...Object.entries(rules.actions ?? {}).map(([from, to]) => `action ${from} means ${to}`),
-    ...Object.entries(rules.outcomes ?? {}).map(([from, to]) => `outcome ${from} means ${to}`),
-  ];
-}
+export const ruleSentences = ({ limits, ...rules }: Rules): string[] => [
+  `locked after ${counted(limits.failedAttempts, "failed attempt")} or ${counted(limits.unackedStarts, "unacknowledged start")} in a row`,
+  `assumed token lifetime ${lasting(rules.tokenLifetimeMs)}; auto-lock after ${Math.round(rules.autoLockAfterMs / 86_400_000)} days without a start`,
+  `release ${rules.release}${rules.failure === null ? "" : `; failed attempts match ${rules.failure}`}`,
+  ...Object.entries(rules.actions ?? {}).map(([from, to]) => `action ${from} means ${to}`),
+  ...Object.entries(rules.outcomes ?? {}).map(([from, to]) => `outcome ${from} means ${to}`),
+];
 
 /** Describes this machine's exchange that an item belongs to. */
 export function ownWords({ own }: Pick<ItemReference, "own">): string | undefined {
