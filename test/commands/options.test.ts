@@ -238,9 +238,9 @@ test.each<[string, RegExp]>([
   ],
   [
     "audit-replay --since yesterday",
-    /^--since: must be a time in ISO 8601, or a duration back from now/,
+    /^--since: must be a date, a time as exports have them, or a duration back from now/,
   ],
-  ["audit-replay --until 2026-13-01", /^--until: must be a time in ISO 8601/],
+  ["audit-replay --until 2026-13-01", /^--until: must be a date, a time as exports have them/],
   ["audit-replay --until 1.2.3h", /^--until: must be a duration/],
   ["audit-replay --failure (", /^--failure: must be a regular expression/],
   ["audit-replay --failure a*", /^--failure: must be one that does not match every item, such as/],

@@ -40,12 +40,12 @@ function* describe({
 
 /** Formats facts as a list, each with its label. */
 const facts = (all: readonly Fact[]): string =>
-  all.map(({ label, texts }) => `- **${label}:** ${several(texts)}\n`).join("") +
+  all.map(({ label, texts }) => `- **${label}:**${several(texts)}\n`).join("") +
   (all.length > 0 ? "\n" : "");
 
 const several = (texts: readonly string[]): string =>
   texts.length === 1
-    ? escape(texts[0] ?? "", 800)
+    ? ` ${escape(texts[0] ?? "", 800)}`
     : texts.map((text) => `\n  - ${escape(text, 800)}`).join("");
 
 function table({ name, heads, rows, notes }: Table): string {

@@ -2,18 +2,8 @@ import type { Descriptor, OptionsOf } from "../../cli/command.ts";
 import { text } from "../../cli/command.ts";
 
 const changes = ["lock-after-failed=", "lock-after-unacked="];
-const columns = [
-  "time=",
-  "action=",
-  "vault=",
-  "outcome=",
-  "ip=",
-  "ref=",
-  "endpoint=",
-  "application=",
-  "id=",
-  "description=",
-];
+const roles = "time action vault outcome ip ref endpoint application id description";
+const columns = roles.split(" ").map((role) => `${role}=`);
 const conditions = ["ref=", "ip=", "endpoint=", "app="];
 
 /** Verdicts that --fail-on accepts. */

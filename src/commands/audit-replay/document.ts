@@ -1,41 +1,16 @@
 import type { Replay } from "../../audit/replay.ts";
-import { defined } from "../../defined.ts";
-import { VaultError } from "../../errors.ts";
-import { jsonText } from "../../terminal/redactor.ts";
-import type { VaultReport } from "../../documents/audit.ts";
 import { fieldOf } from "../../cli/output.ts";
+import type { VaultReport } from "../../documents/audit.ts";
+import { jsonText } from "../../terminal/redactor.ts";
 
-/** Returns the parts of the document before and after its vaults, by the names that --field takes. */
+/** Returns the parts of the document before and after its vaults: the answer first, then what may make it wrong. */
 function factsOf({ summary, whatIf }: Pick<Replay, "summary" | "whatIf">) {
-  const {
-    warnings,
-    found,
-    selected,
-    items,
-    asOf,
-    inputs,
-    rules,
-    columns,
-    vaultCount,
-    verdicts,
-    skippedLines,
-    skipped,
-    ...rest
-  } = summary;
+  const { found, warnings } = summary;
+  const all = Object.entries({ found, warnings, ...(summary as object) });
+  const end = all.findIndex(([key]) => key === "skippedLines");
   return {
-    before: {
-      found,
-      warnings,
-      selected,
-      items,
-      asOf,
-      inputs,
-      rules,
-      columns,
-      vaultCount,
-      verdicts,
-    },
-    after: { whatIf, skippedLines, skipped, ...rest },
+    before: Object.fromEntries(all.slice(0, end)),
+    after: { ...(whatIf && { whatIf }), ...Object.fromEntries(all.slice(end)) },
   };
 }
 
@@ -58,16 +33,13 @@ export function* ndjsonDocument(replay: Replay, vaults: Iterable<VaultReport>): 
 function* listPieces(vaults: Iterable<VaultReport>, space: 0 | 2): Generator<string> {
   let start = "[";
   for (const vault of vaults) {
-    yield start + (space === 0 ? jsonText(vault) : indented(vault));
+    const indented = jsonText([[vault]], space).slice("[\n  [".length, -"\n  ]\n]".length);
+    yield start + (space === 0 ? jsonText(vault) : indented);
     start = ",";
   }
   if (start === "[") yield "[]";
   else yield space === 0 ? "]" : "\n  ]";
 }
-
-/** Formats an element of a list in the document, from the end of the line before it. */
-const indented = (element: object): string =>
-  jsonText([[element]], 2).slice("[\n  [".length, -"\n  ]\n]".length);
 
 /**
  * Yields the value at a path in pieces; the whole list of vaults is one line of JSON.
@@ -78,39 +50,22 @@ export function* fieldPieces(
   vaults: Iterable<VaultReport>,
   path: string,
 ): Generator<string> {
-  const [root, index] = path.split(".");
-  if (root === "vaults" && index === undefined) {
+  const [root, index = ""] = path.split(".");
+  if (path === "vaults") {
     yield* listPieces(vaults, 0);
     return;
   }
   const { before, after } = factsOf(replay);
-  const value = fieldOf(
-    root === "vaults"
-      ? { vaults: oneOf(vaults, index ?? "", path) }
-      : defined({ ...before, ...after }),
-    path,
-  );
+  const document = root === "vaults" ? { vaults: oneOf(vaults, index) } : { ...before, ...after };
+  const value = fieldOf(document, path);
   yield typeof value === "string" ? value : jsonText(value);
 }
 
 /** Returns only the vault with that index. */
-function oneOf(
-  vaults: Iterable<VaultReport>,
-  index: string,
-  path: string,
-): Record<string, VaultReport> {
-  if (!/^\d{1,9}$/.test(index)) {
-    throw new VaultError(
-      "usage",
-      `--field ${path}: vaults is a list; an index must follow, from 0`,
-      {
-        hint: "--field vaults.0.verdict; --vault VAULT selects a vault",
-      },
-    );
-  }
+function oneOf(vaults: Iterable<VaultReport>, index: string): Record<string, VaultReport> {
   let number = 0;
   for (const vault of vaults) {
-    if (number === Number(index)) return { [index]: vault };
+    if (String(number) === index) return { [index]: vault };
     number += 1;
   }
   return {};

@@ -20,7 +20,7 @@ interface History extends Omit<StateHistory, "labels"> {
 
 /** Inputs of a replay, with what this machine knows about them. Must be closed. */
 interface Sources extends Pick<ReplayOptions, "inputs" | "journal" | "labels" | "own"> {
-  close(): void;
+  close: () => void;
 }
 
 /**
@@ -88,7 +88,7 @@ async function openHistory(
     return history === null ? null : { ...history, labels: history.labels() };
   } catch (error) {
     if (files.length === 0) throw error;
-    io.narrator.warn(`exchanges of this machine are not named: ${asVaultError(error).message}`);
+    io.narrator.warn(notNamed(error));
     return null;
   }
 }
@@ -97,16 +97,18 @@ async function openHistory(
 function ownOf(narrator: Narrator, history: History): NonNullable<Sources["own"]> {
   let failed = false;
   return (externalRef, near) => {
-    if (failed) return undefined;
     try {
-      return history.own(externalRef, near);
+      return failed ? undefined : history.own(externalRef, near);
     } catch (error) {
       failed = true;
-      narrator.warn(`exchanges of this machine are not named: ${asVaultError(error).message}`);
+      narrator.warn(notNamed(error));
       return undefined;
     }
   };
 }
+
+const notNamed = (error: unknown): string =>
+  `exchanges of this machine are not named: ${asVaultError(error).message}`;
 
 /** Flags that write a report to a file, or to standard output. */
 export type ReportFlag = "--html" | "--markdown";
@@ -143,19 +145,11 @@ function checkTarget(
   }
   checkNotOurs({ io, settings }, flag, page);
   const target = realPath(io.host.resolve(page));
-  if (files.some((file) => file !== "-" && realPath(io.host.resolve(file)) === target)) {
-    throw new VaultError(
-      "invalid-input",
-      `${flag}: ${page} is one of the files to replay; nothing was written`,
-      {
-        hint: `name another file, like ${example}`,
-      },
-    );
-  }
-  const why = obstacleAt(io.host.resolve(page));
-  if (why !== null) {
-    throw new VaultError("invalid-input", `${flag}: ${page} is ${why}; nothing was written`, {
-      hint: `name a file, like ${example}; ${flag} - is standard output`,
-    });
-  }
+  const isRead = (file: string): boolean =>
+    file !== "-" && realPath(io.host.resolve(file)) === target;
+  const why = files.some(isRead) ? "one of the files to replay" : obstacleAt(io.host.resolve(page));
+  if (why === null) return;
+  throw new VaultError("invalid-input", `${flag}: ${page} is ${why}; nothing was written`, {
+    hint: `name another file, like ${example}; ${flag} - is standard output`,
+  });
 }

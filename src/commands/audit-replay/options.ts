@@ -91,10 +91,15 @@ function checkTogether({
   map,
   zone,
   actions,
+
   outcomes,
+
+  since = -Infinity,
+  until = Infinity,
 }: AuditReplayOptions): void {
   const usage = (message: string, hint: string): VaultError =>
     new VaultError("usage", message, { hint });
+  if (since >= until) throw usage("--since is not before --until", "--since 2h --until 1h");
   if (timeline === true && vault === undefined)
     throw usage("--timeline shows one vault and needs --vault", "name the vault with --vault");
   const [explained] = Object.entries({

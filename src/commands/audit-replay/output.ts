@@ -30,12 +30,12 @@ export async function printReplay(io: Io, flags: AuditReplayFlags, replay: Repla
   }
   if (html === "-" || markdown === "-") return;
   const { field, format } = io.output;
-  if (field !== undefined) return await printField(io.host, fieldPieces(replay, vaults(), field));
-  if (format !== "table")
-    return await print(
-      io.host,
-      format === "json" ? jsonDocument(replay, vaults()) : ndjsonDocument(replay, vaults()),
-    );
+  if (field !== undefined) {
+    const pieces = fieldPieces(replay, vaults(), field);
+    return await print(io.host, io.host.stdout.isTTY ? forTerminal(pieces) : pieces);
+  }
+  if (format === "json") return await print(io.host, jsonDocument(replay, vaults()));
+  if (format === "ndjson") return await print(io.host, ndjsonDocument(replay, vaults()));
   const { terminalReport, viewOn } = await import("../../audit/print/terminal.ts");
   await io.show(terminalReport(report(), await viewOn(io.host.stdout), { problems, timeline }));
 }
@@ -61,12 +61,7 @@ async function printReport(
   io.narrator.note(`written to ${file}`);
 }
 
-/** Prints a value; on a terminal with a newline and made safe, because it comes from a log. */
-async function printField(host: Host, pieces: Iterable<string>): Promise<void> {
-  const { isTTY } = host.stdout;
-  await print(host, isTTY ? forTerminal(pieces) : pieces);
-}
-
+/** A value of a log, made safe for a terminal, with a newline. */
 function* forTerminal(pieces: Iterable<string>): Generator<string> {
   for (const piece of pieces) yield printable(piece);
   yield "\n";

@@ -1,5 +1,5 @@
 import type { Local } from "../../parts/state.ts";
-import type { Replay, ReplayOptions } from "../../audit/replay.ts";
+import type { Replay } from "../../audit/replay.ts";
 import { replay } from "../../audit/replay.ts";
 import { newestRelease } from "../../audit/fold/rules.ts";
 import { cutWords } from "../../audit/explain/found.ts";
@@ -17,7 +17,7 @@ import type { Narrator } from "../../terminal/narrator.ts";
 import { printableLine } from "../../terminal/redactor.ts";
 import { defined } from "../../defined.ts";
 import { count as inNumber } from "../../terminal/count.ts";
-import type { Rules } from "../../documents/audit.ts";
+import type { Rules, VaultReport } from "../../documents/audit.ts";
 import { command } from "../../way.ts";
 
 /** Replays audit items. Calls no service, changes nothing. Exits with 17 after the output if a --fail-on condition is met. */
@@ -27,45 +27,36 @@ export async function runAuditReplay(
 ): Promise<number> {
   const options = parseAuditReplay(flags, io.host.now());
   checkTargets({ io, settings }, options);
-  const between = spanOf(options);
   const { interrupted } = io.host;
-  const sources = await openSources(
-    { io, settings, state },
-    options.files,
-    options.redact === true,
-  );
+  const { files, map = {}, zone, since, until, whatIf, where, redact = false } = options;
+  const { close, ...sources } = await openSources({ io, settings, state }, files, redact);
   const bar = await openProgress({ io, settings }, options);
   let opened: Replay | undefined;
   try {
     const rules = rulesOf(settings, options);
     const vault = options.vault && vaultOf(options.vault, sources.labels);
-    const replayed = await replay(
-      defined({
-        inputs: sources.inputs,
-        journal: sources.journal,
-        rules,
-        map: options.map ?? {},
-        zone: options.zone,
-        ...between,
-        vault,
-        timeline: timelineOf(options),
-        whatIf: options.whatIf,
-        where: options.where,
-        redact: options.redact,
-        own: sources.own,
-        labels: sources.labels,
-        progress: bar?.update,
-        signal: interrupted,
-        now: io.host.now(),
-      }),
-    );
-    opened = replayed;
+    const isNeeded = options.timeline === true || options.html !== undefined;
+    const timeline = isNeeded ? (vault === undefined ? "problems" : "vault") : "none";
+    const given = {
+      rules,
+      map,
+      zone,
+      since,
+      until,
+      whatIf,
+      where,
+      redact,
+      vault,
+      timeline,
+    } as const;
+    const { progress, now } = { progress: bar?.update, now: io.host.now() };
+    opened = await replay(defined({ ...sources, ...given, progress, now, signal: interrupted }));
     bar?.clear();
-    if (vault !== undefined) checkVault(io.narrator, vault, replayed);
+    if (vault !== undefined) checkVault(io.narrator, vault, opened);
     if (!isRead(io, options))
-      for (const warning of replayed.summary.warnings) io.narrator.warn(warning);
-    const finding = findingOf(replayed, options.failOn ?? []);
-    await printReplay(io, flags, replayed).catch((error: unknown) => {
+      for (const warning of opened.summary.warnings) io.narrator.warn(warning);
+    const finding = findingOf(opened, options.failOn ?? []);
+    await printReplay(io, flags, opened).catch((error: unknown) => {
       // A reader that closes the output early does not change the finding.
       throw interrupted.aborted || error instanceof VaultError ? error : (finding ?? error);
     });
@@ -81,7 +72,7 @@ export async function runAuditReplay(
   } finally {
     bar?.clear();
     await opened?.close();
-    sources.close();
+    close();
   }
 }
 
@@ -118,33 +109,34 @@ function checkVault(narrator: Narrator, vault: string, replayed: Replay): void {
   const { vaultCount } = replayed.summary;
   if (vaultCount === 0) narrator.warn(`no item names vault ${vault}`);
   if (vaultCount <= 1) return;
-  const listed: string[] = [];
-  for (const { uuid } of replayed.vaults({ problems: false }))
-    if (listed.push(uuid) === maxFitting) break;
-  const more = vaultCount - listed.length;
+  const uuids = take(replayed.vaults({ problems: false }), 10, () => true);
+  const more = vaultCount - uuids.length;
   throw new VaultError(
     "usage",
-    `--vault: ${vault} fits ${inNumber(vaultCount, "vault")}: ${listed.join(", ")}${more > 0 ? ` and ${more} more` : ""}`,
+    `--vault: ${vault} fits ${inNumber(vaultCount, "vault")}: ${uuids.join(", ")}${more > 0 ? ` and ${more} more` : ""}`,
     { hint: "give more digits" },
   );
 }
 
-/** Maximum number of vaults that a message lists. */
-const maxFitting = 10;
+/** Returns the UUIDs of the first vaults that fit, of which only so many are read. */
+function take(
+  vaults: Iterable<VaultReport>,
+  most: number,
+  fits: (vault: VaultReport) => boolean,
+): string[] {
+  const uuids: string[] = [];
+  let seen = 0;
+  for (const vault of vaults) {
+    if (fits(vault)) uuids.push(vault.uuid);
+    seen += 1;
+    if (uuids.length === most || seen === 1000) break;
+  }
+  return uuids;
+}
 
 /** Whether standard output is a report whose first line is the warning. */
 const isRead = ({ output }: Local["io"], { html, markdown }: AuditReplayOptions): boolean =>
   html === "-" || markdown === "-" || (output.format === "table" && output.field === undefined);
-
-/** @throws `usage` for an empty span of time */
-function spanOf({ since, until }: AuditReplayOptions): Pick<ReplayOptions, "since" | "until"> {
-  if (since !== undefined && until !== undefined && since >= until) {
-    throw new VaultError("usage", "--since is not before --until", {
-      hint: "--since 2h --until 1h",
-    });
-  }
-  return defined({ since, until });
-}
 
 function rulesOf(settings: Settings, options: AuditReplayOptions): Rules {
   return {
@@ -157,50 +149,30 @@ function rulesOf(settings: Settings, options: AuditReplayOptions): Rules {
   };
 }
 
-function timelineOf({ timeline, html, vault }: AuditReplayOptions): ReplayOptions["timeline"] {
-  if (timeline !== true && html === undefined) return "none";
-  return vault === undefined ? "problems" : "vault";
-}
-
-/** Maximum number of vaults that a finding names, and of vaults that are searched for them. */
-const named = { vaults: 3, among: 1000 };
-
 /** Returns the error of a --fail-on condition that is met, or that what could not be read of the inputs does not rule out. */
 function findingOf(replayed: Replay, failOn: readonly AuditFinding[]): VaultError | undefined {
+  const { verdicts, inputs, skippedLines } = replayed.summary;
   const conditions = [...new Set(failOn)];
   const found = conditions.flatMap((verdict) => {
-    const count = replayed.summary.verdicts[verdict];
+    const count = verdicts[verdict];
     if (count === 0) return [];
-    const uuids = firstOf(replayed.vaults({ problems: true }), verdict);
-    const more = count > uuids.length ? ["…"] : [];
-    return [
-      `${inNumber(count, "vault is", "vaults are")} ${verdict} (${[...uuids, ...more].join(", ")})`,
-    ];
+    const uuids = take(
+      replayed.vaults({ problems: true }),
+      3,
+      (vault) => vault.verdict === verdict,
+    );
+    const named = count > uuids.length ? [...uuids, "…"] : uuids;
+    return [`${inNumber(count, "vault is", "vaults are")} ${verdict} (${named.join(", ")})`];
   });
-  const { inputs, skippedLines } = replayed.summary;
-  const unread =
-    cutWords(inputs) ??
-    (skippedLines > 0 ? `${inNumber(skippedLines, "line")} could not be read` : undefined);
   const hint =
     found.length > 0
       ? "--problems lists them; --vault VAULT --timeline shows one in detail"
       : "export or copy it again";
-  const unmet = conditions.filter((verdict) => replayed.summary.verdicts[verdict] === 0);
+  const unread =
+    cutWords(inputs) ??
+    (skippedLines > 0 ? `${inNumber(skippedLines, "line")} could not be read` : undefined);
+  const unmet = conditions.filter((verdict) => verdicts[verdict] === 0);
   if (unread !== undefined && unmet.length > 0)
     found.push(`${unread}: ${unmet.join(", ")} cannot be ruled out`);
-  if (found.length === 0) return undefined;
-  return new VaultError("finding", found.join("; "), {
-    hint,
-  });
-}
-
-function firstOf(vaults: Iterable<{ uuid: string; verdict: string }>, verdict: string): string[] {
-  const uuids: string[] = [];
-  let seen = 0;
-  for (const vault of vaults) {
-    if (vault.verdict === verdict) uuids.push(vault.uuid);
-    seen += 1;
-    if (uuids.length === named.vaults || seen === named.among) break;
-  }
-  return uuids;
+  return found.length === 0 ? undefined : new VaultError("finding", found.join("; "), { hint });
 }
