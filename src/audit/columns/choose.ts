@@ -3,6 +3,7 @@ import { VaultError } from "../../errors.ts";
 import { shellWord } from "../../way.ts";
 import { clip, listNames } from "../read/clip.ts";
 import { eventOfEndpoint } from "../meaning/actions.ts";
+import { describedOutcome, outcomeOf } from "../meaning/words.ts";
 import type { Role } from "../read/item.ts";
 import { roles } from "../read/item.ts";
 import type { ColumnMap } from "./given.ts";
@@ -56,6 +57,7 @@ interface Profile {
   name: string;
   /** By the number of their record. */
   values: ReadonlyMap<number, string>;
+  texts: readonly string[];
   /** Number of different values, ignoring case. */
   distinct: number;
 }
@@ -70,21 +72,28 @@ function profilesOf(records: readonly SampleRecord[]): Profile[] {
     for (const [name, value] of fields) {
       const values = found.get(name) ?? new Map<number, string>();
       if (values.size === 0 && found.size < maxColumns) found.set(name, values);
-      values.set(record, value);
+      values.set(record, value.trim());
     }
   }
-  return [...found].map(([name, values]) => ({
-    name,
-    values,
-    distinct: new Set([...values.values()].map((value) => value.toLowerCase())).size,
-  }));
+  return [...found].map(([name, values]) => {
+    const texts = [...values.values()];
+    return { name, values, texts, distinct: new Set(texts.map((text) => text.toLowerCase())).size };
+  });
 }
 
-/** Returns the share of the values that match a predicate, from 0 to 1. */
-const share = ({ values }: Profile, is: (value: string) => boolean): number =>
-  [...values.values()].filter((value) => is(value.trim())).length / values.size;
+/** Whether a share of the values matches, half of them if no other is given. */
+const mostly = ({ texts }: Profile, is: (text: string) => boolean, part = 0.5): boolean =>
+  texts.filter(is).length >= texts.length * part;
 
 const varies = ({ distinct }: Profile): boolean => distinct > 1;
+
+/** The first that varies, or the first. */
+const varyingFirst = (profiles: readonly Profile[]): Profile | undefined =>
+  profiles.find(varies) ?? profiles[0];
+
+const isUuid = (text: string): boolean => uuidOf(text) !== null;
+const isOutcome = (text: string): boolean => text.length <= 60 && outcomeOf(text) !== "unclear";
+const isCall = (text: string): boolean => eventOfEndpoint(text) !== undefined;
 
 /** Maximum number of different outcomes. */
 const maxOutcomes = 12;
@@ -92,9 +101,10 @@ const maxOutcomes = 12;
 /** A column that may hold the time. */
 interface TimeCandidate {
   profile: Profile;
-  /** The time of the event, of a log system, of arrival, of creation, or none by its name. */
-  rank: 0 | 1 | 2 | 3 | 4;
+  /** By its name the time of the event, of a log system, of arrival, of creation, or none. */
+  rank: number;
   style: TimeStyle;
+  isRead: boolean;
 }
 
 /** Difference between two times of an item from which it matters which is taken. */
@@ -107,81 +117,88 @@ class Search {
   readonly #profiles: readonly Profile[];
   readonly #records: number;
   readonly #taken = new Set<string>();
-  /** Roles that have no column, by the map. */
-  readonly #none = new Set<Role>();
   readonly #given: Given;
   readonly #input: string;
   #timeStyle: TimeStyle | undefined;
+  /** Columns of which any may be the vault's. */
+  #undecided: string[] = [];
 
   constructor(sample: readonly SampleRecord[], given: Given, input: string) {
     this.#profiles = profilesOf(sample);
     this.#records = sample.length;
     this.#given = given;
     this.#input = input;
-    const { map = {} } = given;
-    for (const role of roles) {
-      const wanted = map[role];
-      if (wanted === "none") this.#none.add(role);
-      else if (wanted !== undefined) this.#useMap(role, wanted);
-    }
   }
 
   choose(): Choice {
-    this.#byName("endpoint", (profile) => share(profile, (value) => value.includes("/")) >= 0.5);
-    this.#byValue("endpoint", (profile) => share(profile, looks.looksLikeEndpoint) >= 0.5);
+    for (const role of roles) this.#useMap(role);
+    const named = (kind: Kind, is: (text: string) => boolean): Profile[] =>
+      this.#named(kind).filter((profile) => mostly(profile, is));
+    this.#take("endpoint", named("endpoint", (text) => text.includes("/"))[0]);
+    this.#take("endpoint", this.#valued(looks.looksLikeEndpoint, 0.5)[0], "value");
     this.#chooseVault();
-    const undecided = this.#isOpen("vault") ? this.#undecidedUuids() : [];
     this.#chooseTime();
     this.#chooseAction();
-    this.#byName("ip", (profile) => share(profile, looks.looksLikeAddress) >= 0.5);
-    this.#byName("application");
-    this.#byName("ref");
+    this.#take("ip", varyingFirst(named("ip", looks.looksLikeAddress)));
+    this.#take("application", this.#named("application")[0]);
+    this.#take("ref", this.#named("ref")[0]);
     this.#chooseOutcome();
-    this.#chooseDescription();
+    // Reasons of refusals are looked for in all of them.
+    const reasons = ({ texts }: Profile): number =>
+      texts.filter((text) => describedOutcome(text) === "bad").length;
+    const texts = this.#named("description").toSorted((a, b) => reasons(b) - reasons(a));
+    this.#take("description", texts[0]);
     // A name like `uuid` may also mean the vault's, but ids of items rarely repeat.
-    this.#byName("id", ({ values, distinct }) => distinct * 2 > values.size);
-    this.#byValue(
-      "ip",
-      (profile) => !isOthers(profile.name) && share(profile, looks.looksLikeAddress) >= 0.8,
-    );
-    if (undecided.length === 0) this.#chooseOtherUuids();
+    const ids = this.#named("id").filter(({ texts, distinct }) => distinct * 2 > texts.length);
+    this.#take("id", ids[0]);
+    this.#take("ip", this.#valued(looks.looksLikeAddress)[0], "value");
+    if (this.#undecided.length === 0) {
+      const repeating = this.#repeating();
+      this.#take("application", repeating[0], "value");
+      const uuids = this.#free().filter((profile) => mostly(profile, isUuid, 0.8));
+      this.#take(
+        "id",
+        uuids.find((profile) => !repeating.includes(profile)),
+        "value",
+      );
+      this.#take("vault", this.#named("vault")[0] ?? this.#named("target")[0]);
+    }
     const endpoint = this.#profileOf("endpoint");
-    if (this.#isOpen("action") && endpoint !== undefined && share(endpoint, isCall) > 0)
-      this.#columns.action = { name: endpoint.name, by: "value" };
-    if (undecided.length === 0) this.#byName("vault");
-    if (undecided.length === 0) this.#byName("vault", undefined, "target");
-    this.#checkFound(undecided);
+    if (endpoint?.texts.some(isCall) === true) this.#take("action", endpoint, "value");
+    this.#checkFound();
     const columns = Object.fromEntries(
       roles.flatMap((role) => (this.#columns[role] ? [[role, this.#columns[role]]] : [])),
     );
     return { columns, times: this.#timeReader(), warnings: this.#warnings };
   }
 
-  #useMap(role: Role, wanted: string): void {
+  #useMap(role: Role): void {
+    const wanted = this.#given.map?.[role];
+    if (wanted === undefined || wanted === "none") return;
     const same = this.#profiles.filter(({ name }) => name.toLowerCase() === wanted.toLowerCase());
-    const { name } =
-      (this.#profiles.find(({ name }) => name === wanted) ?? (same.length === 1 && same[0])) || {};
-    if (name === undefined) {
-      throw new VaultError(
-        "usage",
-        `--map ${role}=…: ${this.#input} has no column ${clip(wanted)}`,
-        { hint: `its columns are ${listNames(this.#profiles.map(({ name }) => name))}` },
-      );
+    const found =
+      same.find(({ name }) => name === wanted) ?? (same.length === 1 ? same[0] : undefined);
+    if (found === undefined) {
+      const message = `--map ${role}=…: ${this.#input} has no column ${clip(wanted)}`;
+      const hint = `its columns are ${listNames(this.#profiles.map(({ name }) => name))}`;
+      throw new VaultError("usage", message, { hint });
     }
-    this.#take(role, name, "--map");
+    this.#take(role, found, "--map");
+  }
+
+  /** Gives a role a column, if it has none yet. */
+  #take(role: Role, profile: Profile | undefined, by: Column["by"] = "name"): void {
+    if (profile === undefined || !this.#isOpen(role)) return;
+    this.#columns[role] = { name: profile.name, by };
+    this.#taken.add(profile.name);
   }
 
   #isOpen(role: Role): boolean {
-    return this.#columns[role] === undefined && !this.#none.has(role);
+    return this.#columns[role] === undefined && this.#given.map?.[role] !== "none";
   }
 
   #free(): Profile[] {
     return this.#profiles.filter(({ name }) => !this.#taken.has(name));
-  }
-
-  #take(role: Role, name: string, by: Column["by"]): void {
-    this.#columns[role] = { name, by };
-    this.#taken.add(name);
   }
 
   #profileOf(role: Role): Profile | undefined {
@@ -191,31 +208,27 @@ class Search {
   /** Returns the free columns whose name fits, best first. */
   #named(kind: Kind): Profile[] {
     return this.#free()
-      .map((profile) => ({ profile, rank: rankOf(kind, profile.name) }))
-      .filter((each): each is { profile: Profile; rank: number } => each.rank !== null)
+      .flatMap((profile) => {
+        const rank = rankOf(kind, profile.name);
+        return rank === null ? [] : [{ profile, rank }];
+      })
       .sort((a, b) => a.rank - b.rank)
       .map(({ profile }) => profile);
   }
 
-  #byName(
-    role: Exclude<Role, "time">,
-    fits: (profile: Profile) => boolean = () => true,
-    kind: Kind = role,
-  ): void {
-    if (!this.#isOpen(role)) return;
-    const named = this.#named(kind).filter(fits);
-    const best = role === "ip" ? (named.find(varies) ?? named[0]) : named[0];
-    if (best !== undefined) this.#take(role, best.name, "name");
-  }
-
-  #byValue(role: Role, fits: (profile: Profile) => boolean): void {
-    if (!this.#isOpen(role)) return;
-    const best = this.#free().find(fits);
-    if (best !== undefined) this.#take(role, best.name, "value");
+  /** Returns the free columns whose values fit, but not those of users, sessions and machines. */
+  #valued(is: (text: string) => boolean, part = 0.8): Profile[] {
+    return this.#free().filter((profile) => !isOthers(profile.name) && mostly(profile, is, part));
   }
 
   #say(sentence: string): void {
     this.#warnings.push(`${this.#input}: ${sentence}.`);
+  }
+
+  /** Says that a column was taken, and not another one. */
+  #sayOther(role: Role, { name }: { name: string }, other: Profile): void {
+    const [taken, left] = [listNames([name]), listNames([other.name])];
+    this.#say(`${role}s are those of ${taken}; ${left} has other ones (${mapped(role, other)})`);
   }
 
   /**
@@ -224,180 +237,126 @@ class Search {
    */
   #chooseVault(): void {
     if (!this.#isOpen("vault")) return;
-    const uuids = this.#free().filter(
-      (profile) => share(profile, (value) => uuidOf(value) !== null) >= 0.5,
-    );
-    const inPaths = this.#uuidsInPaths();
-    const agrees = (profile: Profile): boolean => {
-      const both = [...profile.values].filter(([record]) => inPaths.has(record));
+    const endpoint = this.#profileOf("endpoint");
+    const inPaths = new Map<number, string>();
+    for (const [record, path] of endpoint?.values ?? []) {
+      const uuid = uuidInEndpoint(path);
+      if (uuid !== null) inPaths.set(record, uuid);
+    }
+    const agrees = ({ values }: Profile): boolean => {
+      const both = [...values].filter(([record]) => inPaths.has(record));
       const same = both.filter(([record, value]) => inPaths.get(record) === uuidOf(value));
       return same.length > both.length / 2 || both.length === 0;
     };
-    const named = this.#named("vault").filter((profile) => uuids.includes(profile));
-    const targets = this.#named("target").filter((profile) => uuids.includes(profile));
-    const contradicting = [...named, ...targets].find((profile) => !agrees(profile));
-    const choices = [...named.filter(agrees), ...targets.filter(agrees)];
-    const best = choices.find(varies) ?? choices[0];
-    const endpoint = this.#columns.endpoint;
-    if (best !== undefined) this.#take("vault", best.name, "name");
-    else if (inPaths.size > 0 && endpoint !== undefined) {
-      const same = uuids.find((profile) => agrees(profile) && !isOthers(profile.name));
-      if (same !== undefined) this.#take("vault", same.name, "value");
-      else this.#columns.vault = { name: endpoint.name, by: "value" };
+    const named = [...this.#named("vault"), ...this.#named("target")].filter((profile) =>
+      mostly(profile, isUuid),
+    );
+    this.#take("vault", varyingFirst(named.filter(agrees)));
+    if (inPaths.size > 0) {
+      this.#take("vault", this.#valued(isUuid, 0.5).find(agrees) ?? endpoint, "value");
     } else {
-      const [first, second] = this.#repeating();
-      if (first !== undefined && first.distinct !== second?.distinct)
-        this.#take("vault", first.name, "value");
+      const repeating = this.#repeating();
+      const most = repeating.filter(({ distinct }) => distinct === repeating[0]?.distinct);
+      if (most.length === 1) this.#take("vault", most[0], "value");
+      else if (this.#isOpen("vault")) this.#undecided = most.map(({ name }) => name);
     }
+    const contradicting = named.find((profile) => !agrees(profile));
     const taken = this.#columns.vault;
     if (taken !== undefined && contradicting !== undefined)
-      this.#say(
-        `vaults are those of ${listNames([taken.name])}; ${listNames([contradicting.name])} holds other ones (${this.#mapped("vault", contradicting)})`,
-      );
-  }
-
-  /** The uuids in paths of requests (`/vault/…/{uuid}/get-start`), by record. */
-  #uuidsInPaths(): Map<number, string> {
-    const found = new Map<number, string>();
-    for (const [record, path] of this.#profileOf("endpoint")?.values ?? []) {
-      const uuid = uuidInEndpoint(path);
-      if (uuid !== null) found.set(record, uuid);
-    }
-    return found;
+      this.#sayOther("vault", taken, contradicting);
   }
 
   /** Columns of uuids that may be the vault's, because they repeat; the one with most values is first. Ids never repeat. */
   #repeating(): Profile[] {
-    return this.#free()
-      .filter(({ name }) => !isOthers(name) && rankOf("application", name) === null)
-      .filter((profile) => share(profile, looks.looksLikeUuid) >= 0.8)
-      .filter(({ values, distinct }) => distinct < values.size || values.size === 1)
+    return this.#valued(isUuid)
+      .filter(({ name }) => rankOf("application", name) === null)
+      .filter(({ texts, distinct }) => distinct < texts.length || texts.length === 1)
       .sort((a, b) => b.distinct - a.distinct);
-  }
-
-  #undecidedUuids(): string[] {
-    const repeating = this.#repeating();
-    return repeating
-      .filter(({ distinct }) => distinct === repeating[0]?.distinct)
-      .map(({ name }) => name);
-  }
-
-  #chooseOtherUuids(): void {
-    const repeating = this.#repeating();
-    this.#byValue("application", (profile) => repeating.includes(profile));
-    this.#byValue(
-      "id",
-      (profile) => !repeating.includes(profile) && share(profile, looks.looksLikeUuid) >= 0.8,
-    );
   }
 
   #chooseTime(): void {
     const mapped = this.#profileOf("time");
     if (mapped !== undefined) {
-      this.#timeStyle = timeStyleOf([...mapped.values.values()], true, this.#given.now);
+      this.#timeStyle = timeStyleOf(mapped.texts, true, this.#given.now);
       if (this.#timeStyle.share === 0) throw this.#unreadTime(mapped);
       return;
     }
     const candidates = this.#timeCandidates();
-    const isRead = ({ rank, style }: TimeCandidate): boolean =>
-      style.share >= (rank < 4 ? 0.5 : 0.8);
-    let best: TimeCandidate | undefined;
-    for (const candidate of candidates) {
-      const { profile, rank } = candidate;
-      if (isRead(candidate)) {
-        if (this.#isConstant(profile)) continue;
-        best = candidate;
-        break;
-      }
-      // Another date must not take the place of the one that is named for the time.
-      const isWhole = share(profile, looks.looksLikeTime) >= 0.5;
-      const isPart = share(profile, looks.looksLikePartOfTime) >= 0.5;
-      if (
-        (rank < 2 && isWhole) ||
-        (isPart && candidates.every((other) => other.rank > 1 || !isRead(other)))
-      )
-        throw this.#unreadTime(profile);
-    }
-    best ??= candidates.find((candidate) => candidate.rank < 3 && isRead(candidate));
-    best ??= candidates.find(isRead);
-    if (best === undefined) return;
-    this.#take("time", best.profile.name, best.rank < 4 ? "name" : "value");
-    this.#timeStyle = best.style;
-    const chosen = best;
-    const other = candidates.find(
-      (candidate) =>
-        candidate !== chosen &&
-        isRead(candidate) &&
-        (candidate.rank < 4 || chosen.rank > 1) &&
-        areApart(chosen, candidate),
+    const read = candidates.filter(({ isRead }) => isRead);
+    const best =
+      read.find(({ profile }) => profile.texts.length === 1 || !this.#isOfVault(profile)) ??
+      read[0];
+    // Another date must not take the place of the one that is named for the time.
+    const unread = candidates.find(
+      ({ profile, rank, isRead }) =>
+        !isRead &&
+        ((rank < 2 && mostly(profile, looks.looksLikeTime)) ||
+          (mostly(profile, looks.looksLikePartOfTime) && (best?.rank ?? 4) > 1)),
     );
-    if (other !== undefined)
-      this.#say(
-        `times are those of ${listNames([chosen.profile.name])}; ${listNames([other.profile.name])} has other ones (${this.#mapped("time", other.profile)})`,
-      );
+    if (
+      unread !== undefined &&
+      (best === undefined || candidates.indexOf(unread) < candidates.indexOf(best))
+    )
+      throw this.#unreadTime(unread.profile);
+    if (best === undefined) return;
+    this.#take("time", best.profile, best.rank < 4 ? "name" : "value");
+    this.#timeStyle = best.style;
+    const other = read.find(
+      (one) => one !== best && (one.rank < 4 || best.rank > 1) && areApart(best, one),
+    );
+    if (other !== undefined) this.#sayOther("time", best.profile, other.profile);
   }
 
   /** Columns that may hold the time, best first. */
   #timeCandidates(): TimeCandidate[] {
     const times = this.#named("time");
-    const kinds: Profile[][] = [
+    const named = [
       times.filter(({ name }) => !isSystems(name)),
       times.filter(({ name }) => isSystems(name)),
       this.#named("arrival"),
       this.#named("creation").filter((profile) => !this.#isOfVault(profile)),
     ];
-    const known = new Set(kinds.flat());
-    kinds.push(
-      this.#free().filter(
-        (profile) =>
-          !known.has(profile) &&
-          !isProperty(profile.name) &&
-          share(profile, looks.looksLikeRecentTime) >= 0.8,
-      ),
+    const known = new Set(named.flat());
+    const others = this.#free().filter(
+      (profile) => !known.has(profile) && !isProperty(profile.name),
     );
-    return kinds.flatMap((profiles, rank) =>
-      profiles.map((profile) => ({
-        profile,
-        rank: rank as TimeCandidate["rank"],
-        style: timeStyleOf([...profile.values.values()], rank < 4, this.#given.now),
-      })),
+    return [...named, others.filter((one) => mostly(one, looks.looksLikeRecentTime, 0.8))].flatMap(
+      (profiles, rank) =>
+        profiles.map((profile) => {
+          const style = timeStyleOf(profile.texts, rank < 4, this.#given.now);
+          return { profile, rank, style, isRead: style.share >= 0.5 };
+        }),
     );
   }
 
-  #isConstant(profile: Profile): boolean {
-    return (profile.values.size > 1 && !varies(profile)) || this.#isOfVault(profile);
-  }
-
-  /** Whether all items of a vault have the same value, so that it tells of the vault. */
+  /** Whether all items, or all of a vault, have the same value, so that it tells of the log, or of the vault. */
   #isOfVault(profile: Profile): boolean {
     const vaults = this.#profileOf("vault")?.values;
-    if (vaults === undefined) return false;
-    const byVault = new Map<string, string>();
-    let isRepeated = false;
+    const byVault = new Map<string, Set<string>>();
     for (const [record, value] of profile.values) {
-      const vault = vaults.get(record) ?? "";
-      const known = byVault.get(vault);
-      if (known !== undefined && known !== value) return false;
-      isRepeated ||= known !== undefined;
-      byVault.set(vault, value);
+      const vault = vaults?.get(record) ?? "";
+      byVault.set(vault, (byVault.get(vault) ?? new Set()).add(value));
     }
-    return isRepeated;
+    const isOne = [...byVault.values()].every(({ size }) => size === 1);
+    return !varies(profile) || (isOne && byVault.size < profile.texts.length);
   }
 
   /** Assigns the action. Known values weigh more than a name: with the early client they are in `description`. */
   #chooseAction(): void {
-    if (!this.#isOpen("action")) return;
     const shares = new Map(
-      this.#free().map((profile) => [profile, share(profile, looks.looksLikeAction)]),
+      this.#free().map((profile) => {
+        const known = profile.texts.filter(looks.looksLikeAction).length;
+        return [profile, known / profile.texts.length] as const;
+      }),
     );
     const most = Math.max(0, ...shares.values());
-    const known = [...shares]
-      .filter(([, part]) => part > 0 && part >= most / 2)
-      .map(([profile]) => profile);
-    const named = this.#named("action").filter((profile) => most === 0 || known.includes(profile));
-    const [best] = [...named, ...known.sort((a, b) => (shares.get(b) ?? 0) - (shares.get(a) ?? 0))];
-    if (best !== undefined)
-      this.#take("action", best.name, named.includes(best) ? "name" : "value");
+    const known = [...shares].filter(([, part]) => part > 0 && part >= most / 2);
+    const fits = new Set(known.map(([profile]) => profile));
+    this.#take(
+      "action",
+      this.#named("action").find((one) => most === 0 || fits.has(one)),
+    );
+    this.#take("action", known.sort(([, a], [, b]) => b - a)[0]?.[0], "value");
   }
 
   /**
@@ -409,45 +368,26 @@ class Search {
     const few = (kind: Kind): Profile[] =>
       this.#named(kind).filter(({ distinct }) => distinct <= maxOutcomes);
     const words = few("outcome");
-    const flags = few("success");
-    const failures = few("failure").filter(
-      (profile) =>
-        share(profile, (value) => looks.looksLikeFlag(value) || /^\d\d?$/.test(value)) >= 0.8,
-    );
     const statuses = few("status");
-    const known = [
-      ...[...words, ...flags, ...statuses].filter(
-        (profile) =>
-          share(profile, flags.includes(profile) ? looks.looksLikeFlag : looks.looksLikeOutcome) >=
-            0.5 || share(profile, looks.looksLikeOutcome) >= 0.5,
-      ),
-      ...failures,
-    ];
-    const errors = this.#named("error").filter(({ values }) => values.size < this.#records);
-    const told = this.#free().filter(
-      (profile) => profile.distinct <= 10 && share(profile, looks.isOutcomeWord) >= 0.8,
-    );
-    const unclear = [...words, ...flags, ...statuses.filter(varies)];
-    const [best] = [
-      ...known.filter(varies),
-      ...words.filter((profile) => varies(profile)),
+    const named = [...words, ...few("success"), ...statuses];
+    const failures = few("failure").filter((one) => mostly(one, looks.looksLikeFlag, 0.8));
+    const known = [...named.filter((profile) => mostly(profile, isOutcome)), ...failures];
+    const errors = this.#named("error").filter(({ texts }) => texts.length < this.#records);
+    const told = this.#free().filter((profile) => mostly(profile, looks.isOutcomeWord, 0.8));
+    const best = [
+      ...[...known, ...words].filter(varies),
       ...errors,
       ...known,
-      ...told,
-      ...unclear,
-    ];
+      ...told.filter(({ distinct }) => distinct <= maxOutcomes),
+      ...named.filter((profile) => !statuses.includes(profile) || !this.#isOfVault(profile)),
+    ][0];
     if (best === undefined) return this.#sayNoOutcome();
-    const by = told.includes(best) && !known.includes(best) ? "value" : "name";
-    const inverted = failures.includes(best) ? ({ inverted: true } as const) : {};
-    this.#take("outcome", best.name, by);
-    this.#columns.outcome = { name: best.name, by, ...inverted };
+    this.#take("outcome", best, named.includes(best) || !told.includes(best) ? "name" : "value");
+    if (failures.includes(best) && this.#columns.outcome !== undefined)
+      this.#columns.outcome.inverted = true;
     // What only a failed call has is also why.
-    if (
-      errors.includes(best) &&
-      this.#isOpen("description") &&
-      this.#named("description").length === 0
-    )
-      this.#columns.description = { name: best.name, by };
+    if (errors.includes(best) && this.#named("description").length === 0)
+      this.#take("description", best);
   }
 
   /** Says which column could tell the outcome, although its name and values do not. */
@@ -456,98 +396,75 @@ class Search {
       (profile) =>
         varies(profile) &&
         profile.distinct <= 5 &&
-        share(profile, (value) => looks.looksLikeFlag(value) || looks.looksLikeLevel(value)) >= 0.8,
+        (mostly(profile, looks.looksLikeFlag, 0.8) || mostly(profile, looks.looksLikeLevel, 0.8)),
     );
     if (flag === undefined) return;
-    const values = [...new Set(flag.values.values())].slice(0, 3).map((value) => clip(value));
+    const shown = [...new Set(flag.texts)].map((text) => clip(text)).join(", ");
     this.#say(
-      `no column tells the outcome of calls; ${listNames([flag.name])} holds ${values.join(", ")} and is not taken for it (${this.#mapped("outcome", flag)})`,
+      `no column tells the outcome of calls; ${listNames([flag.name])} holds ${shown} and is not taken for it (${mapped("outcome", flag)})`,
     );
   }
 
-  /** Assigns the description: the named column in which reasons of refusals are found most often. */
-  #chooseDescription(): void {
-    if (!this.#isOpen("description")) return;
-    const named = this.#named("description");
-    const reasons = (profile: Profile): number =>
-      [...profile.values.values()].filter((value) => looks.looksLikeReason(value)).length;
-    const [best] = named.toSorted((a, b) => reasons(b) - reasons(a));
-    if (best !== undefined) this.#take("description", best.name, "name");
-  }
-
-  #mapped(role: Role, { name }: Profile): string {
-    return `--map ${/^[\w.@ -]{1,60}$/.test(name) ? shellWord(`${role}=${name}`) : `${role}=COLUMN`}`;
-  }
-
+  /** Makes the reader of the times, and says what it takes for granted. */
   #timeReader(): TimeReader {
-    const { zone } = this.#given;
     const style = this.#timeStyle;
     if (style === undefined) return new TimeReader();
     const { name = "" } = this.#columns.time ?? {};
+    const { zone = "UTC" } = this.#given;
     const shown = listNames([name]);
-    const isUtc = /utc|gmt/i.test(name);
-    if (style.zoneless !== undefined && zone === undefined && !isUtc)
+    const { zoneless, unclear, isDayFirst } = style;
+    if (zoneless !== undefined && this.#given.zone === undefined && !/utc|gmt/i.test(name))
       this.#say(
-        `times of ${shown}, like ${clip(style.zoneless)}, have no time zone and are read as UTC; name theirs with --zone, like --zone Europe/Berlin`,
+        `times of ${shown}, like ${clip(zoneless)}, have no time zone and are read as UTC; name theirs with --zone, like --zone Europe/Berlin`,
       );
-    if (style.zones.size > 0)
+    const zones = [...style.zones].slice(0, 5).join(", ");
+    if (zones !== "")
       this.#say(
-        `zones of ${shown} are read by their abbreviations: ${[...style.zones]
-          .slice(0, 5)
-          .map((one) => clip(one))
-          .join(", ")}; have times exported in UTC if they mean others`,
+        `zones of ${shown} are read by their abbreviations, ${zones}; have times exported in UTC if they mean others`,
       );
-    if (style.unclear !== undefined) {
-      const order = style.isDayFirst ? "day first, then the month" : "month first, then the day";
+    if (unclear !== undefined)
       this.#say(
-        `dates of ${shown}, like ${clip(style.unclear)}, are read with the ${order}; if that is wrong, ${timesHint}`,
+        `dates of ${shown}, like ${clip(unclear)}, are read with the ${isDayFirst ? "day before the month" : "month before the day"}; if that is wrong, ${timesHint}`,
       );
-    }
-    const chosen = zoneOf(zone ?? "UTC");
-    return new TimeReader(style, chosen, (text) =>
+    return new TimeReader(style, zoneOf(zone), (text) =>
       this.#say(
-        `${clip(text)} comes twice in ${chosen?.name ?? "UTC"}, when clocks go back, and is read as the first time; have times exported in UTC`,
+        `${clip(text)} comes twice in ${zone}, when clocks go back, and is read as the first time; have times exported in UTC`,
       ),
     );
   }
 
-  #unreadTime(profile: Profile): VaultError {
-    const values = [...profile.values.values()];
-    const unread = values.find((value) => looks.looksLikeTime(value.trim())) ?? values[0] ?? "";
+  #unreadTime({ name, texts }: Profile): VaultError {
+    const unread = texts.find((text) => looks.looksLikeTime(text)) ?? texts[0] ?? "";
     return new VaultError(
       "invalid-input",
-      `${this.#input}: found no column for time; ${listNames([profile.name])} holds ${clip(unread)}, ${looks.whyNoTime(unread.trim())}`,
+      `${this.#input}: found no column for time; ${listNames([name])} holds ${clip(unread)}, ${looks.whyNoTime(unread)}`,
       { hint: `${timesHint}; or name another column with --map time=COLUMN` },
     );
   }
 
-  #checkFound(undecided: readonly string[]): void {
-    const missing = (["time", "action", "vault"] as const).filter(
-      (role) => this.#columns[role] === undefined,
-    );
+  #checkFound(): void {
+    const required = ["time", "action", "vault"] as const;
+    const missing = required.filter((role) => this.#columns[role] === undefined);
     if (missing.length === 0) return;
-    const [almost] = missing.length === 1 && missing.includes("time") ? this.#named("time") : [];
+    const [almost] = missing.join() === "time" ? this.#named("time") : [];
     if (almost !== undefined) throw this.#unreadTime(almost);
-    const names = this.#profiles.map(({ name }) => name);
-    const note =
-      undecided.length > 0
-        ? `; the vault may be ${undecided.map((name) => listNames([name])).join(" or ")}`
-        : "";
-    const wrapping = this.#profiles.find((profile) => share(profile, looks.looksLikeItem) > 0);
+    const either = this.#undecided.map((name) => listNames([name])).join(" or ");
+    const note = either === "" ? "" : `; the vault may be ${either}`;
+    const wrapping = this.#profiles.find(({ texts }) => texts.some(looks.looksLikeItem));
+    const names = listNames(this.#profiles.map(({ name }) => name));
+    const flag = `--map ${missing.map((role) => `${role}=COLUMN`).join(",")}`;
     throw new VaultError(
       "invalid-input",
       `${this.#input}: found no column for ${missing.join(", ")}${note}`,
       {
         hint:
-          wrapping !== undefined
-            ? unwrapping(wrapping.name)
-            : `name it with --map ${missing.map((role) => `${role}=COLUMN`).join(",")}; the columns are ${listNames(names)}`,
+          wrapping === undefined
+            ? `name it with ${flag}; the columns are ${names}`
+            : unwrapping(wrapping.name),
       },
     );
   }
 }
-
-const isCall = (value: string): boolean => eventOfEndpoint(value) !== undefined;
 
 /** Whether two columns have times that differ. */
 function areApart(one: TimeCandidate, other: TimeCandidate): boolean {
@@ -560,6 +477,9 @@ function areApart(one: TimeCandidate, other: TimeCandidate): boolean {
     return time !== null && rival !== null && Math.abs(time - rival) > farApart;
   });
 }
+
+const mapped = (role: Role, { name }: Profile): string =>
+  `--map ${/^[\w.@ -]{1,60}$/.test(name) ? shellWord(`${role}=${name}`) : `${role}=COLUMN`}`;
 
 export const timesHint =
   "have it exported with times in ISO 8601, or format that column like 2026-11-20T14:02:11Z";
