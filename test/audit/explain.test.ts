@@ -80,7 +80,7 @@ describe("credentials that were refused until the vault was locked", () => {
     [
       "that nothing in the log replaced",
       [created, ...refusals(40, {})],
-      "The newest items of this vault do not show which exchange replaced the refused credentials.",
+      "Nothing replaced the credentials of the vault's creation in this log: the refused ones were never valid.",
       /^The client sent credentials that are not current\./,
     ],
   ])("%s", async (_what, lines, text, developer) => {

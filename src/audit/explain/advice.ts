@@ -163,7 +163,8 @@ function failureAdvice(
   const at = replacedAt === undefined ? "" : ` at ${replacedAt}`;
   switch (why) {
     case "own-exchange":
-      return `${probably}sent credentials that its own exchange, acknowledged${at}, had replaced: it does not store the new ones, or does not use them. ${newest}`;
+    case "same-address":
+      return `${why === "same-address" ? "probably " : probably}sent credentials that its own exchange, acknowledged${at}, had replaced: it does not store the new ones, or does not use them. ${newest}`;
     case "other-exchange":
       return `${probably}sent credentials that another exchange, acknowledged${at}, had replaced: two clients share the vault. Let one of them read it, or have each fetch the newest credentials before it starts. ${newest}`;
     case "never-valid":

@@ -38,6 +38,7 @@ export interface Explanation {
   /** Why the credentials were refused. */
   why:
     | "own-exchange"
+    | "same-address"
     | "other-exchange"
     | "never-valid"
     | "device"
@@ -123,6 +124,8 @@ interface Trace {
   isByAddress: boolean;
   /** Other references of clients that use the address. */
   neighbors: string[];
+  /** The events begin with the vault's creation. */
+  isWhole: boolean;
 }
 
 /** Finds what replaced refused credentials: the exchange acknowledged after the client's last accepted one. */
@@ -173,20 +176,23 @@ function traceOf(events: readonly Told[], [first]: readonly Told[], client: Clie
         ? undefined
         : "never-valid"
       : replacement === own
-        ? "own-exchange"
+        ? isNamed
+          ? "own-exchange"
+          : "same-address"
         : "other-exchange";
   return {
     why,
     replacement,
     own,
     isByAddress: !isNamed,
+    isWhole: past[0]?.event === "create",
     neighbors: externalRef === undefined || clients.has(externalRef) ? others : [],
   };
 }
 
 /** Returns the trace as facts with their text. */
 function refusedOf(
-  { why, replacement, own, isByAddress, neighbors }: Trace,
+  { why, replacement, own, isByAddress, neighbors, isWhole }: Trace,
   { externalRef, address }: Client,
   { pseudonyms }: References,
 ): Refused {
@@ -198,12 +204,14 @@ function refusedOf(
   const same =
     externalRef === undefined || isByAddress ? `address ${address}` : `reference ${externalRef}`;
   const by = originOf(start ?? acknowledgement);
-  const isOwn = why === "own-exchange";
+  const isOwn = replacement !== undefined && replacement === own;
   const replaced =
     acknowledgement === undefined
       ? why === "never-valid"
         ? `The ${isByAddress ? "last accepted start from its address" : "client's last accepted start"}, at ${lastAccepted?.at}, was never acknowledged: the new credentials in its response never became valid.`
-        : "The newest items of this vault do not show which exchange replaced the refused credentials."
+        : isWhole
+          ? "Nothing replaced the credentials of the vault's creation in this log: the refused ones were never valid."
+          : "The newest items of this vault do not show which exchange replaced the refused credentials."
       : `${isOwn && !isByAddress ? "The client's own exchange" : "An exchange"}${by}, acknowledged at ${acknowledgement.at}, replaced the refused credentials${isOwn && isByAddress ? "; it came from the same address" : ""}.`;
   const last =
     acknowledgement === undefined || isOwn

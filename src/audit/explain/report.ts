@@ -229,7 +229,7 @@ function eventOf(
 function contradictionText(kind: Contradiction["kind"], item: ItemReference, rules: Rules): string {
   switch (kind) {
     case "acknowledgement-without-start":
-      return `${item.action} without a start before it: an item is missing, or the start was acknowledged twice`;
+      return `${item.action} without a start before it: an item is missing, it was acknowledged twice, or the clocks differ`;
     case "acknowledgement-before-start":
       return `${item.action} is dated after its own acknowledgement: the clocks differ, and they count as a pair`;
     case "acknowledgement-after-expiry":

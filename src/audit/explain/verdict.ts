@@ -174,10 +174,10 @@ function confidenceInLock(
     return confidence(["lines that could not be read name this vault", ...doubts], "");
   if (ending?.isSaid !== true) return ofRule;
   const reason =
-    ending.isGuess || ending.isLikely
-      ? "a call was refused because the vault was locked"
-      : "the item records the lock";
-  return rule === "unseen" ? ofRule : { certainty: "certain", reason, ofRule };
+    ending.item.event.startsWith("lock") && !ending.isLikely
+      ? "the item records the lock"
+      : "a call was refused because the vault was locked";
+  return ofRule.certainty === "certain" ? ofRule : { certainty: "certain", reason, ofRule };
 }
 
 function confidenceInRule(
@@ -198,13 +198,13 @@ function confidenceInRule(
     );
   if (ending?.isGuess === true)
     return confidence(["these calls stand just before the first that found it locked"], "");
-  if (ending?.isSaid === true)
+  if (ending?.isSaid === true && rule === "unseen")
     return confidence(
       [],
-      rule === "unseen"
-        ? "a call was refused because the vault was locked; the log does not show the cause"
-        : "the item records the lock",
+      "a call was refused because the vault was locked; the log does not show the cause",
     );
+  if (ending?.isSaid === true && ending.item.event.startsWith("lock"))
+    return confidence([], "the item records the lock");
   if (rule === "expired-invalid-start")
     return confidence(
       ["releases up to 1.2.22 lock when the transaction expires; the lifetime is an assumption"],

@@ -79,13 +79,8 @@ export class Fold {
       if (ending.calls === 1) ending.firstCall = entry.time;
       ending.lastCall = entry.time;
     }
-    this.rings.push(vault.ring, entry.time, entry, {
-      unackedStarts: vault.unackedStarts,
-      failedAttempts: vault.failedAttempts,
-      isOpen: vault.pending !== undefined,
-      condition: vault.condition,
-      locks: this.#hasLocked,
-    });
+    const isOpen = vault.pending !== undefined;
+    this.rings.push(vault.ring, entry.time, entry, vault, isOpen, this.#hasLocked);
     if (vault.ending !== undefined && vault.ending !== ending) this.#freeze(vault);
     return true;
   }
@@ -327,19 +322,17 @@ export class Fold {
     const { failedAttempts, unackedStarts, hasKnownCounters } = vault;
     const { limits, autoLockAfterMs } = this.rules;
     const since = (vault.lastStart || vault.firstTime) + autoLockAfterMs;
-    // The call may be the one that reached the limit.
-    const last = entry.event === "refused-locked" ? 1 : 0;
+    // The call itself may have reached the limit, and the log may begin after the first ones.
+    const isFailed =
+      failedAttempts > 0 && (failedAttempts + 1 >= limits.failedAttempts || !hasKnownCounters);
     if (since <= entry.time)
       this.#lock(vault, entry, { rule: "auto-lock", isSaid: true, isGuess: true, since });
-    else if (
-      failedAttempts > 0 &&
-      (failedAttempts + last >= limits.failedAttempts || !hasKnownCounters || last === 0)
-    )
-      this.#lock(vault, entry, guess("failed-attempts", failedAttempts));
-    else if (unackedStarts + last >= limits.unackedStarts)
+    else if (isFailed) this.#lock(vault, entry, guess("failed-attempts", failedAttempts));
+    else if (unackedStarts + 1 >= limits.unackedStarts)
       this.#lock(vault, entry, guess("unacknowledged-starts", unackedStarts));
     else {
-      if (last > 0) vault.addContradiction("refused-while-open", locationOf(entry));
+      if (entry.event === "refused-locked")
+        vault.addContradiction("refused-while-open", locationOf(entry));
       this.#lock(vault, entry, { rule: "unseen", isSaid: true });
     }
   }

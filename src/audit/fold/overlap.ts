@@ -66,6 +66,10 @@ export class Overlap {
       list.find((known) => known.event === event && this.#isSame(known, one)) ??
       list.find((known) => this.#isSame(known, one));
     if (found === undefined) {
+      // Two exports may number the same items differently.
+      const isOther = (known: Known): boolean => known.inputs[0] !== input && known.time === time;
+      if (list.some((known) => known.event === event && isOther(known)))
+        vault.doubt().hasAlike = true;
       list.push(one);
       return false;
     }

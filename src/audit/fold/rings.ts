@@ -7,13 +7,10 @@ const conditions = ["active", "locked", "deleted"] as const;
 export type Condition = (typeof conditions)[number];
 
 /** State of a vault after an event. */
-export interface After {
+interface After {
   unackedStarts: number;
   failedAttempts: number;
-  isOpen: boolean;
   condition: Condition;
-  /** Whether the event locked the vault. */
-  locks: boolean;
 }
 
 /** An event of a vault. */
@@ -21,6 +18,9 @@ export interface Seen extends After {
   /** Milliseconds since the epoch. */
   time: number;
   location: ItemLocation;
+  /** Whether an exchange was open after it, and whether it locked the vault. */
+  isOpen: boolean;
+  locks: boolean;
 }
 
 /** Where the newest events of a vault are. */
@@ -35,7 +35,8 @@ export interface Ring {
 /** First room of a ring, which grows: most vaults have few items. */
 const smallest = 6;
 
-/** Words of four bytes that an event takes. */
+/** Number of events on a page, and words of four bytes that an event takes. */
+const pageSize = 8192;
 const width = 8;
 
 const codes = Object.fromEntries(eventKinds.map((kind, code) => [kind, code])) as Record<
@@ -45,20 +46,25 @@ const codes = Object.fromEntries(eventKinds.map((kind, code) => [kind, code])) a
 
 const most16 = 0xffff;
 
-/** The newest events of all vaults, in one piece of memory: an object for each would take four times as much. */
+class Page {
+  readonly words = new Int32Array(pageSize * width);
+  /** The same memory. */
+  readonly doubles = new Float64Array(this.words.buffer);
+  readonly contents = Array.from({ length: pageSize }, (): ItemLocation["content"] => 0);
+}
+
+/** The newest events of all vaults, on pages of memory: an object for each would take four times as much. */
 export class Rings {
   readonly #most: number;
-  #words = new Int32Array(1024 * width);
-  /** The same memory. */
-  #doubles = new Float64Array(this.#words.buffer);
-  readonly #contents: ItemLocation["content"][] = [];
-  #used = 0;
+  readonly #pages: Page[] = [];
+  /** The first place that was never used. */
+  #unused = 0;
   /** Room that is free again, by size. */
   readonly #free = new Map<number, number[]>();
 
   /** Keeps `most` events of a vault. */
   constructor(most: number) {
-    this.#most = most;
+    this.#most = Math.min(most, pageSize);
   }
 
   create(): Ring {
@@ -66,19 +72,20 @@ export class Rings {
     return { base: this.#room(size), size, count: 0 };
   }
 
-  push(ring: Ring, time: number, location: ItemLocation, after: After): void {
-    const { input, line, event, content } = location;
-    const slot = this.#next(ring);
-    const word = slot * width;
-    this.#doubles[word / 2] = time;
-    const words = this.#words;
-    words[word + 2] = line;
-    words[word + 3] = (input << 8) | codes[event];
-    words[word + 4] =
-      (conditions.indexOf(after.condition) << 2) | (after.isOpen ? 2 : 0) | (after.locks ? 1 : 0);
+  push(ring: Ring, time: number, at: ItemLocation, after: After, isOpen: boolean, locks: boolean) {
+    if (ring.count === ring.size && ring.size < this.#most) this.#enlarge(ring);
+    const place = ring.base + (ring.count % ring.size);
+    ring.count += 1;
+    const { words, doubles, contents } = this.#pages[Math.floor(place / pageSize)] as Page;
+    const word = (place % pageSize) * width;
+    const flags = (isOpen ? 2 : 0) | (locks ? 1 : 0);
+    doubles[word / 2] = time;
+    words[word + 2] = at.line;
+    words[word + 3] = (at.input << 8) | codes[at.event];
+    words[word + 4] = (conditions.indexOf(after.condition) << 2) | flags;
     words[word + 5] =
       (Math.min(after.unackedStarts, most16) << 16) | Math.min(after.failedAttempts, most16);
-    this.#contents[slot] = content;
+    contents[place % pageSize] = at.content;
   }
 
   /** Returns the events, oldest first. */
@@ -93,63 +100,47 @@ export class Rings {
 
   /** Moves the events of a ring behind those of another one. */
   append(into: Ring, from: Ring): void {
-    for (const { time, location, ...after } of this.events(from))
-      this.push(into, time, location, after);
-    this.free(from);
+    for (const { time, location, isOpen, locks, ...after } of this.events(from))
+      this.push(into, time, location, after, isOpen, locks);
+    this.#release(from);
   }
 
-  free({ base, size, count }: Ring): void {
-    for (let slot = base; slot < base + Math.min(size, count); slot++) this.#contents[slot] = 0;
+  #enlarge(ring: Ring): void {
+    const size = Math.min(4 * ring.size, this.#most);
+    const larger = { base: this.#room(size), size, count: 0 };
+    this.append(larger, ring);
+    Object.assign(ring, larger);
+  }
+
+  #release({ base, size }: Ring): void {
     const free = this.#free.get(size);
     if (free === undefined) this.#free.set(size, [base]);
     else free.push(base);
   }
 
-  /** Returns the place of the next event. */
-  #next(ring: Ring): number {
-    if (ring.count === ring.size && ring.size < this.#most) this.#enlarge(ring);
-    const slot = ring.base + (ring.count % ring.size);
-    ring.count += 1;
-    return slot;
-  }
-
-  #enlarge(ring: Ring): void {
-    const { base, size } = ring;
-    const larger = Math.min(4 * size, this.#most);
-    const to = this.#room(larger);
-    this.#words.copyWithin(to * width, base * width, (base + size) * width);
-    for (let index = 0; index < size; index++)
-      this.#contents[to + index] = this.#contents[base + index] as ItemLocation["content"];
-    this.free(ring);
-    ring.base = to;
-    ring.size = larger;
-  }
-
+  /** Returns the first place of room on one page. */
   #room(size: number): number {
     const free = this.#free.get(size)?.pop();
     if (free !== undefined) return free;
-    const base = this.#used;
-    this.#used += size;
-    if (this.#used * width > this.#words.length) {
-      const words = new Int32Array(2 * this.#used * width);
-      words.set(this.#words);
-      this.#words = words;
-      this.#doubles = new Float64Array(words.buffer);
-    }
-    while (this.#contents.length < this.#used) this.#contents.push(0);
+    const left = pageSize - (this.#unused % pageSize);
+    if (left < size) this.#unused += left;
+    const base = this.#unused;
+    this.#unused += size;
+    if (this.#pages.length * pageSize < this.#unused) this.#pages.push(new Page());
     return base;
   }
 
-  #at(slot: number): Seen {
-    const word = slot * width;
-    const at = (index: number): number => this.#words[word + index] as number;
+  #at(place: number): Seen {
+    const { words, doubles, contents } = this.#pages[Math.floor(place / pageSize)] as Page;
+    const word = (place % pageSize) * width;
+    const at = (index: number): number => words[word + index] as number;
     return {
-      time: this.#doubles[word / 2] as number,
+      time: doubles[word / 2] as number,
       location: {
         line: at(2) >>> 0,
         input: at(3) >>> 8,
         event: eventKinds[at(3) & 0xff] as EventKind,
-        content: this.#contents[slot] as ItemLocation["content"],
+        content: contents[place % pageSize] as ItemLocation["content"],
       },
       condition: conditions[at(4) >> 2] as Condition,
       isOpen: (at(4) & 2) !== 0,
