@@ -150,8 +150,8 @@ describe("a choice is said", () => {
 host=h level=INFO dateCreated=perVault endpoint=path outcome=word |
 _time=at ts=at          |
 Time (UTC)=zoneless time=none |
-@timestamp=late         | times are those of time; @timestamp has other ones (--map time=@timestamp)
-vault=none subjectId=user url=path | vaults are those of url; subjectId has other ones (--map vault=subjectId)
+@timestamp=late         | times are those of time; @timestamp has other ones (--map time=@timestamp takes them)
+vault=none subjectId=user url=path | vaults are those of url; subjectId has other ones (--map vault=subjectId takes them)
 level=level             | no column tells the outcome of calls; level holds "WARN", "INFO" and is not taken for it (--map outcome=level)
 time=zoneless           | times of time, like "2026-11-20T00:00:00", have no time zone and are read as UTC; name theirs with --zone, like --zone Europe/Berlin
 time=2026-11-20 01:00:00 CET | zones of time are read by their abbreviations, CET; have times exported in UTC if they mean others

@@ -228,7 +228,9 @@ class Search {
   /** Says that a column was taken, and not another one. */
   #sayOther(role: Role, { name }: { name: string }, other: Profile): void {
     const [taken, left] = [listNames([name]), listNames([other.name])];
-    this.#say(`${role}s are those of ${taken}; ${left} has other ones (${mapped(role, other)})`);
+    this.#say(
+      `${role}s are those of ${taken}; ${left} has other ones (${mapped(role, other)} takes them)`,
+    );
   }
 
   /**

@@ -88,8 +88,9 @@ function ofGroups(
   const named = form === "month" ? monthOf(found["month"] ?? "") : number("month");
   const month = isSwapped ? number("day") : named;
   const year = number("year") + (found["year"]?.length === 2 ? 2000 : 0);
-  // 26/11/03 begins with the year.
-  if (found["year"]?.length === 2 && year < 2010) return null;
+  // 26/11/03 and 26-11-20 begin with the year.
+  if (found["year"]?.length === 2 && (year < 2010 || (form === "numbers" && found["mark"] === "-")))
+    return null;
   const date = new Date(0).setUTCFullYear(year, month - 1, day);
   const isHalfDay = found["half"] !== undefined;
   const [hour, minute, second] = [number("hour"), number("minute"), number("second")];
