@@ -121,7 +121,7 @@ function comparable(
     lockedAt: report.lockedAt,
     chain: isLocked ? report.cause?.chain.map(({ at }) => at) : undefined,
   };
-  return [JSON.stringify(right), JSON.stringify(came)];
+  return [JSON.stringify(right), JSON.stringify(came ?? null)];
 }
 
 test("every vault as it is, in whatever shape the log was exported", async () => {
@@ -186,32 +186,34 @@ const spoiled: readonly ((line: string, dice: Dice) => string)[] = [
   (line) => `2026-11-20 14:00:00 INFO ${line}`,
 ];
 
+/** Spoils three lines of a log, and returns what is wrong. A vault that a line named until it was spoiled cannot be known. */
+async function wrongSpoiled({ items, truths, shape, dice }: Log): Promise<string[]> {
+  const [file, ...others] = shape.write(items);
+  if (file === undefined || others.length > 0 || shape.isGzip) return [];
+  const lines = file.toString().split("\n");
+  const chosen = [1, 2, 3].map(() => dice.between(2, lines.length - 1));
+  const textOf = (): string => chosen.map((at) => lines[at] ?? "").join();
+  const before = textOf();
+  for (const at of chosen) lines[at] = dice.pick(spoiled)(lines[at] ?? "", dice);
+  const after = textOf();
+  const result = await replayed([Buffer.from(lines.join("\n"))]);
+  if (typeof result === "string") return [];
+  return truths.flatMap((truth) => {
+    const report = result.vaults.get(truth.uuid);
+    const [right, came] = comparable(shape, truth, report);
+    const isLess = came.replace("likely", "certain") === right;
+    const isUnsure = report?.verdict !== "ok" && report?.certainty !== "certain";
+    const isRight = before.includes(truth.uuid)
+      ? isUnsure || came === right || !after.includes(truth.uuid)
+      : isLess;
+    return isRight ? [] : [`${truth.ending}: ${came} in place of ${right}`];
+  });
+}
+
 test.fails(
   "a line that was spoiled leaves its vault as it is, or not certain and not ok",
   async () => {
-    await expectRight(
-      "audit logs with spoiled lines",
-      700,
-      async ({ items, truths, shape, dice }) => {
-        const files = shape.write(items);
-        if (shape.isGzip || files.length > 1) return [];
-        const text = files[0]?.toString() ?? "";
-        const lines = text.split("\n");
-        const chosen = [1, 2, 3].map(() => dice.between(2, lines.length - 1));
-        const touched = chosen.map((at) => lines[at] ?? "").join();
-        for (const at of chosen) lines[at] = dice.pick(spoiled)(lines[at] ?? "", dice);
-        const result = await replayed([Buffer.from(lines.join("\n"))]);
-        if (typeof result === "string") return [];
-        return truths.flatMap((truth) => {
-          const report = result.vaults.get(truth.uuid);
-          const [right, came] = comparable(shape, truth, report);
-          if (right === came || report === undefined) return [];
-          const isSpoiled = touched.includes(truth.uuid);
-          const isSure = report.verdict === "ok" || report.certainty === "certain";
-          return isSpoiled && !isSure ? [] : [`${truth.ending}: ${came} in place of ${right}`];
-        });
-      },
-    );
+    await expectRight("audit logs with spoiled lines", 50, wrongSpoiled);
   },
 );
 
