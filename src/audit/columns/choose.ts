@@ -376,8 +376,15 @@ class Search {
     const known = [...named.filter((profile) => mostly(profile, isOutcome)), ...failures];
     const errors = this.#named("error").filter(({ texts }) => texts.length < this.#records);
     const told = this.#free().filter((profile) => mostly(profile, looks.isOutcomeWord, 0.8));
+    // Words that nobody knows in a column for outcomes are none; that only failed calls have an error does not change that.
+    const tellsErrors = ({ values }: Profile): boolean =>
+      errors.some((error) => {
+        const ofErrors = new Set([...error.values.keys()].map((at) => values.get(at)));
+        return [...values].every(([at, text]) => error.values.has(at) || !ofErrors.has(text));
+      });
     const best = [
       ...[...known, ...words].filter(varies),
+      ...named.filter((profile) => varies(profile) && tellsErrors(profile)),
       ...errors,
       ...known,
       ...told.filter(({ distinct }) => distinct <= maxOutcomes),
