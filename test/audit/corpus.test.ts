@@ -13,7 +13,6 @@ const notYet = new Set<string>([
   "empty/nothing",
   "empty/packed",
   "empty/stdin",
-
   "shapes/blank-after-comma",
   "shapes/by-id",
   "shapes/by-minute",
