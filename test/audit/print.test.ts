@@ -51,7 +51,7 @@ test.each([
 ])("%s: all printers say each sentence, and none says one twice", (_name, report) => {
   const room = { problems: 20, others: 0, sections: 20 };
   const outline = outlineOf(report, room);
-  const sections = [...outline.sections];
+  const { sections } = outline;
   const facts = [
     ...sections.flatMap((each) => [...each.facts, ...each.evidence]),
     ...outline.basis,
@@ -94,7 +94,7 @@ test("the answer is the first line without a terminal, too, and tables are lines
 test("with a timeline, has each event in place of those that led to the lock", () => {
   const { timeline } = printed(one);
   expect(timeline.match(/^ {2}2026-11-.*$/gm)).toHaveLength(7);
-  expect(timeline).toMatch(/read refused: credentials \(locks\), .* 0\/5 +3\/3/);
+  expect(timeline).toMatch(/read refused: credentials \(locks\), .* 0 of 5 +3 of 3/);
 });
 
 describe.each([40, 80, 120])("at %i columns", (columns) => {

@@ -12,7 +12,7 @@ import { isProblem, verdicts } from "../explain/severity.ts";
 import { occurrences } from "../meaning/unknowns.ts";
 import type { Fact, Row, Section, Table } from "./section.ts";
 import { countersOf, fact, few, findOf, sectionOf } from "./section.ts";
-import { formatOf, ruleSentences, ruleWords, timeText, verdictWords } from "./words.ts";
+import { formatOf, ruleSentences, timeText, verdictWords } from "./words.ts";
 
 // The outline of a report: strings, in the order in which a person needs them, and each thing once.
 
@@ -43,11 +43,11 @@ export interface Outline {
   origins: readonly Fact[];
   /** Absent for one vault, of which all is said in its section. Its name counts verdicts: `3 vaults: 1 locked, 2 ok`. */
   vaults: Table | undefined;
-  sections: Iterable<Section>;
+  sections: readonly Section[];
   basis: readonly Fact[];
 }
 
-/** Returns the outline of a report. Its sections are made as they are read, once. */
+/** Returns the outline of a report. */
 export function outlineOf({ summary, vaults, whatIf }: Report, room: Room): Outline {
   const { found, warnings, vaultCount, verdicts: counts } = summary;
   const { rows, described } = take(vaults, summary, room);
@@ -61,8 +61,8 @@ export function outlineOf({ summary, vaults, whatIf }: Report, room: Room): Outl
     warnings,
     whatIf: whatIf && whatIfTable(whatIf),
     origins: fact("Caused by", found.by.length > namedInAnswer ? origins : []),
-    vaults: vaultCount < 2 || rows.length === 0 ? undefined : vaultTable(summary, rows, room),
-    sections: sectionsOf(described, summary),
+    vaults: vaultCount < 2 || rows.length === 0 ? undefined : vaultTable(summary, rows),
+    sections: described.map((vault) => sectionOf(vault, summary)),
     basis: basisOf(summary),
   };
 }
@@ -93,14 +93,14 @@ function take(
 }
 
 function vaultRow(vault: VaultReport, rules: Rules, section: number | undefined): Row {
-  const { starts, failed } = countersOf(vault, rules, " of ");
+  const { starts, failed } = countersOf(vault, rules);
   const { uuid, label, verdict, since, cause, certainty } = vault;
   return {
     cells: [
       uuid,
-      verdictWords[verdict],
+      verdictWords(verdict),
       since === undefined ? "" : timeText(since),
-      cause === undefined ? "" : ruleWords[cause.rule],
+      cause?.rule ?? "",
       certainty,
       starts,
       failed,
@@ -112,27 +112,18 @@ function vaultRow(vault: VaultReport, rules: Rules, section: number | undefined)
   };
 }
 
-const vaultHeads = [
-  "Vault",
-  "Verdict",
-  "Since (UTC)",
-  "Rule",
-  "Confidence",
-  "Unacked",
-  "Failures",
-  "Label",
-];
+const vaultHeads = "Vault,Verdict,Since (UTC),Rule,Confidence,Unacked,Failures,Label".split(",");
 
-function vaultTable(summary: ReplaySummary, rows: readonly Row[], room: Room): Table {
+function vaultTable(summary: ReplaySummary, rows: readonly Row[]): Table {
   const { vaultCount, verdicts: counts } = summary;
   const words = verdicts
     .filter((verdict) => counts[verdict] > 0)
-    .map((verdict) => `${grouped(counts[verdict])} ${verdictWords[verdict]}`);
+    .map((verdict) => `${grouped(counts[verdict])} ${verdictWords(verdict)}`);
   const problems = verdicts.filter(isProblem).reduce((sum, verdict) => sum + counts[verdict], 0);
   const shown = rows.filter(({ verdict = "ok" }) => isProblem(verdict)).length;
   const described = rows.filter(({ section }) => section !== undefined).length;
-  // With --problems nothing is said of the others, which --json would not list either.
-  const others = room.others === 0 ? 0 : vaultCount - problems - (rows.length - shown);
+  // Where none of the others are listed, their number is in the name.
+  const others = rows.length === shown ? 0 : vaultCount - problems - (rows.length - shown);
   const all = "--json or -o ndjson lists all";
   const notes: [number, string][] = [
     [problems - shown, `… and ${grouped(problems - shown)} more that need action; ${all}`],
@@ -153,11 +144,8 @@ function vaultTable(summary: ReplaySummary, rows: readonly Row[], room: Room): T
 
 function whatIfAnswer({ change, vaults, unchanged, moreChanged }: WhatIfReport): string {
   const total = vaults.length + moreChanged;
-  return `What if ${change}: ${
-    total === 0
-      ? "no vault would differ"
-      : `${counted(total, "vault")} would differ, ${grouped(unchanged)} would not`
-  }`;
+  const differ = `${counted(total, "vault")} would differ, ${grouped(unchanged)} would not`;
+  return `What if ${change}: ${total === 0 ? "no vault would differ" : differ}`;
 }
 
 function whatIfTable({ vaults, moreChanged }: WhatIfReport): Table | undefined {
@@ -181,48 +169,38 @@ function whatIfTable({ vaults, moreChanged }: WhatIfReport): Table | undefined {
 /** Returns verdict, time and counters in a line. */
 const standing = ({ verdict, since, unackedStarts, failedAttempts }: VaultReport): string =>
   [
-    `${verdictWords[verdict]}${since === undefined ? "" : ` since ${timeText(since)}`}`,
+    `${verdictWords(verdict)}${since === undefined ? "" : ` since ${timeText(since)}`}`,
     ...(unackedStarts === 0 ? [] : [counted(unackedStarts, "unacknowledged start")]),
     ...(failedAttempts === 0 ? [] : [`${counted(failedAttempts, "failed attempt")} in a row`]),
   ].join("; ");
 
-function* sectionsOf(vaults: readonly VaultReport[], summary: ReplaySummary): Generator<Section> {
-  for (const vault of vaults) yield sectionOf(vault, summary);
-}
-
 /** Returns what the report is based on: items, inputs, rules, and what was left out. */
 function basisOf(summary: ReplaySummary): Fact[] {
-  const { items, asOf, inputs, rules, skipped, skippedLines, otherActions, notes } = summary;
-  const left: [number, string][] = [
-    [skippedLines, counted(skippedLines, "line that is not an item", "lines that are not items")],
-    [summary.applicationItems, `${grouped(summary.applicationItems)} about the application`],
-    [summary.withoutVault, `${grouped(summary.withoutVault)} without a vault`],
-    [summary.duplicates, counted(summary.duplicates, "duplicate")],
-    [summary.reordered, `${grouped(summary.reordered)} out of order, sorted`],
-    [summary.late, `${grouped(summary.late)} too far out of order to be sorted`],
-  ];
-  const reasons = skipped
-    .slice(0, maxListed)
-    .map(({ input, line, reason }) => `${input}, line ${line}: ${reason}`);
-  const actions = few(
-    otherActions.map((action) => `${action.value} ${occurrences(action)}`),
-    maxListed,
-  );
+  const { items, asOf, inputs, skipped, skippedLines, otherActions } = summary;
+  const left = {
+    "lines that are not items": skippedLines,
+    "about the application": summary.applicationItems,
+    "without a vault": summary.withoutVault,
+    "there twice": summary.duplicates,
+    "out of order, sorted": summary.reordered,
+    "too far out of order to be sorted": summary.late,
+  };
+  const reasons = skipped.map(({ input, line, reason }) => `${input}, line ${line}: ${reason}`);
+  const first = reasons.slice(0, maxListed);
+  const actions = otherActions.map((action) => `${action.value} ${occurrences(action)}`);
   return [
     ...fact("Items", [
       `${grouped(items)}${asOf === null ? "" : `, up to ${timeText(asOf)}`}; all times are in UTC`,
     ]),
     ...fact(inputs.length > 1 ? "Inputs" : "Input", few(inputs.flatMap(inputWords), 2 * maxListed)),
-    ...fact("Rules", ruleSentences(rules)),
-    ...fact("Left out", [
-      left
-        .filter(([count]) => count > 0)
-        .map(([, words]) => words)
-        .join(", "),
-    ]),
-    ...fact("Lines", few(reasons, maxListed, skippedLines - reasons.length)),
-    ...fact("Unknown actions", [actions.join(", ")]),
-    ...fact("Notes", few(notes, 5 * maxListed)),
+    ...fact("Rules", ruleSentences(summary.rules)),
+    ...fact(
+      "Left out",
+      Object.entries(left).map(([what, count]) => (count > 0 ? `${grouped(count)} ${what}` : "")),
+    ),
+    ...fact("Lines", few(first, maxListed, skippedLines - first.length)),
+    ...fact("Unknown actions", [few(actions, maxListed).join(", ")]),
+    ...fact("Notes", few(summary.notes, 5 * maxListed)),
   ];
 }
 

@@ -32,17 +32,13 @@ const maxEvents = 100;
 /** Up to so many vaults, a page with a section for each needs no table of them. */
 const few = 3;
 
-interface PageFacts extends Report {
-  title: string;
-  /** ISO 8601. */
-  generatedAt: string;
-}
-
 /**
  * Yields a self-contained page in pieces: the answer, then each vault, then the basis. It loads nothing and runs only its own script:
  * its policy allows that script and its style by their hashes. Every text may be hostile.
  */
-export function* pageReport(facts: PageFacts): Generator<string, void, undefined> {
+export function* pageReport(
+  facts: Report & { title: string; generatedAt: string },
+): Generator<string, void, undefined> {
   const outline = outlineOf(facts, { problems: maxRows, others: maxRows, sections: maxSections });
   const [answer = "", ...others] = outline.answers;
   const title = clip(facts.title, 200);
@@ -67,13 +63,11 @@ export function* pageReport(facts: PageFacts): Generator<string, void, undefined
     <main>
     `.markup;
   if (outline.whatIf !== undefined) yield table(outline.whatIf).markup;
-  yield list(outline.origins).markup;
+  if (outline.origins.length > 0) yield list(outline.origins).markup;
   if (outline.vaults !== undefined && !isSaid(outline.vaults)) yield* vaultTable(outline.vaults);
-  let number = 0;
-  for (const each of outline.sections) {
-    number += 1;
-    yield section(each, number, each.timeline && strip(each.vault, number === 1)).markup;
-  }
+  const drawn = outline.sections.find(({ timeline }) => timeline !== undefined);
+  for (const [index, each] of outline.sections.entries())
+    yield section(each, index + 1, each.timeline && strip(each.vault, each === drawn)).markup;
   yield markup`<section aria-labelledby="basis">
     <h2 id="basis">Rules and inputs</h2>
     ${list(outline.basis)}

@@ -65,11 +65,11 @@ export function sectionOf(vault: VaultReport, { rules, items }: ReplaySummary): 
       ? undefined
       : `cause ${cause.certainty}: ${cause.reason}`,
   ];
-  const { starts, failed } = countersOf(vault, rules, " of ");
+  const { starts, failed } = countersOf(vault, rules);
   const isCounting = verdict !== "locked" && vault.unackedStarts + vault.failedAttempts > 0;
   return {
     vault,
-    verdict: `${verdictWords[verdict]}${certainty === "likely" ? ", likely" : ""}`,
+    verdict: `${verdictWords(verdict)}${certainty === "likely" ? ", likely" : ""}`,
     name: label === null ? uuid : `${uuid} (${label})`,
     find: findOf(vault),
     facts: [
@@ -113,21 +113,18 @@ export const fact = (label: string, texts: readonly (string | undefined)[]): Fac
 export const countersOf = (
   { unackedStarts, failedAttempts }: Pick<VaultReport, "unackedStarts" | "failedAttempts">,
   { limits }: Rules,
-  of: string,
 ) => ({
-  starts: `${unackedStarts}${of}${limits.unackedStarts}`,
-  failed: `${failedAttempts}${of}${limits.failedAttempts}`,
+  starts: `${unackedStarts} of ${limits.unackedStarts}`,
+  failed: `${failedAttempts} of ${limits.failedAttempts}`,
 });
 
-/** Returns words by which a vault can be found: its name, its verdict, and who used it. */
+/** Returns words by which a vault can be found: its name, its verdict, and who used it; of one that is fine its newest items tell. */
 export function findOf({ uuid, label, who, timeline = [], verdict }: VaultReport): string {
-  const users = [...who.addresses, ...who.externalRefs].map(({ value }) => value);
-  // Of a vault that is fine only its newest items tell who has used it.
-  const newest = timeline
-    .slice(-20)
-    .flatMap(({ item }) => [item.address ?? "", item.externalRef ?? ""]);
-  return [...new Set([uuid, label ?? "", verdictWords[verdict], ...users.slice(0, 20), ...newest])]
-    .map((text) => text.slice(0, 100))
+  const tallied = [...who.addresses, ...who.externalRefs].slice(0, 20).map(({ value }) => value);
+  const newest = timeline.slice(-20).flatMap(({ item }) => [item.address, item.externalRef]);
+  const words = new Set([uuid, label, verdictWords(verdict), ...tallied, ...newest]);
+  return [...words]
+    .map((text) => text?.slice(0, 100))
     .join(" ")
     .toLowerCase();
 }
@@ -185,12 +182,14 @@ function itemTable(name: string, entries: readonly Entry[], notes: readonly stri
 
 function eventOf({ item, words, mark }: Entry, isShared: boolean): string {
   const isNamed = item.event === "other" || item.event === "application";
-  const said = isShared || item.description === undefined ? "" : `, “${item.description}”`;
+  const event = `${words ?? eventWords[item.event]}${isNamed ? `: ${item.action}` : ""}`;
   const own = ownWords(item);
   return [
-    `${words ?? eventWords[item.event]}${isNamed ? `: ${item.action}` : ""}`,
-    ...(mark === "locks" ? [" (locks)"] : []),
-    ...(words === undefined ? [said, own === undefined ? "" : `; ${own}`] : []),
+    mark === "locks" ? `${event} (locks)` : event,
+    words !== undefined || isShared || item.description === undefined
+      ? ""
+      : `, “${item.description}”`,
+    words !== undefined || own === undefined ? "" : `; ${own}`,
   ].join("");
 }
 
@@ -234,13 +233,11 @@ function contradictionsOf({ contradictions, moreContradictions }: VaultReport): 
 
 function timelineOf(vault: VaultReport, rules: Rules): Table | undefined {
   const { timeline = [], timelineOmitted = 0 } = vault;
-  if (timeline.length === 0) return undefined;
-  const entries = timeline.map(({ item, isCause, locks, ...counts }): Entry => ({
-    item,
-    ...countersOf(counts, rules, "/"),
-    mark: locks ? "locks" : isCause ? "cause" : undefined,
-  }));
-  const notes =
-    timelineOmitted > 0 ? [`${counted(timelineOmitted, "earlier event")} not shown`] : [];
-  return itemTable("Timeline", entries, notes).table;
+  const entries = timeline.map(({ item, isCause, locks, ...counts }): Entry => {
+    const mark = locks ? "locks" : isCause ? "cause" : undefined;
+    return { item, ...countersOf(counts, rules), mark };
+  });
+  const omitted = `${counted(timelineOmitted, "earlier event")} not shown`;
+  const { table } = itemTable("Timeline", entries, timelineOmitted > 0 ? [omitted] : []);
+  return timeline.length === 0 ? undefined : table;
 }

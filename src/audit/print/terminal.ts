@@ -46,7 +46,7 @@ export function terminalReport(
     outline.whatIf === undefined ? "" : table(outline.whatIf, view),
     facts(outline.origins, view),
     outline.vaults === undefined ? "" : vaultTable(outline.vaults, view),
-    ...[...outline.sections].flatMap((each) => section(each, timeline, view)),
+    ...outline.sections.flatMap((each) => section(each, timeline, view)),
     facts(outline.basis, view),
   ];
   return parts.filter((part) => part !== "").join("\n");

@@ -1,4 +1,4 @@
-import type { InputReport, ItemReference, LockRule, Rules } from "../../documents/audit.ts";
+import type { InputReport, ItemReference, Rules } from "../../documents/audit.ts";
 import { counted } from "../../terminal/count.ts";
 import { lasting } from "../../terminal/time.ts";
 import type { EventKind } from "../fold/events.ts";
@@ -38,40 +38,16 @@ export const eventWords: Record<EventKind, string> = {
   other: "unknown action",
 };
 
-export const verdictWords: Record<Verdict, string> = {
-  locked: "locked",
-  "at-risk": "at risk",
-  "open-exchange": "open exchange",
-  unknown: "unknown",
-  deleted: "deleted",
-  ok: "ok",
-};
-
-export const ruleWords: Record<LockRule, string> = {
-  "failed-attempts": "failed attempts",
-  "unacknowledged-starts": "unacknowledged starts",
-  "expired-invalid-start": "expired invalid start",
-  "auto-lock": "auto-lock",
-  administrator: "administrator",
-  unseen: "cause not in the log",
-};
-
-const formats: Record<InputReport["format"], string> = {
-  ndjson: "NDJSON",
-  json: "JSON array",
-  csv: "CSV",
-  tsv: "TSV",
-  journal: "journal of this machine",
-};
+/** A verdict for people: `at risk`. */
+export const verdictWords = (verdict: Verdict): string => verdict.replace("-", " ");
 
 /** Describes the format of an input: `NDJSON, gzip, newest first`. */
-export function formatOf({ format, gzip, order }: InputReport): string {
-  return [
-    formats[format],
+export const formatOf = ({ format, gzip, order }: InputReport): string =>
+  [
+    format === "journal" ? "journal of this machine" : format.toUpperCase(),
     ...(gzip ? ["gzip"] : []),
     ...(order === "newest-first" ? ["newest first"] : []),
   ].join(", ");
-}
 
 /** Formats an ISO 8601 time as `2026-11-20 14:02:11`, in UTC, with its milliseconds if there are any; leaves other text. */
 export const timeText = (at: string): string =>
