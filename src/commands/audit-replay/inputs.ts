@@ -1,5 +1,4 @@
-import type { Stats } from "node:fs";
-import { statSync } from "node:fs";
+import { type Stats, statSync } from "node:fs";
 import type { Local, StatePart } from "../../parts/state.ts";
 import type { Basics } from "../../parts/settings.ts";
 import type { Host } from "../../host.ts";

@@ -1,67 +1,50 @@
-import type { Role } from "../../audit/read/item.ts";
-import type { Outcomes, Renames } from "../../audit/meaning/actions.ts";
-import { parseActions, parseOutcomes } from "../../audit/meaning/actions.ts";
 import { parseMap, parseZone } from "../../audit/columns/given.ts";
 import { parseMoment } from "../../audit/columns/times.ts";
-import type { WhatIf } from "../../audit/fold/rules.ts";
 import { isRelease, parseWhatIf } from "../../audit/fold/rules.ts";
-import type { Condition } from "../../audit/selection.ts";
+import { parseActions, parseOutcomes } from "../../audit/meaning/actions.ts";
 import { parseWhere } from "../../audit/selection.ts";
-import { checkPattern, parseDuration } from "../../settings/parsers.ts";
 import { VaultError } from "../../errors.ts";
+import { checkPattern, parseDuration } from "../../settings/parsers.ts";
 import type { AuditReplayFlags } from "./descriptor.ts";
 
-export interface AuditReplayOptions extends Omit<
-  AuditReplayFlags,
-  "since" | "until" | "where" | "map" | "action" | "outcome" | "tokenLifetime" | "whatIf"
-> {
-  since?: number | undefined;
-  until?: number | undefined;
-  where?: readonly Condition[] | undefined;
-  map?: Partial<Record<Role, string>> | undefined;
-  actions?: Renames | undefined;
-  outcomes?: Outcomes | undefined;
-  tokenLifetimeMs?: number | undefined;
-  whatIf?: WhatIf | undefined;
-}
+/** The flags, with values that were read. */
+export type AuditReplayOptions = ReturnType<typeof parseAuditReplay>;
 
 /** @throws `invalid-input` for a value, and `usage` for flags that do not go together */
 export function parseAuditReplay(
-  {
-    since,
-    until,
-    where,
-    map,
-    zone,
-    action,
-    outcome,
-    tokenLifetime,
-    whatIf,
-    ...rest
-  }: AuditReplayFlags,
+  { action, outcome, tokenLifetime, ...flags }: AuditReplayFlags,
   now: number,
-): AuditReplayOptions {
-  if (rest.release !== undefined && !isRelease(rest.release)) {
+) {
+  const { release, failure, zone } = flags;
+  if (release !== undefined && !isRelease(release)) {
     throw new VaultError("invalid-input", "--release: must be a release, X.Y.Z, like 1.2.22", {
       hint: "nothing was sent; see --help for examples",
     });
   }
-  const options: AuditReplayOptions = {
-    ...rest,
-    zone: zone === undefined ? undefined : parseZone(zone),
-    since: since === undefined ? undefined : timeOf(since, "--since", now, zone),
-    until: until === undefined ? undefined : timeOf(until, "--until", now, zone),
-    where: where === undefined ? undefined : parseWhere(where),
-    map: map === undefined ? undefined : parseMap(map),
-    actions: action === undefined ? undefined : parseActions(action),
-    outcomes: outcome === undefined ? undefined : parseOutcomes(outcome),
-    tokenLifetimeMs: tokenLifetime === undefined ? undefined : lifetime(tokenLifetime),
-    whatIf: whatIf === undefined ? undefined : parseWhatIf(whatIf),
+  if (failure !== undefined) checkPattern(failure, "--failure");
+  const options = {
+    ...flags,
+    zone: read(zone, parseZone),
+    since: read(flags.since, (value) => timeOf(value, "--since", now, zone)),
+    until: read(flags.until, (value) => timeOf(value, "--until", now, zone)),
+    where: read(flags.where, parseWhere),
+    map: read(flags.map, parseMap),
+    actions: read(action, parseActions),
+    outcomes: read(outcome, parseOutcomes),
+    tokenLifetimeMs: read(tokenLifetime, lifetime),
+    whatIf: read(flags.whatIf, parseWhatIf),
   };
-  if (options.failure !== undefined) checkPattern(options.failure, "--failure");
-  checkTogether(options);
+  const { since = -Infinity, until = Infinity } = options;
+  if (since >= until) throw usage("--since is not before --until", "--since 2h --until 1h");
+  checkTogether({ action, outcome, ...flags });
   return options;
 }
+
+const read = <T, U>(value: T | undefined, parse: (value: T) => U): U | undefined =>
+  value === undefined ? undefined : parse(value);
+
+const usage = (message: string, hint: string): VaultError =>
+  new VaultError("usage", message, { hint });
 
 /** Returns a time, or a duration back from now, in milliseconds since the epoch. */
 function timeOf(value: string, source: string, now: number, zone: string | undefined): number {
@@ -84,35 +67,13 @@ function lifetime(value: string): number {
   });
 }
 
-function checkTogether({
-  files,
-  vault,
-  timeline,
-  map,
-  zone,
-  actions,
-
-  outcomes,
-
-  since = -Infinity,
-  until = Infinity,
-}: AuditReplayOptions): void {
-  const usage = (message: string, hint: string): VaultError =>
-    new VaultError("usage", message, { hint });
-  if (since >= until) throw usage("--since is not before --until", "--since 2h --until 1h");
+function checkTogether({ files, vault, timeline, ...flags }: AuditReplayFlags): void {
   if (timeline === true && vault === undefined)
     throw usage("--timeline shows one vault and needs --vault", "name the vault with --vault");
-  const [explained] = Object.entries({
-    "--map": map,
-    "--zone": zone,
-    "--action": actions,
-    "--outcome": outcomes,
-  })
-    .filter(([, value]) => value !== undefined)
-    .map(([flag]) => flag);
+  const explained = (["map", "zone", "action", "outcome"] as const).find((name) => flags[name]);
   if (explained !== undefined && files.length === 0)
     throw usage(
-      `${explained} is for files; the journal of this machine needs none`,
+      `--${explained} is for files; the journal of this machine needs none`,
       "leave it out",
     );
   if (files.filter((file) => file === "-").length > 1)

@@ -1,6 +1,5 @@
 import type { Local } from "../../parts/state.ts";
-import type { Replay } from "../../audit/replay.ts";
-import { replay } from "../../audit/replay.ts";
+import { type Replay, replay } from "../../audit/replay.ts";
 import { newestRelease } from "../../audit/fold/rules.ts";
 import { cutWords } from "../../audit/explain/found.ts";
 import type { Settings } from "../../settings/settings.ts";
@@ -92,10 +91,7 @@ function vaultOf(name: string, labels: ReadonlyMap<string, string> = new Map()):
     throw new VaultError(
       "no-credentials",
       `--vault: no vault has the label ${printableLine(name)} on this machine`,
-      {
-        hint: "use its UUID, or the first digits of the UUID",
-        next: [command`vault status`],
-      },
+      { hint: "use its UUID, or the first digits of the UUID", next: [command`vault status`] },
     );
   }
   if (name.replaceAll("-", "").length >= fewestDigits) return name.toLowerCase();
@@ -109,7 +105,7 @@ function checkVault(narrator: Narrator, vault: string, replayed: Replay): void {
   const { vaultCount } = replayed.summary;
   if (vaultCount === 0) narrator.warn(`no item names vault ${vault}`);
   if (vaultCount <= 1) return;
-  const uuids = take(replayed.vaults({ problems: false }), 10, () => true);
+  const uuids = take(replayed.vaults({ problems: false }), 10);
   const more = vaultCount - uuids.length;
   throw new VaultError(
     "usage",
@@ -118,16 +114,12 @@ function checkVault(narrator: Narrator, vault: string, replayed: Replay): void {
   );
 }
 
-/** Returns the UUIDs of the first vaults that fit, of which only so many are read. */
-function take(
-  vaults: Iterable<VaultReport>,
-  most: number,
-  fits: (vault: VaultReport) => boolean,
-): string[] {
+/** Returns the UUIDs of the first vaults, with a verdict, among the first thousand. */
+function take(vaults: Iterable<VaultReport>, most: number, verdict?: string): string[] {
   const uuids: string[] = [];
   let seen = 0;
   for (const vault of vaults) {
-    if (fits(vault)) uuids.push(vault.uuid);
+    if (verdict === undefined || vault.verdict === verdict) uuids.push(vault.uuid);
     seen += 1;
     if (uuids.length === most || seen === 1000) break;
   }
@@ -156,11 +148,7 @@ function findingOf(replayed: Replay, failOn: readonly AuditFinding[]): VaultErro
   const found = conditions.flatMap((verdict) => {
     const count = verdicts[verdict];
     if (count === 0) return [];
-    const uuids = take(
-      replayed.vaults({ problems: true }),
-      3,
-      (vault) => vault.verdict === verdict,
-    );
+    const uuids = take(replayed.vaults({ problems: true }), 3, verdict);
     const named = count > uuids.length ? [...uuids, "…"] : uuids;
     return [`${inNumber(count, "vault is", "vaults are")} ${verdict} (${named.join(", ")})`];
   });
