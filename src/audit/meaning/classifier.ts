@@ -52,7 +52,7 @@ export class Classifier {
   /** Number of items with a former action name (before release 1.2.11). */
   former = 0;
   readonly #failure: RegExp | null;
-  readonly #outcomes: Outcomes;
+  readonly #outcomes: ReadonlyMap<string, Outcomes[string]>;
   readonly #names: ActionNames;
   readonly #plain: Meanings = new Map();
   readonly #inverted: Meanings = new Map();
@@ -60,7 +60,7 @@ export class Classifier {
 
   constructor({ failure, actions, outcomes = {} }: Partial<Rules> = {}) {
     this.#failure = failure === null || failure === undefined ? null : new RegExp(failure, "i");
-    this.#outcomes = outcomes;
+    this.#outcomes = new Map(Object.entries(outcomes));
     this.#names = new ActionNames(actions);
   }
 
@@ -147,7 +147,7 @@ export class Classifier {
   }
 
   #outcomeOf(outcome: string, inverted: boolean): Outcome {
-    const given = this.#outcomes[outcome.toLowerCase()];
+    const given = this.#outcomes.get(outcome.toLowerCase());
     return given === undefined
       ? outcomeOf(outcome, inverted)
       : given === "success"
@@ -274,7 +274,7 @@ function refusal(
   const kind = reason === undefined || reason === "attempts" ? undefined : refusals[reason];
   if (base === undefined) {
     if (kind !== undefined && ofAnyCall.has(kind)) return known(kind);
-    return reason === "application" || isAboutApplication(`${action} ${texts.join(" ")}`)
+    return reason === "application" || isAboutApplication(action)
       ? known("application")
       : known("other", "action");
   }

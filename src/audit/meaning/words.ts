@@ -34,7 +34,7 @@ export type Reason =
   /** The application's credentials, or the vault's. */
   | "unauthorized";
 
-const locks = String.raw`(?:locked|gesperrt|verrouillee?s?|bloquead[ao]s?)`;
+const locks = String.raw`(?:locked|gesperrt|verrouillee?s?|bloquead[ao]s?|bloquee?s?)`;
 const vaults = String.raw`(?:vault|tresor|coffre|boveda)`;
 const keys = String.raw`(?:credentials?|encrypted ?data|hashed ?pin|pin|device|zugangsdaten|anmeldedaten|identifiants|credenciales)`;
 
@@ -44,6 +44,11 @@ const misleading: readonly RegExp[] = [
   /\b(?:\d+ )?(?:attempts?|tries|retries|versuche?|tentatives?|intentos?)(?: (?:are|is|remain\w*|left|ubrig|restantes?))+\b[^.,;:]*/g,
   /\b(?:remaining|noch|restantes?|quedan?):? \d+ (?:attempts?|tries|versuche?|tentatives?|intentos?)\b[^.,;:]*/g,
   /\b(?:before|until|till|unless|if|when|once|to avoid|bevor|bis|wenn|falls|sobald|avant|jusqu|si|antes|hasta|cuando)\b[^.,;:]*/g,
+  // "a vault is locked after three failures"
+  new RegExp(
+    String.raw`\b(?:an?|any|each|every|eine?|une?|una) ${vaults}\b[^.;]*|\b(?:is|gets|becomes|wird|est) ${locks} (?:after|nach|apres)\b[^.,;:]*|(?:^|[.;,:] ?)after \d+ [^.,;:]*`,
+    "g",
+  ),
   // "will be locked", "not locked", "locked: no"
   new RegExp(
     String.raw`\b(?:will|would|may|might|could|can|should|wird|werden|sera|serait|pourrait|puede|podria)(?: \w+){0,4} (?:lock|${locks})\b`,
@@ -53,7 +58,7 @@ const misleading: readonly RegExp[] = [
     String.raw`\b(?:not|never|no|isn't|wasn't|nicht|kein\w*|pas|non|nunca)(?: \w+){0,2} ${locks}`,
     "g",
   ),
-  new RegExp(String.raw`\b${locks} ?[:=] ?(?:no|false|nein|non|0)\b`, "g"),
+  new RegExp(String.raw`\b${locks} ?[?:=] ?(?:no|false|nein|non|0)\b`, "g"),
   // "the account is locked", "locked by another transaction"
   new RegExp(
     String.raw`\b(?:database|db|tables?|rows?|files?|records?|accounts?|users?|benutzer\w*|konto|compte|cuenta|usuario|utilisateur|application|app|anwendung|keys?|devices?|cards?|session|ip|address|adresse|queue|transaction|documents?)(?: (?!${vaults})[\w']+){0,4} ${locks}`,
@@ -99,12 +104,12 @@ const rows: readonly (readonly [Reason, RegExp])[] = [
   ],
   [
     "attempts",
-    /\b(?:too many|excessive|repeated|max(?:imum)?|limit of|number of|zu viele|trop de|demasiados|\d+) (?:\w+ ){0,4}(?:attempts?|tries|failures|(?:fehl)?versuche\w*|tentatives?|intentos?)\b|\battempts? (?:exceeded|limit)/,
+    /\b(?:too many|excessive|repeated|max(?:imum)?|limit of|number of|zu vielen?|trop de|demasiados|\d+) (?:\w+ ){0,4}(?:attempts?|tries|failures|(?:fehl)?versuche\w*|tentatives?|intentos?)\b|\battempts? (?:exceeded|limit)/,
   ],
   [
     "locked",
     new RegExp(
-      String.raw`^${locks}$|\b(?:is|was|been|already|now|currently|and|it|ist|wurde|est|esta|${vaults}) ${locks}\b|\block(?:s|ed) the vault\b|\b${locks} (?:out|vault)\b|, ${locks}\b|^${locks} ?[,;:(]`,
+      String.raw`^${locks}$|\b(?:is|was|been|already|now|currently|and|it|ist|wurde|est|esta|${vaults}) ${locks}\b|\block(?:s|ed) the vault\b|\b${locks} (?:out|vault)\b|, ${locks}\b|^${locks} ?[,;:(]|\btresor(?: \w+){0,6} gesperrt$`,
     ),
   ],
   [
@@ -124,7 +129,7 @@ const rows: readonly (readonly [Reason, RegExp])[] = [
   ],
   [
     "malformed",
-    /\bmalformed\b|\b(?:not|cannot) be parsed\b|\bpars(?:e|ing) (?:error|failed)\b|\b(?:invalid|unexpected|bad) (?:json|syntax|token|request body|character)\b|\bsyntax error\b|^validation$|(?<!credentials? )\bvalidation (?:failed|error)|\bmust (?:be|have|match|contain) (?:an?|at|the|between|of|one|\d\w*)\b|\bmissing (?:field|property|parameter|header|body|required)|\bis required\b|\brequired (?:field|property|parameter)|\bunsupported media\b|\b(?:payload|entity|body|request|uri) (?:is )?too (?:large|long)\b|\blarger than\b|\bmethod (?:must|not allowed)\b|\bno such endpoint\b|\bnot implemented\b|\bungultige anfrage\b|\brequete (?:invalide|mal formee)\b|\b(?:solicitud|peticion) (?:no valida|mal formada)\b/,
+    /\bmalformed\b|\b(?:not|cannot) be parsed\b|\bpars(?:e|ing) (?:error|failed)\b|\b(?:invalid|unexpected|bad) (?:json|syntax|request body|character)\b|\bunexpected token\b|\bsyntax error\b|^validation$|(?<!credentials? )\bvalidation (?:failed|error)|\bmust (?:be|have|match|contain) (?:an?|at|the|between|of|one|\d\w*)\b|\bmissing (?:field|property|parameter|header|body|required)|\brequired (?:field|property|parameter)|\bunsupported media\b|\b(?:payload|entity|body|request|uri) (?:is )?too (?:large|long)\b|\blarger than\b|\bmethod (?:must|not allowed)\b|\bno such endpoint\b|\bnot implemented\b|\bungultige anfrage\b|\brequete (?:invalide|mal formee)\b|\b(?:solicitud|peticion) (?:no valida|mal formada)\b/,
   ],
   [
     "unavailable",
@@ -132,21 +137,24 @@ const rows: readonly (readonly [Reason, RegExp])[] = [
   ],
   [
     "service",
-    /\b(?:internal|server|upstream|backend|gateway|network|io|system) (?:\w+ )?(?:error|failure)\b|\binternal$|\bbad gateway\b|\bupstream\b|\bgateway\b|\bdatabase\b|\bsql|\bdb error\b|\bdeadlock|\btime ?d? ?out\b|\bdeadline exceeded\b|\bcancel+ed\b|\baborted\b|\bconnection (?:was )?(?:reset|refused|closed|aborted|lost|error|failed)\b|\bconnect(?:ion)? to\b|\becon\w+|\be(?:timedout|notfound|pipe|hostunreach|ai again)\b|\bsocket\b|\bbroken pipe\b|\bdns\b|\b(?:tls|ssl|certificate|handshake)\b|\bout of memory\b|\bno space\b|\bcould not (?:answer|be (?:checked|verified|loaded|read|decrypted))\b|\bunable to\b|\bfailed to\b|\b(?:null ?pointer|runtime|illegal \w+|io|sql) ?exception\b|\btraceback\b|\bstack ?trace\b|\bpanic: |\bgoroutine \d|\b(?:java|javax|com|org|net|io) \w+ \w+|\bat [\w$ <>]+\(|\b\w+ (?:java|py|go|js|ts|cs):\d+|\bdatenbank|\bzeituberschreitung\b|\bverbindung (?:zuruckgesetzt|abgebrochen|verloren)|\binterner (?:server)?fehler\b|\bserverfehler\b|\bdelai (?:d'attente )?depasse\b|\berreur (?:interne|serveur)\b|\bbase de (?:donnees|datos)\b|\bconnexion (?:reinitialisee|interrompue|refusee)\b|\btiempo de espera\b|\berror interno\b|\bconexion (?:restablecida|rechazada|cerrada|perdida)\b/,
+    /\b(?:internal|server|upstream|backend|gateway|network|io|system) (?:\w+ )?(?:error|failure)\b|\binternal$|\bbad gateway\b|\bupstream\b|\bgateway\b|\bdatabase\b|\bsql|\bdb error\b|\bdeadlock|\btime ?d? ?out\b|\bdeadline exceeded\b|\bcancel+ed\b|\baborted\b|\bconnection (?:was )?(?:reset|refused|closed|aborted|lost|error|failed)\b|\bconnect(?:ion)? to\b|\becon\w+|\be(?:timedout|notfound|pipe|hostunreach|ai again)\b|\bsocket\b|\bbroken pipe\b|\bdns\b|\b(?:tls|ssl|handshake)\b|\bout of memory\b|\bno space\b|\bcould not (?:answer|be (?:checked|verified|loaded|read|decrypted))\b|\bunable to\b|\bfailed to\b|\b(?:null ?pointer|runtime|illegal \w+|io|sql) ?exception\b|\btraceback\b|\bstack ?trace\b|\bpanic: |\bgoroutine \d|\b(?:java|javax|com|org|net|io) \w+ \w+|\bat [\w$ <>]+\(|\b\w+ (?:java|py|go|js|ts|cs):\d+|\bdatenbank|\bzeituberschreitung\b|\bverbindung (?:zuruckgesetzt|abgebrochen|verloren)|\binterner (?:server)?fehler\b|\bserverfehler\b|\bdelai (?:d'attente )?depasse\b|\berreur (?:interne|serveur)\b|\bbase de (?:donnees|datos)\b|\bconnexion (?:reinitialisee|interrompue|refusee)\b|\btiempo de espera\b|\berror interno\b|\bconexion (?:restablecida|rechazada|cerrada|perdida)\b/,
   ],
   [
     "device",
     /^device$|\(device\b|\bdevice(?: fingerprint)?[^.;]{0,30}\b(?:mis ?match|match|not|unknown|different|differs|changed|invalid|wrong|refused|rejected|recogni[sz]ed|denied)|\b(?:unknown|wrong|other|another|different|unrecogni[sz]ed|invalid|unregistered) device\b|\bdevice fingerprint\b|\b(?:unbekanntes|falsches|anderes) gerat\b|\bgerat (?:ist )?(?:unbekannt|stimmt nicht|passt nicht)|\bappareil (?:inconnu|non reconnu|different|refuse)|\bdispositivo (?:no reconocido|desconocido|no coincide|distinto|rechazado)/,
   ],
-  ["pin", /\b(?:hashed ?)?pin\b|\bcode nip\b|\bnip (?:invalide|incorrect|errone)|\bgeheimzahl\b/],
+  [
+    "pin",
+    /^(?:hashed ?)?pin$|\(hashed ?pin\b|\b(?:invalid|wrong|bad|incorrect|falsche|ungu?e?ltige|mauvais) (?:hashed ?)?(?:pin|nip|geheimzahl|code pin)\b|\b(?:pin|nip|geheimzahl)(?: (?:is|was|ist|est|es))? (?:invalid\w*|wrong|incorrect\w*|mis ?match|(?:does|did)(?:n't| not) match|not valid|rejected|refused|falsch|ungu?e?ltig|errone\w*|no valido|non valide)\b/,
+  ],
   [
     "credentials",
     new RegExp(
       [
-        String.raw`^vault credentials\b[\w ]*$|\(vault credentials\b|^bad credentials\b`,
+        String.raw`^vault credentials(?: payload| encrypted ?data)?$|\(vault credentials\b|^bad credentials\b`,
         // A noun and what is wrong with it, in either order.
-        String.raw`\b(?:invalid|bad|wrong|incorrect|mis ?match\w*|stale|outdated|superseded|unknown|no (?:longer )?valid|no matching|rejected|refused|denied|failed|failure|ungultige?|falsche?|veraltete?)\b[^.;]{0,40}\b(?:credentials?|encrypted ?data|zugangsdaten|anmeldedaten|anmeldeinformationen)\b`,
-        String.raw`\b(?:credentials?|encrypted ?data|zugangsdaten|anmeldedaten|anmeldeinformationen)\b[^.;]{0,40}\b(?:invalid|bad|wrong|incorrect|mis ?match\w*|(?:do|does|did)(?:n't| not) match|not (?:match\w*|valid|current|accepted|recogni[sz]ed)|no longer (?:valid|current)|stale|outdated|superseded|unknown|rejected|refused|denied|fail\w*|ungultig|falsch|abgelehnt|veraltet|stimmen nicht|nicht (?:gultig|korrekt))\b`,
+        String.raw`\b(?:invalid|bad|wrong|incorrect|mis ?match\w*|stale|outdated|superseded|unknown|no (?:longer )?valid|no matching|rejected|refused|denied|failed|failure|ungu?e?ltige?[rsn]?|falsche?[rsn]?|veraltete?[rsn]?)\b[^.;]{0,40}\b(?:credentials?|encrypted ?data|zugangsdaten|anmeldedaten|anmeldeinformationen)\b`,
+        String.raw`\b(?:credentials?|encrypted ?data|zugangsdaten|anmeldedaten|anmeldeinformationen)\b[^.;]{0,40}\b(?:invalid|bad|wrong|incorrect|mis ?match\w*|(?:do|does|did)(?:n't| not) match|not (?:match\w*|valid|current|accepted|recogni[sz]ed)|no longer (?:valid|current)|stale|outdated|superseded|unknown|rejected|refused|denied|fail\w*|ungu?e?ltig|falsch|abgelehnt|veraltet|stimmen nicht|nicht (?:gultig|korrekt))\b`,
         String.raw`\bidentifiants (?:\w+ ){0,3}(?:invalides|incorrects|errones|refuses|perimes|non valides)\b|\b(?:mauvais|faux) identifiants\b|\bcredenciales (?:\w+ ){0,3}(?:no validas|invalidas|incorrectas|rechazadas|erroneas|caducadas)\b|\bpayload (?:mis ?match|(?:do|does|did) not match)`,
       ].join("|"),
     ),
@@ -156,7 +164,9 @@ const rows: readonly (readonly [Reason, RegExp])[] = [
 
 /** Adds the reasons in a text. */
 function reasonsIn(text: string, reasons: Set<Reason>): void {
-  let rest = plainWords(text);
+  // "403 Forbidden" says what "Forbidden" says.
+  const plain = plainWords(text).replace(/^(?:http(?:\/\d \d| \d \d)? )?[1-5]\d\d (?=[a-z])/, "");
+  let rest = plain;
   for (const part of application) {
     const without = rest.replaceAll(part, " * ");
     if (without !== rest) reasons.add("application");
@@ -164,7 +174,8 @@ function reasonsIn(text: string, reasons: Set<Reason>): void {
   }
   for (const part of misleading) rest = rest.replaceAll(part, " * ");
   rest = rest.trim();
-  for (const [reason, row] of rows) if (row.test(rest)) reasons.add(reason);
+  for (const [reason, row] of rows)
+    if (row.test(reason === "service" ? plain : rest)) reasons.add(reason);
 }
 
 const ofStatus: Readonly<Record<string, Reason>> = {
@@ -222,7 +233,8 @@ export function reasonOf(
   if (!isOtherwise) return ofVault(reasons, texts);
   if (has("locked", "starts", "attempts", "credentials", "device", "pin")) return undefined;
   if (has("gone")) return reasons.size === 1 ? "gone" : undefined;
-  if (has("service")) return "service";
+  // A failure to look at the credentials is not one of theirs, but they may have been looked at.
+  if (has("service")) return texts.some((text) => /credential/i.test(text)) ? undefined : "service";
   return [...reasons].find((reason) => reason !== "unauthorized");
 }
 
@@ -266,7 +278,7 @@ export function outcomeOf(outcome: string, inverted = false): Outcome {
 
 /** Words of a description that tell of a call that was accepted. */
 const accepted =
-  /\b(?:started|created|acknowledged|confirmed|updated|deleted|opened|retrieved|read|gestartet|gelesen|bestatigt|lu|lue|leida|iniciada|confirmada)\b/;
+  /\b(?:started|created|acknowledged|confirmed|updated|deleted|opened|retrieved|read(?! only)|gestartet|gelesen|bestatigt|lu|lue|leida|iniciada|confirmada)\b/;
 
 /** What a description says of an item that has no outcome. */
 export function describedOutcome(text: string): Outcome {
