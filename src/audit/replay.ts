@@ -20,16 +20,11 @@ import { VaultTable } from "./fold/vault-table.ts";
 import type { WhatIf } from "./fold/rules.ts";
 import { VaultError } from "../errors.ts";
 import { defined } from "../defined.ts";
-import type {
-  Columns,
-  ReplaySummary,
-  Rules,
-  VaultReport,
-  WhatIfReport,
-} from "../documents/audit.ts";
-import type { Fold } from "./fold/fold.ts";
+import type { ReplaySummary, Rules, VaultReport, WhatIfReport } from "../documents/audit.ts";
 import type { Doubts } from "./explain/verdict.ts";
-import { logDoubts } from "./explain/verdict.ts";
+import { said } from "./explain/evidence.ts";
+import { beforeRelease } from "./fold/rules.ts";
+import { counted } from "../terminal/count.ts";
 import { isProblem, verdicts } from "./explain/severity.ts";
 import type { Verdict } from "./explain/severity.ts";
 
@@ -152,21 +147,25 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
     pseudonyms,
   );
   const asOf = options.until ?? intake.newest;
-  for (const { fold } of [intake, ...(intake.changed === undefined ? [] : [intake.changed])])
-    for (const vault of fold.vaults) {
-      const unread = vault === undefined ? 0 : skips.unreadOf(vault.uuid);
-      if (unread > 0 && vault !== undefined) vault.doubt().unreadLines = unread;
-    }
-  const facts = {
-    skippedLines: skips.count,
-    isCut: inputs.some(({ cutAt }) => cutAt !== undefined),
-    distinguishesFailures: distinguishesFailures(inputs, intake),
-    unclearOutcomes: classifier.unknowns.unclear.map((text) => pseudonyms.word(text)),
-  };
-  const doubtsIn = ({ rules }: Fold): Doubts => ({
+  for (const vault of [...intake.fold.vaults, ...(intake.changed?.fold.vaults ?? [])]) {
+    const unread = vault === undefined ? 0 : skips.unreadOf(vault.uuid);
+    if (unread > 0 && vault !== undefined) vault.doubt().unreadLines = unread;
+  }
+  const doubts: Doubts = {
     beginsLater: options.since !== undefined,
-    ofLog: logDoubts(rules, facts),
-  });
+    ofLog: said(
+      [!distinguishesFailures(inputs, intake), "the items do not show which calls failed"],
+      [
+        beforeRelease(options.rules.release, "1.2.18"),
+        `release ${options.rules.release} records no failed attempts`,
+      ],
+      [
+        inputs.some(({ cutAt }) => cutAt !== undefined),
+        "the log is cut off or damaged: items are missing",
+      ],
+      [skips.count > 0, `${counted(skips.count, "line")} could not be read`],
+    ),
+  };
   const { now, labels = new Map<string, string>() } = options;
   const context: ReportContext = {
     fold: intake.fold,
@@ -174,7 +173,7 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
     labels,
     references,
     hasTimelines: options.timeline !== "none",
-    doubts: doubtsIn(intake.fold),
+    doubts,
     asOf,
     now,
     isWholeLog: options.until === undefined && inputs.every(({ format }) => format !== "journal"),
@@ -193,19 +192,13 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
   ];
   const { changed } = intake;
   const whatIf =
-    changed === undefined
-      ? undefined
-      : whatIfReport(
-          changed.whatIf,
-          context,
-          {
-            ...context,
-            fold: changed.fold,
-            doubts: doubtsIn(changed.fold),
-            isWholeLog: false,
-          },
-          every,
-        );
+    changed &&
+    whatIfReport(
+      changed.whatIf,
+      context,
+      { ...context, fold: changed.fold, isWholeLog: false },
+      every,
+    );
   return {
     summary: summaryOf({
       warnings,
@@ -220,7 +213,7 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
       vaultCount: every.length,
       verdicts: counts,
       asOf,
-      columns: columnsOf(inputs),
+      columns: inputs[0]?.columns ?? {},
       pseudonyms,
     }),
     *vaults({ problems }) {
@@ -230,8 +223,6 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
     ...defined({ whatIf }),
   };
 }
-
-const columnsOf = (inputs: readonly { columns: Columns }[]): Columns => inputs[0]?.columns ?? {};
 
 function countVerdicts(vaults: readonly Ranked[]): Record<Verdict, number> {
   const counts = Object.fromEntries(verdicts.map((verdict) => [verdict, 0])) as Record<

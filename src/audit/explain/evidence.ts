@@ -131,3 +131,7 @@ export function clientWords({ externalRef, address, application }: Client): stri
 /** Clips a value from a log to what a line has room for. */
 export const short = (value: string): string =>
   value.length <= 100 ? value : `${value.slice(0, 100)}…`;
+
+/** The texts whose conditions hold. */
+export const said = (...all: readonly (readonly [is: boolean, text: string])[]): string[] =>
+  all.flatMap(([is, text]) => (is ? [text] : []));

@@ -19,11 +19,27 @@ export function foundOf(
   counts: Readonly<Record<Verdict, number>>,
   selected: Selected | undefined,
 ): Found {
-  if (selected === undefined || selected.of === 0) return foundIn(context, vaults, counts);
-  const selection = selectionWords(selected);
-  if (vaults.length === 0) return { text: selection, by: [] };
-  const { text, by } = foundIn(context, vaults, counts);
-  return { text: `${text} ${selection}`, by };
+  const selection = selected === undefined || selected.of === 0 ? [] : [selectionWords(selected)];
+  if (vaults.length === 0 && selection.length > 0) return { text: selection.join(""), by: [] };
+  const [worst, ...others] = verdicts.filter((one) => isProblem(one) && counts[one] > 0);
+  if (worst === undefined)
+    return { text: [nothingIn(vaults.length, counts.deleted), ...selection].join(" "), by: [] };
+  const count = counts[worst];
+  const hasOrigin = worst === "locked" || worst === "at-risk";
+  const read = hasOrigin ? vaults.slice(0, Math.min(count, maxRead)) : [];
+  const by = tallyOrigins(read.map(({ vault }) => originOf(context, vault))).map((origin) =>
+    context.references.pseudonyms.origin(origin),
+  );
+  const sure = vaults.filter(
+    ({ vault, verdict }) =>
+      verdict === worst && judgementOf(context, vault).certainty === "certain",
+  ).length;
+  const also = others.map((one) => `${grouped(counts[one])} ${conditions[one]}`).join(", ");
+  const text = `${counted(count, "vault")} ${conditionWords(worst, count, sure)}${blame(worst, count, read.length, by)}.`;
+  return {
+    text: [text, ...(also === "" ? [] : [`Also ${also}.`]), ...selection].join(" "),
+    by,
+  };
 }
 
 /** Names the inputs that are cut off, if any: `audit.gz is cut off or damaged at line 812`. */
@@ -40,34 +56,6 @@ export function cutWords(inputs: readonly InputReport[]): string | undefined {
 function selectionWords({ where, vaults, of }: Selected): string {
   const have = vaults === 0 ? "None of" : `${grouped(vaults)} of`;
   return `${have} ${counted(of, "vault")} ${vaults > 1 ? "have" : "has"} an item with ${where.map(short).join(" and ")}.`;
-}
-
-function foundIn(
-  context: ReportContext,
-  vaults: readonly Ranked[],
-  counts: Readonly<Record<Verdict, number>>,
-): Found {
-  const worst = verdicts.find((verdict) => isProblem(verdict) && counts[verdict] > 0);
-  if (worst === undefined) return { text: nothingIn(vaults.length, counts.deleted), by: [] };
-  const hasOrigin = worst === "locked" || worst === "at-risk";
-  const read = hasOrigin ? vaults.slice(0, Math.min(counts[worst], maxRead)) : [];
-  const origins = tallyOrigins(read.map(({ vault }) => originOf(context, vault)));
-  const by = origins.map((origin) => context.references.pseudonyms.origin(origin));
-  const others = verdicts.filter(
-    (verdict) => isProblem(verdict) && verdict !== worst && counts[verdict] > 0,
-  );
-  const also =
-    others.length === 0
-      ? ""
-      : ` Also ${others.map((verdict) => `${grouped(counts[verdict])} ${conditions[verdict]}`).join(", ")}.`;
-  const sure = vaults.filter(
-    ({ vault, verdict }) =>
-      verdict === worst && judgementOf(context, vault).certainty === "certain",
-  ).length;
-  return {
-    text: `${counted(counts[worst], "vault")} ${conditionWords(worst, counts[worst], sure)}${blame(worst, counts[worst], read.length, by)}.${also}`,
-    by,
-  };
 }
 
 const conditions: Record<Verdict, string> = {

@@ -6,6 +6,7 @@ import { count } from "../../terminal/count.ts";
 import type { Condition } from "../selection.ts";
 import { roleOf } from "../selection.ts";
 import { defined } from "../../defined.ts";
+import type { Role } from "../read/item.ts";
 import type { Skips } from "../read/source.ts";
 import type {
   Columns,
@@ -16,7 +17,7 @@ import type {
   Selected,
   UnknownAction,
 } from "../../documents/audit.ts";
-import { short } from "./evidence.ts";
+import { said, short } from "./evidence.ts";
 import type { Verdict } from "./severity.ts";
 
 interface Facts {
@@ -76,74 +77,61 @@ export function summaryOf(facts: Facts): ReplaySummary {
   };
 }
 
-function notesOf({
-  options: { rules, where = [] },
-  inputs,
-  intake,
-  classifier,
-  pseudonyms,
-}: Facts): string[] {
-  const called = [...classifier.byEndpoint].map((action) => short(pseudonyms.word(action)));
-  const former = beforeRelease(rules.release, "1.2.11");
-  const most = Math.max(1, Math.floor(intake.items / 2));
-  const withoutWords = inputs.filter(
-    ({ format, columns }) => format !== "journal" && columns.description === undefined,
-  );
+function notesOf(facts: Facts): string[] {
+  const { inputs, intake, classifier } = facts;
+  const { rules, where = [] } = facts.options;
+  const word = (value: string): string => facts.pseudonyms.word(value);
+  const exports = inputs.filter(({ format }) => format !== "journal");
+  const lacks = (role: Role): boolean => exports.some(({ columns }) => columns[role] === undefined);
+  const called = [...classifier.byEndpoint].map((action) => short(word(action)));
+  const isFormer = beforeRelease(rules.release, "1.2.11");
+  const former = count(classifier.former, "item has", "items have");
   return [
-    ...inputs
-      .filter(({ items, format }) => items === 0 && format !== "journal")
-      .map(({ name }) => `${name} has no items`),
-    ...(intake.failures > 0 && withoutWords.length > 0
-      ? [
-          "no column gives the reason of refused calls; if there is one, name it (--map description=…)",
-        ]
-      : []),
-    ...classifier.unknowns.notes((value) => pseudonyms.word(value)),
-    ...(called.length > 0
-      ? [
-          `actions without a known name count by the endpoint of the call: ${called.slice(0, 3).join(", ")}${called.length > 3 ? ", …" : ""}`,
-        ]
-      : []),
-    ...(classifier.former > 0 && !former
-      ? [
-          `${count(classifier.former, "item has", "items have")} action names from before release 1.2.11: if the service is that old, use --release 1.2.10`,
-        ]
-      : []),
-    ...(former && classifier.former < most && intake.items > 0
-      ? [
-          `release ${rules.release} uses the action names from before 1.2.11, but most of these items do not`,
-        ]
-      : []),
-    ...(beforeRelease(rules.release, "1.2.18")
-      ? [
-          "releases before 1.2.18 record no failed attempts, so locks by failed attempts are not visible",
-        ]
-      : []),
-    ...(distinguishesFailures(inputs, intake)
-      ? []
-      : [
-          "the items do not show which calls failed: name the column (--map outcome=…) or describe failures (--failure PATTERN)",
-        ]),
-    ...(intake.future > 0
-      ? [
-          `${count(intake.future, "item")} dated in the future: verdicts are as of the latest other item`,
-        ]
-      : []),
+    ...exports.filter(({ items }) => items === 0).map(({ name }) => `${name} has no items`),
+    ...classifier.unknowns.notes(word),
+    ...said(
+      [
+        intake.failures > 0 && lacks("description"),
+        "no column gives the reason of refused calls; if there is one, name it (--map description=…)",
+      ],
+      [
+        called.length > 0,
+        `actions without a known name count by the endpoint of the call: ${called.slice(0, 3).join(", ")}${called.length > 3 ? ", …" : ""}`,
+      ],
+      [
+        classifier.former > 0 && !isFormer,
+        `${former} action names from before release 1.2.11: if the service is that old, use --release 1.2.10`,
+      ],
+      [
+        isFormer && intake.items > 0 && classifier.former < Math.max(1, intake.items >> 1),
+        `release ${rules.release} uses the action names from before 1.2.11, but most of these items do not`,
+      ],
+      [
+        beforeRelease(rules.release, "1.2.18"),
+        "releases before 1.2.18 record no failed attempts, so locks by failed attempts are not visible",
+      ],
+      [
+        !distinguishesFailures(inputs, intake),
+        "the items do not show which calls failed: name the column (--map outcome=…) or describe failures (--failure PATTERN)",
+      ],
+      [
+        intake.future > 0,
+        `${count(intake.future, "item")} dated in the future: verdicts are as of the latest other item`,
+      ],
+      [
+        intake.vaultItems === 0 && intake.items > 0,
+        "no item names a vault; name the column (--map vault=…)",
+      ],
+      [
+        intake.fold.late > 0,
+        "some items are too far out of order to be sorted; export them sorted by time",
+      ],
+    ),
     ...where
-      .filter((condition) =>
-        inputs.every(
-          ({ format, columns }) => format !== "journal" && columns[roleOf(condition)] === undefined,
-        ),
-      )
+      .filter((one) => exports.every(({ columns }) => columns[roleOf(one)] === undefined))
+      .filter(() => exports.length === inputs.length)
       .map(
-        (condition) =>
-          `no column is known for --where ${condition.key}=…; name it (--map ${roleOf(condition)}=…)`,
+        (one) => `no column is known for --where ${one.key}=…; name it (--map ${roleOf(one)}=…)`,
       ),
-    ...(intake.vaultItems === 0 && intake.items > 0
-      ? ["no item names a vault; name the column (--map vault=…)"]
-      : []),
-    ...(intake.fold.late > 0
-      ? ["some items are too far out of order to be sorted; export them sorted by time"]
-      : []),
   ];
 }

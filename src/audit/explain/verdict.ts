@@ -1,26 +1,12 @@
 import { isGenericEndpoint } from "../columns/values.ts";
-import { clip } from "../read/clip.ts";
 import type { Fold } from "../fold/fold.ts";
-import type { Vault } from "../fold/vault.ts";
-import { beforeRelease } from "../fold/rules.ts";
+import type { Ending, Vault } from "../fold/vault.ts";
 import type { Item, ItemLocation } from "../read/item.ts";
-import { eventsOf } from "./evidence.ts";
+import { eventsOf, said } from "./evidence.ts";
 import { wouldLock } from "../../exchange/lockout.ts";
-import { count, counted, grouped } from "../../terminal/count.ts";
-import type { Certainty, LockRule, Rules, VaultState } from "../../documents/audit.ts";
+import { counted, grouped } from "../../terminal/count.ts";
+import type { Certainty, LockRule, VaultState } from "../../documents/audit.ts";
 import type { Verdict } from "./severity.ts";
-
-/** Facts about the whole log that reduce certainty. */
-export interface LogFacts {
-  /** Number of lines that are not items, any of which could be one of this vault. */
-  skippedLines: number;
-  /** Whether an input is cut off: the items after that are missing. */
-  isCut: boolean;
-  /** Whether failed attempts can be distinguished from successful calls. */
-  distinguishesFailures: boolean;
-  /** Outcomes that are neither a known success nor a known failure. */
-  unclearOutcomes: readonly string[];
-}
 
 /** Doubts about every verdict. */
 export interface Doubts {
@@ -126,7 +112,7 @@ export function judge(
       ...status,
       ...(vault.condition === "deleted"
         ? confidence(vault.doubts.contradictions.length > 0 ? doubts : [], "an item records it")
-        : confidence(["a call was refused because the service has no such vault"], "")),
+        : confidence(["a call was refused because the service has no such vault"])),
     };
   if (status.verdict === "locked") return { ...status, ...confidenceInLock(vault, status, doubts) };
   return {
@@ -144,23 +130,18 @@ function unknownWords({ isHypothetical }: Fold, vault: Vault): string {
   if (unreadLines > 0)
     return `${counted(unreadLines, "line")} that could not be read ${unreadLines === 1 ? "names" : "name"} this vault`;
   if (!hasKnownAction) return "none of its items has a known action";
-  const are = (number: number): string => (number === 1 ? "was" : "were");
+  const were = (number: number): string => (number === 1 ? "was" : "were");
   const what = isHypothetical
     ? "refused because of a lock, so that nobody knows what they would have counted, or not understood"
     : "not understood";
-  return [
-    ...(unclear > 0
-      ? [`${grouped(unclear)} of its ${counted(items, "item")} ${are(unclear)} ${what}`]
-      : []),
-    ...(refusals > 0
-      ? [
-          `${counted(refusals, "call")} ${are(refusals)} refused for a reason that is not known: wrong credentials, a lock, or the application`,
-        ]
-      : []),
-  ].join("; ");
+  return said(
+    [unclear > 0, `${grouped(unclear)} of its ${counted(items, "item")} ${were(unclear)} ${what}`],
+    [
+      refusals > 0,
+      `${counted(refusals, "call")} ${were(refusals)} refused for a reason that is not known: wrong credentials, a lock, or the application`,
+    ],
+  ).join("; ");
 }
-
-const unsure = "an item that is not understood may have unlocked it since";
 
 function confidenceInLock(
   vault: Vault,
@@ -169,16 +150,19 @@ function confidenceInLock(
 ): Confidence & Pick<Judgement, "ofRule"> {
   const { ending } = vault;
   const ofRule = confidenceInRule(vault, rule, doubts);
-  if (ending?.isUnsure === true) return confidence([unsure, ...doubts], "");
+  if (ending?.isUnsure === true)
+    return confidence(["an item that is not understood may have unlocked it since", ...doubts]);
   if (vault.doubts.unreadLines > 0)
-    return confidence(["lines that could not be read name this vault", ...doubts], "");
-  if (ending?.isSaid !== true) return ofRule;
-  const reason =
-    ending.item.event.startsWith("lock") && !ending.isLikely
-      ? "the item records the lock"
-      : "a call was refused because the vault was locked";
-  return ofRule.certainty === "certain" ? ofRule : { certainty: "certain", reason, ofRule };
+    return confidence(["lines that could not be read name this vault", ...doubts]);
+  if (ending?.isSaid !== true || ofRule.certainty === "certain") return ofRule;
+  return { certainty: "certain", reason: saidBy(ending), ofRule };
 }
+
+/** Who says that the vault was locked. */
+const saidBy = ({ item, isLikely }: Ending): string =>
+  item.event.startsWith("lock") && !isLikely
+    ? "the item records the lock"
+    : "a call was refused because the vault was locked";
 
 function confidenceInRule(
   vault: Vault,
@@ -186,29 +170,25 @@ function confidenceInRule(
   doubts: readonly string[],
 ): Confidence {
   const { ending } = vault;
+  const likely = (why: string): Confidence => confidence([why]);
   if (rule === "auto-lock")
-    return confidence(
-      ["no start for that long; not locked if the vault is generic or has another autoLockDate"],
-      "",
+    return likely(
+      "no start for that long; not locked if the vault is generic or has another autoLockDate",
     );
   if (ending?.isLikely === true)
-    return confidence(
-      ["calls were refused without a reason that is known: they may not count", ...doubts],
-      "",
-    );
+    return confidence([
+      "calls were refused without a reason that is known: they may not count",
+      ...doubts,
+    ]);
   if (ending?.isGuess === true)
-    return confidence(["these calls stand just before the first that found it locked"], "");
+    return likely("these calls stand just before the first that found it locked");
   if (ending?.isSaid === true && rule === "unseen")
-    return confidence(
-      [],
-      "a call was refused because the vault was locked; the log does not show the cause",
-    );
+    return confidence([], `${saidBy(ending)}; the log does not show the cause`);
   if (ending?.isSaid === true && ending.item.event.startsWith("lock"))
-    return confidence([], "the item records the lock");
+    return confidence([], saidBy(ending));
   if (rule === "expired-invalid-start")
-    return confidence(
-      ["releases up to 1.2.22 lock when the transaction expires; the lifetime is an assumption"],
-      "",
+    return likely(
+      "releases up to 1.2.22 lock when the transaction expires; the lifetime is an assumption",
     );
   // Items not seen can only have locked it earlier, or unlocked it since.
   return confidence(doubts, `the log has every item that the rule requires, and ${knownBy(vault)}`);
@@ -221,48 +201,31 @@ function knownBy(vault: Vault): string {
 }
 
 function doubtsOf(vault: Vault, { beginsLater, ofLog }: Doubts): string[] {
+  const { doubts, ending } = vault;
   return [
-    ...(vault.doubts.contradictions.length > 0
-      ? ["the log contradicts itself for this vault"]
-      : []),
-    ...(vault.doubts.hasLate ? ["some of its items are too far out of order to be sorted"] : []),
-    ...(vault.doubts.hasUnanswered ? ["a call got no response: it may have counted"] : []),
-    // The lower bounds, which lock, are none the less sure.
-    ...(vault.refusals > 0 && vault.ending === undefined
-      ? ["a refused call gives no reason: wrong credentials, a lock, or the application"]
-      : []),
-    ...(vault.doubts.hasAlike ? ["identical items without ids were counted once"] : []),
-    ...(vault.unclear > 0 && vault.ending === undefined
-      ? ["some of its items were not understood"]
-      : []),
-    ...(vault.hasKnownCounters
-      ? []
-      : [
-          `${beginsLater ? "--since leaves out earlier items" : "the log begins after the vault's creation"}: its counters before are unknown`,
-        ]),
+    ...said(
+      [doubts.contradictions.length > 0, "the log contradicts itself for this vault"],
+      [doubts.hasLate, "some of its items are too far out of order to be sorted"],
+      [doubts.hasUnanswered, "a call got no response: it may have counted"],
+      // The lower bounds, which lock, are none the less sure.
+      [
+        vault.refusals > 0 && ending === undefined,
+        "a refused call gives no reason: wrong credentials, a lock, or the application",
+      ],
+      [doubts.hasAlike, "identical items without ids were counted once"],
+      [vault.unclear > 0 && ending === undefined, "some of its items were not understood"],
+      [
+        !vault.hasKnownCounters,
+        `${beginsLater ? "--since leaves out earlier items" : "the log begins after the vault's creation"}: its counters before are unknown`,
+      ],
+    ),
     ...ofLog,
   ];
 }
 
-/** Returns the doubts that the whole log raises about each vault. */
-export const logDoubts = (
-  rules: Rules,
-  { skippedLines, isCut, distinguishesFailures, unclearOutcomes }: LogFacts,
-): string[] => [
-  ...(unclearOutcomes.length === 0
-    ? []
-    : [`some outcomes were not recognized (${unclearOutcomes.slice(0, 3).map(clip).join(", ")})`]),
-  ...(distinguishesFailures ? [] : ["the items do not show which calls failed"]),
-  ...(beforeRelease(rules.release, "1.2.18")
-    ? [`release ${rules.release} records no failed attempts`]
-    : []),
-  ...(isCut ? ["the log is cut off or damaged: items are missing"] : []),
-  ...(skippedLines > 0 ? [`${count(skippedLines, "line")} could not be read`] : []),
-];
-
 type Confidence = Pick<Judgement, "certainty" | "reason">;
 
-const confidence = (doubts: readonly string[], reason: string): Confidence =>
+const confidence = (doubts: readonly string[], reason = ""): Confidence =>
   doubts.length === 0
     ? { certainty: "certain", reason }
     : { certainty: "likely", reason: doubts.join("; ") };
