@@ -71,7 +71,7 @@ describe("a line that cannot be read", () => {
   test.each([
     ["not JSON", `{"vaultUuid":"${name}","latency":NaN}`],
     ["without a time", `{"action":"READ_VAULT","outcome":"FAILURE","vaultUuid":"${name}"}`],
-    ["with a time that is none", failure(4).replace("2026", "26")],
+    ["with a time that is none", failure(4).replace("2026", "soon")],
     ["of text", `# ${name} was locked`],
   ])("makes the vault that it names unknown, and no other one: %s", async (_what, unread) => {
     const { reports, result } = await replayText(`${[...healthy, unread].join("\n")}\n`);

@@ -1,8 +1,8 @@
 import type { Rules, VaultReport } from "../../documents/audit.ts";
+import { counted } from "../../terminal/count.ts";
+import { lasting } from "../../terminal/time.ts";
 import type { Way } from "../../way.ts";
 import { command } from "../../way.ts";
-import { lasting } from "../../terminal/time.ts";
-import { counted } from "../../terminal/count.ts";
 import { beforeRelease } from "../fold/rules.ts";
 import type { Explanation } from "./explanation.ts";
 
@@ -18,32 +18,37 @@ interface Circumstances {
   now: number;
   /** The items are the service's own, up to the last one. */
   isWholeLog: boolean;
-  /** Lower bounds only: the log begins late. */
+  /** The log begins late: the counters are lower bounds. */
   beginsLate: boolean;
   explanation: Explanation;
 }
 
 type Advice = VaultReport["advice"];
 
+const noted = (way: Way, note: string): Way => ({ ...way, note });
+
 /** Returns the next step for support and for the developer of the client, and the commands for it. */
 export function adviceOf(vault: Known, circumstances: Circumstances): Advice {
+  const { uuid, verdict, certainty, unackedStarts, failedAttempts } = vault;
   const advice = stepsOf(vault, circumstances);
-  const counters = circumstances.isWholeLog ? countersWay(vault) : [];
-  return { ...advice, next: [...advice.next, ...counters] };
-}
-
-/** The command that sets the lockout guard's counters to those of the log, if they are certain. */
-function countersWay({ uuid, verdict, certainty, unackedStarts, failedAttempts }: Known): Way[] {
   const isOpenToStarts = verdict === "at-risk" || verdict === "open-exchange" || verdict === "ok";
-  if (!isOpenToStarts || certainty !== "certain" || unackedStarts + failedAttempts === 0) return [];
-  const way = command`vault guard ${uuid} --reset --failed ${failedAttempts} --starts ${unackedStarts}`;
-  const note =
-    "where the lockout guard of this program counts otherwise, and no item is newer than this log";
-  return [{ ...way, note }];
+  const isKnown = circumstances.isWholeLog && certainty === "certain" && isOpenToStarts;
+  if (!isKnown || unackedStarts + failedAttempts === 0) return advice;
+  const way = noted(
+    command`vault guard ${uuid} --reset --failed ${failedAttempts} --starts ${unackedStarts}`,
+    "where the lockout guard of this program counts otherwise, and no item is newer than this log",
+  );
+  return { ...advice, next: [...advice.next, way] };
 }
 
 function stepsOf(vault: Known, circumstances: Circumstances): Advice {
   switch (vault.verdict) {
+    case "locked":
+      return lockedAdvice(vault, circumstances);
+    case "at-risk":
+      return riskAdvice(vault, circumstances);
+    case "open-exchange":
+      return openAdvice(vault, circumstances);
     case "unknown":
       return {
         support:
@@ -51,12 +56,6 @@ function stepsOf(vault: Known, circumstances: Circumstances): Advice {
         developer: "No verdict is possible yet.",
         next: [],
       };
-    case "locked":
-      return lockedAdvice(vault, circumstances);
-    case "at-risk":
-      return riskAdvice(vault, circumstances);
-    case "open-exchange":
-      return openAdvice(vault, circumstances);
     case "deleted":
       return vault.certainty === "certain"
         ? {
@@ -79,47 +78,46 @@ function lockedAdvice(
   { uuid, cause, certainty }: Known,
   { rules, explanation }: Circumstances,
 ): Advice {
-  const { client, calls } = explanation;
-  const first =
-    certainty === "certain"
-      ? ""
-      : "The vault is probably locked: look it up in the console first. ";
-  if (cause?.rule === "failed-attempts" && beforeRelease(rules.release, "1.2.17"))
-    return {
-      support: `${first}Release ${rules.release} cannot unlock a vault that failed reads have locked. Create a new vault and fill it from the source of its contents.`,
-      developer: developerAdvice(cause, rules, explanation),
-      next: [command`vault status ${uuid} --history`],
-    };
-  const trying = calls < 2 ? "" : `, which has sent ${counted(calls, "call")} since the lock`;
+  const isSure = certainty === "certain";
+  const first = isSure ? "" : "The vault is probably locked: look it up in the console first. ";
+  const history = command`vault status ${uuid} --history`;
+  const cannot = cause?.rule === "failed-attempts" && beforeRelease(rules.release, "1.2.17");
   return {
-    support: `${first}${before(cause, client, trying)} Then have an administrator unlock the vault in the console.`,
+    support: cannot
+      ? `${first}Release ${rules.release} cannot unlock a vault that failed reads have locked. Create a new vault and fill it from the source of its contents.`
+      : `${first}${beforeUnlock(cause, explanation)} Then have an administrator unlock the vault in the console.`,
     developer: developerAdvice(cause, rules, explanation),
     next: [
-      {
-        ...command`vault guard ${uuid} --reset`,
-        note: "after the unlock, on each machine that uses the vault with this program",
-      },
-      { ...command`vault status ${uuid} --history`, note: "shows the credentials of this machine" },
+      ...(cannot
+        ? []
+        : [
+            noted(
+              command`vault guard ${uuid} --reset`,
+              "after the unlock, on each machine that uses the vault with this program",
+            ),
+          ]),
+      noted(history, "shows the credentials of this machine"),
     ],
   };
 }
 
-/** Returns what to do before an unlock. */
-function before(cause: Known["cause"], client: string | undefined, trying: string): string {
+function beforeUnlock(cause: Known["cause"], { client, calls }: Explanation): string {
   switch (cause?.rule) {
     case "administrator":
       return "Ask the administrator why it was locked.";
     case "auto-lock":
       return "Find out who still needs the vault.";
+    case "unseen":
+    case undefined:
+      return "Find out what locked it: a client that did will lock it again.";
     case "failed-attempts":
     case "unacknowledged-starts":
     case "expired-invalid-start": {
       const probably = cause.certainty === "certain" ? "" : "probably ";
-      return `Stop the client that ${probably}caused this${client === undefined ? "" : ` (${client})`}${trying}, or it will lock the vault again.`;
+      const who = client === undefined ? "" : ` (${client})`;
+      const trying = calls < 2 ? "" : `, which has sent ${counted(calls, "call")} since the lock`;
+      return `Stop the client that ${probably}caused this${who}${trying}, or it will lock the vault again.`;
     }
-    case "unseen":
-    case undefined:
-      return "Find out what locked it: a client that did will lock it again.";
   }
 }
 
@@ -130,21 +128,22 @@ function developerAdvice(
 ): string {
   const who = client === undefined ? "The client" : `The client (${client})`;
   const probably = cause?.certainty === "certain" ? "" : "probably ";
+  const at = refused?.replacedBy?.acknowledgement.at;
   switch (cause?.rule) {
     case "failed-attempts":
     case "expired-invalid-start":
-      return `${who} ${failureAdvice(why, probably, refused?.replacedBy?.acknowledgement.at)}`;
+      return `${who} ${failureAdvice(why, probably, at === undefined ? "" : ` at ${at}`)}`;
     case "unacknowledged-starts":
-      switch (ends) {
-        case "late":
-          return `${who} acknowledged too late. Send the end call within ${lasting(tokenLifetimeMs)} of the start, as soon as the new credentials are stored durably. Once the token has expired, start again with the old credentials.`;
-        case "refused":
-          return `${who} sent acknowledgements that were refused. Send the token of the newest start, unchanged. Once it has expired, start again with the old credentials.`;
-        case "none":
-          return `${who} started exchanges without acknowledging any: it ${probably}fails between start and end, or its end calls do not arrive. Store the new credentials and the token durably, then send the end call and retry until it gets a response.`;
-      }
+      return `${who} ${
+        {
+          late: `acknowledged too late. Send the end call within ${lasting(tokenLifetimeMs)} of the start, as soon as the new credentials are stored durably. Once the token has expired, start again with the old credentials.`,
+          refused:
+            "sent acknowledgements that were refused. Send the token of the newest start, unchanged. Once it has expired, start again with the old credentials.",
+          none: `started exchanges without acknowledging any: it ${probably}fails between start and end, or its end calls do not arrive. Store the new credentials and the token durably, then send the end call and retry until it gets a response.`,
+        }[ends]
+      }`;
     case "auto-lock":
-      return "Read each vault at least once a year, or watch its autoLockDate: vault doctor warns about it.";
+      return "Read each vault at least once a year, or watch its autoLockDate.";
     case "administrator":
       return "The client is not known to be at fault. Ask who locked the vault, and why.";
     case "unseen":
@@ -153,14 +152,9 @@ function developerAdvice(
   }
 }
 
-function failureAdvice(
-  why: Explanation["why"],
-  probably: string,
-  replacedAt: string | undefined,
-): string {
+function failureAdvice(why: Explanation["why"], probably: string, at: string): string {
   const newest =
     "Send only the newest acknowledged credentials, and never send refused ones again.";
-  const at = replacedAt === undefined ? "" : ` at ${replacedAt}`;
   switch (why) {
     case "own-exchange":
     case "same-address":
@@ -184,17 +178,14 @@ function riskAdvice(
   { uuid, unackedStarts, failedAttempts, exchange, certainty }: Known,
   { now, explanation: { client } }: Circumstances,
 ): Advice {
-  const may = certainty === "certain" ? "locks" : "probably locks";
-  const next =
-    failedAttempts > 0 && failedAttempts >= unackedStarts
-      ? `one more failed attempt ${may} the vault`
-      : `one more start ${may} the vault`;
-  const isOpen = canBeAcknowledged(exchange, now);
-  const acknowledge = isOpen
+  const isFailed = failedAttempts > 0 && failedAttempts >= unackedStarts;
+  const locks = certainty === "certain" ? "locks" : "probably locks";
+  const who = client === undefined ? "" : ` (${client})`;
+  const acknowledge = canBeAcknowledged(exchange, now)
     ? ` The open exchange can still be acknowledged until ${exchange.tokenExpiry}, which resets the counters.`
     : "";
   return {
-    support: `Stop the client${client === undefined ? "" : ` (${client})`} now: ${next}.${acknowledge}`,
+    support: `Stop the client${who} now: one more ${isFailed ? "failed attempt" : "start"} ${locks} the vault.${acknowledge}`,
     developer:
       "Find the valid credentials before sending anything. An acknowledged exchange resets the counters.",
     next: [command`vault status ${uuid} --history`, command`vault guard ${uuid}`],
@@ -217,29 +208,32 @@ function openAdvice(
   { uuid, exchange, certainty }: Known,
   { now, beginsLate, explanation: { ends } }: Circumstances,
 ): Advice {
-  const isOpen = canBeAcknowledged(exchange, now);
   const acknowledge = "Acknowledge each exchange once its new credentials are stored durably.";
   // Only the state knows whether its token and credentials are still there, and what must come before.
-  if (exchange?.item.own !== undefined) {
-    const what = isOpen ? `what is possible before ${exchange.tokenExpiry}` : "the next step";
-    return {
-      support: `Not locked. It is an exchange of this machine: its status names ${what}.`,
-      developer: isOpen
-        ? acknowledge
-        : "There is nothing to acknowledge. Send nothing but what the status names.",
-      next: [command`vault status ${uuid}`],
-    };
-  }
-  if (isOpen)
-    return {
-      support: `Have the client acknowledge it before ${exchange.tokenExpiry}.`,
-      developer: acknowledge,
-      next: [{ ...command`vault ack ${uuid}`, note: "on the client's machine" }],
-    };
+  const isOwn = exchange?.item.own !== undefined;
+  const its = "Not locked. It is an exchange of this machine: its status names";
   const late =
     ends === "none"
       ? ""
       : " Its acknowledgements were refused: send each before its token expires.";
+  if (canBeAcknowledged(exchange, now))
+    return {
+      support: isOwn
+        ? `${its} what is possible before ${exchange.tokenExpiry}.`
+        : `Have the client acknowledge it before ${exchange.tokenExpiry}.`,
+      developer: acknowledge,
+      next: [
+        isOwn
+          ? command`vault status ${uuid}`
+          : noted(command`vault ack ${uuid}`, "on the client's machine"),
+      ],
+    };
+  if (isOwn)
+    return {
+      support: `${its} the next step.`,
+      developer: "There is nothing to acknowledge. Send nothing but what the status names.",
+      next: [command`vault status ${uuid}`],
+    };
   if (beginsLate || certainty !== "certain")
     return {
       support: beginsLate
@@ -252,6 +246,6 @@ function openAdvice(
     support:
       "Not locked, and not urgent: the token has expired, and the old credentials are still valid.",
     developer: `Start again with the old credentials and acknowledge.${late}`,
-    next: [{ ...command`vault get ${uuid}`, note: "does both" }],
+    next: [noted(command`vault get ${uuid}`, "does both")],
   };
 }
