@@ -103,7 +103,8 @@ test.each(
   rows(`
 no outcome by its name         | readOnly=false archived=flag port=443 bytes=size level=level retry=code | outcome=-
 what is true of a failure      | denied=bad                                          | outcome=denied(inverted)
-a code of which 0 is good      | returnCode=code                                     | outcome=returnCode(inverted)
+a code of which 0 is good      | resultCode=code                                     | outcome=resultCode(inverted)
+a code that is words           | resultType=word                                     | outcome=resultType
 what varies, of two outcomes   | httpStatus=200 success=good                         | outcome=success
 the state of a thing           | status=ACTIVE                                       | outcome=-
 why it failed is also a reason | error=failure                                       | outcome=error description=error
@@ -117,10 +118,12 @@ a name without times           | time=number timestamp=at                       
 the path before a user         | vault=none subjectId=user endpoint=path             | vault=endpoint(value)
 what the path has              | vault=none userId=session x=vault endpoint=path     | vault=x(value)
 no user, session or trace      | vault=none userId=user sessionId=session x=vault    | vault=x(value)
+no id of a user, deeper        | vault=none user.id=session x=vault                  | vault=x(value)
 a target that varies           | vault=none subjectId=user objectId=vault            | vault=objectId
 the vault in a path            | vault=none url=appPath                              | vault=url(value) endpoint=url
 who calls, not who logs        | host=10.9.9.9 server=10.9.9.8 client=ip             | ip=client
-a machine of the log alone     | host=10.9.9.9 node_ip=10.9.9.8                      | ip=-
+a machine of the log alone     | host=10.9.9.9 node_ip=10.9.9.8 host.ip=10.9.9.7     | ip=-
+an outcome with its reason     | outcome.result=word outcome.reason=reason           | outcome=outcome.result description=outcome.reason
 the first of those who forward | remoteAddr=10.1.1.1 x-forwarded-for=forwarded       | ip=x-forwarded-for
 an unknown action and vault    | action=THING vault=vault-1                          | action=action vault=vault
 the action in the description  | action=none description=action                      | action=description(value)

@@ -371,8 +371,10 @@ class Search {
       this.#named(kind).filter(({ distinct }) => distinct <= maxOutcomes);
     const words = few("outcome");
     const statuses = few("status");
-    const named = [...words, ...few("success"), ...statuses];
     const failures = few("failure").filter((one) => mostly(one, looks.looksLikeFlag, 0.8));
+    const named = [...words, ...few("success"), ...statuses].filter(
+      (profile) => !failures.includes(profile),
+    );
     const known = [...named.filter((profile) => mostly(profile, isOutcome)), ...failures];
     const errors = this.#named("error").filter(({ texts }) => texts.length < this.#records);
     const told = this.#free().filter((profile) => mostly(profile, looks.isOutcomeWord, 0.8));
@@ -383,7 +385,7 @@ class Search {
         return [...values].every(([at, text]) => error.values.has(at) || !ofErrors.has(text));
       });
     const best = [
-      ...[...known, ...words].filter(varies),
+      ...[...known, ...words.filter((one) => named.includes(one))].filter(varies),
       ...named.filter((profile) => varies(profile) && tellsErrors(profile)),
       ...errors,
       ...known,

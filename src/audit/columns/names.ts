@@ -29,14 +29,14 @@ const spellings = {
     "targetuuid targetid target resourceuuid resourceid objectuuid objectid entityuuid entityid subjectuuid subjectid",
   /** Words for the outcome of a call. */
   outcome:
-    "outcome result actionresult operationresult eventoutcome eventresult actionoutcome operationoutcome resultstatus ergebnis resultat " +
+    "outcome result actionresult operationresult eventoutcome eventresult actionoutcome operationoutcome resultstatus resulttype ergebnis resultat " +
     "resultado esito risultato",
   /** Whether it succeeded, or failed. */
   success:
     "success succeeded issuccess successful issuccessful wassuccessful ok isok allowed granted accepted erfolg erfolgreich succes reussi exito",
   failure:
     "failed isfailed hasfailed failure isfailure rejected isrejected denied isdenied refused isrefused blocked iserror haserror error errored " +
-    "fehlgeschlagen fehler abgelehnt echec echoue fallido rechazado denegado returncode exitcode",
+    "fehlgeschlagen fehler abgelehnt echec echoue fallido rechazado denegado returncode exitcode resultcode resulttype",
   status:
     "status responsestatus responsestatusstatus eventstatus actionstatus operationstatus requeststatus statuscode resultcode outcomecode " +
     "responsecode httpstatus httpstatuscode httpresponsestatuscode httpresponsecode scstatus statut estado stato",
@@ -70,7 +70,7 @@ export type Kind = keyof typeof spellings;
 const wrappers = new Set(
   (
     "_source source fields data item audititem auditevent audit event attributes record payload log node properties document result detail " +
-    "jsonpayload protopayload requestparameters responseelements body"
+    "jsonpayload protopayload requestparameters responseelements body outcome response"
   ).split(" "),
 );
 
@@ -114,8 +114,8 @@ export const isProperty = (column: string): boolean =>
 
 /** Whether ids or addresses in the column are of people, sessions or machines of the log, and never of a vault or its caller. */
 export const isOthers = (column: string): boolean =>
-  /user|actor|principal|person|subject|session|request|trace|span|correlation|tenant|account|organi[sz]ation|device|host|node|agent|server|local|dest|upstream|proxy/i.test(
-    column.split(".").at(-1) ?? "",
+  /user|actor|principal|person|subject|session|request|trace|span|correlation|tenant|account|organi[sz]ation|device|host|node|agent|server|observer|local|dest|upstream|proxy/i.test(
+    /[^.]*(?:\.(?:id|uuid|guid|ip|addr|address|name))?$/i.exec(column)?.[0] ?? "",
   );
 
 // The classes of Unicode take half a millisecond to be made, and most names need none.

@@ -1,20 +1,8 @@
-/** Minutes ahead of UTC of abbreviations that mean one zone. CST, IST, BST and others mean several. */
+/** Hours ahead of UTC of abbreviations that mean one zone. CST, IST, BST and others mean several. */
 const abbreviations = new Map(
-  [
-    "0 Z UTC UT GMT UCT WET",
-    "60 CET MEZ MET WEST",
-    "120 CEST MESZ EET",
-    "180 EEST MSK",
-    "540 JST",
-    "-240 EDT",
-    "-300 EST CDT",
-    "-360 MDT",
-    "-420 MST PDT",
-    "-480 PST",
-  ].flatMap((line) => {
-    const [ahead, ...names] = line.split(" ");
-    return names.map((name) => [name, Number(ahead)] as const);
-  }),
+  "Z0 UTC0 UT0 GMT0 UCT0 WET0 WEST1 CET1 MEZ1 MET1 CEST2 MESZ2 EET2 EEST3 MSK3 JST9 EDT-4 EST-5 CDT-5 MDT-6 MST-7 PDT-7 PST-8"
+    .split(" ")
+    .map((entry) => [entry.replace(/-?\d/, ""), Number(entry.replace(/[A-Z]+/, "")) * 60] as const),
 );
 
 const minute = 60_000;
@@ -39,8 +27,14 @@ export function zoneOf(text: string): Zone | undefined {
     const fixed = ahead * minute;
     return { name: text, fixed, at: (shown) => shown - fixed };
   }
-  return text.includes("/") ? namedZone(text) : undefined;
+  if (!text.includes("/")) return undefined;
+  // Each costs as much as reading a hundred times.
+  if (!named.has(text) && named.size < maxNamed) named.set(text, namedZone(text));
+  return named.get(text);
 }
+
+const named = new Map<string, Zone | undefined>();
+const maxNamed = 1000;
 
 function aheadOf(text: string): number | undefined {
   const known = abbreviations.get(text.toUpperCase());
