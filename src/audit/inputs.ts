@@ -1,13 +1,12 @@
-import { statSync } from "node:fs";
 import { orAborted } from "../terminal/signals.ts";
-import type { EntryOptions } from "./read/entries.ts";
 import type { Entry, Item } from "./read/item.ts";
-import type { InputSpec, Skips, Source } from "./read/source.ts";
+import type { Skips } from "./read/skips.ts";
+import type { EntryOptions, InputSpec, Source } from "./read/source.ts";
 import { journalSource, openSource, readMerged } from "./read/source.ts";
 
 export interface InputOptions {
   inputs: readonly InputSpec[];
-  /** Items of this machine's journal, oldest first, instead of inputs. It may be iterated twice. */
+  /** Items of this machine's journal, oldest first, instead of inputs. */
   journal?: Iterable<Item> | undefined;
   progress?: (bytesRead: number, totalBytes: number | null, items: number) => void;
   signal: AbortSignal;
@@ -67,13 +66,6 @@ export class Inputs {
 
 /** Bytes after which progress is shown. */
 const bytesAtATime = 4 * 1024 * 1024;
-
-/** Whether all inputs can be read a second time: neither standard input nor a pipe. */
-export const canReadAgain = ({ inputs }: InputOptions): boolean =>
-  inputs.every(
-    ({ path }) =>
-      path !== undefined && statSync(path, { throwIfNoEntry: false })?.isFile() === true,
-  );
 
 /**
  * Waits for work, but not after the signal is aborted: a read may wait for its input forever.

@@ -5,8 +5,7 @@ import type { Item, ItemLocation } from "./read/item.ts";
 import type { ColumnMap } from "./columns/given.ts";
 import { timesHint } from "./columns/choose.ts";
 import type { Source } from "./read/source.ts";
-import { SpareEntries } from "./read/entries.ts";
-import { Skips } from "./read/source.ts";
+import { Skips } from "./read/skips.ts";
 import { cutWords, foundOf } from "./explain/found.ts";
 import { Pseudonyms, References } from "./explain/references.ts";
 import type { FindOwn } from "./explain/references.ts";
@@ -94,11 +93,10 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
       now: options.now,
       vaults,
       classifier,
-      spare: new SpareEntries(),
     };
     await inputs.read(shared, skips, intake.take, () => intake.items);
     intake.end();
-    if (skips.count > 0 && sources.every(({ report }) => report.items === 0))
+    if (sources.every(({ report }) => report.items === 0) && options.journal === undefined)
       throw noItems(sources, skips);
     const parts = { sources, intake, selection, vaults, classifier, skips, itemOf };
     return { ...(await conclude(options, parts)), close: async () => await inputs.close() };
@@ -113,6 +111,12 @@ const classifierOf = ({ rules }: ReplayOptions): Classifier => new Classifier(ru
 /** Returns the error for inputs without a single item. */
 function noItems(sources: readonly Source[], { count, first: [line] }: Skips): VaultError {
   const names = sources.map(({ report }) => report.name).join(", ");
+  if (count === 0) {
+    const reasons = new Set(sources.map((source) => source.emptiness()));
+    return new VaultError("invalid-input", `${names}: no audit items: ${[...reasons].join("; ")}`, {
+      hint: "export the items again, for a time in which the vault was used",
+    });
+  }
   const lines = count === 1 ? "its only line" : `all ${count.toLocaleString("en")} lines`;
   return new VaultError(
     "invalid-input",

@@ -75,7 +75,6 @@ test.each<[string, string[], string]>([
     [line(0, "CREATE_VAULT"), line(1, "DELETE_VAULT", { vaultUuid: vaultUuid(2) })],
     "No locks found in 2 vaults, 1 of them deleted. Locks made in the console appear only if the export records them.",
   ],
-  ["no items", [], "No vaults found."],
 ])("the answer to %s", async (_what, lines, text) => {
   expect((await foundIn(lines)).text).toBe(text);
 });

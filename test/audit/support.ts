@@ -8,16 +8,16 @@ import { tempDir } from "../support/cleanup.ts";
 import { checkPrinted } from "../support/documents.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { cleanEnv } from "../support/run-vault.ts";
-import type { Rules, VaultReport, Columns } from "../../src/documents/audit.ts";
-import { openInput, type Input } from "../../src/audit/read/records/input.ts";
+import type { Rules, VaultReport } from "../../src/documents/audit.ts";
+import { viewOf } from "../../src/audit/read/bytes.ts";
+import { openInput, type Input } from "../../src/audit/read/input.ts";
 import type { Entry, Item } from "../../src/audit/read/item.ts";
 import type { ColumnMap } from "../../src/audit/columns/given.ts";
-import type { AuditRecord } from "../../src/audit/read/records/record.ts";
-import { TimeReader } from "../../src/audit/columns/times.ts";
+import type { RawRecord } from "../../src/audit/read/records.ts";
 import { Classifier } from "../../src/audit/meaning/classifier.ts";
-import { SpareEntries } from "../../src/audit/read/entries.ts";
-import { readEntries, type Reading, recordsOf } from "../../src/audit/read/read-entries.ts";
-import { itemOfLine } from "../../src/audit/read/records/ndjson.ts";
+import { Skips } from "../../src/audit/read/skips.ts";
+import { recognizeForm } from "../../src/audit/read/sniff.ts";
+import { openSource, type Source } from "../../src/audit/read/source.ts";
 import { VaultTable } from "../../src/audit/fold/vault-table.ts";
 
 export const rules: Rules = {
@@ -100,9 +100,9 @@ export async function replayText(
 }
 
 /** Splits bytes into small pieces, so that lines break anywhere. */
-async function* chunks(bytes: Buffer): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += 1021)
-    yield await Promise.resolve(bytes.subarray(at, at + 1021));
+async function* chunks(bytes: Buffer, size = 1021): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size)
+    yield await Promise.resolve(bytes.subarray(at, at + size));
 }
 
 /** Returns the report on vault 1 for a log of these lines. */
@@ -125,70 +125,73 @@ export const withoutSecondReading = (reports: readonly VaultReport[]): VaultRepo
   });
 
 /** Opens an input with these bytes, in chunks of `size`. */
-export async function inputOf(content: string | Uint8Array, size = 65_536): Promise<Input> {
-  const bytes = Buffer.from(content);
-  async function* chunks(): AsyncGenerator<Uint8Array> {
-    for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
-  }
-  return await openInput({ name: "items", stream: chunks() });
-}
+export const inputOf = async (content: string | Uint8Array, size = 65_536): Promise<Input> =>
+  await openInput({ name: "items", stream: chunks(Buffer.from(content), size) });
 
 interface ReadRecords {
-  input: Input;
-  records: AuditRecord[];
+  records: RawRecord[];
   /** `line: reason` */
   skips: string[];
+  /** The lists whose values were passed over. */
+  passed: string[];
 }
 
-export async function readRecords(
-  content: string | Uint8Array,
-  size?: number,
-): Promise<ReadRecords> {
-  const input = await inputOf(content, size);
-  const records: AuditRecord[] = [];
-  const skips: string[] = [];
-  const { records: batches } = recordsOf(input, (line, reason) => skips.push(`${line}: ${reason}`));
-  for await (const batch of batches) records.push(...batch);
-  return { input, records, skips };
-}
-
-export const entryOptions = (map: ColumnMap = {}) => ({
-  index: 0,
-  map,
-  vaults: new VaultTable(1_000_000),
-  classifier: new Classifier(),
-  spare: new SpareEntries(),
-});
-
-/** Returns the item of an entry of a stream. */
-export function itemOf({ content, input, line }: Entry, columns: Columns): Item {
-  if (typeof content === "object") return content;
-  const text = Buffer.from(String(content), "latin1").toString();
-  const item = itemOfLine(text, columns, new TimeReader(), input, line, true);
-  if ("reason" in item) throw new Error(item.reason);
-  return item;
+/** Cuts a content into records, of which `size` more bytes are known each time. */
+export function readRecords(content: string | Uint8Array, size = 65_536): ReadRecords {
+  const bytes = Buffer.from(content);
+  const told: ReadRecords = { records: [], skips: [], passed: [] };
+  const ignore = (): void => undefined;
+  const cutter = recognizeForm(bytes.subarray(0, 65_536), bytes.length <= 65_536).cutter({
+    offset: 0,
+    reader: undefined,
+    add: ignore,
+    record: (record) => void told.records.push(record),
+    skip: (line, reason) => void told.skips.push(`${line}: ${reason}`),
+    unread: ignore,
+    cut: ignore,
+    passOver: (list) => void told.passed.push(list),
+  });
+  let from = 0;
+  for (let to = 0; to < bytes.length;) {
+    to = Math.min(to + size, bytes.length);
+    from = cutter.take(viewOf(bytes), from, to, false);
+  }
+  cutter.take(viewOf(bytes), from, bytes.length, true);
+  return told;
 }
 
 interface ReadAll {
-  input: Input;
-  columns: Columns;
-  order: Reading["order"];
+  source: Source;
+  entries: Entry[];
+  /** The items, each read again. */
   items: Item[];
+  /** `line: reason` */
   skips: string[];
 }
 
 export async function readAll(
   content: string | Uint8Array,
-  { map = {}, size }: { map?: ColumnMap; size?: number } = {},
+  { map = {}, size = 65_536 }: { map?: ColumnMap; size?: number } = {},
 ): Promise<ReadAll> {
-  const input = await inputOf(content, size);
-  const skips: string[] = [];
-  const { columns, order, entries } = await readEntries(input, entryOptions(map), (line, reason) =>
-    skips.push(`${line}: ${reason}`),
-  );
-  const items: Item[] = [];
-  for await (const some of entries) items.push(...some.map((entry) => itemOf(entry, columns)));
-  return { input, columns, order, items, skips };
+  const skips = new Skips();
+  const stream = chunks(Buffer.from(content), size);
+  const shared = {
+    index: 0,
+    map,
+    vaults: new VaultTable(1_000_000),
+    classifier: new Classifier(),
+  };
+  const source = await openSource({ name: "items", stream }, shared, skips);
+  const entries: Entry[] = [];
+  for await (const some of source.entries) entries.push(...some);
+  const items = entries.map((entry) => source.itemOf(entry));
+  await source.close();
+  return {
+    source,
+    entries,
+    items,
+    skips: skips.first.map(({ line, reason }) => `${line}: ${reason}`),
+  };
 }
 
 /** Returns a uuid that ends in a number. */

@@ -1,8 +1,9 @@
 import { createGzip } from "node:zlib";
 import { Readable } from "node:stream";
-import { openInput } from "../../src/audit/read/records/input.ts";
-import { readEntries } from "../../src/audit/read/read-entries.ts";
-import { entryOptions, itemOf } from "../audit/support.ts";
+import { VaultTable } from "../../src/audit/fold/vault-table.ts";
+import { Classifier } from "../../src/audit/meaning/classifier.ts";
+import { Skips } from "../../src/audit/read/skips.ts";
+import { openSource } from "../../src/audit/read/source.ts";
 
 /**
  * Reads hostile content of so many megabytes, made while it is read, and prints what came of it. Run by bounded-reading.test.ts in a process
@@ -58,22 +59,21 @@ function* content(): Generator<Buffer> {
 }
 
 const bytes = Readable.from(content());
-const input = await openInput({
-  name: kind,
-  stream: kind.endsWith("gzip") ? bytes.pipe(createGzip()) : bytes,
-});
-const skips: string[] = [];
-const tell = (line: number, reason: string): void => {
-  if (skips.length < 3) skips.push(`${line}: ${reason}`);
-};
-const { entries, columns } = await readEntries(input, entryOptions(), tell);
+const skips = new Skips();
+const source = await openSource(
+  { name: kind, stream: kind.endsWith("gzip") ? bytes.pipe(createGzip()) : bytes },
+  { index: 0, vaults: new VaultTable(1_000_000), classifier: new Classifier() },
+  skips,
+);
 let count = 0;
 // As the fold does: it keeps a text here and there.
 const kept: (string | null)[] = [];
-for await (const some of entries) {
+for await (const some of source.entries) {
   count += some.length;
   for (const entry of some.filter((_, at) => at % 100 === 0))
-    kept.push(itemOf(entry, columns).description);
+    kept.push(source.itemOf(entry).description);
 }
+await source.close();
 
-process.stdout.write(JSON.stringify({ count, skips, kept: kept.length }));
+const told = skips.first.slice(0, 3).map(({ line, reason }) => `${line}: ${reason}`);
+process.stdout.write(JSON.stringify({ count, skips: told, kept: kept.length }));

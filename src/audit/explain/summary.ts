@@ -7,7 +7,7 @@ import type { Condition } from "../selection.ts";
 import { roleOf } from "../selection.ts";
 import { defined } from "../../defined.ts";
 import type { Role } from "../read/item.ts";
-import type { Skips } from "../read/source.ts";
+import type { Skips } from "../read/skips.ts";
 import type {
   Columns,
   Found,

@@ -50,7 +50,6 @@ class Page {
   readonly words = new Int32Array(pageSize * width);
   /** The same memory. */
   readonly doubles = new Float64Array(this.words.buffer);
-  readonly contents = Array.from({ length: pageSize }, (): ItemLocation["content"] => 0);
 }
 
 /** The newest events of all vaults, on pages of memory: an object for each would take four times as much. */
@@ -76,16 +75,16 @@ export class Rings {
     if (ring.count === ring.size && ring.size < this.#most) this.#enlarge(ring);
     const place = ring.base + (ring.count % ring.size);
     ring.count += 1;
-    const { words, doubles, contents } = this.#pages[Math.floor(place / pageSize)] as Page;
+    const { words, doubles } = this.#pages[Math.floor(place / pageSize)] as Page;
     const word = (place % pageSize) * width;
     const flags = (isOpen ? 2 : 0) | (locks ? 1 : 0);
     doubles[word / 2] = time;
     words[word + 2] = at.line;
     words[word + 3] = (at.input << 8) | codes[at.event];
-    words[word + 4] = (conditions.indexOf(after.condition) << 2) | flags;
+    words[word + 4] = (at.length << 4) | (conditions.indexOf(after.condition) << 2) | flags;
     words[word + 5] =
       (Math.min(after.unackedStarts, most16) << 16) | Math.min(after.failedAttempts, most16);
-    contents[place % pageSize] = at.content;
+    doubles[word / 2 + 3] = at.offset;
   }
 
   /** Returns the events, oldest first. */
@@ -131,7 +130,7 @@ export class Rings {
   }
 
   #at(place: number): Seen {
-    const { words, doubles, contents } = this.#pages[Math.floor(place / pageSize)] as Page;
+    const { words, doubles } = this.#pages[Math.floor(place / pageSize)] as Page;
     const word = (place % pageSize) * width;
     const at = (index: number): number => words[word + index] as number;
     return {
@@ -140,9 +139,10 @@ export class Rings {
         line: at(2) >>> 0,
         input: at(3) >>> 8,
         event: eventKinds[at(3) & 0xff] as EventKind,
-        content: contents[place % pageSize] as ItemLocation["content"],
+        offset: doubles[word / 2 + 3] as number,
+        length: at(4) >>> 4,
       },
-      condition: conditions[at(4) >> 2] as Condition,
+      condition: conditions[(at(4) >> 2) & 3] as Condition,
       isOpen: (at(4) & 2) !== 0,
       locks: (at(4) & 1) !== 0,
       unackedStarts: at(5) >>> 16,

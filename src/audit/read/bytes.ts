@@ -1,3 +1,11 @@
+const western = new TextDecoder("windows-1252");
+
+/** Returns a text of the input, in Windows-1252 where it is no UTF-8. */
+export function textOf(bytes: Buffer, from = 0, to = bytes.length): string {
+  const text = bytes.toString("utf8", from, to);
+  return text.includes("\ufffd") ? western.decode(bytes.subarray(from, to)) : text;
+}
+
 /** Bytes with the view by which words of four are read. */
 export interface Bytes {
   readonly bytes: Buffer;
@@ -66,29 +74,15 @@ const longestText = 256;
 
 /** Values by the bytes of the texts that they are made of, so that a text that repeats is decoded once. */
 export class TextValues<T> {
-  readonly #make: (text: string) => T;
+  readonly #make: (text: string, known: KnownText) => T;
   readonly #slots: ({ text: KnownText; value: T } | undefined)[] = Array.from(
     { length: 2 * mostTexts },
     () => undefined,
   );
   #size = 0;
-  /** What was found last. */
-  #last: { text: KnownText; value: T } | undefined;
 
-  constructor(make: (text: string) => T) {
+  constructor(make: (text: string, known: KnownText) => T) {
     this.#make = make;
-  }
-
-  get last(): T | undefined {
-    return this.#last?.value;
-  }
-
-  /** Returns where the text found last ends, if it is at an offset and a quotation mark after it; else -1. */
-  endOfLast(given: Bytes, from: number, to: number): number {
-    const text = this.#last?.text;
-    if (text === undefined) return -1;
-    const end = from + text.length;
-    return end < to && given.bytes[end] === 0x22 && text.isAt(given, from) ? end : -1;
   }
 
   /** Returns the value of the text from `from` up to `to`, exclusive. */
@@ -104,18 +98,16 @@ export class TextValues<T> {
       slot &= slots.length - 1;
       const found = slots[slot];
       if (found === undefined) return this.#add(given, from, to, slot);
-      if (found.text.length === length && found.text.isAt(given, from)) {
-        this.#last = found;
-        return found.value;
-      }
+      if (found.text.length === length && found.text.isAt(given, from)) return found.value;
     }
   }
 
   #add(given: Bytes, from: number, to: number, slot: number): T {
-    const value = this.#make(given.bytes.toString("utf8", from, to));
+    const text = new KnownText(given, from, to);
+    const value = this.#make(textOf(given.bytes, from, to), text);
     if (this.#size < mostTexts && to - from <= longestText) {
       this.#size += 1;
-      this.#slots[slot] = { text: new KnownText(given, from, to), value };
+      this.#slots[slot] = { text, value };
     }
     return value;
   }

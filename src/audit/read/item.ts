@@ -21,18 +21,19 @@ export interface Item {
   id: string | null;
 }
 
-/** What an item is read from again if a report needs it. Input and line identify it. */
+/** Where an item is, which is read again if a report needs it. */
 export interface ItemLocation {
   /** Index of the input on the command line, from 0. */
   input: number;
-  /** Line in the input, or index in a JSON array; from 1. */
+  /** Line where the record begins, or number of the element; from 1. */
   line: number;
   event: EventKind;
-  /** The item; or the line of NDJSON that holds it, a character for each byte; or its offset in a file that can be read again. */
-  content: Item | string | number;
+  /** Offset of the record in the text of the input, and its length, in bytes. */
+  offset: number;
+  length: number;
 }
 
-/** An item on its way through the fold. It is used again for another item: what outlives the fold is kept by `locationOf`. */
+/** An item on its way through the fold. */
 export interface Entry extends ItemLocation {
   /** Milliseconds since the epoch. */
   time: number;
@@ -42,11 +43,12 @@ export interface Entry extends ItemLocation {
   idHash: number;
 }
 
-export const locationOf = ({ input, line, event, content }: Entry): ItemLocation => ({
+export const locationOf = ({ input, line, event, offset, length }: Entry): ItemLocation => ({
   input,
   line,
   event,
-  content,
+  offset,
+  length,
 });
 
 /** Properties of an item that a column can hold, by their names in `--map`. */

@@ -1,15 +1,21 @@
-import { closeSync, openSync, readSync } from "node:fs";
-import { defined } from "../../defined.ts";
 import type { InputReport } from "../../documents/audit.ts";
+import { defined } from "../../defined.ts";
 import { VaultError } from "../../errors.ts";
-import type { EntryOptions } from "./entries.ts";
-import { entryOf } from "./entries.ts";
-import type { Entry, Item, ItemLocation, Skip } from "./item.ts";
-import { readEntries } from "./read-entries.ts";
-import { openInput } from "./records/input.ts";
-import { longestRecord } from "./records/lines.ts";
-import { itemOfLine } from "./records/ndjson.ts";
-import type { SkipLine } from "./records/record.ts";
+import { chooseColumns, type Given } from "../columns/choose.ts";
+import { contentHashOf, textOf, viewOf } from "./bytes.ts";
+import { clip, listNames } from "./clip.ts";
+import type { Fields } from "./fields.ts";
+import { longestRecord, likenessOf, parseObject, unlike, unwrapped } from "./fields.ts";
+import { pieceSize } from "./gunzip.ts";
+import type { Input } from "./input.ts";
+import { hasChanged, openInput, Spool } from "./input.ts";
+import type { Entry, Item, ItemLocation } from "./item.ts";
+import type { Layout, Place } from "./reader.ts";
+import { entryOf, ItemReader, itemOf } from "./reader.ts";
+import type { Cutter, RawRecord, Sink } from "./records.ts";
+import type { Form } from "./sniff.ts";
+import { recognizeForm } from "./sniff.ts";
+import type { Skips } from "./skips.ts";
 
 /** An export: a file or a stream. */
 export interface InputSpec {
@@ -18,6 +24,9 @@ export interface InputSpec {
   path?: string;
   stream?: AsyncIterable<Uint8Array>;
 }
+
+/** What the entries of an input are made with. */
+export interface EntryOptions extends Given, Pick<Layout, "index" | "vaults" | "classifier"> {}
 
 /** An input whose entries are read once, in its order. */
 export interface Source {
@@ -33,128 +42,409 @@ export interface Source {
   itemOf(location: ItemLocation): Item;
   bytesRead(): number;
   readonly totalBytes: number | null;
+  /** Says what the input is, if it has no items. */
+  emptiness(): string;
   close(): Promise<void>;
 }
 
-/** Maximum number of lines listed. */
-const maxListed = 100;
-
-/** Maximum number of uuids remembered of lines that could not be read. */
-const maxUuids = 100_000;
-
-const anyUuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
-
-/** Lines that are not items: their number, the first ones, and the uuids that they name. */
-export class Skips {
-  count = 0;
-  readonly #first: Skip[] = [];
-  readonly #uuids = new Map<string, number>();
-
-  /** Sorted by input and line: inputs are read ahead, so lines are not added in order. */
-  get first(): Skip[] {
-    return this.#first.toSorted((a, b) => a.input - b.input || a.line - b.line);
-  }
-
-  /** `text`: what could not be read. */
-  add(skip: Skip, text = ""): void {
-    this.count += 1;
-    if (this.#first.length < maxListed) this.#first.push(skip);
-    for (const [found] of text.matchAll(anyUuid)) {
-      const uuid = found.toLowerCase();
-      const known = this.#uuids.get(uuid);
-      if (known !== undefined || this.#uuids.size < maxUuids)
-        this.#uuids.set(uuid, (known ?? 0) + 1);
-    }
-  }
-
-  /** Returns how many times such lines name a uuid, in lower case. Beyond a limit they may name any. */
-  unreadOf(uuid: string): number {
-    return this.#uuids.get(uuid) ?? (this.#uuids.size < maxUuids ? 0 : 1);
-  }
-}
+/** Number of records by which columns are recognized. */
+const sampleSize = 1000;
+/** Maximum characters of all values in the sample: a single record may be a megabyte. */
+const sampleLength = 8 * 1024 * 1024;
+/** Number of lines, none of them a record, after which the input is given up. */
+const maxSkips = 100_000;
+/** Maximum number of records that are kept of a list without an item. */
+const maxHeld = 1000;
 
 /**
  * Opens an export and recognizes its format and columns.
  *
- * @throws what `openInput` and `readEntries` throw.
+ * @throws what `openInput` and `chooseColumns` throw.
  */
 export async function openSource(
-  spec: InputSpec,
+  { name, path = name, stream }: InputSpec,
   options: EntryOptions,
   skips: Skips,
 ): Promise<Source> {
-  const { name, path = name, stream } = spec;
   const input = await openInput({ name: path, ...defined({ stream }) });
   try {
-    const { format, isGzip: gzip } = input;
-    const skip: SkipLine = (line, reason, isCut = false, text = "") => {
-      skips.add({ input: options.index, line, reason }, text);
-      if (isCut) report.cutAt ??= line;
-    };
-    const { columns, times, warnings, order, entries } = await readEntries(
-      { ...input, name },
-      options,
-      skip,
-    );
-    const report: InputReport = { name, format, gzip, order, items: 0, columns };
-    const found = new FoundLines(path);
-    const itemOf = ({ content, input, line }: ItemLocation): Item => {
-      if (typeof content === "object") return content;
-      const text =
-        typeof content === "string" ? Buffer.from(content, "latin1").toString() : found.at(content);
-      const item = itemOfLine(text, columns, times, input, line, true);
-      if ("reason" in item)
-        throw new VaultError("invalid-input", `${path} changed while it was read`, {
-          hint: "run it again",
-        });
-      return item;
-    };
-    return {
-      itemOf,
-      report,
-      warnings,
-      entries: order === "newest-first" ? reversed(entries, name) : entries,
-      bytesRead: () => input.bytesRead(),
-      totalBytes: input.total,
-      close: async () => {
-        found.close();
-        await input.close();
-      },
-    };
+    const source = new Reading({ ...input, name }, options, skips);
+    await source.open();
+    return source;
   } catch (error) {
     await input.close();
     throw error;
   }
 }
 
-/** Returns the items of this machine's journal as a source. */
-export function journalSource(journal: Iterable<Item>, options: EntryOptions): Source {
-  return {
-    report: {
-      name: "journal",
-      format: "journal",
-      gzip: false,
+/** A record of the sample, or one that waits for the first item of its list. */
+interface Held extends Place {
+  fields: Fields;
+  list: RawRecord["list"];
+  hash: number;
+  doubt: string | undefined;
+}
+
+class Reading implements Source, Sink {
+  readonly report: InputReport;
+  readonly warnings: string[] = [];
+  entries: Source["entries"] = this.#all();
+  readonly totalBytes: number | null;
+  readonly #input: Input;
+  readonly #options: EntryOptions;
+  readonly #skips: Skips;
+  readonly #form: Form;
+  readonly #cutter: Cutter;
+  #layout: Layout | undefined;
+  /** The column whose texts are the items. */
+  #wrapping: string | undefined;
+  // The bytes at hand, and where the whole records in them end.
+  readonly #given = viewOf(Buffer.alloc(longestRecord + 2 * pieceSize));
+  #from = 0;
+  #to = 0;
+  #isEnd = false;
+  offset = 0;
+  reader: ItemReader | undefined;
+  #entries: Entry[] = [];
+  #sample: Held[] = [];
+  #sampleLength = 0;
+  #skipped = 0;
+  #firstSkip = "";
+  /** The list of the last item, and all lists that have one. */
+  #list: object | undefined;
+  readonly #lists = new WeakSet<object>();
+  /** Records of lists without an item so far, and their number. */
+  readonly #waiting = new Map<object, Held[]>();
+  #held = 0;
+  readonly #passedOver = new Map<string, number>();
+  /** Records without an item in the wrapping column. */
+  #noise = 0;
+
+  constructor(input: Input, options: EntryOptions, skips: Skips) {
+    this.#input = input;
+    this.#options = options;
+    this.#skips = skips;
+    this.#form = recognizeForm(input.head, input.isWhole);
+    this.#cutter = this.#form.cutter(this);
+    this.totalBytes = input.total;
+    const { name, isGzip: gzip } = input;
+    this.report = {
+      name,
+      format: this.#form.format,
+      gzip,
       order: "oldest-first",
       items: 0,
       columns: {},
-    },
+    };
+  }
+
+  /** Reads the beginning and chooses the columns. */
+  async open(): Promise<void> {
+    while (this.#sample.length < sampleSize && this.#sampleLength < sampleLength)
+      if (this.#skipped >= maxSkips || !(await this.#next())) break;
+    const { name } = this.#input;
+    if (this.#sample.length === 0 && this.#skipped >= maxSkips) {
+      throw new VaultError(
+        "invalid-input",
+        `${name}: none of its first ${maxSkips} lines is an audit item`,
+        {
+          hint: `read as ${this.report.format}; ${this.#firstSkip}`,
+        },
+      );
+    }
+    const sample = likest(this.#sample);
+    const said = sample.every(({ fields }) => likenessOf(fields) === unlike)
+      ? errorIn(textOf(this.#input.head))
+      : undefined;
+    if (said !== undefined)
+      throw new VaultError("invalid-input", `${name} holds no audit items but says ${clip(said)}`, {
+        hint: "export the items again",
+      });
+    this.#wrapping = wrappingOf(sample);
+    const records = sample.flatMap(({ fields }) => {
+      const own = this.#unwrap(fields);
+      return own === null ? [] : [{ fields: own }];
+    });
+    const { columns, times, warnings } = chooseColumns(
+      records.slice(0, sampleSize),
+      this.#options,
+      name,
+    );
+    this.warnings.push(...warnings);
+    this.#layout = { ...this.#options, columns, times };
+    this.report.columns = columns;
+    const column = columns.time?.name ?? "";
+    this.report.order = orderOf(records.map(({ fields }) => times.parse(fields.get(column) ?? "")));
+    if (this.report.order === "newest-first") this.entries = reversed(this.entries, name);
+  }
+
+  itemOf({ line, offset, length }: ItemLocation): Item {
+    const fields = this.#cutter.fieldsOf(this.#input.at(offset, length));
+    const own = typeof fields === "string" ? null : this.#unwrap(fields);
+    const item = own === null ? "" : itemOf(own, this.#layout as Layout, line);
+    if (typeof item === "string") throw hasChanged(this.#input.name);
+    return item;
+  }
+
+  bytesRead(): number {
+    return this.#input.bytesRead();
+  }
+
+  emptiness(): string {
+    const { head, isWhole } = this.#input;
+    const text = textOf(head).replaceAll("\0", "").trim();
+    if (head.length === 0) return "it is empty";
+    if (text === "") return "it holds nothing but blanks";
+    const said = isWhole ? errorIn(text) : undefined;
+    if (said !== undefined) return `it holds no items but says ${clip(said)}`;
+    return this.report.format === "csv" || this.report.format === "tsv"
+      ? "it has no rows below its header"
+      : "it holds no items";
+  }
+
+  async close(): Promise<void> {
+    await this.#input.close();
+  }
+
+  add(entry: Entry, list?: object): void {
+    this.#entries.push(entry);
+    if (list !== undefined && list !== this.#list) this.#begin(list);
+  }
+
+  record({ line, fields, list, doubt, given, from, to }: RawRecord): void {
+    const hash = contentHashOf(given, from, to);
+    const held: Held = {
+      line,
+      offset: this.offset + from,
+      length: to - from,
+      fields,
+      list,
+      doubt,
+      hash,
+    };
+    if (this.#layout !== undefined) return this.#take(held, this.#layout);
+    this.#sample.push(held);
+    for (const value of fields.values()) this.#sampleLength += value.length;
+  }
+
+  skip(line: number, reason: string, text: string): void {
+    if (this.#skipped === 0) this.#firstSkip = `line ${line}: ${reason}`;
+    this.#skipped += 1;
+    this.#skips.add({ input: this.#options.index, line, reason }, text);
+  }
+
+  unread(text: string): void {
+    this.#skips.name(text);
+  }
+
+  cut(line: number): void {
+    this.report.cutAt ??= line;
+  }
+
+  passOver(list: string, count: number): void {
+    if (this.#passedOver.size < 20 || this.#passedOver.has(list))
+      this.#passedOver.set(list, (this.#passedOver.get(list) ?? 0) + count);
+  }
+
+  async *#all(): AsyncGenerator<Entry[], void, undefined> {
+    const layout = this.#layout as Layout;
+    for (const held of this.#sample.splice(0)) this.#take(held, layout);
+    if (this.#wrapping === undefined) this.reader = new ItemReader(layout, this.#form);
+    do {
+      const entries = this.#entries;
+      this.#entries = [];
+      this.report.items += entries.length;
+      yield entries;
+    } while (await this.#next());
+    this.#end();
+    this.report.items += this.#entries.length;
+    yield this.#entries;
+  }
+
+  /** Reads the next bytes and takes the records in them. Returns false at the end. */
+  async #next(): Promise<boolean> {
+    if (this.#isEnd) return false;
+    const { bytes } = this.#given;
+    bytes.copyWithin(0, this.#from, this.#to);
+    this.offset += this.#from;
+    this.#to -= this.#from;
+    const enough = this.#to + pieceSize;
+    while (this.#to < enough && !this.#isEnd) {
+      const length = await this.#input.read(bytes, this.#to, enough - this.#to);
+      this.#isEnd = length === 0;
+      this.#to += length;
+    }
+    this.#from = this.#cutter.take(this.#given, 0, this.#to, this.#isEnd);
+    return true;
+  }
+
+  /** Returns the columns of the item in a record: its own, or those of the text that it wraps; null if there is none. */
+  #unwrap(fields: Fields): Fields | null {
+    return this.#wrapping === undefined ? fields : unwrapped(fields, this.#wrapping);
+  }
+
+  #take(held: Held, layout: Layout): void {
+    const { line, list, hash, doubt } = held;
+    const own = this.#unwrap(held.fields);
+    const text = (): string => [...held.fields.values()].join(" ");
+    if (own === null) {
+      if (anyUuid.test(text()))
+        this.skip(line, `no item in ${listNames([this.#wrapping ?? ""])}`, text());
+      else this.#noise += 1;
+      return;
+    }
+    const item = itemOf(own, layout, line);
+    if (typeof item !== "string") {
+      const entry = entryOf(item, held, hash, layout);
+      if (doubt !== undefined && entry.vault < 0 && anyUuid.test(text()))
+        return this.skip(line, doubt, text());
+      this.add(entry, list);
+    } else if (list === undefined || this.#lists.has(list) || this.#held >= maxHeld)
+      this.skip(line, doubt ?? item, text());
+    else {
+      this.#held += 1;
+      const others = this.#waiting.get(list);
+      if (others === undefined) this.#waiting.set(list, [held]);
+      else others.push(held);
+    }
+  }
+
+  /** Notes that a list has an item: what is none in it could not be read. */
+  #begin(list: object): void {
+    this.#list = list;
+    this.#lists.add(list);
+    const waiting = this.#waiting.get(list) ?? [];
+    this.#waiting.delete(list);
+    this.#skipHeld(waiting);
+  }
+
+  #skipHeld(waiting: readonly Held[]): void {
+    const layout = this.#layout as Layout;
+    this.#held -= waiting.length;
+    for (const { fields, line } of waiting) {
+      const item = itemOf(fields, layout, line);
+      this.skip(line, typeof item === "string" ? item : "", [...fields.values()].join(" "));
+    }
+  }
+
+  #end(): void {
+    const { columns } = this.#layout as Layout;
+    const hasItems = this.report.items + this.#entries.length > 0;
+    for (const [list, waiting] of this.#waiting) {
+      // What has an action is an item that could not be read, in whatever list.
+      const items = waiting.filter(({ fields }) => fields.has(columns.action?.name ?? ""));
+      const unread = hasItems ? items : waiting;
+      this.#skipHeld(unread);
+      if (unread.length < waiting.length)
+        this.passOver((list as { name: string }).name, waiting.length - unread.length);
+    }
+    const problem = this.#input.problem();
+    if (problem !== null) {
+      this.skip(this.#cutter.next, `${problem}: reading stopped`, "");
+      this.cut(this.#cutter.next);
+    }
+    if (this.#noise > 0) this.passOver(this.#wrapping ?? "", this.#noise);
+    if (this.#passedOver.size === 0 || !hasItems) return;
+    const lists = [...this.#passedOver].map(
+      ([list, count]) =>
+        `${count.toLocaleString("en")} in ${list === "" ? "a list" : listNames([list])}`,
+    );
+    this.warnings.push(
+      `${this.#input.name}: what looks like no audit item was passed over: ${lists.slice(0, 3).join(", ")}${lists.length > 3 ? ", …" : ""}.`,
+    );
+  }
+}
+
+const anyUuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
+
+/** Returns the records of the lists whose records look most like items. */
+function likest(sample: readonly Held[]): readonly Held[] {
+  const lists = new Map<object | undefined, number>();
+  for (const { list, fields } of sample)
+    lists.set(list, Math.max(lists.get(list) ?? 0, likenessOf(fields)));
+  const most = Math.max(0, ...lists.values());
+  return sample.filter(({ list }) => lists.get(list) === most);
+}
+
+/** Returns the column whose texts look more like items than the records that they are in, if there is one. */
+function wrappingOf(sample: readonly Held[]): string | undefined {
+  const counts = new Map<string, number>();
+  for (const { fields } of sample) {
+    for (const [name, value] of fields) {
+      if (!value.includes("{") && !/^\[\d+,/.test(value)) continue;
+      const inner = unwrapped(new Map([[name, value]]), name);
+      if (inner === null || likenessOf(inner) === unlike) continue;
+      const outer = new Map(fields);
+      outer.delete(name);
+      if (likenessOf(outer) < likenessOf(inner)) counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+  }
+  return [...counts].sort((a, b) => b[1] - a[1])[0]?.[0];
+}
+
+/** Returns `newest-first` if more neighbors go back in time than forward. */
+function orderOf(given: readonly (number | null)[]): InputReport["order"] {
+  const times = given.filter((time) => time !== null);
+  const steps = times.slice(1).map((time, index) => Math.sign(time - (times[index] ?? time)));
+  return steps.reduce((sum, step) => sum + step, 0) < 0 ? "newest-first" : "oldest-first";
+}
+
+/** Returns the error that a JSON object tells of. */
+function errorIn(text: string): string | undefined {
+  const said = (value: unknown): string | undefined => {
+    if (typeof value === "string") return value === "" ? undefined : value;
+    if (typeof value !== "object" || value === null) return undefined;
+    const inner = value as Record<string, unknown>;
+    for (const name of ["error", "errors", "message", "detail", "title", "reason", "fault", "0"])
+      if (Object.hasOwn(inner, name)) return said(inner[name]);
+    return undefined;
+  };
+  return said(parseObject(text).value);
+}
+
+/** Returns the items of this machine's journal as a source. */
+export function journalSource(journal: Iterable<Item>, options: EntryOptions): Source {
+  const report: InputReport = {
+    name: "journal",
+    format: "journal",
+    gzip: false,
+    order: "oldest-first",
+    items: 0,
+    columns: {},
+  };
+  const spool = new Spool("the journal");
+  return {
+    report,
     warnings: [],
-    entries: journalEntries(journal, options),
-    itemOf: ({ content }) => content as Item,
+    entries: journalEntries(journal, options, report, spool),
+    itemOf: ({ offset, length }) => {
+      const bytes = Buffer.alloc(length);
+      spool.read(bytes, offset);
+      return JSON.parse(bytes.toString()) as Item;
+    },
     bytesRead: () => 0,
     totalBytes: null,
-    close: async () => await Promise.resolve(),
+    emptiness: () => "it is empty",
+    close: async () => await Promise.resolve(spool.close()),
   };
 }
 
 async function* journalEntries(
   journal: Iterable<Item>,
-  { vaults, classifier }: EntryOptions,
+  options: EntryOptions,
+  report: InputReport,
+  spool: Spool,
 ): Source["entries"] {
   let piece: Entry[] = [];
   for (const item of journal) {
+    const bytes = Buffer.from(JSON.stringify(item));
+    const place = { line: item.line, offset: spool.size, length: bytes.length };
+    spool.add(bytes);
     const { input: _input, line: _line, ...content } = item;
-    if (piece.push(entryOf(item, JSON.stringify(content), vaults, classifier)) < 1000) continue;
+    const given = viewOf(Buffer.from(JSON.stringify(content)));
+    const hash = contentHashOf(given, 0, given.bytes.length);
+    report.items += 1;
+    if (piece.push(entryOf(item, place, hash, { ...options, columns: {} })) < 1000) continue;
     yield await Promise.resolve(piece);
     piece = [];
   }
@@ -162,7 +452,7 @@ async function* journalEntries(
 }
 
 /** Maximum number of items in a newest-first input, all of which are held in memory. */
-const maxHeld = 1_000_000;
+const maxNewestFirst = 1_000_000;
 
 /** Reverses the entries of a newest-first source. */
 async function* reversed(entries: Source["entries"], name: string): Source["entries"] {
@@ -170,10 +460,10 @@ async function* reversed(entries: Source["entries"], name: string): Source["entr
   let count = 0;
   for await (const some of entries) {
     count += some.length;
-    if (count > maxHeld) {
+    if (count > maxNewestFirst) {
       throw new VaultError(
         "invalid-input",
-        `${name} has its newest items first, and more than ${maxHeld.toLocaleString("en")} of them`,
+        `${name} has its newest items first, and more than ${maxNewestFirst.toLocaleString("en")} of them`,
         { hint: "have it exported oldest first, or as several files by time" },
       );
     }
@@ -209,7 +499,6 @@ export async function readMerged(
       else head.entries = next.value;
     }
     if (head.entries.length === 0) open = open.filter((other) => other !== head);
-    else head.source.report.items += head.entries.length;
   };
   for (const head of heads) await refill(head);
   while (open.length > 0) {
@@ -228,49 +517,3 @@ export async function readMerged(
 }
 
 const timeOf = ({ entries, at }: Head): number => (entries[at] as Entry).time;
-
-const newline = 0x0a;
-
-/** Size of most lines in bytes, at most. */
-const usual = 1024;
-
-/** The lines of a file by their offsets, read again. It is opened at the first one. */
-class FoundLines {
-  readonly #path: string;
-  /** Room for a line, used again. */
-  readonly #room = Buffer.alloc(usual);
-  #fd: number | undefined;
-
-  constructor(path: string) {
-    this.#path = path;
-  }
-
-  /**
-   * Returns the line at an offset.
-   *
-   * @throws `invalid-input` if the file cannot be read.
-   */
-  at(offset: number): string {
-    for (let bytes = this.#room; ; bytes = Buffer.alloc(2 * bytes.length)) {
-      const length = this.#read(bytes, offset);
-      const end = bytes.indexOf(newline);
-      if (end >= 0 && end < length) return bytes.toString("utf8", 0, end);
-      if (length < bytes.length || length > longestRecord) return bytes.toString("utf8", 0, length);
-    }
-  }
-
-  close(): void {
-    if (this.#fd !== undefined) closeSync(this.#fd);
-    this.#fd = undefined;
-  }
-
-  #read(bytes: Buffer, offset: number): number {
-    try {
-      this.#fd ??= openSync(this.#path, "r");
-      return readSync(this.#fd, bytes, 0, bytes.length, offset);
-    } catch (cause) {
-      const { code = "unreadable" } = cause as NodeJS.ErrnoException;
-      throw new VaultError("invalid-input", `cannot read ${this.#path}: ${code}`, { cause });
-    }
-  }
-}

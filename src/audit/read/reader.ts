@@ -1,0 +1,395 @@
+import type { Columns } from "../../documents/audit.ts";
+import type { TimeReader } from "../columns/times.ts";
+import { uuidInEndpoint, uuidOf } from "../columns/values.ts";
+import { uuidLength, type VaultTable } from "../fold/vault-table.ts";
+import type { Bytes } from "./bytes.ts";
+import type { KnownText } from "./bytes.ts";
+import { contentHashOf, idHashOf, TextValues, viewOf } from "./bytes.ts";
+import { clip } from "./clip.ts";
+import type { Classifier, Meaning } from "../meaning/classifier.ts";
+import type { Fields } from "./fields.ts";
+import type { Entry, Item, Role } from "./item.ts";
+import { roles } from "./item.ts";
+import {
+  backslash,
+  carriageReturn,
+  closeObject,
+  colon,
+  comma,
+  endOfString,
+  endOfValue,
+  newline,
+  openList,
+  openObject,
+  quote,
+  space,
+} from "./scan.ts";
+
+/** What the columns of an input mean. */
+export interface Layout {
+  /** Index of the input, from 0. */
+  index: number;
+  columns: Columns;
+  times: TimeReader;
+  vaults: VaultTable;
+  classifier: Classifier;
+}
+
+/** Where a record is. */
+export interface Place {
+  /** Line where it begins, or number of the element; from 1. */
+  line: number;
+  /** Offset and length in the text of the input, in bytes. */
+  offset: number;
+  length: number;
+}
+
+/** The roles that count. The others are read from an item only for a report. */
+const counting = ["time", "action", "vault", "outcome", "id", "description", "endpoint"] as const;
+const [time, action, vault, outcome, id, description, endpoint] = [0, 1, 2, 3, 4, 5, 6] as const;
+
+/** A key of an object: the slot of its value, and the tree of the columns in it. */
+interface Key {
+  text: KnownText;
+  /** Index in `counting`, or -1. */
+  slot: number;
+  within: Keys | undefined;
+}
+
+/** The keys of the columns below a prefix like `vault.`. */
+class Keys {
+  readonly texts: TextValues<Key>;
+  /** The key that was last found at each place: most records have the same. */
+  readonly expected: Key[] = [];
+
+  constructor(names: ReadonlyMap<string, number>) {
+    this.texts = new TextValues((name, text) => {
+      const below = [...names].filter(([column]) => column.startsWith(`${name}.`));
+      const rest = below.map(([column, slot]) => [column.slice(name.length + 1), slot] as const);
+      const within = rest.length === 0 ? undefined : new Keys(new Map(rest));
+      return { text, slot: names.get(name) ?? -1, within };
+    });
+  }
+}
+
+/** Maximum number of outcomes by which the meanings of an action are remembered. */
+const mostWords = 1000;
+
+/** An action or outcome, with what an action means by the numbers of outcomes. */
+interface Word {
+  text: string;
+  number: number;
+  meanings: (Meaning | undefined)[];
+}
+
+/**
+ * Makes entries of records from their bytes, without a text or an object for each value. A record with anything that is not plain is left
+ * to those who parse it whole, with the same result.
+ */
+export class ItemReader {
+  readonly #layout: Layout;
+  readonly #inverted: boolean;
+  /** Outcome of an item without one. */
+  readonly #noOutcome: null | undefined;
+  readonly #keys: Keys;
+  /** Slots with the same column as another one: `[from, to]`. */
+  readonly #copies: [number, number][] = [];
+  /** Where the values of the columns are that count, by slot. */
+  readonly #from = new Int32Array(counting.length);
+  readonly #to = new Int32Array(counting.length);
+  #seen = 0;
+  readonly #words: TextValues<Word>;
+  #wordCount = 0;
+  readonly #texts: TextValues<string>;
+  readonly #timed = { time: Number.NaN };
+
+  constructor(layout: Layout, form: { decode(text: string): string }) {
+    this.#layout = layout;
+    this.#inverted = layout.columns.outcome?.inverted === true;
+    this.#noOutcome = noOutcome(layout.columns);
+    const names = new Map<string, number>();
+    for (const [slot, role] of counting.entries()) {
+      const name = layout.columns[role]?.name;
+      if (name === undefined) continue;
+      const other = names.get(name);
+      if (other === undefined) names.set(name, slot);
+      else this.#copies.push([other, slot]);
+    }
+    this.#keys = new Keys(names);
+    this.#words = new TextValues((text) => ({ text, number: this.#wordCount++, meanings: [] }));
+    this.#texts = new TextValues((text) => form.decode(text));
+  }
+
+  /** Returns the slot of a column, or -1. */
+  slotOf(column: string): number {
+    return counting.findIndex((role) => this.#layout.columns[role]?.name === column);
+  }
+
+  /** Whether the value of a slot may be written in another way than it is read. */
+  decodes(slot: number): boolean {
+    return slot === description;
+  }
+
+  /** Forgets the values of the last record. */
+  begin(): void {
+    this.#seen = 0;
+  }
+
+  /** Sets a value. Returns false for a second one. */
+  set(slot: number, from: number, to: number): boolean {
+    if ((this.#seen & (1 << slot)) !== 0) return false;
+    if (from === to) return true;
+    this.#seen |= 1 << slot;
+    this.#from[slot] = from;
+    this.#to[slot] = to;
+    return true;
+  }
+
+  /**
+   * Reads the values of the JSON object that begins at an offset. Returns the offset after it; -1 if it is not plain, or does not end
+   * before `to`. With `isLine` it may not contain the end of a line.
+   */
+  readObject(given: Bytes, from: number, to: number, isLine: boolean): number {
+    this.#seen = 0;
+    return this.#readObject(given, from, to, this.#keys, isLine);
+  }
+
+  #readObject(given: Bytes, from: number, to: number, keys: Keys, isLine: boolean): number {
+    const { bytes } = given;
+    const { expected } = keys;
+    let at = from + 1;
+    for (let index = 0; ; index++) {
+      let byte = bytes[at] as number;
+      while (byte <= space) {
+        if (!isBlank(byte, isLine) || at >= to) return -1;
+        byte = bytes[++at] as number;
+      }
+      if (byte !== quote) return byte === closeObject && index === 0 && at < to ? at + 1 : -1;
+      at += 1;
+      let key = expected[index];
+      if (
+        key !== undefined &&
+        at + key.text.length < to &&
+        bytes[at + key.text.length] === quote &&
+        key.text.isAt(given, at)
+      )
+        at += key.text.length;
+      else {
+        const end = endOfString(given, at, to);
+        if (end >= to || bytes[end] !== quote) return -1;
+        key = keys.texts.get(given, at, end);
+        expected[index] = key;
+        at = end;
+      }
+      byte = bytes[++at] as number;
+      while (byte <= space) {
+        if (!isBlank(byte, isLine) || at >= to) return -1;
+        byte = bytes[++at] as number;
+      }
+      if (byte !== colon) return -1;
+      byte = bytes[++at] as number;
+      while (byte <= space) {
+        if (!isBlank(byte, isLine) || at >= to) return -1;
+        byte = bytes[++at] as number;
+      }
+      at = this.#readValue(given, at, to, key, isLine);
+      if (at < 0) return -1;
+      byte = bytes[at] as number;
+      while (byte <= space) {
+        if (!isBlank(byte, isLine) || at >= to) return -1;
+        byte = bytes[++at] as number;
+      }
+      if (at >= to) return -1;
+      at += 1;
+      if (byte === closeObject) return at;
+      if (byte !== comma) return -1;
+    }
+  }
+
+  /** Reads the value at an offset. Returns the offset after it, or -1. */
+  #readValue(
+    given: Bytes,
+    from: number,
+    to: number,
+    { slot, within }: Key,
+    isLine: boolean,
+  ): number {
+    const { bytes } = given;
+    const byte = bytes[from] as number;
+    if (byte === quote) {
+      const start = from + 1;
+      let at = start + uuidLength;
+      // The usual length of a uuid, whose text is checked when the vault is looked up.
+      if (slot !== vault || bytes[at] !== quote || at >= to) {
+        at = endOfString(given, start, to);
+        if (slot < 0 || slot === description)
+          while (bytes[at] === backslash) at = endOfString(given, at + 2, to);
+        if (at >= to || bytes[at] !== quote) return -1;
+      }
+      return slot < 0 || this.set(slot, start, at) ? at + 1 : -1;
+    }
+    if (byte === openObject && within !== undefined)
+      return slot < 0 ? this.#readObject(given, from, to, within, isLine) : -1;
+    if (byte === openObject || byte === openList) {
+      const end = slot < 0 ? endOfValue(given, from, to) : -1;
+      return isLine && end >= 0 && bytes.subarray(from, end).includes(newline) ? -1 : end;
+    }
+    let at = from;
+    for (
+      let next = byte;
+      next !== comma && next !== closeObject && next > space;
+      next = bytes[++at] as number
+    )
+      if (next >= 0x80 || at - from > 40) return -1;
+    if (at === from || at >= to) return -1;
+    if (slot < 0) return at;
+    if (byte === 0x6e) return at - from === 4 ? at : -1;
+    return isPlainBare(bytes, from, at) && this.set(slot, from, at) ? at : -1;
+  }
+
+  /** Returns the entry of the values that were read from a record at these bytes; null if they are not plain, or no item. */
+  entry(given: Bytes, place: Place, from: number, to: number): Entry | null {
+    const { index, times, vaults, classifier } = this.#layout;
+    for (const [other, slot] of this.#copies)
+      if (this.#has(other)) this.set(slot, this.#from[other] as number, this.#to[other] as number);
+    if (!this.#has(time) || !this.#has(action)) return null;
+    const starts = this.#from;
+    const ends = this.#to;
+    const timed = this.#timed;
+    times.read(given, starts[time] as number, ends[time] as number, timed);
+    if (Number.isNaN(timed.time)) return null;
+    const named = this.#has(vault) ? vault : this.#has(endpoint) ? endpoint : -1;
+    let number = -1;
+    if (named >= 0) {
+      const start = starts[named] as number;
+      const end = ends[named] as number;
+      if (end - start === uuidLength) number = vaults.at(given, start);
+      if (number < 0) number = vaults.of(vaultOf(given.bytes.toString("utf8", start, end)) ?? "");
+      if (number < 0 && named === vault) return null;
+    }
+    const called = this.#words.get(given, starts[action] as number, ends[action] as number);
+    const result = this.#has(outcome)
+      ? this.#words.get(given, starts[outcome] as number, ends[outcome] as number)
+      : null;
+    const slot = result === null ? 0 : result.number + 1;
+    const text = result === null ? this.#noOutcome : result.text;
+    const isKnown = slot < mostWords;
+    const meaning =
+      (isKnown ? called.meanings[slot] : undefined) ??
+      classifier.meaningOf(called.text, text, this.#inverted);
+    if (isKnown) called.meanings[slot] = meaning;
+    const described =
+      meaning.kind === undefined && this.#has(description)
+        ? this.#texts.get(given, starts[description] as number, ends[description] as number)
+        : null;
+    const path =
+      meaning.asksEndpoint && this.#has(endpoint)
+        ? given.bytes.toString("utf8", starts[endpoint], ends[endpoint])
+        : null;
+    return {
+      time: timed.time,
+      vault: number,
+      event: classifier.take(meaning, described, path),
+      input: index,
+      line: place.line,
+      offset: place.offset,
+      length: place.length,
+      idHash: this.#has(id)
+        ? idHashOf(given, starts[id] as number, ends[id] as number)
+        : contentHashOf(given, from, to),
+    };
+  }
+
+  #has(slot: number): boolean {
+    return (this.#seen & (1 << slot)) !== 0;
+  }
+}
+
+const isBlank = (byte: number, isLine: boolean): boolean =>
+  byte === space || byte === 0x09 || (!isLine && (byte === newline || byte === carriageReturn));
+
+/** Whether a bare value is written as it is read: an integer of few digits, true or false. */
+function isPlainBare(bytes: Buffer, from: number, to: number): boolean {
+  const length = to - from;
+  if (bytes[from] === 0x74) return length === 4;
+  if (bytes[from] === 0x66) return length === 5;
+  if (length > 15 || (bytes[from] === 0x30 && length > 1)) return false;
+  for (let at = from; at < to; at++)
+    if ((bytes[at] as number) < 0x30 || (bytes[at] as number) > 0x39) return false;
+  return true;
+}
+
+/**
+ * Creates an item from the columns of a record, or returns why it is not one. Values stay as they are, except the vault: it is the uuid,
+ * in lower case, even if the value is a path that contains it.
+ */
+export function itemOf(
+  fields: Fields,
+  { columns, times, index }: Pick<Layout, "columns" | "times" | "index">,
+  line: number,
+): Item | string {
+  const values: Partial<Record<Role, string>> = {};
+  for (const role of roles) {
+    const column = columns[role];
+    const value = column === undefined ? undefined : fields.get(column.name);
+    if (value !== undefined) values[role] = value;
+  }
+  if (values.time === undefined) return "no time";
+  const at = times.parse(values.time);
+  if (at === null) return `invalid time: ${clip(values.time)}`;
+  if (values.action === undefined) return "no action";
+  return {
+    input: index,
+    line,
+    time: at,
+    action: values.action,
+    vault: vaultOf(values.vault ?? values.endpoint ?? ""),
+    outcome: values.outcome ?? null,
+    description: values.description ?? null,
+    application: values.application ?? null,
+    address: values.ip ?? null,
+    endpoint: values.endpoint ?? null,
+    externalRef: values.ref ?? null,
+    id: values.id ?? null,
+  };
+}
+
+/** Returns the entry of an item. `hash` is that of its record. */
+export function entryOf(
+  item: Item,
+  place: Place,
+  hash: number,
+  layout: Omit<Layout, "times">,
+): Entry {
+  const { time, action, outcome, description, endpoint, id, vault, input } = item;
+  const { classifier, vaults, columns } = layout;
+  const meaning = classifier.meaningOf(
+    action,
+    outcome ?? noOutcome(columns),
+    columns.outcome?.inverted,
+  );
+  const bytes = id === null ? null : viewOf(Buffer.from(id));
+  return {
+    time,
+    vault: vault === null ? -1 : vaults.of(vault),
+    event: classifier.take(meaning, description, endpoint),
+    input,
+    line: place.line,
+    offset: place.offset,
+    length: place.length,
+    idHash: bytes === null ? hash : idHashOf(bytes, 0, bytes.bytes.length),
+  };
+}
+
+/** The outcome of an item without one: undefined where no item has any. */
+const noOutcome = ({ outcome }: Columns): null | undefined =>
+  outcome === undefined ? undefined : null;
+
+/** Returns the uuid in the value of a vault's column, in lower case; another text as it is; null for a path without one. */
+export function vaultOf(value: string): string | null {
+  const uuid = uuidOf(value);
+  if (uuid !== null) return uuid;
+  const text = value.trim().toLowerCase();
+  // A path without a uuid names no vault (`POST /vault/credit-card/offline` creates one).
+  return text.includes("/") ? uuidInEndpoint(text) : text === "" ? null : text;
+}

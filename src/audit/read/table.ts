@@ -1,0 +1,315 @@
+import type { Bytes } from "./bytes.ts";
+import { textOf } from "./bytes.ts";
+import type { Fields } from "./fields.ts";
+import { longestRecord, tooLong } from "./fields.ts";
+import { looksLikeAction, looksLikeAddress, looksLikeUuid } from "../columns/values.ts";
+import { parseTime } from "../columns/times.ts";
+import type { Cutter, Sink } from "./records.ts";
+import type { ItemReader } from "./reader.ts";
+import { carriageReturn, quote, space } from "./scan.ts";
+
+/** How the rows of a table are written. */
+export interface TableForm {
+  delimiter: string;
+  /** Number of the line with the header, from 1. */
+  headerLine: number;
+  /** The byte that ends a line. */
+  lineEnd: number;
+}
+
+/** Maximum number of quotes that are not closed in their row; after that, none extends over a line. */
+const maxOpen = 100;
+/** Maximum number of cells in a row. */
+const maxCells = 5000;
+
+/**
+ * Cuts the rows of CSV and TSV. The columns are those of the header or, without one, `column1`, `column2`, …. Cells that were defused for a
+ * spreadsheet (`'=…`) get their text back. A row with fewer cells than the header lacks the last ones, as Excel writes it; one with more is
+ * skipped. A quote that is not closed costs its own line, not the rest of the input.
+ */
+export class RowCutter implements Cutter {
+  next = 1;
+  readonly #sink: Sink;
+  readonly #delimiter: number;
+  readonly #lineEnd: number;
+  readonly #headerLine: number;
+  #header: string[] | undefined;
+  /** Slots of the reader by cell. */
+  #slots: number[] | undefined;
+  #isTooLong = false;
+  /** Number of quotes that were not closed. */
+  #strays = 0;
+  // The row at hand: where its cells begin and end without their quotes, and whether they have quotes.
+  readonly #from = new Int32Array(maxCells);
+  readonly #to = new Int32Array(maxCells);
+  readonly #hasQuotes = new Uint8Array(maxCells);
+  #count = 0;
+  #lines = 1;
+  /** Whether its last quote is not closed. */
+  #isOpen = false;
+  /** Whether it ends with the end of a line. */
+  #isWhole = false;
+
+  constructor(sink: Sink, { delimiter, headerLine, lineEnd }: TableForm) {
+    this.#sink = sink;
+    this.#delimiter = delimiter.charCodeAt(0);
+    this.#headerLine = headerLine;
+    this.#lineEnd = lineEnd;
+  }
+
+  take(given: Bytes, from: number, to: number, isEnd: boolean): number {
+    const { bytes } = given;
+    const sink = this.#sink;
+    let at = from;
+    while (at < to) {
+      if (this.#isTooLong || this.next < this.#headerLine) {
+        const end = this.#endOfLine(bytes, at, to);
+        if (end < 0 && !isEnd) return this.#isTooLong || to - at > longestRecord ? to : at;
+        const next = end < 0 ? to : end;
+        if (this.#isTooLong) sink.skip(this.next, tooLong, "");
+        else this.#takeTitle(textOf(bytes, at, next));
+        this.#isTooLong = false;
+        this.next += 1;
+        at = next;
+        continue;
+      }
+      const end = this.#split(bytes, at, to);
+      if (!this.#isWhole && !isEnd && to - at <= longestRecord) return at;
+      this.#isTooLong = !this.#isWhole && !isEnd && !this.#isOpen;
+      if (this.#isTooLong) return to;
+      at = this.#takeRow(given, at, end, isEnd);
+    }
+    if (isEnd && this.#isTooLong) sink.skip(this.next, tooLong, "");
+    return to;
+  }
+
+  readonly fieldsOf = (bytes: Buffer): Fields | string => {
+    this.#split(bytes, 0, bytes.length);
+    return this.#fields(bytes) ?? "another row";
+  };
+
+  /** Lines above the header are no rows, unless they name something. */
+  #takeTitle(text: string): void {
+    if (anyUuid.test(text)) this.#sink.skip(this.next, "above the header", text);
+  }
+
+  /** Takes the row that was split. Returns the offset after it, or after its first line if it is none. */
+  #takeRow(given: Bytes, from: number, end: number, isEnd: boolean): number {
+    const { bytes } = given;
+    const sink = this.#sink;
+    const count = this.#count;
+    const line = this.next;
+    const width = this.#header?.length;
+    const isStray = this.#lines > 1 && width !== undefined && count !== width;
+    if (this.#isOpen || (isStray && this.#strays < maxOpen)) {
+      const first = this.#endOfLine(bytes, from, end);
+      const next = first < 0 ? end : first;
+      this.#strays += 1;
+      const reason = this.#isOpen ? "is opened and not closed" : "that is not closed in its cell";
+      sink.skip(line, `a quote ${reason}`, textOf(bytes, from, next));
+      if (first < 0) sink.cut(line);
+      this.next += 1;
+      return next;
+    }
+    this.next += this.#lines;
+    if (count === 1 && this.#to[0] === this.#from[0]) return end;
+    if (width === undefined && this.#takeHeader(bytes)) return end;
+    const to = this.#isWhole ? end - 1 : end;
+    if (sink.reader !== undefined && count === width && this.#read(bytes, sink.reader)) {
+      const place = { line, offset: sink.offset + from, length: to - from };
+      const entry = sink.reader.entry(given, place, from, to);
+      if (entry !== null) {
+        sink.add(entry);
+        return end;
+      }
+    }
+    if (to - from > longestRecord) {
+      sink.skip(line, tooLong, textOf(bytes, from, to));
+      return end;
+    }
+    const isShort = width !== undefined && count < width;
+    const isCut = isShort && isEnd && !this.#isWhole;
+    const fields = isCut ? null : this.#fields(bytes);
+    if (fields === null) {
+      sink.skip(line, this.#misfit(), textOf(bytes, from, to));
+      if (isCut) sink.cut(line);
+    } else if (![...fields].every(([name, value]) => name === value))
+      sink.record({ line, fields, given, from, to, doubt: isShort ? this.#misfit() : undefined });
+    return end;
+  }
+
+  #misfit(): string {
+    const cells = this.#count === 1 ? "1 cell" : `${this.#count} cells`;
+    return `${cells} where the header has ${this.#header?.length}`;
+  }
+
+  /** Takes the row as the header. Returns false for a row of data: then there is none. */
+  #takeHeader(bytes: Buffer): boolean {
+    const cells = Array.from({ length: this.#count }, (_, index) => this.#cell(bytes, index));
+    const isData = cells.some(looksLikeData);
+    this.#header = headerOf(isData ? [] : cells, this.#count);
+    return !isData;
+  }
+
+  /** Tells the reader the cells that count. Returns false if one of them is not plain. */
+  #read(bytes: Buffer, reader: ItemReader): boolean {
+    this.#slots ??= (this.#header ?? []).map((name) => reader.slotOf(name));
+    reader.begin();
+    for (const [index, slot] of this.#slots.entries()) {
+      if (slot < 0) continue;
+      const from = this.#from[index] as number;
+      if (bytes[from] === apostrophe || (this.#hasQuotes[index] === 1 && !reader.decodes(slot)))
+        return false;
+      reader.set(slot, from, this.#to[index] as number);
+    }
+    return true;
+  }
+
+  /** Returns null for a row that does not fit the header. Extra empty cells, as after a trailing delimiter, are ignored. */
+  #fields(bytes: Buffer): Fields | null {
+    const header = this.#header ?? [];
+    if (this.#count === 1 && header.length > 2) return null;
+    for (let index = header.length; index < this.#count; index++)
+      if (this.#from[index] !== this.#to[index]) return null;
+    const fields: Fields = new Map();
+    for (const [index, name] of header.slice(0, this.#count).entries()) {
+      const cell = this.#cell(bytes, index);
+      if (cell !== "") fields.set(name, /^'[=+\-@\t\r]/.test(cell) ? cell.slice(1) : cell);
+    }
+    return fields;
+  }
+
+  #cell(bytes: Buffer, index: number): string {
+    const text = textOf(bytes, this.#from[index], this.#to[index]);
+    return this.#hasQuotes[index] === 1 ? withoutDoubled(text) : text;
+  }
+
+  /** Splits a row into cells. Returns the offset after it. */
+  #split(bytes: Buffer, from: number, to: number): number {
+    const delimiter = this.#delimiter;
+    const lineEnd = this.#lineEnd;
+    this.#isOpen = false;
+    this.#isWhole = false;
+    this.#lines = 1;
+    let at = from;
+    for (let index = 0; ; index = Math.min(index + 1, maxCells - 1)) {
+      this.#count = index + 1;
+      while (bytes[at] === space && at < to) at += 1;
+      if (bytes[at] === quote && at < to) {
+        at = this.#splitQuoted(bytes, at + 1, to, index);
+        if (this.#isOpen) return to;
+      } else {
+        const start = at;
+        for (let byte = bytes[at]; byte !== delimiter && byte !== lineEnd; byte = bytes[++at])
+          if (at >= to) break;
+        at = Math.min(at, to);
+        this.#from[index] = start;
+        let end = at;
+        while (end > start && isBlank(bytes[end - 1] as number)) end -= 1;
+        this.#to[index] = end;
+        this.#hasQuotes[index] = 0;
+      }
+      if (at >= to) return to;
+      at += 1;
+      if (bytes[at - 1] === lineEnd) {
+        this.#isWhole = true;
+        return at;
+      }
+    }
+  }
+
+  /** Splits a cell off after its quote. Returns the offset of the delimiter or line end after it. */
+  #splitQuoted(bytes: Buffer, from: number, to: number, index: number): number {
+    const lineEnd = this.#lineEnd;
+    this.#from[index] = from;
+    this.#hasQuotes[index] = 0;
+    for (let at = from; at < to; at++) {
+      const byte = bytes[at];
+      if (byte === lineEnd) {
+        if (this.#strays >= maxOpen) break;
+        this.#lines += 1;
+      }
+      if (byte !== quote) continue;
+      if (bytes[at + 1] === quote && at + 1 < to) {
+        this.#hasQuotes[index] = 1;
+        at += 1;
+        continue;
+      }
+      let after = at + 1;
+      while (after < to && isBlank(bytes[after] as number) && bytes[after] !== lineEnd) after += 1;
+      // Another quote is part of the text.
+      if (after < to && bytes[after] !== this.#delimiter && bytes[after] !== lineEnd) continue;
+      this.#to[index] = at;
+      return after;
+    }
+    this.#isOpen = true;
+    return to;
+  }
+
+  /** Returns the offset after the line, or -1. */
+  #endOfLine(bytes: Buffer, from: number, to: number): number {
+    const end = bytes.indexOf(this.#lineEnd, from);
+    return end < 0 || end >= to ? -1 : end + 1;
+  }
+}
+
+const apostrophe = 0x27;
+
+const anyUuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
+
+const isBlank = (byte: number): boolean => byte === space || byte === carriageReturn;
+
+/** Returns the text of a cell of whose quotes each is written twice. */
+export const withoutDoubled = (text: string): string => text.replaceAll('""', '"');
+
+const looksLikeData = (cell: string): boolean =>
+  looksLikeUuid(cell) ||
+  looksLikeAddress(cell) ||
+  looksLikeAction(cell) ||
+  parseTime(cell) !== null;
+
+/** Returns unique column names, numbering empty and repeated ones. */
+function headerOf(names: readonly string[], width: number): string[] {
+  const header = new Set<string>();
+  for (let index = 0; index < width; index += 1) {
+    const name = names[index]?.trim() || `column${index + 1}`;
+    header.add(header.has(name) ? `${name} (${index + 1})` : name);
+  }
+  return [...header];
+}
+
+/** Number of lines by which a table is recognized. */
+const sampleLines = 50;
+
+/**
+ * Recognizes a table by its first lines, or returns null: one column is none. The header is the first line with as many cells as most
+ * lines have, most of them with text; what is above it are titles.
+ */
+export function recognizeTable(
+  lines: readonly string[],
+): { delimiter: string; headerLine: number } | null {
+  const named = /^sep=(.)\s*$/.exec(lines[0] ?? "")?.[1];
+  let best: { delimiter: string; headerLine: number; score: number } | null = null;
+  for (const delimiter of named === undefined ? ["\t", ",", ";", "|"] : [named]) {
+    const rows = lines.slice(0, sampleLines).map((line) => cellsOf(line, delimiter));
+    const counts = new Map<number, number>();
+    for (const { length } of rows)
+      if (length > 1) counts.set(length, (counts.get(length) ?? 0) + 1);
+    const [usual] = [...counts].sort((a, b) => b[1] - a[1]);
+    if (usual === undefined) continue;
+    const header = rows.findIndex(
+      (cells) =>
+        cells.length >= usual[0] &&
+        cells.filter((cell) => cell.trim() !== "").length * 2 > usual[0],
+    );
+    const score = usual[1] * 1000 + usual[0];
+    if (header >= 0 && score > (best?.score ?? 0))
+      best = { delimiter, headerLine: header + 1, score };
+  }
+  return best;
+}
+
+/** Splits a line at the delimiters outside quotes, roughly. */
+function cellsOf(line: string, delimiter: string): string[] {
+  return line.replaceAll(/"[^"]*"/g, (quoted) => "x".repeat(quoted.length)).split(delimiter);
+}
