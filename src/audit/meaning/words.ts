@@ -100,7 +100,7 @@ const application: readonly RegExp[] = [
 const rows: readonly (readonly [Reason, RegExp])[] = [
   [
     "starts",
-    /\btoo many (?:\w+ ){0,2}(?:starts|reads|transactions|exchanges)\b|\bunacknowledged\b|\bwithout (?:an? )?acknowledge?ment|\blimit of starts\b/,
+    /\btoo many (?:\w+ ){0,2}(?:starts|reads|transactions|exchanges)\b|\bunacknowledged\b|\bwithout (?:an? )?acknowledge?ment|\blimit of starts\b|\bunbestatigt|\bohne bestatigung\b|\bnon (?:confirme|acquitte)|\bsans (?:confirmation|acquittement)\b|\bsin confirma|\bno confirmad/,
   ],
   [
     "attempts",
