@@ -35,6 +35,15 @@ const reasons: readonly (Record<string, string> & { ok: string })[] = [
     K: "bad_api_key",
     ok: "",
   },
+  {
+    F: "Ungültige Anmeldedaten",
+    G: "Ungültige Anmeldedaten",
+    Q: "Zu viele unbestätigte Starts, Tresor gesperrt",
+    Z: "Der Tresor ist gesperrt",
+    E: "Token abgelaufen",
+    K: "Ungültiger API-Schlüssel",
+    ok: "",
+  },
 ];
 
 const statuses: Record<string, number> = { F: 403, G: 403, Q: 423, Z: 423, E: 400, K: 401 };
@@ -52,14 +61,31 @@ const outcomes: readonly (readonly [name: string, of: Outcome])[] = [
   ["outcome", words("ACCEPTED", "REJECTED")],
   ["result", words("erfolgreich", "fehlgeschlagen")],
   ["failed", words(false, true)],
+  ["status", words("OK", "DENIED")],
+  ["result", words("S", "F")],
+  ["success", words(1, 0)],
+  ["succeeded", words("yes", "no")],
+  ["outcome", words("PASS", "FAIL")],
+  ["status", words("succès", "échec")],
+  ["status", words("200 OK", "403 Forbidden")],
 ];
 
 const iso = (time: number): string => new Date(time).toISOString();
+const kibana = (time: number): string => {
+  const date = new Date(time).toUTCString().split(" ");
+  return `${date[2]} ${Number(date[1])}, ${date[3]} @ ${iso(time).slice(11, -1)}`;
+};
 const times: readonly ((time: number, dice: Dice) => unknown)[] = [
   iso,
   iso,
   (time) => time,
   (time) => iso(time).replace("T", " ").replace("Z", " UTC"),
+  (time) => String(time / 1000),
+  (time) => iso(time).replace("T", " ").replace("Z", "").replace(".", ","),
+  (time) => iso(time).replaceAll("-", "").replaceAll(":", ""),
+  (time) => iso(time).replace("T", " ").replace("Z", " +0000 UTC"),
+  (time) => `${time}000`,
+  (time) => kibana(time),
   (time) => `${iso(time + 19_800_000).slice(0, -1)}+05:30`,
   (time, dice) => {
     const hours = dice.between(1, 9);
