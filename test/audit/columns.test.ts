@@ -153,6 +153,7 @@ describe("a choice is said", () => {
 host=h level=INFO dateCreated=perVault endpoint=path outcome=word |
 _time=at ts=at          |
 Time (UTC)=zoneless time=none |
+time=zoneless tz=Europe/Berlin |
 @timestamp=late         | times are those of time; @timestamp has other ones (--map time=@timestamp takes them)
 vault=none subjectId=user url=path | vaults are those of url; subjectId has other ones (--map vault=subjectId takes them)
 level=level             | no column tells the outcome of calls; level holds "WARN", "INFO" and is not taken for it (--map outcome=level)
@@ -197,9 +198,12 @@ describe("--map", () => {
 time=sent,vault=b,outcome=status | time=sent(--map) vault=b(--map) outcome=Status(--map) action=action
 action=action,description=action | action=action(--map) description=action(--map)
 outcome=none                     | outcome=-
+outcome=archived,action=action   | outcome=archived(--map)
+outcome=failed                   | outcome=failed(--map)(inverted)
 time=dateCreated                 | time=dateCreated(--map)`),
   )("%s", (map = "", expected = "") => {
-    const columns = "sent=late b=user Status=x outcome=word dateCreated=perVault";
+    const columns =
+      "sent=late b=user Status=x outcome=word failed=bad archived=flag dateCreated=perVault";
     expect(told(choice(columns, { map: parseMap(map) }), expected)).toBe(expected);
   });
 

@@ -95,6 +95,10 @@ const isUuid = (text: string): boolean => uuidOf(text) !== null;
 const isOutcome = (text: string): boolean => text.length <= 60 && outcomeOf(text) !== "unclear";
 const isCall = (text: string): boolean => eventOfEndpoint(text) !== undefined;
 
+/** Whether the "true" of a column is a failure. */
+const isFailure = (profile: Profile): boolean =>
+  rankOf("failure", profile.name) !== null && mostly(profile, looks.looksLikeFlag, 0.8);
+
 /** Maximum number of different outcomes. */
 const maxOutcomes = 12;
 
@@ -143,6 +147,9 @@ class Search {
     this.#take("application", this.#named("application")[0]);
     this.#take("ref", this.#named("ref")[0]);
     this.#chooseOutcome();
+    const outcome = this.#profileOf("outcome");
+    if (outcome !== undefined && isFailure(outcome))
+      this.#columns.outcome = { ...(this.#columns.outcome as Column), inverted: true };
     // Reasons of refusals are looked for in all of them.
     const reasons = ({ texts }: Profile): number =>
       texts.filter((text) => describedOutcome(text) === "bad").length;
@@ -371,7 +378,7 @@ class Search {
       this.#named(kind).filter(({ distinct }) => distinct <= maxOutcomes);
     const words = few("outcome");
     const statuses = few("status");
-    const failures = few("failure").filter((one) => mostly(one, looks.looksLikeFlag, 0.8));
+    const failures = few("failure").filter(isFailure);
     const named = [...words, ...few("success"), ...statuses].filter(
       (profile) => !failures.includes(profile),
     );
@@ -394,8 +401,6 @@ class Search {
     ][0];
     if (best === undefined) return this.#sayNoOutcome();
     this.#take("outcome", best, named.includes(best) || !told.includes(best) ? "name" : "value");
-    if (failures.includes(best) && this.#columns.outcome !== undefined)
-      this.#columns.outcome.inverted = true;
     // What only a failed call has is also why.
     if (errors.includes(best) && this.#named("description").length === 0)
       this.#take("description", best);
@@ -421,10 +426,12 @@ class Search {
     const style = this.#timeStyle;
     if (style === undefined) return new TimeReader();
     const { name = "" } = this.#columns.time ?? {};
-    const { zone = "UTC" } = this.#given;
+    const beside = this.#named("zone").find((one) => !varies(one) && zoneOf(one.texts[0] ?? ""));
+    const ofColumn = /utc|gmt/i.test(name) ? "UTC" : beside?.texts[0];
+    const { zone = ofColumn ?? "UTC" } = this.#given;
     const shown = listNames([name]);
     const { zoneless, unclear, isDayFirst } = style;
-    if (zoneless !== undefined && this.#given.zone === undefined && !/utc|gmt/i.test(name))
+    if (zoneless !== undefined && this.#given.zone === undefined && ofColumn === undefined)
       this.#say(
         `times of ${shown}, like ${clip(zoneless)}, have no time zone and are read as UTC; name theirs with --zone, like --zone Europe/Berlin`,
       );

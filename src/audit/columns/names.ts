@@ -8,7 +8,7 @@ const spellings = {
   time:
     "eventtime eventtimestamp eventdatetime eventdate transactiontime transactiondate occurredat occurred happenedat actiontime accesstime " +
     "audittime audittimestamp auditdate requesttime requestedat timestamp time datetime dateandtime date timegenerated generatedat recordedat " +
-    "ts when at epoch unixtime realtimetimestamp zeitstempel zeitpunkt uhrzeit zeit datum datumuhrzeit horodatage horodate heure dateheure " +
+    "ts when at timecreated systemtime performedat epoch unixtime realtimetimestamp zeitstempel zeitpunkt ereigniszeit uhrzeit zeit datum datumuhrzeit datumzeit horodatage horodate heure dateheure " +
     "fechahora fechayhora marcadetiempo fecha hora dataora datahora tijdstip tijdstempel",
   /** The time at which a log system got it. */
   arrival:
@@ -16,7 +16,10 @@ const spellings = {
     "indexedat indextime insertedat inserttime loggedat logtime logtimestamp logdate storedat publishedat publishtime exportedat collectedat " +
     "processedat arrivaltime approximatearrivaltimestamp observedtimestamp observedtime",
   /** The time at which something was made: an item, or what it is about. */
-  creation: "createdat createdon created creationtime creationdate createdate createddate",
+  creation:
+    "createdat createdon created createdtime creationtime creationdate createdate createddate",
+  /** The zone of the times beside it. */
+  zone: "timezone tz zone utcoffset zeitzone",
   action:
     "action audititem audititemtype audititemname auditaction actiontype actionname eventaction eventtype eventname event activity " +
     "activitytype operation operationtype operationname auditevent auditeventtype transactiontype itemtype item audittype methodname type " +
@@ -114,7 +117,7 @@ export const isProperty = (column: string): boolean =>
 
 /** Whether ids or addresses in the column are of people, sessions or machines of the log, and never of a vault or its caller. */
 export const isOthers = (column: string): boolean =>
-  /user|actor|principal|person|subject|session|request|trace|span|correlation|tenant|account|organi[sz]ation|device|host|node|agent|server|observer|local|dest|upstream|proxy/i.test(
+  /user|actor|principal|person|subject|session|request|trace|span|correlation|tenant|account|organi[sz]ation|device|host|node|agent|server|observer|local|dest|upstream|proxy|benutzer|sitzung|utilisateur|usuario/i.test(
     /[^.]*(?:\.(?:id|uuid|guid|ip|addr|address|name))?$/i.exec(column)?.[0] ?? "",
   );
 

@@ -28,7 +28,7 @@ export function uuidOf(value: string): string | null {
   const text = value
     .trim()
     .toLowerCase()
-    .replace(/^\{(.*)\}$/, "$1");
+    .replace(/^\{(.*)\}$|^(?:urn:uuid:|vaults?[:/#])/, "$1");
   if (looksLikeUuid(text)) return text;
   return /^[0-9a-f]{32}$/.test(text)
     ? text.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-")
