@@ -592,6 +592,17 @@ describe("items that need care", () => {
 });
 
 describe("two exports of the same items", () => {
+  it("in one file, without ids: where it begins anew, equal lines are the same", async () => {
+    const lines = [created, failure(1), failure(2), failure(2), read(100), ack(101)].map((text) =>
+      text.replace(/"id":"[^"]*",/, ""),
+    );
+    const { reports, result } = await replayText([...lines, ...lines, ...lines].join("\n"));
+    expect(reports).toMatchObject([
+      { items: 6, contradictions: [{ kind: "activity-while-locked" }] },
+    ]);
+    expect(result.summary.duplicates).toBe(12);
+  });
+
   it("one without ids: each call counts once", async () => {
     const lines = [created, read(1), ack(2), failure(3), failure(4)];
     const folder = tempDir("two");

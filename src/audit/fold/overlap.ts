@@ -3,39 +3,63 @@ import type { EventKind } from "./events.ts";
 import { eventKinds } from "./events.ts";
 import type { Vault } from "./vault.ts";
 
-/** An item that counts, and the inputs that have it. */
+/** An item that counts, and the parts of inputs that have it. */
 interface Known {
   time: number;
   event: EventKind;
   idHash: number;
-  inputs: number[];
+  parts: number[];
 }
 
-/** The precisions of times that inputs have, in milliseconds. */
+/** What is known of the times of an input, in milliseconds. */
+interface Times {
+  precision: number;
+  newest: number;
+  /** Lines at which it begins anew: several exports in one file. */
+  starts: number[];
+}
+
+/** The precisions of times that inputs have. */
 const precisions = [60_000, 1000, 1];
+
+/** How far back the times of an input go where it begins anew. */
+const jump = 60_000;
+
+const maxParts = 100_000;
+
+/** Number of a part: that of its input, and where it stands in it. */
+const inputs = 1000;
 
 /**
  * Finds items that count once: those with the same id, and those without that several inputs have. Equal items of one input are events; of
- * those that two inputs have, the larger number of either counts.
+ * those that two inputs have, the larger number of either counts. An input that begins anew is several, of which equal lines are the same.
  */
 export class Overlap {
-  /** By input, in milliseconds; each is known once many of its items were added. */
-  readonly #precision: number[] = [];
+  /** By input. What they tell is complete once many of its items were added. */
+  readonly #times: (Times | undefined)[] = [];
   #isSeveral = false;
+  #hasParts = false;
   #coarsest = 1;
   readonly #seen = new Map<Vault, Known[]>();
   /** The time that the items in `#seen` have, at the coarsest precision. */
   #bucket = Number.NaN;
   count = 0;
 
-  /** Learns the precision of an input from one of its items. */
-  learn({ input, time }: Entry): void {
-    const known = this.#precision[input];
-    if (known === 1 || (known !== undefined && time % known === 0)) return;
-    this.#precision[input] = precisions.find((one) => time % one === 0) ?? 1;
-    const all = this.#precision.filter((one) => one > 0);
-    this.#isSeveral = all.length > 1;
-    this.#coarsest = this.#isSeveral ? Math.max(...all) : 1;
+  /** Learns about an input from its items, in their order. */
+  learn({ input, line, time }: Entry): void {
+    const times = this.#times[input];
+    if (times === undefined) {
+      this.#times[input] = { precision: precisionOf(time), newest: time, starts: [] };
+      this.#isSeveral = this.#times.filter(Boolean).length > 1;
+    } else if (time > times.newest) times.newest = time;
+    else if (times.newest - time > jump && times.starts.length < maxParts) {
+      times.newest = time;
+      times.starts.push(line);
+      this.#hasParts = true;
+    }
+    if (times !== undefined && time % times.precision !== 0) times.precision = precisionOf(time);
+    else if (times !== undefined) return;
+    this.#coarsest = Math.max(...this.#times.map((one) => one?.precision ?? 1));
   }
 
   /** Whether an item is counted already. Remembers it otherwise. */
@@ -43,54 +67,72 @@ export class Overlap {
     const isKnown = this.#find(vault, entry);
     vault.lastIdHash = entry.idHash;
     vault.lastEvent = entry.event;
+    vault.lastLine = entry.line;
     return isKnown;
   }
 
-  #find(vault: Vault, { time, event, idHash, input }: Entry): boolean {
-    const hasId = idHash % 2 !== 0;
+  #find(vault: Vault, { time, event, idHash, input, line }: Entry): boolean {
+    const hasId = isId(idHash);
     const isSameTime = vault.items > 0 && time === vault.lastTime;
-    if (!this.#isSeveral && !(hasId && isSameTime)) return false;
-    const bucket = Math.floor(time / this.#coarsest);
+    if (!this.#isSeveral && !(isSameTime && (hasId || this.#hasParts))) return false;
+    const bucket = this.#isSeveral ? Math.floor(time / this.#coarsest) : time;
     if (bucket !== this.#bucket) this.#seen.clear();
     this.#bucket = bucket;
     let list = this.#seen.get(vault);
     if (list === undefined) {
+      const { lastEvent, lastIdHash, lastLine } = vault;
+      const parts = [this.#partOf(input, lastLine)];
       // With a single input, the first item of a time was not remembered.
-      const last = { time, event: vault.lastEvent, idHash: vault.lastIdHash, inputs: [input] };
-      list = this.#isSeveral ? [] : [last];
+      list = this.#isSeveral ? [] : [{ time, event: lastEvent, idHash: lastIdHash, parts }];
       this.#seen.set(vault, list);
     }
-    const one = { time, event, idHash, inputs: [input] };
+    const part = this.#partOf(input, line);
+    const one = { time, event, idHash, parts: [part] };
     const found =
       list.find((known) => hasId && known.idHash === idHash && isSameCall(known, one)) ??
       list.find((known) => known.event === event && this.#isSame(known, one)) ??
       list.find((known) => this.#isSame(known, one));
     if (found === undefined) {
       // Two exports may number the same items differently.
-      const isOther = (known: Known): boolean => known.inputs[0] !== input && known.time === time;
-      if (list.some((known) => known.event === event && isOther(known)))
-        vault.doubt().hasAlike = true;
+      const isOther = (known: Known): boolean =>
+        known.event === event && known.time === time && inputOf(known) !== input;
+      if (list.some(isOther)) vault.doubt().hasAlike = true;
       list.push(one);
       return false;
     }
-    found.inputs.push(input);
+    found.parts.push(part);
     this.count += 1;
     // Without an id, it cannot be told from another item with equal content.
     if (found.idHash !== idHash || !hasId) vault.doubt().hasAlike = true;
     return true;
   }
 
-  /** Whether an item of another input is the same. */
-  #isSame(known: Known, { time, event, idHash, inputs: [input = 0] }: Known): boolean {
-    if (!isSameCall(known, { event }) || known.inputs.includes(input)) return false;
-    if (known.idHash % 2 !== 0 && idHash % 2 !== 0) return false;
+  /** Whether an item of another input, or of another part of the same, is the same. */
+  #isSame(known: Known, { time, event, idHash, parts: [part = 0] }: Known): boolean {
+    if (!isSameCall(known, { event }) || known.parts.includes(part)) return false;
+    if (known.parts.some((other) => other % inputs === part % inputs))
+      return known.idHash === idHash;
+    if (isId(known.idHash) && isId(idHash)) return false;
     const precision = Math.max(
-      this.#precision[input] ?? 1,
-      this.#precision[known.inputs[0] as number] ?? 1,
+      this.#times[part % inputs]?.precision ?? 1,
+      this.#times[inputOf(known)]?.precision ?? 1,
     );
     return Math.floor(known.time / precision) === Math.floor(time / precision);
   }
+
+  /** Returns the number of the part of an input that a line is in. */
+  #partOf(input: number, line: number): number {
+    const starts = this.#times[input]?.starts ?? [];
+    return input + inputs * starts.filter((start) => start <= line).length;
+  }
 }
+
+const precisionOf = (time: number): number => precisions.find((one) => time % one === 0) ?? 1;
+
+/** Hashes of ids are odd, those of content even. */
+const isId = (idHash: number): boolean => idHash % 2 !== 0;
+
+const inputOf = ({ parts: [part = 0] }: Known): number => part % inputs;
 
 /** Calls by event kind. Two exports may describe the outcome of the same call differently. */
 const calls: ReadonlyMap<EventKind, string> = new Map(
@@ -103,9 +145,6 @@ const isSameCall = (one: { event: EventKind }, other: { event: EventKind }): boo
 
 function callOf(kind: EventKind): string {
   if (kind.startsWith("ack") || kind.endsWith("-ack")) return "end";
-  return ["create", "delete", "failed-delete", "lock", "lock-noted", "unlock", "other"].includes(
-    kind,
-  )
-    ? kind.replace("failed-", "")
-    : "start";
+  const others = ["create", "delete", "failed-delete", "lock", "lock-noted", "unlock", "other"];
+  return others.includes(kind) ? kind.replace("failed-", "") : "start";
 }

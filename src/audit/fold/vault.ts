@@ -85,6 +85,7 @@ export class Vault {
   /** Of the last item. */
   lastIdHash = 0;
   lastEvent: EventKind = "other";
+  lastLine = 0;
   lastTime = Number.NaN;
   /** Time of the last start, which is that of the open exchange. */
   lastStart = Number.NaN;
