@@ -81,7 +81,9 @@ describe("goes through the pager", () => {
       env: { NO_COLOR: "1" },
     }).exit;
     expect(code).toBe(17);
-    expect(text).toMatch(/^\d+ vaults? locked[^]*THE PAGER ENDS\n\d+ vaults? (?:is|are) locked \(/);
+    expect(text).toMatch(
+      /^\d+ vaults? [^]*THE PAGER ENDS\nvault: \d+ vaults? (?:is|are) locked \(/,
+    );
   });
 });
 

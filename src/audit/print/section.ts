@@ -153,7 +153,7 @@ interface Entry {
 
 /** Makes a table of items. Columns and a description that all of them share become facts. */
 function itemTable(name: string, entries: readonly Entry[], notes: readonly string[]) {
-  const descriptions = new Set(entries.flatMap(({ item }) => item.description ?? []));
+  const descriptions = new Set(entries.flatMap(({ item }) => saidOf(item) ?? []));
   const isShared = descriptions.size === 1;
   const who = new Set(entries.map(({ item }) => whoOf(item)));
   const isMany = (texts: (entry: Entry) => string | undefined): boolean =>
@@ -183,15 +183,17 @@ function itemTable(name: string, entries: readonly Entry[], notes: readonly stri
 function eventOf({ item, words, mark }: Entry, isShared: boolean): string {
   const isNamed = item.event === "other" || item.event === "application";
   const event = `${words ?? eventWords[item.event]}${isNamed ? `: ${item.action}` : ""}`;
-  const own = ownWords(item);
+  const [said, own] = [saidOf(item), ownWords(item)];
   return [
     mark === "locks" ? `${event} (locks)` : event,
-    words !== undefined || isShared || item.description === undefined
-      ? ""
-      : `, “${item.description}”`,
+    words !== undefined || isShared || said === undefined ? "" : `, “${said}”`,
     words !== undefined || own === undefined ? "" : `; ${own}`,
   ].join("");
 }
+
+/** Returns the description of an item, if it may say more than its event: that of an accepted call repeats it. */
+const saidOf = ({ event, description }: ItemReference): string | undefined =>
+  /^(?:create|read|update|ack-read|ack-update|delete)$/.test(event) ? undefined : description;
 
 const whoOf = ({ externalRef, address, application }: ItemReference): string =>
   [externalRef ?? [], address === undefined ? [] : `from ${address}`].flat().join(" ") ||

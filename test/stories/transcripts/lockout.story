@@ -21,16 +21,13 @@ $ vault sandbox audit --export audit.ndjson --ready-file sandbox.json
 | items to audit.ndjson
 $ vault audit-replay audit.ndjson
 | …1 vault locked by reference nightly-job
-| …locked
-| …nightly-job
-| …was this machine's exchange
-| …with credentials of generation 3.
+| …was this machine's exchange … with credentials of generation 3.
 $ vault audit-replay audit.ndjson --vault "$CARD" --timeline
 | read started
 | read acknowledged
-| read refused: credentials … 1/3
-| read refused: credentials … 2/3
-| ▶ … refused: credentials … 3/3  locked
+| …read refused: credentials…1 of 3
+| …read refused: credentials…2 of 3
+| …refused: credentials (locks)…3 of 3
 
 # For a program
 $ test "$(vault audit-replay audit.ndjson --problems --field vaults.0.uuid)" = "$CARD"
