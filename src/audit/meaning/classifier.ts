@@ -121,23 +121,25 @@ export class Classifier {
     return this.#classify(given, inverted).kind;
   }
 
-  #describedKind(
-    { action, outcome, inverted, described, asksEndpoint }: Meaning,
-    description: string | null,
-    endpoint: string | null,
-  ): Known {
+  #describedKind(meaning: Meaning, description: string | null, endpoint: string | null): Known {
+    const { action, outcome, inverted, described, asksEndpoint } = meaning;
     const called = asksEndpoint ? byEndpoint({ action, endpoint }) : undefined;
     if (called !== undefined && endpoint !== null && this.byEndpoint.size < 100)
       this.byEndpoint.add(action);
     const isAdmin = asksEndpoint && endpoint !== null && isAdministrator(endpoint);
     const key =
-      called === undefined && !isAdmin
-        ? description
-        : `${called}\0${isAdmin}\0${description ?? ""}`;
+      called === undefined && !isAdmin ? description : `${called}\0${isAdmin}\0${description}`;
     const known = described.get(key);
     if (known !== undefined) return known;
+    // Ids and times in a description do not change what it says.
+    const shape =
+      description === null
+        ? key
+        : (key ?? "").replaceAll(/[\w-]{5,}/g, (token) => (/\d/.test(token) ? "#" : token));
+    const alike = described.get(shape);
+    if (alike !== undefined) return alike;
     const found = this.#classify({ action, outcome, description, endpoint }, inverted);
-    if (this.#mayRemember()) described.set(key, found);
+    if (this.#mayRemember()) described.set(shape, found);
     return found;
   }
 
