@@ -9,10 +9,11 @@ interface Exchange {
   kind: string | null;
 }
 
-const actions: Readonly<Record<string, { call: string; end: string }>> = {
-  get: { call: "READ_VAULT", end: "ACKNOWLEDGE_READ_VAULT" },
-  update: { call: "UPDATE_VAULT", end: "ACKNOWLEDGE_UPDATE_VAULT" },
-  delete: { call: "DELETE_VAULT", end: "DELETE_VAULT" },
+/** The calls of an operation, the word for it, and its end call. */
+const operations: Readonly<Record<string, readonly [call: string, word: string, end: string]>> = {
+  get: ["READ_VAULT", "read", "ACKNOWLEDGE_READ_VAULT"],
+  update: ["UPDATE_VAULT", "update", "ACKNOWLEDGE_UPDATE_VAULT"],
+  delete: ["DELETE_VAULT", "delete", "DELETE_VAULT"],
 };
 
 /**
@@ -61,89 +62,67 @@ const itemOf = (line: JournalLine, exchange: Exchange | null): Omit<Item, keyof 
 });
 
 function wordingOf(line: JournalLine, exchange: Exchange | null): Wording | null {
-  if (line.event === "created") return success("CREATE_VAULT", "vault created");
+  const { event, fate, detail } = line;
+  if (event === "created") return said("CREATE_VAULT", "SUCCESS", "vault created");
   // A word about what the audit log shows does not mean that the vault was unlocked.
-  if (line.event === "counters-reset" && line.detail["to"] !== "all") return null;
-  if (line.event === "counters-reset")
-    return success("UNLOCK_VAULT", "counters reset on this machine, after an unlock");
-  const action = actions[exchange?.operation ?? ""];
-  if (action === undefined) return null;
-  const word = exchange?.operation === "get" ? "read" : (exchange?.operation ?? "");
-  switch (line.event) {
+  if (event === "counters-reset" && detail["to"] === "all")
+    return said("UNLOCK_VAULT", "SUCCESS", "counters reset on this machine, after an unlock");
+  const operation = operations[exchange?.operation ?? ""];
+  if (operation === undefined) return null;
+  const [call, word, end] = operation;
+  const { code, message } = errorOf(line);
+  const words = typeof message === "string" && message !== "" ? ` (${message})` : "";
+  switch (event) {
     case "intent":
-      return line.fate === "unknown"
-        ? unknown(action.call, "start intended, response unknown: it may count")
+      return fate === "unknown"
+        ? said(call, "UNKNOWN", "start intended, response unknown: it may count")
         : null;
     case "unanswered":
-      return unknown(action.call, `sent, outcome unknown: it may count${messageOf(line)}`);
+      return said(call, "UNKNOWN", `sent, outcome unknown: it may count${words}`);
     case "started":
-      return success(action.call, `${word} started`);
+      return said(call, "SUCCESS", `${word} started`);
     case "adopted":
-      return success(action.call, `${word} started by another machine, continued here`);
+      return said(call, "SUCCESS", `${word} started by another machine, continued here`);
     case "deleted":
-      return success(action.call, "vault deleted");
+      return said(call, "SUCCESS", "vault deleted");
     case "rejected":
-      return { action: action.call, outcome: "FAILURE", description: refusal(line) };
+      return said(call, "FAILURE", refusal(detail["counted"] === true, code, words));
     case "discarded":
       // Other reverted starts leave no audit item.
-      return codeOf(line) === "unauthorized"
-        ? {
-            action: "API_KEY_CHECK",
-            outcome: "FAILURE",
-            description: "application refused: key, JWT or address",
-          }
+      return code === "unauthorized"
+        ? said("API_KEY_CHECK", "FAILURE", "application refused: key, JWT or address")
         : null;
     case "ending":
-      if (line.fate === "arrived")
-        return success(action.end, `${word} acknowledged, as a later start showed`);
-      return line.fate === "unknown"
-        ? unknown(action.end, "acknowledgement sent, outcome unknown: it may have arrived")
-        : null;
+      return fate === "arrived"
+        ? said(end, "SUCCESS", `${word} acknowledged, as a later start showed`)
+        : fate === "unknown"
+          ? said(end, "UNKNOWN", "acknowledgement sent, outcome unknown: it may have arrived")
+          : null;
     case "acknowledged":
-      return line.fate === "told" ? null : success(action.end, `${word} acknowledged`);
+      return fate === "told" ? null : said(end, "SUCCESS", `${word} acknowledged`);
     case "end-answered":
     case "expired":
       // Without a code, a later start settled the exchange; with `network`, nothing was sent. Neither is an end call.
-      return codeOf(line) === undefined || codeOf(line) === "network"
+      return code === undefined || code === "network"
         ? null
-        : {
-            action: action.end,
-            outcome: "FAILURE",
-            description: `not acknowledged${messageOf(line)}`,
-          };
+        : said(end, "FAILURE", `not acknowledged${words}`);
     default:
       return null;
   }
 }
 
-const success = (action: string, description: string): Wording => ({
+const said = (action: string, outcome: string, description: string): Wording => ({
   action,
-  outcome: "SUCCESS",
+  outcome,
   description,
 });
 
-const unknown = (action: string, description: string): Wording => ({
-  action,
-  outcome: "UNKNOWN",
-  description,
-});
-
-function refusal(line: JournalLine): string {
-  if (line.detail["counted"] === true) return `bad credentials${messageOf(line)}`;
+function refusal(counted: boolean, code: unknown, words: string): string {
+  if (counted) return `bad credentials${words}`;
   // Words of the service must not turn a lock into a failed attempt.
-  const words = aboutCredentials.test(messageOf(line)) ? "" : messageOf(line);
-  return `${codeOf(line) === "gone" ? "vault not found" : "vault is locked"}${words}`;
+  const other = /credential|payload|encrypted|pin\b|device/i.test(words) ? "" : words;
+  return `${code === "gone" ? "vault not found" : "vault is locked"}${other}`;
 }
-
-const aboutCredentials = /credential|payload|encrypted|pin\b|device/i;
 
 const errorOf = ({ detail }: JournalLine): { code?: unknown; message?: unknown } =>
   typeof detail["error"] === "object" && detail["error"] !== null ? detail["error"] : {};
-
-const codeOf = (line: JournalLine): unknown => errorOf(line).code;
-
-/** Returns the message of the service in parentheses. */
-function messageOf(line: JournalLine): string {
-  const { message } = errorOf(line);
-  return typeof message === "string" && message !== "" ? ` (${message})` : "";
-}
