@@ -11,10 +11,15 @@ import { describedOutcome, outcomeOf, plainWords, reasonOf } from "./words.ts";
 /** The properties of an item that tell what kind of event it is. */
 export type Wording = Pick<Item, "action" | "outcome" | "description">;
 
-/** The same with the endpoint, which tells where the action does not. */
-type WithEndpoint = Omit<Wording, "outcome"> &
-  Partial<Pick<Item, "endpoint">> & { outcome: string | null | undefined };
+/** The outcome is undefined in a log that has none. Where the action is unknown, the endpoint tells what a call does. */
+interface Given {
+  action: string;
+  outcome: string | null | undefined;
+  description: string | null;
+  endpoint?: string | null;
+}
 
+/** A kind of event, and what of the item is counted beside it. */
 interface Known {
   readonly kind: EventKind;
   readonly remark: Remark | null;
@@ -30,9 +35,7 @@ export interface Meaning {
   readonly described: Map<string | null, Known>;
   /** The endpoint may tell what the call does, or who locked a vault. */
   readonly asksEndpoint: boolean;
-  /** Whether the action has no known name. */
   readonly isUnnamed: boolean;
-  /** Whether the action has a former name. */
   readonly isFormer: boolean;
 }
 
@@ -75,19 +78,18 @@ export class Classifier {
     const base = this.#names.find(action)?.kind;
     const isUnnamed = base === undefined && !isAboutApplication(action);
     const isLock = base === "lock" || base === "lock-noted";
-    const asksDescription =
-      this.#failure !== null ||
-      isUnnamed ||
-      isLock ||
-      textOf(outcome) === null ||
-      this.#outcomeOf((outcome ?? "").trim(), inverted) !== "good";
+    const kind = this.kindOf({ action, outcome, description: null }, inverted);
+    const isPlain =
+      this.#failure === null &&
+      !isUnnamed &&
+      !isLock &&
+      this.#outcomeOf(textOf(outcome) ?? "", inverted) === "good" &&
+      kind === (base ?? "application");
     const meaning: Meaning = {
       action,
       outcome,
       inverted,
-      kind: asksDescription
-        ? undefined
-        : this.#classify({ action, outcome, description: null }, inverted).kind,
+      kind: isPlain ? kind : undefined,
       described: new Map(),
       asksEndpoint: isUnnamed || isLock,
       isUnnamed,
@@ -117,7 +119,7 @@ export class Classifier {
     return kind;
   }
 
-  kindOf(given: WithEndpoint, inverted = false): EventKind {
+  kindOf(given: Given, inverted = false): EventKind {
     return this.#classify(given, inverted).kind;
   }
 
@@ -157,7 +159,7 @@ export class Classifier {
         : "bad";
   }
 
-  #classify(given: WithEndpoint, inverted: boolean): Known {
+  #classify(given: Given, inverted: boolean): Known {
     const { action } = given;
     const outcome = textOf(given.outcome);
     const description = given.description === action ? null : textOf(given.description);
@@ -173,11 +175,8 @@ export class Classifier {
       // Words like "locked" describe the action itself here: only the outcome tells whether it failed.
       if (result === "bad") return known("not-performed");
       if (result === "unclear") return known("other", "outcome");
-      return known(
-        base === "unlock"
-          ? base
-          : lockOf(base, `${rest} ${description ?? ""}`, given.endpoint ?? ""),
-      );
+      const text = `${rest} ${description ?? ""}`;
+      return known(base === "unlock" ? base : lockOf(base, text, given.endpoint ?? ""));
     }
     const texts = [rest, description].filter((text) => text !== null && text !== "") as string[];
     const isGiven =
@@ -218,7 +217,7 @@ const known = (kind: EventKind, remark: Remark | null = null): Known => ({ kind,
 const byEndpoint = ({
   action,
   endpoint,
-}: Pick<WithEndpoint, "action" | "endpoint">): EventKind | undefined =>
+}: Pick<Given, "action" | "endpoint">): EventKind | undefined =>
   isAboutApplication(action) ? undefined : eventOfEndpoint(endpoint ?? action);
 
 /** Returns the trimmed text, or null for one that says nothing. */
@@ -246,20 +245,9 @@ const refusals: Readonly<
   unavailable: "not-performed",
 };
 
-/** Reasons that an item gives in whatever call: the action may be unknown. */
-const ofAnyCall: ReadonlySet<EventKind> = new Set<EventKind>([
-  "failed-device",
-  "failed-pin",
-  "locking-failure",
-  "refused-locked",
-]);
-
-/** Reasons that have nothing to do with the vault's credentials. */
-const elsewhere: ReadonlySet<EventKind> = new Set<EventKind>([
-  "gone",
-  "unclear-start",
-  "not-performed",
-]);
+/** Kinds that an item tells in whatever call, and those that have nothing to do with the vault's credentials. */
+const ofAnyCall = /^(?:failed-device|failed-pin|locking-failure|refused-locked)$/;
+const elsewhere = /^(?:gone|unclear-start|not-performed)$/;
 
 /** Where a refusal is known to be about the vault's credentials, device or PIN, it is a failed attempt; else it may be one. */
 function refusal(
@@ -275,26 +263,20 @@ function refusal(
   if (reason === "credentials") return known(failedKind(base));
   const kind = reason === undefined || reason === "attempts" ? undefined : refusals[reason];
   if (base === undefined) {
-    if (kind !== undefined && ofAnyCall.has(kind)) return known(kind);
+    if (kind !== undefined && ofAnyCall.test(kind)) return known(kind);
     return reason === "application" || isAboutApplication(action)
       ? known("application")
       : known("other", "action");
   }
   if (kind !== undefined)
-    return known(kind, description !== null && elsewhere.has(kind) ? "elsewhere" : null);
+    return known(kind, description !== null && elsewhere.test(kind) ? "elsewhere" : null);
   return isFailure
     ? known(failedKind(base))
     : known("refused", description === null ? null : "reason");
 }
 
 const failedKind = (base: EventKind | undefined): EventKind =>
-  base === "read"
-    ? "failed-read"
-    : base === "update"
-      ? "failed-update"
-      : base === "delete"
-        ? "failed-delete"
-        : "failed-attempt";
+  base === "read" || base === "update" || base === "delete" ? `failed-${base}` : "failed-attempt";
 
 /** Returns what a refusal is if only the description tells of it, and the outcome is not understood. */
 const weaker = (kind: EventKind): EventKind =>

@@ -124,18 +124,16 @@ function reasonsIn(text: string, reasons: Set<Reason>): void {
 /** Reasons of HTTP statuses and of names of gRPC. Others, like 400 and 403, give none. */
 const ofCode: ReadonlyMap<string, Reason> = new Map(
   Object.entries({
-    ...{
-      401: "unauthorized",
-      404: "gone",
-      408: "service",
-      410: "gone",
-      423: "locked",
-      429: "rate",
-    },
-    ...{ 405: "malformed", 411: "malformed", 413: "malformed", 414: "malformed", 415: "malformed" },
-    ...{ 431: "malformed", 500: "service", 501: "malformed", 502: "service", 503: "unavailable" },
-    ...{ 504: "service", NOT_FOUND: "gone", INTERNAL: "service", UNIMPLEMENTED: "malformed" },
-  } as const),
+    unauthorized: "401",
+    gone: "404 410 NOT_FOUND",
+    locked: "423",
+    rate: "429",
+    malformed: "405 411 413 414 415 431 501 UNIMPLEMENTED",
+    unavailable: "503",
+    service: "408 500 502 504 INTERNAL DATA_LOSS",
+  } satisfies Partial<Record<Reason, string>>).flatMap(([reason, codes]) =>
+    codes.split(" ").map((code) => [code, reason as Reason] as const),
+  ),
 );
 
 /** Returns the HTTP status that an outcome begins with: `403`, `403 Forbidden`, `HTTP/1.1 423`, `status=503`. */
