@@ -7,6 +7,7 @@ import { uuid } from "./support.ts";
 const values: Record<string, (n: number) => string | undefined> = {
   at: (n) => new Date(Date.UTC(2026, 10, 20) + n * 60_000).toISOString(),
   late: (n) => values["at"]?.(n + 500),
+  clock: (n) => values["at"]?.(n)?.slice(11, 19),
   zoneless: (n) => values["at"]?.(n)?.slice(0, 19),
   perVault: (n) => values["at"]?.(n % 4),
   action: (n) => ["READ_VAULT", "ACKNOWLEDGE_READ_VAULT", "UPDATE_VAULT"][n % 3],
@@ -58,11 +59,12 @@ function choice(columns: string, given: Given = {}, count = 12): Choice {
 /** Columns like `outcome=denied(inverted)`; those of `wanted` only. */
 function told({ columns }: Choice, wanted: string): string {
   const roles = wanted.split(" ").map((one) => one.replace(/=.*/, ""));
-  const known: Record<string, { name: string; by: string; inverted?: true }> = columns;
+  const known: Record<string, { name: string; by: string; inverted?: true; and?: string }> =
+    columns;
   return roles
     .map((role) => {
-      const { name = "-", by = "name", inverted } = known[role] ?? {};
-      return `${role}=${name}${by === "name" ? "" : `(${by})`}${inverted === true ? "(inverted)" : ""}`;
+      const { name = "-", by = "name", inverted, and } = known[role] ?? {};
+      return `${role}=${name}${and === undefined ? "" : `+${and}`}${by === "name" ? "" : `(${by})`}${inverted === true ? "(inverted)" : ""}`;
     })
     .join(" ");
 }
@@ -112,6 +114,7 @@ reasons before other texts     | message=vault read reason=reason               
 the event before its arrival   | time=none @timestamp=late eventTime=at              | time=eventTime
 arrival first                  | time=none ingestionTime=late receivedAt=late ts=at  | time=ts
 what varies, of two times      | time=2026-11-20T00:00:00Z @timestamp=at             | time=@timestamp
+a date and a time of day       | time=clock date=3.11.2026                           | time=date+time
 dates of a vault               | time=none dateCreated=perVault createdAt=perVault ts=at expiryDate=late | time=ts
 one time of all                | time=2026-11-20T00:00:00Z                           | time=time
 a name without times           | time=number timestamp=at                            | time=timestamp

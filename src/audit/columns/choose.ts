@@ -52,6 +52,13 @@ export function chooseColumns(
   return new Search(sample, given, input).choose();
 }
 
+/** Returns the text of a record's time, of one column or two; empty if it has none. */
+export const timeIn = (fields: ReadonlyMap<string, string>, { time }: Columns): string =>
+  [time?.name, time?.and]
+    .map((name) => fields.get(name ?? "") ?? "")
+    .join(" ")
+    .trim();
+
 /** The values of a column in the sample. */
 interface Profile {
   name: string;
@@ -291,6 +298,14 @@ class Search {
       return;
     }
     const candidates = this.#timeCandidates();
+    const joined = this.#joinedTime(candidates.filter(({ rank, isRead }) => rank < 2 && !isRead));
+    if (joined !== undefined && !candidates.some(({ rank, isRead }) => rank < 2 && isRead)) {
+      this.#take("time", joined.date);
+      this.#taken.add(joined.clock.name);
+      this.#columns.time = { name: joined.date.name, by: "name", and: joined.clock.name };
+      this.#timeStyle = joined.style;
+      return;
+    }
     const read = candidates.filter(({ isRead }) => isRead);
     const best =
       read.find(({ profile }) => profile.texts.length === 1 || !this.#isOfVault(profile)) ??
@@ -314,6 +329,19 @@ class Search {
       (one) => one !== best && (one.rank < 4 || best.rank > 1) && areApart(best, one),
     );
     if (other !== undefined) this.#sayOther("time", best.profile, other.profile);
+  }
+
+  /** Returns columns that hold the date and the time of day, each for itself. */
+  #joinedTime(
+    parts: readonly TimeCandidate[],
+  ): { date: Profile; clock: Profile; style: TimeStyle } | undefined {
+    const profiles = parts.map(({ profile }) => profile);
+    const date = profiles.find((profile) => mostly(profile, looks.isDate, 0.8));
+    const clock = profiles.find((profile) => mostly(profile, looks.isTimeOfDay, 0.8));
+    if (date === undefined || clock === undefined) return undefined;
+    const texts = [...date.values].map(([at, text]) => `${text} ${clock.values.get(at) ?? ""}`);
+    const style = timeStyleOf(texts, true, this.#given.now);
+    return style.share >= 0.5 ? { date, clock, style } : undefined;
   }
 
   /** Columns that may hold the time, best first. */
@@ -468,18 +496,12 @@ class Search {
     if (almost !== undefined) throw this.#unreadTime(almost);
     const either = this.#undecided.map((name) => listNames([name])).join(" or ");
     const note = either === "" ? "" : `; the vault may be ${either}`;
-    const wrapping = this.#profiles.find(({ texts }) => texts.some(looks.looksLikeItem));
     const names = listNames(this.#profiles.map(({ name }) => name));
     const flag = `--map ${missing.map((role) => `${role}=COLUMN`).join(",")}`;
     throw new VaultError(
       "invalid-input",
       `${this.#input}: found no column for ${missing.join(", ")}${note}`,
-      {
-        hint:
-          wrapping === undefined
-            ? `name it with ${flag}; the columns are ${names}`
-            : unwrapping(wrapping.name),
-      },
+      { hint: `name it with ${flag}; the columns are ${names}` },
     );
   }
 }
@@ -501,10 +523,3 @@ const mapped = (role: Role, { name }: Profile): string =>
 
 export const timesHint =
   "have it exported with times in ISO 8601, or format that column like 2026-11-20T14:02:11Z";
-
-/** Says how to take the items out of the texts of a column: log systems wrap what they are sent. */
-function unwrapping(column: string): string {
-  const name = JSON.stringify(column.split(".").at(-1));
-  const program = shellWord(`.. | objects | .[${name}] // empty | fromjson`);
-  return `the items are JSON in the texts of ${listNames([column])}; give it these texts alone, one a line, as from JSON: jq -c ${program} FILE | vault audit-replay -`;
-}

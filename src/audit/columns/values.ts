@@ -56,16 +56,6 @@ export const looksLikeFlag = (value: string): boolean => flag.test(value) || /^\
 /** Whether a value is the severity of a line of a log. */
 export const looksLikeLevel = (value: string): boolean => level.test(value);
 
-/** Whether a value is an item itself, as JSON in a text: log systems wrap what they are sent. */
-export function looksLikeItem(value: string): boolean {
-  if (!value.startsWith("{") || !value.endsWith("}")) return false;
-  try {
-    return typeof JSON.parse(value) === "object";
-  } catch {
-    return false;
-  }
-}
-
 const date = /^\d{4}-\d\d-\d\d$|^\d{1,4}([-/.])\d\d?\1\d{1,4}$/;
 const timeOfDay = /^\d\d?:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[ap]m)?$/i;
 const yearless = /^\p{L}{3,9}\.? +\d\d? +\d\d?:\d\d/u;
@@ -77,9 +67,12 @@ const dateAndTime =
 export const looksLikeTime = (value: string): boolean =>
   value.length <= 100 && !looksLikePartOfTime(value) && dateAndTime.test(value);
 
+export const isDate = (value: string): boolean => date.test(value);
+
+export const isTimeOfDay = (value: string): boolean => timeOfDay.test(value);
+
 /** Whether a value is a date or a time of day alone. */
-export const looksLikePartOfTime = (value: string): boolean =>
-  date.test(value) || timeOfDay.test(value);
+export const looksLikePartOfTime = (value: string): boolean => isDate(value) || isTimeOfDay(value);
 
 /** Whether a value is a time of this century: without a telling name, ten digits may be anything. */
 export function looksLikeRecentTime(value: string): boolean {

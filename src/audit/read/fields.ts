@@ -29,9 +29,12 @@ export function flatten(value: object): Fields {
 }
 
 function collect(fields: Fields, prefix: string, value: object, depth: number): void {
-  for (const [key, child] of Object.entries(value) as [string, unknown][]) {
+  for (const [key, given] of Object.entries(value) as [string, unknown][]) {
     if (fields.size >= maxColumns) return;
     const name = prefix + key;
+    // Elasticsearch makes a list of every field.
+    const isOne = Array.isArray(given) && given.length === 1 && typeof given[0] !== "object";
+    const child: unknown = isOne ? given[0] : given;
     if (typeof child === "string") {
       if (child !== "") fields.set(name, child);
     } else if (typeof child === "number" || typeof child === "boolean") {

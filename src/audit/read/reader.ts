@@ -1,4 +1,5 @@
 import type { Columns } from "../../documents/audit.ts";
+import { timeIn } from "../columns/choose.ts";
 import type { TimeReader } from "../columns/times.ts";
 import { uuidInEndpoint, uuidOf } from "../columns/values.ts";
 import { uuidLength, type VaultTable } from "../fold/vault-table.ts";
@@ -334,9 +335,10 @@ export function itemOf(
     const value = column === undefined ? undefined : fields.get(column.name);
     if (value !== undefined) values[role] = value;
   }
-  if (values.time === undefined) return "no time";
-  const at = times.parse(values.time);
-  if (at === null) return `invalid time: ${clip(values.time)}`;
+  const text = timeIn(fields, columns);
+  if (text === "") return "no time";
+  const at = times.parse(text);
+  if (at === null) return `invalid time: ${clip(text)}`;
   if (values.action === undefined) return "no action";
   return {
     input: index,

@@ -1,7 +1,7 @@
 import type { InputReport } from "../../documents/audit.ts";
 import { defined } from "../../defined.ts";
 import { VaultError } from "../../errors.ts";
-import { chooseColumns, type Given } from "../columns/choose.ts";
+import { chooseColumns, type Given, timeIn } from "../columns/choose.ts";
 import { contentHashOf, textOf, viewOf } from "./bytes.ts";
 import { clip, listNames } from "./clip.ts";
 import type { Fields } from "./fields.ts";
@@ -87,7 +87,7 @@ interface Held extends Place {
 
 class Reading implements Source, Sink {
   readonly report: InputReport;
-  readonly warnings: string[] = [];
+  warnings: string[] = [];
   entries: Source["entries"] = this.#all();
   readonly totalBytes: number | null;
   readonly #input: Input;
@@ -170,11 +170,10 @@ class Reading implements Source, Sink {
       this.#options,
       name,
     );
-    this.warnings.push(...warnings);
+    this.warnings = warnings;
     this.#layout = { ...this.#options, columns, times };
     this.report.columns = columns;
-    const column = columns.time?.name ?? "";
-    this.report.order = orderOf(records.map(({ fields }) => times.parse(fields.get(column) ?? "")));
+    this.report.order = orderOf(records.map(({ fields }) => times.parse(timeIn(fields, columns))));
     if (this.report.order === "newest-first") this.entries = reversed(this.entries, name);
   }
 
