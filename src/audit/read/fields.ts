@@ -125,7 +125,7 @@ export function flattened(value: object): Fields | string {
   }
 }
 
-/** How much a record looks like an audit item. */
+/** How much a record looks like an audit item, or holds one as text. */
 export const unlike = 0;
 /** It has a time and a uuid. */
 export const similar = 1;
@@ -136,13 +136,16 @@ export function likenessOf(fields: ReadonlyMap<string, string>): number {
   let hasTime = false;
   let hasAction = false;
   let hasUuid = false;
+  let wrapped = unlike;
   for (const value of fields.values()) {
     if (value.startsWith("[{")) continue;
+    const inner = value.startsWith("{") ? fieldsOf(value) : "";
+    if (typeof inner !== "string") wrapped = Math.max(wrapped, likenessOf(inner));
     hasAction ||= looksLikeAction(value);
     hasUuid ||= looksLikeUuid(value) || anyUuid.test(value);
     hasTime ||= (value.length < 100 && /\d:\d\d/.test(value)) || parseTime(value) !== null;
   }
-  return !hasTime ? unlike : hasAction ? alike : hasUuid ? similar : unlike;
+  return Math.max(wrapped, !hasTime ? unlike : hasAction ? alike : hasUuid ? similar : unlike);
 }
 
 const anyUuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-|^[0-9a-f]{32}$/i;
