@@ -34,7 +34,7 @@ export function recognizeForm(head: Buffer, isWhole: boolean): Form {
     return isByLine(filled, isWhole || text.includes("\n")) ? ndjson : json;
   if (/^\[\s*(?:[[{\]"]|$)/.test(first)) return json;
   if (filled.some(endsWithItem)) return ndjson;
-  const table = recognizeTable(lines);
+  const table = recognizeTable(all);
   if (table === null) return ndjson;
   const { delimiter } = table;
   return {
