@@ -419,13 +419,17 @@ class Search {
         const ofErrors = new Set([...error.values.keys()].map((at) => values.get(at)));
         return [...values].every(([at, text]) => error.values.has(at) || !ofErrors.has(text));
       });
+    const unclear = few("failure").filter(
+      (one) => varies(one) && !failures.includes(one) && !errors.includes(one),
+    );
     const best = [
       ...[...known, ...words.filter((one) => named.includes(one))].filter(varies),
-      ...named.filter((profile) => varies(profile) && tellsErrors(profile)),
+      ...[...named, ...unclear].filter((profile) => varies(profile) && tellsErrors(profile)),
       ...errors,
       ...known,
       ...told.filter(({ distinct }) => distinct <= maxOutcomes),
       ...named.filter((profile) => !statuses.includes(profile) || !this.#isOfVault(profile)),
+      ...unclear,
     ][0];
     if (best === undefined) return this.#sayNoOutcome();
     this.#take("outcome", best, named.includes(best) || !told.includes(best) ? "name" : "value");
