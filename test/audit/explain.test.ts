@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { VaultReport } from "../../src/documents/audit.ts";
-import { failure, line, moment, replayText, reportOfOne, rules } from "./support.ts";
+import { failure, line, moment, replayText, reportOfOne } from "./support.ts";
 
 type Client = Record<string, unknown>;
 
@@ -156,77 +156,5 @@ describe("what else the log shows", () => {
     const words = wordsOf(await reportOfOne(lines));
     expect(words).toMatch(expected);
     expect(words).not.toMatch(never);
-  });
-});
-
-describe("the order of items of one time", () => {
-  const reference = { externalRef: "job" };
-  test.each<[string, string[], object]>([
-    ["an acknowledgement before its start", [created, ack(1), start(1)], { verdict: "ok" }],
-    [
-      "several pairs, each the wrong way round",
-      [created, ...[1, 2, 3, 4, 5, 6].flatMap((at) => [ack(at), start(at)])],
-      { verdict: "ok", certainty: "certain" },
-    ],
-    [
-      "a start that another clock dates after its acknowledgement",
-      [created, ack(8, reference), start(10, reference)],
-      { verdict: "ok", contradictions: [{ kind: "acknowledgement-before-start" }] },
-    ],
-    [
-      "not one of another reference",
-      [created, ack(8, { externalRef: "other" }), start(10, reference)],
-      { verdict: "open-exchange", contradictions: [{ kind: "acknowledgement-without-start" }] },
-    ],
-    [
-      "nor one that acknowledges again what came before it",
-      [created, ...exchange(5, reference), ack(8, reference), start(10, reference)],
-      { verdict: "open-exchange" },
-    ],
-    [
-      "nor the first of a log",
-      [ack(8, reference), start(10, reference)],
-      { verdict: "open-exchange" },
-    ],
-    [
-      "nor one of a minute ago",
-      [created, ack(1, reference), start(60, reference)],
-      { verdict: "open-exchange" },
-    ],
-  ])("%s", async (_what, lines, expected) => {
-    expect(await reportOfOne(lines)).toMatchObject(expected);
-  });
-});
-
-describe("bounds of the counters", () => {
-  const unknown = (at: number): string => line(at, "ROTATE_VAULT");
-  test.each<[string, string[], object]>([
-    [
-      "an unknown action between failures may have been an acknowledgement",
-      [created, failure(1), failure(2), unknown(3), failure(4)],
-      { verdict: "locked", certainty: "likely" },
-    ],
-    [
-      "an unknown action after a lock may have been an unlock, until a call finds it locked",
-      [created, ...refusals(0, {}), unknown(5)],
-      { verdict: "locked", certainty: "likely" },
-    ],
-    [
-      "a call that finds it locked ends that doubt",
-      [created, ...refusals(0, {}), unknown(5), lockedOut(6)],
-      { verdict: "locked", certainty: "certain", lockedAt: moment(3) },
-    ],
-    [
-      "a refusal that may not count, then failures that do",
-      [created, unauthorized(1), failure(2), failure(3), failure(4)],
-      { verdict: "locked", certainty: "certain", lockedAt: moment(4) },
-    ],
-    [
-      "an accepted read and its acknowledgement prove what was before",
-      [created, unknown(1), ...exchange(2, {})],
-      { verdict: "ok" },
-    ],
-  ])("%s", async (_what, lines, expected) => {
-    expect(await reportOfOne(lines, { rules })).toMatchObject(expected);
   });
 });

@@ -244,7 +244,9 @@ function openAdvice(
     };
   return {
     support:
-      "Not locked, and not urgent: the token has expired, and the old credentials are still valid.",
+      late === ""
+        ? "Not locked, and not urgent: the token has expired, and the old credentials are still valid."
+        : "Not locked yet. The client's acknowledgements are refused, so that its next starts will lock the vault.",
     developer: `Start again with the old credentials and acknowledge.${late}`,
     next: [noted(command`vault get ${uuid}`, "does both")],
   };

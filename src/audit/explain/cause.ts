@@ -15,7 +15,9 @@ export function causeOf(
 ): Cause {
   const { rule = "unseen" } = judgement;
   const { certainty, reason } = judgement.ofRule ?? judgement;
-  const item = rule === "auto-lock" ? undefined : chain.at(-1);
+  // The call that found it locked did not lock it.
+  const isFound = rule === "auto-lock" || chain.at(-1)?.event === "refused-locked";
+  const item = isFound && rule !== "unseen" ? undefined : chain.at(-1);
   return {
     rule,
     ...defined({ item }),

@@ -47,7 +47,7 @@ export interface Explanation {
     | undefined;
   /** Acknowledgements of the unacknowledged starts: none was tried, they came after the token's expiry, or were refused before it. */
   ends: "none" | "late" | "refused";
-  /** Calls since the lock. */
+  /** Number of calls of the client since the lock. */
   calls: number;
 }
 
@@ -91,9 +91,14 @@ export function explain(
     refused,
     why: cause === "credentials" ? trace?.why : cause,
     ends: ends.kind,
-    calls: vault.ending?.calls ?? 0,
+    calls: isSameClient(client, clientOf(since.map(({ raw }) => raw)))
+      ? (vault.ending?.calls ?? 0)
+      : 0,
   };
 }
+
+const isSameClient = (one: Client, other: Client): boolean =>
+  one.externalRef === other.externalRef && one.address === other.address;
 
 /** What failed attempts were refused for, if it is the same for all. */
 function credentialCause(

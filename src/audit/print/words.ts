@@ -19,7 +19,7 @@ export const eventWords: Record<EventKind, string> = {
   "failed-attempt": "access refused: credentials",
   "failed-device": "refused: device",
   "failed-pin": "refused: PIN",
-  refused: "refused, reason not given",
+  refused: "refused, reason not known",
   "locking-failure": "refused: credentials",
   "locking-start": "start refused: limit reached",
   "refused-locked": "call refused: locked",
