@@ -12,7 +12,7 @@ export interface Painted {
 
 export type Cell = string | Painted;
 
-interface TableOptions {
+export interface TableOptions {
   palette: Palette;
   /** Without a terminal, a table is lines for a program. */
   isTTY: boolean;

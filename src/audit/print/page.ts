@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { commandLine } from "../../way.ts";
+import { commandLine, type Way } from "../../way.ts";
 import type { Markup } from "./markup.ts";
 import { clip, markup, value } from "./markup.ts";
 import type { Report } from "./outline.ts";
@@ -125,20 +125,23 @@ function row({ cells, verdict, mark, section: number, find }: Row): Markup {
   return markup`<tr${found}${marked}><th scope="row">${first}</th><td>${painted}</td>${rest.map((cell) => markup`<td>${cell}</td>`)}</tr>\n`;
 }
 
-const list = (facts: readonly Fact[]): Markup =>
-  markup`<dl>${facts.map(({ label, texts }) => markup`<dt>${label}</dt>${texts.map((text) => markup`<dd>${value(text, 800)}</dd>`)}\n`)}</dl>\n`;
+const list = (facts: readonly Fact[], more?: Markup): Markup =>
+  markup`<dl>${facts.map(({ label, texts }) => markup`<dt>${label}</dt>${texts.map((text) => markup`<dd>${value(text, 800)}</dd>`)}\n`)}${more}</dl>\n`;
+
+/** Commands, each on a line of its own that breaks between words only, with its note. */
+const commandsOf = (ways: readonly Way[]): Markup =>
+  markup`<dt>Commands</dt>${ways.map(
+    ({ argv, note }) =>
+      markup`<dd><code>${argv.map((word) => markup`<span>${commandLine([word])}</span> `)}</code>${note === undefined ? "" : paragraph("quiet", note)}</dd>\n`,
+  )}`;
 
 function section(each: Section, number: number, drawing: Markup | undefined): Markup {
   const { vault, verdict, name, find, facts, ways, evidence, tables, timeline } = each;
-  const commands = ways.map(
-    ({ argv, note }) =>
-      markup`<pre><code>${commandLine(argv)}</code>${note === undefined ? "" : markup` (${value(note)})`}</pre>\n`,
-  );
   const left = Math.max(0, (timeline?.rows.length ?? 0) - maxEvents);
   const events = timeline && { ...timeline, rows: timeline.rows.slice(left) };
   return markup`<article id="vault-${number}" aria-labelledby="name-${number}" data-find="${find}">
     <h2 id="name-${number}"><b class="${vault.verdict}">${verdict}</b> ${value(name)}</h2>
-    ${list(facts)}${commands}${drawing}${list(evidence)}${tables.map(table)}${
+    ${list(facts, ways.length === 0 ? undefined : commandsOf(ways))}${drawing}${list(evidence)}${tables.map(table)}${
       events &&
       markup`<details><summary>All events</summary>
     ${left > 0 ? paragraph("quiet", `${left} earlier events are not listed.`) : ""}${table(events)}</details>`

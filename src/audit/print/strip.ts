@@ -23,7 +23,7 @@ function kindOf(event: EventKind): Kind {
 }
 
 /** Maximum number of events that are drawn, and of clients that have a row. */
-export const maxDrawn = 100;
+const maxDrawn = 100;
 const maxClients = 8;
 
 const shape = (kind: Kind): Markup => markup`<path class="${kind}" d="${paths[kind]}"/>`;

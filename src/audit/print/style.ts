@@ -31,8 +31,8 @@ article { border-top: 1px solid var(--line); scroll-margin-top: 1rem; }
 article:target h2 { background: var(--soft); }
 dl { display: grid; grid-template-columns: 8rem minmax(0, 1fr); gap: .25rem 1rem; margin: .5rem 0; }
 dt { grid-column: 1; } dd { grid-column: 2; margin: 0; }
-pre { margin: .5rem 0 .5rem 9rem; padding: .4rem .6rem; background: var(--soft); border: 1px solid var(--line); border-radius: .3rem; white-space: pre-wrap; overflow-wrap: anywhere; }
-code { font: .875rem/1.5 ui-monospace, "Liberation Mono", monospace; user-select: all; }
+code { display: block; padding: .3rem .6rem; background: var(--soft); border: 1px solid var(--line); border-radius: .3rem; font: .875rem/1.5 ui-monospace, "Liberation Mono", monospace; user-select: all; }
+code span { display: inline-block; max-width: 100%; overflow-wrap: anywhere; } code + p { margin: .1rem 0 .3rem; }
 table { width: 100%; border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .75rem .3rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; font-weight: inherit; }
 .scroll { overflow-x: auto; } .scroll bdi { overflow-wrap: break-word; } .scroll td { max-width: 24rem; }
@@ -53,8 +53,7 @@ rect.locked { fill: var(--band); }
 @media (max-width: 40rem) {
   dl { grid-template-columns: minmax(0, 1fr); gap: 0; } dt, dd { grid-column: 1; }
   dd:not(:has(+ dd)) { margin-bottom: .5rem; }
-  pre { margin-left: 0; }
-  .scroll tbody th { white-space: normal; }
+  .scroll tbody th { white-space: normal; min-width: 6.5rem; }
   .strip th { width: 6rem; }
 }
 @media print {
@@ -65,7 +64,7 @@ rect.locked { fill: var(--band); }
   .scroll bdi { overflow-wrap: anywhere; }
   .scroll tbody th { white-space: normal; }
   body { font-size: 10pt; } table { font-size: 7.5pt; }
-  tr, dd, pre, .strip { break-inside: avoid; }
+  tr, dd, .strip { break-inside: avoid; }
   h2 { break-after: avoid; }
 }
 `;

@@ -3,7 +3,7 @@ import type { Palette } from "../../terminal/palette.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import { printableLine } from "../../terminal/redactor.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
-import type { Cell } from "../../terminal/tables.ts";
+import type { Cell, TableOptions } from "../../terminal/tables.ts";
 import { cut, listTable, oneLineTable, rowsTable, tabbedLines } from "../../terminal/tables.ts";
 import { wayLines } from "../../way.ts";
 import type { Verdict } from "../explain/severity.ts";
@@ -11,14 +11,7 @@ import type { Report } from "./outline.ts";
 import { outlineOf } from "./outline.ts";
 import type { Fact, Section, Table } from "./section.ts";
 
-/** Where a report is shown. */
-export interface AuditView {
-  isTTY: boolean;
-  columns: number;
-  palette: Palette;
-}
-
-export const viewOn = async ({ isTTY, columns, color }: TerminalFacts): Promise<AuditView> => ({
+export const viewOn = async ({ isTTY, columns, color }: TerminalFacts): Promise<TableOptions> => ({
   isTTY,
   columns,
   palette: await createPalette(color),
@@ -34,7 +27,7 @@ const longest = 600;
  */
 export function terminalReport(
   report: Report,
-  { isTTY, palette, columns }: AuditView,
+  { isTTY, palette, columns }: TableOptions,
   { problems = false, timeline = false } = {},
 ): string {
   const view = { isTTY, palette, columns: isTTY ? columns : unwrapped };
@@ -64,11 +57,11 @@ export function shown(text: string, columns = 200): string {
 
 type Paint = (text: string) => string;
 
-const line = (text: string, paint: Paint, margin: number, { columns }: AuditView): string =>
+const line = (text: string, paint: Paint, margin: number, { columns }: TableOptions): string =>
   rowsTable([[{ text: shown(text, longest), paint }]], columns, margin);
 
 /** Formats facts, each text a line, the first of which has the label. */
-function facts(all: readonly Fact[], { columns, palette }: AuditView): string {
+function facts(all: readonly Fact[], { columns, palette }: TableOptions): string {
   const rows = all.flatMap(({ label, texts }) =>
     texts.map((text, index): [Cell, string] => [
       { text: index === 0 ? label : "", paint: palette.dim },
@@ -91,22 +84,22 @@ const cellsOf = ({ rows }: Table, palette: Palette): Cell[][] =>
     }),
   );
 
-const notes = (each: Table, view: AuditView): string =>
+const notes = (each: Table, view: TableOptions): string =>
   each.notes.map((text) => line(text, view.palette.dim, 2, view)).join("");
 
 /** Formats the list of vaults: a line each, as many columns as fit. */
-function vaultTable(vaults: Table, view: AuditView): string {
+function vaultTable(vaults: Table, view: TableOptions): string {
   const rows = cellsOf(vaults, view.palette);
   const drawn = view.isTTY ? oneLineTable(vaults.heads, rows, view) : tabbedLines(rows);
   return line(vaults.name, view.palette.strong, 2, view) + drawn + notes(vaults, view);
 }
 
-const table = (each: Table, view: AuditView): string =>
+const table = (each: Table, view: TableOptions): string =>
   line(each.name, view.palette.strong, 2, view) +
   listTable(each.heads, cellsOf(each, view.palette), view) +
   notes(each, view);
 
-function section(each: Section, isLong: boolean, view: AuditView): string[] {
+function section(each: Section, isLong: boolean, view: TableOptions): string[] {
   const { vault, name, timeline, tables } = each;
   const { palette, columns } = view;
   const verdict = { text: each.verdict, paint: verdictPaint(vault.verdict, palette) };

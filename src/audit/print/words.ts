@@ -65,7 +65,6 @@ export const ruleSentences = ({ limits, ...rules }: Rules): string[] => [
 /** Describes this machine's exchange that an item belongs to. */
 export function ownWords({ own }: Pick<ItemReference, "own">): string | undefined {
   if (own === undefined) return undefined;
-  const superseded =
-    own.supersededAt === undefined ? "" : `, superseded ${timeText(own.supersededAt)}`;
-  return `exchange ${own.id} (${own.operation}, ${own.state}; generation ${own.generation}${superseded})`;
+  const superseded = own.supersededAt && `, superseded ${timeText(own.supersededAt)}`;
+  return `exchange ${own.id} (${own.operation}, ${own.state}; generation ${own.generation}${superseded ?? ""})`;
 }
