@@ -1,4 +1,4 @@
-import { looksLikeAction, looksLikeUuid } from "../columns/values.ts";
+import { looksLikeAction, uuidOf } from "../columns/values.ts";
 import { parseTime } from "../columns/times.ts";
 
 /** Values of a record by column, without empty ones. A Map, so that a column like `__proto__` is safe. */
@@ -59,6 +59,8 @@ export function parseObject(
   try {
     const value = parseLoosely(text);
     if (isObject(value)) return { value };
+    // Another program's text of an object, written as a string.
+    if (typeof value === "string" && value.trimStart().startsWith("{")) return parseObject(value);
     return { reason: `${kindOf(value)}, not an object` };
   } catch (error) {
     return { reason: error instanceof RangeError ? "nested too deeply" : "not JSON" };
@@ -142,13 +144,14 @@ export function likenessOf(fields: ReadonlyMap<string, string>): number {
     const inner = value.startsWith("{") ? fieldsOf(value) : "";
     if (typeof inner !== "string") wrapped = Math.max(wrapped, likenessOf(inner));
     hasAction ||= looksLikeAction(value);
-    hasUuid ||= looksLikeUuid(value) || anyUuid.test(value);
-    hasTime ||= (value.length < 100 && /\d:\d\d/.test(value)) || parseTime(value) !== null;
+    hasUuid ||= uuidOf(value) !== null || anyUuid.test(value);
+    hasTime ||= /\d:\d\d/.test(value) || parseTime(value) !== null;
   }
   return Math.max(wrapped, !hasTime ? unlike : hasAction ? alike : hasUuid ? similar : unlike);
 }
 
-const anyUuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-|^[0-9a-f]{32}$/i;
+/** A uuid in a text. */
+export const anyUuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
 
 /** Members looked at to find out what an object or list holds, and how deep. */
 const maxMembers = 20;
@@ -166,11 +169,17 @@ export function innerOf(value: object, depth = 0): Inner {
   if (depth > deepestWrapper) return found;
   const isMany = Array.isArray(value) || isById(value);
   for (const child of Object.values(value).slice(0, maxMembers) as unknown[]) {
-    if (typeof child !== "object" || child === null) continue;
-    const fields = isMany && isObject(child) ? flattened(child) : "";
+    const fields = !isMany
+      ? ""
+      : typeof child === "string"
+        ? fieldsOf(child)
+        : isObject(child)
+          ? flattened(child)
+          : "";
     const own = typeof fields === "string" ? unlike : likenessOf(fields);
+    if (own === unlike && (typeof child !== "object" || child === null)) continue;
     const { likeness, count } =
-      own > unlike ? { likeness: own, count: 1 } : innerOf(child, depth + 1);
+      own > unlike ? { likeness: own, count: 1 } : innerOf(child as object, depth + 1);
     if (likeness > found.likeness) Object.assign(found, { likeness, count });
     else if (likeness === found.likeness) found.count += count;
   }

@@ -1,9 +1,11 @@
+import { looksLikeUuid } from "../columns/values.ts";
 import { uuidLength } from "../fold/vault-table.ts";
 import type { Bytes } from "./bytes.ts";
 import { textOf } from "./bytes.ts";
 import type { Fields } from "./fields.ts";
 import {
   alike,
+  anyUuid,
   fieldsOf,
   flattened,
   isById,
@@ -46,6 +48,8 @@ interface Container {
   key: string | undefined;
   /** Items were found in it. */
   hasItems: boolean;
+  /** Its items do not name the vault, but its name does. */
+  isKeyed?: boolean;
   /** Number of its objects before the first item. */
   tried: number;
 }
@@ -120,7 +124,8 @@ export class JsonCutter implements Cutter {
         }
         if (!place.isList && place.key === undefined)
           place.key = bytes.toString("utf8", at + 1, Math.min(end - 1, at + 100));
-        else this.#takeScalar(place, textOf(bytes, at, Math.min(end, at + 100)));
+        else if (byte !== quote || !place.isList || !this.#takeString(given, at, end))
+          this.#takeScalar(place, textOf(bytes, at, Math.min(end, at + 100)));
         at = end;
       }
     }
@@ -141,7 +146,7 @@ export class JsonCutter implements Cutter {
   #takeObject(given: Bytes, from: number, to: number, isEnd: boolean): number {
     const place = this.#place;
     const { reader } = this.#sink;
-    if (reader !== undefined && place.hasItems) {
+    if (reader !== undefined && place.hasItems && place.isKeyed !== true) {
       const end = reader.readObject(given, from, to, false);
       const offset = this.#sink.offset + from;
       const line = this.#line ?? this.next;
@@ -213,6 +218,7 @@ export class JsonCutter implements Cutter {
     }
     place.hasItems ||= likeness > 0;
     place.tried += 1;
+    this.#nameVault(place, fields);
     const list = this.#stack.length > 1 ? place : undefined;
     this.#sink.record({ line: this.#line ?? this.next, fields, list, given, from, to });
     return this.#after(to);
@@ -223,6 +229,28 @@ export class JsonCutter implements Cutter {
     this.next += 1;
     this.#place.key = undefined;
     return end;
+  }
+
+  /** In a list by vault, the items need not name it. */
+  #nameVault(place: Container, fields: Fields): void {
+    const { name: key } = place;
+    if (!place.isList || !looksLikeUuid(key)) return;
+    const isNamed = [...fields].some(
+      ([name, value]) => value.includes(key) || (/vault|wallet/i.test(name) && anyUuid.test(value)),
+    );
+    if (isNamed) return;
+    place.isKeyed = true;
+    fields.set("vaultUuid", key);
+  }
+
+  /** Takes the text of an item, which is written as a string. */
+  #takeString(given: Bytes, from: number, to: number): boolean {
+    const fields = to - from > longestRecord ? "" : fieldsOf(textOf(given.bytes, from, to));
+    if (typeof fields === "string" || likenessOf(fields) === 0) return false;
+    const place = this.#place;
+    this.#sink.record({ line: this.#line ?? this.next, fields, list: place, given, from, to });
+    this.#after(to);
+    return true;
   }
 
   #takeScalar(place: Container, text: string): void {
@@ -348,8 +376,9 @@ export class LineCutter implements Cutter {
       if (isEmptyWrapper(value, likeness)) return;
       if (!isWrapper(value, likeness, this.#hasItems)) {
         this.#hasItems ||= likeness > 0;
-        const start = given.bytes.indexOf(openObject, from);
-        const end = given.bytes.lastIndexOf(closeObject, to - 1) + 1;
+        const isString = text.startsWith('"');
+        const start = given.bytes.indexOf(isString ? quote : openObject, from);
+        const end = given.bytes.lastIndexOf(isString ? quote : closeObject, to - 1) + 1;
         return sink.record({ line, fields, given, from: start, to: end });
       }
     }
@@ -370,8 +399,10 @@ export class LineCutter implements Cutter {
       passOver: () => undefined,
     };
     new JsonCutter(inner, line).take(given, from, to, true);
-    if (count > 0) for (const [why, part] of skips) sink.skip(line, why, part);
-    else
+    if (count > 0) {
+      for (const [why, part] of skips)
+        if (part.startsWith("{") || anyUuid.test(part)) sink.skip(line, why, part);
+    } else
       sink.skip(
         line,
         isCut

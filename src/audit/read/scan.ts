@@ -68,19 +68,26 @@ export const endOfValue = (given: Bytes, from: number, to: number): number =>
   new ValueScan().end(given, from, to);
 
 /**
- * Returns where the next element begins within what seems to be a string of a broken one, because a quotation mark is missing or there
- * is one too many; -1 if there is none.
+ * Returns where the next element begins within what seems to be a part of a broken one, because a quotation mark or brace is missing or
+ * there is one too many; -1 if there is none.
  */
 export function nextElement({ bytes }: Bytes, from: number, to: number): number {
   let isString = false;
+  let depth = 0;
   for (let at = from; at < to; at++) {
     const byte = bytes[at] as number;
     if (isString && byte === backslash) at += 1;
     else if (byte === quote) isString = !isString;
-    else if (isString && byte === openObject && at > from) {
+    else if (!isString && (byte === closeObject || byte === closeList)) depth -= 1;
+    else if (!isString && byte === openList) depth += 1;
+    else if (byte === openObject) {
+      // Among the keys of the element itself, an object is the next one: a brace is missing.
+      const isKey = !isString && depth++ === 1;
+      if (!isString && !isKey) continue;
       let [before, after] = [at - 1, at + 1];
       while ((bytes[before] as number) <= space && before > from) before -= 1;
       if (bytes[before] !== comma) continue;
+      if (isKey) return at;
       before -= 1;
       while ((bytes[before] as number) <= space && before > from) before -= 1;
       while ((bytes[after] as number) <= space && after < to) after += 1;

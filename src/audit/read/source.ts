@@ -5,7 +5,7 @@ import { chooseColumns, type Given, timeIn } from "../columns/choose.ts";
 import { contentHashOf, textOf, viewOf } from "./bytes.ts";
 import { clip, listNames } from "./clip.ts";
 import type { Fields } from "./fields.ts";
-import { longestRecord, likenessOf, parseObject, unlike, unwrapped } from "./fields.ts";
+import { anyUuid, longestRecord, likenessOf, parseObject, unlike, unwrapped } from "./fields.ts";
 import { pieceSize } from "./gunzip.ts";
 import type { Input } from "./input.ts";
 import { hasChanged, openInput, Spool } from "./input.ts";
@@ -289,7 +289,8 @@ class Reading implements Source, Sink {
     if (own === null) {
       if (anyUuid.test(text()))
         this.skip(line, `no item in ${listNames([this.#wrapping ?? ""])}`, text());
-      else this.#noise += 1;
+      else if (held.fields.has(this.#wrapping ?? "")) this.#noise += 1;
+      else this.passOver(list?.name ?? "", 1);
       return;
     }
     const item = itemOf(own, layout, line);
@@ -353,8 +354,6 @@ class Reading implements Source, Sink {
     );
   }
 }
-
-const anyUuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
 
 /** Returns the records of the lists whose records look most like items. */
 function likest(sample: readonly Held[]): readonly Held[] {

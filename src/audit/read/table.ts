@@ -1,7 +1,7 @@
 import type { Bytes } from "./bytes.ts";
 import { textOf } from "./bytes.ts";
 import type { Fields } from "./fields.ts";
-import { longestRecord, tooLong } from "./fields.ts";
+import { anyUuid, longestRecord, tooLong } from "./fields.ts";
 import { looksLikeAction, looksLikeAddress, looksLikeUuid } from "../columns/values.ts";
 import { parseTime } from "../columns/times.ts";
 import type { Cutter, Sink } from "./records.ts";
@@ -130,10 +130,12 @@ export class RowCutter implements Cutter {
     const isShort = width !== undefined && count < width;
     const isCut = isShort && isEnd && !this.#isWhole;
     const fields = isCut ? null : this.#fields(bytes);
-    if (fields === null) {
+    if (fields === null && isRemark(this.#cell(bytes, 0)) && count === 1)
+      sink.passOver("lines of one cell", 1);
+    else if (fields === null) {
       sink.skip(line, this.#misfit(), textOf(bytes, from, to));
       if (isCut) sink.cut(line);
-    } else if (![...fields].every(([name, value]) => name === value))
+    } else if (![...fields].every(([name, value]) => name === value || isRule.test(value)))
       sink.record({ line, fields, given, from, to, doubt: isShort ? this.#misfit() : undefined });
     return end;
   }
@@ -255,7 +257,11 @@ export class RowCutter implements Cutter {
 
 const apostrophe = 0x27;
 
-const anyUuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
+/** What is drawn between the header and the rows. */
+const isRule = /^[-=+:| ]+$/;
+
+/** Whether a line names nothing, like `(8 rows)`. */
+const isRemark = (text: string): boolean => text.length < 80 && !/[0-9a-f]{4}-|\d:\d/i.test(text);
 
 const isBlank = (byte: number): boolean => byte === space || byte === carriageReturn;
 
