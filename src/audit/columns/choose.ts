@@ -8,7 +8,7 @@ import type { Role } from "../read/item.ts";
 import { roles } from "../read/item.ts";
 import type { ColumnMap } from "./given.ts";
 import type { Kind } from "./names.ts";
-import { isOthers, isProperty, isSystems, rankOf } from "./names.ts";
+import { isInverted, isOthers, isProperty, isSystems, rankOf } from "./names.ts";
 import type { TimeStyle } from "./times.ts";
 import { TimeReader, timeStyleOf } from "./times.ts";
 import * as looks from "./values.ts";
@@ -99,7 +99,13 @@ const varyingFirst = (profiles: readonly Profile[]): Profile | undefined =>
   profiles.find(varies) ?? profiles[0];
 
 const isUuid = (text: string): boolean => uuidOf(text) !== null;
-const isOutcome = (text: string): boolean => text.length <= 60 && outcomeOf(text) !== "unclear";
+const holdsOutcomes = (profile: Profile): boolean =>
+  mostly(
+    profile,
+    (text) =>
+      text.length <= 60 &&
+      outcomeOf(text, isInverted({ name: profile.name, by: "name" })) !== "unclear",
+  );
 const isCall = (text: string): boolean => eventOfEndpoint(text) !== undefined;
 
 /** Whether the "true" of a column is a failure. */
@@ -410,7 +416,7 @@ class Search {
     const named = [...words, ...few("success"), ...statuses].filter(
       (profile) => !failures.includes(profile),
     );
-    const known = [...named.filter((profile) => mostly(profile, isOutcome)), ...failures];
+    const known = [...named.filter(holdsOutcomes), ...failures];
     const errors = this.#named("error").filter(({ texts }) => texts.length < this.#records);
     const told = this.#free().filter((profile) => mostly(profile, looks.isOutcomeWord, 0.8));
     // Words that nobody knows in a column for outcomes are none; that only failed calls have an error does not change that.

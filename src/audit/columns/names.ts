@@ -1,3 +1,4 @@
+import type { Column } from "../../documents/audit.ts";
 /**
  * Names of columns by what they hold, best first, in lower case, without separators and accents: `vaultuuid` stands for `vaultUuid`,
  * `vault_uuid`, `Vault UUID` and the nested `vault.uuid`. Those of the early client (service-facts, audit item fields) are walletUdid,
@@ -39,10 +40,10 @@ const spellings = {
     "success succeeded issuccess successful issuccessful wassuccessful ok isok allowed granted accepted erfolg erfolgreich succes reussi exito",
   failure:
     "failed isfailed hasfailed failure isfailure rejected isrejected denied isdenied refused isrefused blocked iserror haserror error errored " +
-    "fehlgeschlagen fehler abgelehnt echec echoue fallido rechazado denegado returncode exitcode resultcode resulttype",
+    "fehlgeschlagen fehler abgelehnt echec echoue fallido rechazado denegado rc returncode exitcode resultcode resulttype",
   status:
     "status responsestatus responsestatusstatus eventstatus actionstatus operationstatus requeststatus statuscode resultcode outcomecode " +
-    "responsecode httpstatus httpstatuscode httpresponsestatuscode httpresponsecode scstatus statut estado stato",
+    "responsecode grpcstatus grpcstatuscode grpccode rpcstatus httpstatus httpstatuscode httpresponsestatuscode httpresponsecode scstatus statut estado stato",
   /** Columns that only a failed call fills. */
   error:
     "errorcode error errormessage errortype exception exceptionmessage errordescription failurereason failurecode rejectreason denyreason " +
@@ -105,6 +106,10 @@ export function rankOf(kind: Kind, column: string): number | null {
   }
   return null;
 }
+
+/** Whether the "true" of a column of outcomes is a failure (`failed`) or a success (`success`); undefined if its name says neither. */
+export const isInverted = ({ name, inverted }: Column): boolean | undefined =>
+  inverted ?? (rankOf("success", name) === null ? undefined : false);
 
 /** Whether a log system gave the column its time: `@timestamp`, `_time`. */
 export const isSystems = (column: string): boolean => /(?:^|\.)[@_]+(?!source\b)\w*$/.test(column);

@@ -94,7 +94,7 @@ export const parseOutcomes = (texts: readonly string[]): Outcomes =>
     texts.map((text) => text.toLowerCase()),
     "VALUE=success or VALUE=failure",
     (to) => (["success", "failure"] as const).find((one) => one === to.trim()),
-    "like --outcome abgewiesen=failure",
+    "like --outcome BOUNCED=failure",
   );
 
 function parsePairs<T extends string>(

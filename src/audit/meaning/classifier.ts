@@ -29,7 +29,7 @@ interface Known {
 export interface Meaning {
   readonly action: string;
   readonly outcome: string | null | undefined;
-  readonly inverted: boolean;
+  readonly inverted: boolean | undefined;
   /** Undefined if it depends on the description: not for a plain success. */
   readonly kind: EventKind | undefined;
   readonly described: Map<string | null, Known>;
@@ -57,8 +57,7 @@ export class Classifier {
   readonly #failure: RegExp | null;
   readonly #outcomes: ReadonlyMap<string, Outcomes[string]>;
   readonly #names: ActionNames;
-  readonly #plain: Meanings = new Map();
-  readonly #inverted: Meanings = new Map();
+  readonly #meanings = new Map<boolean | undefined, Meanings>();
   #known = 0;
 
   constructor({ failure, actions, outcomes = {} }: Partial<Rules> = {}) {
@@ -69,10 +68,12 @@ export class Classifier {
 
   /**
    * Returns what an action and an outcome mean. The outcome is null for an item without one, and undefined in a log that has none, where
-   * only descriptions tell what failed. `inverted` is for a column like `failed`, whose "true" is a failure.
+   * only descriptions tell what failed. `inverted` is true for a column like `failed`, whose "true" is a failure, and false for one like
+   * `success`: in others, 0 and 1 may mean either.
    */
-  meaningOf(action: string, outcome: string | null | undefined, inverted = false): Meaning {
-    const meanings = inverted ? this.#inverted : this.#plain;
+  meaningOf(action: string, outcome: string | null | undefined, inverted?: boolean): Meaning {
+    const meanings = this.#meanings.get(inverted) ?? (new Map() as Meanings);
+    this.#meanings.set(inverted, meanings);
     const known = meanings.get(action)?.get(outcome);
     if (known !== undefined) return known;
     const base = this.#names.find(action)?.kind;
@@ -119,7 +120,7 @@ export class Classifier {
     return kind;
   }
 
-  kindOf(given: Given, inverted = false): EventKind {
+  kindOf(given: Given, inverted?: boolean): EventKind {
     return this.#classify(given, inverted).kind;
   }
 
@@ -150,7 +151,7 @@ export class Classifier {
     return this.#known <= maxKnown;
   }
 
-  #outcomeOf(outcome: string, inverted: boolean): Outcome {
+  #outcomeOf(outcome: string, inverted: boolean | undefined): Outcome {
     const given = this.#outcomes.get(outcome.toLowerCase());
     return given === undefined
       ? outcomeOf(outcome, inverted)
@@ -159,7 +160,7 @@ export class Classifier {
         : "bad";
   }
 
-  #classify(given: Given, inverted: boolean): Known {
+  #classify(given: Given, inverted: boolean | undefined): Known {
     const { action } = given;
     const outcome = textOf(given.outcome);
     const description = given.description === action ? null : textOf(given.description);

@@ -10,6 +10,7 @@ export const plainWords = (text: string): string =>
     .replaceAll(/\p{M}/gu, "")
     .toLowerCase()
     .replaceAll(/(?<=\w)[-_.]+(?=\w)|\s+/g, " ")
+    .replace(/[\s.!]+$/, "")
     .trim();
 
 const nouns: Readonly<Record<string, string>> = {
@@ -173,14 +174,14 @@ export type Outcome = "good" | "bad" | "unclear";
 const noFailure = row(String.raw`
   (?:no|0|without|kein|keine|ohne|sans|aucune|sin) (?:errors?|failures?|fehler|erreurs?|errores)|(?:errors?|failures?|failed)\W{1,3}(?:false|no|none|null|0)`);
 const yes = "true|yes|y|ja|oui|si|wahr|vrai|verdadero";
-const no = "false|no|n|nein|non|falso|faux|falsch|0";
-const done = String.raw`success(?:ful(?:ly)?)?|succeed(?:ed|s)?|ok(?:ay)?|done|completed?|allow(?:ed)?|accept(?:ed)?|granted|permit(?:ted)?|approved|pass(?:ed)?|erfolg(?:reich)?|gelungen|akzeptiert|erlaubt|succes|reussie?s?|acceptee?|autorisee?|accordee?|exito(?:so|sa)?|correct[oa]|aceptad[oa]|autorizad[oa]|permitid[oa]`;
-const good = row(String.raw`^(?:${yes}|s|1)$|^i ?o$|${done}`);
+const no = "false|no|n|nein|non|falso|faux|falsch";
+const done = String.raw`success(?:ful(?:ly)?)?|succeed(?:ed|s)?|ok(?:ay)?|done|completed?|allow(?:ed)?|accept(?:ed)?|granted|permit(?:ted)?|approved|pass(?:ed)?|erfolg(?:reich)?|zugelassen|gelungen|akzeptiert|erlaubt|succes|reussi(?:e|te)?s?|acceptee?|autorisee?|accordee?|exito(?:so|sa)?|correct[oa]|aceptad[oa]|autorizad[oa]|permitid[oa]`;
+const good = row(String.raw`^(?:${yes}|s)$|^i ?o$|${done}`);
 const bad = row(String.raw`
   ^(?:${no}|f|nok|ko)$|^n ?i ?o|NOT (?:\w+ )?(?:${done}|valid|found|authori[sz]ed)|(?:success|succeeded|ok)\W{1,3}(?:false|no|0)|in(?:complete|correct[oa]?s?|valid[aeo]?s?)
-  fail(?:s|ed|ure|ing)?|bad|wrong|den(?:y|ied)|refused?|reject(?:ed)?|un(?:authori[sz]ed|authenticated|successful)|forbidden|mis ?match\w*|errors?|too many|permission denied
-  fehler\w*|fehlgeschlagen|fehlschlag|erfolglos|abgelehnt|verweigert|zuruckgewiesen|ungu?e?ltig\w*|falsche?\w?|gescheitert
-  echec|echoue\w*|refuse\w*|rejete\w*|erreurs?|interdit\w*|non valide\w*|fallo|fallid[ao]|denegad[oa]|rechazad[oa]|no valid[oa]s?`);
+  fail(?:s|ed|ure|ing)?|bad|wrong|den(?:y|ied)|refused?|reject(?:ed)?|un(?:authori[sz]ed|authenticated|successful)|forbidden|blocked|mis ?match\w*|errors?|too many|permission denied
+  fehler\w*|fehlgeschlagen|fehlschlag|erfolglos|abgelehnt|abgewiesen|verweigert|zuruckgewiesen|ungu?e?ltig\w*|falsche?\w?|gescheitert
+  echec|echoue\w*|refuse\w*|rejete\w*|erreurs?|interdit\w*|non valide\w*|fallo|fallid[ao]|fracas(?:o|ado)|denegad[oa]|rechazad[oa]|no valid[oa]s?`);
 /** Words of a success that may be none. */
 const partly = row(
   String.raw`partial\w*|partly|almost|pending|expected|teilweise|partiel\w*|parcial\w*`,
@@ -190,13 +191,20 @@ const accepted = row(
   "started|created|acknowledged|confirmed|updated|deleted|opened|retrieved|read(?! only)|gestartet|gelesen|bestatigt|lue?|leida|iniciada|confirmada",
 );
 
+const isYes = new RegExp(`^(?:${yes})$`);
+const isNo = new RegExp(`^(?:${no}|none|null)$`);
+
 const says = (words: string, pattern: RegExp): boolean => words.search(pattern) >= 0;
 
-/** What an outcome says. `inverted` is for a column like `failed`, whose "true" is a failure. */
-export function outcomeOf(outcome: string, inverted = false): Outcome {
+/** What an outcome says. `inverted` is true for a column like `failed`, false for one like `success`: others hold no numbers. */
+export function outcomeOf(outcome: string, inverted?: boolean): Outcome {
   const words = plainWords(outcome);
-  if (inverted && new RegExp(`^(?:${yes}|[1-9]\\d?)$`).test(words)) return "bad";
-  if (inverted && new RegExp(`^(?:${no}|none|null)$`).test(words)) return "good";
+  if (inverted !== undefined && /^\d\d?$/.test(words)) {
+    if (words === "0") return inverted ? "good" : "bad";
+    return inverted ? "bad" : words === "1" ? "good" : "unclear";
+  }
+  if (inverted === true && isYes.test(words)) return "bad";
+  if (inverted === true && isNo.test(words)) return "good";
   const status = statusOf(outcome)?.[0];
   if (status === "4" || status === "5") return "bad";
   return status === "2" ? "good" : textOutcome(words, outcome);

@@ -7,6 +7,7 @@ import type { Bytes } from "./bytes.ts";
 import type { KnownText } from "./bytes.ts";
 import { contentHashOf, idHashOf, TextValues, viewOf } from "./bytes.ts";
 import { clip } from "./clip.ts";
+import { isInverted } from "../columns/names.ts";
 import type { Classifier, Meaning } from "../meaning/classifier.ts";
 import type { Fields } from "./fields.ts";
 import type { Entry, Item, Role } from "./item.ts";
@@ -89,7 +90,7 @@ interface Word {
  */
 export class ItemReader {
   readonly #layout: Layout;
-  readonly #inverted: boolean;
+  readonly #inverted: boolean | undefined;
   /** Outcome of an item without one. */
   readonly #noOutcome: null | undefined;
   readonly #keys: Keys;
@@ -106,7 +107,7 @@ export class ItemReader {
 
   constructor(layout: Layout, form: { decode(text: string): string }) {
     this.#layout = layout;
-    this.#inverted = layout.columns.outcome?.inverted === true;
+    this.#inverted = invertedIn(layout.columns);
     this.#noOutcome = noOutcome(layout.columns);
     const names = new Map<string, number>();
     for (const [slot, role] of counting.entries()) {
@@ -365,11 +366,7 @@ export function entryOf(
 ): Entry {
   const { time, action, outcome, description, endpoint, id, vault, input } = item;
   const { classifier, vaults, columns } = layout;
-  const meaning = classifier.meaningOf(
-    action,
-    outcome ?? noOutcome(columns),
-    columns.outcome?.inverted,
-  );
+  const meaning = classifier.meaningOf(action, outcome ?? noOutcome(columns), invertedIn(columns));
   const bytes = id === null ? null : viewOf(Buffer.from(id));
   return {
     time,
@@ -382,6 +379,9 @@ export function entryOf(
     idHash: bytes === null ? hash : idHashOf(bytes, 0, bytes.bytes.length),
   };
 }
+
+const invertedIn = ({ outcome }: Columns): boolean | undefined =>
+  outcome === undefined ? undefined : isInverted(outcome);
 
 /** The outcome of an item without one: undefined where no item has any. */
 const noOutcome = ({ outcome }: Columns): null | undefined =>

@@ -72,7 +72,7 @@ export const auditReplay = {
     },
     outcome: {
       flag: "--outcome <value=word...>",
-      help: "say what an outcome that was not recognized means: --outcome abgewiesen=failure, or =success; may be repeated",
+      help: "say what an outcome that was not recognized means: --outcome BOUNCED=failure, or =success; may be repeated",
       repeated: true,
       value: (is) => is.many(is.any),
     },
