@@ -1,4 +1,5 @@
 import type { Column, Columns } from "../../documents/audit.ts";
+import { defined } from "../../defined.ts";
 import { VaultError } from "../../errors.ts";
 import { shellWord } from "../../way.ts";
 import { clip, listNames } from "../read/clip.ts";
@@ -54,10 +55,7 @@ export function chooseColumns(
 
 /** Returns the text of a record's time, of one column or two; empty if it has none. */
 export const timeIn = (fields: ReadonlyMap<string, string>, { time }: Columns): string =>
-  [time?.name, time?.and]
-    .map((name) => fields.get(name ?? "") ?? "")
-    .join(" ")
-    .trim();
+  `${fields.get(time?.name ?? "") ?? ""} ${fields.get(time?.and ?? "") ?? ""}`.trim();
 
 /** The values of a column in the sample. */
 interface Profile {
@@ -72,25 +70,28 @@ interface Profile {
 /** Maximum number of columns to profile. No export has as many. */
 const maxColumns = 500;
 
+const profileOf = (name: string, values: ReadonlyMap<number, string>): Profile => {
+  const texts = [...values.values()];
+  return { name, values, texts, distinct: new Set(texts.map((text) => text.toLowerCase())).size };
+};
+
 /** Profiles the columns, in the order of their first appearance. */
 function profilesOf(records: readonly SampleRecord[]): Profile[] {
   const found = new Map<string, Map<number, string>>();
   for (const [record, { fields }] of records.entries()) {
     for (const [name, value] of fields) {
-      const values = found.get(name) ?? new Map<number, string>();
-      if (values.size === 0 && found.size < maxColumns) found.set(name, values);
-      values.set(record, value.trim());
+      if (!found.has(name) && found.size < maxColumns) found.set(name, new Map());
+      found.get(name)?.set(record, value.trim());
     }
   }
-  return [...found].map(([name, values]) => {
-    const texts = [...values.values()];
-    return { name, values, texts, distinct: new Set(texts.map((text) => text.toLowerCase())).size };
-  });
+  return [...found].map(([name, values]) => profileOf(name, values));
 }
 
 /** Whether a share of the values matches, half of them if no other is given. */
-const mostly = ({ texts }: Profile, is: (text: string) => boolean, part = 0.5): boolean =>
-  texts.filter(is).length >= texts.length * part;
+function mostly({ texts }: Profile, is: (text: string) => boolean, part = 0.5): boolean {
+  let others = 0;
+  return texts.every((text) => is(text) || ++others <= texts.length * (1 - part) + 1e-9);
+}
 
 const varies = ({ distinct }: Profile): boolean => distinct > 1;
 
@@ -122,6 +123,8 @@ interface TimeCandidate {
   rank: number;
   style: TimeStyle;
   isRead: boolean;
+  /** Another column with the time of day. */
+  and?: string;
 }
 
 /** Difference between two times of an item from which it matters which is taken. */
@@ -207,9 +210,14 @@ class Search {
   }
 
   /** Gives a role a column, if it has none yet. */
-  #take(role: Role, profile: Profile | undefined, by: Column["by"] = "name"): void {
+  #take(
+    role: Role,
+    profile: Profile | undefined,
+    by: Column["by"] = "name",
+    more: Partial<Column> = {},
+  ): void {
     if (profile === undefined || !this.#isOpen(role)) return;
-    this.#columns[role] = { name: profile.name, by };
+    this.#columns[role] = { name: profile.name, by, ...more };
     this.#taken.add(profile.name);
   }
 
@@ -304,14 +312,6 @@ class Search {
       return;
     }
     const candidates = this.#timeCandidates();
-    const joined = this.#joinedTime(candidates.filter(({ rank, isRead }) => rank < 2 && !isRead));
-    if (joined !== undefined && !candidates.some(({ rank, isRead }) => rank < 2 && isRead)) {
-      this.#take("time", joined.date);
-      this.#taken.add(joined.clock.name);
-      this.#columns.time = { name: joined.date.name, by: "name", and: joined.clock.name };
-      this.#timeStyle = joined.style;
-      return;
-    }
     const read = candidates.filter(({ isRead }) => isRead);
     const best =
       read.find(({ profile }) => profile.texts.length === 1 || !this.#isOfVault(profile)) ??
@@ -321,7 +321,7 @@ class Search {
       ({ profile, rank, isRead }) =>
         !isRead &&
         ((rank < 2 && mostly(profile, looks.looksLikeTime)) ||
-          (mostly(profile, looks.looksLikePartOfTime) && (best?.rank ?? 4) > 1)),
+          (mostly(profile, looks.isPartOfTime) && (best?.rank ?? 4) > 1)),
     );
     if (
       unread !== undefined &&
@@ -329,25 +329,12 @@ class Search {
     )
       throw this.#unreadTime(unread.profile);
     if (best === undefined) return;
-    this.#take("time", best.profile, best.rank < 4 ? "name" : "value");
+    this.#take("time", best.profile, best.rank < 4 ? "name" : "value", defined({ and: best.and }));
     this.#timeStyle = best.style;
     const other = read.find(
       (one) => one !== best && (one.rank < 4 || best.rank > 1) && areApart(best, one),
     );
     if (other !== undefined) this.#sayOther("time", best.profile, other.profile);
-  }
-
-  /** Returns columns that hold the date and the time of day, each for itself. */
-  #joinedTime(
-    parts: readonly TimeCandidate[],
-  ): { date: Profile; clock: Profile; style: TimeStyle } | undefined {
-    const profiles = parts.map(({ profile }) => profile);
-    const date = profiles.find((profile) => mostly(profile, looks.isDate, 0.8));
-    const clock = profiles.find((profile) => mostly(profile, looks.isTimeOfDay, 0.8));
-    if (date === undefined || clock === undefined) return undefined;
-    const texts = [...date.values].map(([at, text]) => `${text} ${clock.values.get(at) ?? ""}`);
-    const style = timeStyleOf(texts, true, this.#given.now);
-    return style.share >= 0.5 ? { date, clock, style } : undefined;
   }
 
   /** Columns that may hold the time, best first. */
@@ -361,15 +348,23 @@ class Search {
     ];
     const known = new Set(named.flat());
     const others = this.#free().filter(
-      (profile) => !known.has(profile) && !isProperty(profile.name),
+      (one) => !known.has(one) && !isProperty(one.name) && mostly(one, looks.isRecentTime, 0.8),
     );
-    return [...named, others.filter((one) => mostly(one, looks.looksLikeRecentTime, 0.8))].flatMap(
-      (profiles, rank) =>
-        profiles.map((profile) => {
-          const style = timeStyleOf(profile.texts, rank < 4, this.#given.now);
-          return { profile, rank, style, isRead: style.share >= 0.5 };
-        }),
+    const candidate = (profile: Profile, rank: number): TimeCandidate => {
+      const style = timeStyleOf(profile.texts, rank < 4, this.#given.now);
+      return { profile, rank, style, isRead: style.share >= 0.5 };
+    };
+    const found = [...named, others].flatMap((profiles, rank) =>
+      profiles.map((profile) => candidate(profile, rank)),
     );
+    const date = times.find((profile) => mostly(profile, looks.isDate));
+    const clock = times.find((profile) => mostly(profile, looks.isTimeOfDay));
+    if (date === undefined || clock === undefined) return found;
+    const joined = [...date.values].map(
+      ([at, text]) => [at, `${text} ${clock.values.get(at) ?? ""}`] as const,
+    );
+    const both = candidate(profileOf(date.name, new Map(joined)), 1);
+    return [{ ...both, and: clock.name }, ...found].sort((a, b) => a.rank - b.rank);
   }
 
   /** Whether all items, or all of a vault, have the same value, so that it tells of the log, or of the vault. */

@@ -30,19 +30,11 @@ export function parseMap(text: string): ColumnMap {
     const given = part.slice(0, Math.max(at, 0)).trim();
     const role = aliases.get(given) ?? given;
     const column = part.slice(at + 1).trim();
-    if (at === -1 || column === "")
-      throw new VaultError("usage", `--map: ${clip(part)} is not ROLE=COLUMN`, { hint });
-    if (!isRole(role)) {
-      throw new VaultError("usage", `--map: ${clip(role)} must be one of ${roles.join(", ")}`, {
-        hint,
-      });
-    }
-    if (map[role] !== undefined)
-      throw new VaultError("usage", `--map: ${role} is given twice`, { hint });
+    if (at === -1 || column === "") throw refused(`${clip(part)} is not ROLE=COLUMN`);
+    if (!isRole(role)) throw refused(`${clip(role)} must be one of ${roles.join(", ")}`);
+    if (map[role] !== undefined) throw refused(`${role} is given twice`);
     if (role === "time" && column === "none")
-      throw new VaultError("usage", "--map: an item needs a time, so time=none is not possible", {
-        hint,
-      });
+      throw refused("an item needs a time, so time=none is not possible");
     map[role] = column;
   }
   return map;
@@ -59,5 +51,7 @@ export function parseZone(text: string): string {
     hint: "name a place, like --zone Europe/Berlin, or a distance from UTC, like --zone +01:00",
   });
 }
+
+const refused = (why: string): VaultError => new VaultError("usage", `--map: ${why}`, { hint });
 
 const isRole = (name: string): name is Role => (roles as readonly string[]).includes(name);

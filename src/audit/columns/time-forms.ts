@@ -56,7 +56,7 @@ const longest = 100;
 
 /** Reads a time in any known form; null if it has none. `isDayFirst`: of two numbers in a date, the first one is the day. */
 export function writtenTime(text: string, isDayFirst = true): Written | null {
-  if (text.length > longest) return null;
+  if (text.length > longest || !/\d.*\d/.test(text)) return null;
   if (epoch.test(text)) return { form: "epoch", shown: epochTime(text), zone: "Z" };
   const net = netEpoch.exec(text)?.[1];
   if (net !== undefined) return { form: "epoch", shown: Number(net), zone: "Z" };

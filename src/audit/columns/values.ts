@@ -56,34 +56,33 @@ export const looksLikeFlag = (value: string): boolean => flag.test(value) || /^\
 /** Whether a value is the severity of a line of a log. */
 export const looksLikeLevel = (value: string): boolean => level.test(value);
 
-const date = /^\d{4}-\d\d-\d\d$|^\d{1,4}([-/.])\d\d?\1\d{1,4}$/;
-const timeOfDay = /^\d\d?:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[ap]m)?$/i;
 const yearless = /^\p{L}{3,9}\.? +\d\d? +\d\d?:\d\d/u;
 /** A date beside a time of day, or a number since some day. */
 const dateAndTime =
   /\d\D{1,20}\d.{0,20}\d:\d\d|\p{L}.{0,20}\d:\d\d|^\d{8,19}(?:[.,]\d+)?$|^\[\d{4},/u;
 
+export const isDate = (value: string): boolean =>
+  /^\d{4}-\d\d-\d\d$|^\d{1,4}([-/.])\d\d?\1\d{1,4}$/.test(value);
+
+export const isTimeOfDay = (value: string): boolean =>
+  /^\d\d?:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[ap]m)?$/i.test(value);
+
+export const isPartOfTime = (value: string): boolean => isDate(value) || isTimeOfDay(value);
+
 /** Whether a value looks like a date with a time of day, be it one that can be read or not. */
 export const looksLikeTime = (value: string): boolean =>
-  value.length <= 100 && !looksLikePartOfTime(value) && dateAndTime.test(value);
-
-export const isDate = (value: string): boolean => date.test(value);
-
-export const isTimeOfDay = (value: string): boolean => timeOfDay.test(value);
-
-/** Whether a value is a date or a time of day alone. */
-export const looksLikePartOfTime = (value: string): boolean => isDate(value) || isTimeOfDay(value);
+  value.length <= 100 && !isPartOfTime(value) && dateAndTime.test(value);
 
 /** Whether a value is a time of this century: without a telling name, ten digits may be anything. */
-export function looksLikeRecentTime(value: string): boolean {
+export function isRecentTime(value: string): boolean {
   const time = parseTime(value);
   return time !== null && time >= Date.UTC(2010, 0) && time < Date.UTC(2100, 0);
 }
 
 /** Returns why a value is not read as a time. */
 export function whyNoTime(value: string): string {
-  if (date.test(value)) return "a date without a time of day";
-  if (timeOfDay.test(value)) return "a time of day without its date";
+  if (isDate(value)) return "a date without a time of day";
+  if (isTimeOfDay(value)) return "a time of day without its date";
   if (yearless.test(value)) return "which has no year";
   const zone = /\d ?([A-Z]{3,4})$/.exec(value)?.[1];
   if (zone !== undefined && parseTime(value.slice(0, -zone.length)) !== null)
