@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { printed } from "../support/audit-prints.ts";
+import { printed } from "../support/audit-reports.ts";
 import { failure, line, replayText, vaultUuid } from "./support.ts";
 
 const items = [

@@ -5,7 +5,7 @@ import type { Replay, ReplayOptions } from "../../src/audit/replay.ts";
 import { parseWhere } from "../../src/audit/selection.ts";
 import { jsonDocument, ndjsonDocument } from "../../src/commands/audit-replay/document.ts";
 import { tempDir } from "../support/cleanup.ts";
-import { printed, viewOf } from "../support/audit-prints.ts";
+import { printed, viewOf } from "../support/audit-reports.ts";
 import { failure, line, replayWith, vaultUuid } from "./support.ts";
 import type { VaultReport } from "../../src/documents/audit.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parseActions } from "../../src/audit/meaning/actions.ts";
-import { printed } from "../support/audit-prints.ts";
+import { printed } from "../support/audit-reports.ts";
 import { failure, line, replayText, rules, vaultUuid } from "./support.ts";
 
 const of = (vault: number, more: Record<string, unknown> = {}) => ({

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parseWhatIf, whatIfForms } from "../../src/audit/fold/rules.ts";
-import { printed } from "../support/audit-prints.ts";
+import { printed } from "../support/audit-reports.ts";
 import { failure, line, replayText, vaultUuid } from "./support.ts";
 
 const created = line(0, "CREATE_VAULT");

@@ -4,9 +4,15 @@ import { pathToFileURL } from "node:url";
 import axe from "axe-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { printed } from "../support/audit-prints.ts";
-import type { Replayed } from "../support/audit-reports.ts";
-import { everything, hostile, many, one, uuid } from "../support/audit-reports.ts";
+import { vaultUuid } from "../audit/support.ts";
+import {
+  everything,
+  hostile,
+  many,
+  one,
+  printed,
+  type Replayed,
+} from "../support/audit-reports.ts";
 import { tempDir } from "../support/cleanup.ts";
 
 const names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
@@ -161,8 +167,8 @@ describe.skipIf(executablePath === undefined)("the page in Chromium", () => {
     await page.locator("#find").focus();
     await page.keyboard.type("REPORT-CRON locked");
     expect(await shown()).toEqual(["1 of 5 vaults shown", 1, 1]);
-    await page.getByRole("link", { name: uuid(1) }).click();
-    expect(await page.locator("article:target h2").textContent()).toContain(uuid(1));
+    await page.getByRole("link", { name: vaultUuid(1) }).click();
+    expect(await page.locator("article:target h2").textContent()).toContain(vaultUuid(1));
     await page.locator("#find").fill("nobody");
     expect(await shown()).toEqual(["0 of 5 vaults shown", 0, 0]);
   });

@@ -1,134 +1,94 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { parseWhatIf, type WhatIf } from "../../src/audit/fold/rules.ts";
-import { replay } from "../../src/audit/replay.ts";
-import type { ReplaySummary, VaultReport, WhatIfReport } from "../../src/documents/audit.ts";
-import { tempDir } from "./cleanup.ts";
+import { parseWhatIf } from "../../src/audit/fold/rules.ts";
+import { markdownReport } from "../../src/audit/print/markdown.ts";
+import type { Report } from "../../src/audit/print/outline.ts";
+import { pageReport } from "../../src/audit/print/page.ts";
+import { terminalReport } from "../../src/audit/print/terminal.ts";
+import type { ReplayOptions } from "../../src/audit/replay.ts";
+import type { VaultReport } from "../../src/documents/audit.ts";
+import { plain } from "../../src/terminal/palette.ts";
+import type { TableOptions } from "../../src/terminal/tables.ts";
+import { failure, line, replayText, vaultUuid } from "../audit/support.ts";
 
-// Reports that a replay of a small log has made.
+/** A report that a replay of a small log has made; each printer reads its vaults. */
+export type Replayed = Report & { vaults: VaultReport[] };
 
-export interface Replayed {
-  summary: ReplaySummary;
-  vaults: VaultReport[];
-  whatIf?: WhatIfReport | undefined;
-}
+export const viewOf = (columns = 1000): TableOptions => ({ isTTY: true, columns, palette: plain });
 
-export const uuid = (n: number): string => `5a4b3c2d-0000-4000-8000-${String(n).padStart(12, "0")}`;
-
-type Values = Record<string, unknown>;
-
-/** An item of vault `n`, at a time of 2026-11 written `20T14:02:11`. */
-const item = (n: number, at: string, what: string, more: Values = {}): Values => ({
-  transactionTime: `2026-11-${at}.000Z`,
-  what,
-  outcome: "SUCCESS",
-  vault: { uuid: uuid(n) },
-  ...more,
+/** A report as each printer prints it. */
+export const printed = (report: Replayed, view = viewOf()) => ({
+  terminal: terminalReport(report, view),
+  timeline: terminalReport(report, view, { timeline: true }),
+  markdown: [...markdownReport(report)].join(""),
+  page: [...pageReport({ title: "Ticket 1", generatedAt: "2026-11-20T16:00:00Z", ...report })].join(
+    "",
+  ),
 });
 
 const worker = { ipAddress: "203.0.113.7", externalRef: "nightly-backup" };
-const report = { ipAddress: "203.0.113.8", externalRef: "report-cron" };
-const refused = { outcome: "FAILURE", details: "bad credentials" };
+const cron = { ipAddress: "203.0.113.8", externalRef: "report-cron" };
 const own = "vault-01K9ZC3F7Q8M2N4P6R8T0V2X4Z";
 
-const items = [
-  item(1, "17T09:12:40", "CREATE_VAULT", worker),
-  item(1, "20T13:58:02", "READ_VAULT", worker),
-  item(1, "20T13:58:04", "ACKNOWLEDGE_READ_VAULT", worker),
-  ...["01:02", "01:40"].map((at) =>
-    item(1, `20T14:${at}`, "READ_VAULT", { ...report, ...refused }),
-  ),
-  item(1, "20T14:02:11", "READ_VAULT", { ...report, ...refused, externalRef: own }),
-  item(1, "20T14:05:00", "READ_VAULT", {
-    ...report,
-    outcome: "FAILURE",
-    details: "vault is locked",
-  }),
-  item(2, "19T10:00:00", "CREATE_VAULT", worker),
-  item(2, "19T10:01:00", "READ_VAULT", worker),
-  item(2, "19T10:01:30", "ACKNOWLEDGE_UPDATE_VAULT", worker),
-  ...["00", "09"].map((at) => item(2, `20T10:00:${at}`, "READ_VAULT", { ...worker, ...refused })),
-  item(3, "19T07:00:00", "CREATE_VAULT", worker),
-  item(3, "20T14:59:00", "UPDATE_VAULT", worker),
-  item(4, "20T07:00:00", "CREATE_VAULT", worker),
-  item(4, "20T07:00:01", "POLISH_VAULT", worker),
-  item(5, "19T07:00:00", "CREATE_VAULT", report),
+const locked = [
+  line(0, "CREATE_VAULT", worker),
+  line(60, "READ_VAULT", worker),
+  line(62, "ACKNOWLEDGE_READ_VAULT", worker),
+  failure(120, cron),
+  failure(150, cron),
+  failure(170, { ...cron, externalRef: own }),
+  failure(300, { ...cron, description: "vault is locked" }),
+];
+const of = (number: number, more: object = worker) => ({ ...more, vaultUuid: vaultUuid(number) });
+const others = [
+  line(400, "CREATE_VAULT", of(2)),
+  line(410, "READ_VAULT", of(2)),
+  line(420, "ACKNOWLEDGE_UPDATE_VAULT", of(2)),
+  ...[430, 439].map((at) => failure(at, of(2))),
+  line(500, "CREATE_VAULT", of(3)),
+  line(510, "UPDATE_VAULT", of(3)),
+  line(600, "CREATE_VAULT", of(4)),
+  line(601, "POLISH_VAULT", of(4)),
+  line(700, "CREATE_VAULT", of(5, cron)),
+  "no item",
 ];
 
-const folder = tempDir("reports");
-
-/** Replays these items, with timelines, at a fixed time. */
-async function replayed(
-  lines: readonly Values[],
-  failure: string | null,
-  whatIf?: WhatIf,
-): Promise<Replayed> {
-  const path = join(folder, "audit.ndjson");
-  writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-  const {
-    close,
-    vaults,
-    summary,
-    whatIf: changes,
-  } = await replay({
-    inputs: [{ name: "audit-2026-11.ndjson", path }],
-    rules: {
-      limits: { unackedStarts: 5, failedAttempts: 3 },
-      tokenLifetimeMs: 300_000,
-      autoLockAfterMs: 365 * 86_400_000,
-      release: "1.2.28",
-      failure,
-    },
-    map: { vault: "vault.uuid" },
+async function replayed(lines: string[], options: Partial<ReplayOptions> = {}): Promise<Replayed> {
+  const exchange = {
+    id: own.slice(6),
+    operation: "get",
+    generation: 6,
+    state: "rejected",
+    startedAt: "",
+  } as const;
+  const { result, reports } = await replayText(lines.join("\n"), {
     timeline: "problems",
-    signal: new AbortController().signal,
-    now: Date.parse("2026-11-20T16:00:00Z"),
-    own: (externalRef) =>
-      externalRef === own
-        ? {
-            id: own.slice(6),
-            operation: "get",
-            generation: 6,
-            state: "rejected",
-            startedAt: "2026-11-20T14:02:10.400Z",
-          }
-        : undefined,
-    labels: new Map([[uuid(1), "backup card"]]),
-    ...(whatIf && { whatIf }),
+    own: (reference) => (reference === own ? exchange : undefined),
+    labels: new Map([[vaultUuid(1), "backup card"]]),
+    ...options,
   });
-  const reports = [...vaults({ problems: false })];
-  await close();
-  return { summary, vaults: reports, whatIf: changes };
+  return { summary: result.summary, vaults: reports, whatIf: result.whatIf };
 }
-
-/** A vault of each verdict, with lines that are no items, an unknown action, contradictions, and an exchange of this machine. */
-export const everything = await replayed(
-  [...items, { what: "no time" }],
-  null,
-  parseWhatIf("lock-after-failed=5"),
-);
 
 /** One locked vault. */
-export const one = await replayed(items.slice(0, 7), null);
+export const one = await replayed(locked);
 
-/** The same summary for other vaults. */
-export function reportOf(vaults: VaultReport[], { summary } = everything): Replayed {
+/** A vault of each verdict, a line that is no item, an unknown action, a contradiction, an exchange of this machine, and --what-if. */
+export const everything = await replayed([...locked, ...others], {
+  whatIf: parseWhatIf("lock-after-failed=5"),
+});
+
+/** A number of vaults that are locked, at risk or have an open exchange. */
+export function many(count: number): Replayed {
+  const vaults = Array.from({ length: count }, (_, n) => ({
+    ...(everything.vaults[n % 3] as VaultReport),
+    uuid: vaultUuid(n),
+  }));
   const verdicts = { locked: 0, "at-risk": 0, "open-exchange": 0, unknown: 0, deleted: 0, ok: 0 };
   for (const { verdict } of vaults) verdicts[verdict] += 1;
-  return { summary: { ...summary, vaultCount: vaults.length, verdicts }, vaults };
+  return { vaults, summary: { ...everything.summary, vaultCount: count, verdicts } };
 }
 
-/** A number of vaults, with the reports of `everything`. */
-export const many = (count: number): Replayed =>
-  reportOf(
-    Array.from({ length: count }, (_, n) => ({
-      ...(everything.vaults[n % 3] as VaultReport),
-      uuid: uuid(n),
-    })),
-  );
-
 /** What somebody might write into an item to reach a terminal, a ticket or a page. */
-export const hostileTexts = [
+const hostileTexts = [
   "<script>window.pwned = 1</script>",
   '"><img src=x onerror="window.pwned = 1">',
   "</script></style><script>window.pwned = 1</script><style>body{display:none}</style>",
@@ -139,9 +99,12 @@ export const hostileTexts = [
   `e${"\u0301".repeat(3000)}\uD800`,
 ] as const;
 
+/** Texts of which the program has a list, and times, which it makes. */
+const fixed =
+  /^(?:verdict|certainty|argv|note|state|rule|event|kind|format|order|by|operation|at|since|tokenExpiry|.*At)$/;
+
 /** A report of which every text is hostile. */
 export function hostile(): Replayed {
-  const spoiled = structuredClone(everything);
   let number = 0;
   const spoil = (value: unknown, key = ""): unknown => {
     if (Array.isArray(value)) return value.map((each) => spoil(each, key));
@@ -153,9 +116,5 @@ export function hostile(): Replayed {
     number += 1;
     return `${hostileTexts[number % hostileTexts.length]} ${value}`;
   };
-  return spoil(spoiled) as Replayed;
+  return spoil(structuredClone(everything)) as Replayed;
 }
-
-/** Texts of which the program has a list, and times, which it makes. */
-const fixed =
-  /^(?:verdict|certainty|argv|note|state|rule|event|kind|format|order|by|operation|at|since|tokenExpiry|.*At)$/;
