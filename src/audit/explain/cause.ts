@@ -24,7 +24,7 @@ export function causeOf(
     chain,
     certainty,
     reason,
-    text: `${sentence(judgement, chain, vault, rules)}.${rule === "unseen" ? "" : ownText(judgement, chain, vault)}`,
+    text: `${sentence(judgement, chain, vault, rules)}.${rule === "unseen" ? "" : ownText(chain)}`,
     ...defined({ refused }),
   };
 }
@@ -95,20 +95,11 @@ const inARow = (what: string, seen: number, limit: number): string =>
   seen < limit ? `${what} in a row (${seen} in the log)` : `${limit} ${what} in a row`;
 
 /** Describes the last item of the chain that is an exchange of this machine. */
-function ownText({ rule }: Judgement, chain: ItemReference[], { ending }: Vault): string {
-  const index = chain.findLastIndex((item) => item.own !== undefined);
-  const item = chain[index];
+function ownText(chain: readonly ItemReference[]): string {
+  const item = chain.findLast(({ own }) => own !== undefined);
   if (item?.own === undefined) return "";
   const { id, generation, supersededAt } = item.own;
-  // Of many, the chain has only the newest.
-  const isPart = rule === "failed-attempts" || rule === "unacknowledged-starts";
-  const missing = isPart ? Math.max(0, (ending?.count ?? 0) - chain.length) : 0;
   const what = isFailedAccess(item.event) ? "failed attempt" : "start";
   const superseded = supersededAt === undefined ? "" : `, superseded at ${supersededAt}`;
-  return ` The ${ordinal(index + 1 + missing)} ${what} at ${item.at} was this machine's exchange ${id}, with credentials of generation ${generation}${superseded}.`;
-}
-
-function ordinal(number: number): string {
-  const isTeen = number % 100 >= 11 && number % 100 <= 13;
-  return `${number}${isTeen ? "th" : ({ 1: "st", 2: "nd", 3: "rd" }[number % 10] ?? "th")}`;
+  return ` The ${what} at ${item.at} was this machine's exchange ${id}, with credentials of generation ${generation}${superseded}.`;
 }

@@ -63,11 +63,9 @@ export class References {
 
 type Hidden = "ip" | "ref" | "app" | "label";
 
-/** Length from which a value is replaced within an endpoint: shorter ones occur in words. */
-const shortest = 3;
-
-const ipv4 = /\b\d{1,3}(?:\.\d{1,3}){3}\b/g;
-const ipv6 = /(?<![\w:])(?:[\da-f]{1,4}(?::[\da-f]{1,4}){7}|[\da-f:]*::[\da-f:]*)(?![\w:])/gi;
+/** Parts of a path that name nobody. */
+const plainPart =
+  /^(?:GET|POST|PUT|DELETE|https?:|vaultsvc|sanctum|v\d+-\d+|vault|credit-card|generic|online|offline|info|(?:get|update)-(?:start|end)|)$/i;
 
 /**
  * Replaces addresses, references, application ids and labels by words like `ip-1`, numbered in the order of their first appearance in a
@@ -76,12 +74,8 @@ const ipv6 = /(?<![\w:])(?:[\da-f]{1,4}(?::[\da-f]{1,4}){7}|[\da-f:]*::[\da-f:]*
  */
 export class Pseudonyms {
   readonly #isOn: boolean;
-  readonly #words: Record<Hidden, Map<string, string>> = {
-    ip: new Map(),
-    ref: new Map(),
-    app: new Map(),
-    label: new Map(),
-  };
+  readonly #words = new Map<string, string>();
+  readonly #counts: Record<Hidden, number> = { ip: 0, ref: 0, app: 0, label: 0 };
 
   constructor(isOn: boolean) {
     this.#isOn = isOn;
@@ -90,9 +84,9 @@ export class Pseudonyms {
   /** Returns the word for a value. */
   of(kind: Hidden, value: string): string {
     if (!this.#isOn) return value;
-    const words = this.#words[kind];
-    const word = words.get(value) ?? `${kind}-${words.size + 1}`;
-    words.set(value, word);
+    const key = `${kind} ${value}`;
+    const word = this.#words.get(key) ?? `${kind}-${(this.#counts[kind] += 1)}`;
+    this.#words.set(key, word);
     return word;
   }
 
@@ -101,9 +95,9 @@ export class Pseudonyms {
     return {
       ...origin,
       ...defined({
-        externalRef: this.#maybe("ref", externalRef),
-        address: this.#maybe("ip", address),
-        application: this.#maybe("app", application),
+        externalRef: externalRef && this.of("ref", externalRef),
+        address: address && this.of("ip", address),
+        application: application && this.of("app", application),
       }),
     };
   }
@@ -112,14 +106,15 @@ export class Pseudonyms {
     if (!this.#isOn) return item;
     const { description: _description, id: _id, own, outcome, endpoint, ...rest } = item;
     const hidden = this.origin(rest);
+    const path = endpoint?.replace(/[?#].*$/s, "").split(/([ /])/);
     return {
       ...hidden,
       action: this.word(item.action),
       ...defined({
-        outcome: outcome === undefined ? undefined : this.word(outcome),
-        endpoint: endpoint === undefined ? undefined : this.#path(endpoint, item),
+        outcome: outcome && this.word(outcome),
+        endpoint: path?.map((part) => (plain(part) ? part : "…")).join(""),
         // The default reference of an exchange holds its id.
-        own: own === undefined ? undefined : { ...own, id: hidden.externalRef ?? "" },
+        own: own && { ...own, id: hidden.externalRef ?? "" },
       }),
     };
   }
@@ -139,28 +134,6 @@ export class Pseudonyms {
   reason(text: string): string {
     return this.#isOn ? text.replace(/: .*$/s, "") : text;
   }
-
-  #maybe(kind: Hidden, value: string | undefined): string | undefined {
-    return value === undefined ? undefined : this.of(kind, value);
-  }
-
-  /** Returns an endpoint without its query, with words for the item's own values and for addresses. */
-  #path(endpoint: string, { externalRef, address, application }: ItemReference): string {
-    const values = [
-      ["ref", externalRef] as const,
-      ["ip", address] as const,
-      ["app", application] as const,
-    ];
-    const word = (found: string): string => this.of("ip", found);
-    return values
-      .reduce(
-        (path, [kind, value]) =>
-          value === undefined || value.length < shortest
-            ? path
-            : path.replaceAll(value, () => this.of(kind, value)),
-        endpoint.replace(/[?#].*$/s, ""),
-      )
-      .replace(ipv4, word)
-      .replace(ipv6, word);
-  }
 }
+
+const plain = (part: string): boolean => part === " " || part === "/" || plainPart.test(part);
