@@ -29,6 +29,7 @@ const values: Record<string, (n: number) => string | undefined> = {
   status: (n) => (n % 3 === 2 ? "403" : "200"),
   good: (n) => String(n % 3 !== 2),
   bad: (n) => String(n % 3 === 2),
+  errors: (n) => (n % 3 === 2 ? String(50_000 + n) : "0"),
   code: (n) => (n % 3 === 2 ? "7" : "0"),
   unknown: (n) => (n % 3 === 2 ? "qwx-1" : "qwx-2"),
   failure: (n) => (n % 3 === 2 ? "AccessDenied" : undefined),
@@ -107,6 +108,7 @@ no outcome by its name         | readOnly=false archived=flag port=443 bytes=siz
 what is true of a failure      | denied=bad                                          | outcome=denied(inverted)
 a code of which 0 is good      | resultCode=code                                     | outcome=resultCode(inverted)
 a code that is words           | resultType=word                                     | outcome=resultType
+codes of errors and 0          | resultType=errors                                   | outcome=resultType(inverted)
 what varies, of two outcomes   | httpStatus=200 success=good                         | outcome=success
 the state of a thing           | status=ACTIVE                                       | outcome=-
 why it failed is also a reason | error=failure                                       | outcome=error description=error

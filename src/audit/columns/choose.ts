@@ -109,9 +109,11 @@ const holdsOutcomes = (profile: Profile): boolean =>
   );
 const isCall = (text: string): boolean => eventOfEndpoint(text) !== undefined;
 
-/** Whether the "true" of a column is a failure. */
+/** Whether the "true" of a column, or any number but 0, is a failure. */
 const isFailure = (profile: Profile): boolean =>
-  rankOf("failure", profile.name) !== null && mostly(profile, looks.looksLikeFlag, 0.8);
+  rankOf("failure", profile.name) !== null &&
+  (mostly(profile, looks.looksLikeFlag, 0.8) ||
+    (profile.texts.includes("0") && mostly(profile, (text) => /^\d{1,9}$/.test(text), 0.8)));
 
 /** Maximum number of different outcomes. */
 const maxOutcomes = 12;
@@ -171,6 +173,7 @@ class Search {
       texts.filter((text) => describedOutcome(text) === "bad").length;
     const texts = this.#named("description").toSorted((a, b) => reasons(b) - reasons(a));
     this.#take("description", texts[0]);
+    if (outcome === undefined && !texts.some((one) => reasons(one) > 0)) this.#sayNoOutcome();
     // A name like `uuid` may also mean the vault's, but ids of items rarely repeat.
     const ids = this.#named("id").filter(({ texts, distinct }) => distinct * 2 > texts.length);
     this.#take("id", ids[0]);
@@ -432,7 +435,7 @@ class Search {
       ...named.filter((profile) => !statuses.includes(profile) || !this.#isOfVault(profile)),
       ...unclear,
     ][0];
-    if (best === undefined) return this.#sayNoOutcome();
+    if (best === undefined) return;
     this.#take("outcome", best, named.includes(best) || !told.includes(best) ? "name" : "value");
     // What only a failed call has is also why.
     if (errors.includes(best) && this.#named("description").length === 0)

@@ -199,7 +199,7 @@ const says = (words: string, pattern: RegExp): boolean => words.search(pattern) 
 /** What an outcome says. `inverted` is true for a column like `failed`, false for one like `success`: others hold no numbers. */
 export function outcomeOf(outcome: string, inverted?: boolean): Outcome {
   const words = plainWords(outcome);
-  if (inverted !== undefined && /^\d\d?$/.test(words)) {
+  if (inverted !== undefined && (inverted ? /^\d{1,9}$/ : /^\d\d?$/).test(words)) {
     if (words === "0") return inverted ? "good" : "bad";
     return inverted ? "bad" : words === "1" ? "good" : "unclear";
   }
