@@ -308,7 +308,8 @@ export function recognizeTable(
         cells.length >= usual[0] &&
         cells.filter((cell) => cell.trim() !== "").length * 2 > usual[0],
     );
-    const score = usual[1] * 1000 + usual[0];
+    // A table of two columns has no item: each line may have one comma, as in a time, and tabs for its cells.
+    const score = usual[1] * Math.min(usual[0], 4) * 1000 + usual[0];
     if (header >= 0 && score > (best?.score ?? 0))
       best = { delimiter, headerLine: header + 1, score };
   }
