@@ -2,6 +2,7 @@ import type { InputReport } from "../../documents/audit.ts";
 import { defined } from "../../defined.ts";
 import { VaultError } from "../../errors.ts";
 import { chooseColumns, type Given, timeIn } from "../columns/choose.ts";
+import { uuidOf } from "../columns/values.ts";
 import { contentHashOf, textOf, viewOf } from "./bytes.ts";
 import { clip, listNames } from "./clip.ts";
 import type { Fields } from "./fields.ts";
@@ -298,6 +299,9 @@ class Reading implements Source, Sink {
       const entry = entryOf(item, held, hash, layout);
       if (doubt !== undefined && entry.vault < 0 && anyUuid.test(text()))
         return this.skip(line, doubt, text());
+      // The column of the vault holds something else: what the record names may be the vault.
+      if (entry.vault < 0 && item.vault !== null && uuidOf(item.vault) === null)
+        this.unread(text());
       this.add(entry, list);
     } else if (list === undefined || this.#lists.has(list) || this.#held >= maxHeld)
       this.skip(line, doubt ?? item, text());
