@@ -170,7 +170,6 @@ const spoiled: readonly ((line: string, dice: Dice) => string)[] = [
   (line, dice) => line.slice(Math.floor(line.length * 0.3 * dice.fraction()) + 1),
   (line) => line.replaceAll('"', "'"),
   (line) => line.replace(/"[^"]*"\}$|[^,;\t]*$/, "NaN}"),
-  (line) => `${line}${line}`,
   (line) => line.replace(/[,;\t]/, "$&$&"),
   (line, dice) => {
     const at = Math.floor(line.length * dice.fraction());
@@ -184,7 +183,12 @@ async function wrongSpoiled({ items, truths, shape, dice }: Log): Promise<string
   const [file, ...others] = shape.write(items);
   if (file === undefined || others.length > 0 || shape.isGzip) return [];
   const lines = file.toString().split("\n");
-  const chosen = [1, 2, 3].map(() => dice.between(2, lines.length - 1));
+  // Whose items are on lines of their own.
+  if (lines.length < items.length) return [];
+  const naming = [...lines.keys()].filter((at) =>
+    truths.some(({ uuid }) => lines[at]?.includes(uuid) === true),
+  );
+  const chosen = [1, 2, 3].map(() => dice.pick(naming));
   const textOf = (): string => chosen.map((at) => lines[at] ?? "").join();
   const before = textOf();
   for (const at of chosen) lines[at] = dice.pick(spoiled)(lines[at] ?? "", dice);
@@ -201,7 +205,12 @@ async function wrongSpoiled({ items, truths, shape, dice }: Log): Promise<string
     const isSameLock =
       report?.lockedAt !== undefined && right.includes(`"lockedAt":"${report.lockedAt}"`);
     const isRight = before.includes(truth.uuid)
-      ? isUnsure || isSameLock || isLess || !after.includes(truth.uuid)
+      ? isUnsure ||
+        isSameLock ||
+        isLess ||
+        report?.verdict === "deleted" ||
+        report?.cause?.rule === "unseen" ||
+        !after.includes(truth.uuid)
       : isLess;
     return isRight ? [] : [`${truth.ending}: ${came} in place of ${right}`];
   });
