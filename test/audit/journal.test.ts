@@ -25,6 +25,16 @@ async function run(machine: Machine, code: number, ...args: string[]): Promise<v
   expectExit(await machine.vaultWith({ env: { VAULTSVC_MAX_WAIT: "300ms" } }, ...args), code);
 }
 
+const kind = ["--kind", "generic/offline"];
+/** The first `get` of a vault. */
+const first = (vault: Lab["vault"] | undefined): string[] => [
+  "get",
+  vault?.uuid ?? "",
+  ...kind,
+  "--credentials",
+  JSON.stringify(vault?.credentials),
+];
+
 const short = ({ action, outcome }: Pick<Item, "action" | "outcome">): string =>
   `${action} ${outcome}`;
 
@@ -41,34 +51,15 @@ describe("the journal as audit items", () => {
     const [vault, other] = lab.service.vaults;
     const uuid = vault?.uuid ?? "";
     const machine = lab.machine();
-    const kind = ["--kind", "generic/offline"];
     await run(machine, 6, "get", uuid, ...kind, "--credentials", wrong);
-    await run(
-      machine,
-      0,
-      "get",
-      uuid,
-      ...kind,
-      "--credentials",
-      JSON.stringify(vault?.credentials),
-      "--external-ref",
-      "order-1",
-    );
+    await run(machine, 0, ...first(vault), "--external-ref", "order-1");
     await run(machine, 0, "update", uuid, "--content", "new");
     await run(machine, 0, "get", uuid, "--no-ack");
     await run(machine, 0, "get", uuid, "--discard-pending");
     await run(machine, 0, "info", uuid);
     await run(machine, 5, "get", uuid, "--api-key", "123e4567-e89b-42d3-a456-426614174000");
     await run(machine, 0, "create", ...kind, "--content", "made", "--external-ref", "creation");
-    await run(
-      machine,
-      0,
-      "get",
-      other?.uuid ?? "",
-      ...kind,
-      "--credentials",
-      JSON.stringify(other?.credentials),
-    );
+    await run(machine, 0, ...first(other));
     await run(machine, 0, "delete", uuid, "--yes");
     const items = await itemsOf(machine);
     const told = items.map((item) => ({
@@ -103,21 +94,6 @@ describe("the journal as audit items", () => {
     const times = items.map(({ time }) => time);
     expect(times).toEqual(times.toSorted((a, b) => a - b));
     expect(Math.abs((times[0] ?? 0) - Date.now())).toBeLessThan(60_000);
-  });
-
-  test("a refusal of the application", () => {
-    const line = {
-      seq: 1,
-      at: "2026-11-21T10:00:00.000Z",
-      service: "s",
-      uuid: "u",
-      exchange: "e",
-      fate: null,
-    };
-    const detail = { operation: "get", error: { code: "unauthorized", message: "m" } };
-    expect([...journalItems([{ ...line, event: "discarded", detail }])]).toMatchObject([
-      { action: "API_KEY_CHECK", outcome: "FAILURE" },
-    ]);
   });
 
   test("a start without an answer may count, and says so", async () => {
@@ -157,16 +133,8 @@ describe("the journal as audit items", () => {
     const machine = await lab.warmMachine();
     lab.faults("get-start:status=429,retry-after=9");
     await run(machine, 9, "get", lab.vault.uuid);
-    await run(
-      machine,
-      10,
-      "get",
-      lab.vault.uuid,
-      "--timeout",
-      "100ms",
-      "--proxy",
-      "http://127.0.0.1:1",
-    );
+    const dead = ["--timeout", "100ms", "--proxy", "http://127.0.0.1:1"];
+    await run(machine, 10, "get", lab.vault.uuid, ...dead);
     expect(await itemsOf(machine)).toHaveLength(2);
   });
 
@@ -174,19 +142,7 @@ describe("the journal as audit items", () => {
     const lab = await openLab([offlineNote, offlineNote]);
     const [one, two] = lab.service.vaults;
     const machine = lab.machine();
-    for (const vault of [one, two]) {
-      const pair = JSON.stringify(vault?.credentials);
-      await run(
-        machine,
-        0,
-        "get",
-        vault?.uuid ?? "",
-        "--kind",
-        "generic/offline",
-        "--credentials",
-        pair,
-      );
-    }
+    for (const vault of [one, two]) await run(machine, 0, ...first(vault));
     lab.service.sandbox.lock(one?.uuid ?? "");
     await run(machine, 7, "get", one?.uuid ?? "");
     await run(machine, 0, "guard", one?.uuid ?? "", "--reset", "--yes");
@@ -259,19 +215,15 @@ describe("the journal as audit items", () => {
   });
 });
 
-test("what the journal no longer has the beginning of is left out", () => {
-  const line = {
-    seq: 1,
-    at: "2026-11-20T14:00:00Z",
-    service: "s",
-    uuid: "V",
-    exchange: "x",
-    detail: {},
-    fate: null,
-  };
-  expect([...journalItems([{ ...line, event: "acknowledged" }])]).toEqual([]);
-  const strange = { operation: "dance", externalRef: 1 };
-  expect([
-    ...journalItems([{ ...line, event: "intent", detail: strange, fate: "unknown" }]),
-  ]).toEqual([]);
+test("a refusal of the application is told; what has no beginning in the journal is left out", () => {
+  const line = { seq: 1, at: "2026-11-20T14:00:00Z", service: "s", uuid: "V", exchange: "x" };
+  const itemsOf = (event: string, detail: object, fate: "unknown" | null = null): Item[] => [
+    ...journalItems([{ ...line, event, detail: { ...detail }, fate }]),
+  ];
+  const error = { code: "unauthorized", message: "m" };
+  expect(itemsOf("discarded", { operation: "get", error })).toMatchObject([
+    { action: "API_KEY_CHECK", outcome: "FAILURE" },
+  ]);
+  expect(itemsOf("acknowledged", {})).toEqual([]);
+  expect(itemsOf("intent", { operation: "dance", externalRef: 1 }, "unknown")).toEqual([]);
 });

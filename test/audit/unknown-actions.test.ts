@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseActions } from "../../src/audit/meaning/actions.ts";
+import { parseActions, parseOutcomes } from "../../src/audit/meaning/actions.ts";
 import { printed } from "../support/audit-reports.ts";
 import { failure, line, replayText, rules, vaultUuid } from "./support.ts";
 
@@ -98,16 +98,6 @@ describe("actions that are not recognized", () => {
     );
   });
 
-  test("that their endpoint explains are noted", async () => {
-    const endpoint = `POST /vaultsvc/v1-2/vault/generic/offline/${vaultUuid(1)}/get-start`;
-    const called = line(1, "Wallet opened", { endpoint });
-    const { verdicts, summary } = await verdictsIn([line(0, "CREATE_VAULT"), called].join("\n"));
-    expect(verdicts).toEqual({ 1: "open-exchange" });
-    expect(summary.notes).toContain(
-      "actions without a known name count by the endpoint of the call: Wallet opened",
-    );
-  });
-
   test("may be ignored", async () => {
     const listed = [line(0, "CREATE_VAULT"), line(1, "LIST_VAULTS")].join("\n");
     expect((await verdictsIn(listed)).verdicts).toEqual({ 1: "unknown" });
@@ -151,21 +141,42 @@ describe("actions that are not recognized", () => {
       "other",
     ]);
     expect(result.summary).toMatchObject({ unknownItems: 1, applicationItems: 1 });
+    expect(result.summary.notes).toContain(
+      "actions without a known name count by the endpoint of the call: VAULT_ACCESS",
+    );
   });
 });
 
-describe("--action", () => {
-  test.each([
-    ["READ_VAULT", /"READ_VAULT" is not OLD=NEW/],
-    ["=READ_VAULT", /is not OLD=NEW/],
-    ["OPENED=OPENED", /gives no known name/],
-    ["OPENED=__proto__", /gives no known name/],
-  ])("refuses %s", (text, message) => {
-    expect(() => parseActions([text])).toThrow(message);
+test("an outcome that is not recognized is neither, until --outcome says what it means", async () => {
+  const bounced = [1, 2, 3].map((at) => line(at, "READ_VAULT", { outcome: "Bounced" }));
+  const text = [line(0, "CREATE_VAULT"), ...bounced].join("\n");
+  const told = async (meaning: string) =>
+    await verdictsIn(text, { outcomes: parseOutcomes([`BOUNCED=${meaning}`]) });
+  const { verdicts, summary } = await verdictsIn(text);
+  expect(verdicts).toEqual({ 1: "unknown" });
+  expect(summary.warnings).toMatchObject([/"Bounced" ×3.*--outcome VALUE=success/]);
+  expect((await told("success")).verdicts).toEqual({ 1: "open-exchange" });
+  const failed = await told("failure");
+  expect(failed.verdicts).toEqual({ 1: "locked" });
+  expect(failed.summary).toMatchObject({
+    warnings: [],
+    rules: { outcomes: { bounced: "failure" } },
   });
+});
 
-  test("refuses the same action twice, and takes one with an equals sign", () => {
-    expect(() => parseActions(["A=READ_VAULT", "A=LOCK_VAULT"])).toThrow(/"A" is given twice/);
-    expect(parseActions(["op=7=READ_VAULT"])).toEqual({ "op=7": "READ_VAULT" });
-  });
+test.each([
+  [parseActions, "READ_VAULT", /^--action: "READ_VAULT" is not OLD=NEW/],
+  [parseActions, "=READ_VAULT", /is not OLD=NEW/],
+  [parseActions, "OPENED=OPENED", /gives no known name/],
+  [parseActions, "OPENED=__proto__", /gives no known name/],
+  [parseActions, "A=READ_VAULT A=LOCK_VAULT", /"A" is given twice/],
+  [parseOutcomes, "WARN", /^--outcome: "warn" is not VALUE=success/],
+  [parseOutcomes, "WARN=perhaps", /gives no known meaning/],
+  [parseOutcomes, "x=success X=failure", /"x" is given twice/],
+])("%o refuses %s", (parse, texts, message) => {
+  expect(() => parse(texts.split(" "))).toThrow(message);
+});
+
+test("a value may hold an equals sign", () => {
+  expect(parseActions(["op=7=READ_VAULT"])).toEqual({ "op=7": "READ_VAULT" });
 });

@@ -294,6 +294,8 @@ export class Fold {
     const { ending } = vault;
     if (vault.condition !== "locked" || this.#confirm(vault)) return;
     if (ending === undefined || isRecord(entry, ending)) return;
+    // "Locked after too many failed attempts" may be said to each call since.
+    if (entry.event === "locking-failure" && ending.rule === "failed-attempts") return;
     vault.addContradiction("locked-at-another-moment", locationOf(entry));
   }
 
