@@ -57,32 +57,33 @@ const maxContradictions = 10;
 export function sectionOf(vault: VaultReport, { rules, items }: ReplaySummary): Section {
   const { uuid, label, cause, certainty, reason, advice, who, verdict } = vault;
   const chain = itemsOf(vault);
-  const told = [cause?.text, cause?.refused?.text, openWords(vault), ...vault.explanation];
-  const isUnsure = certainty !== "certain" || told.every((text) => text === undefined);
+  const isUnsure = certainty !== "certain";
   const confidence = [
-    isUnsure ? reason : `${certainty}: ${reason}`,
+    isUnsure ? `Not certain: ${reason}` : `certain: ${reason}`,
     cause === undefined || (cause.certainty === certainty && cause.reason === reason)
       ? undefined
       : `cause ${cause.certainty}: ${cause.reason}`,
   ];
-  const { starts, failed } = countersOf(vault, rules);
-  const isCounting = verdict !== "locked" && vault.unackedStarts + vault.failedAttempts > 0;
   return {
     vault,
     verdict: `${verdictWords(verdict)}${certainty === "likely" ? ", likely" : ""}`,
     name: label === null ? uuid : `${uuid} (${label})`,
     find: findOf(vault),
     facts: [
-      ...fact("Why", isUnsure ? [...told, ...confidence] : told),
+      ...fact("Why", [
+        cause?.text,
+        cause?.refused?.text,
+        verdict === "locked" ? undefined : countersText(vault, rules),
+        openText(vault),
+        ...vault.explanation,
+        ...(isUnsure ? confidence : []),
+      ]),
       ...fact("Support", [advice.support]),
       ...fact("Developer", advice.developer === advice.support ? [] : [advice.developer]),
     ],
     ways: advice.next,
     evidence: [
       ...fact("Confidence", isUnsure ? [] : confidence),
-      ...fact("Counters", [
-        isCounting ? `${starts} unacknowledged starts, ${failed} failed attempts in a row` : "",
-      ]),
       ...chain.facts,
       ...fact("Endpoint", tallyWords(who.endpoints)),
       // The only application is everybody's.
@@ -135,7 +136,14 @@ const tallyWords = (values: readonly Tally[]): string[] =>
     3,
   );
 
-function openWords({ exchange }: VaultReport): string | undefined {
+function countersText(vault: VaultReport, rules: Rules): string {
+  const { starts, failed } = countersOf(vault, rules);
+  const all = [`${failed} failed attempts in a row`, `${starts} unacknowledged starts`];
+  const counting = all.filter((words) => !words.startsWith("0 "));
+  return counting.length === 0 ? "" : `${counting.join(" and ")} count toward lockout.`;
+}
+
+function openText({ exchange }: VaultReport): string | undefined {
   if (exchange === undefined) return undefined;
   const { operation, startedAt, expired, tokenExpiry } = exchange;
   return `The ${operation === "get" ? "read" : "update"} started at ${startedAt} is not acknowledged; its token ${expired ? "expired" : "expires"} at ${tokenExpiry}.`;
@@ -196,8 +204,9 @@ const saidOf = ({ event, description }: ItemReference): string | undefined =>
   /^(?:create|read|update|ack-read|ack-update|delete)$/.test(event) ? undefined : description;
 
 const whoOf = ({ externalRef, address, application }: ItemReference): string =>
-  [externalRef ?? [], address === undefined ? [] : `from ${address}`].flat().join(" ") ||
-  (application ?? "");
+  externalRef !== undefined && address !== undefined
+    ? `${externalRef} from ${address}`
+    : (externalRef ?? address ?? application ?? "");
 
 /** Lists the items that led to the lock, or that count toward one; of many the first and the last ones. */
 function itemsOf({ cause, counting }: VaultReport) {

@@ -16,19 +16,15 @@ export const style = `:root {
 [hidden] { display: none !important; }
 body { margin: 0 auto; max-width: 70rem; padding: 1.25rem clamp(.75rem, 3vw, 2rem) 3rem; background: var(--page); color: var(--text); font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", "Liberation Sans", sans-serif; }
 header { padding-left: 1rem; border-left: 6px solid var(--hue); }
-h1 { margin: 0; font-size: 1.4rem; line-height: 1.3; }
-h2 { margin: 2rem 0 .5rem; font-size: 1.15rem; }
-p { margin: .5rem 0; }
+h1 { margin: 0; font-size: 1.4rem; line-height: 1.3; } h2 { margin: 2rem 0 .5rem; font-size: 1.15rem; } p { margin: .5rem 0; }
 a { color: var(--link); } b { color: var(--hue); }
 h2 b, .scroll tbody th { white-space: nowrap; }
 bdi { overflow-wrap: anywhere; }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
 .found { margin-top: .75rem; font-weight: 600; }
 .warning { padding: .5rem .75rem; background: var(--soft); border: 1px solid var(--warn); border-radius: .3rem; }
-.quiet, dt, thead th, .ends, .legend { color: var(--quiet); }
-.quiet, .ends, .legend { font-size: .875rem; }
-article { border-top: 1px solid var(--line); scroll-margin-top: 1rem; }
-article:target h2 { background: var(--soft); }
+.quiet, dt, thead th, .ends, .legend { color: var(--quiet); } .quiet, .ends, .legend { font-size: .875rem; }
+article { border-top: 1px solid var(--line); scroll-margin-top: 1rem; } article:target h2 { background: var(--soft); }
 dl { display: grid; grid-template-columns: 8rem minmax(0, 1fr); gap: .25rem 1rem; margin: .5rem 0; }
 dt { grid-column: 1; } dd { grid-column: 2; margin: 0; }
 code { display: block; padding: .3rem .6rem; background: var(--soft); border: 1px solid var(--line); border-radius: .3rem; font: .875rem/1.5 ui-monospace, "Liberation Mono", monospace; user-select: all; }
@@ -36,20 +32,17 @@ code span { display: inline-block; max-width: 100%; overflow-wrap: anywhere; } c
 table { width: 100%; border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .75rem .3rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; font-weight: inherit; }
 .scroll { overflow-x: auto; } .scroll bdi { overflow-wrap: break-word; } .scroll td { max-width: 24rem; }
-tr.cause > :first-child, tr.locks > :first-child { border-left: 4px solid var(--bad); padding-left: .5rem; }
-tr.locks { color: var(--bad); font-weight: 600; }
+tr.cause > :first-child, tr.locks > :first-child { border-left: 4px solid var(--bad); padding-left: .5rem; } tr.locks { color: var(--bad); font-weight: 600; }
 label { display: block; }
 input { font: inherit; width: 100%; max-width: 30rem; padding: .3rem .5rem; background: var(--page); color: var(--text); border: 1px solid var(--quiet); border-radius: .3rem; }
 summary { cursor: pointer; color: var(--link); width: fit-content; margin: .75rem 0; }
 .strip { margin: 1rem 0 .25rem; table-layout: fixed; }
 .strip th { width: 12rem; } .strip td { padding: .3rem 0; } .strip tr:last-child td { border: 0; }
 .strip td > svg { display: block; width: 100%; }
-.ends span:last-child { float: right; }
-.legend { display: flex; flex-wrap: wrap; gap: .1rem 1.25rem; margin: 0; padding: 0; list-style: none; }
+.ends span:last-child { float: right; } .legend { display: flex; flex-wrap: wrap; gap: .1rem 1.25rem; margin: 0; padding: 0; list-style: none; }
 .legend svg { vertical-align: middle; margin-right: .3rem; }
 .start { fill: var(--open); } .acknowledged { fill: var(--good); } .refused { fill: var(--bad); } .other { fill: var(--quiet); }
-rect.locked { fill: var(--band); }
-.cause path { stroke: var(--text); stroke-width: 1.5; }
+rect.locked { fill: var(--band); } .cause path { stroke: var(--text); stroke-width: 1.5; }
 @media (max-width: 40rem) {
   dl { grid-template-columns: minmax(0, 1fr); gap: 0; } dt, dd { grid-column: 1; }
   dd:not(:has(+ dd)) { margin-bottom: .5rem; }
