@@ -193,6 +193,11 @@ vault=none a=id | vault | name it with --map vault=COLUMN; the columns are time,
   expect(() => choice(columns)).toThrow(expect.objectContaining(refused));
 });
 
+test("names of a megabyte cost nothing", () => {
+  const columns = [".", ".$a", "_", "a."].map((part) => `${part.repeat(300_000)}x=id`).join(" ");
+  expect(told(choice(columns), "time")).toBe("time=time");
+});
+
 test("nothing is required of no records", () => {
   expect(chooseColumns([], {}, "export.csv")).toMatchObject({ columns: {}, warnings: [] });
 });

@@ -85,11 +85,15 @@ const ranks = new Map<Kind, ReadonlyMap<string, number>>(
   ]),
 );
 
+/** Length of a name that says something, at most: a key may be a megabyte of dots. */
+const longestName = 200;
+
 /** Added to the rank of a name within other keys, such as `context.vaultUuid`. */
 const contained = 1000;
 
 /** Ranks a column name for a kind: 0 is best, null is unknown. */
 export function rankOf(kind: Kind, column: string): number | null {
+  if (column.length > longestName) return null;
   const known = ranks.get(kind);
   // {"$date": …} is how MongoDB exports a time; (UTC) and the like are what a value is in.
   const parts = column.replace(/(?<=.)[([].*$|(?:\.\$\w+)+$/, "").split(".");
@@ -123,7 +127,8 @@ export const isProperty = (column: string): boolean =>
 /** Whether ids or addresses in the column are of people, sessions or machines of the log, and never of a vault or its caller. */
 export const isOthers = (column: string): boolean =>
   /user|actor|principal|person|subject|session|request|trace|span|correlation|tenant|account|organi[sz]ation|device|host|node|agent|server|observer|local|dest|upstream|proxy|benutzer|sitzung|utilisateur|usuario/i.test(
-    /[^.]*(?:\.(?:id|uuid|guid|ip|addr|address|name))?$/i.exec(column)?.[0] ?? "",
+    /[^.]*(?:\.(?:id|uuid|guid|ip|addr|address|name))?$/i.exec(column.slice(-longestName))?.[0] ??
+      "",
   );
 
 // The classes of Unicode take half a millisecond to be made, and most names need none.
