@@ -183,7 +183,7 @@ export async function readAll(
   };
   const source = await openSource({ name: "items", stream }, shared, skips);
   const entries: Entry[] = [];
-  for await (const some of source.entries) entries.push(...some);
+  for await (const some of source.entries) entries.push(...some.map((entry) => ({ ...entry })));
   const items = entries.map((entry) => source.itemOf(entry));
   await source.close();
   return {

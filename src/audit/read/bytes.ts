@@ -74,14 +74,14 @@ const longestText = 256;
 
 /** Values by the bytes of the texts that they are made of, so that a text that repeats is decoded once. */
 export class TextValues<T> {
-  readonly #make: (text: string, known: KnownText) => T;
+  readonly #make: (text: string) => T;
   readonly #slots: ({ text: KnownText; value: T } | undefined)[] = Array.from(
     { length: 2 * mostTexts },
     () => undefined,
   );
   #size = 0;
 
-  constructor(make: (text: string, known: KnownText) => T) {
+  constructor(make: (text: string) => T) {
     this.#make = make;
   }
 
@@ -103,11 +103,10 @@ export class TextValues<T> {
   }
 
   #add(given: Bytes, from: number, to: number, slot: number): T {
-    const text = new KnownText(given, from, to);
-    const value = this.#make(textOf(given.bytes, from, to), text);
+    const value = this.#make(textOf(given.bytes, from, to));
     if (this.#size < mostTexts && to - from <= longestText) {
       this.#size += 1;
-      this.#slots[slot] = { text, value };
+      this.#slots[slot] = { text: new KnownText(given, from, to), value };
     }
     return value;
   }

@@ -1,5 +1,4 @@
 import { looksLikeAction, uuidOf } from "../columns/values.ts";
-import { parseTime } from "../columns/times.ts";
 
 /** Values of a record by column, without empty ones. A Map, so that a column like `__proto__` is safe. */
 export type Fields = Map<string, string>;
@@ -145,7 +144,7 @@ export function likenessOf(fields: ReadonlyMap<string, string>): number {
     if (typeof inner !== "string") wrapped = Math.max(wrapped, likenessOf(inner));
     hasAction ||= looksLikeAction(value);
     hasUuid ||= uuidOf(value) !== null || anyUuid.test(value);
-    hasTime ||= /\d:\d\d/.test(value) || parseTime(value) !== null;
+    hasTime ||= /\d:\d\d|^\d{10,19}(?:\.\d+)?$/.test(value);
   }
   return Math.max(wrapped, !hasTime ? unlike : hasAction ? alike : hasUuid ? similar : unlike);
 }

@@ -43,6 +43,17 @@ export interface Entry extends ItemLocation {
   idHash: number;
 }
 
+export const noEntry: Entry = {
+  time: Number.NaN,
+  vault: -1,
+  event: "other",
+  input: 0,
+  line: 0,
+  offset: 0,
+  length: 0,
+  idHash: 0,
+};
+
 export const locationOf = ({ input, line, event, offset, length }: Entry): ItemLocation => ({
   input,
   line,

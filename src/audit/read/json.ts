@@ -148,10 +148,8 @@ export class JsonCutter implements Cutter {
     const { reader } = this.#sink;
     if (reader !== undefined && place.hasItems && place.isKeyed !== true) {
       const end = reader.readObject(given, from, to, false);
-      const offset = this.#sink.offset + from;
       const line = this.#line ?? this.next;
-      const entry =
-        end < 0 ? null : reader.entry(given, { line, offset, length: end - from }, from, end);
+      const entry = end < 0 ? null : reader.entry(given, line, this.#sink.offset, from, end);
       if (entry !== null) {
         this.#sink.add(entry, place);
         return this.#after(end);
@@ -334,8 +332,7 @@ export class LineCutter implements Cutter {
         const length = end - at;
         while (end >= 0 && end < to && isLineBlank(bytes[end] as number)) end += 1;
         if (end >= 0 && end < to && bytes[end] === lineEnd) {
-          const place = { line: this.next, offset: sink.offset + at, length };
-          const entry = reader.entry(given, place, at, at + length);
+          const entry = reader.entry(given, this.next, sink.offset, at, at + length);
           if (entry !== null) {
             sink.add(entry);
             this.next += 1;

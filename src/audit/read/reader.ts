@@ -4,14 +4,13 @@ import type { TimeReader } from "../columns/times.ts";
 import { uuidInEndpoint, uuidOf } from "../columns/values.ts";
 import { uuidLength, type VaultTable } from "../fold/vault-table.ts";
 import type { Bytes } from "./bytes.ts";
-import type { KnownText } from "./bytes.ts";
-import { contentHashOf, idHashOf, TextValues, viewOf } from "./bytes.ts";
+import { contentHashOf, idHashOf, KnownText, TextValues, viewOf } from "./bytes.ts";
 import { clip } from "./clip.ts";
 import { isInverted } from "../columns/names.ts";
 import type { Classifier, Meaning } from "../meaning/classifier.ts";
 import type { Fields } from "./fields.ts";
 import type { Entry, Item, Role } from "./item.ts";
-import { roles } from "./item.ts";
+import { noEntry, roles } from "./item.ts";
 import {
   backslash,
   carriageReturn,
@@ -52,7 +51,6 @@ const [time, action, vault, outcome, id, description, endpoint] = [0, 1, 2, 3, 4
 
 /** A key of an object: the slot of its value, and the tree of the columns in it. */
 interface Key {
-  text: KnownText;
   /** Index in `counting`, or -1. */
   slot: number;
   within: Keys | undefined;
@@ -61,15 +59,15 @@ interface Key {
 /** The keys of the columns below a prefix like `vault.`. */
 class Keys {
   readonly texts: TextValues<Key>;
-  /** The key that was last found at each place: most records have the same. */
-  readonly expected: Key[] = [];
+  /** What is between the quote of a key and its value, by the place in the first object: most have the same. */
+  readonly usual: { text: KnownText; key: Key; isText: boolean }[] = [];
 
   constructor(names: ReadonlyMap<string, number>) {
-    this.texts = new TextValues((name, text) => {
+    this.texts = new TextValues((name) => {
       const below = [...names].filter(([column]) => column.startsWith(`${name}.`));
       const rest = below.map(([column, slot]) => [column.slice(name.length + 1), slot] as const);
       const within = rest.length === 0 ? undefined : new Keys(new Map(rest));
-      return { text, slot: names.get(name) ?? -1, within };
+      return { slot: names.get(name) ?? -1, within };
     });
   }
 }
@@ -104,6 +102,8 @@ export class ItemReader {
   #wordCount = 0;
   readonly #texts: TextValues<string>;
   readonly #timed = { time: Number.NaN };
+  /** Entries that nobody holds any more. */
+  readonly spare: Entry[] = [];
 
   constructor(layout: Layout, form: { decode(text: string): string }) {
     this.#layout = layout;
@@ -158,57 +158,61 @@ export class ItemReader {
 
   #readObject(given: Bytes, from: number, to: number, keys: Keys, isLine: boolean): number {
     const { bytes } = given;
-    const { expected } = keys;
+    const { usual } = keys;
     let at = from + 1;
     for (let index = 0; ; index++) {
-      let byte = bytes[at] as number;
-      while (byte <= space) {
-        if (!isBlank(byte, isLine) || at >= to) return -1;
-        byte = bytes[++at] as number;
-      }
-      if (byte !== quote) return byte === closeObject && index === 0 && at < to ? at + 1 : -1;
+      at = afterBlanks(bytes, at, isLine);
+      if (bytes[at] !== quote)
+        return bytes[at] === closeObject && index === 0 && at < to ? at + 1 : -1;
       at += 1;
-      let key = expected[index];
-      if (
-        key !== undefined &&
-        at + key.text.length < to &&
-        bytes[at + key.text.length] === quote &&
-        key.text.isAt(given, at)
-      )
-        at += key.text.length;
-      else {
+      const known = usual[index];
+      let key: Key;
+      let isText = true;
+      if (known !== undefined && at + known.text.length < to && known.text.isAt(given, at)) {
+        ({ key, isText } = known);
+        at += known.text.length;
+      } else {
+        const start = at;
         const end = endOfString(given, at, to);
         if (end >= to || bytes[end] !== quote) return -1;
         key = keys.texts.get(given, at, end);
-        expected[index] = key;
-        at = end;
+        at = afterBlanks(bytes, end + 1, isLine);
+        if (bytes[at] !== colon) return -1;
+        at = afterBlanks(bytes, at + 1, isLine);
+        isText = bytes[at] === quote;
+        if (isText) at += 1;
+        if (at >= to) return -1;
+        // As far as a value that is no text: another one may begin with what this one does.
+        if (known === undefined && index === usual.length)
+          usual.push({ text: new KnownText(given, start, at), key, isText });
       }
-      byte = bytes[++at] as number;
-      while (byte <= space) {
-        if (!isBlank(byte, isLine) || at >= to) return -1;
-        byte = bytes[++at] as number;
-      }
-      if (byte !== colon) return -1;
-      byte = bytes[++at] as number;
-      while (byte <= space) {
-        if (!isBlank(byte, isLine) || at >= to) return -1;
-        byte = bytes[++at] as number;
-      }
-      at = this.#readValue(given, at, to, key, isLine);
+      at = isText
+        ? this.#readText(given, at, to, key.slot)
+        : this.#readValue(given, at, to, key, isLine);
       if (at < 0) return -1;
-      byte = bytes[at] as number;
-      while (byte <= space) {
-        if (!isBlank(byte, isLine) || at >= to) return -1;
-        byte = bytes[++at] as number;
-      }
+      at = afterBlanks(bytes, at, isLine);
       if (at >= to) return -1;
       at += 1;
-      if (byte === closeObject) return at;
-      if (byte !== comma) return -1;
+      if (bytes[at - 1] === closeObject) return at;
+      if (bytes[at - 1] !== comma) return -1;
     }
   }
 
-  /** Reads the value at an offset. Returns the offset after it, or -1. */
+  /** Reads the text behind a quote. Returns the offset after it, or -1. */
+  #readText(given: Bytes, from: number, to: number, slot: number): number {
+    const { bytes } = given;
+    let at = from + uuidLength;
+    // The usual length of a uuid, whose text is checked when the vault is looked up.
+    if (slot !== vault || bytes[at] !== quote || at >= to) {
+      at = endOfString(given, from, to);
+      if (slot < 0 || slot === description)
+        while (bytes[at] === backslash) at = endOfString(given, at + 2, to);
+      if (at >= to || bytes[at] !== quote) return -1;
+    }
+    return slot < 0 || this.set(slot, from, at) ? at + 1 : -1;
+  }
+
+  /** Reads a value that is no text. Returns the offset after it, or -1. */
   #readValue(
     given: Bytes,
     from: number,
@@ -218,18 +222,8 @@ export class ItemReader {
   ): number {
     const { bytes } = given;
     const byte = bytes[from] as number;
-    if (byte === quote) {
-      const start = from + 1;
-      let at = start + uuidLength;
-      // The usual length of a uuid, whose text is checked when the vault is looked up.
-      if (slot !== vault || bytes[at] !== quote || at >= to) {
-        at = endOfString(given, start, to);
-        if (slot < 0 || slot === description)
-          while (bytes[at] === backslash) at = endOfString(given, at + 2, to);
-        if (at >= to || bytes[at] !== quote) return -1;
-      }
-      return slot < 0 || this.set(slot, start, at) ? at + 1 : -1;
-    }
+    // The gap that is known may end in a blank or at a quote.
+    if (byte === quote || byte <= space) return -1;
     if (byte === openObject && within !== undefined)
       return slot < 0 ? this.#readObject(given, from, to, within, isLine) : -1;
     if (byte === openObject || byte === openList) {
@@ -249,8 +243,11 @@ export class ItemReader {
     return isPlainBare(bytes, from, at) && this.set(slot, from, at) ? at : -1;
   }
 
-  /** Returns the entry of the values that were read from a record at these bytes; null if they are not plain, or no item. */
-  entry(given: Bytes, place: Place, from: number, to: number): Entry | null {
+  /**
+   * Returns the entry of the values that were read from a record at these bytes, of an input from `offset` on; null if they are not plain,
+   * or no item.
+   */
+  entry(given: Bytes, line: number, offset: number, from: number, to: number): Entry | null {
     const { index, times, vaults, classifier } = this.#layout;
     for (const [other, slot] of this.#copies)
       if (this.#has(other)) this.set(slot, this.#from[other] as number, this.#to[other] as number);
@@ -288,18 +285,18 @@ export class ItemReader {
       meaning.asksEndpoint && this.#has(endpoint)
         ? given.bytes.toString("utf8", starts[endpoint], ends[endpoint])
         : null;
-    return {
-      time: timed.time,
-      vault: number,
-      event: classifier.take(meaning, described, path),
-      input: index,
-      line: place.line,
-      offset: place.offset,
-      length: place.length,
-      idHash: this.#has(id)
-        ? idHashOf(given, starts[id] as number, ends[id] as number)
-        : contentHashOf(given, from, to),
-    };
+    const entry = this.spare.pop() ?? { ...noEntry };
+    entry.time = timed.time;
+    entry.vault = number;
+    entry.event = classifier.take(meaning, described, path);
+    entry.input = index;
+    entry.line = line;
+    entry.offset = offset + from;
+    entry.length = to - from;
+    entry.idHash = this.#has(id)
+      ? idHashOf(given, starts[id] as number, ends[id] as number)
+      : contentHashOf(given, from, to);
+    return entry;
   }
 
   #has(slot: number): boolean {
@@ -307,8 +304,18 @@ export class ItemReader {
   }
 }
 
-const isBlank = (byte: number, isLine: boolean): boolean =>
-  byte === space || byte === 0x09 || (!isLine && (byte === newline || byte === carriageReturn));
+/** Returns the offset of the first byte that is no blank; with `isLine`, the end of a line is none. */
+function afterBlanks(bytes: Buffer, from: number, isLine: boolean): number {
+  let at = from;
+  for (let byte = bytes[at] as number; byte <= space; byte = bytes[++at] as number)
+    if (
+      byte !== space &&
+      byte !== 0x09 &&
+      (isLine || (byte !== newline && byte !== carriageReturn))
+    )
+      break;
+  return at;
+}
 
 /** Whether a bare value is written as it is read: an integer of few digits, true or false. */
 function isPlainBare(bytes: Buffer, from: number, to: number): boolean {

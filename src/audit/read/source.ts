@@ -6,7 +6,15 @@ import { uuidOf } from "../columns/values.ts";
 import { contentHashOf, textOf, viewOf } from "./bytes.ts";
 import { clip, listNames } from "./clip.ts";
 import type { Fields } from "./fields.ts";
-import { anyUuid, longestRecord, likenessOf, parseObject, unlike, unwrapped } from "./fields.ts";
+import {
+  alike,
+  anyUuid,
+  longestRecord,
+  likenessOf,
+  parseObject,
+  unlike,
+  unwrapped,
+} from "./fields.ts";
 import { pieceSize } from "./gunzip.ts";
 import type { Input } from "./input.ts";
 import { hasChanged, openInput, Spool } from "./input.ts";
@@ -34,6 +42,7 @@ export interface Source {
   readonly report: InputReport;
   /** What may make all of it wrong, or was passed over. Complete once everything is read. */
   readonly warnings: string[];
+  /** They are used again for the next ones. */
   readonly entries: AsyncGenerator<Entry[], void, undefined>;
   /**
    * Returns the item at a location.
@@ -255,6 +264,8 @@ class Reading implements Source, Sink {
       this.#entries = [];
       this.report.items += entries.length;
       yield entries;
+      // Whoever took them has copied them.
+      if (this.report.order === "oldest-first") this.reader?.spare.push(...entries);
     } while (await this.#next());
     this.#end();
     this.report.items += this.#entries.length;
@@ -363,7 +374,8 @@ class Reading implements Source, Sink {
 function likest(sample: readonly Held[]): readonly Held[] {
   const lists = new Map<object | undefined, number>();
   for (const { list, fields } of sample)
-    lists.set(list, Math.max(lists.get(list) ?? 0, likenessOf(fields)));
+    if (lists.get(list) !== alike)
+      lists.set(list, Math.max(lists.get(list) ?? 0, likenessOf(fields)));
   const most = Math.max(0, ...lists.values());
   return sample.filter(({ list }) => lists.get(list) === most);
 }

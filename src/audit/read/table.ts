@@ -116,8 +116,7 @@ export class RowCutter implements Cutter {
     if (width === undefined && this.#takeHeader(bytes)) return end;
     const to = this.#isWhole ? end - 1 : end;
     if (sink.reader !== undefined && count === width && this.#read(bytes, sink.reader)) {
-      const place = { line, offset: sink.offset + from, length: to - from };
-      const entry = sink.reader.entry(given, place, from, to);
+      const entry = sink.reader.entry(given, line, sink.offset, from, to);
       if (entry !== null) {
         sink.add(entry);
         return end;
