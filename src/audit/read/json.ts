@@ -15,6 +15,7 @@ import {
   parseObject,
   similar,
   tooLong,
+  unlike,
 } from "./fields.ts";
 import type { Cutter, Sink } from "./records.ts";
 import {
@@ -387,6 +388,9 @@ export class LineCutter implements Cutter {
       reader: undefined,
       add: (entry) => sink.add(entry),
       record: (record) => {
+        // A small part of an item whose beginning is missing.
+        const isPart = (record.to - record.from) * 2 < text.length;
+        if (isPart && likenessOf(record.fields) === unlike) return;
         count += 1;
         sink.record({ ...record, list: undefined });
       },
