@@ -189,10 +189,8 @@ async function wrongSpoiled({ items, truths, shape, dice }: Log): Promise<string
     truths.some(({ uuid }) => lines[at]?.includes(uuid) === true),
   );
   const chosen = [1, 2, 3].map(() => dice.pick(naming));
-  const textOf = (): string => chosen.map((at) => lines[at] ?? "").join();
-  const before = textOf();
+  const before = chosen.map((at) => lines[at] ?? "");
   for (const at of chosen) lines[at] = dice.pick(spoiled)(lines[at] ?? "", dice);
-  const after = textOf();
   const result = await replayed([Buffer.from(lines.join("\n"))]);
   if (typeof result === "string") return [];
   return truths.flatMap((truth) => {
@@ -204,14 +202,13 @@ async function wrongSpoiled({ items, truths, shape, dice }: Log): Promise<string
     const isUnsure = report?.verdict !== "ok" && !isSure;
     const isSameLock =
       report?.lockedAt !== undefined && right.includes(`"lockedAt":"${report.lockedAt}"`);
-    const isRight = before.includes(truth.uuid)
-      ? isUnsure ||
-        isSameLock ||
-        isLess ||
-        report?.verdict === "deleted" ||
-        report?.cause?.rule === "unseen" ||
-        !after.includes(truth.uuid)
-      : isLess;
+    const named = chosen.filter((_, index) => before[index]?.includes(truth.uuid));
+    const isLost = named.some((at) => lines[at]?.includes(truth.uuid) !== true);
+    const isEnded = report?.verdict === "deleted" || report?.cause?.rule === "unseen";
+    const isRight =
+      named.length > 0
+        ? isUnsure || isSameLock || isLess || isEnded || isLost
+        : isLess || (isUnsure && (isSameLock || report?.verdict === "unknown"));
     return isRight ? [] : [`${truth.ending}: ${came} in place of ${right}`];
   });
 }
