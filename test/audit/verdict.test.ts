@@ -152,6 +152,8 @@ test("the first twenty contradictions are listed, and chains name what locked", 
   expect([contradictions.length, moreContradictions]).toEqual([20, 10]);
   const { cause } = await reportOfOne(log("C0 F1 F2 F3 F4 F5 L6"));
   expect(cause?.chain.map((one) => one.line)).toEqual([2, 3, 4]);
+  const between = await reportOfOne(log("C0 F1 R2 F3 F4"));
+  expect(between.cause?.chain.map((one) => one.line)).toEqual([2, 4, 5]);
   const attempts = Array.from({ length: 30 }, (_, at) => `F${at + 1}`).join(" ");
   const own = { id: "ID", operation: "get", generation: 6, state: "rejected", startedAt: "" };
   const many = await reportOfOne(log(`C0 ${attempts}`, { externalRef: "cron" }), {

@@ -56,8 +56,11 @@ export function chainOf(
     return events.filter(
       ({ location: { input, line } }) => input === item.input && line === item.line,
     );
+  const sure = newest(events, count, (event) => isFailedAccess(event) && event !== "refused");
   const isOne = rule === "unacknowledged-starts" ? countsAsStart : countsAsFailure;
-  const counted = newest(events, count, isOne);
+  // A refusal between failed attempts that lock by themselves did not.
+  const counted =
+    isOne === countsAsFailure && sure.length === count ? sure : newest(events, count, isOne);
   return [...counted, ...last.filter((one) => !counted.includes(one))];
 }
 

@@ -21,12 +21,13 @@ import {
 import type { References } from "./references.ts";
 import type { Judgement } from "./verdict.ts";
 
-/** An event with its item: as written, for comparisons, and as it is shown. */
+/** An event with its item, as it is shown. */
 interface Told {
   time: number;
   event: EventKind;
-  raw: ItemReference;
   item: ItemReference;
+  /** Whether the item has a description, shown or not. */
+  hasReason: boolean;
 }
 
 /** What the log shows of a vault beside the rule: advice is made from it. */
@@ -54,7 +55,7 @@ export interface Explanation {
 const maxQuotes = 3;
 const maxNamed = 3;
 
-/** Explains a vault by its newest events. */
+/** Explains a vault by its newest events, of which it reads those that matter. */
 export function explain(
   fold: Fold,
   references: References,
@@ -62,43 +63,54 @@ export function explain(
   judgement: Judgement,
   chain: readonly Seen[],
 ): Explanation {
-  const told = (events: readonly Seen[]): Told[] =>
-    events.map(({ time, location }) => {
-      const raw = references.raw(location);
-      return { time, event: location.event, raw, item: references.pseudonyms.item(raw) };
-    });
-  const before = told(eventsOf(fold, vault));
-  const since = told(eventsSince(fold, vault));
+  const told = (events: readonly Seen[], isOne = (_event: EventKind): boolean => true): Told[] =>
+    events
+      .filter(({ location: { event } }) => isOne(event))
+      .map(({ time, location }) => ({
+        time,
+        event: location.event,
+        item: references.to(location),
+        hasReason: references.itemOf(location).description !== null,
+      }));
+  const { rule, verdict } = judgement;
+  const before = eventsOf(fold, vault);
+  const since = eventsSince(fold, vault);
   const links = told(chain);
-  const client = clientOf(links.map(({ raw }) => raw));
-  const named = references.pseudonyms.origin(client);
+  const client = clientOf(links.map(({ item }) => item));
   const cause = credentialCause(links);
-  const isTraced =
-    cause === "credentials" &&
-    (judgement.rule === "failed-attempts" || judgement.rule === "expired-invalid-start");
-  const trace = isTraced ? traceOf(before, links, client) : undefined;
-  const refused = trace && refusedOf(trace, named, references);
-  const ends = endsOf([...before, ...since], links, fold.rules);
+  const isFailed = rule === "failed-attempts" || rule === "expired-invalid-start";
+  const trace = cause === "credentials" && isFailed && traceOf(told(before), links, client);
+  const later = [...before, ...since].filter(({ time }) => time >= (links[0]?.time ?? 0));
+  const ends = endsOf(
+    told(later, (event) => isStart(event) || event === "failed-ack"),
+    links,
+    fold.rules,
+  );
+  const calls = vault.ending?.calls ?? 0;
+  const others = calls === 0 ? undefined : clientOf(told(since).map(({ item }) => item));
+  const accepted = before.findLastIndex(
+    ({ location: { event } }) => isStart(event) || isAcknowledgement(event),
+  );
+  const unexplained =
+    verdict === "locked"
+      ? links
+      : told(before.slice(accepted + 1), (event) => meanings[event] !== undefined);
   return {
     sentences: [
       ...ends.sentences,
-      ...quotes(quotable(vault, before, links)),
-      ...itemSays(judgement, before),
+      ...quotes(unexplained),
+      ...itemSays(verdict === "locked" ? links.at(-1) : undefined),
       ...atLeast(vault, judgement, fold.rules),
-      ...callsSince(vault, since),
+      ...callsSince(vault, others),
     ],
-    client: clientWords(named),
-    refused,
-    why: cause === "credentials" ? trace?.why : cause,
+    client: clientWords(client),
+    refused: trace ? refusedOf(trace, client) : undefined,
+    why: trace ? trace.why : cause === "credentials" ? undefined : cause,
     ends: ends.kind,
-    calls: isSameClient(client, clientOf(since.map(({ raw }) => raw)))
-      ? (vault.ending?.calls ?? 0)
-      : 0,
+    calls:
+      others?.externalRef === client.externalRef && others?.address === client.address ? calls : 0,
   };
 }
-
-const isSameClient = (one: Client, other: Client): boolean =>
-  one.externalRef === other.externalRef && one.address === other.address;
 
 /** What failed attempts were refused for, if it is the same for all. */
 function credentialCause(
@@ -109,8 +121,8 @@ function credentialCause(
   if (failures.length === 0) return undefined;
   if (all("failed-device")) return "device";
   if (all("failed-pin")) return "pin";
-  const isKnown = ({ event, raw }: Told): boolean =>
-    event !== "unauthorized" && (event !== "refused" || raw.description === undefined);
+  const isKnown = ({ event, hasReason }: Told): boolean =>
+    event !== "unauthorized" && (event !== "refused" || !hasReason);
   return failures.every(isKnown) ? "credentials" : "unknown-reason";
 }
 
@@ -136,10 +148,10 @@ interface Trace {
 /** Finds what replaced refused credentials: the exchange acknowledged after the client's last accepted one. */
 function traceOf(events: readonly Told[], [first]: readonly Told[], client: Client): Trace {
   const until = events.findIndex(
-    ({ raw }) => raw.line === first?.raw.line && raw.input === first.raw.input,
+    ({ item }) => item.line === first?.item.line && item.input === first.item.input,
   );
   const past = events.slice(0, Math.max(0, until));
-  const clients = recurring(events.map(({ raw }) => raw));
+  const clients = recurring(events.map(({ item }) => item));
   const exchanges: Exchange[] = [];
   for (const one of past) {
     const open = exchanges.at(-1);
@@ -151,21 +163,16 @@ function traceOf(events: readonly Told[], [first]: readonly Told[], client: Clie
     }
   }
   const { externalRef, address } = client;
-  const isNeighbor = ({ raw }: Told): boolean =>
-    raw.address === address && raw.externalRef !== undefined && clients.has(raw.externalRef);
-  const others = [
-    ...new Set(
-      past
-        .filter(isNeighbor)
-        .flatMap(({ raw }) => (raw.externalRef === externalRef ? [] : [raw.externalRef ?? ""])),
-    ),
-  ];
+  const nearby = past.flatMap(({ item }) => (item.address === address ? [item.externalRef] : []));
+  const others = [...new Set(nearby)].filter(
+    (one) => one !== undefined && one !== externalRef && clients.has(one),
+  ) as string[];
   const byReference = ({ start }: Exchange): boolean =>
-    externalRef !== undefined && start?.raw.externalRef === externalRef;
+    externalRef !== undefined && start?.item.externalRef === externalRef;
   const byAddress = ({ start }: Exchange): boolean =>
     address !== undefined &&
-    start?.raw.address === address &&
-    (start.raw.externalRef === undefined || !clients.has(start.raw.externalRef));
+    start?.item.address === address &&
+    (start.item.externalRef === undefined || !clients.has(start.item.externalRef));
   const isNamed =
     externalRef !== undefined && (clients.has(externalRef) || exchanges.some(byReference));
   const own = exchanges.findLast(isNamed ? byReference : byAddress);
@@ -199,13 +206,11 @@ function traceOf(events: readonly Told[], [first]: readonly Told[], client: Clie
 function refusedOf(
   { why, replacement, own, isByAddress, neighbors, isWhole }: Trace,
   { externalRef, address }: Client,
-  { pseudonyms }: References,
 ): Refused {
   const acknowledgement = replacement?.acknowledgement?.item;
   const start = replacement?.start?.item;
   const lastAccepted = own?.start?.item;
-  const shared = neighbors.map((one) => pseudonyms.of("ref", one));
-  const more = shared.length - maxNamed;
+  const more = neighbors.length - maxNamed;
   const same =
     externalRef === undefined || isByAddress ? `address ${address}` : `reference ${externalRef}`;
   const by = originOf(start ?? acknowledgement);
@@ -229,11 +234,11 @@ function refusedOf(
   return defined({
     replacedBy: acknowledgement && { ...defined({ start }), acknowledgement },
     lastAccepted,
-    sharedWith: shared.length === 0 ? undefined : shared,
+    sharedWith: neighbors.length === 0 ? undefined : neighbors,
     text: `${replaced}${last}${
-      shared.length === 0
+      neighbors.length === 0
         ? ""
-        : ` Address ${address} is shared: reference ${shared.slice(0, maxNamed).join(", ")}${more > 0 ? ` and ${more} more` : ""} used it too.`
+        : ` Address ${address} is shared: reference ${neighbors.slice(0, maxNamed).join(", ")}${more > 0 ? ` and ${more} more` : ""} used it too.`
     }`,
   });
 }
@@ -257,13 +262,13 @@ function endsOf(
   const ends: { end: Told; delay: number }[] = [];
   const starts = new Map<string | undefined, Told>();
   for (const one of events) {
-    if (one.time < first.time) continue;
     if (isStart(one.event)) {
       start = one;
-      starts.set(one.raw.externalRef, one);
+      starts.set(one.item.externalRef, one);
     } else if (one.event === "failed-ack") {
       const of =
-        (one.raw.externalRef === undefined ? undefined : starts.get(one.raw.externalRef)) ?? start;
+        (one.item.externalRef === undefined ? undefined : starts.get(one.item.externalRef)) ??
+        start;
       if (of !== undefined) ends.push({ end: one, delay: one.time - of.time });
     }
   }
@@ -302,13 +307,6 @@ function quoted(
   return ` with ${listed.join(", ")}${texts.length > maxQuotes ? ", …" : ""}`;
 }
 
-/** The refused calls whose reason matters: of the chain, or since the last accepted call. */
-function quotable(vault: Vault, before: readonly Told[], links: readonly Told[]): readonly Told[] {
-  if (vault.condition === "locked") return links;
-  const from = before.findLastIndex(({ event }) => isStart(event) || isAcknowledgement(event)) + 1;
-  return before.slice(from);
-}
-
 /** How calls ended, and what that means, by kind. */
 const meanings: Partial<Record<EventKind, readonly [ended: string, meaning: string]>> = {
   "failed-device": [
@@ -323,30 +321,25 @@ const meanings: Partial<Record<EventKind, readonly [ended: string, meaning: stri
   unauthorized: ["refused", "That may be about the application or the vault's credentials"],
   "not-performed": ["refused", "That counts nothing toward lockout"],
   gone: ["refused", "The service has no such vault, or no longer"],
-  "unclear-start": ["answered", "Whether they were accepted is not known"],
-  "unclear-ack": ["answered", "Whether they were accepted is not known"],
+  "unclear-start": ["answered", "Whether that was accepted is not known"],
+  "unclear-ack": ["answered", "Whether that was accepted is not known"],
 };
 
 function quotes(all: readonly Told[]): string[] {
   return Object.entries(meanings).flatMap(([kind, [ended, meaning]]) => {
     const some = all.filter(({ event }) => event === kind);
     const said = quoted(some, ({ item }) => item.description ?? item.outcome);
-    const isBare = kind === "refused" && some.every(({ raw }) => raw.description === undefined);
+    const isBare = kind === "refused" && some.every(({ hasReason }) => !hasReason);
     if (some.length === 0 || isBare) return [];
     return [`${counted(some.length, "call was", "calls were")} ${ended}${said}. ${meaning}.`];
   });
 }
 
 /** Quotes the item that tells of the lock. */
-function itemSays({ verdict }: Judgement, before: readonly Told[]): string[] {
-  const last = before.at(-1);
-  const tells =
-    last?.event === "lock-noted" ||
-    last?.event === "locking-failure" ||
-    last?.event === "locking-start";
-  if (verdict !== "locked" || !tells || last.item.description === undefined) return [];
-  return [`The item says “${short(last.item.description)}”.`];
-}
+const itemSays = (last: Told | undefined): string[] =>
+  last?.item.description !== undefined && /^lock(?:ing-|-noted)/.test(last.event)
+    ? [`The item says “${short(last.item.description)}”.`]
+    : [];
 
 /** Says what a log that begins late leaves open. */
 function atLeast(vault: Vault, { verdict }: Judgement, { limits }: Rules): string[] {
@@ -364,15 +357,15 @@ function atLeast(vault: Vault, { verdict }: Judgement, { limits }: Rules): strin
 }
 
 /** Tells who has called since the lock. */
-function callsSince({ ending }: Vault, since: readonly Told[]): string[] {
-  if (ending === undefined || ending.calls === 0) return [];
+function callsSince({ ending }: Vault, client: Client | undefined): string[] {
+  if (ending === undefined || client === undefined) return [];
   const { calls, firstCall, lastCall } = ending;
-  const iso = (time: number): string => new Date(time).toISOString();
-  const client = clientWords(clientOf(since.map(({ item }) => item)));
-  const by = client === undefined ? "" : `, ${calls === 1 ? "" : "most of them "}by ${client}`;
+  const [first, last] = [firstCall, lastCall].map((time) => new Date(time).toISOString());
+  const words = clientWords(client);
+  const by = words === undefined ? "" : `, ${calls === 1 ? "" : "most of them "}by ${words}`;
   return calls === 1
-    ? [`One more call has come since then, at ${iso(lastCall)}${by}.`]
+    ? [`One more call has come since then, at ${last}${by}.`]
     : [
-        `${counted(calls, "more call")} came since then, from ${iso(firstCall)} to ${iso(lastCall)}${by}: a client is still trying.`,
+        `${counted(calls, "more call")} came since then, from ${first} to ${last}${by}: a client is still trying.`,
       ];
 }

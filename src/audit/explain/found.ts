@@ -27,9 +27,7 @@ export function foundOf(
   const count = counts[worst];
   const hasOrigin = worst === "locked" || worst === "at-risk";
   const read = hasOrigin ? vaults.slice(0, Math.min(count, maxRead)) : [];
-  const by = tallyOrigins(read.map(({ vault }) => originOf(context, vault))).map((origin) =>
-    context.references.pseudonyms.origin(origin),
-  );
+  const by = tallyOrigins(read.map(({ vault }) => originOf(context, vault)));
   const sure = vaults.filter(
     ({ vault, verdict }) =>
       verdict === worst && judgementOf(context, vault).certainty === "certain",
@@ -83,13 +81,13 @@ function nothingIn(vaults: number, deleted: number): string {
   return `No locks found in ${counted(vaults, "vault")}${gone}. ${unseenLocks}`;
 }
 
-/** Returns the origin, not redacted, of most of the items that locked a vault, or that count toward lockout. */
+/** Returns the origin of most of the items that locked a vault, or that count toward lockout. */
 function originOf(context: ReportContext, vault: Vault): Omit<Origin, "vaults"> {
   const judgement = judgementOf(context, vault);
   const { rule } = judgement;
   if (rule === "auto-lock" || rule === "unseen") return { rule };
   const chain = chainOf(context.fold, vault, judgement);
-  const client = clientOf(chain.map(({ location }) => context.references.raw(location)));
+  const client = clientOf(chain.map(({ location }) => context.references.to(location)));
   return rule === "administrator" ? { rule, ...client } : client;
 }
 

@@ -28,13 +28,8 @@ export class References {
     this.pseudonyms = pseudonyms;
   }
 
-  /** Returns the reference to an item; redacted if the report is. */
+  /** Returns the reference to an item, redacted if the report is. A value has one pseudonym: they compare like the values. */
   to(location: ItemLocation): ItemReference {
-    return this.pseudonyms.item(this.raw(location));
-  }
-
-  /** Returns the reference with the values of the export, for comparisons. */
-  raw(location: ItemLocation): ItemReference {
     const item = this.itemOf(location);
     const own =
       item.externalRef === null || this.#own === undefined
@@ -43,7 +38,7 @@ export class References {
             ...defined({ vault: item.vault ?? undefined }),
             at: item.time,
           });
-    return defined({
+    const reference = defined({
       input: this.#inputs[item.input] ?? "",
       line: item.line,
       at: new Date(item.time).toISOString(),
@@ -58,6 +53,7 @@ export class References {
       application: item.application ?? undefined,
       own,
     });
+    return this.pseudonyms.item(reference);
   }
 }
 

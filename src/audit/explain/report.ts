@@ -2,7 +2,6 @@ import { defined } from "../../defined.ts";
 import type {
   Contradiction,
   ItemReference,
-  Rules,
   Selected,
   TimelineEvent,
   VaultReport,
@@ -123,7 +122,7 @@ export function reportOf(context: ReportContext, vault: Vault): VaultReport {
     counting: verdict === "locked" || verdict === "deleted" ? [] : chain,
     contradictions: vault.doubts.contradictions.map(({ kind, item: location }) => {
       const item = references.to(location);
-      return { at: item.at, kind, text: contradictionText(kind, item, rules), item };
+      return { at: item.at, kind, text: `${item.action} ${contradictionTexts[kind]}`, item };
     }),
     moreContradictions: vault.doubts.moreContradictions,
     explanation: explanation.sentences,
@@ -225,28 +224,20 @@ function eventOf(
   };
 }
 
-/** Describes a contradiction and possible explanations. */
-function contradictionText(kind: Contradiction["kind"], item: ItemReference, rules: Rules): string {
-  switch (kind) {
-    case "acknowledgement-without-start":
-      return `${item.action} without a start before it: an item is missing, it was acknowledged twice, or the clocks differ`;
-    case "acknowledgement-before-start":
-      return `${item.action} is dated after its own acknowledgement: the clocks differ, and they count as a pair`;
-    case "acknowledgement-after-expiry":
-      return `${item.action} more than ${rules.tokenLifetimeMs / 1000} s after its start: the token lifetime is longer than assumed (--token-lifetime), or an item is missing`;
-    case "acknowledgement-of-other-operation":
-      return `${item.action} for the other operation: an item is missing`;
-    case "activity-after-deletion":
-      return `${item.action} after the vault was deleted`;
-    case "activity-while-locked":
-      return `${item.action} accepted while the vault is locked: an unlock is not in the log, or the limits differ from those assumed`;
-    case "activity-before-creation":
-      return `${item.action} after other items of the same vault`;
-    case "created-twice":
-      return `${item.action} a second time`;
-    case "locked-at-another-moment":
-      return `${item.action} records a lock that the rules do not explain: the limits differ from those assumed, or an item is missing`;
-    case "refused-while-open":
-      return `${item.action} refused because of a lock that the log does not show: an item is missing, or the limits differ from those assumed`;
-  }
-}
+const missing = "an item is missing";
+const otherLimits = "the limits differ from those assumed";
+
+/** What contradicts the log, behind the action of its item, and possible explanations. */
+const contradictionTexts: Record<Contradiction["kind"], string> = {
+  "acknowledgement-without-start": `without a start before it: ${missing}, it was acknowledged twice, or the clocks differ`,
+  "acknowledgement-before-start":
+    "is dated after its own acknowledgement: the clocks differ, and they count as a pair",
+  "acknowledgement-after-expiry": `after the token of its start had expired: tokens live longer than assumed (--token-lifetime), or ${missing}`,
+  "acknowledgement-of-other-operation": `for the other operation: ${missing}`,
+  "activity-after-deletion": "after the vault was deleted",
+  "activity-while-locked": `accepted while the vault is locked: an unlock is not in the log, or ${otherLimits}`,
+  "activity-before-creation": "after other items of the same vault",
+  "created-twice": "a second time",
+  "locked-at-another-moment": `records a lock that the rules do not explain: ${otherLimits}, or ${missing}`,
+  "refused-while-open": `refused because of a lock that the log does not show: ${missing}, or ${otherLimits}`,
+};
