@@ -10,7 +10,7 @@ import { cutWords, foundOf } from "./explain/found.ts";
 import { Pseudonyms, References } from "./explain/references.ts";
 import type { FindOwn } from "./explain/references.ts";
 import { Intake } from "./intake.ts";
-import { summaryOf, distinguishesFailures } from "./explain/summary.ts";
+import { notesOf, distinguishesFailures } from "./explain/notes.ts";
 import { rankVaults, selectedOf, reportOf, whatIfReport } from "./explain/report.ts";
 import type { ReportContext, Ranked } from "./explain/report.ts";
 import type { Condition } from "./selection.ts";
@@ -78,7 +78,7 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
       hint: "combine them into one",
     });
   const vaults = new VaultTable(maxVaults, options.vault);
-  const classifier = classifierOf(options);
+  const classifier = new Classifier(options.rules);
   const skips = new Skips();
   const inputs = new Inputs(options);
   const { sources } = inputs;
@@ -87,26 +87,19 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
   const selection = options.where === undefined ? undefined : new Selection(options.where);
   const intake = new Intake({ ...options, selection, itemOf }, vaults);
   try {
-    const shared = {
-      map: options.map,
-      zone: options.zone,
-      now: options.now,
-      vaults,
-      classifier,
-    };
+    const { map, zone, now } = options;
+    const shared = { map, zone, now, vaults, classifier };
     await inputs.read(shared, skips, intake.take, () => intake.items);
     intake.end();
     if (sources.every(({ report }) => report.items === 0) && options.journal === undefined)
       throw noItems(sources, skips);
-    const parts = { sources, intake, selection, vaults, classifier, skips, itemOf };
+    const parts = { sources, intake, selection, classifier, skips, itemOf };
     return { ...(await conclude(options, parts)), close: async () => await inputs.close() };
   } catch (error) {
     await inputs.close();
     throw error;
   }
 }
-
-const classifierOf = ({ rules }: ReplayOptions): Classifier => new Classifier(rules);
 
 /** Returns the error for inputs without a single item. */
 function noItems(sources: readonly Source[], { count, first: [line] }: Skips): VaultError {
@@ -134,7 +127,6 @@ interface Parts {
   sources: readonly Source[];
   intake: Intake;
   selection: Selection | undefined;
-  vaults: VaultTable;
   classifier: Classifier;
   skips: Skips;
   itemOf: (location: ItemLocation) => Item;
@@ -170,7 +162,7 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
       [skips.count > 0, `${counted(skips.count, "line")} could not be read`],
     ),
   };
-  const { now, labels = new Map<string, string>() } = options;
+  const { now, rules, where = [], labels = new Map<string, string>() } = options;
   const context: ReportContext = {
     fold: intake.fold,
     selection,
@@ -187,7 +179,6 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
     selection === undefined ? undefined : selectedOf(context, selection, every.length);
   const counts = countVerdicts(every);
   const word = (value: string): string => pseudonyms.word(value);
-  const otherActions = classifier.unknowns.otherActions(word);
   const cut = cutWords(inputs);
   const warnings = [
     ...new Set(sources.flatMap((source) => source.warnings)),
@@ -203,23 +194,34 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
       { ...context, fold: changed.fold, isWholeLog: false },
       every,
     );
+  const summary: ReplaySummary = {
+    warnings,
+    found: foundOf(context, every, counts, selected),
+    ...defined({ selected }),
+    items: intake.items,
+    asOf: Number.isFinite(asOf) ? new Date(asOf).toISOString() : null,
+    inputs,
+    rules,
+    columns: inputs[0]?.columns ?? {},
+    vaultCount: every.length,
+    verdicts: counts,
+    skippedLines: skips.count,
+    skipped: skips.first.map(({ input, line, reason }) => ({
+      input: inputs[input]?.name ?? "",
+      line,
+      reason: pseudonyms.reason(reason),
+    })),
+    otherActions: classifier.unknowns.otherActions(word),
+    unknownItems: intake.unknownItems,
+    applicationItems: intake.applicationItems,
+    withoutVault: intake.withoutVault,
+    duplicates: intake.duplicates,
+    reordered: intake.reordered,
+    late: intake.fold.late,
+    notes: notesOf({ rules, where, inputs, intake, classifier, word }),
+  };
   return {
-    summary: summaryOf({
-      warnings,
-      found: foundOf(context, every, counts, selected),
-      otherActions,
-      selected,
-      options,
-      inputs,
-      intake,
-      classifier,
-      skips,
-      vaultCount: every.length,
-      verdicts: counts,
-      asOf,
-      columns: inputs[0]?.columns ?? {},
-      pseudonyms,
-    }),
+    summary,
     *vaults({ problems }) {
       for (const { vault, verdict } of every)
         if (!problems || isProblem(verdict)) yield reportOf(context, vault);

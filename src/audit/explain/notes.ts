@@ -1,40 +1,22 @@
 import type { Classifier } from "../meaning/classifier.ts";
 import type { Intake } from "../intake.ts";
-import type { Pseudonyms } from "./references.ts";
 import { beforeRelease } from "../fold/rules.ts";
 import { count } from "../../terminal/count.ts";
 import type { Condition } from "../selection.ts";
 import { roleOf } from "../selection.ts";
-import { defined } from "../../defined.ts";
 import type { Role } from "../read/item.ts";
-import type { Skips } from "../read/skips.ts";
-import type {
-  Columns,
-  Found,
-  InputReport,
-  ReplaySummary,
-  Rules,
-  Selected,
-  UnknownAction,
-} from "../../documents/audit.ts";
+import type { InputReport, Rules } from "../../documents/audit.ts";
 import { said, short } from "./evidence.ts";
-import type { Verdict } from "./severity.ts";
 
+/** What notes are about. */
 interface Facts {
-  warnings: string[];
-  found: Found;
-  otherActions: UnknownAction[];
-  selected: Selected | undefined;
-  options: { rules: Rules; where?: readonly Condition[] | undefined };
-  inputs: InputReport[];
+  rules: Rules;
+  where: readonly Condition[];
+  inputs: readonly InputReport[];
   intake: Intake;
   classifier: Classifier;
-  skips: Skips;
-  vaultCount: number;
-  verdicts: Record<Verdict, number>;
-  asOf: number;
-  columns: Columns;
-  pseudonyms: Pseudonyms;
+  /** Returns an action or an outcome as it is shown. */
+  word: (value: string) => string;
 }
 
 /** Whether failed attempts can be distinguished from successful calls. */
@@ -46,41 +28,8 @@ export const distinguishesFailures = (
   failures > 0 ||
   inputs.every(({ format, columns }) => format === "journal" || columns.outcome !== undefined);
 
-/** Summarizes a replay. */
-export function summaryOf(facts: Facts): ReplaySummary {
-  const { options, inputs, intake, skips, asOf, pseudonyms } = facts;
-  return {
-    warnings: facts.warnings,
-    found: facts.found,
-    ...defined({ selected: facts.selected }),
-    items: intake.items,
-    asOf: Number.isFinite(asOf) ? new Date(asOf).toISOString() : null,
-    inputs,
-    rules: options.rules,
-    columns: facts.columns,
-    vaultCount: facts.vaultCount,
-    verdicts: facts.verdicts,
-    skippedLines: skips.count,
-    skipped: skips.first.map(({ input, line, reason }) => ({
-      input: inputs[input]?.name ?? "",
-      line,
-      reason: pseudonyms.reason(reason),
-    })),
-    otherActions: facts.otherActions,
-    unknownItems: intake.unknownItems,
-    applicationItems: intake.applicationItems,
-    withoutVault: intake.withoutVault,
-    duplicates: intake.duplicates,
-    reordered: intake.reordered,
-    late: intake.fold.late,
-    notes: notesOf(facts),
-  };
-}
-
-function notesOf(facts: Facts): string[] {
-  const { inputs, intake, classifier } = facts;
-  const { rules, where = [] } = facts.options;
-  const word = (value: string): string => facts.pseudonyms.word(value);
+/** Says what may be missing from a report. */
+export function notesOf({ rules, where, inputs, intake, classifier, word }: Facts): string[] {
   const exports = inputs.filter(({ format }) => format !== "journal");
   const lacks = (role: Role): boolean => exports.some(({ columns }) => columns[role] === undefined);
   const called = [...classifier.byEndpoint].map((action) => short(word(action)));
