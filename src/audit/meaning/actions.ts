@@ -53,6 +53,14 @@ const byWords: ReadonlyMap<string, EventKind> = new Map(
     ACKNOWLEDGE_UPDATE: "ack-update",
     START_READ_VAULT: "read",
     START_UPDATE_VAULT: "update",
+    // The calls of section 4.
+    GET_START: "read",
+    GET_START_VAULT: "read",
+    GET_END: "ack-read",
+    GET_END_VAULT: "ack-read",
+    UPDATE_START: "update",
+    UPDATE_END: "ack-update",
+    UPDATE_END_VAULT: "ack-update",
   } as const).map(([name, kind]) => [keyOf(name.split("_")), kind]),
 );
 
@@ -62,7 +70,7 @@ function keyOf(words: readonly string[]): string {
 
 /** Words that may accompany the name of an action. With any other word it is another action: READ_VAULT_INFO. */
 const besideName =
-  /^(?:|FAILED|FAILURE|FAIL|FAILS|DENIED|REFUSED|REJECTED|ERROR|INVALID|UNAUTHORI[SZ]ED|SUCCESS|SUCCESSFUL(?:LY)?|SUCCEEDED|OK|BAD|WRONG|CREDENTIALS?|EVENT|AUDIT|ITEM|STARTED|LOCKED|ATTEMPT|HAS|BEEN|WAS|IS|OF|BY|THE|AN?|FOR|DE|DER|DES|DEN|DU|LA|LE|EL|VON|DURCH|PAR|POR|WURDE|FEHLGESCHLAGEN|ECHEC|FALLIDA)$/;
+  /^(?:|FAILED|FAILURE|FAIL|FAILS|DENIED|REFUSED|REJECTED|ERROR|INVALID|UNAUTHORI[SZ]ED|SUCCESS|SUCCESSFUL(?:LY)?|SUCCEEDED|OK|BAD|WRONG|CREDENTIALS?|EVENT|AUDIT|ITEM|STARTED|LOCKED|ATTEMPT|HAS|BEEN|WAS|IS|OF|BY|THE|AN?|FOR|DE|L|D|DER|DES|DEN|DU|LA|LE|EL|VON|DURCH|PAR|POR|WURDE|FEHLGESCHLAGEN|ECHEC|FALLIDA)$/;
 
 /** Words that tell who did what calls do not do. */
 const doers =

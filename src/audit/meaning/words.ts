@@ -70,10 +70,10 @@ const rows = {
     LOCKED (?:out|vault)|\w+, LOCKED|tresor(?: \w+){0,6} gesperrt$`),
   /** The vault does not exist, not any longer, or has no uses left. */
   gone: row(String.raw`
-    (?:no such|unknown|deleted|expired|non ?existent|unbekannter|geloschter) VAULT|^(?:not found|gone)$|expiry ?date (?:reached|has passed)
-    VAULT(?: (?:id|uuid|with|mit|avec|con|\S*\d\S*)){0,8} (?:(?:is|was|has|been|already|ist|wurde|est|a|ete|esta|ha|sido|no longer|nicht mehr) )*(?:expired|deleted|removed|gone|not found|unknown|exists?|geloscht|abgelaufen|nicht gefunden|unbekannt|supprime|expire|introuvable|inconnu|eliminada|borrada|caducada|no encontrada|desconocida)(?! credentials)
+    (?:no such|unknown|deleted|expired|non ?existent|unbekannter|geloschter) VAULT|^(?:not found|gone)$|expiry ?date (?:was |is )?(?:reached|(?:has )?passed|exceeded)|reached its expiry(?: ?date)?
+    VAULT(?: (?:id|uuid|with|mit|avec|con|\S*\d\S*)){0,8} (?:(?:is|was|has|been|already|ist|wurde|est|a|ete|esta|ha|sido|no longer|nicht mehr) )*(?:expired|deleted|removed|purged|destroyed|gone|not found|unknown|exists?|geloscht|abgelaufen|nicht gefunden|unbekannt|supprime|expire|introuvable|inconnu|eliminada|borrada|caducada|no encontrada|desconocida)(?! credentials)
     VAULT (?:does|did) not exist|VAULT existiert nicht|VAULT n'existe pas|VAULT no existe
-    no (?:\w+ )?uses (?:remain\w*|left)|uses (?:remaining|left)\W{1,3}0|uses? (?:are |have been )?(?:spent|exhausted|used up)|keine nutzung\w*|sin usos|usos agotados|plus d'utilisations?`),
+    no (?:\w+ )?uses (?:remain\w*|left)|uses (?:remaining|left)\W{1,3}0|no more uses|max(?:imum)? (?:number of )?us(?:es|age) (?:was |is )?(?:reached|exceeded)|us(?:es?|age) (?:are |is |have been |limit )?(?:spent|exhausted|used up|reached|exceeded)|keine nutzung\w*|sin usos|usos agotados|plus d'utilisations?`),
   rate: row(String.raw`
     rate ?limit(?:ed|ing|s)?|too many requests|throttl\w+|slow down|resource exhausted|zu viele anfragen|trop de requetes|demasiadas (?:solicitudes|peticiones)`),
   /** Nothing in the request could be looked at. */
@@ -94,11 +94,11 @@ const rows = {
     delai (?:d'attente )?depasse|erreur (?:interne|serveur)|base de (?:donnees|datos)|connexion (?:reinitialisee|interrompue|refusee)
     tiempo de espera|error interno|conexion (?:restablecida|rechazada|cerrada|perdida)`),
   device: row(String.raw`
-    ^device$|credentials \(device|device(?: fingerprint)?[^.;]{0,30} (?:mis ?match|match|not|unknown|different|differs|changed|invalid|wrong|refused|rejected|recogni[sz]ed|denied)
+    ^device$|credentials \((?:vault )?device|device(?: fingerprint)?[^.;]{0,30} (?:mis ?match|match|not|unknown|different|differs|changed|invalid|wrong|refused|rejected|recogni[sz]ed|denied)
     (?:unknown|wrong|other|another|different|unrecogni[sz]ed|invalid|unregistered) device|device fingerprint
-    (?:unbekanntes|falsches|anderes) gerat|gerat (?:ist )?(?:unbekannt|stimmt nicht|passt nicht)|appareil (?:inconnu|non reconnu|different|refuse)|dispositivo (?:no reconocido|desconocido|no coincide|distinto|rechazado)`),
+    (?:unbekanntes|falsches|anderes) gerat|gerat (?:ist )?(?:unbekannt|stimmt nicht|passt nicht|nicht (?:erkannt|bekannt|registriert))|appareil (?:inconnu|non reconnu|different|refuse)|dispositivo (?:no reconocido|desconocido|no coincide|distinto|rechazado)`),
   pin: row(String.raw`
-    ^(?:hashed ?)?pin$|credentials \(hashed ?pin|(?:invalid|wrong|bad|incorrect|falsche|ungu?e?ltige|mauvais) (?:hashed ?)?(?:pin|nip|geheimzahl|code pin)
+    ^(?:vault credentials )?(?:hashed ?)?pin$|credentials \((?:vault credentials )?hashed ?pin|(?:invalid|wrong|bad|incorrect|falsche[rsn]?|ungu?e?ltige[rsn]?|mauvais) (?:hashed ?)?(?:pin|nip|geheimzahl|code pin)
     (?:pin|nip|geheimzahl)(?: (?:is|was|ist|est|es))? (?:invalid\w*|wrong|incorrect\w*|mis ?match|(?:does|did)(?:n't| not) match|not valid|rejected|refused|falsch|ungu?e?ltig|errone\w*|no valido|non valide)`),
   credentials: row(String.raw`
     ^vault credentials(?: payload| encrypted ?data)?$|credentials \(vault credentials
