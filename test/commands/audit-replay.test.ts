@@ -1,20 +1,9 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import * as fs from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { portions } from "../../src/commands/audit-replay/output.ts";
 import { jsonText } from "../../src/terminal/redactor.ts";
-import type { Lab } from "../support/lab.ts";
-import { expectError, expectExit, openLab } from "../support/lab.ts";
+import { expectError, expectExit, openLab, type Lab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 
 let lab: Lab;
@@ -26,57 +15,59 @@ beforeAll(async () => {
 
 const hostile = '\u001B[31m\u009B2J "quoted" \\ \u202E\u2028 ünï ✓ \uD800';
 let minute = 0;
-const item = (vaultUuid: string, action = "READ_VAULT", more = {}): string => {
+const item = (vaultUuid: string, action = "READ_VAULT"): string => {
   const time = `2026-11-20T14:${String((minute += 1) % 60).padStart(2, "0")}:11Z`;
-  return `${JSON.stringify({ time, action, outcome: "SUCCESS", vaultUuid, externalRef: "order-1", ...more })}\n`;
+  return `${JSON.stringify({ time, action, outcome: "SUCCESS", vaultUuid, externalRef: "order-1" })}\n`;
 };
 
-/** A machine without a state, on which these items were exported to audit.ndjson, and what the command does there. */
+/** A machine without a state, with these items in audit.ndjson, and what the command does there with these words. */
 function withExport(items = item(uuid), machine: Machine = lab.machine()) {
   const audit = machine.file("audit.ndjson", items);
-  const run = async (...args: string[]) =>
-    await machine.vaultWith({ cwd: machine.home }, "audit-replay", ...args);
-  const json = async (...args: string[]) => {
-    const result = await run("audit.ndjson", "--json", ...args);
+  const run = async (words: string) =>
+    await machine.vaultWith({ cwd: machine.home }, "audit-replay", ...words.split(" "));
+  const json = async (words = "") => {
+    const result = await run(`audit.ndjson --json ${words}`.trimEnd());
     expectExit(result, 0);
     return { ...result, document: JSON.parse(result.stdout) as Record<string, unknown> };
   };
-  const read = (name: string): string => readFileSync(join(machine.home, name), "utf8");
-  return { ...machine, audit, run, json, read };
+  const expectRefused = async (words: string, exit: number, message: RegExp) => {
+    const code = {
+      2: "usage",
+      3: "invalid-input",
+      4: "no-credentials",
+      14: "state",
+      17: "finding",
+    }[exit];
+    const result = await run(`${words} --json`);
+    expectError(result, exit, code ?? "", message);
+    return result;
+  };
+  const read = (name: string): string => fs.readFileSync(join(machine.home, name), "utf8");
+  return { ...machine, audit, run, json, expectRefused, read };
 }
 
 describe("what it prints", () => {
   const some = () =>
-    withExport(`${item(uuid)}${item("9b1c0000-0000-4000-8000-000000000000", hostile)}x\n`);
+    withExport(item(uuid) + item("9b1c0000-0000-4000-8000-000000000000", hostile) + "x\n");
 
   test("--json: the answer first, then what may make it wrong, in the layout of every other document", async () => {
     const { stdout, document } = await some().json();
-    expect(Object.keys(document).slice(0, 2)).toEqual(["found", "warnings"]);
-    expect(Object.keys(document).indexOf("vaults")).toBeLessThan(
-      Object.keys(document).indexOf("skipped"),
-    );
+    const keys = Object.keys(document);
+    expect(keys.slice(0, 2)).toEqual(["found", "warnings"]);
+    expect(keys.indexOf("vaults")).toBeLessThan(keys.indexOf("skipped"));
     expect(stdout).toBe(`${jsonText(document, 2)}\n`);
-    expect((await withExport("").run("-o", "ndjson")).stdout).toMatch(
-      /^\{"event":"summary","found":/,
-    );
   });
 
   test("-o ndjson: a line per vault, and a last one with the rest", async () => {
     const machine = some();
-    const { vaults, ...rest } = (await machine.json("--what-if", "lock-after-failed=5")).document;
-    const { stdout } = await machine.run(
-      "audit.ndjson",
-      "-o",
-      "ndjson",
-      "--what-if",
-      "lock-after-failed=5",
-    );
-    expect(
-      stdout
-        .trimEnd()
-        .split("\n")
-        .map((line) => JSON.parse(line) as unknown),
-    ).toEqual([...(vaults as unknown[]), { event: "summary", ...rest }]);
+    const { vaults, ...rest } = (await machine.json("--what-if lock-after-failed=5")).document;
+    const { stdout } = await machine.run("audit.ndjson -o ndjson --what-if lock-after-failed=5");
+    const lines = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as unknown);
+    expect(lines).toEqual([...(vaults as unknown[]), { event: "summary", ...rest }]);
+    expect((await machine.run("-o ndjson")).stdout).toMatch(/^\{"event":"summary","found":/);
   });
 
   test.each<[string, unknown]>([
@@ -86,47 +77,37 @@ describe("what it prints", () => {
     ["skipped.0.line", 3],
     ["otherActions.0.value", hostile.replace("\uD800", "\uFFFD")],
   ])("--field %s", async (path, value) => {
-    const { stdout } = await some().run("audit.ndjson", "--field", path);
+    const { stdout } = await some().run(`audit.ndjson --field ${path}`);
     expect(stdout).toBe(typeof value === "string" ? value : jsonText(value));
   });
 
   test.each(["vaults.2", "vaults.locked", "vaults.0.nothing", "whatIf"])(
     "--field %s is not there",
     async (path) => {
-      expectError(
-        await some().run("audit.ndjson", "--field", path, "--json"),
-        2,
-        "usage",
-        /no such field/,
-      );
+      await some().expectRefused(`audit.ndjson --field ${path}`, 2, /no such field/);
     },
   );
 
   test("in writes that are large, and never all", () => {
-    const sizes = [...portions(Array.from({ length: 5000 }, () => "x".repeat(1000)))].map(
-      ({ length }) => length,
-    );
+    const pieces = Array.from({ length: 5000 }, () => "x".repeat(1000));
+    const sizes = [...portions(pieces)].map(({ length }) => length);
     expect([sizes.length, sizes.reduce((sum, size) => sum + size)]).toEqual([76, 5_000_000]);
   });
 });
 
 test("warns of what it does not understand, and takes what it means", async () => {
   const machine = withExport(item(uuid, "OPEN") + item(uuid, "CLOSE"));
-  const unknown = await machine.run("audit.ndjson", "--json", "--fail-on", "unknown");
-  expectError(unknown, 17, "finding");
+  const unknown = await machine.expectRefused(
+    "audit.ndjson --fail-on unknown",
+    17,
+    /1 vault is unknown/,
+  );
   expect(unknown.stderr).toMatch(/warning: 2 of 2 items were not understood: OPEN ×1, CLOSE ×1/m);
   const read = await machine.run("audit.ndjson");
-  expect([read.stderr, read.stdout]).toEqual([
-    "",
-    expect.stringMatching(/^1 vault [^\n]*\n\n2 of 2 items were not understood:/),
-  ]);
-  const { stderr, document } = await machine.json(
-    "--action",
-    "OPEN=READ_VAULT",
-    "--action",
-    "CLOSE=ACKNOWLEDGE_READ_VAULT",
-  );
-  expect([stderr, document["vaults"]]).toMatchObject(["", [{ uuid, verdict: "ok" }]]);
+  expect(read.stdout).toMatch(/^1 vault [^\n]*\n\n2 of 2 items were not understood:/);
+  expect(read.stderr).toBe("");
+  const told = await machine.json("--action OPEN=READ_VAULT --action CLOSE=ACKNOWLEDGE_READ_VAULT");
+  expect([told.stderr, told.document["vaults"]]).toMatchObject(["", [{ uuid, verdict: "ok" }]]);
 });
 
 test.each([
@@ -144,197 +125,161 @@ test.each([
 ])(
   "--fail-on %s finds nothing ruled out by what cannot be read: %j",
   async (findings, unread, message) => {
-    const result = await withExport(item(uuid) + unread).run(
-      "audit.ndjson",
-      "--json",
-      "--fail-on",
-      findings,
+    await withExport(item(uuid) + unread).expectRefused(
+      `audit.ndjson --fail-on ${findings}`,
+      17,
+      message,
     );
-    expectError(result, 17, "finding", message);
   },
 );
 
 describe("on a machine that uses the vault", () => {
   let machine: ReturnType<typeof withExport>;
-  const others = ["9b1c0000", "9b1c1111"];
+  let used = "";
   beforeAll(async () => {
     const own = await openLab();
+    used = own.vault.uuid;
     const warm = await own.warmMachine();
-    expectExit(await warm.vault("label", own.vault.uuid, "daily"), 0);
-    const uuids = [own.vault.uuid, ...others.map((start) => start + own.vault.uuid.slice(8))];
-    machine = Object.assign(withExport(uuids.map((each) => item(each)).join(""), warm), {
-      own: own.vault.uuid,
-    });
+    expectExit(await warm.vault("label", used, "daily"), 0);
+    const uuids = [used, ...["9b1c0000", "9b1c1111"].map((start) => start + used.slice(8))];
+    machine = withExport(uuids.map((each) => item(each)).join(""), warm);
   });
 
   test("takes a vault by its label, by first digits, without a terminal too", async () => {
-    const { document } = await machine.json("--vault", "daily");
-    const [vault] = document["vaults"] as { uuid: string; label: string }[];
-    for (const name of [vault?.uuid ?? "", (vault?.uuid ?? "").slice(0, 13).toUpperCase()])
-      expect((await machine.json("--vault", name)).document["vaults"]).toMatchObject([
-        { ...vault, label: "daily" },
+    for (const name of ["daily", used, used.slice(0, 13).toUpperCase()])
+      expect((await machine.json(`--vault ${name}`)).document["vaults"]).toMatchObject([
+        { uuid: used, label: "daily" },
       ]);
-    const several = await machine.run("audit.ndjson", "--json", "--vault", "9b1c");
-    expectError(several, 2, "usage", /fits 2 vaults: 9b1c1111-.*, 9b1c0000-/);
-    expectError(await machine.run("audit.ndjson", "--json", "--vault", "9b1"), 2, "usage");
-    expectError(
-      await machine.run("audit.ndjson", "--json", "--vault", "weekly"),
-      4,
-      "no-credentials",
+    await machine.expectRefused(
+      "audit.ndjson --vault 9b1c",
+      2,
+      /fits 2 vaults: 9b1c1111-.*, 9b1c0000-/,
     );
-    expect((await machine.json("--vault", "abcd")).stderr).toContain("no item names vault abcd");
+    await machine.expectRefused("audit.ndjson --vault 9b1", 2, /at least 4 digits/);
+    await machine.expectRefused("audit.ndjson --vault weekly", 4, /no vault has the label weekly/);
+    expect((await machine.json("--vault abcd")).stderr).toContain("no item names vault abcd");
   });
 
   test("without a file replays its journal, needs no key for it, and changes nothing", async () => {
-    rmSync(join(machine.configDir, "state.key"));
-    const files = () => readdirSync(machine.stateDir, { recursive: true }).toSorted();
+    fs.rmSync(join(machine.configDir, "state.key"));
+    const files = () => fs.readdirSync(machine.stateDir, { recursive: true }).toSorted();
     const before = files();
     const result = await machine.run("--json");
     expect([result.code, result.stderr]).toEqual([0, ""]);
     expect(JSON.parse(result.stdout)).toMatchObject({ items: 2 });
-    expect([files(), existsSync(join(machine.configDir, "state.key"))]).toEqual([before, false]);
+    expect([files(), fs.existsSync(join(machine.configDir, "state.key"))]).toEqual([before, false]);
   });
 });
 
 test("makes no state where there is none, and needs no state key", async () => {
   const machine = withExport();
   expect(JSON.parse((await machine.run("--json")).stdout)).toMatchObject({ items: 0, vaults: [] });
-  expect((await machine.json("--state-key", "@missing")).stderr).toBe("");
-  expectError(
-    await machine.run("-", "--state-key", "-", "--json"),
-    2,
-    "usage",
-    /standard input already holds the audit items/,
-  );
-  expect([existsSync(machine.stateDir), existsSync(machine.configDir)]).toEqual([false, false]);
+  expect((await machine.json("--state-key @missing")).stderr).toBe("");
+  await machine.expectRefused("- --state-key -", 2, /standard input already holds the audit items/);
+  expect([machine.stateDir, machine.configDir].filter(fs.existsSync)).toEqual([]);
 });
 
 test("a state that cannot be read is a failure without a file, and a warning with one", async () => {
   const machine = withExport();
-  mkdirSync(machine.stateDir, { mode: 0o700 });
-  writeFileSync(join(machine.stateDir, "vault.db"), "x".repeat(5000));
-  expectError(await machine.run("--json"), 14, "state", /damaged/);
+  fs.mkdirSync(machine.stateDir, { mode: 0o700 });
+  fs.writeFileSync(join(machine.stateDir, "vault.db"), "x".repeat(5000));
+  await machine.expectRefused("--verbose", 14, /damaged/);
   expect((await machine.json()).stderr).toMatch(
-    /^vault: warning: exchanges of this machine are not named: the state cannot be used: .+\n$/,
+    /^vault: warning: exchanges of this machine are not named: .+\n$/,
   );
 });
 
-test("with --redact names no reference and no file, in no output", async () => {
-  for (const format of [["--json"], ["-o", "ndjson"], []]) {
+test.each(["--json", "-o ndjson", "--verbose"])(
+  "with --redact names no reference and no file, in no output of %s",
+  async (format) => {
     const machine = withExport(`${item(uuid)}not an item\n`);
-    mkdirSync(join(machine.home, "acme"));
-    writeFileSync(join(machine.home, "acme", "acme.ndjson"), machine.read("audit.ndjson"));
-    const reports = [
-      "--html",
-      "r.html",
-      "--markdown",
-      "r.md",
-      "--timeline",
-      "--vault",
-      uuid,
-      "--where",
-      "ref=order-1",
-    ];
-    const result = await machine.run(
-      "acme/acme.ndjson",
-      "--redact",
-      "--verbose",
-      ...reports,
-      ...format,
-    );
+    fs.mkdirSync(join(machine.home, "acme"));
+    fs.copyFileSync(machine.audit, join(machine.home, "acme", "acme.ndjson"));
+    const reports = `--html r.html --markdown r.md --timeline --vault ${uuid} --where ref=order-1`;
+    const result = await machine.run(`acme/acme.ndjson --redact ${reports} ${format}`);
     expectExit(result, 0);
     for (const text of [result.stdout, machine.read("r.html"), machine.read("r.md")]) {
-      expect(text).toContain("ref-1");
-      expect(text).toContain("file-1");
+      expect(text).toMatch(/ref-1[^]*file-1|file-1[^]*ref-1/);
       expect(text + result.stderr).not.toMatch(/order-1|acme/);
     }
-  }
-});
+  },
+);
 
-test.each<[string[], number, RegExp]>([
-  [["missing.csv"], 3, /missing\.csv: no such file/],
-  [["."], 3, /\.: is a folder/],
-  [["--action", "OPEN=READ_VAULT"], 2, /--action is for files/],
-  [["--since", "1h", "--until", "2h"], 2, /--since is not before --until/],
+test.each<[string, number, RegExp]>([
+  ["missing.csv", 3, /missing\.csv: no such file/],
+  [".", 3, /\.: is a folder/],
+  ["--action OPEN=READ_VAULT", 2, /--action is for files/],
+  ["--since 1h --until 2h", 2, /--since is not before --until/],
   [
-    ["--field", "vault.uuid"],
+    "--field vault.uuid",
     2,
     /--field vault\.uuid: vault audit-replay prints no such field; nothing was sent/,
   ],
-  [["--html", "-"], 2, /--html -: standard output already holds the document/],
-  [["--html", "none/report.html"], 3, /--html: none\/report\.html cannot be written \(ENOENT\)/],
-  [["--markdown", "-"], 2, /--markdown -: standard output already holds the document/],
-  [["--html", "r", "--markdown", "./r"], 2, /--html and --markdown have the same target/],
-  [["--html", "here/r", "--markdown", "r"], 2, /--html and --markdown have the same target/],
-  [["--html", "state/vault.db"], 3, /is one of this program's own files; nothing was written/],
-  [
-    ["audit.ndjson", "--html", "./audit.ndjson"],
-    3,
-    /is one of the files to replay; nothing was written/,
-  ],
-  [
-    ["audit.ndjson", "--html", "link.html"],
-    3,
-    /is one of the files to replay; nothing was written/,
-  ],
-  [["--where", "time=x"], 2, /--where: "time" must be one of ref, ip, endpoint, app/],
-])("%j: nothing is printed, nothing made", async (args, exit, message) => {
+  ["--html -", 2, /--html -: standard output already holds the document/],
+  ["--html none/report.html", 3, /--html: none\/report\.html cannot be written \(ENOENT\)/],
+  ["--markdown -", 2, /--markdown -: standard output already holds the document/],
+  ["--html r --markdown ./r", 2, /--html and --markdown have the same target/],
+  ["--html here/r --markdown r", 2, /--html and --markdown have the same target/],
+  ["--html state/vault.db", 3, /is one of this program's own files; nothing was written/],
+  ["audit.ndjson --html ./audit.ndjson", 3, /is one of the files to replay; nothing was written/],
+  ["audit.ndjson --html link.html", 3, /is one of the files to replay; nothing was written/],
+  ["--where time=x", 2, /--where: "time" must be one of ref, ip, endpoint, app/],
+])("%s: nothing is printed, nothing made", async (words, exit, message) => {
   const machine = withExport();
-  symlinkSync(machine.audit, join(machine.home, "link.html"));
-  symlinkSync(".", join(machine.home, "here"));
-  const before = readdirSync(machine.home);
-  const result = await machine.run("--json", ...args);
-  expectError(result, exit, exit === 2 ? "usage" : "invalid-input", message);
-  expect([result.stdout, readdirSync(machine.home)]).toEqual(["", before]);
+  fs.symlinkSync(machine.audit, join(machine.home, "link.html"));
+  fs.symlinkSync(".", join(machine.home, "here"));
+  const before = fs.readdirSync(machine.home);
+  const { stdout } = await machine.expectRefused(words, exit, message);
+  expect([stdout, fs.readdirSync(machine.home)]).toEqual(["", before]);
 });
 
 test("the rules come from flags, over the profile, over the defaults", async () => {
   const machine = withExport();
-  const rules = async (...args: string[]) => (await machine.json(...args)).document["rules"];
+  const rules = async (words?: string) => (await machine.json(words)).document["rules"];
+  const limits = { unackedStarts: 5, failedAttempts: 3 };
   const usual = {
-    limits: { unackedStarts: 5, failedAttempts: 3 },
+    limits,
     tokenLifetimeMs: 300_000,
     autoLockAfterMs: 31_536_000_000,
     release: "1.2.28",
     failure: null,
   };
   expect(await rules()).toEqual(usual);
+  for (const setting of [
+    "policy.tokenLifetime 90s",
+    "audit.failure denied",
+    "policy.failedAttempts 7",
+  ])
+    expectExit(await machine.vault("config", "set", ...setting.split(" ")), 0);
   const profile = {
-    "policy.tokenLifetime": "90s",
-    "audit.failure": "denied",
-    "policy.failedAttempts": "7",
-  };
-  for (const [key, value] of Object.entries(profile))
-    expectExit(await machine.vault("config", "set", key, value), 0);
-  expect(await rules()).toMatchObject({
+    ...usual,
     tokenLifetimeMs: 90_000,
     failure: "denied",
-    limits: { failedAttempts: 7 },
-  });
-  const flags = "--token-lifetime 1m --failure bad --lock-after-failed 4 --release 1.2.22".split(
-    " ",
-  );
-  expect(await rules(...flags)).toMatchObject({
+    limits: { ...limits, failedAttempts: 7 },
+  };
+  expect(await rules()).toEqual(profile);
+  const flags = {
     tokenLifetimeMs: 60_000,
     failure: "bad",
-    limits: { failedAttempts: 4 },
+    limits: { ...limits, failedAttempts: 4 },
     release: "1.2.22",
-  });
+  };
+  const words = "--token-lifetime 1m --failure bad --lock-after-failed 4 --release 1.2.22";
+  expect(await rules(words)).toEqual({ ...usual, ...flags });
 });
 
-test("reports are written whole, for their owner only, beside the document, or to standard output", async () => {
-  const machine = withExport();
-  for (const name of ["r.html", "t.md"]) chmodSync(machine.file(name, "older"), 0o644);
-  await machine.json("--html", "r.html", "--markdown", "t.md");
-  for (const [name, flag, start] of [
-    ["r.html", "--html", /^<!doctype html>/i],
-    ["t.md", "--markdown", /^\*\*1 vault probably with an open exchange/],
-  ] as const) {
-    expect([machine.read(name), statSync(join(machine.home, name)).mode & 0o777]).toEqual([
-      expect.stringMatching(start),
-      0o600,
-    ]);
-    const printed = await machine.run("audit.ndjson", flag, "-");
+test.each([
+  ["r.html", "--html", /^<!doctype html>/i],
+  ["t.md", "--markdown", /^\*\*1 vault probably with an open exchange/],
+])(
+  "%s is written whole, for its owner only, beside the document, or to standard output",
+  async (name, flag, start) => {
+    const machine = withExport();
+    fs.chmodSync(machine.file(name, "older"), 0o644);
+    await machine.json(`${flag} ${name}`);
+    expect(machine.read(name)).toMatch(start);
+    expect(fs.statSync(join(machine.home, name)).mode & 0o777).toBe(0o600);
+    const printed = await machine.run(`audit.ndjson ${flag} -`);
     expect([printed.stderr, printed.stdout]).toEqual(["", expect.stringMatching(start)]);
-  }
-});
+  },
+);
