@@ -54,6 +54,9 @@ const netEpoch = /^\/Date\((\d{13})(?:[+-]\d{4})?\)\/$/;
 const serial = /^(?:3(?:6[5-9]|[7-9]\d)|[4-6]\d\d|7[0-2]\d|730[0-4])\d\d[.,]\d{1,15}$/;
 const longest = 100;
 
+/** Brackets of web servers: [03/Nov/2026:10:11:12 +0000]. */
+const bracketed = /^\[(\d\d\/.*)\]$/;
+
 /** Reads a time in any known form; null if it has none. `isDayFirst`: of two numbers in a date, the first one is the day. */
 export function writtenTime(text: string, isDayFirst = true): Written | null {
   if (text.length > longest || !/\d.*\d/.test(text)) return null;
@@ -64,8 +67,9 @@ export function writtenTime(text: string, isDayFirst = true): Written | null {
     const shown = Math.round((Number(text.replace(",", ".")) - 25_569) * 86_400_000);
     return { form: "serial", shown, zone: undefined };
   }
+  const bare = bracketed.exec(text)?.[1] ?? text;
   for (const [form, pattern] of forms) {
-    const found = pattern.exec(text)?.groups;
+    const found = pattern.exec(bare)?.groups;
     if (found !== undefined) return ofGroups(form, found, isDayFirst);
   }
   return null;

@@ -206,9 +206,10 @@ function basisOf(summary: ReplaySummary): Fact[] {
 
 /** Describes an input, and what each of its columns was taken for. */
 function inputWords(input: InputReport): string[] {
-  const columns = Object.entries(input.columns).map(([role, { name, by }]) => {
+  const columns = Object.entries(input.columns).map(([role, { name, by, inverted, and }]) => {
     const why = { name: "", value: " (by its values)", "--map": " (--map)" }[by];
-    return `${role} ${JSON.stringify(name)}${why}`;
+    const names = [name, and ?? []].flat().map((one) => JSON.stringify(one));
+    return `${role} ${names.join(" and ")}${inverted === true ? " (true is a failure)" : ""}${why}`;
   });
   return [
     `${input.name}: ${counted(input.items, "item")}, ${formatOf(input)}`,
