@@ -1,3 +1,4 @@
+import { parseTime } from "../columns/times.ts";
 import { looksLikeAction, uuidOf } from "../columns/values.ts";
 
 /** Values of a record by column, without empty ones. A Map, so that a column like `__proto__` is safe. */
@@ -144,7 +145,8 @@ export function likenessOf(fields: ReadonlyMap<string, string>): number {
     if (typeof inner !== "string") wrapped = Math.max(wrapped, likenessOf(inner));
     hasAction ||= looksLikeAction(value);
     hasUuid ||= uuidOf(value) !== null || anyUuid.test(value);
-    hasTime ||= /\d:\d\d|^\d{10,19}(?:\.\d+)?$/.test(value);
+    hasTime ||=
+      /\d:\d\d/.test(value) || (/^[^-]{0,30}\d{4}/.test(value) && parseTime(value) !== null);
   }
   return Math.max(wrapped, !hasTime ? unlike : hasAction ? alike : hasUuid ? similar : unlike);
 }
