@@ -91,16 +91,16 @@ const episodes = [
   { weight: 1, scripts: ["R E E R E A", "F F G Z Z N R A", "R R R R Q Z N R A", "L Z N R A"] },
 ];
 
-type Ending = Pick<VaultTruth, "verdict" | "rule" | "unackedStarts" | "failedAttempts"> & {
-  script: string;
-};
 const ended =
   (verdict: Verdict, rule?: VaultTruth["rule"]) =>
-  (unackedStarts: number, failedAttempts: number, ...scripts: string[]): Ending[] =>
-    scripts.map((script) => {
-      const ending = { verdict, unackedStarts, failedAttempts, script };
-      return rule === undefined ? ending : { ...ending, rule };
-    });
+  (unackedStarts: number, failedAttempts: number, ...scripts: string[]) =>
+    scripts.map((script) => ({
+      verdict,
+      unackedStarts,
+      failedAttempts,
+      script,
+      ...(rule === undefined ? {} : { rule }),
+    }));
 const ok = ended("ok");
 const open = ended("open-exchange");
 const risky = ended("at-risk");
