@@ -82,6 +82,16 @@ test("a log without outcomes is read by its descriptions, and with --failure by 
   expect(told.kindOf({ ...silent, description: "hjk" })).toBe("read");
 });
 
+test("a redacted report shows outcomes of one word and no descriptions", () => {
+  const counting = new Classifier();
+  counting.take(counting.meaningOf("READ_VAULT", "dfg"), null);
+  counting.take(counting.meaningOf("READ_VAULT", "FAILURE"), "Ada");
+  counting.take(counting.meaningOf("READ_VAULT", "FAILURE"), "Maintenance");
+  const word = (text: string): string => (/^\w+$/.test(text) ? text : "…");
+  const told = [...counting.unknowns.warnings(word, 0, 3), ...counting.unknowns.notes(word)];
+  expect(told).toMatchObject([/"dfg" ×1.*--outcome/, /"…" ×1.*--failure/, /"…" ×1$/]);
+});
+
 const dice = new Dice("words that nobody knows");
 /** Words of letters that no row has. */
 const word = (): string =>
