@@ -61,3 +61,8 @@ export const isFailedAccess = (kind: EventKind): boolean =>
   kind === "failed-pin" ||
   kind === "refused" ||
   kind === "locking-failure";
+
+/** Places of the kinds in `eventKinds`. */
+export const eventCodes = Object.fromEntries(
+  eventKinds.map((kind, code) => [kind, code]),
+) as Readonly<Record<EventKind, number>>;

@@ -1,6 +1,6 @@
 import type { Entry } from "../read/item.ts";
 import type { EventKind } from "./events.ts";
-import { eventKinds } from "./events.ts";
+import { eventCodes, eventKinds } from "./events.ts";
 import type { Vault } from "./vault.ts";
 
 /** An item that counts, and the parts of inputs that have it. */
@@ -27,6 +27,8 @@ const jump = 60_000;
 
 const maxParts = 100_000;
 
+const lastWidth = 3;
+
 /** Number of a part: that of its input, and where it stands in it. */
 const inputs = 1000;
 
@@ -43,6 +45,9 @@ export class Overlap {
   readonly #seen = new Map<Vault, Known[]>();
   /** The time that the items in `#seen` have, at the coarsest precision. */
   #bucket = Number.NaN;
+  /** Of the last item of each vault, by its number: its time, and hash, line and kind of event. The processor keeps them close. */
+  #lastTimes = new Float64Array(1024).fill(Number.NaN);
+  #lasts = new Int32Array(1024 * lastWidth);
   count = 0;
 
   /** Learns about an input from its items, in their order. */
@@ -64,26 +69,44 @@ export class Overlap {
 
   /** Whether an item is counted already. Remembers it otherwise. */
   isKnown(vault: Vault, entry: Entry): boolean {
-    const isKnown = this.#find(vault, entry);
-    vault.lastIdHash = entry.idHash;
-    vault.lastEvent = entry.event;
-    vault.lastLine = entry.line;
+    const { time, idHash, line } = entry;
+    while (vault.number >= this.#lastTimes.length) this.#grow();
+    const isSameTime = this.#lastTimes[vault.number] === time;
+    const isKnown = (this.#isSeveral || isSameTime) && this.#find(vault, entry, isSameTime);
+    this.#lastTimes[vault.number] = time;
+    const word = vault.number * lastWidth;
+    this.#lasts[word] = idHash;
+    this.#lasts[word + 1] = line;
+    this.#lasts[word + 2] = eventCodes[entry.event];
     return isKnown;
   }
 
-  #find(vault: Vault, { time, event, idHash, input, line }: Entry): boolean {
+  #grow(): void {
+    const size = 2 * this.#lastTimes.length;
+    const [times, lasts] = [
+      new Float64Array(size).fill(Number.NaN),
+      new Int32Array(size * lastWidth),
+    ];
+    times.set(this.#lastTimes);
+    lasts.set(this.#lasts);
+    this.#lastTimes = times;
+    this.#lasts = lasts;
+  }
+
+  #find(vault: Vault, entry: Entry, isSameTime: boolean): boolean {
+    const { time, event, idHash, input, line } = entry;
     const hasId = isId(idHash);
-    const isSameTime = vault.items > 0 && time === vault.lastTime;
     if (!this.#isSeveral && !(isSameTime && (hasId || this.#hasParts))) return false;
     const bucket = this.#isSeveral ? Math.floor(time / this.#coarsest) : time;
     if (bucket !== this.#bucket) this.#seen.clear();
     this.#bucket = bucket;
     let list = this.#seen.get(vault);
     if (list === undefined) {
-      const { lastEvent, lastIdHash, lastLine } = vault;
-      const parts = [this.#partOf(input, lastLine)];
+      const word = vault.number * lastWidth;
+      const [lastIdHash = 0, lastLine = 0, code = 0] = this.#lasts.subarray(word);
+      const last = { time, event: eventKinds[code] as EventKind, idHash: lastIdHash };
       // With a single input, the first item of a time was not remembered.
-      list = this.#isSeveral ? [] : [{ time, event: lastEvent, idHash: lastIdHash, parts }];
+      list = this.#isSeveral ? [] : [{ ...last, parts: [this.#partOf(input, lastLine)] }];
       this.#seen.set(vault, list);
     }
     const part = this.#partOf(input, line);

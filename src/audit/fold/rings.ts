@@ -1,6 +1,6 @@
 import type { ItemLocation } from "../read/item.ts";
 import type { EventKind } from "./events.ts";
-import { eventKinds } from "./events.ts";
+import { eventCodes, eventKinds } from "./events.ts";
 
 const conditions = ["active", "locked", "deleted"] as const;
 
@@ -39,11 +39,6 @@ const smallest = 6;
 const pageSize = 8192;
 const width = 8;
 
-const codes = Object.fromEntries(eventKinds.map((kind, code) => [kind, code])) as Record<
-  EventKind,
-  number
->;
-
 const most16 = 0xffff;
 
 class Page {
@@ -80,7 +75,7 @@ export class Rings {
     const flags = (isOpen ? 2 : 0) | (locks ? 1 : 0);
     doubles[word / 2] = time;
     words[word + 2] = at.line;
-    words[word + 3] = (at.input << 8) | codes[at.event];
+    words[word + 3] = (at.input << 8) | eventCodes[at.event];
     words[word + 4] = (at.length << 4) | (conditions.indexOf(after.condition) << 2) | flags;
     words[word + 5] =
       (Math.min(after.unackedStarts, most16) << 16) | Math.min(after.failedAttempts, most16);

@@ -1,6 +1,5 @@
 import type { ItemLocation } from "../read/item.ts";
 import type { Contradiction, LockRule } from "../../documents/audit.ts";
-import type { EventKind } from "./events.ts";
 import type { Condition, Ring } from "./rings.ts";
 
 /** Maximum number of contradictions listed for a vault. */
@@ -83,9 +82,6 @@ export class Vault {
   /** An item has a known action. */
   hasKnownAction = false;
   /** Of the last item. */
-  lastIdHash = 0;
-  lastEvent: EventKind = "other";
-  lastLine = 0;
   lastTime = Number.NaN;
   /** Time of the last start, which is that of the open exchange. */
   lastStart = Number.NaN;
