@@ -1,7 +1,7 @@
 import { commandLine } from "../../way.ts";
 import type { Report } from "./outline.ts";
 import { outlineOf } from "./outline.ts";
-import type { Fact, Section, Table } from "./section.ts";
+import { longest, type Fact, type Section, type Table } from "./section.ts";
 import { shown } from "./terminal.ts";
 
 /** Maximum number of vaults that are described. */
@@ -10,8 +10,8 @@ export const maxDescribed = 20;
 /** Yields a report as Markdown, for a ticket: the answer, then the vaults that need action, then what the report is based on. */
 export function* markdownReport(report: Report): Generator<string, void, undefined> {
   const outline = outlineOf(report, { problems: maxDescribed, others: 0, sections: maxDescribed });
-  for (const answer of outline.answers) yield `**${escape(answer, 800)}**\n\n`;
-  for (const warning of outline.warnings) yield `**Warning:** ${escape(warning, 800)}\n\n`;
+  for (const answer of outline.answers) yield `**${escape(answer, longest)}**\n\n`;
+  for (const warning of outline.warnings) yield `**Warning:** ${escape(warning, longest)}\n\n`;
   if (outline.whatIf !== undefined) yield table(outline.whatIf);
   yield facts(outline.origins);
   if (outline.vaults !== undefined) yield table(outline.vaults);
@@ -45,8 +45,8 @@ const facts = (all: readonly Fact[]): string =>
 
 const several = (texts: readonly string[]): string =>
   texts.length === 1
-    ? ` ${escape(texts[0] ?? "", 800)}`
-    : texts.map((text) => `\n  - ${escape(text, 800)}`).join("");
+    ? ` ${escape(texts[0] ?? "", longest)}`
+    : texts.map((text) => `\n  - ${escape(text, longest)}`).join("");
 
 function table({ name, heads, rows, notes }: Table): string {
   const lines = [

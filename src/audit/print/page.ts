@@ -4,7 +4,7 @@ import type { Markup } from "./markup.ts";
 import { clip, markup, value } from "./markup.ts";
 import type { Report } from "./outline.ts";
 import { outlineOf } from "./outline.ts";
-import type { Fact, Row, Section, Table } from "./section.ts";
+import { longest, type Fact, type Row, type Section, type Table } from "./section.ts";
 import { strip } from "./strip.ts";
 import { style } from "./style.ts";
 import { timeText } from "./words.ts";
@@ -56,7 +56,7 @@ export function* pageReport(
     </head>
     <body>
     <header class="${outline.verdict}">
-    <h1>${value(answer, 800)}</h1>
+    <h1>${value(answer, longest)}</h1>
     ${others.map((text) => paragraph("found", text))}${outline.warnings.map((text) => paragraph("warning", text))}
     <p class="quiet">${value(title)}. ${generated}</p>
     </header>
@@ -85,7 +85,7 @@ const hash = (text: string): string =>
 const policy = `default-src 'none'; style-src ${hash(style)}; script-src ${hash(script)}; img-src 'none'; base-uri 'none'; form-action 'none'`;
 
 const paragraph = (name: string, text: string): Markup =>
-  markup`<p class="${name}">${value(text, 800)}</p>\n`;
+  markup`<p class="${name}">${value(text, longest)}</p>\n`;
 
 /** Whether all is said in sections. */
 const isSaid = ({ rows, notes }: Table): boolean =>
@@ -126,7 +126,7 @@ function row({ cells, verdict, mark, section: number, find }: Row): Markup {
 }
 
 const list = (facts: readonly Fact[], more?: Markup): Markup =>
-  markup`<dl>${facts.map(({ label, texts }) => markup`<dt>${label}</dt>${texts.map((text) => markup`<dd>${value(text, 800)}</dd>`)}\n`)}${more}</dl>\n`;
+  markup`<dl>${facts.map(({ label, texts }) => markup`<dt>${label}</dt>${texts.map((text) => markup`<dd>${value(text, longest)}</dd>`)}\n`)}${more}</dl>\n`;
 
 /** Commands, each on a line of its own that breaks between words only, with its note. */
 const commandsOf = (ways: readonly Way[]): Markup =>

@@ -51,6 +51,8 @@ export interface Section {
   timeline: Table | undefined;
 }
 
+/** Characters of a sentence, of which a report shows no more: a warning must not lose the flag at its end. */
+export const longest = 1200;
 const maxItems = 8;
 const maxContradictions = 10;
 

@@ -31,7 +31,7 @@ code { display: block; padding: .3rem .6rem; background: var(--soft); border: 1p
 code span { display: inline-block; max-width: 100%; overflow-wrap: anywhere; } code + p { margin: .1rem 0 .3rem; }
 table { width: 100%; border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .75rem .3rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; font-weight: inherit; }
-.scroll { overflow-x: auto; } .scroll bdi { overflow-wrap: break-word; } .scroll td { max-width: 24rem; }
+.scroll { overflow-x: auto; } .scroll bdi { overflow-wrap: break-word; } .scroll td { max-width: 24rem; } .scroll td:nth-child(3) { min-width: 6rem; }
 tr.cause > :first-child, tr.locks > :first-child { border-left: 4px solid var(--bad); padding-left: .5rem; } tr.locks { color: var(--bad); font-weight: 600; }
 label { display: block; }
 input { font: inherit; width: 100%; max-width: 30rem; padding: .3rem .5rem; background: var(--page); color: var(--text); border: 1px solid var(--quiet); border-radius: .3rem; }

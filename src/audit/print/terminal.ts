@@ -9,7 +9,7 @@ import { wayLines } from "../../way.ts";
 import type { Verdict } from "../explain/severity.ts";
 import type { Report } from "./outline.ts";
 import { outlineOf } from "./outline.ts";
-import type { Fact, Section, Table } from "./section.ts";
+import { type Fact, longest, type Section, type Table } from "./section.ts";
 
 export const viewOn = async ({ isTTY, columns, color }: TerminalFacts): Promise<TableOptions> => ({
   isTTY,
@@ -18,8 +18,7 @@ export const viewOn = async ({ isTTY, columns, color }: TerminalFacts): Promise<
 });
 
 /** Columns that no text of a report takes: without a terminal nothing is wrapped. */
-const unwrapped = 1000;
-const longest = 600;
+const unwrapped = longest + 100;
 
 /**
  * Formats a report for a terminal of any width, or without one: then lines are not wrapped, and tables are lines with tabs. All text
