@@ -116,14 +116,6 @@ export async function reportOfOne(
   return only;
 }
 
-/** The reports without what a second reading adds: only files can be read again. */
-export const withoutSecondReading = (reports: readonly VaultReport[]): VaultReport[] =>
-  reports.map((report) => {
-    if (report.cause === undefined) return report;
-    const { refused: _, ...cause } = report.cause;
-    return { ...report, cause };
-  });
-
 /** Opens an input with these bytes, in chunks of `size`. */
 export const inputOf = async (content: string | Uint8Array, size = 65_536): Promise<Input> =>
   await openInput({ name: "items", stream: chunks(Buffer.from(content), size) });

@@ -59,11 +59,13 @@ export async function openInput(spec: {
   stream?: AsyncIterable<Uint8Array>;
 }): Promise<Input> {
   const { name, stream } = spec;
-  const total = stream === undefined ? sizeOf(name) : null;
+  const total = stream === undefined ? attempt(name, () => sizeOf(name)) : null;
   let bytesRead = 0;
   const count = (bytes: number): void => void (bytesRead += bytes);
-  const fd = total === null ? undefined : openFile(name);
-  const chunks = fd === undefined ? (stream ?? createReadStream(name)) : piecesOfFile(fd);
+  const fd = total === null ? undefined : attempt(name, () => openSync(name, "r"));
+  const readAt = (room: Buffer, at: number, most: number, from: number): number =>
+    attempt(name, () => readSync(fd as number, room, at, most, from));
+  const chunks = stream ?? createReadStream(name, { highWaterMark: pieceSize });
   const layers = [new Peekable(counted(chunks, name, count))];
   let problem: string | null = null;
   let spool: Spool | undefined;
@@ -96,7 +98,7 @@ export async function openInput(spec: {
       isWhole: head.length < headSize,
       read: async (room, at, most) => {
         if (isFile) {
-          const length = readFile(fd, name, room, at, most, position);
+          const length = readAt(room, at, most, position);
           // Signals are handled, also where it is all one line.
           if (position % turnBytes < length) await setImmediate();
           position += length;
@@ -110,7 +112,7 @@ export async function openInput(spec: {
       at: (offset, length) => {
         const bytes = Buffer.alloc(length);
         const found = isFile
-          ? readFile(fd, name, bytes, 0, length, mark.length + offset)
+          ? readAt(bytes, 0, length, mark.length + offset)
           : (spool?.read(bytes, offset) ?? 0);
         if (found < length) throw hasChanged(name);
         return bytes;
@@ -176,58 +178,25 @@ export class Spool {
 /** Bytes after which signals are handled. */
 const turnBytes = 4 * 1024 * 1024;
 
-/** Reads a file in pieces, more quickly than the runtime's streams. */
-async function* piecesOfFile(fd: number): AsyncGenerator<Uint8Array> {
-  const room = Buffer.alloc(pieceSize);
-  let read = 0;
-  for (let length = readSync(fd, room); length > 0; length = readSync(fd, room)) {
-    yield room.subarray(0, length);
-    read += length;
-    if (read % turnBytes < length) await setImmediate();
-  }
-}
-
-function readFile(
-  fd: number | undefined,
-  name: string,
-  room: Buffer,
-  at: number,
-  most: number,
-  position: number,
-): number {
+/** @throws `invalid-input` with the name of what cannot be read */
+function attempt<T>(name: string, action: () => T): T {
   try {
-    return readSync(fd as number, room, at, most, position);
+    return action();
   } catch (error) {
     throw cannotRead(name, error);
   }
 }
 
-function openFile(path: string): number {
-  try {
-    return openSync(path, "r");
-  } catch (error) {
-    throw cannotRead(path, error);
-  }
-}
-
 function sizeOf(path: string): number | null {
-  try {
-    const found = statSync(path);
-    if (found.isDirectory()) throw Object.assign(new Error(), { code: "EISDIR" });
-    return found.isFile() ? found.size : null;
-  } catch (error) {
-    throw cannotRead(path, error);
-  }
+  const found = statSync(path);
+  if (found.isDirectory()) throw Object.assign(new Error(), { code: "EISDIR" });
+  return found.isFile() ? found.size : null;
 }
 
 function cannotRead(path: string, cause: unknown): VaultError {
   const { code } = cause as NodeJS.ErrnoException;
-  const why =
-    code === "EISDIR"
-      ? "it is a folder"
-      : code === "ENOENT"
-        ? "no such file"
-        : (code ?? "unreadable");
+  const reasons: Record<string, string> = { EISDIR: "it is a folder", ENOENT: "no such file" };
+  const why = reasons[code ?? ""] ?? code ?? "unreadable";
   return new VaultError("invalid-input", `cannot read ${path}: ${why}`, {
     hint: "name a readable export of audit items, or - for standard input",
     cause,
