@@ -83,8 +83,8 @@ function parseExactly(text: string): unknown {
     : value;
 }
 
-/** Strings, numbers, a comma before a brace, and words. An open string extends to the end: no character is looked at twice. */
-const loose = /"[^"\\]*(?:\\.[^"\\]*)*"?|-?\d[\w.+-]*|,(?=\s*[}\]])|-?[A-Za-z]+/gs;
+/** Strings, a comma before a brace, numbers and words. An open string extends to the end: no character is looked at twice. */
+const loose = /"[^"\\]*(?:\\.[^"\\]*)*"?|,(?=\s*[}\]])|[\w.+-]+/gs;
 const repairs: ReadonlyMap<string, string> = new Map([
   ["true", "true"],
   ["false", "false"],
@@ -94,7 +94,11 @@ const repairs: ReadonlyMap<string, string> = new Map([
 ]);
 
 const repaired = (part: string): string =>
-  part.startsWith('"') ? part.replaceAll(/\p{Cc}/gu, " ") : /^-?\d/.test(part) ? part : "null";
+  part.startsWith('"')
+    ? part.replaceAll(/\p{Cc}/gu, " ")
+    : /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(part)
+      ? part
+      : "null";
 
 const hasLongNumber = /[:,[\s]-?\d{16}/;
 

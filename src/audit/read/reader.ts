@@ -236,10 +236,10 @@ export class ItemReader {
       next !== comma && next !== closeObject && next > space;
       next = bytes[++at] as number
     )
-      if (next >= 0x80 || at - from > 40) return -1;
+      if (!isWordByte(next) || at - from > 40) return -1;
     if (at === from || at >= to) return -1;
     if (slot < 0) return at;
-    if (byte === 0x6e) return at - from === 4 ? at : -1;
+    if (byte === 0x6e) return isWord(bytes, from, at, "null") ? at : -1;
     return isPlainBare(bytes, from, at) && this.set(slot, from, at) ? at : -1;
   }
 
@@ -317,11 +317,24 @@ function afterBlanks(bytes: Buffer, from: number, isLine: boolean): number {
   return at;
 }
 
+/** Whether a byte may be part of a number or word: a letter, a digit, a plus, minus or dot. */
+const isWordByte = (byte: number): boolean =>
+  (byte >= 0x30 && byte <= 0x39) ||
+  ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a) ||
+  byte === 0x2b ||
+  byte === 0x2d ||
+  byte === 0x2e;
+
+function isWord(bytes: Buffer, from: number, to: number, word: string): boolean {
+  for (let at = from; at < to; at++) if (bytes[at] !== word.charCodeAt(at - from)) return false;
+  return to - from === word.length;
+}
+
 /** Whether a bare value is written as it is read: an integer of few digits, true or false. */
 function isPlainBare(bytes: Buffer, from: number, to: number): boolean {
   const length = to - from;
-  if (bytes[from] === 0x74) return length === 4;
-  if (bytes[from] === 0x66) return length === 5;
+  if (bytes[from] === 0x74) return isWord(bytes, from, to, "true");
+  if (bytes[from] === 0x66) return isWord(bytes, from, to, "false");
   if (length > 15 || (bytes[from] === 0x30 && length > 1)) return false;
   for (let at = from; at < to; at++)
     if ((bytes[at] as number) < 0x30 || (bytes[at] as number) > 0x39) return false;

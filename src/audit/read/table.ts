@@ -128,7 +128,8 @@ export class RowCutter implements Cutter {
     }
     const isShort = width !== undefined && count < width;
     const isCut = isShort && isEnd && !this.#isWhole;
-    const fields = isCut ? null : this.#fields(bytes);
+    const isHalf = isShort && count * 2 <= width;
+    const fields = isCut || isHalf ? null : this.#fields(bytes);
     if (fields === null && isRemark(this.#cell(bytes, 0)) && count === 1)
       sink.passOver("lines of one cell", 1);
     else if (fields === null) {
