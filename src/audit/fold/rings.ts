@@ -70,7 +70,7 @@ export class Rings {
     if (ring.count === ring.size && ring.size < this.#most) this.#enlarge(ring);
     const place = ring.base + (ring.count % ring.size);
     ring.count += 1;
-    const { words, doubles } = this.#pages[Math.floor(place / pageSize)] as Page;
+    const { words, doubles } = this.#pageOf(place);
     const word = (place % pageSize) * width;
     const flags = (isOpen ? 2 : 0) | (locks ? 1 : 0);
     doubles[word / 2] = time;
@@ -101,9 +101,21 @@ export class Rings {
 
   #enlarge(ring: Ring): void {
     const size = Math.min(4 * ring.size, this.#most);
-    const larger = { base: this.#room(size), size, count: 0 };
-    this.append(larger, ring);
-    Object.assign(ring, larger);
+    const base = this.#room(size);
+    for (let index = 0; index < ring.size; index++) {
+      const place = ring.base + ((ring.count + index) % ring.size);
+      const from = (place % pageSize) * width;
+      this.#pageOf(base + index).words.set(
+        this.#pageOf(place).words.subarray(from, from + width),
+        ((base + index) % pageSize) * width,
+      );
+    }
+    this.#release(ring);
+    Object.assign(ring, { base, size, count: ring.size });
+  }
+
+  #pageOf(place: number): Page {
+    return this.#pages[Math.floor(place / pageSize)] as Page;
   }
 
   #release({ base, size }: Ring): void {
@@ -125,7 +137,7 @@ export class Rings {
   }
 
   #at(place: number): Seen {
-    const { words, doubles } = this.#pages[Math.floor(place / pageSize)] as Page;
+    const { words, doubles } = this.#pageOf(place);
     const word = (place % pageSize) * width;
     const at = (index: number): number => words[word + index] as number;
     return {
