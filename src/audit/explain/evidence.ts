@@ -8,14 +8,14 @@ import type { Vault } from "../fold/vault.ts";
 import type { Verdict } from "./severity.ts";
 
 /** The newest events of a vault, oldest first: of a locked one, those up to the lock. */
-export const eventsOf = ({ rings }: Fold, { ending, earlier, ring }: Vault): Seen[] => [
-  ...rings.events(earlier),
-  ...(ending === undefined ? rings.events(ring) : []),
+export const eventsOf = ({ rings }: Fold, vault: Vault): Seen[] => [
+  ...rings.events(vault.earlier),
+  ...(vault.ending === undefined ? rings.events(vault) : []),
 ];
 
 /** The newest events after the lock. */
-export const eventsSince = ({ rings }: Fold, { ending, ring }: Vault): Seen[] =>
-  ending === undefined ? [] : rings.events(ring);
+export const eventsSince = ({ rings }: Fold, vault: Vault): Seen[] =>
+  vault.ending === undefined ? [] : rings.events(vault);
 
 export const isStart = (event: EventKind): boolean => event === "read" || event === "update";
 export const isAcknowledgement = (event: EventKind): boolean =>

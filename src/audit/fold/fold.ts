@@ -80,7 +80,7 @@ export class Fold {
       ending.lastCall = entry.time;
     }
     const isOpen = vault.pending !== undefined;
-    this.rings.push(vault.ring, entry.time, entry, vault, isOpen, this.#hasLocked);
+    this.rings.push(vault, entry.time, entry.code, entry, vault, isOpen, this.#hasLocked);
     if (vault.ending !== undefined && vault.ending !== ending) this.#freeze(vault);
     return true;
   }
@@ -98,7 +98,8 @@ export class Fold {
   }
 
   #begin({ vault: number, time }: Entry): Vault {
-    const vault = new Vault(this.#table.uuid(number), number, time, this.rings.create());
+    const vault = new Vault(this.#table.uuid(number), number, time);
+    Object.assign(vault, this.rings.create());
     // Without holes, which would make every access slow.
     while (this.vaults.length < number) this.vaults.push(undefined);
     this.vaults[number] = vault;
@@ -107,9 +108,10 @@ export class Fold {
 
   /** Keeps the events that led to a lock, whatever comes after it. */
   #freeze(vault: Vault): void {
-    if (vault.earlier === undefined) vault.earlier = vault.ring;
-    else this.rings.append(vault.earlier, vault.ring);
-    vault.ring = this.rings.create();
+    const { base, size, count } = vault;
+    if (vault.earlier === undefined) vault.earlier = { base, size, count };
+    else this.rings.append(vault.earlier, vault);
+    Object.assign(vault, this.rings.create());
   }
 
   #apply(vault: Vault, entry: Entry, event: EventKind): void {
@@ -207,7 +209,7 @@ export class Fold {
     if (vault.earlyAcks === 0) return false;
     const reference = this.#itemOf(start).externalRef;
     const events = this.rings
-      .events(vault.ring)
+      .events(vault)
       .slice(-nearby)
       .filter(({ location }) => this.#itemOf(location).externalRef === reference);
     // One that comes after another acknowledgement, or begins the log, is about a start before it.

@@ -1,7 +1,7 @@
 import type { Entry } from "../read/item.ts";
 import { noEntry } from "../read/item.ts";
 import type { EventKind } from "./events.ts";
-import { eventKinds } from "./events.ts";
+import { eventCodes, eventKinds } from "./events.ts";
 
 /** Number of items held back: an item that is no further out of order can be moved to its position. */
 const windowSize = 4096;
@@ -11,8 +11,6 @@ const atOnce = 512;
 
 /** Room for the items held back. */
 const room = 8192;
-
-const codes = new Map(eventKinds.map((kind, code) => [kind, code]));
 
 /**
  * Sorts items by time, stably, within a window. An item that comes later than the window allows is passed on out of order. They are held
@@ -73,7 +71,7 @@ export class TimeOrder {
     this.#doubles[2 * place + 1] = entry.offset;
     const word = 6 * place;
     this.#words[word] = entry.vault;
-    this.#words[word + 1] = codes.get(entry.event) as number;
+    this.#words[word + 1] = eventCodes[entry.event];
     this.#words[word + 2] = entry.input;
     this.#words[word + 3] = entry.line;
     this.#words[word + 4] = entry.length;
@@ -86,7 +84,8 @@ export class TimeOrder {
     entry.offset = this.#doubles[2 * place + 1] as number;
     const word = 6 * place;
     entry.vault = this.#words[word] as number;
-    entry.event = eventKinds[this.#words[word + 1] as number] as EventKind;
+    entry.code = this.#words[word + 1] as number;
+    entry.event = eventKinds[entry.code] as EventKind;
     entry.input = this.#words[word + 2] as number;
     entry.line = this.#words[word + 3] as number;
     entry.length = this.#words[word + 4] as number;

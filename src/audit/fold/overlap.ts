@@ -1,6 +1,6 @@
 import type { Entry } from "../read/item.ts";
 import type { EventKind } from "./events.ts";
-import { eventCodes, eventKinds } from "./events.ts";
+import { eventKinds } from "./events.ts";
 import type { Vault } from "./vault.ts";
 
 /** An item that counts, and the parts of inputs that have it. */
@@ -77,7 +77,7 @@ export class Overlap {
     const word = vault.number * lastWidth;
     this.#lasts[word] = idHash;
     this.#lasts[word + 1] = line;
-    this.#lasts[word + 2] = eventCodes[entry.event];
+    this.#lasts[word + 2] = entry.code;
     return isKnown;
   }
 

@@ -66,20 +66,30 @@ export class Rings {
     return { base: this.#room(size), size, count: 0 };
   }
 
-  push(ring: Ring, time: number, at: ItemLocation, after: After, isOpen: boolean, locks: boolean) {
+  /** `code`: place of the event in `eventKinds`. */
+  push(
+    ring: Ring,
+    time: number,
+    code: number,
+    at: ItemLocation,
+    after: After,
+    isOpen: boolean,
+    locks: boolean,
+  ): void {
     if (ring.count === ring.size && ring.size < this.#most) this.#enlarge(ring);
     const place = ring.base + (ring.count % ring.size);
     ring.count += 1;
     const { words, doubles } = this.#pageOf(place);
     const word = (place % pageSize) * width;
-    const flags = (isOpen ? 2 : 0) | (locks ? 1 : 0);
-    doubles[word / 2] = time;
+    const { condition } = after;
+    const state = condition === "active" ? 0 : condition === "locked" ? 1 : 2;
+    doubles[word >> 1] = time;
     words[word + 2] = at.line;
-    words[word + 3] = (at.input << 8) | eventCodes[at.event];
-    words[word + 4] = (at.length << 4) | (conditions.indexOf(after.condition) << 2) | flags;
+    words[word + 3] = (at.input << 8) | code;
+    words[word + 4] = (at.length << 4) | (state << 2) | (isOpen ? 2 : 0) | (locks ? 1 : 0);
     words[word + 5] =
       (Math.min(after.unackedStarts, most16) << 16) | Math.min(after.failedAttempts, most16);
-    doubles[word / 2 + 3] = at.offset;
+    doubles[(word >> 1) + 3] = at.offset;
   }
 
   /** Returns the events, oldest first. */
@@ -95,7 +105,7 @@ export class Rings {
   /** Moves the events of a ring behind those of another one. */
   append(into: Ring, from: Ring): void {
     for (const { time, location, isOpen, locks, ...after } of this.events(from))
-      this.push(into, time, location, after, isOpen, locks);
+      this.push(into, time, eventCodes[location.event], location, after, isOpen, locks);
     this.#release(from);
   }
 
@@ -115,7 +125,7 @@ export class Rings {
   }
 
   #pageOf(place: number): Page {
-    return this.#pages[Math.floor(place / pageSize)] as Page;
+    return this.#pages[(place / pageSize) | 0] as Page;
   }
 
   #release({ base, size }: Ring): void {

@@ -59,7 +59,11 @@ const undoubted: Readonly<Doubts> = noDoubts();
  * What the items of a vault so far amount to. Each number has a first value, without which V8 makes an object of it at each change. Times
  * are milliseconds since the epoch, NaN for none.
  */
-export class Vault {
+export class Vault implements Ring {
+  // The newest events, as a ring.
+  base = 0;
+  size = 0;
+  count = 0;
   condition: Condition = "active";
   items = 0;
   /** Number of starts without acknowledgement, and of consecutive failed attempts: what is seen, with what may count. */
@@ -88,8 +92,7 @@ export class Vault {
   /** Acknowledgements without a start at the last time of one: the start may stand behind them. */
   earlyAcks = 0;
   earlyAckTime = Number.NaN;
-  /** The newest events, and those before the last lock. */
-  ring: Ring;
+  /** The newest events before the last lock. */
   earlier: Ring | undefined;
   /** In lower case. */
   readonly uuid: string = "";
@@ -104,12 +107,11 @@ export class Vault {
   invalidStart: { time: number; item: ItemLocation } | undefined;
   #doubts = undoubted;
 
-  constructor(uuid: string, number: number, time: number, ring: Ring) {
+  constructor(uuid: string, number: number, time: number) {
     this.uuid = uuid;
     this.number = number;
     this.firstTime = time;
     this.lastTime = time;
-    this.ring = ring;
   }
 
   get doubts(): Readonly<Doubts> {

@@ -39,6 +39,8 @@ export interface Entry extends ItemLocation {
   time: number;
   /** Number of its vault (VaultTable); -1 if it names none. */
   vault: number;
+  /** Place of the event in `eventKinds`, once it is sorted. */
+  code: number;
   /** Hash of the item's id or, without one, of its content (bytes.ts). */
   idHash: number;
 }
@@ -46,6 +48,7 @@ export interface Entry extends ItemLocation {
 export const noEntry: Entry = {
   time: Number.NaN,
   vault: -1,
+  code: 0,
   event: "other",
   input: 0,
   line: 0,

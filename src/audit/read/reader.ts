@@ -389,6 +389,7 @@ export function entryOf(
   const meaning = classifier.meaningOf(action, outcome ?? noOutcome(columns), invertedIn(columns));
   const bytes = id === null ? null : viewOf(Buffer.from(id));
   return {
+    ...noEntry,
     time,
     vault: vault === null ? -1 : vaults.of(vault),
     event: classifier.take(meaning, description, endpoint),
