@@ -24,8 +24,8 @@ async function textOf(input: Input): Promise<string> {
 const swapped = (bytes: Buffer): Buffer => Buffer.from(bytes).swap16();
 
 describe("the text of an input", () => {
-  const utf16 = Buffer.from(`\ufeff${text.repeat(3000)}`, "utf16le");
-  const plain = Buffer.from(text.repeat(3000));
+  const utf16 = Buffer.from(`\ufeff${text.repeat(1500)}`, "utf16le");
+  const plain = Buffer.from(text.repeat(1500));
   const marked = Buffer.concat([Buffer.from("\ufeff"), plain]);
   test.each<[string, Buffer, boolean]>([
     ["as it is", plain, false],
@@ -55,7 +55,7 @@ describe("the text of an input", () => {
     const before = spools();
     for (const input of [
       await openInput({ name: file }),
-      ...(await Promise.all([1, 7, 4096].map(async (size) => await inputOf(bytes, size)))),
+      ...(await Promise.all([37, 4096].map(async (size) => await inputOf(bytes, size)))),
     ]) {
       expect(input).toMatchObject({ isGzip });
       expect(await textOf(input)).toBe(plain.toString());
