@@ -129,6 +129,11 @@ describe("what else the log shows", () => {
       /The client \(reference cron from 10\.0\.0\.7\) started exchanges without acknowledging any/,
     ],
     [
+      "failed attempts of another client between them",
+      [created, ...[1, 3, 5, 7, 9].flatMap((n) => [start(n, web), failure(n + 1, cron)])],
+      /Between these starts 4 failed attempts by reference cron from 10\.0\.0\.7 came: two clients take turns\./,
+    ],
+    [
       "who is still trying",
       [created, ...refusals(1, cron), ...[5, 6, 7].map((at) => lockedOut(at, cron))],
       /3 more calls came since then, from \S+ to \S+, most of them by reference cron from 10\.0\.0\.7: a client is still trying\..* which has sent 3 calls since the lock/,

@@ -80,9 +80,9 @@ export function explain(
   const cause = credentialCause(links);
   const isFailed = rule === "failed-attempts" || rule === "expired-invalid-start";
   const trace = cause === "credentials" && isFailed && traceOf(told(before), links, client);
-  const later = [...before, ...since].filter(({ time }) => time >= (links[0]?.time ?? 0));
+  const run = before.filter(({ time }) => time >= (links[0]?.time ?? 0));
   const ends = endsOf(
-    told(later, (event) => isStart(event) || event === "failed-ack"),
+    told([...run, ...since], (event) => isStart(event) || event === "failed-ack"),
     links,
     fold.rules,
   );
@@ -98,6 +98,7 @@ export function explain(
   return {
     sentences: [
       ...ends.sentences,
+      ...(rule === "unacknowledged-starts" ? between(told(run, isFailedAccess), client) : []),
       ...quotes(unexplained),
       ...itemSays(verdict === "locked" ? links.at(-1) : undefined),
       ...atLeast(vault, judgement, fold.rules),
@@ -340,6 +341,16 @@ const itemSays = (last: Told | undefined): string[] =>
   last?.item.description !== undefined && /^lock(?:ing-|-noted)/.test(last.event)
     ? [`The item says “${short(last.item.description)}”.`]
     : [];
+
+/** Tells of failed attempts between the starts that locked a vault. */
+function between(failed: readonly Told[], client: Client): string[] {
+  if (failed.length === 0) return [];
+  const words = clientWords(clientOf(failed.map(({ item }) => item)));
+  const by = words === undefined ? "" : ` by ${words}`;
+  const also =
+    words === undefined || words === clientWords(client) ? "" : ": two clients take turns";
+  return [`Between these starts ${counted(failed.length, "failed attempt")}${by} came${also}.`];
+}
 
 /** Says what a log that begins late leaves open. */
 function atLeast(vault: Vault, { verdict }: Judgement, { limits }: Rules): string[] {
